@@ -1,0 +1,1 @@
+"""A research workbench for co-scheduling on supercomputers."""

@@ -1,0 +1,1 @@
+"""Mathematics shared by two rooms or more: arrays in, arrays out, NumPy and Numba only."""

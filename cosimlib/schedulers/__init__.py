@@ -1,0 +1,1 @@
+"""Simulators: a workload meets a system and becomes a schedule."""

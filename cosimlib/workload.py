@@ -1,0 +1,194 @@
+"""What was asked: a row per job in order of submission, checked at birth, never mutated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.system import System
+
+
+class InvalidWorkloadError(ValueError):
+    """The jobs given cannot be a workload, or cannot run on the system given."""
+
+
+class Column(NamedTuple):
+    """An optional column of a workload: its type, its default, its meaning."""
+
+    dtype: str
+    default: Any
+    meaning: str
+
+
+OPTIONAL_COLUMNS: Mapping[str, Column] = {
+    "job_id": Column("Int64", pd.NA, "the trace's own number (SWF 1)"),
+    "recorded_start": Column("float64", np.nan, "seconds, when the trace says it started"),
+    "memory": Column("float64", np.nan, "GB a node, allocated"),
+    "partition": Column("string", pd.NA, "name of the partition that it asks for"),
+    "mate": Column("Int64", pd.NA, "row of its partner in another partition"),
+    "priority": Column("float64", 1.0, "weight, more is more urgent"),
+    "queue": Column("string", pd.NA, "name or number of its queue (SWF 15)"),
+    "user": Column("string", pd.NA, "name or number of its user (SWF 12)"),
+    "group": Column("string", pd.NA, "name or number of the user's group (SWF 13)"),
+    "application": Column("string", pd.NA, "name or number of its executable (SWF 14)"),
+    "status": Column("Int64", pd.NA, "0 failed, 1 completed, 5 cancelled (SWF 11)"),
+}
+
+ACCOUNT_COLUMNS = ("action", "reason", "records")
+
+
+class JobArrays(NamedTuple):
+    """A workload as kernels see it: fresh contiguous arrays, one value a job."""
+
+    submit_time: np.ndarray
+    run_time: np.ndarray
+    requested_time: np.ndarray
+    nodes: np.ndarray
+
+
+def _no_account() -> pd.DataFrame:
+    return pd.DataFrame({"action": [], "reason": [], "records": []}).astype(
+        {"action": "str", "reason": "str", "records": "int64"}
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Jobs in order of submission.
+
+    Parameters
+    ----------
+    jobs : pd.DataFrame
+        `submit_time`, `run_time` and `requested_time` in seconds from the start of the trace
+        (`requested_time` may be missing: NaN), `nodes`; any of `OPTIONAL_COLUMNS`; other columns
+        are carried along. The index is replaced by 0, 1, …, the numbers by which jobs are called.
+    name : str
+        What figures and errors call it.
+    machine : System, optional
+        The system on which a trace was recorded.
+    account : pd.DataFrame, optional
+        What reading it dropped, mended or found odd: `action`, `reason`, `records`.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Naming the workload, the job, the value and what was expected.
+    """
+
+    jobs: pd.DataFrame
+    name: str = "workload"
+    machine: System | None = None
+    account: pd.DataFrame = field(default_factory=_no_account)
+
+    def __post_init__(self) -> None:
+        jobs = self.jobs.reset_index(drop=True)
+        if "requested_time" not in jobs:
+            jobs["requested_time"] = np.nan
+        missing = [name for name in ("submit_time", "run_time", "nodes") if name not in jobs]
+        if missing:
+            raise InvalidWorkloadError(
+                f"{self.name}: no column {missing[0]!r}; a workload has submit_time, run_time, "
+                "requested_time and nodes"
+            )
+        jobs = jobs.astype(_dtypes(self.name, jobs))
+        _check(self.name, jobs)
+        jobs["nodes"] = jobs["nodes"].astype("int64")
+        first = ["submit_time", "run_time", "requested_time", "nodes"]
+        object.__setattr__(self, "jobs", jobs[first + [c for c in jobs if c not in first]])
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def column(self, name: str) -> pd.Series:
+        """A column, or its declared default for every job where the workload has none."""
+        if name in self.jobs:
+            return self.jobs[name]
+        declared = OPTIONAL_COLUMNS[name]
+        return pd.Series(declared.default, index=self.jobs.index, dtype=declared.dtype, name=name)
+
+    def keep(self, mask: "pd.Series | np.ndarray", reason: str) -> "Workload":
+        """The jobs where `mask` holds; `reason` and the number of the others join the account."""
+        mask = np.asarray(mask, dtype=bool)
+        account = self.account
+        if not mask.all():
+            entry = pd.DataFrame([("dropped", reason, int((~mask).sum()))], columns=ACCOUNT_COLUMNS)
+            account = pd.concat([account, entry], ignore_index=True)
+        return Workload(self.jobs[mask], self.name, self.machine, account)
+
+    def arrays(self, system: System, *, requested_time: bool = True) -> JobArrays:
+        """The bridge to the kernels: fresh contiguous arrays, checked against `system`.
+
+        Raises
+        ------
+        InvalidWorkloadError
+            Where a job is wider than the system, or has no requested time and one is needed.
+        """
+        jobs = self.jobs
+        partition, capacity = next(iter(system.partitions.items()))
+        wide = jobs["nodes"] > capacity
+        if wide.any():
+            job = int(wide.idxmax())
+            raise InvalidWorkloadError(
+                f"{self.label(job)} asks for {jobs['nodes'][job]} nodes; partition "
+                f"{partition!r} has {capacity}; drop it with Workload.keep or take a wider system"
+            )
+        unknown = jobs["requested_time"].isna()
+        if requested_time and unknown.any():
+            job = int(unknown.idxmax())
+            raise InvalidWorkloadError(
+                f"{self.label(job)} has no requested_time (nor have {int(unknown.sum()) - 1} "
+                "others), which this policy needs; give estimates or take FCFS"
+            )
+        return JobArrays(
+            np.array(jobs["submit_time"], dtype=np.float64),
+            np.array(jobs["run_time"], dtype=np.float64),
+            np.array(jobs["requested_time"], dtype=np.float64),
+            np.array(jobs["nodes"], dtype=np.int64),
+        )
+
+    def label(self, job: int) -> str:
+        """How errors name a job: ``KTH-SP2: job 4711``, by the trace's number where it has one."""
+        return _label(self.name, self.jobs, job)
+
+
+def _label(name: str, jobs: pd.DataFrame, job: int) -> str:
+    number = jobs["job_id"][job] if "job_id" in jobs and pd.notna(jobs["job_id"][job]) else job
+    return f"{name}: job {number}"
+
+
+def _dtypes(name: str, jobs: pd.DataFrame) -> dict[str, str]:
+    """The declared type of every column present; numbers are checked to be numbers first."""
+    numbers = ("submit_time", "run_time", "requested_time", "nodes")
+    for column in numbers:
+        values = pd.to_numeric(jobs[column], errors="coerce")
+        odd = values.isna() & jobs[column].notna()
+        if odd.any():
+            job = int(odd.idxmax())
+            raise InvalidWorkloadError(
+                f"{_label(name, jobs, job)} has {column}={jobs[column][job]!r}; expected a number"
+            )
+    declared = {c: OPTIONAL_COLUMNS[c].dtype for c in jobs if c in OPTIONAL_COLUMNS}
+    return dict.fromkeys(numbers, "float64") | declared
+
+
+def _check(name: str, jobs: pd.DataFrame) -> None:
+    """Raise for the first job that breaks a rule."""
+    submit, run, nodes = jobs["submit_time"], jobs["run_time"], jobs["nodes"]
+    requested = jobs["requested_time"]
+    rules = (
+        ("submit_time", np.isfinite(submit) & (submit >= 0), "seconds, 0 or more"),
+        ("run_time", np.isfinite(run) & (run >= 0), "seconds, 0 or more"),
+        ("requested_time", requested.isna() | (np.isfinite(requested) & (requested > 0)),
+         "seconds above 0, or NaN where unknown"),
+        ("nodes", np.isfinite(nodes) & (nodes >= 1) & (nodes % 1 == 0), "a whole number from 1"),
+        ("submit_time", ~(submit.diff() < 0), "jobs in order of submission: sort by submit_time"),
+    )  # fmt: skip
+    for column, fine, expected in rules:
+        if not fine.all():
+            job = int((~fine).idxmax())
+            value = jobs[column][job]
+            raise InvalidWorkloadError(
+                f"{_label(name, jobs, job)} has {column}={value:g}; expected {expected}"
+            )
