@@ -1,0 +1,43 @@
+"""Where tests find real traces and other simulators' schedules, and why they skip without."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "cosimlib",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("cosimlib")
+
+
+@pytest.fixture
+def trace_path():
+    """A function from a trace's file name to its path; skips where the trace is not there."""
+    folders = [os.environ.get("COSIMLIB_TRACES"), Path(__file__).parents[1] / "data" / "traces"]
+
+    def find(file_name: str) -> Path:
+        for folder in filter(None, folders):
+            path = Path(folder) / file_name
+            if path.is_file():
+                return path
+        pytest.skip(f"no {file_name} in data/traces or where COSIMLIB_TRACES points")
+
+    return find
+
+
+@pytest.fixture
+def oracle_path():
+    """A function from an oracle's file name to its path; skips where there are no oracles."""
+    folder = os.environ.get("COSIMLIB_ORACLES")
+
+    def find(file_name: str) -> Path:
+        if folder and (Path(folder) / file_name).is_file():
+            return Path(folder) / file_name
+        pytest.skip(f"no {file_name} where COSIMLIB_ORACLES points")
+
+    return find
