@@ -1,0 +1,91 @@
+"""What a checkpoint takes and what a kill loses (Maurya et al., DS-RT 2020, Sections III-B, IV-B).
+
+A checkpoint of a job takes ``max(total size / B_a, largest node's size / B_c)``: B_a is the
+aggregate bandwidth of the parallel file system, B_c what one node can write. A system-level
+checkpoint holds all allocated memory and begins at once; an application-level one holds the
+critical data and waits for the application's next scheduled checkpoint. Application checkpoints
+come every `interval` from a job's start; a kill loses the node-hours since the last one.
+
+Traces do not tell checkpoint sizes. As in the paper, allocated memory is uniform in 40–90 % of a
+node's, critical data uniform in 20–60 % of that, drawn once a job; where a workload knows its
+memory, that is taken for the allocated part.
+"""
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+ALLOCATED_SHARE = (0.4, 0.9)
+CRITICAL_SHARE = (0.2, 0.6)
+
+
+def checkpoint_time(nodes: np.ndarray, size: np.ndarray, system: System) -> np.ndarray:
+    """Seconds to write `size` GB from each of `nodes` nodes: the paper's Equation 1.
+
+    Raises
+    ------
+    ValueError
+        Where the system's bandwidths are unknown.
+    """
+    for quantity in ("aggregate_bandwidth", "node_bandwidth"):
+        if not getattr(system, quantity) > 0:
+            raise ValueError(
+                f"{system.name}: {quantity} is unknown; give a System with it, in GB/s"
+            )
+    return np.maximum(nodes * size / system.aggregate_bandwidth, size / system.node_bandwidth)
+
+
+def draw_memory(workload: Workload, system: System, *, seed: int = 0) -> pd.DataFrame:
+    """Allocated memory and critical data of every job, GB a node, drawn once a job.
+
+    Parameters
+    ----------
+    workload : Workload
+        Whose `memory` column, where known, is taken for the allocated part (at most a node's).
+    system : System
+        Whose `memory_per_node` bounds it.
+    seed : int, default 0
+    """
+    if not system.memory_per_node > 0:
+        raise ValueError(f"{system.name}: memory_per_node is unknown; give a System with it, in GB")
+    random = np.random.default_rng(seed)
+    allocated = system.memory_per_node * random.uniform(*ALLOCATED_SHARE, len(workload))
+    share = random.uniform(*CRITICAL_SHARE, len(workload))
+    known = workload.column("memory").clip(upper=system.memory_per_node).to_numpy()
+    allocated = np.where(np.isnan(known), allocated, known)
+    return pd.DataFrame({"allocated": allocated, "critical": allocated * share})
+
+
+def running_jobs_at(
+    schedule: Schedule, at: float, *, system: System, interval: float, seed: int
+) -> pd.DataFrame:
+    """The jobs that run at `at` as an eviction problem wants them.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by job: `nodes`, `loss` (node-hours), `app_time`, `sys_time` (seconds), and for
+        information `elapsed` and `since_checkpoint` (seconds).
+    """
+    if not interval > 0:
+        raise ValueError(f"interval={interval!r}; expected seconds above 0")
+    running = (schedule.start_time <= at) & (at < schedule.end_time)
+    nodes = schedule.workload.jobs["nodes"].to_numpy()[running]
+    memory = draw_memory(schedule.workload, system, seed=seed)[running]
+    elapsed = at - schedule.start_time[running]
+    since = elapsed % interval
+    app_time = interval - since + checkpoint_time(nodes, memory["critical"].to_numpy(), system)
+    return pd.DataFrame(
+        {
+            "nodes": nodes,
+            "loss": nodes * since / 3600.0,
+            "app_time": app_time,
+            "sys_time": checkpoint_time(nodes, memory["allocated"].to_numpy(), system),
+            "elapsed": elapsed,
+            "since_checkpoint": since,
+        },
+        index=pd.Index(np.flatnonzero(running), name="job"),
+    )

@@ -1,0 +1,287 @@
+"""The eviction problem of Maurya et al. (CoSim, DS-RT 2020, Section II) and a plan that answers it.
+
+A burst of on-demand work needs `nodes_needed` nodes not later than a deadline after now. Each
+running batch job may be left alone, killed (its nodes are free at once, the work since its last
+application checkpoint is lost), or checkpointed: at application level (`app`, small, but only when
+the application reaches its next one) or at system level (`sys`, at once, but all its memory).
+Checkpoints are written one after another, so their durations add up. For every deadline
+0, step, …, horizon a plan, in this order,
+
+1. frees at least `nodes_needed` nodes by the deadline,
+2. loses the fewest node-hours,
+3. spends the least checkpoint time,
+4. prefers `app` to `sys` where both end a plan alike.
+
+Durations are rounded up to the step: no plan claims a deadline that it misses. Losses are compared
+in whole node-milliseconds, so that equal losses are equal in whatever order they are summed.
+"""
+
+import math
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.eviction.checkpointing import running_jobs_at
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+
+KEEP, KILL, APP, SYS = 0, 1, 2, 3
+ACTIONS = ("keep", "kill", "app", "sys")
+MILLISECONDS_PER_HOUR = 3_600_000.0
+LARGEST_EXACT = 2.0**53
+COLUMNS = ("nodes", "loss", "app_time", "sys_time")
+
+
+class InfeasibleEvictionError(ValueError):
+    """More nodes are needed than all jobs together hold."""
+
+
+class EvictionArrays(NamedTuple):
+    """A problem as the solvers' kernels see it, one value a job."""
+
+    nodes: np.ndarray
+    loss: np.ndarray
+    """Whole node-milliseconds, as float64."""
+    app_steps: np.ndarray
+    sys_steps: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class EvictionProblem:
+    """Jobs that run now, and how many of their nodes are needed how soon.
+
+    Parameters
+    ----------
+    jobs : pd.DataFrame
+        Indexed by job: `nodes`, `loss` (node-hours lost if killed), `app_time` and `sys_time`
+        (seconds that either checkpoint takes; inf where there is none). Other columns are kept.
+    nodes_needed : int
+        Nodes to free, 0 or more.
+    horizon : float
+        The latest deadline, seconds from now; the paper's is 900.
+    step : float, default 60.0
+        Deadlines are its multiples up to `horizon`, durations are rounded up to it, seconds.
+
+    Raises
+    ------
+    InfeasibleEvictionError
+        Where `nodes_needed` is more than all jobs hold.
+    ValueError
+        For any other value out of range, naming the job, the value and what was expected.
+    """
+
+    jobs: pd.DataFrame
+    nodes_needed: int
+    horizon: float
+    step: float = 60.0
+    deadlines: np.ndarray = field(init=False, repr=False)
+    arrays: EvictionArrays = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_numbers(self)
+        _check_jobs(self.jobs)
+        arrays = _arrays(self.jobs, self.horizon, self.step)
+        total = int(arrays.nodes.sum())
+        if self.nodes_needed > total:
+            raise InfeasibleEvictionError(
+                f"nodes_needed={self.nodes_needed}, but the {len(self.jobs)} running jobs hold "
+                f"{total} nodes in all; ask for {total} or fewer"
+            )
+        steps = math.floor(self.horizon / self.step)
+        object.__setattr__(self, "deadlines", np.arange(steps + 1) * float(self.step))
+        object.__setattr__(self, "arrays", arrays)
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    @property
+    def total_nodes(self) -> int:
+        """Nodes that all jobs hold together, the paper's M."""
+        return int(self.arrays.nodes.sum())
+
+    def asking(self, nodes_needed: int) -> "EvictionProblem":
+        """The same jobs and deadlines with another number of nodes needed."""
+        return EvictionProblem(self.jobs, nodes_needed, self.horizon, self.step)
+
+    @classmethod
+    def from_schedule(
+        cls,
+        schedule: Schedule,
+        *,
+        at: float,
+        nodes_needed: int,
+        horizon: float = 900.0,
+        step: float = 60.0,
+        system: System | None = None,
+        interval: float = 3600.0,
+        seed: int = 0,
+    ) -> "EvictionProblem":
+        """The jobs that run at the moment `at` of a schedule, with checkpoints as the paper has.
+
+        Parameters
+        ----------
+        schedule : Schedule
+            Recorded by a trace or simulated.
+        at : float
+            Now, seconds of the schedule's clock.
+        system : System, optional
+            Whose memory and bandwidths count; the schedule's own by default.
+        interval : float, default 3600.0
+            Between application checkpoints of a job, seconds from its start.
+        seed : int, default 0
+            Of the memory drawn for every job of the workload (see `draw_memory`).
+        """
+        jobs = running_jobs_at(
+            schedule, at, system=system or schedule.system, interval=interval, seed=seed
+        )
+        return cls(jobs, nodes_needed, horizon, step)
+
+
+def _check_numbers(problem: EvictionProblem) -> None:
+    """Raise for a number of the problem itself that is out of range."""
+    needed, horizon, step = problem.nodes_needed, problem.horizon, problem.step
+    if isinstance(needed, bool) or not isinstance(needed, Integral) or needed < 0:
+        raise ValueError(f"nodes_needed={needed!r}; expected a whole number of 0 or more")
+    if not (isinstance(step, (int, float, np.number)) and math.isfinite(step) and step > 0):
+        raise ValueError(f"step={step!r}; expected seconds above 0")
+    if not (isinstance(horizon, (int, float, np.number)) and math.isfinite(horizon)):
+        raise ValueError(f"horizon={horizon!r}; expected a number of seconds")
+    if horizon < 0:
+        raise ValueError(f"horizon={horizon!r}; expected 0 seconds or more")
+
+
+def _check_jobs(jobs: pd.DataFrame) -> None:
+    """Raise for the first job that breaks a rule."""
+    missing = [column for column in COLUMNS if column not in jobs]
+    if missing:
+        raise ValueError(f"no column {missing[0]!r}; jobs have {', '.join(COLUMNS)}")
+    if not jobs.index.is_unique:
+        twice = jobs.index[jobs.index.duplicated()][0]
+        raise ValueError(f"job {twice} stands twice in the index; expected every job once")
+    for column in COLUMNS:
+        values = pd.to_numeric(jobs[column], errors="coerce").to_numpy(dtype=np.float64)
+        fine = values >= 0
+        expected = "0 or more"
+        if column == "nodes":
+            fine, expected = (values >= 1) & (values % 1 == 0), "a whole number from 1"
+        if column == "loss":
+            fine, expected = fine & np.isfinite(values), "finite node-hours of 0 or more"
+        if not fine.all():
+            job = jobs.index[int(np.argmin(fine))]
+            value = jobs[column].loc[job]
+            raise ValueError(f"job {job} has {column}={value}; expected {expected}")
+
+
+def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
+    """Fresh contiguous arrays; durations beyond the horizon become one step more than it has."""
+    loss = np.round(jobs["loss"].to_numpy(dtype=np.float64) * MILLISECONDS_PER_HOUR)
+    if loss.sum() >= LARGEST_EXACT:
+        limit = LARGEST_EXACT / MILLISECONDS_PER_HOUR
+        raise ValueError(
+            f"the losses add up to {loss.sum() / MILLISECONDS_PER_HOUR:g} node-hours; "
+            f"expected less than {limit:.3g}, beyond which they no longer compare exactly"
+        )
+    beyond = math.floor(horizon / step) + 1
+
+    def steps(column: str) -> np.ndarray:
+        seconds = jobs[column].to_numpy(dtype=np.float64)
+        return np.minimum(np.ceil(seconds / step), beyond).astype(np.int64)
+
+    nodes = np.array(jobs["nodes"], dtype=np.int64)
+    return EvictionArrays(nodes, loss, steps("app_time"), steps("sys_time"))
+
+
+@dataclass(frozen=True, eq=False)
+class EvictionPlan:
+    """For every deadline of a problem, what to do with every job.
+
+    Parameters
+    ----------
+    problem : EvictionProblem
+    solver : str
+        `dynamic`, `greedy` or `backtracking`.
+    choices : np.ndarray
+        One row a deadline, one column a job: an index into `ACTIONS`.
+    proven : np.ndarray
+        Whether the plan of a deadline is known to be optimal, one bool a deadline.
+    response_time : np.ndarray
+        Seconds from the call until the plans of all deadlines up to this one were known.
+    """
+
+    problem: EvictionProblem
+    solver: str
+    choices: np.ndarray
+    proven: np.ndarray
+    response_time: np.ndarray
+
+    @property
+    def deadlines(self) -> np.ndarray:
+        """Seconds from now, one a plan."""
+        return self.problem.deadlines
+
+    @property
+    def optimal(self) -> bool:
+        """Whether every deadline's plan is known to be optimal."""
+        return bool(self.proven.all())
+
+    @property
+    def loss(self) -> np.ndarray:
+        """Node-hours lost, one value a deadline."""
+        return (self.choices == KILL) @ self.problem.arrays.loss / MILLISECONDS_PER_HOUR
+
+    @property
+    def checkpoint_time(self) -> np.ndarray:
+        """Seconds spent writing checkpoints, each rounded up to the step, one value a deadline."""
+        arrays = self.problem.arrays
+        steps = (self.choices == APP) @ arrays.app_steps + (self.choices == SYS) @ arrays.sys_steps
+        return steps * float(self.problem.step)
+
+    @property
+    def nodes_freed(self) -> np.ndarray:
+        """Nodes of all jobs killed or checkpointed, one value a deadline."""
+        return (self.choices != KEEP) @ self.problem.arrays.nodes
+
+    def actions(self, deadline: float) -> pd.DataFrame:
+        """Jobs evicted by `deadline` (seconds): action, nodes, loss (node-hours), time (seconds).
+
+        A deadline between two steps has the plan of the earlier one.
+        """
+        row = self.row(deadline)
+        jobs, arrays = self.problem.jobs, self.problem.arrays
+        choice = self.choices[row]
+        steps = np.where(choice == APP, arrays.app_steps, 0)
+        steps = np.where(choice == SYS, arrays.sys_steps, steps)
+        loss = np.where(choice == KILL, arrays.loss, 0.0) / MILLISECONDS_PER_HOUR
+        table = pd.DataFrame(
+            {
+                "job": jobs.index,
+                "action": np.array(ACTIONS)[choice],
+                "nodes": arrays.nodes,
+                "loss": loss,
+                "time": steps * float(self.problem.step),
+            }
+        )
+        return table[choice != KEEP].reset_index(drop=True)
+
+    def row(self, deadline: float) -> int:
+        """Which row of `choices` answers `deadline` (seconds)."""
+        if not 0 <= deadline <= self.problem.horizon:
+            raise ValueError(
+                f"deadline={deadline!r}; expected seconds from 0 to {self.problem.horizon:g}"
+            )
+        return int(np.searchsorted(self.deadlines, deadline, side="right")) - 1
+
+    def table(self) -> pd.DataFrame:
+        """One row a deadline: loss, checkpoint time, nodes freed, whether proven optimal."""
+        return pd.DataFrame(
+            {
+                "deadline": self.deadlines,
+                "loss": self.loss,
+                "checkpoint_time": self.checkpoint_time,
+                "nodes_freed": self.nodes_freed,
+                "optimal": self.proven,
+            }
+        )

@@ -1,0 +1,174 @@
+"""Moments that make eviction hard (Maurya et al., DS-RT 2020, Section IV-A).
+
+A scenario is a stretch in which a given number of jobs fills a given number of nodes and none of
+them is expendable, that is, runs for less than 30 minutes. The paper has three: 12, 16 and 24 jobs
+on 4352 of Theta's nodes. `choose_scenario` looks for the longest such stretch in a schedule, then
+for the nearest number of occupied nodes, and draws one from the schedule's own jobs where there is
+none; `origin` says which of the three it is.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.kernels.steps import step_function
+from cosimlib.schedule import Schedule
+from cosimlib.workload import Workload
+
+EXPENDABLE = 1800.0
+DRAWS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """A moment of a schedule, and the stretch around it in which all its jobs run.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    jobs : np.ndarray
+        Numbers of the jobs that run.
+    begin, end : float
+        First and last moment at which all of them run, seconds.
+    origin : str
+        `exact`, `nearest` or `drawn`.
+    """
+
+    schedule: Schedule
+    jobs: np.ndarray
+    begin: float
+    end: float
+    origin: str
+
+    @property
+    def at(self) -> float:
+        """The moment of the eviction: the stretch's middle, on a whole second."""
+        return float(np.floor((self.begin + self.end) / 2))
+
+    @property
+    def nodes(self) -> int:
+        """Nodes that the jobs hold together."""
+        return int(self.schedule.jobs["nodes"].to_numpy()[self.jobs].sum())
+
+    @property
+    def name(self) -> str:
+        """How figures call it."""
+        return f"{len(self.jobs)} jobs on {self.nodes} nodes ({self.origin})"
+
+    def table(self) -> pd.DataFrame:
+        """The jobs: nodes, start and end in seconds after the earliest start."""
+        jobs = self.schedule.jobs.iloc[self.jobs]
+        origin = jobs["start_time"].min()
+        columns = {"start": jobs["start_time"] - origin, "end": jobs["end_time"] - origin}
+        table = jobs[["nodes", "run_time"]].assign(**columns)
+        return table.rename_axis("job").sort_values("start", kind="stable")
+
+
+def choose_scenario(
+    schedule: Schedule, *, jobs: int, occupied: int, tolerance: int = 152, seed: int = 0
+) -> Scenario:
+    """The best of `find_scenario`, the same within `tolerance` nodes, and `draw_scenario`.
+
+    The default tolerance takes 4200 nodes for 4352.
+    """
+    for nodes in (0, tolerance):
+        try:
+            return find_scenario(schedule, jobs=jobs, occupied=occupied, tolerance=nodes)
+        except LookupError:
+            continue
+    return draw_scenario(schedule, jobs=jobs, occupied=occupied, seed=seed)
+
+
+def find_scenario(
+    schedule: Schedule,
+    *,
+    jobs: int,
+    occupied: int,
+    tolerance: int = 0,
+    expendable: float = EXPENDABLE,
+) -> Scenario:
+    """Where exactly `jobs` jobs hold `occupied` nodes and none is expendable.
+
+    Of all such stretches the one nearest to `occupied`, then the longest, then the earliest.
+
+    Raises
+    ------
+    LookupError
+        Where there is none within `tolerance` nodes, or on no more nodes than the system has.
+    """
+    table = schedule.jobs
+    start, end = schedule.start_time, schedule.end_time
+    nodes = table["nodes"].to_numpy()
+    short = (table["run_time"].to_numpy() < expendable).astype(np.int64)
+    times, held = step_function(start, end, nodes)
+    running = step_function(start, end, np.ones_like(nodes))[1]
+    expendables = step_function(start, end, short)[1]
+    lasts = np.diff(times, append=times[-1])
+    distance = np.abs(held - occupied)
+    fits = (running == jobs) & (expendables == 0) & (distance <= tolerance)
+    fits &= held <= schedule.system.total_nodes
+    if not fits.any():
+        raise LookupError(
+            f"{schedule.name}: no moment with {jobs} jobs of at least {expendable:g} s on "
+            f"{occupied} ± {tolerance} nodes; widen the tolerance or draw a scenario"
+        )
+    found = np.flatnonzero(fits)
+    best = found[np.lexsort((times[found], -lasts[found], distance[found]))[0]]
+    there = np.flatnonzero((start <= times[best]) & (times[best] < end))
+    origin = "exact" if distance[best] == 0 else "nearest"
+    return Scenario(schedule, there, start[there].max(), end[there].min(), origin)
+
+
+def draw_scenario(
+    schedule: Schedule,
+    *,
+    jobs: int,
+    occupied: int,
+    seed: int = 0,
+    expendable: float = EXPENDABLE,
+) -> Scenario:
+    """`jobs` jobs of the schedule, drawn so that they fill `occupied` nodes, in a random phase.
+
+    Every draw takes jobs of at least `expendable` seconds, each equally likely; the first of
+    100,000 draws that fills the nodes exactly counts, or the one that comes nearest from below.
+    Each job is then at a uniformly random point of its run.
+
+    Raises
+    ------
+    LookupError
+        Where no draw fits.
+    """
+    table = schedule.jobs
+    candidates = np.flatnonzero(table["run_time"].to_numpy() >= expendable)
+    if candidates.size < jobs:
+        raise LookupError(
+            f"{schedule.name}: {candidates.size} jobs last {expendable:g} s; expected {jobs}"
+        )
+    random = np.random.default_rng(seed)
+    nodes = table["nodes"].to_numpy()
+    draws = candidates[random.integers(candidates.size, size=(DRAWS, jobs))]
+    held = nodes[draws].sum(axis=1)
+    held[held > occupied] = 0
+    distinct = (np.diff(np.sort(draws, axis=1), axis=1) > 0).all(axis=1)
+    held[~distinct] = 0
+    best = int(held.argmax())
+    if held[best] == 0:
+        raise LookupError(
+            f"{schedule.name}: {DRAWS} draws of {jobs} jobs gave none within {occupied} nodes"
+        )
+    return _in_random_phase(schedule, np.sort(draws[best]), random)
+
+
+def _in_random_phase(
+    schedule: Schedule, drawn: np.ndarray, random: np.random.Generator
+) -> Scenario:
+    """The drawn jobs as a schedule of their own, each at a random point of its run."""
+    run = schedule.jobs["run_time"].to_numpy()[drawn]
+    elapsed = np.floor(run * random.uniform(0, 1, drawn.size))
+    start = elapsed.max() - elapsed
+    jobs = schedule.workload.jobs.iloc[drawn].assign(submit_time=0.0)
+    jobs = jobs.drop(columns="recorded_start", errors="ignore")
+    workload = Workload(jobs, schedule.workload.name, schedule.workload.machine)
+    own = Schedule.from_starts(workload, schedule.system, start, f"drawn from {schedule.policy}")
+    return Scenario(own, np.arange(drawn.size), start.max(), own.end_time.min(), "drawn")

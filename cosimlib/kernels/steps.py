@@ -1,0 +1,26 @@
+"""Sums over intervals as step functions of time."""
+
+import numpy as np
+
+
+def step_function(
+    start: np.ndarray, end: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Total weight of the intervals [start, end) that cover each moment.
+
+    Parameters
+    ----------
+    start, end, weight : np.ndarray
+        One value an interval; weights are whole numbers, so that sums stay exact.
+
+    Returns
+    -------
+    times, values : np.ndarray
+        Every distinct start or end in order, and the total from that moment to the next.
+    """
+    moments = np.concatenate([start, end])
+    order = np.argsort(moments, kind="stable")
+    moments = moments[order]
+    changes = np.concatenate([weight, -weight])[order]
+    last = np.append(moments[1:] != moments[:-1], True)[: moments.size]
+    return moments[last], np.cumsum(changes)[last]
