@@ -101,7 +101,8 @@ def test_greedy_checkpoints_the_dearest_then_kills_the_cheapest():
 def test_exact_solvers_agree_with_enumeration(problem):
     expected = naive_eviction.enumerate_plans(problem)
     assert outcomes(solve_dynamic(problem)) == expected
-    assert outcomes(solve_backtracking(problem)) == expected
+    for look_ahead in (False, True):
+        assert outcomes(solve_backtracking(problem, look_ahead=look_ahead)) == expected
     spectrum = solve_spectrum(problem)
     assert outcomes(spectrum.plan(problem.nodes_needed)) == expected
 
@@ -164,9 +165,11 @@ def test_equal_losses_are_equal_in_whatever_order_they_add_up():
 
 def test_backtracking_says_when_its_time_ran_out():
     problem = random_problem(200, seed=5)
-    plan = solve_backtracking(problem, time_limit=0.01)
-    assert not plan.optimal and not plan.proven.all()
-    assert (plan.nodes_freed >= problem.nodes_needed).all()
+    for look_ahead in (False, True):
+        plan = solve_backtracking(problem, time_limit=0.01, look_ahead=look_ahead)
+        assert not plan.optimal and not plan.proven.all()
+        assert (plan.nodes_freed >= problem.nodes_needed).all()
+        assert (plan.checkpoint_time <= plan.deadlines).all()
     assert not plan.table()["optimal"].all()
     assert plan.response_time[-1] >= 0.01
     with pytest.raises(ValueError, match="time_limit=0"):

@@ -1,9 +1,10 @@
 """Exhaustive eviction by depth-first search (Maurya et al., DS-RT 2020, Section IV-C2).
 
 Every job in turn is kept, killed, checkpointed at application level or at system level. A branch is
-abandoned when it misses the deadline, when it cannot beat the best plan found so far (in loss, then
-in checkpoint time), or when the jobs that remain cannot free the nodes that are missing. Exact, but
-exponential in the number of jobs: every deadline is a run of its own with its own `time_limit`.
+abandoned when it misses the deadline or cannot beat the best plan found so far (in loss, then in
+checkpoint time); on request (`look_ahead`, which the paper does not mention) also when the jobs
+that remain cannot free the nodes that are missing. Exact, but exponential in the number of jobs:
+every deadline is a run of its own with its own `time_limit`.
 """
 
 import time
@@ -17,15 +18,21 @@ VISITS_BETWEEN_LOOKS = 200_000
 """Choices tried between two looks at the clock, about a millisecond."""
 
 
-def solve_backtracking(problem: EvictionProblem, *, time_limit: float = 10.0) -> EvictionPlan:
+def solve_backtracking(
+    problem: EvictionProblem, *, time_limit: float = 10.0, look_ahead: bool = False
+) -> EvictionPlan:
     """Try all choices, abandoning what cannot win.
 
     Parameters
     ----------
     problem : EvictionProblem
     time_limit : float, default 10.0
-        Seconds for each deadline. Where it runs out, the best plan found so far stands, `proven`
-        is False, and the response time is a lower bound on what an exhaustive search takes.
+        Seconds for each deadline. Where it runs out, the best plan found so far stands (all jobs
+        killed where none was), `proven` is False, and the response time is a lower bound on what
+        the search takes.
+    look_ahead : bool, default False
+        Whether to abandon branches that can no longer free enough nodes; hundreds of times faster
+        where many nodes are needed.
     """
     if not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r}; expected seconds above 0")
@@ -35,21 +42,26 @@ def solve_backtracking(problem: EvictionProblem, *, time_limit: float = 10.0) ->
     response_time = np.empty(deadlines)
     begin = time.perf_counter()
     for row in range(deadlines):
-        proven[row] = _solve_one(problem, row, time_limit, choices[row])
+        proven[row] = _solve_one(problem, row, time_limit, look_ahead, choices[row])
         response_time[row] = time.perf_counter() - begin
     return EvictionPlan(problem, "backtracking", choices, proven, response_time)
 
 
-def _solve_one(problem: EvictionProblem, deadline: int, limit: float, choice: np.ndarray) -> bool:
+def _solve_one(
+    problem: EvictionProblem, deadline: int, limit: float, look_ahead: bool, choice: np.ndarray
+) -> bool:
     """Write one deadline's best choices; whether the search came to its end."""
     if problem.nodes_needed == 0:
         return True
     n = len(problem)
     remaining = np.append(problem.arrays.nodes[::-1].cumsum()[::-1], 0)
+    if not look_ahead:
+        remaining[:-1] = problem.nodes_needed
     tried = np.full(n, -1, dtype=np.int64)
     spent = np.zeros((n + 1, 3))
     best = np.array([np.inf, np.inf])
     until = time.perf_counter() + limit
+    choice[:] = KILL
     depth = 0
     while depth >= 0:
         depth = _search(
@@ -68,7 +80,8 @@ def _search(
 ):  # fmt: skip
     """Go on from `depth` for `visits` choices; the depth reached, -1 at the end.
 
-    `tried` holds each job's current choice; `spent` loss, steps and nodes freed before each job;
+    `remaining` holds the nodes that each job and those after it may free, 0 behind the last;
+    `tried` each job's current choice; `spent` loss, steps and nodes freed before each job;
     `best` the loss and steps of the best plan so far, whose choices are in `choice`.
     """
     while depth >= 0 and visits > 0:

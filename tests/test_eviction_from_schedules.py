@@ -1,0 +1,109 @@
+"""From a schedule to an eviction problem: checkpoint times, losses, scenarios."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib.eviction import EvictionProblem
+from cosimlib.eviction.checkpointing import checkpoint_time, draw_memory, running_jobs_at
+from cosimlib.eviction.scenarios import choose_scenario, draw_scenario, find_scenario
+from cosimlib.schedule import Schedule
+from cosimlib.system import THETA, System
+from cosimlib.workload import Workload
+
+
+def schedule(*rows, system=THETA, **columns):
+    """Rows of start, run time, nodes."""
+    jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"]).assign(**columns)
+    jobs = jobs.sort_values("submit_time", kind="stable")
+    return Schedule.from_starts(Workload(jobs, "made"), system, jobs["submit_time"], "given")
+
+
+def test_equation_1_takes_the_slower_of_the_file_system_and_the_node():
+    system = replace(THETA, aggregate_bandwidth=250.0, node_bandwidth=2.0)
+    assert checkpoint_time(np.array([1, 125, 1250]), np.array([100.0] * 3), system).tolist() == [
+        50.0,  # one node: 100 GB at 2 GB/s
+        50.0,  # 12,500 GB at 250 GB/s, the same
+        500.0,
+    ]
+
+
+def test_unknown_bandwidths_and_memory_are_named():
+    with pytest.raises(ValueError, match="8 nodes: aggregate_bandwidth is unknown"):
+        checkpoint_time(np.array([1]), np.array([1.0]), System.of(8))
+    with pytest.raises(ValueError, match="8 nodes: memory_per_node is unknown"):
+        draw_memory(Workload(pd.DataFrame({"submit_time": [0], "run_time": [1], "nodes": [1]})),
+                    System.of(8))  # fmt: skip
+
+
+def test_memory_is_drawn_once_a_job_within_the_papers_shares():
+    many = schedule(*[(0, 10, 1)] * 20_000).workload
+    memory = draw_memory(many, THETA, seed=3)
+    share = memory["allocated"] / THETA.memory_per_node
+    critical = memory["critical"] / memory["allocated"]
+    assert (
+        share.min() >= 0.4 and share.max() <= 0.9 and share.mean() == pytest.approx(0.65, abs=4e-3)
+    )
+    assert critical.min() >= 0.2 and critical.max() <= 0.6
+    assert critical.mean() == pytest.approx(0.4, abs=4e-3)
+    pd.testing.assert_frame_equal(memory, draw_memory(many, THETA, seed=3))
+    assert not memory.equals(draw_memory(many, THETA, seed=4))
+
+
+def test_known_memory_takes_the_place_of_the_drawn():
+    known = schedule((0, 10, 1), (0, 10, 1), (0, 10, 1), memory=[50.0, np.nan, 1e6]).workload
+    allocated = draw_memory(known, THETA)["allocated"]
+    assert allocated[0] == 50.0 and allocated[2] == 192.0
+    assert 0.4 * 192 <= allocated[1] <= 0.9 * 192
+
+
+def test_loss_and_times_of_running_jobs():
+    """At t = 9000 job 0 has run 9000 s: 1800 s since its checkpoint at 7200, 1800 s to the next."""
+    made = schedule((0, 10_000, 250), (100, 100, 4), (8000, 5000, 500), (9000, 1, 1), (9001, 5, 1))
+    jobs = running_jobs_at(made, 9000.0, system=THETA, interval=3600.0, seed=0)
+    assert jobs.index.tolist() == [0, 2, 3]
+    assert jobs["loss"].tolist() == [250 * 0.5, 500 * 1000 / 3600, 0.0]
+    memory = draw_memory(made.workload, THETA)
+    assert jobs["sys_time"][0] == pytest.approx(memory["allocated"][0] * 250 / 250)
+    assert jobs["app_time"][0] == pytest.approx(1800 + memory["critical"][0])
+    problem = EvictionProblem.from_schedule(made, at=9000.0, nodes_needed=100)
+    assert problem.total_nodes == 751 and len(problem.deadlines) == 16
+    with pytest.raises(ValueError, match="interval=0; expected seconds above 0"):
+        EvictionProblem.from_schedule(made, at=9000.0, nodes_needed=1, interval=0)
+
+
+def test_the_longest_exact_stretch_is_found():
+    made = schedule((0, 9000, 60), (1000, 3000, 40), (5000, 3900, 40), (5100, 1000, 8))
+    found = find_scenario(made, jobs=2, occupied=100)
+    assert (found.begin, found.end, found.at) == (1000.0, 4000.0, 2500.0)
+    assert found.jobs.tolist() == [0, 1] and found.nodes == 100 and found.origin == "exact"
+    assert found.name == "2 jobs on 100 nodes (exact)"
+    assert found.table()["start"].tolist() == [0.0, 1000.0]
+    longer = schedule((0, 9000, 60), (1000, 3000, 40), (5000, 3900, 40))
+    assert find_scenario(longer, jobs=2, occupied=100).begin == 5000.0
+
+
+def test_short_jobs_are_expendable_and_spoil_a_scenario():
+    made = schedule((0, 9000, 60), (1000, 1799, 40))
+    with pytest.raises(LookupError, match="no moment with 2 jobs of at least 1800 s on 100 ± 0"):
+        find_scenario(made, jobs=2, occupied=100)
+    assert find_scenario(made, jobs=2, occupied=100, expendable=1700).end == 2799.0
+
+
+def test_the_nearest_then_a_drawn_scenario_stand_in():
+    made = schedule((0, 9000, 60), (0, 3000, 38), (10_000, 2000, 50), (20_000, 2000, 12))
+    near = choose_scenario(made, jobs=2, occupied=100, tolerance=5)
+    assert near.origin == "nearest" and near.nodes == 98
+    drawn = choose_scenario(made, jobs=3, occupied=148, tolerance=5, seed=1)
+    assert drawn.origin == "drawn" and drawn.nodes == 148 and len(drawn.jobs) == 3
+    assert drawn.begin <= drawn.at < drawn.end
+    again = draw_scenario(made, jobs=3, occupied=148, seed=1)
+    assert again.schedule.start_time.tolist() == drawn.schedule.start_time.tolist()
+    problem = EvictionProblem.from_schedule(drawn.schedule, at=drawn.at, nodes_needed=50)
+    assert problem.total_nodes == 148
+    with pytest.raises(LookupError, match="4 jobs last 1800 s; expected 9"):
+        draw_scenario(made, jobs=9, occupied=100)
+    with pytest.raises(LookupError, match="gave none within 20 nodes"):
+        draw_scenario(made, jobs=3, occupied=20)
