@@ -1,0 +1,179 @@
+"""Distributions in closed form, and draws from them that hit their means.
+
+Calibrating to a handful of printed numbers needs families whose mean and median can be set
+exactly, and draws that do not scatter around them: `spread` gives one uniform number to each of n
+equal slices of [0, 1), in random order, so that a sample of any of these shapes has nearly the
+mean and quantiles of the shape itself, for every seed.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+
+def spread(n: int, rng: np.random.Generator) -> np.ndarray:
+    """One uniform number from each of `n` equal slices of [0, 1), shuffled."""
+    uniform = (rng.permutation(n) + rng.random(n)) / n
+    return np.minimum(uniform, np.nextafter(1.0, 0.0))
+
+
+def rounded_at_random(expected: float, rng: np.random.Generator) -> int:
+    """A whole number next to `expected` whose mean over seeds is `expected`."""
+    return math.floor(expected + rng.random())
+
+
+def whole_counts(n: int, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Split `n` by `shares`: each count within one of its part, its mean over seeds exact."""
+    edges = np.cumsum(shares) / np.sum(shares)
+    places = (np.arange(n) + rng.random()) / n
+    return np.bincount(np.searchsorted(edges[:-1], places, side="right"), minlength=len(shares))
+
+
+def choice_at(uniform: np.ndarray, values: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The quantile function of a choice among `values` with probabilities `shares`."""
+    return values[np.searchsorted(np.cumsum(shares)[:-1], uniform, side="right")]
+
+
+def tilted_shares(menu: Mapping[int, float | None], mean: float | None = None) -> np.ndarray:
+    """Probabilities of a menu's values: some given, the others tilted to reach a mean.
+
+    Parameters
+    ----------
+    menu : mapping of int to float or None
+        Values with their probabilities; None for those that share what is left over.
+    mean : float, optional
+        Wanted mean of the whole menu. What is left over is split in proportion to
+        exp(λ · value), the least informative split with that mean (maximum entropy);
+        without a mean it is split evenly.
+
+    Raises
+    ------
+    ValueError
+        Where no split has that mean.
+    """
+    values = np.array(list(menu), dtype=np.float64)
+    shares = np.array([share or 0.0 for share in menu.values()])
+    free = np.array([share is None for share in menu.values()])
+    left = 1.0 - shares.sum()
+    if mean is None:
+        shares[free] = left / free.sum()
+        return shares
+    target = (mean - shares @ values) / left
+    others = values[free]
+    if not others.min() < target < others.max():
+        raise ValueError(
+            f"no split of {left:.3g} over {others.tolist()} makes the mean {mean:g}; they would "
+            f"need a mean of {target:g} themselves: change the menu or its given shares"
+        )
+    weights = _tilt((others - target) / np.ptp(others))
+    shares[free] = left * weights / weights.sum()
+    return shares
+
+
+def two_piece_quantiles(
+    uniform: np.ndarray,
+    *,
+    shortest: float,
+    pivot: float,
+    longest: float,
+    below: float,
+    mean: float,
+) -> np.ndarray:
+    """Quantiles of a shape with a given mean and a given probability below a pivot.
+
+    Log-uniform on [shortest, pivot] with probability `below`, and above it
+    ``pivot + (longest - pivot) · v^k`` with v uniform. With U the mean that the upper piece needs,
+    ``(mean - below · lower mean) / (1 - below)``, the exponent is
+    ``k = (longest - pivot) / (U - pivot) - 1``. With ``below = 0.5`` the pivot is the median.
+
+    Raises
+    ------
+    ValueError
+        Where U is not between pivot and longest: no exponent gives the mean.
+    """
+    lower_mean = (pivot - shortest) / math.log(pivot / shortest)
+    upper_mean = (mean - below * lower_mean) / (1.0 - below)
+    if not pivot < upper_mean < longest:
+        raise ValueError(
+            f"a mean of {mean:g} needs a mean of {upper_mean:g} above the pivot; expected one "
+            f"between {pivot:g} and {longest:g}: change shortest={shortest:g} or longest"
+        )
+    exponent = (longest - pivot) / (upper_mean - pivot) - 1.0
+    lower = shortest * (pivot / shortest) ** (uniform / below)
+    upper = np.clip((uniform - below) / (1.0 - below), 0.0, 1.0)
+    return np.where(uniform < below, lower, pivot + (longest - pivot) * upper**exponent)
+
+
+def weibull_shape(median_over_mean: float) -> float:
+    """The Weibull shape whose median is that part of its mean (up to ln 2, the exponential's).
+
+    The ratio is ``(ln 2)^(1/shape) / Γ(1 + 1/shape)`` and rises with the shape until far above 1.
+    """
+    low, high = 0.05, 1.0
+    for _ in range(60):
+        shape = (low + high) / 2
+        ratio = math.log(2.0) ** (1 / shape) / math.gamma(1 + 1 / shape)
+        low, high = (shape, high) if ratio < median_over_mean else (low, shape)
+    return (low + high) / 2
+
+
+def weibull_quantiles(uniform: np.ndarray, *, mean: float, shape: float) -> np.ndarray:
+    """Quantiles of the Weibull distribution with that mean."""
+    return mean / math.gamma(1 + 1 / shape) * (-np.log1p(-uniform)) ** (1 / shape)
+
+
+def fitting_estimates(
+    run_time: np.ndarray,
+    estimates: np.ndarray,
+    menu: np.ndarray,
+    *,
+    snug: float,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Hand out estimates so that each job has one of at least its run time, all used once.
+
+    As Tsafrir, Etsion and Feitelson (JSSPP 2005): by descending run time, each job draws
+    uniformly among the unused estimates that are long enough. The jobs between two neighboring
+    values of the menu have the same estimates to draw from, hence one shuffle serves them all.
+    A share `snug` of the jobs takes the smallest of them instead of a random one: 0 is Tsafrir's
+    rule, more makes estimates more accurate without changing either distribution.
+
+    Parameters
+    ----------
+    run_time, estimates : arrays of the same size
+    menu : ascending array
+        The values in `estimates`; no run time exceeds its last.
+    snug : float
+    rng : np.random.Generator
+
+    Returns
+    -------
+    np.ndarray
+        An estimate a job. Where too few are long enough, as happens in small samples, a job gets
+        the menu's next value above its run time, and a shorter estimate stays unused.
+    """
+    smallest = np.searchsorted(menu, run_time)
+    given = np.empty(run_time.size)
+    unused = np.empty(0)
+    for level in reversed(range(menu.size)):
+        jobs = rng.permutation(np.flatnonzero(smallest == level))
+        unused = np.concatenate([unused, estimates[estimates == menu[level]]])
+        missing = max(0, jobs.size - unused.size)
+        unused = np.sort(np.concatenate([unused, np.full(missing, menu[level])]))
+        tight = min(jobs.size, rounded_at_random(snug * jobs.size, rng))
+        others = rng.permutation(unused[tight:])
+        loose = jobs.size - tight
+        given[jobs] = np.concatenate([unused[:tight], others[:loose]])
+        unused = others[loose:]
+    return given
+
+
+def _tilt(offsets: np.ndarray) -> np.ndarray:
+    """Weights exp(λ · offset) under which the offsets, of both signs and within ±1, average 0."""
+    low, high = -500.0, 500.0
+    for _ in range(80):
+        tilt = (low + high) / 2
+        mean = offsets @ np.exp(tilt * offsets)
+        low, high = (tilt, high) if mean < 0 else (low, tilt)
+    return np.exp(low * offsets)
