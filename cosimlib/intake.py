@@ -1,0 +1,139 @@
+"""The door for every trace: bytes from a file, and an account of what became of its records.
+
+A reader drops records that cannot be jobs, mends what is only in disorder and notes what is odd.
+Nothing of that is silent: `Account` counts it, the workload carries the count, and a verbose reader
+prints it.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.system import System
+from cosimlib.workload import ACCOUNT_COLUMNS, Workload
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+class TraceError(ValueError):
+    """A file that is no trace, or a broken one; or a workload that its format cannot hold."""
+
+
+class Account:
+    """What reading a trace dropped, mended or noted, in the order in which it was found."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, int]] = []
+
+    def add(self, action: str, reason: str, records: int) -> None:
+        """Enter `records` records, unless there are none."""
+        if records:
+            self.rows.append((action, reason, int(records)))
+
+    def drop(
+        self, table: pd.DataFrame, rules: Iterable[tuple[str, "pd.Series | np.ndarray"]]
+    ) -> pd.DataFrame:
+        """`table` without the rows that a rule marks; each is entered under its first reason."""
+        gone = np.zeros(len(table), dtype=bool)
+        for reason, marked in rules:
+            mask = np.asarray(marked, dtype=bool)
+            self.add("dropped", reason, int((mask & ~gone).sum()))
+            gone |= mask
+        return table[~gone]
+
+    def frame(self) -> pd.DataFrame:
+        """One row an entry: `action`, `reason`, `records`."""
+        frame = pd.DataFrame(self.rows, columns=list(ACCOUNT_COLUMNS))
+        return frame.astype({"action": "str", "reason": "str", "records": "int64"})
+
+    def text(self, name: str, jobs: int, records: int) -> str:
+        """A line of totals and a line an entry."""
+        lines = [f"{name}: {jobs:,} jobs from {records:,} records"]
+        lines += [f"  {action:<7} {count:>9,}  {reason}" for action, reason, count in self.rows]
+        return "\n".join(lines)
+
+
+def read_bytes(path: Path) -> bytes:
+    """What is in `path`, unpacked where it is gzip.
+
+    Raises
+    ------
+    FileNotFoundError
+        With a hint where files are looked for.
+    TraceError
+        For a gzip file that is cut short or damaged, or that is none in spite of its name.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no trace at {path}; give the path of a file, or the name of a known trace to "
+            "cosimlib.traces.load"
+        )
+    data = path.read_bytes()
+    if not data.startswith(GZIP_MAGIC):
+        if data and path.suffix == ".gz":
+            raise TraceError(
+                f"{path}: named .gz but not gzip, it begins with {shortened(data)}; rename it if "
+                "it is plain text, else fetch it again"
+            )
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TraceError(
+            f"{path}: the gzip file is cut short or damaged ({error}) after {len(data)} bytes; "
+            "fetch it again"
+        ) from error
+
+
+def shortened(text: bytes, length: int = 60) -> str:
+    """The beginning of a line as an error shows it, between quotes."""
+    shown = text.strip().splitlines()[0] if text.strip() else b""
+    more = " ..." if len(shown) > length else ""
+    return repr(shown[:length].decode("utf-8", "replace") + more)
+
+
+def assemble(
+    jobs: pd.DataFrame,
+    name: str,
+    machine: System | None,
+    account: Account,
+    *,
+    path: Path,
+    records: int,
+    verbose: bool,
+) -> Workload:
+    """Jobs in order of submission as a workload, with what is odd about them noted.
+
+    Columns that are wholly unknown are left out.
+    """
+    if not len(jobs):
+        reasons = "; ".join(f"{count} {reason}" for _, reason, count in account.rows)
+        raise TraceError(f"{path}: no job left of {records} records ({reasons or 'none in it'})")
+    submit_time = jobs["submit_time"]
+    out_of_order = int((submit_time < submit_time.cummax()).sum())
+    account.add("mended", "out of order, put in order of submission", out_of_order)
+    if out_of_order:
+        jobs = jobs.sort_values("submit_time", kind="stable")
+    _note(jobs, machine, account)
+    empty = [column for column in jobs if column != "requested_time" and jobs[column].isna().all()]
+    workload = Workload(jobs.drop(columns=empty), name, machine, account.frame())
+    if verbose:
+        print(account.text(name, len(jobs), records))
+    return workload
+
+
+def _note(jobs: pd.DataFrame, machine: System | None, account: Account) -> None:
+    """Enter what is true of some jobs and that a reader of results should know."""
+    requested, run_time = jobs["requested_time"], jobs["run_time"]
+    account.add("noted", "run time 0", int((run_time == 0).sum()))
+    account.add("noted", "run time over the requested time", int((run_time > requested).sum()))
+    account.add("noted", "requested time unknown", int(requested.isna().sum()))
+    account.add("noted", "start unknown", int(jobs["recorded_start"].isna().sum()))
+    account.add("noted", "job number used before", int(jobs["job_id"].dropna().duplicated().sum()))
+    if machine is not None:
+        wide = int((jobs["nodes"] > machine.total_nodes).sum())
+        account.add("noted", f"wider than the {machine.total_nodes} nodes of its machine", wide)

@@ -1,0 +1,83 @@
+"""Systems: what they hold, what they refuse, and that they travel."""
+
+import copy
+import pickle
+
+import pytest
+
+from cosimlib.system import THETA, System
+
+
+def test_one_machine_is_one_partition():
+    system = System.of(512)
+    assert dict(system.partitions) == {"main": 512}
+    assert (system.name, system.total_nodes, system.cores_per_node) == ("512 nodes", 512, 1)
+
+
+def test_coupled_machines_are_several_partitions_in_order():
+    system = System.of(intrepid=40960, eureka=100)
+    assert list(system.partitions.items()) == [("intrepid", 40960), ("eureka", 100)]
+    assert (system.name, system.total_nodes) == ("intrepid+eureka", 41060)
+
+
+@pytest.mark.parametrize("call", [lambda: System.of(), lambda: System.of(4, other=2)])
+def test_either_a_number_or_partitions(call):
+    with pytest.raises(ValueError, match="either a number of nodes or named partitions"):
+        call()
+
+
+def test_a_system_has_a_partition():
+    with pytest.raises(ValueError, match=r"^X: a system has at least one partition; got none"):
+        System("X", {})
+
+
+@pytest.mark.parametrize("nodes", [0, -3, 2.0, 1.5, True, "8", None])
+def test_a_partition_has_a_whole_number_of_nodes(nodes):
+    message = f"^X: partition 'b' has {nodes!r} nodes; expected a whole number of at least 1"
+    with pytest.raises(ValueError, match=message):
+        System("X", {"a": 1, "b": nodes})
+
+
+@pytest.mark.parametrize(
+    "quantity", ["cores_per_node", "memory_per_node", "aggregate_bandwidth", "node_bandwidth"]
+)
+@pytest.mark.parametrize("value", [0, -2.5])
+def test_sizes_are_above_zero(quantity, value):
+    with pytest.raises(ValueError, match=f"^X: {quantity}={value}; expected more than 0"):
+        System("X", {"a": 1}, **{quantity: value})
+
+
+def test_what_is_unknown_is_nan_and_allowed():
+    system = System.of(1)
+    assert system.memory_per_node != system.memory_per_node
+    assert system.node_bandwidth != system.node_bandwidth
+
+
+def test_a_system_cannot_be_changed():
+    nodes = {"main": 4}
+    system = System("X", nodes)
+    nodes["main"] = 5
+    assert system.partitions["main"] == system.total_nodes == 4
+    with pytest.raises(TypeError):
+        system.partitions["main"] = 5
+    with pytest.raises(AttributeError):
+        system.name = "Y"
+
+
+def test_another_size_of_the_same_machine():
+    smaller = THETA.with_nodes(4360)
+    assert dict(smaller.partitions) == {"main": 4360}
+    assert smaller.total_nodes == 4360
+    assert (smaller.name, smaller.node_bandwidth) == (THETA.name, THETA.node_bandwidth)
+    with pytest.raises(ValueError, match="Theta: partition 'main' has 0 nodes"):
+        THETA.with_nodes(0)
+
+
+@pytest.mark.parametrize("system", [THETA, System.of(b=1, a=2)])
+def test_a_system_survives_pickling_and_copying(system):
+    for same in (pickle.loads(pickle.dumps(system)), copy.deepcopy(system)):
+        assert same.name == system.name
+        assert list(same.partitions.items()) == list(system.partitions.items())
+        assert same.total_nodes == system.total_nodes
+        assert same.cores_per_node == system.cores_per_node
+    assert pickle.loads(pickle.dumps(THETA)) == THETA
