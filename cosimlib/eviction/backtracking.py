@@ -36,32 +36,30 @@ def solve_backtracking(
     """
     if not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r}; expected seconds above 0")
-    deadlines = len(problem.deadlines)
-    choices = np.zeros((deadlines, len(problem)), dtype=np.uint8)
-    proven = np.zeros(deadlines, dtype=bool)
-    response_time = np.empty(deadlines)
+    deadlines, n = len(problem.deadlines), len(problem)
+    choices = np.zeros((deadlines, n), dtype=np.uint8)
+    proven = np.ones(deadlines, dtype=bool)
+    response_time = np.zeros(deadlines)
+    remaining = np.append(problem.arrays.nodes[::-1].cumsum()[::-1], 0)
+    if not look_ahead:
+        remaining[:-1] = problem.nodes_needed
+    memory = (remaining, np.empty(n, dtype=np.int64), np.zeros((n + 1, 3)), np.empty(2))
     begin = time.perf_counter()
-    for row in range(deadlines):
-        proven[row] = _solve_one(problem, row, time_limit, look_ahead, choices[row])
+    for row in range(deadlines if problem.nodes_needed else 0):
+        proven[row] = _solve_one(problem, row, time_limit, memory, choices[row])
         response_time[row] = time.perf_counter() - begin
     return EvictionPlan(problem, "backtracking", choices, proven, response_time)
 
 
 def _solve_one(
-    problem: EvictionProblem, deadline: int, limit: float, look_ahead: bool, choice: np.ndarray
+    problem: EvictionProblem, deadline: int, limit: float, memory: tuple, choice: np.ndarray
 ) -> bool:
     """Write one deadline's best choices; whether the search came to its end."""
-    if problem.nodes_needed == 0:
-        return True
-    n = len(problem)
-    remaining = np.append(problem.arrays.nodes[::-1].cumsum()[::-1], 0)
-    if not look_ahead:
-        remaining[:-1] = problem.nodes_needed
-    tried = np.full(n, -1, dtype=np.int64)
-    spent = np.zeros((n + 1, 3))
-    best = np.array([np.inf, np.inf])
-    until = time.perf_counter() + limit
+    remaining, tried, spent, best = memory
+    tried[:] = -1
+    best[:] = np.inf
     choice[:] = KILL
+    until = time.perf_counter() + limit
     depth = 0
     while depth >= 0:
         depth = _search(

@@ -143,24 +143,24 @@ def _relax_all(nodes, loss, app_steps, sys_steps, least, limit, table, chosen):
     rows, width = table.shape
     unreachable = np.full(width, np.inf)
     before = np.empty(width)
-    choice = np.empty(4 * chosen.shape[2], dtype=np.uint8)
+    choice = np.zeros(4 * chosen.shape[2], dtype=np.uint8)
     remaining = nodes.sum()
     reached = 0
     for job in range(nodes.size):
         low = max(0, least - remaining)
         high = max(low, min(reached + 1, limit))
+        shift = nodes[job]
         for t in range(rows - 1, -1, -1):
-            before[:] = table[t]
+            before[low:high] = table[t, low:high]
             app, sys = t - app_steps[job], t - sys_steps[job]
             from_app = before if app == t else (table[app] if app >= 0 else unreachable)
             from_sys = before if sys == t else (table[sys] if sys >= 0 else unreachable)
-            choice[:] = 0
-            shift = nodes[job]
             _relax(
                 before[low:high], loss[job], from_app[low:high], from_sys[low:high],
                 table[t, low + shift : high + shift], choice[low + shift : high + shift],
             )  # fmt: skip
             _pack(choice, chosen[job, t])
+        choice[low + shift : high + shift] = 0
         remaining -= nodes[job]
         reached += nodes[job]
 

@@ -54,7 +54,7 @@ class Scenario:
     @property
     def name(self) -> str:
         """How figures call it."""
-        return f"{len(self.jobs)} jobs on {self.nodes} nodes ({self.origin})"
+        return f"{len(self.jobs)} jobs on {self.nodes:,} nodes ({self.origin})"
 
     def table(self) -> pd.DataFrame:
         """The jobs: nodes, start and end in seconds after the earliest start."""

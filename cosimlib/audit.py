@@ -1,0 +1,97 @@
+"""Could a schedule have happened? Raises where it could not.
+
+Recorded schedules of real traces may overrun their machine, for trace and machine rarely agree to
+the node and to the second. `audit` raises there, rightly; `metrics.occupied_nodes` shows it.
+"""
+
+import numpy as np
+
+from cosimlib.kernels.steps import step_function
+from cosimlib.schedule import Schedule
+
+
+class InfeasibleScheduleError(AssertionError):
+    """A simulator made a schedule that no system could have followed."""
+
+
+def audit(schedule: Schedule) -> Schedule:
+    """The schedule itself, once it is shown that it could have happened.
+
+    Nobody starts before its submission, everybody ends exactly its run time after its start
+    (rigid jobs without a break), and no partition ever holds more nodes than it has. At equal
+    times ends come before starts. A job that names no partition is on the system's first.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    Schedule
+        Its argument, so that ``audit(simulate_easy(workload, system))`` is an expression.
+
+    Raises
+    ------
+    InfeasibleScheduleError
+        Naming the policy, and the job, or the time and the nodes.
+    """
+    _check_times(schedule)
+    partition = schedule.workload.column("partition").fillna(next(iter(schedule.system.partitions)))
+    unknown = ~partition.isin(list(schedule.system.partitions))
+    if unknown.any():
+        job = int(unknown.idxmax())
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {schedule.workload.label(job)} is on partition "
+            f"{partition[job]!r}; the system has {', '.join(schedule.system.partitions)}"
+        )
+    for name, capacity in schedule.system.partitions.items():
+        _check_partition(schedule, name, capacity, (partition == name).to_numpy(dtype=bool))
+    return schedule
+
+
+def _check_times(schedule: Schedule) -> None:
+    """Raise for the first job that starts early or does not run as long as it should."""
+    jobs = schedule.workload.jobs
+    for given, times in (("starts", schedule.start_time), ("ends", schedule.end_time)):
+        if len(times) != len(jobs):
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: {len(times)} {given} for the {len(jobs)} jobs "
+                f"of {schedule.workload.name}"
+            )
+    submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
+    start_time, end_time = schedule.start_time, schedule.end_time
+    # Negated, so that a job that was never started, NaN, is caught too.
+    early = ~((start_time >= submit_time) & (start_time < np.inf))
+    if early.any():
+        job = int(early.argmax())
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {schedule.workload.label(job)} starts at "
+            f"t={start_time[job]:.15g}; it was submitted at t={submit_time[job]:.15g}"
+        )
+    odd = end_time != start_time + run_time
+    if odd.any():
+        job = int(odd.argmax())
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {schedule.workload.label(job)} starts at "
+            f"t={start_time[job]:.15g} and ends at t={end_time[job]:.15g}; "
+            f"it runs {run_time[job]:.15g} s"
+        )
+
+
+def _check_partition(schedule: Schedule, name: str, capacity: int, here: np.ndarray) -> None:
+    """Raise for a job wider than the partition, and for the first instant that overfills it."""
+    nodes = schedule.workload.jobs["nodes"].to_numpy()[here]
+    if (nodes > capacity).any():
+        job = int(np.flatnonzero(here)[(nodes > capacity).argmax()])
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {schedule.workload.label(job)} holds "
+            f"{schedule.workload.jobs['nodes'][job]} nodes; partition {name!r} has {capacity}"
+        )
+    times, busy = step_function(schedule.start_time[here], schedule.end_time[here], nodes)
+    over = busy > capacity
+    if over.any():
+        first = int(over.argmax())
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {busy[first]} nodes busy at t={times[first]:.15g}; "
+            f"partition {name!r} has {capacity}"
+        )

@@ -1,0 +1,193 @@
+"""A paper's statement, our number, and whether it holds.
+
+`data/claims.csv` is the one table of what papers state, a row per fact. A notebook fills in its
+system's rows; `scorecard` joins the tables of all notebooks. A claim that nobody checked, or that
+the data cannot decide, is `unknown`: it is never left out.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+PACKAGE = Path(__file__).resolve().parent
+STATED = ["system", "number", "claim", "statement", "paper_value", "source"]
+CHECKED = [
+    "system",
+    "number",
+    "claim",
+    "statement",
+    "paper",
+    "ours",
+    "data",
+    "verdict",
+    "why",
+]
+VERDICTS = ("holds", "fails", "unknown")
+
+
+class Claims:
+    """The claims about one system, to be filled in with our numbers.
+
+    Parameters
+    ----------
+    system : str
+        As in the first column of `data/claims.csv`, such as ``"1-eviction"``.
+    data : str
+        What our numbers were measured on, as the scorecard prints it.
+    table : pd.DataFrame, optional
+        What papers state, by default `read_statements()`.
+    """
+
+    def __init__(self, system: str, *, data: str, table: pd.DataFrame | None = None) -> None:
+        table = read_statements() if table is None else table
+        rows = table[table["system"] == system]
+        if rows.empty:
+            known = ", ".join(table["system"].drop_duplicates())
+            raise KeyError(f"no claims about system '{system}'; known are {known}")
+        self.system = system
+        self.data = data
+        self._stated = rows.set_index("claim")
+        self._checked: dict[str, tuple[str, str, str]] = {}
+
+    def row(self, claim: str, *, ours: str, holds: bool | None, why: str = "") -> None:
+        """Set our number beside a claim: it holds, fails, or (None) cannot be decided.
+
+        Parameters
+        ----------
+        claim : str
+            Its id in the table.
+        ours : str
+            Our number, written like the paper's.
+        holds : bool or None
+        why : str
+            What explains a claim that does not hold or cannot be decided; required there.
+        """
+        self._check(claim, holds, why)
+        verdict = "unknown" if holds is None else "holds" if holds else "fails"
+        self._checked[claim] = (str(ours), verdict, why.strip())
+
+    def _check(self, claim: str, holds: bool | None, why: str) -> None:
+        """Raise where a row would be wrong."""
+        if claim not in self._stated.index:
+            known = ", ".join(self._stated.index)
+            raise KeyError(f"{self.system} has no claim '{claim}'; known are {known}")
+        if claim in self._checked:
+            raise ValueError(f"{self.system}: claim '{claim}' was checked already; check it once")
+        if holds is not None and not isinstance(holds, bool | np.bool_):
+            raise TypeError(
+                f"{self.system}: claim '{claim}' got holds={holds!r}; expected True, False or None"
+            )
+        if not holds and not why.strip():
+            raise ValueError(
+                f"{self.system}: claim '{claim}' got holds={holds} and no why; say what explains it"
+            )
+
+    def table(self) -> pd.DataFrame:
+        """Every claim about the system, in the table's order, with our number and the verdict."""
+        unchecked = ("", "unknown", "not checked")
+        checked = [self._checked.get(claim, unchecked) for claim in self._stated.index]
+        ours, verdict, why = zip(*checked, strict=True)
+        table = self._stated.reset_index().rename(columns={"paper_value": "paper"})
+        return table.assign(ours=ours, data=self.data, verdict=verdict, why=why)[CHECKED]
+
+    def write(self, folder: str | Path | None) -> None:
+        """Write the table as `claims.csv` into a folder; nowhere where the folder is empty."""
+        if not folder:
+            return
+        path = Path(folder) / "claims.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            self.table().to_csv(temporary, index=False, lineterminator="\n")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def read_statements(path: Path | None = None) -> pd.DataFrame:
+    """What papers state: system, number, claim, statement, paper_value and source, in order.
+
+    Parameters
+    ----------
+    path : Path, optional
+        By default the table that came with the package.
+    """
+    path = statements_path() if path is None else path
+    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    if list(table.columns) != STATED:
+        raise ValueError(
+            f"{path.name}: line 1: columns are {', '.join(table.columns)}; "
+            f"expected {', '.join(STATED)}"
+        )
+    for line, row in enumerate(table.itertuples(index=False), start=2):
+        empty = [name for name in STATED if not getattr(row, name).strip()]
+        if empty:
+            raise ValueError(f"{path.name}: line {line}: no {empty[0]}; every column is needed")
+        if not row.number.isdecimal():
+            raise ValueError(f"{path.name}: line {line}: number {row.number!r} is not a number")
+    twice = table.duplicated(["system", "claim"])
+    if twice.any():
+        line = int(twice.to_numpy().argmax())
+        claim = table["claim"].iloc[line]
+        raise ValueError(f"{path.name}: line {line + 2}: claim '{claim}' is there twice; rename it")
+    return table.assign(number=table["number"].astype(int))
+
+
+def statements_path() -> Path:
+    """Where the table of statements lies: the checkout's `data/`, else inside the package."""
+    for folder in (PACKAGE.parent, PACKAGE):
+        path = folder / "data" / "claims.csv"
+        # Installed, the folder above the package is site-packages, whose data/ is anybody's.
+        if path.is_file() and (folder == PACKAGE or (folder / "pyproject.toml").is_file()):
+            return path
+    raise FileNotFoundError("no data/claims.csv beside the package or in it; install it anew")
+
+
+def scorecard(tables: Iterable[pd.DataFrame]) -> tuple[str, str]:
+    """The claims of all systems in one table, as CSV and as Markdown with counts.
+
+    Parameters
+    ----------
+    tables : iterable of pd.DataFrame
+        Each as `Claims.table` gives it. Where two hold the same claim on the same data, the
+        first counts.
+    """
+    given = [table[CHECKED] for table in tables]
+    union = pd.concat(given, ignore_index=True) if given else pd.DataFrame(columns=CHECKED)
+    strange = sorted(set(union["verdict"]) - set(VERDICTS))
+    if strange:
+        raise ValueError(f"verdict '{strange[0]}' is none of {', '.join(VERDICTS)}")
+    union = union.drop_duplicates(["system", "claim", "data"])
+    union = union.sort_values(["system", "data"], kind="stable", ignore_index=True)
+    return union.to_csv(index=False, lineterminator="\n"), _markdown(union)
+
+
+def _markdown(union: pd.DataFrame) -> str:
+    """A heading, a summary and one table a system, for GitHub."""
+    lines = ["# Scorecard", "", f"{_counts(union)}.", ""]
+    for system, table in union.groupby("system", sort=True):
+        lines += [f"## {_escaped(system)}", "", f"{_counts(table)}.", ""]
+        lines += ["| no. | the paper says | its value | ours | data | verdict | why |"]
+        lines += ["|---:|---|---|---|---|---|---|"]
+        for row in table.itertuples(index=False):
+            cells = (row.number, row.statement, row.paper, row.ours, row.data, row.verdict, row.why)
+            lines.append("| " + " | ".join(_escaped(cell) for cell in cells) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _counts(table: pd.DataFrame) -> str:
+    """How many claims, and how many of each verdict."""
+    counts = table["verdict"].value_counts()
+    holds, fails, unknown = (int(counts.get(verdict, 0)) for verdict in VERDICTS)
+    claims = "1 claim" if len(table) == 1 else f"{len(table)} claims"
+    return f"{claims}: {holds} hold, {fails} fail, {unknown} unknown"
+
+
+def _escaped(cell: object) -> str:
+    """Text in a table cell, without anything that GitHub would take for markup."""
+    text = "".join(f"\\{letter}" if letter in "\\`*_[]<>|~$" else letter for letter in str(cell))
+    return "<br>".join(text.split("\n"))

@@ -1,0 +1,1 @@
+"""Pictures of schedules and of what was measured on them."""

@@ -1,0 +1,133 @@
+"""What an eviction loses, and which jobs it takes."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from cosimlib.eviction import EvictionPlan, EvictionSpectrum
+from cosimlib.eviction.problem import ACTIONS, KEEP
+from cosimlib.figures import theme
+
+LARGEST_HEIGHT = 160
+TAKEN = tuple(ACTIONS[KEEP + 1 :])
+MEANING = {
+    "kill": "killed",
+    "app": "application checkpoint",
+    "sys": "system checkpoint",
+    "keep": "left running",
+}
+
+
+def plot_loss_surface(
+    spectrum: EvictionSpectrum, *, title: str, point: tuple[int, float] | None = None
+) -> go.Figure:
+    """The least loss for every number of nodes and every deadline, as a heat map.
+
+    Parameters
+    ----------
+    spectrum : EvictionSpectrum
+    title : str
+    point : tuple of int and float, optional
+        Nodes needed and deadline (seconds) to mark.
+    """
+    picture = theme.figure(title=title, height=480, showlegend=False)
+    picture.add_trace(surface_trace(spectrum))
+    if point is not None:
+        nodes, deadline = point
+        picture.add_trace(point_trace(nodes, deadline))
+    picture.update_xaxes(title="deadline (minutes)", constrain="domain")
+    return picture.update_yaxes(title="nodes needed")
+
+
+def surface_table(spectrum: EvictionSpectrum) -> pd.DataFrame:
+    """What the heat map shows: at most 160 numbers of nodes × deadlines (minutes), node-hours."""
+    total = spectrum.problem.total_nodes
+    nodes = np.unique(np.linspace(0, total, min(total, LARGEST_HEIGHT) + 1).round().astype(int))
+    loss = spectrum.loss[nodes].round(1)
+    minutes = (spectrum.deadlines / 60).round(3)
+    index = pd.Index(nodes, name="nodes_needed")
+    return pd.DataFrame(loss, index=index, columns=pd.Index(minutes, name="deadline_minutes"))
+
+
+def surface_trace(spectrum: EvictionSpectrum) -> go.Heatmap:
+    """The heat map itself; zero loss is the lightest color."""
+    table = surface_table(spectrum)
+    return go.Heatmap(
+        x=table.columns.to_numpy(), y=table.index.to_numpy(), z=table.to_numpy(), zmin=0,
+        colorscale=theme.COLORSCALE, colorbar={"title": {"text": "node-hours<br>lost"}},
+        hovertemplate="%{y} nodes by minute %{x}<br>%{z} node-hours lost<extra></extra>",
+    )  # fmt: skip
+
+
+def point_trace(nodes: int, deadline: float) -> go.Scatter:
+    """The chosen number of nodes and deadline (seconds)."""
+    return go.Scatter(
+        x=[deadline / 60], y=[nodes], mode="markers", name="chosen", hoverinfo="skip",
+        marker={"symbol": "circle-open", "size": 16, "color": theme.VERMILION,
+                "line": {"width": 4, "color": theme.VERMILION}},
+    )  # fmt: skip
+
+
+def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
+    """Loss against deadline, and under it the nodes that each action frees, stacked."""
+    minutes = plan.deadlines / 60
+    picture = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.08)
+    picture.add_scatter(
+        x=minutes, y=plan.loss.round(2), mode="lines+markers", name="loss", showlegend=False,
+        line={"color": theme.color(plan.solver), "shape": "hv"}, row=1, col=1,
+    )  # fmt: skip
+    freed = plan_table(plan)
+    for action in TAKEN:
+        picture.add_bar(
+            x=minutes, y=freed[action], name=MEANING[action], row=2, col=1,
+            marker=theme.patterned(action),
+        )  # fmt: skip
+    picture.add_hline(
+        plan.problem.nodes_needed, row=2, col=1,
+        line={"dash": "dash", "width": 1.5, "color": theme.BLACK},
+    )  # fmt: skip
+    theme.style(picture, title=title, height=560, barmode="stack", bargap=0.15)
+    picture.update_layout(
+        margin={"b": 120}, legend={"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0}
+    )
+    picture.update_yaxes(title="node-hours lost", rangemode="tozero", row=1)
+    picture.update_yaxes(title="nodes freed<br>(dashed: needed)", row=2)
+    return picture.update_xaxes(title="deadline (minutes)", row=2)
+
+
+def plan_table(plan: EvictionPlan) -> pd.DataFrame:
+    """Nodes freed by each action, one row a deadline (minutes), beside the loss (node-hours)."""
+    nodes = plan.problem.arrays.nodes
+    freed = {action: (plan.choices == ACTIONS.index(action)) @ nodes for action in TAKEN}
+    index = pd.Index(plan.deadlines / 60, name="deadline_minutes")
+    return pd.DataFrame(freed, index=index).assign(loss=plan.loss.round(6))
+
+
+def plot_jobs(plan: EvictionPlan, deadline: float, *, title: str) -> go.Figure:
+    """Every job as a bar of its nodes, colored by what happens to it by `deadline` (seconds)."""
+    picture = theme.figure(title=title, height=480, barmode="stack")
+    for trace in job_traces(plan, deadline):
+        picture.add_trace(trace)
+    picture.update_xaxes(title="nodes")
+    return picture.update_yaxes(title="job", autorange="reversed", type="category")
+
+
+def job_traces(plan: EvictionPlan, deadline: float) -> list[go.Bar]:
+    """One bar trace an action, kept jobs included, in the order of `ACTIONS`."""
+    choice = plan.choices[plan.row(deadline)]
+    nodes = plan.problem.arrays.nodes
+    jobs = [str(job) for job in plan.problem.jobs.index]
+    loss = plan.problem.jobs["loss"].to_numpy().round(1)
+    return [
+        go.Bar(
+            y=jobs,
+            x=np.where(choice == number, nodes, 0),
+            orientation="h",
+            name=MEANING[action],
+            customdata=loss,
+            marker=theme.patterned(action),
+            hovertemplate="job %{y}: %{x} nodes, %{customdata} node-hours at stake",
+        )
+        for number, action in enumerate(ACTIONS)
+    ]

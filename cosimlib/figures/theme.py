@@ -1,0 +1,76 @@
+"""Colors, markers and layout that all figures share.
+
+Colors are Okabe and Ito's, which color-blind readers can tell apart; what is told by color is told
+by a marker, a dash or a pattern too. A policy, a solver or an action has the same color everywhere.
+"""
+
+import os
+from typing import Any
+
+import plotly.graph_objects as go
+import plotly.io as pio
+
+BLACK, GREY = "#222222", "#BBBBBB"
+ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+
+CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
+
+NAMED = {
+    "dynamic": BLUE,
+    "greedy": GREEN,
+    "backtracking": VERMILION,
+    "recorded": BLACK,
+    "FCFS": ORANGE,
+    "EASY": BLUE,
+    "conservative": GREEN,
+    "kill": VERMILION,
+    "app": GREEN,
+    "sys": SKY,
+    "keep": GREY,
+}
+PATTERNS = {"kill": "x", "app": "", "sys": "/", "keep": "."}
+COLORSCALE = "Cividis_r"
+
+pio.templates["cosimlib"] = go.layout.Template(
+    layout={
+        "font": {"family": "DejaVu Sans, Verdana, Arial, sans-serif", "size": 13, "color": BLACK},
+        "title": {"x": 0.0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
+        "colorway": list(CYCLE),
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "margin": {"l": 75, "r": 25, "t": 70, "b": 75},
+        "legend": {"bgcolor": "rgba(255,255,255,0.8)"},
+        "xaxis": {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
+                  "zeroline": False, "automargin": True},
+        "yaxis": {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
+                  "zeroline": False, "automargin": True},
+    }
+)  # fmt: skip
+
+if "PLOTLY_RENDERER" not in os.environ:
+    pio.renderers.default = os.environ.get("COSIMLIB_RENDERER", "plotly_mimetype")
+
+
+def color(name: str, place: int = 0) -> str:
+    """The color of a named policy, solver or action; of the `place`-th line for other names."""
+    return NAMED.get(name, CYCLE[place % len(CYCLE)])
+
+
+def patterned(name: str) -> dict[str, Any]:
+    """A bar's marker: the named color under the named pattern, outlined."""
+    pattern = {"shape": PATTERNS[name], "fillmode": "overlay", "fgcolor": BLACK,
+               "fgopacity": 0.6, "solidity": 0.15, "size": 7}  # fmt: skip
+    return {"color": NAMED[name], "line": {"color": BLACK, "width": 0.5}, "pattern": pattern}
+
+
+def figure(**layout: Any) -> go.Figure:
+    """An empty figure in the house's layout."""
+    return style(go.Figure(), **layout)
+
+
+def style(picture: go.Figure, **layout: Any) -> go.Figure:
+    """`picture` in the house's layout, with changes."""
+    return picture.update_layout(template="cosimlib", **layout)

@@ -1,0 +1,172 @@
+"""The command: what to run, how it went, and the exit status that says so."""
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from cosimlib.figures.publishing import render_images
+from cosimlib.reproduce.executing import PACKAGE, Task
+from cosimlib.reproduce.parameters import BadArgumentError
+from cosimlib.reproduce.placing import place, write_scorecard
+from cosimlib.reproduce.runs import SYNTHETIC, Run, is_up_to_date, plan_runs, write_record
+from cosimlib.reproduce.supervising import Outcome, say, supervise
+
+FAILED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is due: 0 where all ran, 1 where a notebook failed, 2 for bad arguments."""
+    options = _parser().parse_args(arguments)
+    try:
+        runs = plan_runs(
+            options.notebooks or _default_notebooks(),
+            scale=options.scale,
+            trace=options.trace,
+            values=_values(options.parameters),
+        )
+    except BadArgumentError as error:
+        return _complain(str(error), BAD_ARGUMENTS)
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        failed = _run_due(runs, options)
+        say(f"scorecard: {write_scorecard(options.out)}")
+        return FAILED if failed else 0
+    except (OSError, ValueError) as error:
+        return _complain(str(error), FAILED)
+    except KeyboardInterrupt:
+        return _complain("interrupted; results that were not finished are dropped", INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
+    """Run what is not up to date; whether any notebook failed."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    due = []
+    for run in runs:
+        if options.force or not is_up_to_date(run, options.out / run.name):
+            due.append(run)
+        else:
+            say(f"{run.name}: up to date")
+    if not due:
+        return False
+    if len(due) > 1 and options.jobs > 1:
+        _warm()
+    with tempfile.TemporaryDirectory(prefix=".reproduce-", dir=options.out) as workspace:
+        outcomes = _execute(due, Path(workspace).resolve(), options.jobs)
+        done = [run for run in due if not outcomes[run.name].error]
+        render_images([Path(workspace) / run.name for run in done])
+        for run in done:
+            folder = Path(workspace) / run.name
+            write_record(run, outcomes[run.name].seconds, folder)
+            place(folder, options.out / run.name, Path(workspace) / f"{run.name}.previous")
+    return len(done) < len(due)
+
+
+def _execute(runs: list[Run], workspace: Path, jobs: int) -> dict[str, Outcome]:
+    """Execute the runs into folders of the workspace, and say how each went."""
+    outcomes = {}
+    named = {run.name: run for run in runs}
+    tasks = {run.name: _task(run, workspace) for run in runs}
+    with closing(supervise(tasks, jobs)) as ended:
+        for name, outcome in ended:
+            outcomes[name] = outcome
+            run = named[name]
+            data = ", ".join(str(run.parameters[key]) for key in ("scale", "trace"))
+            if outcome.error:
+                _complain(f"{run.notebook.name} ({data}): {outcome.error}", FAILED)
+            else:
+                say(f"{name}: {outcome.cells} cells in {outcome.seconds:.1f} s ({data})")
+    return outcomes
+
+
+def _task(run: Run, workspace: Path) -> Task:
+    """A run as the process that executes it sees it."""
+    folder = workspace / run.name
+    folder.mkdir()
+    trace = str(run.trace) if run.trace else SYNTHETIC
+    marks = {"scale": run.parameters["scale"], "trace": trace, "output": str(folder)}
+    given = run.values | marks
+    return Task(run.notebook, folder, given, run.parameters, workspace / f"{run.name}.log")
+
+
+def _parser() -> argparse.ArgumentParser:
+    """What the command line may say."""
+    parser = argparse.ArgumentParser(
+        prog="python -m cosimlib.reproduce",
+        description="Run notebooks into figures/, those whose results are out of date.",
+    )
+    add = parser.add_argument
+    add("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="default: notebooks/*.ipynb")
+    add("--scale", choices=["quick", "paper"], default="quick", help="default: quick")
+    add("--trace", metavar="PATH", help="a trace file for all notebooks, or 'synthetic'")
+    add("--out", type=Path, default=_root() / "figures", metavar="FOLDER", help="default: figures")
+    add("--jobs", type=_positive, default=_cores(), metavar="N", help="at once; default: cores")
+    add("--force", action="store_true", help="run what is up to date, too")
+    add(
+        "-p",
+        dest="parameters",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="a parameter of the notebooks",
+    )
+    return parser
+
+
+def _positive(text: str) -> int:
+    """A whole number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected a whole number from 1 on")
+    return int(text)
+
+
+def _values(pairs: list[list[str]]) -> dict[str, str]:
+    """The `-p` pairs by name."""
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadArgumentError(f"parameter '{name}' is given twice")
+    return dict(pairs)
+
+
+def _default_notebooks() -> list[Path]:
+    """The checkout's notebooks."""
+    notebooks = sorted((_root() / "notebooks").glob("*.ipynb"))
+    if not notebooks:
+        raise BadArgumentError("no notebooks/*.ipynb here; name the notebooks to run")
+    return notebooks
+
+
+def _root() -> Path:
+    """The checkout that the package lies in, or else the current folder."""
+    checkout = PACKAGE.parent
+    return checkout if (checkout / "pyproject.toml").is_file() else Path.cwd()
+
+
+def _cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _warm() -> None:
+    """Compile the kernels once, before several processes would do so at the same time."""
+    warm = getattr(importlib.import_module("cosimlib"), "warm", None)
+    if warm is not None:
+        warm()
+
+
+def _complain(line: str, status: int) -> int:
+    """Say on the error stream what is wrong."""
+    sys.stdout.flush()
+    print(f"reproduce: {line}", file=sys.stderr)
+    return status

@@ -1,0 +1,176 @@
+"""Which runs there are, and which of them are still due.
+
+A run is a notebook with its parameters and a place under `figures/`. It is up to date where
+`run.json` in that place holds the same fingerprint: of the notebook's sources, the parameters, the
+package's source, the table of claims and the trace.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from cosimlib.claims import statements_path
+from cosimlib.kernels.compiling import source_hash
+from cosimlib.reproduce.parameters import (
+    BadArgumentError,
+    checked_values,
+    read_notebook,
+    read_parameters,
+)
+from cosimlib.traces import find_trace
+
+RECORD = "run.json"
+SYNTHETIC = "synthetic"
+PACKAGES = ("cosimlib", "numba", "numpy", "pandas", "papermill", "plotly")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A notebook to run, and where to.
+
+    Parameters
+    ----------
+    notebook : Path
+    name : str
+        The folder's name under `figures/`.
+    parameters : dict
+        As they may be published: files by their names, and not where the output goes.
+    values : dict
+        Those given on the command line, as they are.
+    trace : Path or None
+        None where the data are synthetic.
+    fingerprint : str
+        Changes when the results may.
+    """
+
+    notebook: Path
+    name: str
+    parameters: dict[str, object]
+    values: dict[str, object]
+    trace: Path | None
+    fingerprint: str
+
+
+def plan_runs(
+    notebooks: list[Path], *, scale: str, trace: str | None, values: dict[str, str]
+) -> list[Run]:
+    """Every notebook's runs: with the trace given, or else with the one that it names and without.
+
+    Parameters
+    ----------
+    notebooks : list of Path
+    scale : str
+    trace : str or None
+        A file, or ``"synthetic"`` for no trace even where a notebook names one.
+    values : dict
+        Texts for the notebooks' own parameters.
+    """
+    if trace not in (None, SYNTHETIC) and not Path(trace).is_file():
+        raise BadArgumentError(f"trace {trace} is not a file; give a path, or '{SYNTHETIC}'")
+    runs = [run for path in notebooks for run in _runs_of(path, scale, trace, values)]
+    places: dict[str, Path] = {}
+    for run in runs:
+        if run.name in places:
+            first, second = places[run.name].name, run.notebook.name
+            raise BadArgumentError(
+                f"{first} and {second} would both write '{run.name}'; rename one"
+            )
+        places[run.name] = run.notebook
+    return runs
+
+
+def is_up_to_date(run: Run, folder: Path) -> bool:
+    """Whether a folder holds the whole result of this very run."""
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        whole = all((folder / name).is_file() for name in record["files"])
+        return whole and record["fingerprint"] == run.fingerprint
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def write_record(run: Run, seconds: float, folder: Path) -> None:
+    """Write down beside the results what made them."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != RECORD)
+    record = {
+        "notebook": run.notebook.name,
+        "parameters": run.parameters,
+        "fingerprint": run.fingerprint,
+        "seconds": round(seconds, 1),
+        "versions": _versions(),
+        "files": sorted(path.relative_to(folder).as_posix() for path in files),
+    }
+    text = json.dumps(record, indent=2, ensure_ascii=False, default=repr)
+    (folder / RECORD).write_text(text + "\n", encoding="utf-8")
+
+
+def _runs_of(path: Path, scale: str, trace: str | None, values: dict[str, str]) -> list[Run]:
+    """The runs of one notebook."""
+    if not path.is_file():
+        raise BadArgumentError(f"notebook {path} is not there")
+    notebook = read_notebook(path)
+    given = checked_values(read_parameters(notebook, path.name), values, path.name)
+    files: dict[str, Path | None] = {path.stem: None}
+    if trace not in (None, SYNTHETIC):
+        files = {path.stem: Path(trace).resolve()}
+    elif trace is None and (found := _named_trace(notebook, path.name)) is not None:
+        files = {path.stem: found.resolve(), f"{path.stem}-{SYNTHETIC}": None}
+    runs = []
+    for name, file in files.items():
+        marks = {"scale": scale, "trace": file.name if file else SYNTHETIC}
+        shown = {key: _shown(value) for key, value in given.items()} | marks
+        fingerprint = _fingerprint(notebook, given | marks, file)
+        runs.append(Run(path.resolve(), name, shown, given, file, fingerprint))
+    return runs
+
+
+def _shown(value: object) -> object:
+    """A value as it may be published: a path on this machine by its last part."""
+    is_path = isinstance(value, str) and Path(value).is_absolute()
+    return Path(str(value)).name if is_path else value
+
+
+def _named_trace(notebook: NotebookNode, label: str) -> Path | None:
+    """The file of the trace that a notebook names in its metadata."""
+    name = notebook.metadata.get("cosimlib", {}).get("trace")
+    if name is None:
+        return None
+    try:
+        return find_trace(name)
+    except (KeyError, ValueError) as error:
+        reason = error.args[0] if error.args else error
+        raise BadArgumentError(f"{label}: its metadata name trace {name!r}: {reason}") from error
+
+
+def _fingerprint(notebook: NotebookNode, parameters: dict[str, object], trace: Path | None) -> str:
+    """A hash of all that the results depend on, but for the versions of other packages."""
+    parts = [
+        [(cell.cell_type, cell.source) for cell in notebook.cells],
+        sorted((name, repr(value)) for name, value in parameters.items()),
+        source_hash(),
+        _file_hash(statements_path()),
+        _file_hash(trace) if trace else "",
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _file_hash(path: Path) -> str:
+    """The hash of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    """Versions of Python and of the packages that shape the results."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,163 @@
+"""Speeds, measured in one run: `make bench` prints this table and keeps it as figures/bench.csv.
+
+Compilation is told apart: every kernel runs once before it is timed, and the time that a first
+run takes with an empty cache is a row of its own. A goal that depends on the machine is printed
+beside the measurement; ratios compare two things measured one after the other.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import swf, synthetic, traces
+from cosimlib.eviction import (
+    EvictionProblem,
+    solve_backtracking,
+    solve_dynamic,
+    solve_greedy,
+    solve_spectrum,
+)
+from cosimlib.eviction.scenarios import draw_scenario
+from cosimlib.experiments import scaled_problem
+from cosimlib.schedule import Schedule
+from cosimlib.schedulers.backfilling import simulate_easy, simulate_fcfs
+from cosimlib.system import THETA
+from tests import naive_eviction
+
+ROOT = Path(__file__).resolve().parents[1]
+COLUMNS = ("what", "measured", "unit", "goal", "met")
+COLD = """
+import tempfile, time
+from pathlib import Path
+from cosimlib.kernels import compiling
+compiling.cache_folder = lambda: Path({folder!r})
+begin = time.perf_counter()
+from cosimlib.experiments import scaled_problem
+from cosimlib.eviction import solve_dynamic
+problem = scaled_problem(24, 4352)
+imported = time.perf_counter()
+solve_dynamic(problem)
+print(time.perf_counter() - imported)
+"""
+
+
+def best_of(run: Callable[[], object], repeat: int = 7) -> float:
+    """Median seconds of `repeat` runs after one that is not counted."""
+    run()
+    times = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times))
+
+
+def theta_problem() -> EvictionProblem:
+    """24 jobs on 4352 nodes, 16 deadlines, half the machine needed: the paper's hardest case."""
+    workload = synthetic.theta(seed=0)
+    schedule = simulate_easy(workload, workload.machine)
+    scenario = draw_scenario(schedule, jobs=24, occupied=4352)
+    return EvictionProblem.from_schedule(
+        scenario.schedule, at=scenario.at, nodes_needed=2048, system=THETA
+    )
+
+
+def eviction_rows() -> list[tuple]:
+    """The speeds that the eviction solvers are to reach."""
+    problem = theta_problem()
+    dynamic = best_of(lambda: solve_dynamic(problem), 51)
+    greedy = best_of(lambda: solve_greedy(problem), 51)
+    spectrum = best_of(lambda: solve_spectrum(problem), 21)
+    loss_only = best_of(lambda: naive_eviction.integer_program(problem, then_time=False), 3)
+    loss_then_time = best_of(lambda: naive_eviction.integer_program(problem), 3)
+    ahead = best_of(lambda: solve_backtracking(problem, look_ahead=True), 3)
+    plan = solve_backtracking(problem, time_limit=2.0)
+    sign = "" if plan.optimal else " (at least)"
+    large = scaled_problem(1000, 10_000, horizon=3600.0)
+    one, all_nodes = (
+        best_of(partial(solve, large), 3) for solve in (solve_dynamic, solve_spectrum)
+    )
+    case = "24 jobs, 4352 nodes, 16 deadlines: "
+    wide = "1,000 jobs, 10,000 nodes, 61 deadlines: "
+    return [
+        (case + "dynamic, one K", dynamic * 1e3, "ms", "<= 1"),
+        (case + "dynamic, whole spectrum", spectrum * 1e3, "ms", "<= 3"),
+        (case + "greedy", greedy * 1e3, "ms", ""),
+        (case + "SciPy HiGHS, loss then time / dynamic", loss_then_time / dynamic, "x", ">= 300"),
+        (case + "SciPy HiGHS, loss only / dynamic", loss_only / dynamic, "x", ">= 300"),
+        (case + f"backtracking / dynamic{sign}", plan.response_time[-1] / dynamic, "x", ""),
+        (case + "backtracking with look-ahead / dynamic", ahead / dynamic, "x", ""),
+        (wide + "dynamic, a quarter needed", one, "s", "<= 2"),
+        (wide + "dynamic, whole spectrum", all_nodes, "s", "<= 2"),
+        ("first solve_dynamic with an empty cache (compilation)", _cold_start(), "s", ""),
+    ]
+
+
+def _cold_start() -> float:
+    """Seconds of a first solve in a new process that finds nothing compiled."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", COLD.format(folder=folder)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def trace_rows() -> list[tuple]:
+    """Loading and scheduling of the logs that are there."""
+    rows = []
+    curie = traces.find_trace("CEA-Curie-2011-2.1-cln")
+    if curie is not None:
+        seconds = best_of(lambda: swf.read_swf(curie, verbose=False), 3)
+        rows.append(("CEA-Curie, 312,826 records: read_swf", seconds, "s", "<= 3"))
+    for name in ("theta-2023-prod", "KTH-SP2-1996-2.1-cln"):
+        if traces.find_trace(name) is not None:
+            workload = traces.load(name, verbose=False)
+            rows += [
+                _policy_row(name, policy, workload) for policy in (simulate_fcfs, simulate_easy)
+            ]
+    workload = synthetic.theta(seed=0)
+    rows.append(_policy_row("synthetic Theta", simulate_easy, workload))
+    return rows
+
+
+def _policy_row(name: str, simulate: Callable[..., Schedule], workload) -> tuple:
+    """Jobs a second of one policy on one log, odd jobs left out."""
+    narrow = workload.jobs["nodes"] <= workload.machine.total_nodes
+    workload = workload.keep(narrow, "wider than the machine")
+    seconds = best_of(lambda: simulate(workload, workload.machine), 5)
+    return (f"{name}: {simulate.__name__}", len(workload) / seconds, "jobs/s", "")
+
+
+def met(measured: float, goal: str) -> str:
+    """Whether a measurement reaches a goal such as ``<= 3``; empty where there is none."""
+    if not goal:
+        return ""
+    sign, number = goal.split()
+    reached = measured <= float(number) if sign == "<=" else measured >= float(number)
+    return "yes" if reached else "no"
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    rows = [(*row, met(row[1], row[3])) for row in eviction_rows() + trace_rows()]
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    table["measured"] = [float(f"{value:.3g}") for value in table["measured"]]
+    with pd.option_context("display.width", 200, "display.max_colwidth", 90):
+        print(table.to_string(index=False, float_format=lambda value: f"{value:,.10g}"))
+    path = ROOT / "figures" / "bench.csv"
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_name(f".bench.{os.getpid()}.csv")
+    table.to_csv(temporary, index=False)
+    temporary.replace(path)
+    print(f"kept as {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

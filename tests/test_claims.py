@@ -1,0 +1,158 @@
+"""Claims keep the paper's order, insist on reasons, and end up in one scorecard."""
+
+import io
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib import claims
+from cosimlib.claims import CHECKED, STATED, Claims, read_statements, scorecard, statements_path
+
+HEADER = ",".join(STATED) + "\n"
+
+
+@pytest.fixture
+def stated():
+    """Three claims about one system, one about another."""
+    rows = [
+        ("1-a", 1, "first", "A is | faster", "≥ 2×", "P, I"),
+        ("1-a", 2, "second", "B_1 is *never* slower", "never", "P, I"),
+        ("1-a", 2, "third", "C costs $5 to ~$6", "5", "P, II"),
+        ("2-b", 1, "first", "D", "1", "Q, I"),
+    ]
+    return pd.DataFrame(rows, columns=STATED)
+
+
+def test_table_keeps_the_papers_order_and_tells_each_verdict(stated):
+    kept = Claims("1-a", data="synthetic", table=stated)
+    kept.row("third", ours="7", holds=False, why="another machine")
+    kept.row("first", ours="3×", holds=np.bool_(True))
+    table = kept.table()
+    assert list(table.columns) == CHECKED
+    assert table["claim"].tolist() == ["first", "second", "third"]
+    assert table["verdict"].tolist() == ["holds", "unknown", "fails"]
+    assert table["ours"].tolist() == ["3×", "", "7"]
+    assert table["paper"].tolist() == ["≥ 2×", "never", "5"]
+    assert table["why"].tolist() == ["", "not checked", "another machine"]
+    assert set(table["data"]) == {"synthetic"}
+
+
+def test_undecided_is_unknown_with_its_reason(stated):
+    kept = Claims("2-b", data="x", table=stated)
+    kept.row("first", ours="-", holds=None, why="the trace has no such hour")
+    row = kept.table().iloc[0]
+    assert (row.verdict, row.why) == ("unknown", "the trace has no such hour")
+
+
+def test_wrong_rows_are_refused_and_change_nothing(stated):
+    kept = Claims("1-a", data="x", table=stated)
+    with pytest.raises(KeyError, match="no claim 'fourth'; known are first, second, third"):
+        kept.row("fourth", ours="1", holds=True)
+    for undecided in (False, None):
+        with pytest.raises(ValueError, match=r"'first' got holds=.* no why"):
+            kept.row("first", ours="1", holds=undecided, why=" ")
+    with pytest.raises(TypeError, match=r"holds=0\.5; expected True, False or None"):
+        kept.row("first", ours="1", holds=0.5)
+    assert set(kept.table()["verdict"]) == {"unknown"}
+    kept.row("first", ours="1", holds=True)
+    with pytest.raises(ValueError, match="'first' was checked already"):
+        kept.row("first", ours="2", holds=True)
+    assert kept.table()["ours"].iloc[0] == "1"
+
+
+def test_unknown_system_names_those_known(stated):
+    with pytest.raises(KeyError, match="no claims about system '9-z'; known are 1-a, 2-b"):
+        Claims("9-z", data="x", table=stated)
+
+
+def test_write_makes_the_folder_and_leaves_only_the_table(stated, tmp_path):
+    kept = Claims("1-a", data="x", table=stated)
+    kept.write("")
+    kept.write(None)
+    assert not list(tmp_path.iterdir())
+    kept.write(tmp_path / "deep")
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["claims.csv"]
+    read = pd.read_csv(tmp_path / "deep" / "claims.csv", dtype=str, keep_default_na=False)
+    pd.testing.assert_frame_equal(read, kept.table().astype({"number": str}), check_dtype=False)
+
+
+def test_scorecard_joins_systems_and_counts(stated):
+    one = Claims("1-a", data="real", table=stated)
+    one.row("first", ours="3×", holds=True)
+    one.row("third", ours="9", holds=False, why="prices rose")
+    two = Claims("2-b", data="real", table=stated)
+    text, markdown = scorecard([two.table(), one.table(), one.table()])
+    read = pd.read_csv(io.StringIO(text), keep_default_na=False)
+    assert list(zip(read["system"], read["claim"], strict=True)) == [
+        ("1-a", "first"),
+        ("1-a", "second"),
+        ("1-a", "third"),
+        ("2-b", "first"),
+    ]
+    assert "4 claims: 1 hold, 1 fail, 2 unknown" in markdown.splitlines()[2]
+    assert "3 claims: 1 hold, 1 fail, 1 unknown" in markdown
+    assert "1 claim: 0 hold, 0 fail, 1 unknown" in markdown
+
+
+def test_scorecard_markdown_survives_github(stated):
+    kept = Claims("1-a", data="<b>", table=stated)
+    kept.row("first", ours="1\n2", holds=True)
+    rows = [line for line in scorecard([kept.table()])[1].splitlines() if line.startswith("|")]
+    unescaped = [row.replace("\\|", "").count("|") for row in rows]
+    assert unescaped == [8] * 5
+    assert "A is \\| faster" in rows[2] and "1<br>2" in rows[2] and "\\<b\\>" in rows[2]
+    assert "B\\_1 is \\*never\\*" in rows[3] and "\\$5 to \\~\\$6" in rows[4]
+
+
+def test_scorecard_of_nothing_and_of_nonsense(stated):
+    text, markdown = scorecard([])
+    assert text == ",".join(CHECKED) + "\n" and "0 claims" in markdown
+    wrong = Claims("1-a", data="x", table=stated).table().assign(verdict="perhaps")
+    with pytest.raises(ValueError, match="verdict 'perhaps' is none of holds, fails, unknown"):
+        scorecard([wrong])
+
+
+def test_eviction_paper_states_nine_claims():
+    table = read_statements()
+    eviction = table[table["system"] == "1-eviction"]
+    assert eviction["number"].drop_duplicates().tolist() == list(range(1, 10))
+    assert eviction["source"].str.match(r"Maurya et al\. 2020, IV-[AE]").all()
+    theta = eviction[eviction["number"] == 9].set_index("claim")["paper_value"]
+    assert theta.to_dict() == {
+        "most-frequent-occupancy": "4352 of 4392",
+        "jobs-near-full": "~25",
+        "share-under-30-minutes": "61 %",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("system,claim\n", "line 1: columns are system, claim; expected system, number"),
+        (HEADER + "a,1,c,s,p,q\na,2,d,,p,q\n", "line 3: no statement"),
+        (HEADER + "a,one,c,s,p,q\n", "line 2: number 'one' is not a number"),
+        (HEADER + "a,1,c,s,p,q\na,2,c,s,p,q\n", "line 3: claim 'c' is there twice"),
+    ],
+)
+def test_faulty_statements_are_named_by_line(tmp_path, text, message):
+    path = tmp_path / "claims.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_statements(path)
+
+
+def test_statements_come_from_the_checkout_or_else_from_the_package(tmp_path, monkeypatch):
+    package = tmp_path / "cosimlib"
+    monkeypatch.setattr(claims, "PACKAGE", package)
+    with pytest.raises(FileNotFoundError, match="install it anew"):
+        statements_path()
+    for folder in (package / "data", tmp_path / "data"):
+        folder.mkdir(parents=True)
+        (folder / "claims.csv").write_text(HEADER, encoding="utf-8")
+    assert statements_path() == package / "data" / "claims.csv"
+    (tmp_path / "pyproject.toml").touch()
+    assert statements_path() == tmp_path / "data" / "claims.csv"
+    shutil.rmtree(tmp_path / "data")
+    assert statements_path() == package / "data" / "claims.csv"

@@ -1,0 +1,120 @@
+"""environment.yml and requirements.lock say what pyproject.toml says."""
+
+import re
+import tomllib
+from functools import cache
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from rattler import MatchSpec
+
+from tests.suites import ROOT
+
+CONDA_NAMES = {"kaleido": "python-kaleido"}
+"""Packages that conda-forge calls by another name than PyPI does."""
+
+NOT_IN_CONDA = {"browser"}
+"""Extras that environment.yml leaves out."""
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PLATFORMS = ("linux", "darwin")
+ALWAYS = "python_version > '3'"
+PIN = re.compile(r"^(?P<name>[\w.-]+)==(?P<version>[^\s;]+)(?: ; (?P<marker>[^\\]+?))? \\$", re.M)
+
+
+@cache
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def requirements(leave_out: frozenset[str] = frozenset()) -> dict[str, SpecifierSet]:
+    """What pyproject.toml asks for, by canonical name, with the extras not left out."""
+    extras = project()["optional-dependencies"]
+    lines = [line for extra in extras.keys() - leave_out for line in extras[extra]]
+    asked = map(Requirement, project()["dependencies"] + lines)
+    return {
+        canonicalize_name(requirement.name): requirement.specifier
+        for requirement in asked
+        if requirement.name != project()["name"]
+    }
+
+
+@cache
+def conda() -> dict:
+    return yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+
+
+def conda_specs() -> dict[str, SpecifierSet]:
+    """What environment.yml asks conda for, but Python and pip, by name."""
+    specs = [MatchSpec(line) for line in conda()["dependencies"] if isinstance(line, str)]
+    named = {spec.name.normalized: SpecifierSet(str(spec.version or "")) for spec in specs[2:]}
+    assert len(named) == len(specs) - 2, "environment.yml names a package twice"
+    return named
+
+
+@cache
+def pins() -> list[Requirement]:
+    """Every pinned package of requirements.lock, with its marker."""
+    found = PIN.finditer((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    return [
+        Requirement(f"{pin['name']}=={pin['version']}; {pin['marker'] or ALWAYS}") for pin in found
+    ]
+
+
+def installed(python: str, platform: str) -> dict[str, str]:
+    """The versions by name that the lock gives to a Python on a platform."""
+    machine = {"python_version": python, "python_full_version": f"{python}.9"}
+    machine |= {"sys_platform": platform, "os_name": "posix"}
+    return {
+        canonicalize_name(pin.name): next(iter(pin.specifier)).version
+        for pin in pins()
+        if pin.marker.evaluate(machine)
+    }
+
+
+def test_conda_takes_packages_from_conda_forge_only_and_the_house_itself_from_pip():
+    assert conda()["channels"] == ["conda-forge", "nodefaults"]
+    assert conda()["dependencies"][1:2] == ["pip"]
+    assert conda()["dependencies"][-1] == {"pip": ["-e ."]}
+
+
+def test_conda_takes_a_python_that_the_project_supports():
+    """Binder knows only ``python=X.Y``."""
+    version = re.fullmatch(r"python=(3\.\d+)", conda()["dependencies"][0])
+    assert version, "the first dependency is python=X.Y"
+    assert SpecifierSet(project()["requires-python"]).contains(version[1])
+
+
+def test_conda_asks_for_the_same_packages_and_ranges_as_pyproject():
+    asked = requirements(frozenset(NOT_IN_CONDA))
+    only_browser = requirements().keys() - asked.keys()
+    assert only_browser == {"playwright"}
+    assert conda_specs() == {CONDA_NAMES.get(name, name): asked[name] for name in asked}
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("python", PYTHONS)
+def test_lock_satisfies_pyproject(python, platform):
+    versions = installed(python, platform)
+    asked = requirements()
+    assert asked.keys() <= versions.keys(), "a package is not locked; run: make lock"
+    wrong = {name: versions[name] for name in asked if not asked[name].contains(versions[name])}
+    assert not wrong, "locked versions outside pyproject.toml's ranges; run: make lock"
+
+
+def test_lock_covers_every_python_that_pyproject_supports():
+    supported = SpecifierSet(project()["requires-python"])
+    assert [f"3.{n}" for n in range(30) if supported.contains(f"3.{n}")] == list(PYTHONS)
+
+
+def test_lock_is_checked_by_hashes_and_names_no_index():
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    packages = [line for line in text.splitlines() if line[:1] not in {"#", " ", ""}]
+    assert len(packages) == len(pins())
+    for block in re.split(r"\n(?=\S)", text)[2:]:
+        assert "--hash=sha256:" in block, block.splitlines()[0]
+    for address in ("://", "index-url", "find-links", "trusted-host"):
+        assert address not in text

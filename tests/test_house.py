@@ -1,0 +1,134 @@
+"""House rules that a machine can check: sizes, names, docstrings, annotations, versions."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import tomllib
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+import yaml
+
+import cosimlib
+from tests.suites import ROOT
+
+LONGEST = 300
+FORBIDDEN = {"utils", "util", "common", "core", "helpers", "legacy", "misc"}
+FORBIDDEN_ENDINGS = ("_v2", "_fast", "_old", "_new")
+MODULES = sorted(m.name for m in pkgutil.walk_packages(cosimlib.__path__, "cosimlib."))
+
+
+def python_files() -> list[Path]:
+    """The Python files that git tracks; without git, those of the package and the tests."""
+    git = ["git", "-C", str(ROOT), "ls-files", "-z", "*.py"]
+    try:
+        listed = subprocess.run(git, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        listed = ""
+    tracked = [ROOT / name for name in listed.split("\0") if name]
+    found = tracked or [*ROOT.glob("cosimlib/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    return [path for path in found if path.is_file()]
+
+
+def is_kernel(module_name: str) -> bool:
+    """Whether a module holds kernels: they say their arrays' shapes in words, not annotations."""
+    return module_name.startswith("cosimlib.kernels.") and not module_name.endswith(".compiling")
+
+
+def public_functions(module):
+    """Name and function of what a module defines and shows: functions, methods, properties."""
+    for name, value in vars(module).items():
+        value = getattr(value, "py_func", value)
+        if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(value):
+            yield name, value
+        elif inspect.isclass(value):
+            yield from ((f"{name}.{part}", method) for part, method in public_methods(value))
+
+
+def public_methods(owner):
+    """Name and function of the methods and properties in a class's own body."""
+    for name, value in vars(owner).items():
+        if isinstance(value, property):
+            value = value.fget
+        elif isinstance(value, cached_property):
+            value = value.func
+        value = inspect.unwrap(getattr(value, "__func__", value))
+        written_here = getattr(value, "__module__", None) == owner.__module__
+        if not name.startswith("_") and inspect.isfunction(value) and written_here:
+            yield name, value
+
+
+def unannotated(function) -> list[str]:
+    """Parameters without an annotation, and "return" where the result has none."""
+    signature = inspect.signature(function)
+    names = [p.name for p in signature.parameters.values() if p.annotation is p.empty]
+    missing = [name for name in names if name not in ("self", "cls")]
+    return missing + ["return"] * (signature.return_annotation is signature.empty)
+
+
+def test_no_file_is_longer_than_two_ideas():
+    lengths = {str(p.relative_to(ROOT)): len(p.read_bytes().splitlines()) for p in python_files()}
+    assert lengths
+    too_long = {name: lines for name, lines in lengths.items() if lines > LONGEST}
+    assert not too_long, f"above {LONGEST} lines a file is two ideas"
+
+
+def test_files_are_named_after_what_they_hold():
+    named = {path.relative_to(ROOT) for path in python_files()}
+    wrong = [
+        str(path)
+        for path in named
+        if FORBIDDEN & set(path.with_suffix("").parts) or path.stem.endswith(FORBIDDEN_ENDINGS)
+    ]
+    assert not wrong
+
+
+def test_every_folder_of_the_package_is_a_package():
+    folders = {path.parent for path in (ROOT / "cosimlib").rglob("*.py")}
+    assert all((folder / "__init__.py").is_file() for folder in folders)
+    assert len(MODULES) >= len(folders)
+
+
+@pytest.mark.parametrize("name", ["cosimlib", *MODULES])
+def test_what_a_module_shows_has_docstrings_and_annotations(name):
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    for function_name, function in public_functions(module):
+        assert function.__doc__, f"{name}.{function_name} has no docstring"
+        if not is_kernel(name):
+            missing = unannotated(function)
+            assert not missing, f"{name}.{function_name} does not annotate {missing}"
+
+
+def test_house_rules_notice_a_function_without_docstring_or_annotations():
+    """The rules above see methods, properties and kernels, too."""
+
+    class Trial:
+        @property
+        def size(self):
+            return 0
+
+        @classmethod
+        def made(cls, seed, *, n: int) -> "Trial":
+            return cls()
+
+    found = dict(public_methods(Trial))
+    assert found.keys() == {"size", "made"}
+    assert found["size"].__doc__ is None
+    assert unannotated(found["size"]) == ["return"]
+    assert unannotated(found["made"]) == ["seed"]
+
+
+def test_versions_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", changelog, re.M)
+    assert newest, "CHANGELOG.md has no heading like: ## [1.2.3] - 2030-01-31"
+    assert project["version"] == citation["version"] == newest[1]
+    assert project["license"] == citation["license"]

@@ -1,0 +1,80 @@
+"""The floors of the house hold, and the contract that says so can fail."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+
+import grimp
+import pytest
+
+from tests.suites import ROOT
+
+LINT = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as m; m()"]
+
+VIOLATIONS = {
+    "metrics.py": ("import cosimlib.explorers.trial", "only from floors below its own"),
+    "audit.py": ("import plotly.graph_objects", "only figures and explorers draw"),
+    "schedulers/trial.py": ("import cosimlib.schedulers.second", "do not know one another"),
+    "kernels/trial.py": ("import pandas", "kernels see arrays only"),
+    "figures/trial.py": ("import ipywidgets", "only explorers know widgets"),
+}
+"""A file to write, a line in it that breaks a contract, and a part of that contract's name."""
+
+
+def contracts() -> list[dict]:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["tool"]["importlinter"]["contracts"]
+
+
+def lint(folder) -> subprocess.CompletedProcess:
+    """Run import-linter on the package in a folder, whichever is installed."""
+    env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [*LINT, "--no-cache"]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the package and of the contract, to break."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "cosimlib", tmp_path / "cosimlib", ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for room in ("explorers", "schedulers", "kernels", "figures"):
+        (tmp_path / "cosimlib" / room).mkdir(exist_ok=True)
+        (tmp_path / "cosimlib" / room / "__init__.py").touch()
+    (tmp_path / "cosimlib" / "explorers" / "trial.py").touch()
+    (tmp_path / "cosimlib" / "schedulers" / "second.py").touch()
+    return tmp_path
+
+
+def test_imports_only_climb_down():
+    run = lint(ROOT)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("file_name", VIOLATIONS)
+def test_contract_notices_a_violation(copied, file_name):
+    line, contract = VIOLATIONS[file_name]
+    with (copied / "cosimlib" / file_name).open("a", encoding="utf-8") as file:
+        file.write(f"\n{line}\n")
+    run = lint(copied)
+    assert run.returncode == 1, run.stdout + run.stderr
+    broken = [line for line in run.stdout.splitlines() if " BROKEN" in line]
+    assert any(contract in line for line in broken), run.stdout
+
+
+def test_every_room_has_a_floor():
+    floors = next(c for c in contracts() if c["id"] == "floors")["layers"]
+    placed = {name.strip(" ()") for floor in floors for name in floor.split("|")}
+    rooms = grimp.build_graph("cosimlib", cache_dir=None).find_children("cosimlib")
+    assert rooms <= placed, "give the new room a floor in pyproject.toml"
+
+
+def test_kernels_know_numpy_and_numba_only():
+    graph = grimp.build_graph("cosimlib", include_external_packages=True, cache_dir=None)
+    kernels = {"cosimlib.kernels"} | graph.find_descendants("cosimlib.kernels")
+    imported = {to for module in kernels for to in graph.find_modules_directly_imported_by(module)}
+    foreign = {module for module in imported - kernels if module not in sys.stdlib_module_names}
+    assert foreign <= {"numpy", "numba"}

@@ -1,0 +1,139 @@
+"""Published figures name their data, are the same bytes twice, and can be drawn as images."""
+
+import json
+import os
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from cosimlib.figures.publishing import FOOTER_HEIGHT, Publisher, render_images
+
+NUMBERS = pd.DataFrame({"y": [1.5, 2.0]})
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def has_browser() -> bool:
+    return bool(os.environ.get("BROWSER_PATH")) or any(map(shutil.which, BROWSERS))
+
+
+def line(**layout) -> go.Figure:
+    return go.Figure(go.Scatter(y=[1.5, 2.0], name="a"), layout=layout)
+
+
+def names(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_footer_names_the_data_below_the_plot_and_leaves_the_given_figure_alone():
+    figure = line(margin={"b": 60}, height=400)
+    marked = Publisher(None, "Theta 2023").publish(figure, "one", NUMBERS)
+    assert not figure.layout.annotations and figure.layout.height == 400
+    (note,) = marked.layout.annotations
+    assert note.text == "data: Theta 2023" and not note.showarrow
+    assert marked.layout.margin.b == 60 + FOOTER_HEIGHT
+    assert marked.layout.height == 400 + FOOTER_HEIGHT
+    # The text stands on the picture's lower edge, so what was in the margin stays above it.
+    assert (note.yref, note.y, note.yanchor) == ("paper", 0, "bottom")
+    assert note.yshift == -marked.layout.margin.b
+
+
+def test_footer_heeds_the_templates_margin_and_plotlys():
+    template = go.layout.Template(layout={"margin": {"b": 30}, "height": 300})
+    marked = Publisher(None, "x").publish(line(template=template), "one", NUMBERS)
+    assert (marked.layout.margin.b, marked.layout.height) == (48, 318)
+    marked = Publisher(None, "x").publish(line(template="none"), "one", NUMBERS)
+    assert (marked.layout.margin.b, marked.layout.height) == (98, None)
+
+
+def test_footer_is_renewed_not_repeated():
+    marked = Publisher(None, "x").publish(line(height=400), "one", NUMBERS)
+    again = Publisher(None, "y").publish(marked, "one", NUMBERS)
+    assert [note.text for note in again.layout.annotations] == ["data: y"]
+    assert again.layout.margin.b == marked.layout.margin.b
+    assert again.layout.height == marked.layout.height
+
+
+@pytest.mark.parametrize("folder", ["", None])
+def test_without_a_folder_nothing_is_written(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(Publisher(folder, "x").publish(line(), "one", NUMBERS), go.Figure)
+    assert not names(tmp_path)
+
+
+def test_files_hold_the_figure_and_its_numbers(tmp_path):
+    folder = tmp_path / "deep" / "er"
+    marked = Publisher(str(folder), "x").publish(line(), "fig-1a", NUMBERS)
+    assert names(folder) == ["fig-1a.csv", "fig-1a.html", "fig-1a.json", "plotly.min.js"]
+    assert (folder / "fig-1a.csv").read_text() == "y\n1.5\n2.0\n"
+    assert go.Figure(json.loads((folder / "fig-1a.json").read_text())) == marked
+    page = (folder / "fig-1a.html").read_text()
+    assert 'id="fig-1a"' in page and 'src="plotly.min.js"' in page and len(page) < 20_000
+
+
+def test_named_index_is_written(tmp_path):
+    numbers = NUMBERS.set_index(pd.Index([60.0, 120.0], name="deadline"))
+    Publisher(tmp_path, "x").publish(line(), "one", numbers)
+    assert (tmp_path / "one.csv").read_text() == "deadline,y\n60.0,1.5\n120.0,2.0\n"
+
+
+def test_same_figure_same_bytes(tmp_path):
+    for folder in ("a", "b"):
+        Publisher(tmp_path / folder, "x").publish(line(), "one", NUMBERS)
+    assert names(tmp_path / "a") == names(tmp_path / "b")
+    for name in names(tmp_path / "a"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "two words"])
+def test_names_that_are_no_file_names_are_refused(name, tmp_path):
+    with pytest.raises(ValueError, match=f"{re.escape(repr(name))} is not a file name"):
+        Publisher(tmp_path, "x").publish(line(), name, NUMBERS)
+    assert not names(tmp_path)
+
+
+def test_without_a_browser_one_line_says_so(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("kaleido", reason="images need kaleido")
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "nowhere"))
+    Publisher(tmp_path / "f", "x").publish(line(), "one", NUMBERS)
+    before = names(tmp_path / "f")
+    assert render_images([tmp_path / "f"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 1 and "no Chrome or Chromium was found" in printed[0]
+    assert names(tmp_path / "f") == before
+
+
+def test_without_kaleido_one_line_says_so(tmp_path, monkeypatch, capsys):
+    Publisher(tmp_path, "x").publish(line(), "one", NUMBERS)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert render_images([tmp_path]) == 0
+    assert capsys.readouterr().out.count("kaleido is not installed") == 1
+
+
+def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):
+    (tmp_path / "run.json").write_text("{}")
+    assert render_images([tmp_path, tmp_path / "absent"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not has_browser(), reason="no Chromium found; BROWSER_PATH may name one")
+def test_images_are_the_same_bytes_twice(tmp_path):
+    pytest.importorskip("kaleido", reason="images need kaleido")
+    figure = line(width=300, height=200).add_heatmap(z=[[1, 2], [3, 4]])
+    for folder in ("a", "b"):
+        Publisher(tmp_path / folder, "Theta 2023").publish(figure, "one", NUMBERS)
+    (tmp_path / "a" / "run.json").write_text("{}")
+    assert render_images([tmp_path / "a", tmp_path / "b"]) == 2
+    for name in ("one.png", "one.svg"):
+        first, second = ((tmp_path / folder / name).read_bytes() for folder in ("a", "b"))
+        assert first == second
+    assert (tmp_path / "a" / "one.png").read_bytes().startswith(b"\x89PNG")
+    svg = (tmp_path / "a" / "one.svg").read_text()
+    texts = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
+    assert "data: Theta 2023" in texts
+    used = re.findall(r"""url\(['"]?#([^'")]+)""", svg)
+    assert used and all(f'id="{name}"' in svg for name in used)
