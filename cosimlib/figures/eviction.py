@@ -69,6 +69,27 @@ def point_trace(nodes: int, deadline: float) -> go.Scatter:
     )  # fmt: skip
 
 
+def plot_trade_off(
+    spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float, *, title: str
+) -> go.Figure:
+    """The loss surface with the plan's nodes and deadline (seconds) marked; beside it the jobs."""
+    picture = make_subplots(rows=1, cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.27)
+    surface = surface_trace(spectrum).update(colorbar={"x": 0.37, "thickness": 16})
+    picture.add_trace(surface, row=1, col=1)
+    picture.add_trace(point_trace(plan.problem.nodes_needed, deadline), row=1, col=1)
+    picture.data[-1].showlegend = False
+    for trace in job_traces(plan, deadline):
+        picture.add_trace(trace, row=1, col=2)
+    theme.style(picture, title=title, height=560, barmode="stack", margin_b=110)
+    picture.update_layout(
+        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": -0.16, "yanchor": "top"}
+    )
+    picture.update_xaxes(title="deadline (minutes)", constrain="domain", col=1)
+    picture.update_yaxes(title="nodes needed", col=1)
+    picture.update_xaxes(title="nodes of the job", col=2)
+    return picture.update_yaxes(title="job", autorange="reversed", type="category", col=2)
+
+
 def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
     """Loss against deadline, and under it the nodes that each action frees, stacked."""
     minutes = plan.deadlines / 60

@@ -1,0 +1,104 @@
+"""What every explorer looks like: controls, one live figure, one line of text.
+
+There is one `FigureWidget` a panel, because each carries Plotly's 5 MB of JavaScript. It is made
+from a finished figure and then given only what differs from the figure shown before, so that a
+browser redraws little and keeps a reader's zoom.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from ipywidgets import HTML, GridBox, Layout, VBox, Widget
+
+Draw = Callable[..., tuple[go.Figure, str]]
+
+
+class Panel(VBox):
+    """Controls in two columns, under them a live figure and a line of text.
+
+    Parameters
+    ----------
+    controls : mapping of str to Widget
+        Every control by its name.
+    draw : callable
+        Takes the controls' values by their names and returns a figure, with as many traces each
+        time, and the line of text.
+    hint : str, optional
+        A line under the controls, such as why some of them are disabled.
+
+    Attributes
+    ----------
+    controls, figure, text
+        The widgets, `figure` a `go.FigureWidget`.
+    """
+
+    def __init__(self, controls: Mapping[str, Widget], draw: Draw, *, hint: str = "") -> None:
+        self.controls = dict(controls)
+        self._draw = draw
+        self._waiting = False
+        self._shown, text = draw(**self.values)
+        self.figure = go.FigureWidget(self._shown)
+        self.figure._config = {"responsive": True, "displaylogo": False}
+        self.text = HTML(text)
+        super().__init__([self._grid(), *([HTML(hint)] if hint else []), self.figure, self.text])
+        for control in self.controls.values():
+            control.observe(self._redraw, names="value")
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What each control is set to."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def choose(self, **values: Any) -> None:
+        """Set several controls by their names, and draw once."""
+        self._waiting = True
+        try:
+            for name, value in values.items():
+                self.controls[name].value = value
+        finally:
+            self._waiting = False
+        self._redraw()
+
+    def _grid(self) -> GridBox:
+        """The controls in two columns, their names aligned."""
+        for control in self.controls.values():
+            control.layout.width = "auto"
+            control.style.description_width = "12em"
+        columns = Layout(grid_template_columns="1fr 1fr", grid_gap="0 1.5em", width="98%")
+        return GridBox(tuple(self.controls.values()), layout=columns)
+
+    def _redraw(self, change: object = None) -> None:
+        """Draw what the controls say, and show what differs."""
+        if self._waiting:
+            return
+        picture, text = self._draw(**self.values)
+        _update(self.figure, self._shown, picture)
+        # Updates are messages to the pages that are open. This stores what they led to, which a
+        # page that is loaded again asks for.
+        self.figure._repr_mimebundle_()
+        self._shown = picture
+        self.text.value = text
+
+
+def _update(figure: go.FigureWidget, before: go.Figure, after: go.Figure) -> None:
+    """Give the live figure what differs between two pictures."""
+    with figure.batch_update():
+        for live, old, new in zip(figure.data, before.data, after.data, strict=True):
+            live.update(_difference(old, new), overwrite=True)
+        figure.layout.update(_difference(before.layout, after.layout), overwrite=True)
+
+
+def _difference(before: Any, after: Any) -> dict[str, Any]:
+    """The properties of a trace or layout that have another value; None where they are gone."""
+    old, new = before.to_plotly_json(), after.to_plotly_json()
+    changed = {name: value for name, value in new.items() if not _same(old.get(name), value)}
+    return dict.fromkeys(old.keys() - new.keys()) | changed
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two properties are equal, arrays included."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return one == other
