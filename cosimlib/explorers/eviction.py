@@ -1,29 +1,33 @@
 """Which jobs to evict, by how many nodes are needed, how soon, and how fast checkpoints are.
 
-Knobs for the number of nodes and for the deadline read plans from one solved spectrum; those for
-the file system's bandwidth and for the interval between application checkpoints pose the problem
-anew and solve it again.
+Controls of the number of nodes and of the deadline read plans from a spectrum that is solved
+already; those of the file system's bandwidth and of the interval between application checkpoints
+pose the problem anew and solve it again.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from math import log10
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 from ipywidgets import FloatLogSlider, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum, solve_spectrum
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.panel import Draw, Panel
 from cosimlib.figures.eviction import plot_trade_off
 from cosimlib.metrics import occupied_nodes
 from cosimlib.schedule import Schedule
 
+Pose = Callable[[float, float], EvictionProblem]
+
 MINUTE = 60.0
-OWN_TIMES = (
-    "Bandwidth and interval play no part here: this problem came with its checkpoint times. "
-    "Explore a Schedule to change them."
+CLICK = "Click on the surface to choose nodes and deadline at once."
+NO_SCHEDULE = (
+    f"{CLICK} Bandwidth and interval are switched off: this problem brought its own checkpoint "
+    "times. Explore a Schedule to change them."
 )
 
 
@@ -37,44 +41,160 @@ def explore_eviction(
     interval: float = 3600.0,
     seed: int = 0,
 ) -> Panel:
-    """Sliders, the loss surface with the point chosen on it, and what happens to which job.
-
-    A click on the surface chooses nodes and deadline.
+    """Sliders, the loss surface with a point chosen on it, and what then happens to which job.
 
     Parameters
     ----------
     source : Schedule or EvictionProblem
-        A problem brings its own horizon, step and checkpoint times.
+        A problem brings its horizon, its step and its checkpoint times.
     at : float, optional
         The moment of the eviction, seconds of the schedule's clock; by default the middle of the
-        longest stretch in which most nodes are held.
+        longest stretch in which the most nodes are held.
     nodes_needed : int, optional
-        To begin with; the problem's own by default, or a quarter of the nodes that are held.
+        To begin with: by default the problem's own, or a quarter of the nodes held.
     horizon, step, interval, seed
-        As for `EvictionProblem.from_schedule`.
+        As for `EvictionProblem.from_schedule`. The deadline begins at a third of the horizon.
 
     Returns
     -------
     Panel
-        Whose `controls` are `nodes_needed`, `deadline` (seconds), `bandwidth` (GB/s) and
-        `interval` (minutes).
+        Its `controls` are `nodes_needed`, `deadline` (seconds), `bandwidth` (GB/s, of the file
+        system) and `interval` (minutes).
 
     Raises
     ------
     TypeError
-        Where the source is neither.
+        Where `source` is neither.
     ValueError
-        Where no job runs at `at`, or `at` is given for a problem.
+        Where nothing runs at `at`, `at` comes with a problem, or there is only one deadline.
     """
     if isinstance(source, Schedule):
-        at = _moment(source, at)
-        options = {"at": at, "horizon": horizon, "step": step, "seed": seed}
-        pose = _posed_by(source, options, interval)
+        fixed = {"at": _moment(source, at), "horizon": horizon, "step": step, "seed": seed}
+        pose: Pose = partial(_pose, source, fixed)
+        bandwidth = source.system.aggregate_bandwidth
+        problem = pose(bandwidth, interval / MINUTE)
+        needed = problem.total_nodes // 4
     elif isinstance(source, EvictionProblem):
         if at is not None:
-            raise ValueError(f"at={at!r}; a problem has its moment already: leave `at` out")
-        pose = _given(source)
+            raise ValueError(f"at={at!r}, but a problem has its moment already; leave at out")
+        pose, problem, needed = _always(source), source, source.nodes_needed
+        bandwidth = np.nan
     else:
         raise TypeError(
-            f"source is a {type(source).__name__}; expected a Schedule or an EvictionProblem"
+            f"source is of type {type(source).__name__}; expected a Schedule or an EvictionProblem"
         )
+    problem = problem.asking(needed if nodes_needed is None else nodes_needed)
+    controls = _controls(problem, bandwidth, interval)
+    hint = NO_SCHEDULE if controls["bandwidth"].disabled else CLICK
+    panel = Panel(controls, _drawer(problem, pose), hint=hint)
+    panel.figure.data[0].on_click(partial(_choose, panel, problem))
+    return panel
+
+
+def _moment(schedule: Schedule, at: float | None) -> float:
+    """The moment asked for, checked, or the middle of the longest fullest stretch."""
+    if at is None:
+        held = occupied_nodes(schedule)
+        times, nodes = held.index.to_numpy(), held.to_numpy()
+        lasts = np.diff(times, append=times[-1:])
+        if not lasts.any():
+            raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
+        best = np.lexsort((lasts, np.where(lasts > 0, nodes, 0)))[-1]
+        return float(times[best] + lasts[best] / 2)
+    start, end = schedule.start_time, schedule.end_time
+    if not ((start <= at) & (at < end)).any():
+        span = f"from {start.min():g} to {end.max():g} s" if start.size else "never"
+        raise ValueError(
+            f"{schedule.name}: no job runs at={at!r}; the schedule runs {span}: choose a moment "
+            "with running jobs, or leave at out"
+        )
+    return at
+
+
+def _pose(
+    schedule: Schedule, fixed: dict[str, Any], bandwidth: float, interval: float
+) -> EvictionProblem:
+    """The problem at the moment chosen, on a file system of `bandwidth` GB/s."""
+    system = replace(schedule.system, aggregate_bandwidth=bandwidth)
+    return EvictionProblem.from_schedule(
+        schedule, nodes_needed=0, system=system, interval=interval * MINUTE, **fixed
+    )
+
+
+def _always(problem: EvictionProblem) -> Pose:
+    """The same problem, whatever the controls say."""
+    return lambda bandwidth, interval: problem
+
+
+def _controls(problem: EvictionProblem, bandwidth: float, interval: float) -> dict[str, Widget]:
+    """The sliders; without a `bandwidth` its own and the interval's are disabled."""
+    deadlines = problem.deadlines.tolist()
+    if not len(problem) or len(deadlines) == 1:
+        raise ValueError(
+            f"{len(problem)} jobs and {len(deadlines)} deadlines leave nothing to choose; expected "
+            f"a job and a horizon of at least one step ({problem.step:g} s)"
+        )
+    given = not np.isnan(bandwidth)
+    middle, minutes = log10(bandwidth) if given else 0.0, interval / MINUTE
+    return {
+        "nodes_needed": IntSlider(
+            problem.nodes_needed, 0, problem.total_nodes, description="nodes needed"
+        ),
+        "deadline": SelectionSlider(
+            options=[(f"{deadline / MINUTE:.4g}", deadline) for deadline in deadlines],
+            value=deadlines[len(deadlines) // 3],
+            description="deadline (min)",
+        ),
+        "bandwidth": FloatLogSlider(
+            bandwidth if given else 1.0, min=middle - 1, max=middle + 1, step=0.05,
+            readout_format=".0f", description="file system (GB/s)", disabled=not given,
+        ),
+        "interval": FloatSlider(
+            minutes, min=min(5.0, minutes), max=max(240.0, minutes), step=5.0,
+            readout_format=".0f", description="checkpoint every (min)", disabled=not given,
+        ),
+    }  # fmt: skip
+
+
+def _drawer(problem: EvictionProblem, pose: Pose) -> Draw:
+    """What the panel calls with the controls' values; it solves only where it has to."""
+    # Compiles before the first solution, so that the time shown is the solver's.
+    solve_spectrum(EvictionProblem(problem.jobs, 0, 0.0, problem.step)).plan(0)
+
+    @lru_cache(maxsize=1)
+    def solved(bandwidth: float, interval: float) -> EvictionSpectrum:
+        return solve_spectrum(pose(bandwidth, interval))
+
+    def draw(
+        *, nodes_needed: int, deadline: float, bandwidth: float, interval: float
+    ) -> tuple[go.Figure, str]:
+        spectrum = solved(bandwidth, interval)
+        plan = spectrum.plan(nodes_needed)
+        picture = plot_trade_off(spectrum, plan, deadline, title=_title(plan, deadline))
+        return picture, _text(spectrum, plan, deadline)
+
+    return draw
+
+
+def _title(plan: EvictionPlan, deadline: float) -> str:
+    """What is asked, and what it costs."""
+    loss = plan.loss[plan.row(deadline)]
+    needed, minutes = plan.problem.nodes_needed, deadline / MINUTE
+    return f"{needed:,} nodes within {minutes:.4g} minutes: {loss:,.1f} node-hours lost"
+
+
+def _text(spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float) -> str:
+    """The line under the figure."""
+    row = plan.row(deadline)
+    return (
+        f"loss {plan.loss[row]:,.2f} node-hours · checkpoints {plan.checkpoint_time[row]:,g} s · "
+        f"{plan.nodes_freed[row]:,} nodes freed · whole surface of {spectrum.loss.size:,} problems "
+        f"solved in {spectrum.response_time * 1e3:.1f} ms"
+    )
+
+
+def _choose(panel: Panel, problem: EvictionProblem, trace: Any, points: Any, state: Any) -> None:
+    """Set nodes and deadline to the point of the surface that was clicked."""
+    if points.xs:
+        nearest = np.abs(problem.deadlines / MINUTE - points.xs[0]).argmin()
+        panel.choose(nodes_needed=int(points.ys[0]), deadline=float(problem.deadlines[nearest]))

@@ -46,6 +46,14 @@ class Panel(VBox):
         for control in self.controls.values():
             control.observe(self._redraw, names="value")
 
+    def __repr__(self) -> str:
+        return f"{self._shown.layout.title.text} (a live panel: run this cell to see it)"
+
+    @property
+    def picture(self) -> go.Figure:
+        """A copy of what the figure shows, as a figure without a widget."""
+        return go.Figure(self._shown)
+
     @property
     def values(self) -> dict[str, Any]:
         """What each control is set to."""

@@ -60,9 +60,10 @@ def plot_curves(
     picture.update_layout(legend={"orientation": "h", "y": -0.27, "yanchor": "top", "x": 0})
     picture.update_yaxes(title=labels.get(y, y), col=1)
     picture.update_xaxes(title=labels.get(x, x), title_standoff=8, matches=None if own_x else "x")
-    for axis in log:
-        set_log = {"x": picture.update_xaxes, "y": picture.update_yaxes}[axis]
-        set_log(type="log", tickformat="~g", dtick=1, minor={"ticks": "outside"})
+    if "x" in log:
+        picture.update_xaxes(type="log", tickformat=",", dtick="D2")
+    if "y" in log:
+        picture.update_yaxes(type="log", tickformat="~g", dtick=1, minor={"ticks": "outside"})
     return picture
 
 

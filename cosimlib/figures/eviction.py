@@ -10,6 +10,8 @@ from cosimlib.eviction.problem import ACTIONS, KEEP
 from cosimlib.figures import theme
 
 LARGEST_HEIGHT = 160
+LABELS = 30
+"""Jobs that have room for their numbers along an axis."""
 TAKEN = tuple(ACTIONS[KEEP + 1 :])
 MEANING = {
     "kill": "killed",
@@ -73,21 +75,25 @@ def plot_trade_off(
     spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float, *, title: str
 ) -> go.Figure:
     """The loss surface with the plan's nodes and deadline (seconds) marked; beside it the jobs."""
-    picture = make_subplots(rows=1, cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.27)
-    surface = surface_trace(spectrum).update(colorbar={"x": 0.37, "thickness": 16})
-    picture.add_trace(surface, row=1, col=1)
-    picture.add_trace(point_trace(plan.problem.nodes_needed, deadline), row=1, col=1)
-    picture.data[-1].showlegend = False
+    picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.26)
+    colorbar = {"x": 0.375, "thickness": 16, "title": {"text": "node-hours lost", "side": "right"}}
+    picture.add_trace(surface_trace(spectrum).update(colorbar=colorbar), row=1, col=1)
+    point = point_trace(plan.problem.nodes_needed, deadline).update(showlegend=False)
+    picture.add_trace(point, row=1, col=1)
     for trace in job_traces(plan, deadline):
         picture.add_trace(trace, row=1, col=2)
-    theme.style(picture, title=title, height=560, barmode="stack", margin_b=110)
+    theme.style(picture, title=title, height=560, barmode="stack", bargap=0.15, margin_b=110)
     picture.update_layout(
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": -0.16, "yanchor": "top"}
-    )
+        legend={"orientation": "h", "traceorder": "normal", "x": 1, "xanchor": "right",
+                "y": -0.16, "yanchor": "top"}
+    )  # fmt: skip
     picture.update_xaxes(title="deadline (minutes)", constrain="domain", col=1)
     picture.update_yaxes(title="nodes needed", col=1)
-    picture.update_xaxes(title="nodes of the job", col=2)
-    return picture.update_yaxes(title="job", autorange="reversed", type="category", col=2)
+    picture.update_xaxes(title="nodes that the job holds", col=2)
+    every = -(-len(plan.problem) // LABELS)
+    return picture.update_yaxes(
+        title="job", autorange="reversed", type="category", dtick=every, tickfont_size=11, col=2
+    )
 
 
 def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:

@@ -17,6 +17,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+WIDTH = 900
 FOOTER_HEIGHT = 18
 PLOTLY_MARGIN = 80
 FOOTER = "data"
@@ -95,7 +96,7 @@ async def _draw(paths: list[Path], drawn: list[Path]) -> None:
     async with Kaleido(n=1, mathjax=False) as browser:
         for path in paths:
             figure = go.Figure(json.loads(path.read_text(encoding="utf-8")))
-            options = {"width": figure.layout.width or 700, "height": figure.layout.height or 500}
+            options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
             content = _with_fixed_ids(figure)
             image = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
             _write(path.with_suffix(".png"), image)

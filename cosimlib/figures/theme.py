@@ -22,6 +22,7 @@ NAMED = {
     "dynamic": BLUE,
     "greedy": GREEN,
     "backtracking": VERMILION,
+    "spectrum": PURPLE,
     "recorded": BLACK,
     "FCFS": ORANGE,
     "EASY": BLUE,
@@ -52,6 +53,7 @@ pio.templates["cosimlib"] = go.layout.Template(
 
 if "PLOTLY_RENDERER" not in os.environ:
     pio.renderers.default = os.environ.get("COSIMLIB_RENDERER", "plotly_mimetype")
+    pio.renderers["png"].width = 900
 
 
 def color(name: str, place: int = 0) -> str:

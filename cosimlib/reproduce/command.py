@@ -1,7 +1,6 @@
 """The command: what to run, how it went, and the exit status that says so."""
 
 import argparse
-import importlib
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from cosimlib.reproduce.parameters import BadArgumentError
 from cosimlib.reproduce.placing import place, write_scorecard
 from cosimlib.reproduce.runs import SYNTHETIC, Run, is_up_to_date, plan_runs, write_record
 from cosimlib.reproduce.supervising import Outcome, say, supervise
+from cosimlib.reproduce.warming import warm
 
 FAILED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
 
@@ -57,7 +57,8 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
     if not due:
         return False
     if len(due) > 1 and options.jobs > 1:
-        _warm()
+        say("compiling the kernels, unless that is done")
+        warm()
     with tempfile.TemporaryDirectory(prefix=".reproduce-", dir=options.out) as workspace:
         outcomes = _execute(due, Path(workspace).resolve(), options.jobs)
         done = [run for run in due if not outcomes[run.name].error]
@@ -74,6 +75,7 @@ def _execute(runs: list[Run], workspace: Path, jobs: int) -> dict[str, Outcome]:
     outcomes = {}
     named = {run.name: run for run in runs}
     tasks = {run.name: _task(run, workspace) for run in runs}
+    say(f"running {', '.join(named)}")
     with closing(supervise(tasks, jobs)) as ended:
         for name, outcome in ended:
             outcomes[name] = outcome
@@ -156,13 +158,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _warm() -> None:
-    """Compile the kernels once, before several processes would do so at the same time."""
-    warm = getattr(importlib.import_module("cosimlib"), "warm", None)
-    if warm is not None:
-        warm()
 
 
 def _complain(line: str, status: int) -> int:

@@ -1,0 +1,128 @@
+"""A JupyterLab of its own on a free port, which leaves nothing behind but what is in its folder."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+TOKEN = "browser-test"
+QUIET = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+}
+RUNNING = re.compile(r"\[(\d+|\*)\]")
+PATIENCE = 90_000
+"""Milliseconds: on a slow machine with a cold cache, kernels compile for a minute."""
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """JupyterLab on the files in ``folder/files``; yields its address."""
+    port = _free_port()
+    address = f"http://127.0.0.1:{port}"
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(
+            _command(port, folder / "files"),
+            stdout=log,
+            stderr=log,
+            env=_environment(folder),
+            start_new_session=True,
+        )
+        try:
+            _wait(server, f"{address}/api?token={TOKEN}", folder / "server.log")
+            yield address
+        finally:
+            _stop(server)
+
+
+def open_notebook(page, address: str, path: str) -> None:
+    """Load a notebook's page and wait until its kernel is there."""
+    page.goto(f"{address}/lab/workspaces/test/tree/{path}?reset&token={TOKEN}", timeout=PATIENCE)
+    wait_until_idle(page)
+
+
+def wait_until_idle(page) -> None:
+    """Wait for the notebook and an idle kernel; the status bar is the last to know."""
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=PATIENCE)
+    page.wait_for_selector(
+        '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=PATIENCE, state="attached"
+    )
+    page.wait_for_selector(r"text=/\| Idle/", timeout=PATIENCE)
+
+
+def run_all(page) -> None:
+    """Run all cells. A click right after the page has loaded can be lost, hence the attempts."""
+    from playwright.sync_api import TimeoutError
+
+    prompts = page.locator(".jp-InputPrompt", has_text=RUNNING)
+    for _ in range(5):
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name=re.compile(r"^Run All Cells")).first.click()
+        try:
+            prompts.first.wait_for(timeout=6_000)
+            return
+        except TimeoutError:
+            page.keyboard.press("Escape")
+    raise AssertionError("JupyterLab did not begin to run the cells")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _command(port: int, files: Path) -> list[str]:
+    return [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1"),
+        *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={files}"),
+        *("--LabApp.news_url=None", "--LabApp.expose_app_in_browser=True"),
+    ]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Settings, workspaces and history of the server's own, with no news and no autosave."""
+    config = folder / "config"
+    (config / "labconfig").mkdir(parents=True)
+    (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(QUIET))
+    return {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(config),
+        "JUPYTER_DATA_DIR": str(folder / "data"),
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
+        "IPYTHONDIR": str(folder / "ipython"),
+    }
+
+
+def _wait(server: subprocess.Popen, address: str, log: Path) -> None:
+    """Wait until the server answers, or fail with the end of its log."""
+    until = time.monotonic() + PATIENCE / 1000
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            urllib.request.urlopen(address, timeout=2).close()
+            return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise AssertionError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+def _stop(server: subprocess.Popen) -> None:
+    """End the server and its kernels, politely first."""
+    os.killpg(server.pid, signal.SIGTERM)
+    try:
+        server.wait(15)
+    except subprocess.TimeoutExpired:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait(15)
