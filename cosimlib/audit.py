@@ -19,7 +19,8 @@ def audit(schedule: Schedule) -> Schedule:
 
     Nobody starts before its submission, everybody ends exactly its run time after its start
     (rigid jobs without a break), and no partition ever holds more nodes than it has. At equal
-    times ends come before starts. A job that names no partition is on the system's first.
+    times ends come before starts. A job that names no partition is on the system's first; where the
+    system has but one, all jobs are on it, whatever partition of its own machine a trace names.
 
     Parameters
     ----------
@@ -36,7 +37,10 @@ def audit(schedule: Schedule) -> Schedule:
         Naming the policy, and the job, or the time and the nodes.
     """
     _check_times(schedule)
-    partition = schedule.workload.column("partition").fillna(next(iter(schedule.system.partitions)))
+    first = next(iter(schedule.system.partitions))
+    partition = schedule.workload.column("partition").fillna(first)
+    if len(schedule.system.partitions) == 1:
+        partition = partition.mask(partition != first, first)
     unknown = ~partition.isin(list(schedule.system.partitions))
     if unknown.any():
         job = int(unknown.idxmax())

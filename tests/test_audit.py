@@ -93,3 +93,11 @@ def test_each_partition_has_its_own_nodes():
         audit(schedule([0, 0], partition=["big", "big"], **given))
     with pytest.raises(InfeasibleScheduleError, match="on partition 'gpu'; the system has big, sm"):
         audit(schedule([0, 0], partition=["big", "gpu"], **given))
+
+
+def test_a_system_of_one_partition_takes_jobs_of_whatever_partition():
+    """A trace numbers the partitions of its own machine; the simulated one has them together."""
+    given = {"nodes": [1, 3], "run_time": [9, 9], "system": System.of(4)}
+    audit(schedule([0, 0], partition=["4", pd.NA], **given))
+    with pytest.raises(InfeasibleScheduleError, match="5 nodes busy at t=0"):
+        audit(schedule([0, 0], partition=["4", "5"], **(given | {"nodes": [2, 3]})))

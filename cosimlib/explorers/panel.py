@@ -12,6 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import HTML, GridBox, Layout, VBox, Widget
 
+WIDTH = 960
+"""Pixels of a figure that has no width: a live one cannot tell how much room it gets."""
+
 Draw = Callable[..., tuple[go.Figure, str]]
 
 
@@ -38,9 +41,8 @@ class Panel(VBox):
         self.controls = dict(controls)
         self._draw = draw
         self._waiting = False
-        self._shown, text = draw(**self.values)
+        self._shown, text = self._drawn()
         self.figure = go.FigureWidget(self._shown)
-        self.figure._config = {"responsive": True, "displaylogo": False}
         self.text = HTML(text)
         super().__init__([self._grid(), *([HTML(hint)] if hint else []), self.figure, self.text])
         for control in self.controls.values():
@@ -77,11 +79,16 @@ class Panel(VBox):
         columns = Layout(grid_template_columns="1fr 1fr", grid_gap="0 1.5em", width="98%")
         return GridBox(tuple(self.controls.values()), layout=columns)
 
+    def _drawn(self) -> tuple[go.Figure, str]:
+        """The picture and the text that the controls ask for."""
+        picture, text = self._draw(**self.values)
+        return picture.update_layout(width=picture.layout.width or WIDTH), text
+
     def _redraw(self, change: object = None) -> None:
         """Draw what the controls say, and show what differs."""
         if self._waiting:
             return
-        picture, text = self._draw(**self.values)
+        picture, text = self._drawn()
         _update(self.figure, self._shown, picture)
         # Updates are messages to the pages that are open. This stores what they led to, which a
         # page that is loaded again asks for.

@@ -78,8 +78,8 @@ def plot_trade_off(
     picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.26)
     colorbar = {"x": 0.375, "thickness": 16, "title": {"text": "node-hours lost", "side": "right"}}
     picture.add_trace(surface_trace(spectrum).update(colorbar=colorbar), row=1, col=1)
-    point = point_trace(plan.problem.nodes_needed, deadline).update(showlegend=False)
-    picture.add_trace(point, row=1, col=1)
+    point = point_trace(plan.problem.nodes_needed, deadline)
+    picture.add_trace(point.update(showlegend=False, cliponaxis=False), row=1, col=1)
     for trace in job_traces(plan, deadline):
         picture.add_trace(trace, row=1, col=2)
     theme.style(picture, title=title, height=560, barmode="stack", bargap=0.15, margin_b=110)
@@ -87,8 +87,11 @@ def plot_trade_off(
         legend={"orientation": "h", "traceorder": "normal", "x": 1, "xanchor": "right",
                 "y": -0.16, "yanchor": "top"}
     )  # fmt: skip
-    picture.update_xaxes(title="deadline (minutes)", constrain="domain", col=1)
-    picture.update_yaxes(title="nodes needed", col=1)
+    # Fixed ranges, so that the surface stands still while the point moves to its edge.
+    half, total = spectrum.problem.step / 120, spectrum.problem.total_nodes
+    minutes = [-half, spectrum.deadlines[-1] / 60 + half]
+    picture.update_xaxes(title="deadline (minutes)", range=minutes, col=1)
+    picture.update_yaxes(title="nodes needed", range=[0, total], col=1)
     picture.update_xaxes(title="nodes that the job holds", col=2)
     every = -(-len(plan.problem) // LABELS)
     return picture.update_yaxes(

@@ -1,0 +1,167 @@
+"""The eviction explorer in a real JupyterLab: its sliders move the figure, also after a reload."""
+
+import os
+import re
+import shutil
+import statistics
+
+import pytest
+
+from tests.browser import lab
+from tests.suites import ROOT
+
+NOTEBOOK = "notebooks/explore/eviction.ipynb"
+SLOWEST = 1000.0
+"""Milliseconds from key to picture that we tolerate on a busy machine; a quiet one takes 150."""
+
+STOPWATCH = """() => {
+  const title = document.querySelector('.jupyter-widgets .gtitle');
+  const plot = title.closest('.js-plotly-plot');
+  window.took = [];
+  let began = null, before = title.textContent;
+  document.addEventListener('keydown', () => { began = performance.now(); }, true);
+  new MutationObserver(() => {
+    const now = plot.querySelector('.gtitle')?.textContent;
+    if (began === null || !now || now === before) return;
+    before = now;
+    const start = began;
+    began = null;
+    requestAnimationFrame(() => setTimeout(() => window.took.push(performance.now() - start)));
+  }).observe(plot, {subtree: true, childList: true, characterData: true});
+}"""
+
+
+@pytest.fixture
+def page(tmp_path):
+    """A page of Chromium; skips where there is no Chromium, Playwright or JupyterLab."""
+    pytest.importorskip("jupyterlab", reason="no JupyterLab: pip install -e .[browser]")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="no Playwright: pip install -e .[browser]"
+    )
+    named = ("chromium", "chromium-browser", "google-chrome")
+    browser_path = os.environ.get("BROWSER_PATH") or next(
+        filter(None, map(shutil.which, named)), ""
+    )
+    if not browser_path:
+        pytest.skip("no Chromium: apt install chromium, or let BROWSER_PATH name one")
+    with api.sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-dev-shm-usage"]
+        browser = playwright.chromium.launch(executable_path=browser_path, args=flags)
+        page = browser.new_page(viewport={"width": 1400, "height": 1240})
+        try:
+            yield page
+        finally:
+            page.screenshot(path=tmp_path / "last.png")
+            browser.close()
+
+
+@pytest.fixture
+def address(tmp_path):
+    """JupyterLab on a copy of the notebook, so that nothing of the checkout can change."""
+    for name in (NOTEBOOK, "docs/explore-eviction.png"):
+        copy = tmp_path / "files" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy)
+    with lab.serve(tmp_path) as address:
+        yield address
+
+
+class Explorer:
+    """What a reader sees of the explorer on a page."""
+
+    def __init__(self, page):
+        self.page = page
+        self.title = page.locator(".jupyter-widgets .gtitle")
+        self.plot = page.locator(".jupyter-widgets .js-plotly-plot")
+        self.text = page.locator(".jupyter-widgets", has_text=re.compile("^loss ")).last
+
+    def slider(self, name: str):
+        """The handle of the slider of that name."""
+        box = self.page.locator(".widget-hslider", has_text=re.compile(f"^{re.escape(name)}"))
+        return box.locator(".noUi-handle")
+
+    def nodes_needed(self) -> str:
+        """The number beside the first slider."""
+        return self.page.locator(".widget-readout").first.text_content()
+
+    def marker(self) -> str:
+        """Where the point chosen stands."""
+        return self.plot.locator(".scatterlayer .point").first.get_attribute("transform")
+
+    def bars(self) -> list[str]:
+        """The outlines of the jobs' bars."""
+        bars = self.plot.locator(".barlayer .point path").all()
+        return [bar.get_attribute("d") for bar in bars]
+
+    def surface(self) -> str:
+        """The heat map's pixels."""
+        return self.plot.locator(".heatmaplayer image").get_attribute("href")
+
+    def state(self) -> tuple:
+        """All of it."""
+        return self.title.text_content(), self.marker(), self.bars(), self.surface()
+
+    def click_surface(self, across: float, up: float) -> None:
+        """Click on the surface, at these shares of its width and height."""
+        box = self.plot.locator(".draglayer .xy .nsewdrag").bounding_box()
+        x, y = box["x"] + across * box["width"], box["y"] + (1 - up) * box["height"]
+        self.page.mouse.move(x - 3, y)
+        self.page.mouse.move(x, y, steps=3)
+        self.page.wait_for_timeout(200)  # Plotly clicks on what it found under the pointer before
+        self.page.mouse.click(x, y)
+
+
+@pytest.mark.browser
+def test_sliders_and_clicks_move_the_figure(page, address, tmp_path, record_property):
+    """One test, because JupyterLab takes most of its time to start."""
+    from playwright.sync_api import expect
+
+    lab.open_notebook(page, address, NOTEBOOK)
+    lab.run_all(page)
+    explorer = Explorer(page)
+    expect(explorer.title).to_have_text(
+        re.compile(r"^1,024 nodes within 5 minutes: [\d.,]+ node-hours lost$"), timeout=lab.PATIENCE
+    )
+    assert len(explorer.bars()) == 24 * 4
+    lab.wait_until_idle(page)
+    begin = explorer.state()
+    page.evaluate(STOPWATCH)
+
+    explorer.slider("nodes needed").focus()
+    for nodes in range(1025, 1030):
+        page.keyboard.press("ArrowRight")
+        expect(explorer.title).to_have_text(re.compile(f"^{nodes:,} nodes within 5 minutes"))
+    page.keyboard.press("End")
+    expect(explorer.title).to_have_text(re.compile("^4,352 nodes within 5 minutes"))
+    expect(explorer.text).to_contain_text("4,352 nodes freed")
+    everything = explorer.state()
+    assert everything[1] != begin[1], "the point did not move"
+    assert everything[2] != begin[2], "the bars are as before"
+    assert everything[3] == begin[3], "nodes needed must not change the surface"
+
+    explorer.slider("deadline").focus()
+    page.keyboard.press("ArrowRight")
+    expect(explorer.title).to_have_text(re.compile("^4,352 nodes within 6 minutes"))
+    explorer.slider("file system").focus()
+    lost = explorer.title.text_content()
+    for _ in range(10):
+        page.keyboard.press("ArrowLeft")
+    expect(explorer.title).not_to_have_text(lost)
+    assert explorer.surface() != begin[3], "less bandwidth must change the surface"
+
+    explorer.click_surface(across=10.5 / 16, up=0.5)
+    expect(explorer.title).to_have_text(re.compile(r"^2,\d\d\d nodes within 10 minutes"))
+    expect(explorer.slider("deadline")).to_have_attribute("aria-valuenow", re.compile(r"^10"))
+    took = page.evaluate("window.took")
+    record_property("milliseconds_from_key_to_picture", took)
+    print("milliseconds from key to picture:", [round(value) for value in took])
+    assert statistics.median(took) < SLOWEST
+
+    chosen = explorer.state()
+    page.screenshot(path=tmp_path / "explorer.png")
+    page.keyboard.press("Control+s")
+    lab.wait_until_idle(page)
+    page.goto(page.url)
+    lab.wait_until_idle(page)
+    expect(explorer.title).to_have_text(chosen[0], timeout=lab.PATIENCE)
+    assert explorer.state() == chosen, "after a reload the figure is another one"
