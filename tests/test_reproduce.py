@@ -178,7 +178,7 @@ def test_failures_are_named_and_leave_old_results_while_others_finish(
     changed = [*arguments, "-p", "divisor", "0"]
     assert main([str(place_of_work / "dying.ipynb"), *changed]) == 1
     printed, complaints = capsys.readouterr()
-    assert "good: 5 cells in " in printed and "flaky" not in printed
+    assert "good: 5 cells in " in printed and "flaky: " not in printed
     lines = sorted(complaints.splitlines())
     assert lines[0].startswith(
         "reproduce: dying.ipynb (quick, trace.swf): cell 3 (os._exit(3)): DeadKernelError"
