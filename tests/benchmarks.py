@@ -25,8 +25,8 @@ from cosimlib.eviction import (
     solve_greedy,
     solve_spectrum,
 )
+from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.eviction.scenarios import draw_scenario
-from cosimlib.experiments import scaled_problem
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers.backfilling import simulate_easy, simulate_fcfs
 from cosimlib.system import THETA
@@ -40,7 +40,7 @@ from pathlib import Path
 from cosimlib.kernels import compiling
 compiling.cache_folder = lambda: Path({folder!r})
 begin = time.perf_counter()
-from cosimlib.experiments import scaled_problem
+from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.eviction import solve_dynamic
 problem = scaled_problem(24, 4352)
 imported = time.perf_counter()
@@ -49,7 +49,7 @@ print(time.perf_counter() - imported)
 """
 
 
-def best_of(run: Callable[[], object], repeat: int = 7) -> float:
+def median_of(run: Callable[[], object], repeat: int = 7) -> float:
     """Median seconds of `repeat` runs after one that is not counted."""
     run()
     times = []
@@ -73,17 +73,17 @@ def theta_problem() -> EvictionProblem:
 def eviction_rows() -> list[tuple]:
     """The speeds that the eviction solvers are to reach."""
     problem = theta_problem()
-    dynamic = best_of(lambda: solve_dynamic(problem), 51)
-    greedy = best_of(lambda: solve_greedy(problem), 51)
-    spectrum = best_of(lambda: solve_spectrum(problem), 21)
-    loss_only = best_of(lambda: naive_eviction.integer_program(problem, then_time=False), 3)
-    loss_then_time = best_of(lambda: naive_eviction.integer_program(problem), 3)
-    ahead = best_of(lambda: solve_backtracking(problem, look_ahead=True), 3)
+    dynamic = median_of(lambda: solve_dynamic(problem), 51)
+    greedy = median_of(lambda: solve_greedy(problem), 51)
+    spectrum = median_of(lambda: solve_spectrum(problem), 21)
+    loss_only = median_of(lambda: naive_eviction.integer_program(problem, then_time=False), 3)
+    loss_then_time = median_of(lambda: naive_eviction.integer_program(problem), 3)
+    ahead = median_of(lambda: solve_backtracking(problem, look_ahead=True), 3)
     plan = solve_backtracking(problem, time_limit=2.0)
     sign = "" if plan.optimal else " (at least)"
     large = scaled_problem(1000, 10_000, horizon=3600.0)
     one, all_nodes = (
-        best_of(partial(solve, large), 3) for solve in (solve_dynamic, solve_spectrum)
+        median_of(partial(solve, large), 3) for solve in (solve_dynamic, solve_spectrum)
     )
     case = "24 jobs, 4352 nodes, 16 deadlines: "
     wide = "1,000 jobs, 10,000 nodes, 61 deadlines: "
@@ -114,7 +114,7 @@ def trace_rows() -> list[tuple]:
     rows = []
     curie = traces.find_trace("CEA-Curie-2011-2.1-cln")
     if curie is not None:
-        seconds = best_of(lambda: swf.read_swf(curie, verbose=False), 3)
+        seconds = median_of(lambda: swf.read_swf(curie, verbose=False), 3)
         rows.append(("CEA-Curie, 312,826 records: read_swf", seconds, "s", "<= 3"))
     for name in ("theta-2023-prod", "KTH-SP2-1996-2.1-cln"):
         if traces.find_trace(name) is not None:
@@ -131,7 +131,7 @@ def _policy_row(name: str, simulate: Callable[..., Schedule], workload) -> tuple
     """Jobs a second of one policy on one log, odd jobs left out."""
     narrow = workload.jobs["nodes"] <= workload.machine.total_nodes
     workload = workload.keep(narrow, "wider than the machine")
-    seconds = best_of(lambda: simulate(workload, workload.machine), 5)
+    seconds = median_of(lambda: simulate(workload, workload.machine), 5)
     return (f"{name}: {simulate.__name__}", len(workload) / seconds, "jobs/s", "")
 
 

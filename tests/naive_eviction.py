@@ -1,5 +1,7 @@
 """Eviction solved the slow, obvious way: all plans enumerated, and a mixed-integer program."""
 
+import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -11,6 +13,7 @@ from cosimlib.eviction import EvictionProblem
 def enumerate_plans(problem: EvictionProblem) -> list[tuple[float, float]]:
     """Least loss (node-hours), then least checkpoint time (s), of every deadline: 4^N plans."""
     rows = problem.jobs[["nodes", "loss", "app_time", "sys_time"]].to_numpy().tolist()
+    step = Fraction(problem.step)
     best = [(np.inf, np.inf)] * len(problem.deadlines)
     for actions in product(range(4), repeat=len(rows)):
         freed, milliseconds, steps = 0, 0, 0
@@ -18,7 +21,7 @@ def enumerate_plans(problem: EvictionProblem) -> list[tuple[float, float]]:
             freed += nodes if action else 0
             milliseconds += round(loss * 3_600_000) if action == 1 else 0
             duration = {2: app, 3: sys}.get(action, 0.0)
-            steps += np.ceil(duration / problem.step)
+            steps += math.inf if duration == math.inf else math.ceil(Fraction(duration) / step)
         if freed >= problem.nodes_needed:
             outcome = (milliseconds / 3_600_000, steps * problem.step)
             for i, deadline in enumerate(problem.deadlines):
@@ -29,7 +32,11 @@ def enumerate_plans(problem: EvictionProblem) -> list[tuple[float, float]]:
 
 def integer_program(problem: EvictionProblem, *, then_time: bool = True) -> list[tuple]:
     """The same by SciPy's HiGHS: least loss, then (if asked) least time among the least losses."""
-    nodes, loss, app, sys = problem.arrays
+    columns = (problem.jobs[name].to_numpy() for name in ("nodes", "loss", "app_time", "sys_time"))
+    nodes, loss, app, sys = columns
+    loss = np.round(loss * 3_600_000)
+    last = len(problem.deadlines)
+    app, sys = (np.minimum(np.ceil(time / problem.step), last) for time in (app, sys))
     n = len(nodes)
     zeros = np.zeros(n)
     lost = np.concatenate([loss, zeros, zeros])

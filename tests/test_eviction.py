@@ -1,5 +1,7 @@
 """The three solvers, against arithmetic, enumeration, a mixed-integer program and each other."""
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 import pandas as pd
@@ -30,7 +32,7 @@ def outcomes(plan):
 
 
 @st.composite
-def problems(draw, max_jobs=6, whole=False):
+def problems(draw, max_jobs=6):
     """Equal losses, zero losses, zero durations, durations beyond the horizon and endless ones."""
     n = draw(st.integers(1, max_jobs))
     nodes = draw(st.lists(st.integers(1, 9), min_size=n, max_size=n))
@@ -38,9 +40,11 @@ def problems(draw, max_jobs=6, whole=False):
     times = st.sampled_from([0.0, 20.0, 60.0, 61.0, 120.0, 180.0, 300.0, 1e4, np.inf])
     app = draw(st.lists(times, min_size=n, max_size=n))
     sys = draw(st.lists(times, min_size=n, max_size=n))
-    needed = draw(st.integers(0, sum(nodes)))
+    needed = draw(st.sampled_from([0, sum(nodes)]) | st.integers(0, sum(nodes)))
     horizon = draw(st.sampled_from([0.0, 60.0, 200.0, 480.0]))
-    return EvictionProblem(frame(*zip(nodes, loss, app, sys, strict=True)), needed, horizon)
+    step = draw(st.sampled_from([60.0, 60.0, 7.0, 25.0, 0.5] if horizon < 100 else [60.0, 25.0]))
+    jobs = frame(*zip(nodes, loss, app, sys, strict=True))
+    return EvictionProblem(jobs, needed, horizon, step)
 
 
 def random_problem(n, seed, horizon=900.0, step=60.0, total=4352):
@@ -85,6 +89,23 @@ def test_durations_are_rounded_up_so_that_no_deadline_is_missed():
     assert second.loss[60:62].tolist() == [1, 0] and len(second.deadlines) == 121
 
 
+def test_a_step_that_floats_cannot_hold_still_divides_the_horizon():
+    jobs = frame((4, 1.0, np.inf, 0.25))
+    plan = solve_dynamic(EvictionProblem(jobs, 4, 0.3, step=0.1))
+    assert plan.loss.tolist() == [1, 1, 1, 0]
+    assert plan.actions(0.3)["action"].tolist() == ["sys"]
+
+
+def test_a_problem_keeps_its_jobs_whatever_becomes_of_the_frame():
+    jobs = frame((4, 1.0, np.inf, 60.0))
+    problem = EvictionProblem(jobs, 4, 120.0)
+    jobs.loc[0, "loss"] = 5.0
+    assert problem.jobs["loss"].tolist() == [1.0]
+    huge = frame((2**62, 1.0, 0.0, 0.0), (2**62, 1.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match=r"the jobs hold 9.22337e\+18 nodes in all"):
+        EvictionProblem(huge, 1, 60.0)
+
+
 def test_greedy_checkpoints_the_dearest_then_kills_the_cheapest():
     jobs = frame((10, 9.0, 300.0, 60.0), (10, 5.0, 300.0, 120.0), (10, 1.0, 0.0, 0.0),
                  (10, 2.0, 0.0, 0.0))  # fmt: skip
@@ -105,6 +126,19 @@ def test_exact_solvers_agree_with_enumeration(problem):
         assert outcomes(solve_backtracking(problem, look_ahead=look_ahead)) == expected
     spectrum = solve_spectrum(problem)
     assert outcomes(spectrum.plan(problem.nodes_needed)) == expected
+
+
+@given(problems(max_jobs=4))
+@settings(max_examples=30)
+def test_the_spectrum_holds_for_every_number_of_nodes(problem):
+    spectrum = solve_spectrum(problem)
+    for nodes in range(problem.total_nodes + 1):
+        expected = naive_eviction.enumerate_plans(problem.asking(nodes))
+        assert outcomes(spectrum.plan(nodes)) == expected
+        assert (
+            list(zip(spectrum.loss[nodes], spectrum.checkpoint_time[nodes], strict=True))
+            == expected
+        )
 
 
 def test_exact_solvers_agree_with_enumeration_at_eight_jobs():
@@ -150,7 +184,7 @@ def test_laws_of_every_plan(problem):
 @given(problems(max_jobs=8))
 @settings(max_examples=50)
 def test_the_order_of_the_jobs_does_not_matter(problem):
-    turned = EvictionProblem(problem.jobs.iloc[::-1], problem.nodes_needed, problem.horizon)
+    turned = replace(problem, jobs=problem.jobs.iloc[::-1])
     assert outcomes(solve_dynamic(problem)) == outcomes(solve_dynamic(turned))
 
 
@@ -207,7 +241,10 @@ def test_all_nodes_needed_evicts_every_job():
         ({"nodes_needed": 11}, "nodes_needed=11, but the 2 running jobs hold 10 nodes in all"),
         ({"step": 0}, "step=0; expected seconds above 0"),
         ({"step": float("nan")}, "step=nan; expected seconds above 0"),
-        ({"horizon": -60.0}, "horizon=-60.0; expected 0 seconds or more"),
+        ({"step": True}, "step=True; expected seconds above 0"),
+        ({"step": "60"}, "step='60'; expected seconds above 0"),
+        ({"step": 1e-9}, "more than 1,000,000 steps of 1e-09 s; take a longer step"),
+        ({"horizon": -60.0}, "horizon=-60.0; expected a number of seconds, 0 or more"),
         ({"horizon": float("inf")}, "horizon=inf; expected a number of seconds"),
     ],
 )

@@ -85,6 +85,48 @@ def test_the_longest_exact_stretch_is_found():
     assert find_scenario(longer, jobs=2, occupied=100).begin == 5000.0
 
 
+def test_more_nodes_than_the_system_has_are_no_scenario():
+    """A log may record more nodes than its machine has, for a while."""
+    made = schedule((0, 9000, 60), (1000, 3000, 45), (5000, 3900, 38), system=System.of(100))
+    found = find_scenario(made, jobs=2, occupied=100, tolerance=5)
+    assert found.nodes == 98 and found.origin == "nearest"
+    with pytest.raises(LookupError):
+        find_scenario(made, jobs=2, occupied=105)
+
+
+def test_the_tolerance_is_in_proportion():
+    made = schedule((0, 9000, 1), (0, 9000, 1), (9000, 9000, 50), (9000, 9000, 46))
+    assert choose_scenario(made, jobs=2, occupied=100).origin == "drawn"
+    assert choose_scenario(made, jobs=2, occupied=99).nodes == 96
+
+
+def test_a_drawn_scenario_takes_every_job_once_and_at_its_own_phase():
+    rows = [(0, 4000, 25)] * 3 + [(10_000, 4000, 30), (20_000, 4000, 20)]
+    drawn = draw_scenario(schedule(*rows), jobs=4, occupied=100, seed=2)
+    assert drawn.nodes == 100 and len(drawn.schedule.workload) == 4
+    alone = schedule((0, 4000, 50), (5000, 4000, 20))
+    assert draw_scenario(alone, jobs=2, occupied=100).nodes == 70
+    phases = [
+        float(
+            at_phase(
+                draw_scenario(
+                    schedule((0, 4000, 5), (0, 90_000, 5)), jobs=2, occupied=10, seed=seed
+                )
+            )
+        )
+        for seed in range(200)
+    ]
+    assert np.mean(phases) == pytest.approx(0.5, abs=0.07)
+    assert np.std(phases) == pytest.approx(12**-0.5, abs=0.04)
+
+
+def at_phase(scenario):
+    """Which share of its run the shortest job has done at the eviction."""
+    jobs = scenario.schedule.jobs
+    job = int(jobs["run_time"].idxmin())
+    return (scenario.at - jobs["start_time"][job]) / jobs["run_time"][job]
+
+
 def test_short_jobs_are_expendable_and_spoil_a_scenario():
     made = schedule((0, 9000, 60), (1000, 1799, 40))
     with pytest.raises(LookupError, match="no moment with 2 jobs of at least 1800 s on 100 ± 0"):

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 
 from cosimlib.eviction import solve_dynamic, solve_spectrum
-from cosimlib.experiments import scaled_problem
+from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.figures import theme
 from cosimlib.figures.curves import plot_curves
 from cosimlib.figures.eviction import (

@@ -36,17 +36,18 @@ def solve_backtracking(
     """
     if not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r}; expected seconds above 0")
+    begin = time.perf_counter()
     deadlines, n = len(problem.deadlines), len(problem)
     choices = np.zeros((deadlines, n), dtype=np.uint8)
     proven = np.ones(deadlines, dtype=bool)
-    response_time = np.zeros(deadlines)
+    response_time = np.empty(deadlines)
     remaining = np.append(problem.arrays.nodes[::-1].cumsum()[::-1], 0)
     if not look_ahead:
         remaining[:-1] = problem.nodes_needed
     memory = (remaining, np.empty(n, dtype=np.int64), np.zeros((n + 1, 3)), np.empty(2))
-    begin = time.perf_counter()
-    for row in range(deadlines if problem.nodes_needed else 0):
-        proven[row] = _solve_one(problem, row, time_limit, memory, choices[row])
+    for row in range(deadlines):
+        if problem.nodes_needed:
+            proven[row] = _solve_one(problem, row, time_limit, memory, choices[row])
         response_time[row] = time.perf_counter() - begin
     return EvictionPlan(problem, "backtracking", choices, proven, response_time)
 

@@ -3,7 +3,7 @@
 Sort the jobs by loss, largest first. Checkpoint each by its faster method (`app` where equal) while
 the summed time stays within the deadline and the nodes do not suffice. At the first that does not
 fit, go to the other end and kill the cheapest jobs one by one until the nodes suffice. Every
-deadline is a run of its own, sorting included. Ties in loss go to the lower job.
+deadline is a run of its own, sorting included. Equal losses are sorted by job, the lower first.
 """
 
 import time
@@ -16,10 +16,10 @@ from cosimlib.kernels.compiling import kernel
 
 def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
     """Checkpoint the dearest jobs while time allows, then kill the cheapest."""
+    begin = time.perf_counter()
     deadlines = len(problem.deadlines)
     choices = np.zeros((deadlines, len(problem)), dtype=np.uint8)
     response_time = np.empty(deadlines)
-    begin = time.perf_counter()
     for row in range(deadlines):
         _evict(*problem.arrays, problem.nodes_needed, row, choices[row])
         response_time[row] = time.perf_counter() - begin

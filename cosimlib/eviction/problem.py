@@ -10,7 +10,7 @@ Checkpoints are written one after another, so their durations add up. For every 
 1. frees at least `nodes_needed` nodes by the deadline,
 2. loses the fewest node-hours,
 3. spends the least checkpoint time,
-4. prefers `app` to `sys` where both end a plan alike.
+4. prefers `app` to `sys` for a job whose two checkpoints take equally long, as Algorithm 1 does.
 
 Durations are rounded up to the step: no plan claims a deadline that it misses. Losses are compared
 in whole node-milliseconds, so that equal losses are equal in whatever order they are summed.
@@ -18,7 +18,7 @@ in whole node-milliseconds, so that equal losses are equal in whatever order the
 
 import math
 from dataclasses import dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ KEEP, KILL, APP, SYS = 0, 1, 2, 3
 ACTIONS = ("keep", "kill", "app", "sys")
 MILLISECONDS_PER_HOUR = 3_600_000.0
 LARGEST_EXACT = 2.0**53
+MOST_STEPS = 1_000_000
 COLUMNS = ("nodes", "loss", "app_time", "sys_time")
 
 
@@ -90,7 +91,8 @@ class EvictionProblem:
                 f"nodes_needed={self.nodes_needed}, but the {len(self.jobs)} running jobs hold "
                 f"{total} nodes in all; ask for {total} or fewer"
             )
-        steps = math.floor(self.horizon / self.step)
+        steps = _steps_within(self.horizon, self.step)
+        object.__setattr__(self, "jobs", self.jobs.copy())
         object.__setattr__(self, "deadlines", np.arange(steps + 1) * float(self.step))
         object.__setattr__(self, "arrays", arrays)
 
@@ -145,12 +147,25 @@ def _check_numbers(problem: EvictionProblem) -> None:
     needed, horizon, step = problem.nodes_needed, problem.horizon, problem.step
     if isinstance(needed, bool) or not isinstance(needed, Integral) or needed < 0:
         raise ValueError(f"nodes_needed={needed!r}; expected a whole number of 0 or more")
-    if not (isinstance(step, (int, float, np.number)) and math.isfinite(step) and step > 0):
+    if not (_is_number(step) and 0 < step < np.inf):
         raise ValueError(f"step={step!r}; expected seconds above 0")
-    if not (isinstance(horizon, (int, float, np.number)) and math.isfinite(horizon)):
-        raise ValueError(f"horizon={horizon!r}; expected a number of seconds")
-    if horizon < 0:
-        raise ValueError(f"horizon={horizon!r}; expected 0 seconds or more")
+    if not (_is_number(horizon) and 0 <= horizon < np.inf):
+        raise ValueError(f"horizon={horizon!r}; expected a number of seconds, 0 or more")
+    if horizon / step > MOST_STEPS:
+        raise ValueError(
+            f"horizon={horizon!r} has more than {MOST_STEPS:,} steps of {step!r} s; "
+            "take a longer step"
+        )
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a plain number, which True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _steps_within(horizon: float, step: float) -> int:
+    """How many whole steps a horizon has; 0.3 has three of 0.1, whatever floats say."""
+    return math.floor(horizon / step * (1 + 1e-12))
 
 
 def _check_jobs(jobs: pd.DataFrame) -> None:
@@ -184,7 +199,9 @@ def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
             f"the losses add up to {loss.sum() / MILLISECONDS_PER_HOUR:g} node-hours; "
             f"expected less than {limit:.3g}, beyond which they no longer compare exactly"
         )
-    beyond = math.floor(horizon / step) + 1
+    if jobs["nodes"].astype("float64").sum() >= LARGEST_EXACT:
+        raise ValueError(f"the jobs hold {jobs['nodes'].astype('float64').sum():g} nodes in all")
+    beyond = _steps_within(horizon, step) + 1
 
     def steps(column: str) -> np.ndarray:
         seconds = jobs[column].to_numpy(dtype=np.float64)
@@ -272,7 +289,8 @@ class EvictionPlan:
             raise ValueError(
                 f"deadline={deadline!r}; expected seconds from 0 to {self.problem.horizon:g}"
             )
-        return int(np.searchsorted(self.deadlines, deadline, side="right")) - 1
+        slack = 1e-9 * self.problem.step
+        return int(np.searchsorted(self.deadlines, deadline + slack, side="right")) - 1
 
     def table(self) -> pd.DataFrame:
         """One row a deadline: loss, checkpoint time, nodes freed, whether proven optimal."""

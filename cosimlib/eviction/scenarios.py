@@ -31,6 +31,9 @@ class Scenario:
         Numbers of the jobs that run.
     begin, end : float
         First and last moment at which all of them run, seconds.
+    at : float
+        The moment of the eviction: the stretch's middle on a whole second, or for drawn jobs the
+        one at which each of them is at its random point.
     origin : str
         `exact`, `nearest` or `drawn`.
     """
@@ -39,12 +42,8 @@ class Scenario:
     jobs: np.ndarray
     begin: float
     end: float
+    at: float
     origin: str
-
-    @property
-    def at(self) -> float:
-        """The moment of the eviction: the stretch's middle, on a whole second."""
-        return float(np.floor((self.begin + self.end) / 2))
 
     @property
     def nodes(self) -> int:
@@ -66,13 +65,13 @@ class Scenario:
 
 
 def choose_scenario(
-    schedule: Schedule, *, jobs: int, occupied: int, tolerance: int = 152, seed: int = 0
+    schedule: Schedule, *, jobs: int, occupied: int, tolerance: int | None = None, seed: int = 0
 ) -> Scenario:
     """The best of `find_scenario`, the same within `tolerance` nodes, and `draw_scenario`.
 
-    The default tolerance takes 4200 nodes for 4352.
+    The default tolerance takes 4200 nodes for 4352, and others in proportion.
     """
-    for nodes in (0, tolerance):
+    for nodes in (0, occupied * 152 // 4352 if tolerance is None else tolerance):
         try:
             return find_scenario(schedule, jobs=jobs, occupied=occupied, tolerance=nodes)
         except LookupError:
@@ -116,8 +115,9 @@ def find_scenario(
     found = np.flatnonzero(fits)
     best = found[np.lexsort((times[found], -lasts[found], distance[found]))[0]]
     there = np.flatnonzero((start <= times[best]) & (times[best] < end))
-    origin = "exact" if distance[best] == 0 else "nearest"
-    return Scenario(schedule, there, start[there].max(), end[there].min(), origin)
+    begin, last = float(start[there].max()), float(end[there].min())
+    at = max(begin, float(np.floor((begin + last) / 2)))
+    return Scenario(schedule, there, begin, last, at, "exact" if distance[best] == 0 else "nearest")
 
 
 def draw_scenario(
@@ -166,9 +166,11 @@ def _in_random_phase(
     """The drawn jobs as a schedule of their own, each at a random point of its run."""
     run = schedule.jobs["run_time"].to_numpy()[drawn]
     elapsed = np.floor(run * random.uniform(0, 1, drawn.size))
-    start = elapsed.max() - elapsed
+    at = float(elapsed.max())
+    start = at - elapsed
     jobs = schedule.workload.jobs.iloc[drawn].assign(submit_time=0.0)
     jobs = jobs.drop(columns="recorded_start", errors="ignore")
     workload = Workload(jobs, schedule.workload.name, schedule.workload.machine)
     own = Schedule.from_starts(workload, schedule.system, start, f"drawn from {schedule.policy}")
-    return Scenario(own, np.arange(drawn.size), start.max(), own.end_time.min(), "drawn")
+    begin, end = float(start.max()), float(own.end_time.min())
+    return Scenario(own, np.arange(drawn.size), begin, end, at, "drawn")

@@ -76,7 +76,7 @@ def explore_eviction(
         needed = problem.total_nodes // 4
     elif isinstance(source, EvictionProblem):
         if at is not None:
-            raise ValueError(f"at={at!r}, but a problem has its moment already; leave at out")
+            raise ValueError(f"at={at:g}, but a problem has its moment already; leave at out")
         pose, problem, needed = _always(source), source, source.nodes_needed
         bandwidth = np.nan
     else:
@@ -105,7 +105,7 @@ def _moment(schedule: Schedule, at: float | None) -> float:
     if not ((start <= at) & (at < end)).any():
         span = f"from {start.min():g} to {end.max():g} s" if start.size else "never"
         raise ValueError(
-            f"{schedule.name}: no job runs at={at!r}; the schedule runs {span}: choose a moment "
+            f"{schedule.name}: no job runs at={at:g}; the schedule runs {span}: choose a moment "
             "with running jobs, or leave at out"
         )
     return at

@@ -57,7 +57,7 @@ class Panel(VBox):
         return go.Figure(self._shown)
 
     @property
-    def values(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What each control is set to."""
         return {name: control.value for name, control in self.controls.items()}
 
@@ -81,7 +81,7 @@ class Panel(VBox):
 
     def _drawn(self) -> tuple[go.Figure, str]:
         """The picture and the text that the controls ask for."""
-        picture, text = self._draw(**self.values)
+        picture, text = self._draw(**self.settings)
         return picture.update_layout(width=picture.layout.width or WIDTH), text
 
     def _redraw(self, change: object = None) -> None:

@@ -82,10 +82,11 @@ def plot_trade_off(
     picture.add_trace(point.update(showlegend=False, cliponaxis=False), row=1, col=1)
     for trace in job_traces(plan, deadline):
         picture.add_trace(trace, row=1, col=2)
-    theme.style(picture, title=title, height=560, barmode="stack", bargap=0.15, margin_b=110)
+    theme.style(picture, title=title, height=560, barmode="stack", bargap=0.15)
     picture.update_layout(
+        margin={"t": 60, "b": 105},
         legend={"orientation": "h", "traceorder": "normal", "x": 1, "xanchor": "right",
-                "y": -0.16, "yanchor": "top"}
+                "y": -0.18, "yanchor": "top"},
     )  # fmt: skip
     # Fixed ranges, so that the surface stands still while the point moves to its edge.
     half, total = spectrum.problem.step / 120, spectrum.problem.total_nodes

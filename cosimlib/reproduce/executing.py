@@ -42,7 +42,7 @@ class Task:
 
 def execute(task: Task, channel: Connection) -> None:
     """Run a task, and tell through the channel: ("cell", k, n)…, then "done" or "failed"."""
-    log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
     if (PACKAGE.parent / "pyproject.toml").is_file():

@@ -13,13 +13,12 @@ def place(folder: Path, target: Path, spare: Path) -> None:
 
     All three are on one file system. Where the move fails, the old content is put back.
     """
-    replaced = target.exists()
-    if replaced:
-        target.rename(spare)
     try:
+        if target.exists():
+            target.rename(spare)
         folder.rename(target)
     except BaseException:
-        if replaced:
+        if spare.exists() and not target.exists():
             spare.rename(target)
         raise
 

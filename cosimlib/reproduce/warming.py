@@ -2,7 +2,7 @@
 
 from cosimlib import synthetic
 from cosimlib.eviction import SOLVERS, solve_spectrum
-from cosimlib.experiments import scaled_problem
+from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.schedulers import SIMULATORS
 
 

@@ -75,6 +75,15 @@ def run_all(page) -> None:
     raise AssertionError("JupyterLab did not begin to run the cells")
 
 
+def save(page, path: Path) -> None:
+    """Save the notebook, and wait until its widgets are in the file."""
+    page.keyboard.press("Control+s")
+    until = time.monotonic() + PATIENCE / 1000
+    while "widget-view+json" not in path.read_text(encoding="utf-8"):
+        assert time.monotonic() < until, f"JupyterLab did not save {path.name}"
+        page.wait_for_timeout(100)
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

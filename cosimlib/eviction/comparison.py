@@ -1,0 +1,168 @@
+"""Many runs, one tidy table."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.eviction import (
+    EvictionPlan,
+    EvictionProblem,
+    solve_backtracking,
+    solve_dynamic,
+    solve_greedy,
+    solve_spectrum,
+)
+from cosimlib.eviction.checkpointing import ALLOCATED_SHARE, CRITICAL_SHARE, checkpoint_time
+from cosimlib.system import THETA, System
+
+SHORT = 0.05
+
+
+def compare_solvers(
+    problems: Mapping[str, EvictionProblem],
+    *,
+    nodes_needed: Iterable[int],
+    repeat: int = 5,
+    time_limit: float = 10.0,
+) -> pd.DataFrame:
+    """Every solver on every problem for every number of nodes, one row a deadline.
+
+    Parameters
+    ----------
+    problems : mapping of str to EvictionProblem
+        By the name of their scenario.
+    nodes_needed : iterable of int
+    repeat : int, default 5
+        Timed runs, after one that is not counted (it compiles); the median of their response times
+        stands. Backtracking is repeated only where it takes less than 50 ms.
+    time_limit : float, default 10.0
+        Backtracking's, seconds a deadline.
+
+    Returns
+    -------
+    pd.DataFrame
+        `scenario`, `nodes_needed`, `solver`, `deadline` (s), `response_time` (s), `loss`
+        (node-hours), `checkpoint_time` (s), `nodes_freed`, `optimal`, and `bound`: whether the
+        response time is a lower bound because the time limit ran out.
+    """
+    tables = []
+    for scenario, problem in problems.items():
+        for needed in nodes_needed:
+            asked = problem.asking(needed)
+            plans = [
+                _median_plan(solve_dynamic, asked, repeat),
+                _median_plan(solve_greedy, asked, repeat),
+                _backtrack(asked, repeat, time_limit),
+            ]
+            tables += [_plan_rows(plan).assign(scenario=scenario) for plan in plans]
+    first = ["scenario", "nodes_needed", "solver"]
+    table = pd.concat(tables, ignore_index=True)
+    return table[first + [column for column in table if column not in first]]
+
+
+def _median_plan(solve, problem: EvictionProblem, repeat: int) -> EvictionPlan:
+    """A plan whose response time is the median of `repeat` runs, element by element."""
+    plans = [solve(problem) for _ in range(repeat + 1)][1:]
+    response_time = np.median([plan.response_time for plan in plans], axis=0)
+    return replace(plans[0], response_time=response_time)
+
+
+def _backtrack(problem: EvictionProblem, repeat: int, time_limit: float) -> EvictionPlan:
+    """The same for backtracking, which runs but once where it takes long."""
+    solve = partial(solve_backtracking, time_limit=time_limit)
+    solve_backtracking(problem, time_limit=1e-3)
+    plan = solve(problem)
+    if plan.response_time[-1] > SHORT:
+        return plan
+    return _median_plan(solve, problem, repeat)
+
+
+def _plan_rows(plan: EvictionPlan) -> pd.DataFrame:
+    """A plan's table with what tells it apart."""
+    return plan.table().assign(
+        nodes_needed=plan.problem.nodes_needed,
+        solver=plan.solver,
+        response_time=plan.response_time,
+        bound=~plan.proven & (plan.solver == "backtracking"),
+    )
+
+
+def scaled_problem(
+    jobs: int,
+    nodes: int,
+    *,
+    needed: float = 0.25,
+    horizon: float = 900.0,
+    step: float = 60.0,
+    system: System = THETA,
+    seed: int = 0,
+) -> EvictionProblem:
+    """A random problem of any size: `jobs` jobs that hold `nodes` nodes in all.
+
+    Sizes are in proportion to exponential draws, at least one node each; every job is at a uniform
+    moment between two hourly application checkpoints; memory is drawn as the paper does.
+    `needed` is the share of the nodes that is asked for.
+    """
+    if not 1 <= jobs <= nodes:
+        raise ValueError(f"jobs={jobs}, nodes={nodes}; expected 1 <= jobs <= nodes")
+    random = np.random.default_rng(seed)
+    weight = random.exponential(size=jobs)
+    held = 1 + random.multinomial(nodes - jobs, weight / weight.sum())
+    since = random.uniform(0, 3600, jobs)
+    allocated = system.memory_per_node * random.uniform(*ALLOCATED_SHARE, jobs)
+    critical = allocated * random.uniform(*CRITICAL_SHARE, jobs)
+    table = pd.DataFrame(
+        {
+            "nodes": held,
+            "loss": held * since / 3600,
+            "app_time": 3600 - since + checkpoint_time(held, critical, system),
+            "sys_time": checkpoint_time(held, allocated, system),
+        }
+    )
+    return EvictionProblem(table, int(nodes * needed), horizon, step)
+
+
+def scale_solvers(
+    sizes: Iterable[tuple[int, int]], *, repeat: int = 3, seed: int = 0
+) -> pd.DataFrame:
+    """Response time of the polynomial solvers on ever larger problems (see `scaled_problem`).
+
+    Parameters
+    ----------
+    sizes : iterable of (jobs, nodes)
+
+    Returns
+    -------
+    pd.DataFrame
+        `jobs`, `nodes`, `solver` (`dynamic`, `greedy`, `spectrum`), `response_time` (s).
+    """
+    solve_spectrum(scaled_problem(2, 4))
+    rows = []
+    for jobs, nodes in sizes:
+        problem = scaled_problem(jobs, nodes, seed=seed)
+        dynamic = _median_plan(solve_dynamic, problem, repeat).response_time[-1]
+        greedy = _median_plan(solve_greedy, problem, repeat).response_time[-1]
+        spectrum = np.median([solve_spectrum(problem).response_time for _ in range(repeat)])
+        times = {"dynamic": dynamic, "greedy": greedy, "spectrum": float(spectrum)}
+        rows += [(jobs, nodes, solver, seconds) for solver, seconds in times.items()]
+    return pd.DataFrame(rows, columns=["jobs", "nodes", "solver", "response_time"])
+
+
+def relative_loss(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Greedy's loss minus the optimum, from `compare_solvers`: one row a case and deadline.
+
+    Returns
+    -------
+    pd.DataFrame
+        `scenario`, `nodes_needed`, `deadline` (s), `optimum` and `excess` (node-hours).
+    """
+    keys = ["scenario", "nodes_needed", "deadline"]
+    by_solver = {
+        solver: comparison[comparison["solver"] == solver].set_index(keys)["loss"]
+        for solver in ("greedy", "dynamic")
+    }
+    excess = (by_solver["greedy"] - by_solver["dynamic"]).round(6)
+    return pd.DataFrame({"optimum": by_solver["dynamic"], "excess": excess}).reset_index()

@@ -1,0 +1,62 @@
+"""Tidy tables of many runs."""
+
+import numpy as np
+import pytest
+
+from cosimlib.eviction import solve_dynamic, solve_greedy
+from cosimlib.eviction.comparison import (
+    compare_solvers,
+    relative_loss,
+    scale_solvers,
+    scaled_problem,
+)
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    problems = {"small": scaled_problem(5, 100), "large": scaled_problem(30, 400, seed=1)}
+    return compare_solvers(problems, nodes_needed=(20, 60), repeat=2, time_limit=0.01)
+
+
+def test_every_solver_meets_every_case(comparison):
+    assert len(comparison) == 2 * 2 * 3 * 16
+    sizes = comparison.groupby(["scenario", "nodes_needed", "solver"]).size()
+    assert len(sizes) == 12 and (sizes == 16).all()
+    assert (comparison["nodes_freed"] >= comparison["nodes_needed"]).all()
+    assert (comparison["response_time"] > 0).all()
+
+
+def test_response_times_accumulate_except_for_the_one_pass(comparison):
+    for (_, _, solver), part in comparison.groupby(["scenario", "nodes_needed", "solver"]):
+        steps = np.diff(part["response_time"])
+        assert (steps == 0).all() if solver == "dynamic" else (steps >= 0).all()
+
+
+def test_only_backtracking_without_proof_is_a_bound(comparison):
+    bound = comparison[comparison["bound"]]
+    assert set(bound["solver"]) <= {"backtracking"} and not bound["optimal"].any()
+    greedy = comparison[comparison["solver"] == "greedy"]
+    assert not greedy["optimal"].any() and not greedy["bound"].any()
+
+
+def test_relative_loss_is_greedy_minus_the_optimum(comparison):
+    table = relative_loss(comparison)
+    assert len(table) == 2 * 2 * 16 and (table["excess"] >= 0).all()
+    problem = scaled_problem(5, 100).asking(60)
+    case = table[(table["scenario"] == "small") & (table["nodes_needed"] == 60)]
+    expected = solve_greedy(problem).loss - solve_dynamic(problem).loss
+    np.testing.assert_allclose(case["excess"], expected, atol=1e-6)
+
+
+def test_scaled_problems_hold_the_nodes_asked_for():
+    problem = scaled_problem(50, 4352, needed=0.5)
+    assert len(problem) == 50 and problem.total_nodes == 4352 and problem.nodes_needed == 2176
+    assert scaled_problem(50, 4352).jobs.equals(scaled_problem(50, 4352).jobs)
+    with pytest.raises(ValueError, match="jobs=5, nodes=4; expected 1 <= jobs <= nodes"):
+        scaled_problem(5, 4)
+
+
+def test_scaling_has_a_row_a_size_and_solver():
+    table = scale_solvers([(3, 30), (6, 60)], repeat=1)
+    assert table["solver"].tolist() == ["dynamic", "greedy", "spectrum"] * 2
+    assert (table["response_time"] > 0).all()

@@ -1,0 +1,239 @@
+"""Explorers without a browser: what the controls say is what the figure shows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from ipywidgets import IntSlider
+from plotly.callbacks import Points
+
+from cosimlib.eviction import EvictionProblem, InfeasibleEvictionError, solve_dynamic
+from cosimlib.explorers import eviction, explore_eviction
+from cosimlib.explorers.panel import Panel
+from cosimlib.figures.eviction import MEANING, surface_table
+from cosimlib.schedule import Schedule
+from cosimlib.system import THETA, System
+from cosimlib.workload import Workload
+
+AT = 9000.0
+
+
+def schedule(*rows, system=THETA):
+    """Rows of start, run time, nodes."""
+    jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"])
+    return Schedule.from_starts(Workload(jobs, "made"), system, jobs["submit_time"], "given")
+
+
+MADE = schedule(
+    *((0, 10_000, 128), (100, 20_000, 32), (500, 30_000, 64), (3000, 6500, 256)),
+    *((6000, 5000, 75), (7000, 4000, 160), (8000, 9000, 32), (8700, 600, 2)),
+)
+PROBLEM = EvictionProblem(
+    pd.DataFrame(
+        {"nodes": [4, 3, 2], "loss": [9.0, 5.0, 1.0], "app_time": [600.0, 70, 130],
+         "sys_time": [240.0, 200, 90]}, index=["a", "b", "c"],
+    ), nodes_needed=5, horizon=900.0, step=30.0,
+)  # fmt: skip
+
+
+def asked(panel) -> EvictionProblem:
+    """The problem that the controls ask for, posed without them."""
+    values = panel.settings
+    return EvictionProblem.from_schedule(
+        MADE,
+        at=AT,
+        nodes_needed=values["nodes_needed"],
+        system=replace(THETA, aggregate_bandwidth=values["bandwidth"]),
+        interval=values["interval"] * 60,
+    )
+
+
+def assert_shows(panel, problem):
+    """Title, text, point, bars and surface of the panel are what another solver says."""
+    plan, deadline = solve_dynamic(problem), panel.settings["deadline"]
+    row = plan.row(deadline)
+    title = f"{problem.nodes_needed:,} nodes within {deadline / 60:g} minutes: "
+    assert panel.figure.layout.title.text == f"{title}{plan.loss[row]:,.1f} node-hours lost"
+    assert panel.text.value.startswith(
+        f"loss {plan.loss[row]:,.2f} node-hours · checkpoints {plan.checkpoint_time[row]:,g} s · "
+        f"{plan.nodes_freed[row]:,} nodes freed · "
+    )
+    surface, point, *bars = panel.figure.data
+    assert (point.x, point.y) == ((deadline / 60,), (problem.nodes_needed,))
+    evicted = plan.actions(deadline).set_index("job")["action"]
+    for bar in bars:
+        named = [job for job in problem.jobs.index if MEANING[evicted.get(job, "keep")] == bar.name]
+        expected = [problem.jobs["nodes"][j] if j in named else 0 for j in problem.jobs.index]
+        assert list(bar.x) == expected
+        assert list(bar.y) == [str(job) for job in problem.jobs.index]
+    losses = [solve_dynamic(problem.asking(int(nodes))).loss for nodes in surface.y[::40]]
+    assert np.array_equal(surface.z[::40], np.round(losses, 1))
+
+
+def test_it_opens_with_the_moment_asked_for():
+    panel = explore_eviction(MADE, at=AT, nodes_needed=175)
+    assert panel.settings == {
+        "nodes_needed": 175, "deadline": 300.0, "bandwidth": 250.0, "interval": 60.0
+    }  # fmt: skip
+    assert_shows(panel, asked(panel))
+    assert panel.controls["bandwidth"].min == pytest.approx(np.log10(25))
+    assert panel.controls["bandwidth"].max == pytest.approx(np.log10(2500))
+    assert "Click on the surface" in panel.children[1].value
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "surface_changes"),
+    [
+        ("nodes_needed", [0, 1, 375, 749], False),
+        ("deadline", [0.0, 60.0, 900.0], False),
+        ("bandwidth", [25.5, 111.0, 2400.0], True),
+        ("interval", [5.0, 25.0, 240.0], True),
+    ],
+)
+def test_every_slider_shows_what_the_solver_says(name, values, surface_changes):
+    panel = explore_eviction(MADE, at=AT, nodes_needed=450)
+    seen = [panel.figure.data[0].z]
+    for value in values:
+        panel.controls[name].value = value
+        assert panel.settings[name] == value
+        assert_shows(panel, asked(panel))
+        seen.append(panel.figure.data[0].z)
+    assert all(np.array_equal(seen[0], z) for z in seen) == (not surface_changes)
+
+
+def test_only_what_changes_the_problem_solves_it_again(monkeypatch):
+    solved = []
+
+    def solve(problem):
+        solved.append(problem)
+        return solve_spectrum(problem)
+
+    solve_spectrum = eviction.solve_spectrum
+    monkeypatch.setattr(eviction, "solve_spectrum", solve)
+    panel = explore_eviction(MADE, at=AT)
+    opened = len(solved)
+    panel.choose(nodes_needed=40, deadline=120.0)
+    panel.controls["nodes_needed"].value = 500
+    assert len(solved) == opened
+    panel.controls["bandwidth"].value = 100.0
+    panel.controls["interval"].value = 30.0
+    assert len(solved) == opened + 2
+    panel.controls["deadline"].value = 0.0
+    assert len(solved) == opened + 2
+
+
+def test_a_page_that_is_loaded_again_gets_what_the_figure_shows():
+    panel = explore_eviction(MADE, at=AT)
+    panel.choose(nodes_needed=700, bandwidth=50.0)
+    stored = go.Figure({"data": panel.figure._widget_data, "layout": panel.figure._widget_layout})
+    picture = panel.picture
+    for live, loaded, drawn in zip(panel.figure.data, stored.data, picture.data, strict=True):
+        assert same(live, drawn) and same(loaded, drawn)
+    assert stored.layout.title.text == panel.figure.layout.title.text == picture.layout.title.text
+    assert repr(panel).startswith("700 nodes within 5 minutes")
+
+
+def same(one, other) -> bool:
+    """Whether two traces have the same properties; a live one has an id besides."""
+    given, wanted = one.to_plotly_json(), other.to_plotly_json()
+    given.pop("uid")
+    return str(given) == str(wanted)
+
+
+def test_a_panel_has_one_live_figure_and_named_controls():
+    panel = explore_eviction(MADE, at=AT)
+    assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
+    assert list(panel.controls) == ["nodes_needed", "deadline", "bandwidth", "interval"]
+    assert panel.figure in panel.children and panel.text in panel.children
+
+
+def test_a_readers_zoom_stays_when_a_slider_moves():
+    panel = explore_eviction(MADE, at=AT)
+    panel.figure.plotly_relayout({"xaxis.range[0]": 2, "xaxis.range[1]": 6})
+    panel.controls["nodes_needed"].value = 3
+    assert panel.figure.layout.xaxis.range == (2, 6)
+
+
+def test_a_click_on_the_surface_chooses_both_and_draws_once(monkeypatch):
+    panel = explore_eviction(MADE, at=AT)
+    texts = []
+    panel.text.observe(lambda change: texts.append(change["new"]), names="value")
+    surface = panel.figure.data[0]
+    surface._dispatch_on_click(Points([[80, 12]], [12.0], [surface.y[80]], "", 0), None)
+    assert panel.settings["deadline"] == 720.0
+    assert panel.settings["nodes_needed"] == surface.y[80]
+    assert_shows(panel, asked(panel))
+    assert len(texts) == 1
+
+
+def test_a_problem_is_explored_as_it_is():
+    panel = explore_eviction(PROBLEM)
+    panel.controls["deadline"].value = 210.0
+    assert_shows(panel, PROBLEM)
+    panel.controls["nodes_needed"].value = 9
+    before = panel.text.value
+    assert_shows(panel, PROBLEM.asking(9))
+    assert panel.controls["bandwidth"].disabled and panel.controls["interval"].disabled
+    assert "brought its own checkpoint times" in panel.children[1].value
+    panel.controls["interval"].value = 5.0
+    assert panel.text.value.split(" · ")[:-1] == before.split(" · ")[:-1]
+    assert panel.figure.data[0].y.tolist() == surface_table_of(PROBLEM).index.tolist()
+
+
+def surface_table_of(problem) -> pd.DataFrame:
+    """The table behind the surface of a problem."""
+    return surface_table(eviction.solve_spectrum(problem))
+
+
+def test_without_a_moment_it_takes_the_middle_of_the_longest_fullest_stretch():
+    """10 nodes from 0 to 4 and from 20 to 40, 6 in between, 4 afterwards."""
+    made = schedule((0, 4, 4), (0, 100, 4), (0, 100, 2), (20, 20, 4))
+    made = replace(made, end_time=np.array([4.0, 100, 40, 40]))
+    panel = explore_eviction(made, seed=3)
+    problem = EvictionProblem.from_schedule(made, at=30.0, nodes_needed=10 // 4, seed=3)
+    assert panel.controls["nodes_needed"].max == 10
+    assert_shows(panel, problem)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(TypeError, match="source is of type Workload; expected a Schedule or an Ev"):
+        explore_eviction(MADE.workload)
+    with pytest.raises(ValueError, match=r"made: no job runs at=1e\+06; the schedule runs"):
+        explore_eviction(MADE, at=1e6)
+    with pytest.raises(ValueError, match=r"made: no job runs at=nan"):
+        explore_eviction(MADE, at=float("nan"))
+    with pytest.raises(ValueError, match="at=5, but a problem has its moment already"):
+        explore_eviction(PROBLEM, at=5.0)
+    with pytest.raises(InfeasibleEvictionError, match="nodes_needed=10, but the 3 running jobs"):
+        explore_eviction(PROBLEM, nodes_needed=10)
+    with pytest.raises(ValueError, match=r"1 deadlines leave nothing .* one step \(60 s\)"):
+        explore_eviction(MADE, at=AT, horizon=30.0)
+    with pytest.raises(ValueError, match="9 nodes: memory_per_node is unknown"):
+        explore_eviction(schedule((0, 10, 3), system=System.of(9)))
+
+
+@pytest.mark.parametrize("rows", [(), ((5, 0, 3),)])
+def test_a_schedule_in_which_nothing_runs_is_named(rows):
+    with pytest.raises(ValueError, match="made: no job ever runs"):
+        explore_eviction(schedule(*rows))
+    with pytest.raises(ValueError, match="made: no job runs at=5"):
+        explore_eviction(schedule(*rows), at=5)
+
+
+def test_a_panel_takes_away_what_the_next_picture_has_not():
+    def draw(n):
+        picture = go.Figure(go.Scatter(x=np.arange(n), y=np.arange(n)))
+        if n > 2:
+            picture.add_hline(1.0)
+            picture.data[0].text = "many"
+        return picture, f"{n} points"
+
+    panel = Panel({"n": IntSlider(3)}, draw)
+    assert len(panel.figure.layout.shapes) == 1
+    panel.controls["n"].value = 2
+    assert panel.figure.layout.shapes == () and panel.figure.data[0].text is None
+    assert list(panel.figure.data[0].x) == [0, 1]
+    assert panel.text.value == "2 points"
+    assert panel.picture.layout.width == panel.figure.layout.width == 960
