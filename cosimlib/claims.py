@@ -5,12 +5,13 @@ system's rows; `scorecard` joins the tables of all notebooks. A claim that nobod
 the data cannot decide, is `unknown`: it is never left out.
 """
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from cosimlib.files import write_whole
 
 PACKAGE = Path(__file__).resolve().parent
 STATED = ["system", "number", "claim", "statement", "paper_value", "source"]
@@ -99,12 +100,7 @@ class Claims:
             return
         path = Path(folder) / "claims.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            self.table().to_csv(temporary, index=False, lineterminator="\n")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(path, self.table().to_csv(index=False, lineterminator="\n").encode())
 
 
 def read_statements(path: Path | None = None) -> pd.DataFrame:

@@ -17,12 +17,12 @@ Records that are no jobs are dropped, each counted under the first of these reas
 """
 
 import gzip
-import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.files import write_whole
 from cosimlib.intake import Account, TraceError, assemble, read_bytes
 from cosimlib.swf_lines import (
     FIELDS,
@@ -120,12 +120,7 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
     data = format_lines(_header(workload, cores_per_node), _table(workload, cores_per_node))
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(path, data)
     return path
 
 

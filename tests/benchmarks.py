@@ -5,7 +5,6 @@ run takes with an empty cache is a row of its own. A goal that depends on the ma
 beside the measurement; ratios compare two things measured one after the other.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from cosimlib.eviction import (
 )
 from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.eviction.scenarios import draw_scenario
+from cosimlib.files import write_whole
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers.backfilling import simulate_easy, simulate_fcfs
 from cosimlib.system import THETA
@@ -153,9 +153,7 @@ def main() -> None:
         print(table.to_string(index=False, float_format=lambda value: f"{value:,.10g}"))
     path = ROOT / "figures" / "bench.csv"
     path.parent.mkdir(exist_ok=True)
-    temporary = path.with_name(f".bench.{os.getpid()}.csv")
-    table.to_csv(temporary, index=False)
-    temporary.replace(path)
+    write_whole(path, table.to_csv(index=False).encode())
     print(f"kept as {path.relative_to(ROOT)}")
 
 

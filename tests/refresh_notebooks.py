@@ -19,6 +19,8 @@ import plotly.graph_objects as go
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from cosimlib.files import write_whole
+
 ROOT = Path(__file__).resolve().parents[1]
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 VOLATILE = ("execution", "papermill", "collapsed", "scrolled")
@@ -67,7 +69,7 @@ def refresh(path: Path, renderer: str = "plotly_mimetype+png") -> bool:
     check(path, after)
     if after == before:
         return False
-    replace(path, after)
+    write_whole(path, after.encode())
     return True
 
 
@@ -87,10 +89,12 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, renderer: str) -> Non
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
     """Leave out what differs between two runs, or two machines."""
+    kept = {"cosimlib": notebook.metadata["cosimlib"]} if "cosimlib" in notebook.metadata else {}
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
+            **kept,
         }
     )
     for cell in notebook.cells:
@@ -108,16 +112,6 @@ def check(path: Path, text: str) -> None:
             raise NotebookError(
                 f"{path.name} would store the path {found[0]!r}; print names or relative paths"
             )
-
-
-def replace(path: Path, text: str) -> None:
-    """Write all of the text, or nothing."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

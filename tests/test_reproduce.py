@@ -205,7 +205,10 @@ def test_failures_are_named_and_leave_old_results_while_others_finish(
         (["-p", "output", "x"], "'output' is not for -p: the runner sets it"),
         (["-p", "scale", "paper"], "'scale' is not for -p: use --scale"),
         (["-p", "n", "1", "-p", "n", "2"], "parameter 'n' is given twice"),
-        (["--trace", "absent.swf"], "trace absent.swf is not a file"),
+        (
+            ["--trace", "absent.swf"],
+            "trace absent.swf is neither a file nor a known",
+        ),
     ],
 )
 def test_bad_arguments_change_nothing(tmp_path, capsys, options, message):

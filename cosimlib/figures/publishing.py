@@ -7,7 +7,6 @@ A figure is published as `<name>.html` (beside one shared `plotly.min.js`), `<na
 import asyncio
 import importlib.util
 import json
-import os
 import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,8 @@ from pathlib import Path
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
+
+from cosimlib.files import write_whole
 
 WIDTH = 900
 FOOTER_HEIGHT = 18
@@ -59,9 +60,9 @@ class Publisher:
             self.folder.mkdir(parents=True, exist_ok=True)
             _write_library(self.folder)
             page = marked.to_html(include_plotlyjs="directory", div_id=name)
-            _write(self.folder / f"{name}.html", page.encode())
-            _write(self.folder / f"{name}.json", marked.to_json(engine="json").encode())
-            _write(self.folder / f"{name}.csv", _csv(numbers).encode())
+            write_whole(self.folder / f"{name}.html", page.encode())
+            write_whole(self.folder / f"{name}.json", marked.to_json(engine="json").encode())
+            write_whole(self.folder / f"{name}.csv", _csv(numbers).encode())
         return marked
 
 
@@ -99,9 +100,9 @@ async def _draw(paths: list[Path], drawn: list[Path]) -> None:
             options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
             content = _with_fixed_ids(figure)
             image = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
-            _write(path.with_suffix(".png"), image)
+            write_whole(path.with_suffix(".png"), image)
             image = await browser.calc_fig(content, opts={"format": "svg", **options})
-            _write(path.with_suffix(".svg"), _fix_ids(image.decode()).encode())
+            write_whole(path.with_suffix(".svg"), _fix_ids(image.decode()).encode())
             drawn.append(path)
 
 
@@ -145,17 +146,7 @@ def _write_library(folder: Path) -> None:
     path = folder / "plotly.min.js"
     content = get_plotlyjs().encode()
     if not path.is_file() or path.stat().st_size != len(content):
-        _write(path, content)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file wholly or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        write_whole(path, content)
 
 
 def _with_fixed_ids(figure: go.Figure) -> dict:

@@ -48,12 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
     """Run what is not up to date; whether any notebook failed."""
     options.out.mkdir(parents=True, exist_ok=True)
-    due = []
-    for run in runs:
-        if options.force or not is_up_to_date(run, options.out / run.name):
-            due.append(run)
-        else:
-            say(f"{run.name}: up to date")
+    due = [r for r in runs if options.force or not is_up_to_date(r, options.out / r.name)]
+    for run in (run for run in runs if run not in due):
+        say(f"{run.name}: up to date")
+        if not any((options.out / run.name).glob("*.png")):
+            render_images([options.out / run.name])
     if not due:
         return False
     if len(due) > 1 and options.jobs > 1:

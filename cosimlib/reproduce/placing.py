@@ -1,11 +1,11 @@
 """Results go to where they belong, wholly or not at all; then the scorecard of them all."""
 
-import os
 from pathlib import Path
 
 import pandas as pd
 
 from cosimlib.claims import CHECKED, scorecard
+from cosimlib.files import write_whole
 
 
 def place(folder: Path, target: Path, spare: Path) -> None:
@@ -28,12 +28,7 @@ def write_scorecard(figures: Path) -> str:
     tables = [_read(path) for path in sorted(figures.glob("[!.]*/claims.csv"))]
     text, markdown = scorecard(tables)
     for name, content in {"claims.csv": text, "claims.md": markdown}.items():
-        temporary = figures / f".{name}.{os.getpid()}"
-        try:
-            temporary.write_text(content, encoding="utf-8")
-            temporary.replace(figures / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(figures / name, content.encode())
     return markdown.splitlines()[2]
 
 

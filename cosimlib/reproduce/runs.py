@@ -22,7 +22,7 @@ from cosimlib.reproduce.parameters import (
     read_notebook,
     read_parameters,
 )
-from cosimlib.traces import find_trace
+from cosimlib.traces import TRACES, find_trace
 
 RECORD = "run.json"
 SYNTHETIC = "synthetic"
@@ -66,13 +66,13 @@ def plan_runs(
     notebooks : list of Path
     scale : str
     trace : str or None
-        A file, or ``"synthetic"`` for no trace even where a notebook names one.
+        A file, the name of a known trace that is there, or ``"synthetic"`` for no trace even where
+        a notebook names one.
     values : dict
         Texts for the notebooks' own parameters.
     """
-    if trace not in (None, SYNTHETIC) and not Path(trace).is_file():
-        raise BadArgumentError(f"trace {trace} is not a file; give a path, or '{SYNTHETIC}'")
-    runs = [run for path in notebooks for run in _runs_of(path, scale, trace, values)]
+    file = None if trace in (None, SYNTHETIC) else _given_trace(trace)
+    runs = [run for path in notebooks for run in _runs_of(path, scale, trace, file, values)]
     places: dict[str, Path] = {}
     for run in runs:
         if run.name in places:
@@ -109,15 +109,30 @@ def write_record(run: Run, seconds: float, folder: Path) -> None:
     (folder / RECORD).write_text(text + "\n", encoding="utf-8")
 
 
-def _runs_of(path: Path, scale: str, trace: str | None, values: dict[str, str]) -> list[Run]:
+def _given_trace(trace: str) -> Path:
+    """The file that a path or the name of a known trace stands for."""
+    if Path(trace).is_file():
+        return Path(trace)
+    found = find_trace(trace) if trace in TRACES else None
+    if found is None:
+        raise BadArgumentError(
+            f"trace {trace} is neither a file nor a known trace that is here; give a path, "
+            f"'{SYNTHETIC}', or fetch one of {', '.join(TRACES)}"
+        )
+    return found
+
+
+def _runs_of(
+    path: Path, scale: str, trace: str | None, given_file: Path | None, values: dict[str, str]
+) -> list[Run]:
     """The runs of one notebook."""
     if not path.is_file():
         raise BadArgumentError(f"notebook {path} is not there")
     notebook = read_notebook(path)
     given = checked_values(read_parameters(notebook, path.name), values, path.name)
     files: dict[str, Path | None] = {path.stem: None}
-    if trace not in (None, SYNTHETIC):
-        files = {path.stem: Path(trace).resolve()}
+    if given_file is not None:
+        files = {path.stem: given_file.resolve()}
     elif trace is None and (found := _named_trace(notebook, path.name)) is not None:
         files = {path.stem: found.resolve(), f"{path.stem}-{SYNTHETIC}": None}
     runs = []
