@@ -3,7 +3,8 @@
 from cosimlib.eviction.backtracking import solve_backtracking
 from cosimlib.eviction.dynamic import EvictionSpectrum, solve_dynamic, solve_spectrum
 from cosimlib.eviction.greedy import solve_greedy
-from cosimlib.eviction.problem import EvictionPlan, EvictionProblem, InfeasibleEvictionError
+from cosimlib.eviction.plan import EvictionPlan
+from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError
 
 SOLVERS = {
     "dynamic": solve_dynamic,

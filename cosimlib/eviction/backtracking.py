@@ -11,7 +11,8 @@ import time
 
 import numpy as np
 
-from cosimlib.eviction.problem import APP, KILL, SYS, EvictionPlan, EvictionProblem
+from cosimlib.eviction.plan import EvictionPlan
+from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem
 from cosimlib.kernels.compiling import kernel
 
 VISITS_BETWEEN_LOOKS = 200_000

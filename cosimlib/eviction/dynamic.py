@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import (
     APP,
     KILL,
     MILLISECONDS_PER_HOUR,
     SYS,
-    EvictionPlan,
     EvictionProblem,
 )
 from cosimlib.kernels.compiling import kernel

@@ -10,7 +10,8 @@ import time
 
 import numpy as np
 
-from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionPlan, EvictionProblem
+from cosimlib.eviction.plan import EvictionPlan
+from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionProblem
 from cosimlib.kernels.compiling import kernel
 
 

@@ -1,0 +1,110 @@
+"""What a solver of the eviction problem answers: for every deadline, what to do with every job."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.eviction.problem import (
+    ACTIONS,
+    APP,
+    KEEP,
+    KILL,
+    MILLISECONDS_PER_HOUR,
+    SYS,
+    EvictionProblem,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EvictionPlan:
+    """For every deadline of a problem, what to do with every job.
+
+    Parameters
+    ----------
+    problem : EvictionProblem
+    solver : str
+        `dynamic`, `greedy` or `backtracking`.
+    choices : np.ndarray
+        One row a deadline, one column a job: an index into `ACTIONS`.
+    proven : np.ndarray
+        Whether the plan of a deadline is known to be optimal, one bool a deadline.
+    response_time : np.ndarray
+        Seconds from the call until the plans of all deadlines up to this one were known.
+    """
+
+    problem: EvictionProblem
+    solver: str
+    choices: np.ndarray
+    proven: np.ndarray
+    response_time: np.ndarray
+
+    @property
+    def deadlines(self) -> np.ndarray:
+        """Seconds from now, one a plan."""
+        return self.problem.deadlines
+
+    @property
+    def optimal(self) -> bool:
+        """Whether every deadline's plan is known to be optimal."""
+        return bool(self.proven.all())
+
+    @property
+    def loss(self) -> np.ndarray:
+        """Node-hours lost, one value a deadline."""
+        return (self.choices == KILL) @ self.problem.arrays.loss / MILLISECONDS_PER_HOUR
+
+    @property
+    def checkpoint_time(self) -> np.ndarray:
+        """Seconds spent writing checkpoints, each rounded up to the step, one value a deadline."""
+        arrays = self.problem.arrays
+        steps = (self.choices == APP) @ arrays.app_steps + (self.choices == SYS) @ arrays.sys_steps
+        return steps * float(self.problem.step)
+
+    @property
+    def nodes_freed(self) -> np.ndarray:
+        """Nodes of all jobs killed or checkpointed, one value a deadline."""
+        return (self.choices != KEEP) @ self.problem.arrays.nodes
+
+    def actions(self, deadline: float) -> pd.DataFrame:
+        """Jobs evicted by `deadline` (seconds): action, nodes, loss (node-hours), time (seconds).
+
+        A deadline between two steps has the plan of the earlier one.
+        """
+        row = self.row(deadline)
+        jobs, arrays = self.problem.jobs, self.problem.arrays
+        choice = self.choices[row]
+        steps = np.where(choice == APP, arrays.app_steps, 0)
+        steps = np.where(choice == SYS, arrays.sys_steps, steps)
+        loss = np.where(choice == KILL, arrays.loss, 0.0) / MILLISECONDS_PER_HOUR
+        table = pd.DataFrame(
+            {
+                "job": jobs.index,
+                "action": np.array(ACTIONS)[choice],
+                "nodes": arrays.nodes,
+                "loss": loss,
+                "time": steps * float(self.problem.step),
+            }
+        )
+        return table[choice != KEEP].reset_index(drop=True)
+
+    def row(self, deadline: float) -> int:
+        """Which row of `choices` answers `deadline` (seconds)."""
+        if not 0 <= deadline <= self.problem.horizon:
+            raise ValueError(
+                f"deadline={deadline!r}; expected seconds from 0 to {self.problem.horizon:g}"
+            )
+        slack = 1e-9 * self.problem.step
+        return int(np.searchsorted(self.deadlines, deadline + slack, side="right")) - 1
+
+    def table(self) -> pd.DataFrame:
+        """One row a deadline: loss, checkpoint time, nodes freed, whether proven optimal."""
+        return pd.DataFrame(
+            {
+                "deadline": self.deadlines,
+                "loss": self.loss,
+                "checkpoint_time": self.checkpoint_time,
+                "nodes_freed": self.nodes_freed,
+                "optimal": self.proven,
+            }
+        )
