@@ -27,7 +27,7 @@ test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
 		--nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
-	$(PY) -m jupyterlab notebooks
+	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks
 
 bench: $(STAMP) ## measure how fast simulators and solvers are
 	$(PY) -m tests.benchmarks

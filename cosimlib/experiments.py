@@ -4,12 +4,16 @@ from cosimlib import synthetic, traces
 from cosimlib.audit import audit
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers import SIMULATORS
+from cosimlib.system import System
+from cosimlib.workload import Workload
 
 SYNTHETIC = "synthetic"
 
 
-def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "EASY") -> Schedule:
+def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "") -> Schedule:
     """What a trace says happened, or what a policy makes of it where it does not tell.
+
+    Jobs wider than the machine are left out of a simulation; a printed line says how many.
 
     Parameters
     ----------
@@ -17,15 +21,16 @@ def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "EA
         ``"synthetic"`` for `synthetic.theta`, else what `traces.load` takes: a name or a path.
     seed : int, default 0
         Of the synthetic workload.
-    policy : str, default "EASY"
-        One of `SIMULATORS`; takes effect where some job's start is not recorded.
+    policy : str, default ""
+        One of `SIMULATORS`; takes effect where some job's start is not recorded. Empty: EASY, or
+        FCFS where requested times are missing.
 
     Raises
     ------
     ValueError
         For an unknown policy, or a trace that the policy cannot schedule on its machine.
     """
-    if policy not in SIMULATORS:
+    if policy and policy not in SIMULATORS:
         raise ValueError(f"policy={policy!r}; expected one of {', '.join(SIMULATORS)}")
     workload = synthetic.theta(seed=seed) if trace == SYNTHETIC else traces.load(trace)
     if workload.column("recorded_start").notna().all():
@@ -35,4 +40,16 @@ def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "EA
             f"{workload.name}: its header has neither MaxNodes nor MaxProcs, and its starts are "
             "not recorded; add the size of the machine to the header"
         )
-    return audit(SIMULATORS[policy](workload, workload.machine))
+    return _simulated(workload, workload.machine, policy)
+
+
+def _simulated(workload: Workload, machine: System, policy: str) -> Schedule:
+    """The jobs that fit on the machine, scheduled and audited."""
+    narrow = workload.jobs["nodes"] <= machine.total_nodes
+    if not narrow.all():
+        print(f"{workload.name}: {int((~narrow).sum())} jobs wider than its machine are left out")
+        workload = workload.keep(narrow, "wider than the machine")
+    if not policy:
+        known = workload.jobs["requested_time"].notna().all()
+        policy = "EASY" if known else "FCFS"
+    return audit(SIMULATORS[policy](workload, machine))

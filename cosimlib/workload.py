@@ -36,6 +36,9 @@ OPTIONAL_COLUMNS: Mapping[str, Column] = {
     "status": Column("Int64", pd.NA, "0 failed, 1 completed, 5 cancelled (SWF 11)"),
 }
 
+LATEST = 2.0**52
+"""From here on, floats do not tell a second or a node from the next."""
+
 ACCOUNT_COLUMNS = ("action", "reason", "records")
 
 
@@ -178,11 +181,11 @@ def _check(name: str, jobs: pd.DataFrame) -> None:
     submit, run, nodes = jobs["submit_time"], jobs["run_time"], jobs["nodes"]
     requested = jobs["requested_time"]
     rules = (
-        ("submit_time", np.isfinite(submit) & (submit >= 0), "seconds, 0 or more"),
-        ("run_time", np.isfinite(run) & (run >= 0), "seconds, 0 or more"),
+        ("submit_time", (submit >= 0) & (submit < LATEST), "seconds from 0 to below 2**52"),
+        ("run_time", (run >= 0) & (run < LATEST), "seconds from 0 to below 2**52"),
         ("requested_time", requested.isna() | (np.isfinite(requested) & (requested > 0)),
          "seconds above 0, or NaN where unknown"),
-        ("nodes", np.isfinite(nodes) & (nodes >= 1) & (nodes % 1 == 0), "a whole number from 1"),
+        ("nodes", (nodes >= 1) & (nodes < LATEST) & (nodes % 1 == 0), "a whole number from 1"),
         ("submit_time", ~(submit.diff() < 0), "jobs in order of submission: sort by submit_time"),
     )  # fmt: skip
     for column, fine, expected in rules:

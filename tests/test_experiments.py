@@ -30,6 +30,15 @@ def test_a_log_that_does_not_is_simulated(tmp_path):
         prepare_schedule(str(path))
 
 
+def test_a_log_without_requests_is_served_first_come_and_without_its_widest_jobs(tmp_path, capsys):
+    path = tmp_path / "log.swf"
+    wide = "3 3 -1 10 99 -1 -1 99 -1" + " -1" * 9
+    path.write_text("\n".join([LINES[0], "1 1 -1 10 4 -1 -1 4 -1" + " -1" * 9, wide]) + "\n")
+    schedule = prepare_schedule(str(path))
+    assert schedule.policy == "FCFS" and len(schedule.workload) == 1
+    assert "1 jobs wider than its machine are left out" in capsys.readouterr().out
+
+
 def test_an_unknown_policy_is_named():
     with pytest.raises(ValueError, match="policy='SJF'; expected one of FCFS, EASY"):
         prepare_schedule(policy="SJF")

@@ -64,12 +64,12 @@ def test_a_column_that_must_be_there(column):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"submit_time": [0, -5, 5]}, r"job 12 has submit_time=-5; expected seconds, 0 or more"),
-        ({"submit_time": [0, np.nan, 5]}, r"job 12 has submit_time=nan; expected seconds, 0 or"),
+        ({"submit_time": [0, -5, 5]}, r"job 12 has submit_time=-5; expected seconds from 0"),
+        ({"submit_time": [0, np.nan, 5]}, r"job 12 has submit_time=nan; expected seconds from"),
         ({"submit_time": [0, 1, np.inf]}, r"job 13 has submit_time=inf; expected seconds, 0 or"),
         ({"submit_time": [0, 6, 5]}, r"job 13 has submit_time=5; expected jobs in order of subm"),
-        ({"run_time": [1, 1, -1]}, r"job 13 has run_time=-1; expected seconds, 0 or more"),
-        ({"run_time": [np.nan, 1, 1]}, r"job 11 has run_time=nan; expected seconds, 0 or more"),
+        ({"run_time": [1, 1, -1]}, r"job 13 has run_time=-1; expected seconds from 0"),
+        ({"run_time": [np.nan, 1, 1]}, r"job 11 has run_time=nan; expected seconds from 0"),
         ({"run_time": [1, "soon", 1]}, r"job 12 has run_time='soon'; expected a number"),
         ({"requested_time": [1, 0, 1]}, r"job 12 has requested_time=0; expected seconds above 0"),
         ({"requested_time": [1, np.inf, 1]}, r"job 12 has requested_time=inf; .*NaN where unkn"),

@@ -68,17 +68,28 @@ def running_jobs_at(
     -------
     pd.DataFrame
         Indexed by job: `nodes`, `loss` (node-hours), `app_time`, `sys_time` (seconds), and for
-        information `elapsed` and `since_checkpoint` (seconds).
+        information `elapsed`, `since_checkpoint` (seconds) and the trace's `job_id`, where known.
+
+    Raises
+    ------
+    ValueError
+        Where nothing runs at `at`, or a bandwidth or the memory is unknown.
     """
     if not interval > 0:
         raise ValueError(f"interval={interval!r}; expected seconds above 0")
     running = (schedule.start_time <= at) & (at < schedule.end_time)
+    if not running.any():
+        raise ValueError(
+            f"{schedule.name}: no job runs at={at:g}; the schedule runs from "
+            f"{schedule.start_time.min():g} to {schedule.end_time.max():g} s"
+        )
     nodes = schedule.workload.jobs["nodes"].to_numpy()[running]
     memory = draw_memory(schedule.workload, system, seed=seed)[running]
     elapsed = at - schedule.start_time[running]
     since = elapsed % interval
     app_time = interval - since + checkpoint_time(nodes, memory["critical"].to_numpy(), system)
-    return pd.DataFrame(
+    columns = schedule.workload.jobs.columns.intersection(["job_id"])
+    table = pd.DataFrame(
         {
             "nodes": nodes,
             "loss": nodes * since / 3600.0,
@@ -89,3 +100,4 @@ def running_jobs_at(
         },
         index=pd.Index(np.flatnonzero(running), name="job"),
     )
+    return table.join(schedule.workload.jobs[columns])

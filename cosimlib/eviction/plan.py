@@ -69,7 +69,8 @@ class EvictionPlan:
     def actions(self, deadline: float) -> pd.DataFrame:
         """Jobs evicted by `deadline` (seconds): action, nodes, loss (node-hours), time (seconds).
 
-        A deadline between two steps has the plan of the earlier one.
+        A deadline between two steps has the plan of the earlier one. Where the problem knows the
+        trace's own numbers, `job_id` is the last column.
         """
         row = self.row(deadline)
         jobs, arrays = self.problem.jobs, self.problem.arrays
@@ -86,6 +87,8 @@ class EvictionPlan:
                 "time": steps * float(self.problem.step),
             }
         )
+        if "job_id" in jobs:
+            table["job_id"] = jobs["job_id"].to_numpy()
         return table[choice != KEEP].reset_index(drop=True)
 
     def row(self, deadline: float) -> int:

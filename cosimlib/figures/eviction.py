@@ -96,7 +96,12 @@ def plot_trade_off(
     picture.update_xaxes(title="nodes that the job holds", col=2)
     every = -(-len(plan.problem) // LABELS)
     return picture.update_yaxes(
-        title="job", autorange="reversed", type="category", dtick=every, tickfont_size=11, col=2
+        title={"text": "job", "standoff": 14},
+        autorange="reversed",
+        type="category",
+        dtick=every,
+        tickfont_size=11,
+        col=2,
     )
 
 
@@ -141,7 +146,9 @@ def plot_jobs(plan: EvictionPlan, deadline: float, *, title: str) -> go.Figure:
     for trace in job_traces(plan, deadline):
         picture.add_trace(trace)
     picture.update_xaxes(title="nodes")
-    return picture.update_yaxes(title="job", autorange="reversed", type="category")
+    return picture.update_yaxes(
+        title={"text": "job", "standoff": 14}, autorange="reversed", type="category"
+    )
 
 
 def job_traces(plan: EvictionPlan, deadline: float) -> list[go.Bar]:

@@ -29,7 +29,7 @@ def plot_gantt(
     """
     rows = list(range(1, len(table) + 1))
     hours = (table[["start", "end"]] / HOUR).round(5)
-    labels = [f"{nodes:,} nodes" for nodes in table["nodes"]]
+    labels = [f"{nodes:,} node{'s' if nodes > 1 else ''}" for nodes in table["nodes"]]
     picture = theme.figure(title=title, height=150 + 22 * max(len(table), 8), showlegend=False)
     picture.add_bar(
         y=rows, x=(hours["end"] - hours["start"]).round(5), base=hours["start"], orientation="h",
@@ -50,7 +50,11 @@ def plot_gantt(
     last = float(hours["end"].max())
     picture.update_xaxes(title="hours since the earliest start", range=[0, 1.14 * last])
     return picture.update_yaxes(
-        title="job", tickmode="array", tickvals=rows, range=[0, rows[-1] + 1]
+        title="job",
+        tickmode="array",
+        tickvals=rows,
+        ticktext=[str(job) for job in table.index],
+        range=[0, rows[-1] + 1],
     )
 
 
