@@ -12,89 +12,51 @@ from cosimlib.kernels import valuing
 from cosimlib.kernels.compiling import kernel
 from cosimlib.kernels.holding import IDLE
 from cosimlib.schedulers.elastic.machine import (
-    COMING,
     HOST,
     NOTHING,
     USER,
     WAITING,
-    Jobs,
-    Nodes,
-    Queues,
     count_usable,
     empty_log,
     give,
-    leave,
     reclaim,
     stop,
+    usable,
 )
 from cosimlib.schedulers.elastic.partitions import delete_nodes, schedule, wanted
 
 
 @kernel
-def run(asked, sizes, spare, policies, grace_period, staleness, requests, rng):
-    """The log of a simulation; `requests` are time, nodes and seconds of use, one row each.
+def run(jobs, nodes, queues, rules, requests, rng):
+    """The log of a simulation from the states given, which it goes on to change.
 
-    `sizes` and `policies` are one a partition; `spare` nodes are the host's at the beginning.
+    `rules` are sizes and policies, one a partition, grace period and staleness; `requests` are
+    time, nodes and seconds of use, one row each.
     """
-    nodes, jobs, queues, log = _begin(asked, sizes, spare)
+    log = empty_log()
+    for node in range(nodes.owner.size):
+        log.moves.append((0.0, node, nodes.owner[node]))
     submitted, served = 0, 0
     while True:
-        now = _next_instant(asked, nodes, jobs, requests, submitted, served)
+        now = _next_instant(jobs, nodes, requests, submitted, served)
         if now == np.inf:
             return log
-        _withdraw(asked, nodes, jobs, queues, log, now)
-        for node in range(nodes.owner.size):
-            job = nodes.job[node]
-            if job != IDLE and jobs.end_time[job] <= now:
-                stop(asked, nodes, jobs, queues, log, job, 1, now)
-        for node in range(nodes.owner.size):
-            if nodes.back[node] <= now:
-                give(nodes, queues, log, node, HOST, now)
-        submitted = _admit(asked, jobs, queues, submitted, now)
-        rules = (sizes, policies, grace_period, staleness)
-        _settle(asked, nodes, jobs, queues, log, rules, rng, now)
+        _withdraw(nodes, jobs, queues, log, now)
+        _finish(nodes, jobs, queues, log, now)
+        submitted = _admit(jobs, queues, submitted, now)
+        _settle(nodes, jobs, queues, log, rules, rng, now)
         while served < requests.shape[0] and requests[served, 0] <= now:
-            _serve(asked, nodes, queues, log, rules, requests[served], rng, now)
+            _serve(jobs, nodes, queues, log, rules, requests[served], rng, now)
             served += 1
-            _settle(asked, nodes, jobs, queues, log, rules, rng, now)
+            _settle(nodes, jobs, queues, log, rules, rng, now)
 
 
 @kernel
-def _begin(asked, sizes, spare):
-    """Every partition has its nodes, in order, the host the last `spare`; nobody runs."""
-    total, n = sizes.sum() + spare, asked.submit_time.size
-    nodes = Nodes(
-        np.full(total, HOST), np.full(total, IDLE), np.full(total, np.inf), np.zeros(total),
-        np.full(total, np.inf), np.full(total, NOTHING), np.full(total, NOTHING),
-    )  # fmt: skip
-    place = np.empty(n, np.int64)
-    for position in range(n):
-        place[asked.order[position]] = position
-    jobs = Jobs(
-        np.full(n, COMING), np.full(n, np.nan), np.full(n, np.nan), np.full(n, NOTHING), place
-    )
-    count = sizes.size
-    queues = Queues(
-        asked.first[:-1].copy(), asked.first[:-1].copy(),
-        np.zeros(count, np.int64), np.ones(count, np.bool_),
-    )  # fmt: skip
-    log = empty_log()
-    node = 0
-    for partition in range(count):
-        for _ in range(sizes[partition]):
-            nodes.owner[node] = partition
-            node += 1
-    for node in range(total):
-        log.moves.append((0.0, node, nodes.owner[node]))
-    return nodes, jobs, queues, log
-
-
-@kernel
-def _next_instant(asked, nodes, jobs, requests, submitted, served):
+def _next_instant(jobs, nodes, requests, submitted, served):
     """The next submission, end, withdrawal, return or preemption; infinite when all are done."""
     instant = np.inf
-    if submitted < asked.submit_time.size:
-        instant = asked.submit_time[submitted]
+    if submitted < jobs.submit_time.size:
+        instant = jobs.submit_time[submitted]
     if served < requests.shape[0]:
         instant = min(instant, requests[served, 0])
     for node in range(nodes.owner.size):
@@ -105,41 +67,52 @@ def _next_instant(asked, nodes, jobs, requests, submitted, served):
 
 
 @kernel
-def _withdraw(asked, nodes, jobs, queues, log, now):
+def _withdraw(nodes, jobs, queues, log, now):
     """Kill what runs on nodes whose grace period is over; the nodes leave with that."""
     for node in range(nodes.owner.size):
         if nodes.deadline[node] <= now:
-            stop(asked, nodes, jobs, queues, log, nodes.job[node], 0, now)
+            stop(nodes, jobs, queues, log, nodes.job[node], 0, now)
 
 
 @kernel
-def _admit(asked, jobs, queues, submitted, now):
+def _finish(nodes, jobs, queues, log, now):
+    """End what ends by now, and let users give back what they had until now."""
+    for node in range(nodes.owner.size):
+        job = nodes.job[node]
+        if job != IDLE and jobs.end_time[job] <= now:
+            stop(nodes, jobs, queues, log, job, 1, now)
+        if nodes.back[node] <= now:
+            give(nodes, queues, log, node, HOST, now)
+
+
+@kernel
+def _admit(jobs, queues, submitted, now):
     """Queue what is submitted by now; return the next job."""
-    while submitted < asked.submit_time.size and asked.submit_time[submitted] <= now:
-        partition = asked.partition[submitted]
+    while submitted < jobs.submit_time.size and jobs.submit_time[submitted] <= now:
+        partition = jobs.partition[submitted]
         jobs.state[submitted] = WAITING
         queues.last[partition] += 1
-        queues.waiting[partition] += asked.nodes[submitted]
+        queues.waiting[partition] += jobs.nodes[submitted]
         queues.changed[partition] = True
         submitted += 1
     return submitted
 
 
 @kernel
-def _settle(asked, nodes, jobs, queues, log, rules, rng, now):
+def _settle(nodes, jobs, queues, log, rules, rng, now):
     """Let partitions and host act by turns until nobody has anything left to do now."""
-    sizes = rules[0]
+    sizes = rules.sizes
     busy = True
     while busy:
         busy = False
         for partition in range(sizes.size):
             if queues.changed[partition]:
-                schedule(asked, nodes, jobs, queues, log, partition, now)
+                schedule(nodes, jobs, queues, log, partition, now)
         for partition in range(sizes.size):
             busy |= delete_nodes(nodes, queues, log, partition, now)
         busy |= _hand_out(nodes, queues, log, sizes, now)
         if not busy:
-            busy = _rebalance(asked, nodes, queues, log, rules, rng, now)
+            busy = _rebalance(jobs, nodes, queues, log, rules, rng, now)
 
 
 @kernel
@@ -162,34 +135,58 @@ def _hand_out(nodes, queues, log, sizes, now):
 
 
 @kernel
-def _rebalance(asked, nodes, queues, log, rules, rng, now):
-    """Want nodes back from who has more than its size where others wait and have less."""
-    sizes, _, grace_period, _ = rules
-    missing = 0
-    surplus = np.zeros(sizes.size, np.int64)
-    for partition in range(sizes.size):
-        surplus[partition] = count_usable(nodes, partition, False) - sizes[partition]
-        short = min(-surplus[partition], wanted(nodes, queues, partition))
-        missing += max(short, 0)
-    for node in range(nodes.owner.size):
-        if nodes.deadline[node] < np.inf and nodes.use[node] == 0:
-            missing -= 1
-    if missing <= 0 or surplus.max() <= 0:
+def _rebalance(jobs, nodes, queues, log, rules, rng, now):
+    """Want nodes back from who has more than its size where others wait and have less.
+
+    Returns whether one of them was idle, so that it can be handed out at once.
+    """
+    missing = _missing(nodes, queues, rules.sizes)
+    if missing <= 0:
         return False
-    values = _values(asked, nodes, log, rules, rng, now)
-    changed = False
-    for node in np.argsort(values, kind="mergesort"):
-        owner = nodes.owner[node]
-        if missing > 0 and owner >= 0 and nodes.deadline[node] == np.inf and surplus[owner] > 0:
-            reclaim(nodes, queues, log, node, 0.0, now + grace_period, now)
-            surplus[owner] -= 1
-            missing -= 1
-            changed |= nodes.owner[node] == HOST
-    return changed
+    values = _values(jobs, nodes, log, rules, rng, now)
+    freed = False
+    while missing > 0:
+        node = _least_surplus(nodes, rules.sizes, values)
+        if node == NOTHING:
+            break
+        reclaim(nodes, queues, log, node, 0.0, now + rules.grace_period, now)
+        freed = freed or nodes.owner[node] == HOST
+        missing -= 1
+    return freed
 
 
 @kernel
-def _serve(asked, nodes, queues, log, rules, request, rng, now):
+def _missing(nodes, queues, sizes):
+    """How many nodes waiting partitions lack of their sizes, less those that drain for them."""
+    missing = 0
+    for partition in range(sizes.size):
+        short = sizes[partition] - count_usable(nodes, partition, False)
+        missing += max(min(short, wanted(nodes, queues, partition)), 0)
+    for node in range(nodes.owner.size):
+        if nodes.deadline[node] < np.inf and nodes.use[node] == 0:
+            missing -= 1
+    return missing
+
+
+@kernel
+def _least_surplus(nodes, sizes, values):
+    """The least valued node of partitions that have more than their size; -1 without any."""
+    best = NOTHING
+    for partition in range(sizes.size):
+        if count_usable(nodes, partition, False) <= sizes[partition]:
+            continue
+        for node in range(values.size):
+            if usable(nodes, node, partition) and (
+                best == NOTHING
+                or values[node] < values[best]
+                or (values[node] == values[best] and node < best)
+            ):
+                best = node
+    return best
+
+
+@kernel
+def _serve(jobs, nodes, queues, log, rules, request, rng, now):
     """A user's preemption: the host's own nodes first, then the least valued of all partitions'."""
     left, use = int(request[1]), request[2]
     for node in range(nodes.owner.size):
@@ -197,36 +194,43 @@ def _serve(asked, nodes, queues, log, rules, request, rng, now):
             give(nodes, queues, log, node, USER, now)
             nodes.back[node] = now + use
             left -= 1
-    values = _values(asked, nodes, log, rules, rng, now)
-    eligible = (nodes.owner >= 0) & (nodes.deadline == np.inf)
-    chosen = np.empty(eligible.size, np.bool_)
+    values = _values(jobs, nodes, log, rules, rng, now)
+    eligible, chosen = np.empty(values.size, np.bool_), np.empty(values.size, np.bool_)
+    for node in range(values.size):
+        eligible[node] = nodes.owner[node] >= 0 and nodes.deadline[node] == np.inf
     valuing.least(values, eligible, left, chosen)
-    for node in range(nodes.owner.size):
+    for node in range(values.size):
         if chosen[node]:
-            reclaim(nodes, queues, log, node, use, now + rules[2], now)
+            reclaim(nodes, queues, log, node, use, now + rules.grace_period, now)
 
 
 @kernel
-def _values(asked, nodes, log, rules, rng, now):
+def _values(jobs, nodes, log, rules, rng, now):
     """The vectors that partitions reported last, `staleness` ago, of the nodes they have now."""
-    sizes, policies, _, staleness = rules
     total = nodes.owner.size
-    job, elapsed = np.full(total, IDLE), np.zeros(total)
-    then = now - staleness
-    for node in range(total):
-        row = nodes.holding[node]
-        while row != NOTHING and log.attempts[log.holdings[row][0]][1] > then:
-            row = log.holdings[row][2]
-        if row != NOTHING:
-            ran, begin, end, _ = log.attempts[log.holdings[row][0]]
-            if end > then and asked.partition[ran] == nodes.owner[node]:
-                job[node], elapsed[node] = ran, then - begin
-    values = np.zeros(total)
-    for partition in range(sizes.size):
-        own = np.flatnonzero(nodes.owner == partition)
-        part = np.empty(own.size)
-        valuing.evaluate(
-            policies[partition], job[own], elapsed[own], asked.nodes, asked.priority, rng, part
-        )
-        values[own] = part
+    values, part = np.zeros(total), np.empty(total)
+    job, elapsed = np.empty(total, np.int64), np.empty(total)
+    for partition in range(rules.sizes.size):
+        for node in range(total):
+            job[node] = IDLE
+            if nodes.owner[node] == partition:
+                _recall(jobs, nodes, log, node, now - rules.staleness, job, elapsed)
+        policy = rules.policies[partition]
+        valuing.evaluate(policy, job, elapsed, rules.nodes, rules.priority, rng, part)
+        for node in range(total):
+            if nodes.owner[node] == partition:
+                values[node] = part[node]
     return values
+
+
+@kernel
+def _recall(jobs, nodes, log, node, then, job, elapsed):
+    """Write the job that a node ran for its owner at an earlier moment, and for how long."""
+    row = nodes.holding[node]
+    while row != NOTHING and log.attempts[log.holdings[row][0]][1] > then:
+        row = log.holdings[row][2]
+    if row == NOTHING:
+        return
+    ran, begin, end, _ = log.attempts[log.holdings[row][0]]
+    if end > then and jobs.partition[ran] == nodes.owner[node]:
+        job[node], elapsed[node] = ran, then - begin

@@ -12,64 +12,54 @@ import numpy as np
 
 from cosimlib.kernels.compiling import kernel
 from cosimlib.kernels.holding import IDLE
+from cosimlib.workload import JobArrays
 
 HOST, USER = -1, -2
 COMING, WAITING, RUNNING, DONE = range(4)
 NOTHING = -1
 
 
-class Asked(NamedTuple):
-    """The workload: one value a job, and the jobs of each partition in order.
+JOBS = np.dtype(
+    [
+        ("submit_time", "f8"), ("run_time", "f8"), ("requested_time", "f8"), ("nodes", "i8"),
+        ("partition", "i8"),
+        ("order", "i8"),  # jobs by partition and submission: a table of its own, n rows too
+        ("place", "i8"),  # where a job stands in that order
+        ("state", "i8"), ("start_time", "f8"), ("end_time", "f8"),
+        ("attempt", "i8"),  # its latest row in the log of attempts
+    ]
+)  # fmt: skip
+NODES = np.dtype(
+    [
+        ("owner", "i8"), ("job", "i8"),
+        ("deadline", "f8"),  # when it is withdrawn; infinite unless it drains
+        ("use", "f8"),  # seconds for which a user wants it once it leaves; 0: the host wants it
+        ("back", "f8"),  # when a user gives it back; infinite unless it is a user's
+        ("holding", "i8"),  # its latest row in the log of holdings
+        ("reclaim", "i8"),  # its open row in the log of reclaims
+    ]
+)  # fmt: skip
+QUEUES = np.dtype(
+    [
+        ("head", "i8"),  # no job of the partition waits before this place of the order
+        ("last", "i8"),  # those before this place are submitted
+        ("waiting", "i8"),  # nodes that its waiting jobs want in all
+        ("changed", "?"),  # whether something happened that may let a job start
+    ]
+)  # fmt: skip
+"""One record a job, a node, a partition. Records, because a kernel that is handed two dozen arrays
+takes a minute to compile."""
 
-    `order[first[p] : first[p + 1]]` are partition p's jobs by submission.
-    """
 
-    submit_time: np.ndarray
-    run_time: np.ndarray
-    requested_time: np.ndarray
+class Rules(NamedTuple):
+    """What stays as it is: sizes and policies, one a partition; nodes and priority, one a job."""
+
+    sizes: np.ndarray
+    policies: np.ndarray
+    grace_period: float
+    staleness: float
     nodes: np.ndarray
     priority: np.ndarray
-    partition: np.ndarray
-    order: np.ndarray
-    first: np.ndarray
-
-
-class Nodes(NamedTuple):
-    """One value a node."""
-
-    owner: np.ndarray
-    job: np.ndarray
-    deadline: np.ndarray
-    """When it is withdrawn; infinite unless it drains."""
-    use: np.ndarray
-    """Seconds for which a user wants it once it leaves; 0 where the host wants it."""
-    back: np.ndarray
-    """When a user gives it back; infinite unless it is a user's."""
-    holding: np.ndarray
-    """Its latest row in the log of holdings."""
-    reclaim: np.ndarray
-    """Its open row in the log of reclaims."""
-
-
-class Jobs(NamedTuple):
-    """One value a job."""
-
-    state: np.ndarray
-    start_time: np.ndarray
-    end_time: np.ndarray
-    attempt: np.ndarray
-    place: np.ndarray
-
-
-class Queues(NamedTuple):
-    """One value a partition: no job waits before `head`, those before `last` are submitted."""
-
-    head: np.ndarray
-    last: np.ndarray
-    waiting: np.ndarray
-    """Nodes that its waiting jobs want in all."""
-    changed: np.ndarray
-    """Whether something happened that may let a job start."""
 
 
 class Log(NamedTuple):
@@ -86,6 +76,29 @@ class Log(NamedTuple):
     reclaims: list[tuple[int, int, float, float, int, int]]
 
 
+def fresh(
+    arrays: JobArrays, partition: np.ndarray, sizes: np.ndarray, spare: int
+) -> tuple[np.recarray, np.recarray, np.recarray]:
+    """Jobs, nodes and queues at the beginning: partitions have their nodes, nobody has come.
+
+    Partitions have the first nodes, in order, the host has the last `spare`.
+    """
+    jobs = np.recarray(partition.size, JOBS)
+    for name, column in arrays._asdict().items():
+        jobs[name] = column
+    jobs.partition, jobs.order = partition, np.argsort(partition, kind="stable")
+    jobs.place[jobs.order] = np.arange(partition.size)
+    jobs.state, jobs.attempt = COMING, NOTHING
+    nodes = np.recarray(int(sizes.sum()) + spare, NODES)
+    nodes.owner = np.append(np.repeat(np.arange(sizes.size), sizes), np.full(spare, HOST))
+    nodes.job, nodes.holding, nodes.reclaim, nodes.use = IDLE, NOTHING, NOTHING, 0.0
+    nodes.deadline, nodes.back = np.inf, np.inf
+    queues = np.recarray(sizes.size, QUEUES)
+    queues.head = np.searchsorted(np.sort(partition), np.arange(sizes.size))
+    queues.last, queues.waiting, queues.changed = queues.head, 0, True
+    return jobs, nodes, queues
+
+
 @kernel
 def empty_log() -> Log:
     """Lists of the right types with nothing in them."""
@@ -98,13 +111,13 @@ def empty_log() -> Log:
 
 
 @kernel
-def usable(nodes: Nodes, node: int, partition: int) -> bool:
+def usable(nodes: np.recarray, node: int, partition: int) -> bool:
     """Whether a node is the partition's and does not drain."""
     return nodes.owner[node] == partition and nodes.deadline[node] == np.inf
 
 
 @kernel
-def count_usable(nodes: Nodes, partition: int, only_idle: bool) -> int:
+def count_usable(nodes: np.recarray, partition: int, only_idle: bool) -> int:
     """Nodes of a partition that do not drain: all of them, or those that are idle."""
     count = 0
     for node in range(nodes.owner.size):
@@ -114,7 +127,7 @@ def count_usable(nodes: Nodes, partition: int, only_idle: bool) -> int:
 
 
 @kernel
-def give(nodes: Nodes, queues: Queues, log: Log, node: int, owner: int, now: float) -> None:
+def give(nodes: np.recarray, queues: np.recarray, log: Log, node: int, owner: int, now: float) -> None:
     """Let a node have another owner from now on; it drains no longer."""
     if nodes.owner[node] >= 0:
         queues.changed[nodes.owner[node]] = True
@@ -127,7 +140,7 @@ def give(nodes: Nodes, queues: Queues, log: Log, node: int, owner: int, now: flo
 
 
 @kernel
-def leave(nodes: Nodes, queues: Queues, log: Log, node: int, killed: int, now: float) -> None:
+def leave(nodes: np.recarray, queues: np.recarray, log: Log, node: int, killed: int, now: float) -> None:
     """Let a draining node go to whom it is for, and close the record of its reclaim."""
     row = nodes.reclaim[node]
     _, partition, notified, _, for_user, _ = log.reclaims[row]
@@ -140,7 +153,7 @@ def leave(nodes: Nodes, queues: Queues, log: Log, node: int, killed: int, now: f
 
 @kernel
 def reclaim(
-    nodes: Nodes, queues: Queues, log: Log, node: int, use: float, deadline: float, now: float
+    nodes: np.recarray, queues: np.recarray, log: Log, node: int, use: float, deadline: float, now: float
 ) -> None:
     """Let the host want a partition's node back by a deadline; idle, it leaves at once."""
     nodes.deadline[node], nodes.use[node] = deadline, use
@@ -152,12 +165,12 @@ def reclaim(
 
 @kernel
 def start(
-    asked: Asked, nodes: Nodes, jobs: Jobs, queues: Queues, log: Log, job: int, now: float
+    nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, job: int, now: float
 ) -> None:
     """Let a waiting job run on its partition's lowest idle nodes."""
-    partition, wanted = asked.partition[job], asked.nodes[job]
+    partition, wanted = jobs.partition[job], jobs.nodes[job]
     jobs.state[job] = RUNNING
-    jobs.start_time[job], jobs.end_time[job] = now, now + asked.run_time[job]
+    jobs.start_time[job], jobs.end_time[job] = now, now + jobs.run_time[job]
     jobs.attempt[job] = len(log.attempts)
     queues.waiting[partition] -= wanted
     log.attempts.append((job, now, np.inf, 0))
@@ -173,14 +186,14 @@ def start(
 
 @kernel
 def stop(
-    asked: Asked, nodes: Nodes, jobs: Jobs, queues: Queues, log: Log, job: int, done: int, now: float
+    nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, job: int, done: int, now: float
 ) -> None:
     """End a job's run: it is done, or it was killed and waits again in its place."""
-    partition = asked.partition[job]
+    partition = jobs.partition[job]
     log.attempts[jobs.attempt[job]] = (job, jobs.start_time[job], now, done)
     jobs.state[job] = DONE if done else WAITING
     if not done:
-        queues.waiting[partition] += asked.nodes[job]
+        queues.waiting[partition] += jobs.nodes[job]
         queues.head[partition] = min(queues.head[partition], jobs.place[job])
     queues.changed[partition] = True
     for node in range(nodes.owner.size):

@@ -13,11 +13,7 @@ from cosimlib.kernels.holding import IDLE
 from cosimlib.schedulers.elastic.machine import (
     HOST,
     WAITING,
-    Asked,
-    Jobs,
     Log,
-    Nodes,
-    Queues,
     count_usable,
     give,
     start,
@@ -27,49 +23,49 @@ from cosimlib.schedulers.elastic.machine import (
 
 @kernel
 def schedule(
-    asked: Asked, nodes: Nodes, jobs: Jobs, queues: Queues, log: Log, partition: int, now: float
+    nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, partition: int, now: float
 ) -> None:
     """One pass over a partition's queue: heads that fit, then who does not delay the head."""
     queues.changed[partition] = False
     free = count_usable(nodes, partition, True)
     place, last = queues.head[partition], queues.last[partition]
     while place < last:
-        job = asked.order[place]
+        job = jobs.order[place]
         if jobs.state[job] == WAITING:
-            if asked.nodes[job] > free:
+            if jobs.nodes[job] > free:
                 break
-            start(asked, nodes, jobs, queues, log, job, now)
-            free -= asked.nodes[job]
+            start(nodes, jobs, queues, log, job, now)
+            free -= jobs.nodes[job]
         place += 1
     queues.head[partition] = place
     if place == last or free == 0:
         return
-    shadow_time, extra = _promise(asked, nodes, jobs, asked.order[place], partition, free, now)
+    shadow_time, extra = _promise(nodes, jobs, jobs.order[place], partition, free, now)
     for later in range(place + 1, last):
-        job = asked.order[later]
-        if jobs.state[job] != WAITING or asked.nodes[job] > free:
+        job = jobs.order[later]
+        if jobs.state[job] != WAITING or jobs.nodes[job] > free:
             continue
-        if now + asked.requested_time[job] > shadow_time:
-            if asked.nodes[job] > extra:
+        if now + jobs.requested_time[job] > shadow_time:
+            if jobs.nodes[job] > extra:
                 continue
-            extra -= asked.nodes[job]
-        start(asked, nodes, jobs, queues, log, job, now)
-        free -= asked.nodes[job]
+            extra -= jobs.nodes[job]
+        start(nodes, jobs, queues, log, job, now)
+        free -= jobs.nodes[job]
         if free == 0:
             break
 
 
 @kernel
-def _promise(asked, nodes, jobs, head, partition, free, now):
+def _promise(nodes, jobs, head, partition, free, now):
     """The head's shadow time and the extra nodes; infinite and none where it never fits."""
     times, counts, size = np.empty(nodes.owner.size), np.empty(nodes.owner.size, np.int64), 0
     for node in range(nodes.owner.size):
         job = nodes.job[node]
         if job != IDLE and usable(nodes, node, partition):
-            expected = max(jobs.start_time[job] + asked.requested_time[job], now)
+            expected = max(jobs.start_time[job] + jobs.requested_time[job], now)
             expected = min(expected, _withdrawal(nodes, job))
             size = profile.promise(times, counts, size, expected, 1)
-    shadow_time, extra = profile.shadow(times, counts, size, free, asked.nodes[head], now)
+    shadow_time, extra = profile.shadow(times, counts, size, free, jobs.nodes[head], now)
     if extra < 0:
         return np.inf, 0
     return shadow_time, extra
@@ -86,7 +82,7 @@ def _withdrawal(nodes, job):
 
 
 @kernel
-def wanted(nodes: Nodes, queues: Queues, partition: int) -> int:
+def wanted(nodes: np.recarray, queues: np.recarray, partition: int) -> int:
     """AddNodes: by how many nodes the waiting jobs exceed the idle ones; 0 or less: none."""
     if queues.waiting[partition] == 0:
         return 0
@@ -94,7 +90,7 @@ def wanted(nodes: Nodes, queues: Queues, partition: int) -> int:
 
 
 @kernel
-def delete_nodes(nodes: Nodes, queues: Queues, log: Log, partition: int, now: float) -> bool:
+def delete_nodes(nodes: np.recarray, queues: np.recarray, log: Log, partition: int, now: float) -> bool:
     """DeleteNodes: give idle nodes to the host where nobody waits; whether there were any."""
     if queues.waiting[partition] > 0:
         return False

@@ -26,7 +26,7 @@ import pandas as pd
 
 from cosimlib.kernels.valuing import POLICIES
 from cosimlib.schedulers.elastic import host, records
-from cosimlib.schedulers.elastic.machine import Asked
+from cosimlib.schedulers.elastic.machine import Rules, fresh
 from cosimlib.schedulers.elastic.records import ElasticSchedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -96,16 +96,19 @@ def simulate_elastic(
     if isinstance(spare, bool) or int(spare) != spare or spare < 0:
         raise ValueError(f"spare={spare!r}; expected a whole number of nodes from 0")
     requests = _requests(preemptions, int(sizes.sum()) + int(spare))
-    asked, policies = _asked(workload, system), _policies(policy, names)
-    log = host.run(
-        asked, sizes, int(spare), policies, float(grace_period), float(staleness), requests,
-        np.random.default_rng(seed),
-    )  # fmt: skip
+    partition, policies = _partitions(workload, system), _policies(policy, names)
+    arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
+    priority = np.array(workload.column("priority"), dtype=np.float64)
+    rules = Rules(
+        sizes, policies, float(grace_period), float(staleness), arrays.nodes, priority
+    )
+    state = fresh(arrays, partition, sizes, int(spare))
+    log = host.run(*state, rules, requests, np.random.default_rng(seed))
     return _schedule(workload, system, log, policy, (float(grace_period), float(staleness)))
 
 
-def _asked(workload: Workload, system: System) -> Asked:
-    """The workload as kernels see it, checked against each partition."""
+def _partitions(workload: Workload, system: System) -> np.ndarray:
+    """The number of each job's partition, once it is shown that the job fits it."""
     names = list(system.partitions)
     partition = workload.column("partition").fillna(names[0])
     known = partition.isin(names)
@@ -123,17 +126,7 @@ def _asked(workload: Workload, system: System) -> Asked:
             f"{workload.label(job)} asks for {workload.jobs['nodes'][job]} nodes; partition "
             f"{partition[job]!r} has {sizes[job]}; drop it with Workload.keep or take a wider system"
         )
-    widest = replace(system, partitions={"all": system.total_nodes})
-    number = partition.map({name: place for place, name in enumerate(names)})
-    number = number.to_numpy(dtype=np.int64)
-    first = np.searchsorted(np.sort(number), np.arange(len(names) + 1))
-    return Asked(
-        *workload.arrays(widest),
-        np.array(workload.column("priority"), dtype=np.float64),
-        number,
-        np.argsort(number, kind="stable"),
-        first.astype(np.int64),
-    )
+    return partition.map({name: place for place, name in enumerate(names)}).to_numpy(np.int64)
 
 
 def _policies(policy: str | Mapping[str, str], names: list[str]) -> np.ndarray:
@@ -157,7 +150,7 @@ def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.ndarray:
     missing = [name for name in REQUESTS if name not in preemptions]
     if missing:
         raise ValueError(f"preemptions have no column {missing[0]!r}; expected {REQUESTS}")
-    rows = np.array(preemptions[list(REQUESTS)], dtype=np.float64)
+    rows = np.ascontiguousarray(preemptions[list(REQUESTS)], dtype=np.float64)
     rules = (
         ("time", (rows[:, 0] >= 0) & np.isfinite(rows[:, 0]), "seconds, 0 or more"),
         ("time", ~(np.diff(rows[:, 0], prepend=0.0) < 0), "preemptions in order of time"),
