@@ -9,8 +9,8 @@ A preemption vector gives each node a value in [0, 1] (Duplyakin, Johnson and Ri
 - PAP (parallel-aware): elapsed · nodes of the job;
 - PAP+: elapsed · nodes · priority;
 
-divided by the vector's maximum (RANDOM: as drawn). An idle node's value is 0 under every policy. The
-second in FIFO is ours: without it the oldest job would be worth as little as an idle node.
+divided by the vector's maximum (RANDOM: as drawn). An idle node's value is 0 under every policy.
+The second in FIFO is ours: without it the oldest job would be worth as little as an idle node.
 """
 
 import numpy as np

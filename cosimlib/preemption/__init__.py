@@ -1,6 +1,8 @@
 """Preempting nodes of a partition: what they are worth, and what taking them wastes."""
 
 from cosimlib.kernels.valuing import POLICIES
+from cosimlib.preemption.auditing import audit_elastic
+from cosimlib.preemption.sequences import draw_preemptions, sweep_preemptions
 from cosimlib.preemption.states import GRACE_PERIODS, PREEMPTED, execution_states
 from cosimlib.preemption.vectors import (
     occupants,
@@ -21,13 +23,16 @@ __all__ = [
     "POLICIES",
     "PREEMPTED",
     "Comparison",
+    "audit_elastic",
     "compare_policies",
     "cumulative_waste",
+    "draw_preemptions",
     "execution_states",
     "occupants",
     "preempted_jobs",
     "preemption_values",
     "prioritize",
     "same_choice",
+    "sweep_preemptions",
     "wasted_cycles",
 ]

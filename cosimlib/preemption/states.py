@@ -2,9 +2,9 @@
 
 Duplyakin, Johnson and Ricci (ScienceCloud 2017) record the state of a simulation whenever a job
 completes and, "while advancing through the simulated time between these moments", every 30 s, and
-take each state as one preemption that may come. We read this as 30 s after the last recorded state:
-that gives the paper's number of samples for HTC, "over 14K"; a clock of its own that ticks every 30 s
-gives a third more (`restart=False`). For PEREGRINE both give about 168K.
+take each state as one preemption that may come. We read this as 30 s after the last recorded
+state: that gives the paper's number of samples for HTC, "over 14K"; a clock that ticks every 30 s
+whatever happens gives a third more (`restart=False`). For PEREGRINE both give about 168K.
 
 A state is a moment: who runs then, and where, follows from the schedule (`kernels.holding`), so
 states are never stored.
@@ -32,7 +32,7 @@ GRACE_PERIODS = SHORT_GRACE_PERIODS + LONG_GRACE_PERIODS
 
 
 class Followed(NamedTuple):
-    """A schedule as kernels follow it: who holds which nodes from when to when, at what priority."""
+    """A schedule as kernels follow it: who holds which nodes when, at what priority."""
 
     line: holding.Timeline
     total_nodes: int

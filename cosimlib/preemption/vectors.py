@@ -164,9 +164,7 @@ def _vectors(line, priority, at, policy, rng, values):
     for state in range(at.size):
         holding.advance(line, occupancy, at[state])
         elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
-        valuing.evaluate(
-            policy, occupancy.job, elapsed, line.nodes, priority, rng, values[state]
-        )
+        valuing.evaluate(policy, occupancy.job, elapsed, line.nodes, priority, rng, values[state])
 
 
 @kernel

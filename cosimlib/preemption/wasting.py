@@ -1,6 +1,6 @@
 """Wasted cycles of a single preemption that may come at any moment.
 
-At a state, the P nodes of least value are preempted, as a thought: the simulation goes on untouched.
+At a state, the P nodes of least value are preempted, as a thought: the simulation goes on as it is.
 Each job j that runs on one of them wastes, once, in node-seconds,
 
     WC_j = 0                                 if remaining time < GP,

@@ -10,7 +10,7 @@ built in:
   the mean of 1.42.
 - *Which run time goes with which node count*: independent, they would make a quarter fewer
   node-hours than there are. So node counts go by rank to the jobs with the highest score,
-  ``α · rank of the run time + (1 - α) · a uniform number``, with the α that makes the node-hours.
+  ``w · rank of the run time + (1 - w) · a uniform number``, with the w that makes the node-hours.
 - *Queues and applications*: 76 jobs in `bigmem`, 341 of `gaussian`, both drawn without regard to
   size and run time, 7 queues and 24 applications in all. The paper names `bigmem`, `large` and
   `debug`, and one application; the other names and all other counts are ours.
@@ -79,7 +79,7 @@ def _run_times(rng: np.random.Generator) -> np.ndarray:
 
 
 def _nodes(run_time: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Node counts that make the printed node-hours, by bisection over α."""
+    """Node counts that make the printed node-hours, by bisection over w."""
     menu, shares = np.array(list(NODES)), shapes.tilted_shares(NODES, NODES_MEAN)
     counts = np.sort(shapes.choice_at(shapes.spread(JOBS, rng), menu, shares))
     rank = run_time.argsort(kind="stable").argsort(kind="stable") / JOBS

@@ -127,7 +127,9 @@ def count_usable(nodes: np.recarray, partition: int, only_idle: bool) -> int:
 
 
 @kernel
-def give(nodes: np.recarray, queues: np.recarray, log: Log, node: int, owner: int, now: float) -> None:
+def give(
+    nodes: np.recarray, queues: np.recarray, log: Log, node: int, owner: int, now: float
+) -> None:
     """Let a node have another owner from now on; it drains no longer."""
     if nodes.owner[node] >= 0:
         queues.changed[nodes.owner[node]] = True
@@ -140,7 +142,9 @@ def give(nodes: np.recarray, queues: np.recarray, log: Log, node: int, owner: in
 
 
 @kernel
-def leave(nodes: np.recarray, queues: np.recarray, log: Log, node: int, killed: int, now: float) -> None:
+def leave(
+    nodes: np.recarray, queues: np.recarray, log: Log, node: int, killed: int, now: float
+) -> None:
     """Let a draining node go to whom it is for, and close the record of its reclaim."""
     row = nodes.reclaim[node]
     _, partition, notified, _, for_user, _ = log.reclaims[row]
@@ -153,7 +157,13 @@ def leave(nodes: np.recarray, queues: np.recarray, log: Log, node: int, killed: 
 
 @kernel
 def reclaim(
-    nodes: np.recarray, queues: np.recarray, log: Log, node: int, use: float, deadline: float, now: float
+    nodes: np.recarray,
+    queues: np.recarray,
+    log: Log,
+    node: int,
+    use: float,
+    deadline: float,
+    now: float,
 ) -> None:
     """Let the host want a partition's node back by a deadline; idle, it leaves at once."""
     nodes.deadline[node], nodes.use[node] = deadline, use
@@ -186,7 +196,13 @@ def start(
 
 @kernel
 def stop(
-    nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, job: int, done: int, now: float
+    nodes: np.recarray,
+    jobs: np.recarray,
+    queues: np.recarray,
+    log: Log,
+    job: int,
+    done: int,
+    now: float,
 ) -> None:
     """End a job's run: it is done, or it was killed and waits again in its place."""
     partition = jobs.partition[job]

@@ -90,7 +90,9 @@ def wanted(nodes: np.recarray, queues: np.recarray, partition: int) -> int:
 
 
 @kernel
-def delete_nodes(nodes: np.recarray, queues: np.recarray, log: Log, partition: int, now: float) -> bool:
+def delete_nodes(
+    nodes: np.recarray, queues: np.recarray, log: Log, partition: int, now: float
+) -> bool:
     """DeleteNodes: give idle nodes to the host where nobody waits; whether there were any."""
     if queues.waiting[partition] > 0:
         return False

@@ -99,9 +99,7 @@ def simulate_elastic(
     partition, policies = _partitions(workload, system), _policies(policy, names)
     arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
     priority = np.array(workload.column("priority"), dtype=np.float64)
-    rules = Rules(
-        sizes, policies, float(grace_period), float(staleness), arrays.nodes, priority
-    )
+    rules = Rules(sizes, policies, float(grace_period), float(staleness), arrays.nodes, priority)
     state = fresh(arrays, partition, sizes, int(spare))
     log = host.run(*state, rules, requests, np.random.default_rng(seed))
     return _schedule(workload, system, log, policy, (float(grace_period), float(staleness)))
@@ -124,7 +122,7 @@ def _partitions(workload: Workload, system: System) -> np.ndarray:
         job = int(wide.argmax())
         raise InvalidWorkloadError(
             f"{workload.label(job)} asks for {workload.jobs['nodes'][job]} nodes; partition "
-            f"{partition[job]!r} has {sizes[job]}; drop it with Workload.keep or take a wider system"
+            f"{partition[job]!r} has {sizes[job]}; drop it with Workload.keep or widen it"
         )
     return partition.map({name: place for place, name in enumerate(names)}).to_numpy(np.int64)
 
