@@ -81,7 +81,7 @@ def plot_cumulative(cumulative: pd.DataFrame, *, title: str) -> go.Figure:
                 legendgroup=policy, showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
     theme.style(picture, title=title, height=430, margin={"t": 95, "b": 120})
-    picture.update_layout(legend={"orientation": "h", "y": -0.25, "yanchor": "top", "x": 0})
-    picture.update_xaxes(title="days since the start")
+    picture.update_layout(legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
+    picture.update_xaxes(title="days since the start", title_standoff=8)
     picture.update_yaxes(rangemode="tozero")
-    return picture.update_yaxes(title="node-hours wasted, summed over states", col=1)
+    return picture.update_yaxes(title="node-hours, summed", col=1)
