@@ -87,8 +87,10 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, renderer: str) -> Non
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
     """Leave out what differs between two runs, or two machines."""
+    ours = {name: notebook.metadata[name] for name in ("cosimlib",) if name in notebook.metadata}
     notebook.metadata = nbformat.from_dict(
         {
+            **ours,
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
         }

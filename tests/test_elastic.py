@@ -58,7 +58,8 @@ def test_a_preemption_by_hand():
                          grace_period=60.0)
     )  # fmt: skip
     assert schedule.attempts.to_numpy().tolist() == [
-        [0, 0.0, 110.0, False], [1, 0.0, 100.0, True], [2, 0.0, 200.0, True], [0, 200.0, 500.0, True]
+        [0, 0.0, 110.0, False], [1, 0.0, 100.0, True], [2, 0.0, 200.0, True],
+        [0, 200.0, 500.0, True],
     ]  # fmt: skip
     assert schedule.wasted_cycles == 220 and schedule.kills == 1
     assert schedule.start_time.tolist() == [0, 0, 0] and schedule.end_time.tolist() == [

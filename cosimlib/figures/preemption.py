@@ -85,3 +85,23 @@ def plot_cumulative(cumulative: pd.DataFrame, *, title: str) -> go.Figure:
     picture.update_xaxes(title="days since the start", title_standoff=8)
     picture.update_yaxes(rangemode="tozero")
     return picture.update_yaxes(title="node-hours, summed", col=1)
+
+
+def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
+    """Who has how many nodes over time, stacked.
+
+    Parameters
+    ----------
+    owned : pd.DataFrame
+        As `nodes_owned` gives it.
+    """
+    picture = theme.figure(title=title, height=420, margin={"b": 120})
+    days = (owned.index.to_numpy() / DAY).round(4).tolist()
+    for place, owner in enumerate(owned):
+        picture.add_scatter(
+            x=days, y=owned[owner].tolist(), mode="lines", name=str(owner), stackgroup="nodes",
+            line={"shape": "hv", "width": 0.5, "color": theme.CYCLE[place % len(theme.CYCLE)]},
+        )  # fmt: skip
+    picture.update_layout(legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
+    picture.update_xaxes(title="days since the start", title_standoff=8)
+    return picture.update_yaxes(title="nodes")

@@ -2,7 +2,13 @@
 
 from cosimlib.kernels.valuing import POLICIES
 from cosimlib.preemption.auditing import audit_elastic
-from cosimlib.preemption.sequences import draw_preemptions, sweep_preemptions
+from cosimlib.preemption.batches import as_batch, describe
+from cosimlib.preemption.sequences import (
+    average_sweep,
+    draw_preemptions,
+    nodes_owned,
+    sweep_preemptions,
+)
 from cosimlib.preemption.states import GRACE_PERIODS, PREEMPTED, execution_states
 from cosimlib.preemption.vectors import (
     occupants,
@@ -23,11 +29,15 @@ __all__ = [
     "POLICIES",
     "PREEMPTED",
     "Comparison",
+    "as_batch",
     "audit_elastic",
+    "average_sweep",
     "compare_policies",
     "cumulative_waste",
+    "describe",
     "draw_preemptions",
     "execution_states",
+    "nodes_owned",
     "occupants",
     "preempted_jobs",
     "preemption_values",

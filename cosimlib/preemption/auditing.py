@@ -23,6 +23,10 @@ def audit_elastic(schedule: ElasticSchedule) -> ElasticSchedule:
     InfeasibleScheduleError
         Naming the policy, and the job or the node.
     """
+    if schedule.attempts.empty:
+        _demand(schedule, [False] * len(schedule.workload), range(len(schedule.workload)),
+                "job {} never runs")  # fmt: skip
+        return schedule
     attempts = schedule.attempts.rename_axis("attempt").reset_index()
     _check_runs(schedule, attempts)
     held = schedule.holdings.merge(attempts, on="attempt")
@@ -93,8 +97,8 @@ def _apart(schedule: ElasticSchedule, stretches: pd.DataFrame, message: str) -> 
 
 def _demand(
     schedule: ElasticSchedule,
-    fine: pd.Series | np.ndarray,
-    named: pd.Series | pd.Index,
+    fine: pd.Series | np.ndarray | list[bool],
+    named: pd.Series | pd.Index | range,
     message: str,
 ) -> None:
     """Raise, with the name of the first for which it is not so."""

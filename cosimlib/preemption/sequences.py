@@ -14,7 +14,7 @@ import pandas as pd
 
 from cosimlib.preemption.auditing import audit_elastic
 from cosimlib.preemption.states import HOUR
-from cosimlib.schedulers.elastic import ElasticSchedule, simulate_elastic
+from cosimlib.schedulers.elastic import HOST, USER, ElasticSchedule, simulate_elastic
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -61,6 +61,18 @@ def draw_preemptions(
     times = np.cumsum(gaps) * DAY / rate if rate > 0 else np.empty(0)
     times = np.round(times[times < horizon])
     return pd.DataFrame({"time": times, "nodes": size, "duration": float(duration)})
+
+
+def nodes_owned(schedule: ElasticSchedule, moments: Iterable[float]) -> pd.DataFrame:
+    """How many nodes each owner has at each moment: one row a moment, one column an owner."""
+    at = np.array(list(moments), dtype=np.float64)
+    owned = schedule.ownership
+    names = [*schedule.system.partitions, USER, HOST]
+    counts = {
+        name: [int(((part["start_time"] <= now) & (now < part["end_time"])).sum()) for now in at]
+        for name, part in ((name, owned[owned["owner"] == name]) for name in names)
+    }
+    return pd.DataFrame(counts, index=pd.Index(at, name="time"))
 
 
 def sweep_preemptions(
@@ -110,6 +122,16 @@ def sweep_preemptions(
                  "wasted": killed / (useful + killed), "kills": kills}
             )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def average_sweep(table: pd.DataFrame, varied: str) -> pd.DataFrame:
+    """A sweep averaged over seeds: `measure` (throughput or wasted), policy, `varied`, `share`.
+
+    Throughput is relative to the undisturbed.
+    """
+    averaged = table.groupby(["policy", varied], sort=False)[["relative", "wasted"]].mean()
+    parts = {"throughput": averaged["relative"], "wasted": averaged["wasted"]}
+    return pd.concat(parts, names=["measure"]).rename("share").round(4).reset_index()
 
 
 def _yield(schedule: ElasticSchedule, horizon: float) -> tuple[float, float, int]:
