@@ -102,7 +102,7 @@ def test_alone_and_undisturbed_a_partition_is_easy(asked):
     assert schedule.start_time.tolist() == simulate_easy(asked, System.of(8)).start_time.tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     asked=workloads(max_jobs=8),
     policy=st.sampled_from(["FIFO", "LIFO", "PAP", "PAP+"]),
@@ -135,7 +135,7 @@ def test_one_preemption_wastes_what_the_analysis_says(asked, policy, size, grace
 SYSTEM = System.of(a=8, b=5)
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     first=workloads(max_jobs=8),
     second=workloads(max_jobs=8, max_nodes=5, overruns=True),

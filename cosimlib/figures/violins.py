@@ -30,7 +30,8 @@ def plot_violins(
     """
     picture = make_subplots(
         rows=len(panels), vertical_spacing=0.16 if len(panels) > 1 else 0,
-        subplot_titles=[f"({letter}) {name}" for letter, name in zip("abcd", panels, strict=False)],
+        subplot_titles=[f"({'abcd'[place]}) {name}" for place, name in enumerate(panels)]
+        if len(panels) > 1 else None,
     )  # fmt: skip
     for row, (summary, densities) in enumerate(panels.values(), start=1):
         policies = list(dict.fromkeys(summary["policy"]))

@@ -80,6 +80,13 @@ def advance(line: Timeline, occupancy: Occupancy, now: float) -> None:
 
 
 @kernel
+def elapsed_at(start_time: np.ndarray, job: np.ndarray, now: float, elapsed: np.ndarray) -> None:
+    """Write how long the job on each node has run at `now`, 0 where there is none."""
+    for node in range(job.size):
+        elapsed[node] = now - start_time[job[node]] if job[node] != IDLE else 0.0
+
+
+@kernel
 def _hold(line: Timeline, occupancy: Occupancy, job: int) -> None:
     """Put a job on its nodes."""
     for place in range(line.first[job], line.first[job + 1]):

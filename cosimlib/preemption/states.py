@@ -134,7 +134,7 @@ def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
     return periods
 
 
-def checked_moments(moments: Sequence[float]) -> np.ndarray:
+def checked_moments(moments: Sequence[float] | np.ndarray) -> np.ndarray:
     """Moments as an array, once they are in ascending order."""
     at = np.array(moments, dtype=np.float64)
     if at.ndim != 1 or not np.isfinite(at).all() or (np.diff(at) < 0).any():

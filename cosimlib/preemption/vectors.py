@@ -63,7 +63,7 @@ def prioritize(
 
 
 def preemption_values(
-    schedule: Schedule, moments: Sequence[float], *, policy: str = "PAP", seed: int = 0
+    schedule: Schedule, moments: Sequence[float] | np.ndarray, *, policy: str = "PAP", seed: int = 0
 ) -> pd.DataFrame:
     """The preemption vector at each moment: one row a moment, one column a node, in [0, 1].
 
@@ -85,7 +85,7 @@ def preemption_values(
     return pd.DataFrame(values, index=index, columns=columns)
 
 
-def occupants(schedule: Schedule, moments: Sequence[float]) -> pd.DataFrame:
+def occupants(schedule: Schedule, moments: Sequence[float] | np.ndarray) -> pd.DataFrame:
     """The job on each node at each moment, -1 where it is idle: one row a moment."""
     at, followed = checked_moments(moments), follow(schedule)
     jobs = np.empty((at.size, followed.total_nodes), dtype=np.int64)
@@ -131,7 +131,7 @@ def same_choice(
     second: str,
     *,
     preempted: int = PREEMPTED,
-    moments: Sequence[float] | None = None,
+    moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> float:
     """In which share of the states two policies preempt the very same nodes.
@@ -149,13 +149,6 @@ def same_choice(
 
 
 @kernel
-def elapsed_at(start_time, job, now, elapsed):
-    """Seconds that the job on each node has run at `now`; 0 where there is none."""
-    for node in range(job.size):
-        elapsed[node] = now - start_time[job[node]] if job[node] != holding.IDLE else 0.0
-
-
-@kernel
 def _vectors(line, priority, at, policy, rng, values):
     """Every moment's vector (moments × nodes)."""
     nodes = values.shape[1]
@@ -163,7 +156,7 @@ def _vectors(line, priority, at, policy, rng, values):
     elapsed = np.empty(nodes)
     for state in range(at.size):
         holding.advance(line, occupancy, at[state])
-        elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
+        holding.elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
         valuing.evaluate(policy, occupancy.job, elapsed, line.nodes, priority, rng, values[state])
 
 
@@ -186,7 +179,7 @@ def _agreement(line, priority, total_nodes, at, first, second, preempted, rng):
     agreed = 0
     for now in at:
         holding.advance(line, occupancy, now)
-        elapsed_at(line.start_time, occupancy.job, now, elapsed)
+        holding.elapsed_at(line.start_time, occupancy.job, now, elapsed)
         valuing.evaluate(first, occupancy.job, elapsed, line.nodes, priority, rng, values)
         valuing.least(values, every, preempted, one)
         valuing.evaluate(second, occupancy.job, elapsed, line.nodes, priority, rng, values)

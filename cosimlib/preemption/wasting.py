@@ -34,7 +34,6 @@ from cosimlib.preemption.states import (
     follow,
     policy_number,
 )
-from cosimlib.preemption.vectors import elapsed_at
 from cosimlib.schedule import Schedule
 
 GRID = 160
@@ -59,7 +58,7 @@ def wasted_cycles(
     policy: str = "PAP",
     preempted: int = PREEMPTED,
     grace_periods: Sequence[float] = GRACE_PERIODS,
-    moments: Sequence[float] | None = None,
+    moments: Sequence[float] | np.ndarray | None = None,
     counted: np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -105,7 +104,7 @@ def compare_policies(
     policies: Sequence[str] = POLICIES,
     preempted: int = PREEMPTED,
     grace_periods: Sequence[float] = GRACE_PERIODS,
-    moments: Sequence[float] | None = None,
+    moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> Comparison:
     """Quartiles and densities of wasted cycles for every policy and grace period.
@@ -134,7 +133,7 @@ def cumulative_waste(
     policies: Sequence[str] = ("PAP", "PAP+"),
     preempted: int = PREEMPTED,
     grace_period: float = 120.0,
-    moments: Sequence[float] | None = None,
+    moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Wasted cycles summed over the states so far, of jobs of high priority and of the others.
@@ -194,7 +193,7 @@ def _waste(line, total_nodes, priority, at, policy, preempted, periods, counted,
     touched = np.full(line.nodes.size, -1)
     for state in range(at.size):
         holding.advance(line, occupancy, at[state])
-        elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
+        holding.elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
         valuing.evaluate(policy, occupancy.job, elapsed, line.nodes, priority, rng, values)
         valuing.least(values, every, preempted, chosen)
         for node in range(total_nodes):

@@ -16,6 +16,8 @@ from cosimlib.schedulers.elastic.machine import (
     NOTHING,
     USER,
     WAITING,
+    Log,
+    Rules,
     count_usable,
     empty_log,
     give,
@@ -27,7 +29,14 @@ from cosimlib.schedulers.elastic.partitions import delete_nodes, schedule, wante
 
 
 @kernel
-def run(jobs, nodes, queues, rules, requests, rng):
+def run(
+    jobs: np.recarray,
+    nodes: np.recarray,
+    queues: np.recarray,
+    rules: Rules,
+    requests: np.ndarray,
+    rng: np.random.Generator,
+) -> Log:
     """The log of a simulation from the states given, which it goes on to change.
 
     `rules` are sizes and policies, one a partition, grace period and staleness; `requests` are
@@ -89,7 +98,7 @@ def _finish(nodes, jobs, queues, log, now):
 def _admit(jobs, queues, submitted, now):
     """Queue what is submitted by now; return the next job."""
     while submitted < jobs.submit_time.size and jobs.submit_time[submitted] <= now:
-        partition = jobs.partition[submitted]
+        partition = jobs.home[submitted]
         jobs.state[submitted] = WAITING
         queues.last[partition] += 1
         queues.waiting[partition] += jobs.nodes[submitted]
@@ -232,5 +241,5 @@ def _recall(jobs, nodes, log, node, then, job, elapsed):
     if row == NOTHING:
         return
     ran, begin, end, _ = log.attempts[log.holdings[row][0]]
-    if end > then and jobs.partition[ran] == nodes.owner[node]:
+    if end > then and jobs.home[ran] == nodes.owner[node]:
         job[node], elapsed[node] = ran, then - begin

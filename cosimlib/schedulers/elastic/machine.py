@@ -22,7 +22,7 @@ NOTHING = -1
 JOBS = np.dtype(
     [
         ("submit_time", "f8"), ("run_time", "f8"), ("requested_time", "f8"), ("nodes", "i8"),
-        ("partition", "i8"),
+        ("home", "i8"),  # its partition
         ("order", "i8"),  # jobs by partition and submission: a table of its own, n rows too
         ("place", "i8"),  # where a job stands in that order
         ("state", "i8"), ("start_time", "f8"), ("end_time", "f8"),
@@ -86,7 +86,7 @@ def fresh(
     jobs = np.recarray(partition.size, JOBS)
     for name, column in arrays._asdict().items():
         jobs[name] = column
-    jobs.partition, jobs.order = partition, np.argsort(partition, kind="stable")
+    jobs.home, jobs.order = partition, np.argsort(partition, kind="stable")
     jobs.place[jobs.order] = np.arange(partition.size)
     jobs.state, jobs.attempt = COMING, NOTHING
     nodes = np.recarray(int(sizes.sum()) + spare, NODES)
@@ -178,7 +178,7 @@ def start(
     nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, job: int, now: float
 ) -> None:
     """Let a waiting job run on its partition's lowest idle nodes."""
-    partition, wanted = jobs.partition[job], jobs.nodes[job]
+    partition, wanted = jobs.home[job], jobs.nodes[job]
     jobs.state[job] = RUNNING
     jobs.start_time[job], jobs.end_time[job] = now, now + jobs.run_time[job]
     jobs.attempt[job] = len(log.attempts)
@@ -205,7 +205,7 @@ def stop(
     now: float,
 ) -> None:
     """End a job's run: it is done, or it was killed and waits again in its place."""
-    partition = jobs.partition[job]
+    partition = jobs.home[job]
     log.attempts[jobs.attempt[job]] = (job, jobs.start_time[job], now, done)
     jobs.state[job] = DONE if done else WAITING
     if not done:
