@@ -105,6 +105,33 @@ def two_piece_quantiles(
     return np.where(uniform < below, lower, pivot + (longest - pivot) * upper**exponent)
 
 
+def quartile_quantiles(
+    uniform: np.ndarray, *, quartiles: tuple[float, float, float, float, float], mean: float
+) -> np.ndarray:
+    """Quantiles of a shape with a given minimum, quartiles, maximum and mean.
+
+    Log-uniform between neighbors up to the third quartile, ``q + (max - q) · v^k`` above it. With
+    U the mean that the upper quarter needs, ``4 mean - (the lower quarters' means)``, the exponent
+    is ``k = (max - q) / (U - q) - 1``.
+
+    Raises
+    ------
+    ValueError
+        Where U is not between the third quartile and the maximum: no exponent gives the mean.
+    """
+    low, longest = np.array(quartiles[:4]), quartiles[4]
+    upper_mean = 4.0 * mean - float((np.diff(low) / np.diff(np.log(low))).sum())
+    if not low[3] < upper_mean < longest:
+        raise ValueError(
+            f"a mean of {mean:g} needs a mean of {upper_mean:g} in the upper quarter; expected one "
+            f"between {low[3]:g} and {longest:g}: change the quartiles or the maximum"
+        )
+    exponent = (longest - low[3]) / (upper_mean - low[3]) - 1.0
+    lower = np.exp(np.interp(uniform, [0.0, 0.25, 0.5, 0.75], np.log(low)))
+    upper = np.clip((uniform - 0.75) / 0.25, 0.0, 1.0)
+    return np.where(uniform < 0.75, lower, low[3] + (longest - low[3]) * upper**exponent)
+
+
 def weibull_shape(median_over_mean: float) -> float:
     """The Weibull shape whose median is that part of its mean (up to ln 2, the exponential's).
 

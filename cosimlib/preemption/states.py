@@ -1,0 +1,142 @@
+"""The moments at which a preemption is thought to come, and checks of what is asked about them.
+
+Duplyakin, Johnson and Ricci (ScienceCloud 2017) record the state of a simulation whenever a job
+completes and, "while advancing through the simulated time between these moments", every 30 s, and
+take each state as one preemption that may come. We read this as 30 s after the last recorded
+state: that gives the paper's number of samples for HTC, "over 14K"; a clock that ticks every 30 s
+whatever happens gives a third more (`restart=False`). For PEREGRINE both give about 168K.
+
+A state is a moment: who runs then, and where, follows from the schedule (`kernels.holding`), so
+states are never stored.
+"""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.audit import InfeasibleScheduleError
+from cosimlib.kernels import holding
+from cosimlib.kernels.valuing import POLICIES
+from cosimlib.schedule import Schedule
+from cosimlib.workload import InvalidWorkloadError
+
+MINUTE, HOUR = 60.0, 3600.0
+EVERY = 30.0
+PREEMPTED = 10
+SHORT_GRACE_PERIODS = (60.0, 120.0, 1200.0, 1800.0)
+LONG_GRACE_PERIODS = tuple(hours * HOUR for hours in range(1, 7))
+GRACE_PERIODS = SHORT_GRACE_PERIODS + LONG_GRACE_PERIODS
+"""Seconds, those of the paper's figure 3 and of its figure 4."""
+
+
+class Followed(NamedTuple):
+    """A schedule as kernels follow it: who holds which nodes when, at what priority."""
+
+    line: holding.Timeline
+    total_nodes: int
+    priority: np.ndarray
+
+
+def execution_states(
+    schedule: Schedule, *, every: float = EVERY, restart: bool = True
+) -> np.ndarray:
+    """The distinct moments from the first start to before the last end, ascending, in seconds.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    every : float, default 30.0
+        Seconds between two regular states.
+    restart : bool, default True
+        Count `every` anew from each job's end. Otherwise regular states are the multiples of
+        `every` after the first start, and every end is a state besides.
+    """
+    if not every > 0:
+        raise ValueError(f"every={every!r}; expected seconds above 0")
+    if schedule.start_time.size == 0:
+        return np.empty(0)
+    first, last = float(schedule.start_time.min()), float(schedule.end_time.max())
+    ends = np.unique(schedule.end_time)
+    if restart:
+        begins = np.append(first, ends[:-1])
+        counts = np.maximum(np.ceil((ends - begins) / every), 1).astype(np.int64)
+        step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        moments = np.repeat(begins, counts) + every * step
+    else:
+        regular = first + every * np.arange(np.ceil((last - first) / every))
+        moments = np.union1d(regular, ends)
+    return np.unique(moments[moments < last])
+
+
+def follow(schedule: Schedule) -> Followed:
+    """A schedule with the numbers of the nodes that each job holds: always the lowest free.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a job is wider than the system's first partition.
+    InfeasibleScheduleError
+        Where the schedule holds more nodes than that partition has.
+    """
+    partition, capacity = next(iter(schedule.system.partitions.items()))
+    nodes = schedule.workload.jobs["nodes"].to_numpy()
+    if (nodes > capacity).any():
+        job = int((nodes > capacity).argmax())
+        raise InvalidWorkloadError(
+            f"{schedule.workload.label(job)} asks for {nodes[job]} nodes; partition {partition!r} "
+            f"has {capacity}; drop it with Workload.keep or take a wider partition"
+        )
+    start_time, end_time = (
+        np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
+    )
+    line = holding.timeline(start_time, end_time, np.array(nodes), capacity)
+    if (line.held == holding.IDLE).any():
+        place = int((line.held == holding.IDLE).argmax())
+        job = int(np.searchsorted(line.first, place, side="right")) - 1
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {schedule.workload.label(job)} starts at "
+            f"t={start_time[job]:.15g} where fewer than its {nodes[job]} nodes are free; "
+            f"partition {partition!r} has {capacity}"
+        )
+    priority = np.array(schedule.workload.column("priority"), dtype=np.float64)
+    return Followed(line, capacity, priority)
+
+
+def policy_number(policy: str) -> int:
+    """The number by which kernels know a policy."""
+    if policy not in POLICIES:
+        raise ValueError(f"no preemption policy {policy!r}; known are {', '.join(POLICIES)}")
+    return POLICIES.index(policy)
+
+
+def check_preempted(preempted: int, total_nodes: int) -> None:
+    """Raise unless that many of the nodes can be preempted."""
+    whole = isinstance(preempted, Integral) and not isinstance(preempted, bool)
+    if not whole or not 1 <= preempted <= total_nodes:
+        raise ValueError(
+            f"preempted={preempted!r} (the paper's P); expected a whole number from 1 to the "
+            f"partition's {total_nodes} nodes (the paper's N)"
+        )
+
+
+def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
+    """Grace periods as an array, once each of them is 0 or more seconds."""
+    periods = np.array(grace_periods, dtype=np.float64)
+    if periods.ndim != 1 or periods.size == 0:
+        raise ValueError(f"grace_periods={grace_periods!r}; expected one or more numbers")
+    wrong = ~(np.isfinite(periods) & (periods >= 0))
+    if wrong.any():
+        raise ValueError(
+            f"grace period {periods[wrong][0]:g} s; expected a finite number of 0 or more seconds"
+        )
+    return periods
+
+
+def checked_moments(moments: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Moments as an array, once they are in ascending order."""
+    at = np.array(moments, dtype=np.float64)
+    if at.ndim != 1 or not np.isfinite(at).all() or (np.diff(at) < 0).any():
+        raise ValueError("moments must be finite seconds in ascending order; sort them")
+    return at

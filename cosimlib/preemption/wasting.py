@@ -1,0 +1,209 @@
+"""Wasted cycles of a single preemption that may come at any moment.
+
+At a state, the P nodes of least value are preempted, as a thought: the simulation goes on as it is.
+Each job j that runs on one of them wastes, once, in node-seconds,
+
+    WC_j = 0                                 if remaining time < GP,
+    WC_j = (elapsed time + GP) · node count  otherwise
+
+with GP the grace period (Duplyakin, Johnson and Ricci, ScienceCloud 2017, Section 4.1); the state
+wastes their sum.
+
+States are not stored. A kernel walks along the schedule, ranks the nodes once a state and fills one
+number a state and grace period; `compare_policies` keeps quartiles and a density of those.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.kernels import density, holding, valuing
+from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.valuing import POLICIES
+from cosimlib.preemption.states import (
+    GRACE_PERIODS,
+    HOUR,
+    PREEMPTED,
+    Followed,
+    check_preempted,
+    checked_grace_periods,
+    checked_moments,
+    execution_states,
+    follow,
+    policy_number,
+)
+from cosimlib.schedule import Schedule
+
+GRID = 160
+SHOWN = 0.99
+
+
+class Comparison(NamedTuple):
+    """What policies waste at all states: numbers, and the shapes of violins.
+
+    `summary` has a row a policy and grace period (s): `states`, `mean`, `25%`, `50%`, `75%`, `max`
+    in node-hours. `densities` has their densities (per node-hour) on a grid of `node_hours` up to
+    the 99th percentile.
+    """
+
+    summary: pd.DataFrame
+    densities: pd.DataFrame
+
+
+def wasted_cycles(
+    schedule: Schedule,
+    *,
+    policy: str = "PAP",
+    preempted: int = PREEMPTED,
+    grace_periods: Sequence[float] = GRACE_PERIODS,
+    moments: Sequence[float] | np.ndarray | None = None,
+    counted: np.ndarray | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Node-seconds that a preemption at each state would waste, for every grace period.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        On a partition of the paper's N nodes, the first of the system.
+    policy : str, default "PAP"
+        One of `POLICIES`; PAP+ reads the workload's `priority`.
+    preempted : int, default 10
+        The paper's P.
+    grace_periods : sequence of float
+        Seconds.
+    moments : sequence of float, optional
+        Ascending seconds; by default `execution_states`.
+    counted : array of bool, optional
+        One a job: count only what these jobs waste.
+    seed : int, default 0
+        Of RANDOM's draws.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row a state, indexed by `time`, one column a grace period.
+    """
+    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    periods, followed = checked_grace_periods(grace_periods), follow(schedule)
+    check_preempted(preempted, followed.total_nodes)
+    wasted = np.zeros((at.size, periods.size))
+    _waste(
+        *followed, at, policy_number(policy), int(preempted), periods,
+        _counted(counted, followed), np.random.default_rng(seed), wasted,
+    )  # fmt: skip
+    columns = pd.Index(periods, name="grace_period")
+    return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
+
+
+def compare_policies(
+    schedule: Schedule,
+    *,
+    policies: Sequence[str] = POLICIES,
+    preempted: int = PREEMPTED,
+    grace_periods: Sequence[float] = GRACE_PERIODS,
+    moments: Sequence[float] | np.ndarray | None = None,
+    seed: int = 0,
+) -> Comparison:
+    """Quartiles and densities of wasted cycles for every policy and grace period.
+
+    The parameters are those of `wasted_cycles`.
+    """
+    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    summaries, densities = [], []
+    for policy in policies:
+        wasted = wasted_cycles(
+            schedule, policy=policy, preempted=preempted, grace_periods=grace_periods,
+            moments=at, seed=seed,
+        )  # fmt: skip
+        for period in wasted:
+            hours = wasted[period].to_numpy() / HOUR
+            named = {"policy": policy, "grace_period": period}
+            summaries.append(named | _summary(hours))
+            densities.append(_density(hours).assign(**named))
+    first = ["policy", "grace_period", "node_hours", "density"]
+    return Comparison(pd.DataFrame(summaries), pd.concat(densities, ignore_index=True)[first])
+
+
+def cumulative_waste(
+    schedule: Schedule,
+    *,
+    policies: Sequence[str] = ("PAP", "PAP+"),
+    preempted: int = PREEMPTED,
+    grace_period: float = 120.0,
+    moments: Sequence[float] | np.ndarray | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Wasted cycles summed over the states so far, of jobs of high priority and of the others.
+
+    High is any priority above 1.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row a state, indexed by `time`; columns are (policy, `high` or `default`), in
+        node-seconds.
+    """
+    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    high = schedule.workload.column("priority").to_numpy() > 1
+    columns = {
+        (policy, name): wasted_cycles(
+            schedule, policy=policy, preempted=preempted, grace_periods=[grace_period],
+            moments=at, counted=counted, seed=seed,
+        )[float(grace_period)].cumsum()
+        for policy in policies
+        for name, counted in (("high", high), ("default", ~high))
+    }  # fmt: skip
+    return pd.DataFrame(columns).rename_axis(columns=["policy", "priority"])
+
+
+def _counted(counted: np.ndarray | None, followed: Followed) -> np.ndarray:
+    """Which jobs count, one bool a job."""
+    jobs = followed.priority.size
+    mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
+    if mask.shape != (jobs,):
+        raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
+    return mask
+
+
+def _summary(hours: np.ndarray) -> dict[str, float]:
+    """Mean, quartiles and maximum of what states waste; NaN without states."""
+    if hours.size == 0:
+        return {"states": 0} | dict.fromkeys(("mean", "25%", "50%", "75%", "max"), np.nan)
+    low, median, high = np.quantile(hours, [0.25, 0.5, 0.75])
+    numbers = {"mean": hours.mean(), "25%": low, "50%": median, "75%": high, "max": hours.max()}
+    return {"states": hours.size} | {name: float(value) for name, value in numbers.items()}
+
+
+def _density(hours: np.ndarray) -> pd.DataFrame:
+    """The density on a grid of `GRID` values up to the share `SHOWN` of the states."""
+    largest = float(np.quantile(hours, SHOWN)) if hours.size else 0.0
+    grid = np.linspace(0.0, max(largest, 1e-3), GRID)
+    return pd.DataFrame({"node_hours": grid, "density": density.density(hours, grid)})
+
+
+@kernel
+def _waste(line, total_nodes, priority, at, policy, preempted, periods, counted, rng, wasted):
+    """Fill `wasted` (moments × grace periods)."""
+    occupancy = holding.Occupancy(np.full(total_nodes, holding.IDLE), np.zeros(2, np.int64))
+    elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
+    every, chosen = np.ones(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
+    touched = np.full(line.nodes.size, -1)
+    for state in range(at.size):
+        holding.advance(line, occupancy, at[state])
+        holding.elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
+        valuing.evaluate(policy, occupancy.job, elapsed, line.nodes, priority, rng, values)
+        valuing.least(values, every, preempted, chosen)
+        for node in range(total_nodes):
+            job = occupancy.job[node]
+            if not chosen[node] or job == holding.IDLE or touched[job] == state:
+                continue
+            touched[job] = state
+            if not counted[job]:
+                continue
+            remaining = line.end_time[job] - at[state]
+            for period in range(periods.size):
+                if remaining >= periods[period]:
+                    wasted[state, period] += (elapsed[node] + periods[period]) * line.nodes[job]

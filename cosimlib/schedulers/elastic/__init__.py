@@ -1,0 +1,6 @@
+"""Elastic partitions: a host lends nodes to partitions, and takes some back on demand."""
+
+from cosimlib.schedulers.elastic.records import HOST, USER, ElasticSchedule
+from cosimlib.schedulers.elastic.simulation import combine, simulate_elastic
+
+__all__ = ["HOST", "USER", "ElasticSchedule", "combine", "simulate_elastic"]

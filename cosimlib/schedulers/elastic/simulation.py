@@ -1,0 +1,193 @@
+"""A host and its elastic partitions in one simulation (Duplyakin, Johnson and Ricci, 2017).
+
+The paper analyzes one preemption at a time and leaves sequences to future work. Here the protocol
+itself runs (its Section 3), with the rules that it leaves open made explicit:
+
+- *AddNodes*: a partition asks for as many nodes as its waiting jobs want beyond its idle nodes. The
+  host hands out free nodes one by one, to whoever has least in proportion to its size.
+- *DeleteNodes*: a partition gives idle nodes back as soon as nobody waits in it.
+- *Preemption*: the host's interactive users ask for nodes at given times and keep each for a given
+  while. They get the host's free nodes, then the least valued of all partitions'. Also, a partition
+  that waits and has less than its size gets nodes back from those that have more than theirs.
+- *NotifyDeletePending* is called at once and each minute. A node told so takes no new jobs and
+  leaves when it is idle, or when the grace period ends. A job that still runs on it then is killed
+  on all its nodes, and runs again from its beginning.
+- *Preemption vectors* are as old as `staleness` when the host decides. A node that did nothing for
+  its owner then counts as idle.
+
+Moving a node takes no time. A job fits its partition's size, so every job ends once users stop.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.kernels.valuing import POLICIES
+from cosimlib.schedulers.elastic import host, records
+from cosimlib.schedulers.elastic.machine import Rules, fresh
+from cosimlib.schedulers.elastic.records import ElasticSchedule
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+REQUESTS = ("time", "nodes", "duration")
+
+
+def combine(workloads: Mapping[str, Workload], *, name: str = "") -> Workload:
+    """One workload of several, each for the partition whose name it is given under."""
+    tables = [each.jobs.assign(partition=partition) for partition, each in workloads.items()]
+    if not tables:
+        raise InvalidWorkloadError("no workloads to combine; give at least one partition's")
+    jobs = pd.concat(tables, ignore_index=True).sort_values("submit_time", kind="stable")
+    return Workload(jobs, name or " + ".join(each.name for each in workloads.values()))
+
+
+def simulate_elastic(
+    workload: Workload,
+    system: System,
+    *,
+    policy: str | Mapping[str, str] = "PAP",
+    preemptions: pd.DataFrame | None = None,
+    grace_period: float = 120.0,
+    staleness: float = 0.0,
+    spare: int = 0,
+    seed: int = 0,
+) -> ElasticSchedule:
+    """Run elastic partitions, each with its own jobs, on one hosting cluster.
+
+    Parameters
+    ----------
+    workload : Workload
+        Each job on the partition that it names, or else on the first; PAP+ reads `priority`.
+    system : System
+        The partitions and the size of each: what it begins with, and gets when all want more.
+    policy : str or mapping of str to str, default "PAP"
+        The preemption policy, or that of each partition.
+    preemptions : pd.DataFrame, optional
+        What the host's users ask for: `time` (s, ascending), `nodes`, `duration` (s).
+    grace_period : float, default 120.0
+        Seconds.
+    staleness : float, default 0.0
+        Age of the preemption vectors at a decision, seconds.
+    spare : int, default 0
+        Nodes that are the host's own at the beginning.
+    seed : int, default 0
+        Of RANDOM's draws.
+
+    Returns
+    -------
+    ElasticSchedule
+        `start_time` is each job's first start, `end_time` its only successful end.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a job is wider than its partition, names an unknown one, or has no requested time.
+    ValueError
+        For a negative grace period or staleness, an unknown policy, or preemptions that are not
+        in order or ask for more nodes than there are.
+    """
+    names = list(system.partitions)
+    sizes = np.array(list(system.partitions.values()), dtype=np.int64)
+    for what, value in (("grace_period", grace_period), ("staleness", staleness)):
+        if not 0 <= value < np.inf:
+            raise ValueError(f"{what}={value!r}; expected a finite number of 0 or more seconds")
+    if isinstance(spare, bool) or int(spare) != spare or spare < 0:
+        raise ValueError(f"spare={spare!r}; expected a whole number of nodes from 0")
+    requests = _requests(preemptions, int(sizes.sum()) + int(spare))
+    partition, policies = _partitions(workload, system), _policies(policy, names)
+    arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
+    priority = np.array(workload.column("priority"), dtype=np.float64)
+    rules = Rules(sizes, policies, float(grace_period), float(staleness), arrays.nodes, priority)
+    state = fresh(arrays, partition, sizes, int(spare))
+    log = host.run(*state, rules, requests, np.random.default_rng(seed))
+    return _schedule(workload, system, log, policy, (float(grace_period), float(staleness)))
+
+
+def _partitions(workload: Workload, system: System) -> np.ndarray:
+    """The number of each job's partition, once it is shown that the job fits it."""
+    names = list(system.partitions)
+    partition = workload.column("partition").fillna(names[0])
+    known = partition.isin(names)
+    if not known.all():
+        job = int((~known).idxmax())
+        raise InvalidWorkloadError(
+            f"{workload.label(job)} is for partition {partition[job]!r}; the system has "
+            f"{', '.join(names)}"
+        )
+    sizes = partition.map(dict(system.partitions)).to_numpy(dtype=np.int64)
+    wide = workload.jobs["nodes"].to_numpy() > sizes
+    if wide.any():
+        job = int(wide.argmax())
+        raise InvalidWorkloadError(
+            f"{workload.label(job)} asks for {workload.jobs['nodes'][job]} nodes; partition "
+            f"{partition[job]!r} has {sizes[job]}; drop it with Workload.keep or widen it"
+        )
+    return partition.map({name: place for place, name in enumerate(names)}).to_numpy(np.int64)
+
+
+def _policies(policy: str | Mapping[str, str], names: list[str]) -> np.ndarray:
+    """The number of each partition's policy."""
+    given = dict.fromkeys(names, policy) if isinstance(policy, str) else dict(policy)
+    if set(given) != set(names):
+        raise ValueError(f"policies for {', '.join(given)}; expected one for {', '.join(names)}")
+    for name, chosen in given.items():
+        if chosen not in POLICIES:
+            raise ValueError(
+                f"partition {name!r}: no preemption policy {chosen!r}; known are "
+                f"{', '.join(POLICIES)}"
+            )
+    return np.array([POLICIES.index(given[name]) for name in names], dtype=np.int64)
+
+
+def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.ndarray:
+    """Preemptions as rows of time, nodes and duration."""
+    if preemptions is None:
+        return np.empty((0, len(REQUESTS)))
+    missing = [name for name in REQUESTS if name not in preemptions]
+    if missing:
+        raise ValueError(f"preemptions have no column {missing[0]!r}; expected {REQUESTS}")
+    rows = np.ascontiguousarray(preemptions[list(REQUESTS)], dtype=np.float64)
+    rules = (
+        ("time", (rows[:, 0] >= 0) & np.isfinite(rows[:, 0]), "seconds, 0 or more"),
+        ("time", ~(np.diff(rows[:, 0], prepend=0.0) < 0), "preemptions in order of time"),
+        ("nodes", (rows[:, 1] >= 1) & (rows[:, 1] <= total_nodes) & (rows[:, 1] % 1 == 0),
+         f"a whole number from 1 to the {total_nodes} nodes of all partitions and the host"),
+        ("duration", (rows[:, 2] > 0) & np.isfinite(rows[:, 2]), "seconds above 0"),
+    )  # fmt: skip
+    for column, fine, expected in rules:
+        if not fine.all():
+            row = int((~fine).argmax())
+            value = rows[row, REQUESTS.index(column)]
+            raise ValueError(f"preemption {row} has {column}={value:g}; expected {expected}")
+    return rows
+
+
+def _schedule(
+    workload: Workload,
+    system: System,
+    log: tuple,
+    policy: str | Mapping[str, str],
+    seconds: tuple[float, float],
+) -> ElasticSchedule:
+    """The log as tables, and each job's first start and last end."""
+    attempts = pd.DataFrame(log[0], columns=["job", "start_time", "end_time", "completed"])
+    attempts["completed"] = attempts["completed"].astype(bool)
+    holdings = pd.DataFrame(log[1], columns=["attempt", "node", "former"])
+    by_job = attempts.groupby("job")
+    jobs = pd.RangeIndex(len(workload))
+    names = list(system.partitions)
+    named = policy if isinstance(policy, str) else "/".join(policy[name] for name in names)
+    return ElasticSchedule(
+        workload,
+        system,
+        f"elastic {named}",
+        by_job["start_time"].min().reindex(jobs).to_numpy(),
+        by_job["end_time"].max().reindex(jobs).to_numpy(),
+        attempts,
+        holdings[["attempt", "node"]],
+        records.ownership(log[2], names),
+        records.reclaimed(log[3], names),
+        *seconds,
+    )
