@@ -24,33 +24,34 @@ PATIENCE = 1000
 def coschedule(
     jobs: CoupledJobs,
     rules: Rules,
-    capacity: np.ndarray,
+    job_state: np.ndarray,
+    machine_state: np.ndarray,
     change_time: np.ndarray,
     change_machine: np.ndarray,
     change_down: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[int, float, float]]]:
-    """Start times (NaN for jobs that wait for ever), first tries, yields and stretches of holding.
+) -> list[tuple[int, float, float]]:
+    """Bring the state of all jobs to its end; return the stretches of holding.
 
     Changes are beginnings (+1) and ends (−1) of outages in order of time. Simulation ends when
     nothing more can happen, or when after `PATIENCE` releases that are all that happens nobody
     has started.
     """
-    n = jobs.submit_time.size
-    state = new_state(jobs, capacity)
+    n = jobs.job.size
+    state = new_state(job_state, machine_state)
     submitted, changed, ticks, idle = 0, 0, 1, 0
-    origin = jobs.submit_time[0] if n > 0 else 0.0
+    origin = jobs.job.submit_time[0] if n > 0 else 0.0
     while idle < PATIENCE:
         tick = np.inf
-        if state.holders.sum() > 0:
+        if state.machine.holders.sum() > 0:
             tick = origin + ticks * rules.release_interval
         now = _next(jobs, state, submitted, tick)
-        if changed < change_time.size and (submitted < n or state.queued.sum() > 0 or now < np.inf):
+        if changed < change_time.size and (submitted < n or state.machine.queued.sum() > 0 or now < np.inf):
             now = min(now, change_time[changed])
         if now == np.inf:
             break
         alone = len(state.ends) == 0 and submitted == n and changed == change_time.size
         idle = idle + 1 if alone and now == tick else 0
-        state.due[:] = False
+        state.machine.due[:] = 0
         _absorb_ends(jobs, state, now)
         begun = 0
         while changed < change_time.size and change_time[changed] <= now:
@@ -58,28 +59,28 @@ def coschedule(
             changed += 1
         if begun > 0:
             _tell_holders(jobs, state, now)
-        while submitted < n and jobs.submit_time[submitted] <= now:
+        while submitted < n and jobs.job.submit_time[submitted] <= now:
             enqueue(jobs, state, submitted)
-            state.due[jobs.machine[submitted]] = True
+            state.machine.due[jobs.job.machine[submitted]] = 1
             submitted += 1
         if tick <= now:
             _release(jobs, rules, state, now)
         while origin + ticks * rules.release_interval <= now:
             ticks += 1
-        for machine in range(capacity.size):
-            if state.due[machine] and state.down[machine] == 0:
+        for machine in range(machine_state.size):
+            if state.machine.due[machine] and state.machine.down[machine] == 0:
                 run_pass(jobs, rules, state, machine, now)
-        state.released[:] = False
+        state.job.released[:] = 0
     _close(jobs, state)
-    return state.start_time, state.first_try, state.yields, state.log
+    return state.log
 
 
 @kernel
 def _next(jobs: CoupledJobs, state: State, submitted: int, tick: float) -> float:
     """The earliest of the next submission, the next end and the next release."""
     now = tick
-    if submitted < jobs.submit_time.size:
-        now = min(now, jobs.submit_time[submitted])
+    if submitted < jobs.job.size:
+        now = min(now, jobs.job.submit_time[submitted])
     if len(state.ends) > 0:
         now = min(now, state.ends[0][0])
     return now
@@ -91,17 +92,17 @@ def _absorb_ends(jobs: CoupledJobs, state: State, now: float) -> None:
     while len(state.ends) > 0 and state.ends[0][0] <= now:
         _, job = heappop(state.ends)
         retire(jobs, state, job)
-        state.due[jobs.machine[job]] = True
+        state.machine.due[jobs.job.machine[job]] = 1
 
 
 @kernel
 def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float) -> int:
     """Begin or end an outage, in which held nodes are given back; 1 where one begins."""
-    state.down[machine] += down
-    state.due[machine] = True
+    state.machine.down[machine] += down
+    state.machine.due[machine] = 1
     if down < 0:
         return 0
-    while state.holders[machine] > 0:
+    while state.machine.holders[machine] > 0:
         give_back(jobs, state, state.holding[machine, 0], now)
     return 1
 
@@ -109,28 +110,28 @@ def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float
 @kernel
 def _tell_holders(jobs: CoupledJobs, state: State, now: float) -> None:
     """After machines went down: jobs that held for mates on them start, everybody asks anew."""
-    state.due[:] = True
-    for job in range(jobs.group.size):
-        if state.status[job] == HOLDING:
+    state.machine.due[:] = 1
+    for job in range(jobs.job.size):
+        if state.job.status[job] == HOLDING:
             start_group_if_complete(jobs, state, job, now)
 
 
 @kernel
 def _release(jobs: CoupledJobs, rules: Rules, state: State, now: float) -> None:
     """Return every job that has held long enough to its queue, last in it for this instant."""
-    for machine in range(state.holders.size):
-        for place in range(state.holders[machine] - 1, -1, -1):
+    for machine in range(state.machine.size):
+        for place in range(state.machine.holders[machine] - 1, -1, -1):
             job = state.holding[machine, place]
-            if now - state.hold_since[job] >= rules.release_after:
+            if now - state.job.hold_since[job] >= rules.release_after:
                 give_back(jobs, state, job, now)
-                state.released[job] = True
-                state.due[machine] = True
+                state.job.released[job] = 1
+                state.machine.due[machine] = 1
 
 
 @kernel
 def _close(jobs: CoupledJobs, state: State) -> None:
     """Log the holds that never ended."""
-    for machine in range(state.holders.size):
-        for place in range(state.holders[machine]):
+    for machine in range(state.machine.size):
+        for place in range(state.machine.holders[machine]):
             job = state.holding[machine, place]
-            state.log.append((job, state.hold_since[job], np.inf))
+            state.log.append((job, state.job.hold_since[job], np.inf))

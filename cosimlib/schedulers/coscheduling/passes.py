@@ -23,33 +23,33 @@ NOBODY = -1
 @kernel
 def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float) -> None:
     """The machine's own pass: everybody in its queue has a turn, the most urgent first."""
-    for place in range(state.queued[machine]):
-        state.yielding[state.queue[machine, place]] = False
+    for place in range(state.machine.queued[machine]):
+        state.job.yielding[state.queue[machine, place]] = 0
     ranked = _ranked(jobs, rules, state, machine, now, NOBODY, False)
     shadow_time, extra = np.inf, 0
     for job in ranked:
-        if jobs.nodes[job] > state.free[machine]:
+        if jobs.job.nodes[job] > state.machine.free[machine]:
             if shadow_time == np.inf:
                 shadow_time, extra = reservation(
-                    jobs, rules, state, machine, jobs.nodes[job], now
+                    jobs, rules, state, machine, jobs.job.nodes[job], now
                 )
             continue
-        late = now + jobs.requested_time[job] > shadow_time
-        if late and jobs.nodes[job] > extra:
+        late = now + jobs.job.requested_time[job] > shadow_time
+        if late and jobs.job.nodes[job] > extra:
             continue
         _take_turn(jobs, rules, state, job, now)
-        if late and state.status[job] != QUEUED:
-            extra -= jobs.nodes[job]
+        if late and state.job.status[job] != QUEUED:
+            extra -= jobs.job.nodes[job]
 
 
 @kernel
 def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Start a holding job and its holding mates where no other mate can be heard of."""
-    group = jobs.group[job]
+    group = jobs.job.group[job]
     for place in range(jobs.first_member[group], jobs.first_member[group + 1]):
         mate = jobs.members[place]
-        reachable = state.down[jobs.machine[mate]] == 0
-        if reachable and (state.status[mate] == UNSUBMITTED or state.status[mate] == QUEUED):
+        reachable = state.machine.down[jobs.job.machine[mate]] == 0
+        if reachable and (state.job.status[mate] == UNSUBMITTED or state.job.status[mate] == QUEUED):
             return
     _start_group(jobs, state, job, now)
 
@@ -57,7 +57,7 @@ def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: floa
 @kernel
 def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
     """Algorithm 1: start, or else hold or yield, which is the machine's scheme."""
-    if jobs.group[job] < 0:
+    if jobs.job.group[job] < 0:
         start(jobs, state, job, now)
     elif _mates_can_start(jobs, rules, state, job, now):
         _start_group(jobs, state, job, now)
@@ -68,15 +68,15 @@ def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: flo
 @kernel
 def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
     """Keep the nodes idle, where scheme and cap allow it, or give up the turn."""
-    machine = jobs.machine[job]
-    if np.isnan(state.first_try[job]):
-        state.first_try[job] = now
-    holds = rules.holds[machine] or state.yields[job] >= rules.max_yields
-    if holds and state.held[machine] + jobs.nodes[job] <= rules.held_limit[machine]:
+    machine = jobs.job.machine[job]
+    if np.isnan(state.job.first_try[job]):
+        state.job.first_try[job] = now
+    holds = rules.holds[machine] or state.job.yields[job] >= rules.max_yields
+    if holds and state.machine.held[machine] + jobs.job.nodes[job] <= rules.held_limit[machine]:
         hold(jobs, state, job, now)
         return
-    state.yields[job] += 1
-    state.yielding[job] = True
+    state.job.yields[job] += 1
+    state.job.yielding[job] = 1
 
 
 @kernel
@@ -88,21 +88,21 @@ def _mates_can_start(
     Mates whose machine is down, or that have started, have the status "unknown". Where one mate
     cannot start, those that were given nodes here give them back.
     """
-    first, last = jobs.first_member[jobs.group[job]], jobs.first_member[jobs.group[job] + 1]
+    first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
     for place in range(first, last):
         mate = jobs.members[place]
-        if state.down[jobs.machine[mate]] == 0 and state.status[mate] == UNSUBMITTED:
+        if state.machine.down[jobs.job.machine[mate]] == 0 and state.job.status[mate] == UNSUBMITTED:
             return False
     for place in range(first, last):
         mate = jobs.members[place]
-        if mate == job or state.down[jobs.machine[mate]] > 0 or state.status[mate] != QUEUED:
+        if mate == job or state.machine.down[jobs.job.machine[mate]] > 0 or state.job.status[mate] != QUEUED:
             continue
-        allowed = state.yielding[mate] or not rules.only_yielding
+        allowed = state.job.yielding[mate] == 1 or not rules.only_yielding
         if not (allowed and _try_start_mate(jobs, rules, state, mate, now)):
             for earlier in range(first, place):
                 given = jobs.members[earlier]
                 # One that holds of its own accord has held since some moment.
-                if state.status[given] == HOLDING and np.isnan(state.hold_since[given]):
+                if state.job.status[given] == HOLDING and np.isnan(state.job.hold_since[given]):
                     give_back(jobs, state, given, now)
             return False
     return True
@@ -111,10 +111,10 @@ def _mates_can_start(
 @kernel
 def _start_group(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Start `job` and its mates that have nodes."""
-    first, last = jobs.first_member[jobs.group[job]], jobs.first_member[jobs.group[job] + 1]
+    first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
     for place in range(first, last):
         mate = jobs.members[place]
-        if mate == job or (state.status[mate] == HOLDING and state.down[jobs.machine[mate]] == 0):
+        if mate == job or (state.job.status[mate] == HOLDING and state.machine.down[jobs.job.machine[mate]] == 0):
             start(jobs, state, mate, now)
 
 
@@ -126,25 +126,25 @@ def _try_start_mate(
 
     Jobs without mates may start in it; others but the mate are passed over.
     """
-    machine = jobs.machine[mate]
+    machine = jobs.job.machine[mate]
     ranked = _ranked(jobs, rules, state, machine, now, mate, True)
     shadow_time, extra = np.inf, 0
     for job in ranked:
-        if jobs.nodes[job] > state.free[machine]:
+        if jobs.job.nodes[job] > state.machine.free[machine]:
             if shadow_time == np.inf:
                 shadow_time, extra = reservation(
-                    jobs, rules, state, machine, jobs.nodes[job], now
+                    jobs, rules, state, machine, jobs.job.nodes[job], now
                 )
             continue
-        if now + jobs.requested_time[job] > shadow_time:
-            if jobs.nodes[job] > extra:
+        if now + jobs.job.requested_time[job] > shadow_time:
+            if jobs.job.nodes[job] > extra:
                 continue
-            extra -= jobs.nodes[job]
+            extra -= jobs.job.nodes[job]
         if job == mate:
             take(jobs, state, job)
         else:
             start(jobs, state, job, now)
-    return state.status[mate] == HOLDING
+    return state.job.status[mate] == HOLDING
 
 
 @kernel
@@ -156,11 +156,11 @@ def _ranked(
     Free nodes only become fewer in a pass, so nobody else could start in it, and the first job
     that cannot start is one of these. In a nested pass jobs with mates do not count, but `mate`.
     """
-    queue, queued, free = state.queue[machine], state.queued[machine], state.free[machine]
+    queue, queued, free = state.queue[machine], state.machine.queued[machine], state.machine.free[machine]
     fitting, blocked, most = 0, NOBODY, -np.inf
     for place in range(queued):
         job = queue[place]
-        if jobs.nodes[job] <= free and (not nested or jobs.group[job] < 0 or job == mate):
+        if jobs.job.nodes[job] <= free and (not nested or jobs.job.group[job] < 0 or job == mate):
             fitting += 1
     chosen = np.empty(fitting + 1 if fitting > 0 else 0, np.int64)
     urgency = np.empty(chosen.size, np.float64)
@@ -169,25 +169,24 @@ def _ranked(
     fitting = 0
     for place in range(queued):
         job = queue[place]
-        if nested and jobs.group[job] >= 0 and job != mate:
+        if nested and jobs.job.group[job] >= 0 and job != mate:
             continue
         value = _urgency(jobs, rules, state, job, now)
-        if jobs.nodes[job] <= free:
+        if jobs.job.nodes[job] <= free:
             chosen[fitting] = job
             urgency[fitting] = -value
             fitting += 1
         elif blocked == NOBODY or value > most:
             blocked, most = job, value
-    if blocked == NOBODY:
-        return chosen[:fitting][np.argsort(urgency[:fitting], kind="mergesort")]
-    return _inserted(chosen, urgency, fitting, blocked, -most)
+    if blocked != NOBODY:
+        _insert(chosen, urgency, fitting, blocked, -most)
+        fitting += 1
+    return chosen[np.argsort(urgency[:fitting], kind="mergesort")]
 
 
 @kernel
-def _inserted(
-    chosen: np.ndarray, urgency: np.ndarray, size: int, job: int, value: float
-) -> np.ndarray:
-    """`size` jobs in order of urgency, `job` among them; at equal urgency the lower job first."""
+def _insert(chosen: np.ndarray, urgency: np.ndarray, size: int, job: int, value: float) -> None:
+    """Put `job` among the first `size` jobs, in order of jobs."""
     place = size
     while place > 0 and chosen[place - 1] > job:
         chosen[place] = chosen[place - 1]
@@ -195,15 +194,14 @@ def _inserted(
         place -= 1
     chosen[place] = job
     urgency[place] = value
-    return chosen[np.argsort(urgency, kind="mergesort")]
 
 
 @kernel
 def _urgency(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> float:
     """More is more urgent: WFP's ``(waited / requested)³ · nodes``, or the order of submission."""
-    if state.released[job]:
+    if state.job.released[job] == 1:
         return -np.inf
     if not rules.fair:
         return -float(job)
-    waited = (now - jobs.submit_time[job]) / jobs.requested_time[job]
-    return waited * waited * waited * jobs.nodes[job]
+    waited = (now - jobs.job.submit_time[job]) / jobs.job.requested_time[job]
+    return waited * waited * waited * jobs.job.nodes[job]

@@ -40,7 +40,14 @@ import pandas as pd
 from cosimlib.mates import mate_groups
 from cosimlib.schedule import CoupledSchedule
 from cosimlib.schedulers.coscheduling.loop import coschedule
-from cosimlib.schedulers.coscheduling.state import CoupledJobs, Rules
+from cosimlib.schedulers.coscheduling.state import (
+    JOB,
+    JOB_STATE,
+    MACHINE_STATE,
+    CoupledJobs,
+    Rules,
+    records,
+)
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -127,20 +134,22 @@ def simulate_coscheduling(
         least_remaining=float(least_remaining),
     )
     merged = _merged(outages, partitions)
-    outcome = coschedule(jobs, rules, capacity, *_changes(merged, partitions))
-    start_time, first_try, yields, log = outcome
+    nan = np.nan
+    job = records(len(workload), JOB_STATE, start_time=nan, hold_since=nan, first_try=nan)
+    machine = records(capacity.size, MACHINE_STATE, free=capacity)
+    log = coschedule(jobs, rules, job, machine, *_changes(merged, partitions))
     holds = pd.DataFrame(list(log), columns=["job", "start", "end"])
     holds = holds.astype({"job": "int64", "start": "float64", "end": "float64"})
     return CoupledSchedule(
         workload,
         system,
         "base" if schemes is None else letters,
-        start_time,
-        start_time + jobs.run_time,
-        group=jobs.group,
+        job.start_time.copy(),
+        job.start_time + jobs.job.run_time,
+        group=jobs.job.group.copy(),
         holds=holds.sort_values(["start", "job"], ignore_index=True),
-        first_try=first_try,
-        yields=yields,
+        first_try=job.first_try.copy(),
+        yields=job.yields.copy(),
         outages=merged,
         longest_hold=interval + float(release_after),
     )
@@ -214,16 +223,18 @@ def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> Coup
         )
     group = mate_groups(workload, partition) if together else np.full(len(jobs), -1)
     members = np.argsort(group, kind="stable")[(group < 0).sum() :]
-    return CoupledJobs(
-        np.array(jobs["submit_time"], dtype=np.float64),
-        np.array(jobs["run_time"], dtype=np.float64),
-        np.array(jobs["requested_time"], dtype=np.float64),
-        np.array(jobs["nodes"], dtype=np.int64),
-        np.array(partition.map({name: at for at, name in enumerate(partitions)}), dtype=np.int64),
-        group.astype(np.int64),
-        np.searchsorted(group[members], np.arange(group.max(initial=-1) + 2)).astype(np.int64),
-        members.astype(np.int64),
+    rows = records(
+        len(jobs),
+        JOB,
+        submit_time=jobs["submit_time"].to_numpy(),
+        run_time=jobs["run_time"].to_numpy(),
+        requested_time=jobs["requested_time"].to_numpy(),
+        nodes=jobs["nodes"].to_numpy(),
+        machine=partition.map({name: at for at, name in enumerate(partitions)}).to_numpy(),
+        group=group,
     )
+    first_member = np.searchsorted(group[members], np.arange(group.max(initial=-1) + 2))
+    return CoupledJobs(rows, first_member.astype(np.int64), members.astype(np.int64))
 
 
 def _merged(outages: Sequence[Outage], partitions: list[str]) -> tuple[Outage, ...]:

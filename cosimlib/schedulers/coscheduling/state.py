@@ -11,15 +11,45 @@ from cosimlib.kernels.compiling import kernel
 UNSUBMITTED, QUEUED, HOLDING, STARTED = 0, 1, 2, 3
 
 
-class CoupledJobs(NamedTuple):
-    """One value a job; the members of group g are ``members[first_member[g]:first_member[g + 1]]``."""
+JOB = np.dtype(
+    [
+        ("submit_time", "f8"),
+        ("run_time", "f8"),
+        ("requested_time", "f8"),
+        ("nodes", "i8"),
+        ("machine", "i8"),
+        ("group", "i8"),
+    ]
+)
+JOB_STATE = np.dtype(
+    [
+        ("status", "i8"),
+        ("start_time", "f8"),
+        ("hold_since", "f8"),
+        ("first_try", "f8"),
+        ("yields", "i8"),
+        ("yielding", "i8"),
+        ("released", "i8"),
+    ]
+)
+MACHINE_STATE = np.dtype(
+    [
+        ("free", "i8"),
+        ("held", "i8"),
+        ("down", "i8"),
+        ("due", "i8"),
+        ("queued", "i8"),
+        ("holders", "i8"),
+        ("promises", "i8"),
+    ]
+)
+"""Records, because every array that is handed from kernel to kernel costs time to compile."""
 
-    submit_time: np.ndarray
-    run_time: np.ndarray
-    requested_time: np.ndarray
-    nodes: np.ndarray
-    machine: np.ndarray
-    group: np.ndarray
+
+class CoupledJobs(NamedTuple):
+    """Records of `JOB`; members of group g are ``members[first_member[g]:first_member[g + 1]]``."""
+
+    job: np.ndarray
     first_member: np.ndarray
     members: np.ndarray
 
@@ -38,54 +68,38 @@ class Rules(NamedTuple):
 
 
 class State(NamedTuple):
-    """Arrays of one value a job, one value a machine, or lists a machine with their sizes."""
+    """Records of `JOB_STATE` and `MACHINE_STATE`, and lists a machine, whose sizes these tell."""
 
-    status: np.ndarray
-    start_time: np.ndarray
-    hold_since: np.ndarray
-    first_try: np.ndarray
-    yields: np.ndarray
-    yielding: np.ndarray
-    released: np.ndarray
-    free: np.ndarray
-    held: np.ndarray
-    down: np.ndarray
-    due: np.ndarray
+    job: np.ndarray
+    machine: np.ndarray
     queue: np.ndarray
-    queued: np.ndarray
     holding: np.ndarray
-    holders: np.ndarray
     promise_time: np.ndarray
     promise_nodes: np.ndarray
-    promises: np.ndarray
     ends: list[tuple[float, int]]
     log: list[tuple[int, float, float]]
 
 
+def records(n: int, dtype: np.dtype, **columns: np.ndarray | float) -> np.recarray:
+    """Records of zeros but for the columns given."""
+    made = np.zeros(n, dtype).view(np.recarray)
+    for name, values in columns.items():
+        made[name] = values
+    return made
+
+
 @kernel
-def new_state(jobs: CoupledJobs, capacity: np.ndarray) -> State:
-    """Nobody is submitted and every node is free."""
-    n, machines = jobs.submit_time.size, capacity.size
-    room = min(n, capacity.max())
+def new_state(job: np.ndarray, machine: np.ndarray) -> State:
+    """Lists for as many jobs as can wait, and as can have nodes, on the machines given."""
+    n, machines = job.size, machine.size
+    room = min(n, machine.free.max())
     return State(
-        np.full(n, UNSUBMITTED, np.int8),
-        np.full(n, np.nan),
-        np.full(n, np.nan),
-        np.full(n, np.nan),
-        np.zeros(n, np.int64),
-        np.zeros(n, np.bool_),
-        np.zeros(n, np.bool_),
-        capacity.copy(),
-        np.zeros(machines, np.int64),
-        np.zeros(machines, np.int64),
-        np.zeros(machines, np.bool_),
+        job,
+        machine,
         np.empty((machines, n), np.int64),
-        np.zeros(machines, np.int64),
         np.empty((machines, room), np.int64),
-        np.zeros(machines, np.int64),
         np.empty((machines, room), np.float64),
         np.empty((machines, room), np.int64),
-        np.zeros(machines, np.int64),
         [(0.0, 0) for _ in range(0)],
         [(0, 0.0, 0.0) for _ in range(0)],
     )
@@ -94,79 +108,79 @@ def new_state(jobs: CoupledJobs, capacity: np.ndarray) -> State:
 @kernel
 def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
     """Put `job` in its machine's queue, which is kept in order of jobs."""
-    machine = jobs.machine[job]
-    queue, place = state.queue[machine], state.queued[machine]
+    machine = jobs.job.machine[job]
+    queue, place = state.queue[machine], state.machine.queued[machine]
     while place > 0 and queue[place - 1] > job:
         queue[place] = queue[place - 1]
         place -= 1
     queue[place] = job
-    state.queued[machine] += 1
-    state.status[job] = QUEUED
+    state.machine.queued[machine] += 1
+    state.job.status[job] = QUEUED
 
 
 @kernel
 def take(jobs: CoupledJobs, state: State, job: int) -> None:
     """Give a queued job its nodes, idle for now."""
-    machine = jobs.machine[job]
-    _remove(state.queue[machine], state.queued[machine], job)
-    state.queued[machine] -= 1
-    state.holding[machine, state.holders[machine]] = job
-    state.holders[machine] += 1
-    state.free[machine] -= jobs.nodes[job]
-    state.status[job] = HOLDING
+    machine = jobs.job.machine[job]
+    _remove(state.queue[machine], state.machine.queued[machine], job)
+    state.machine.queued[machine] -= 1
+    state.holding[machine, state.machine.holders[machine]] = job
+    state.machine.holders[machine] += 1
+    state.machine.free[machine] -= jobs.job.nodes[job]
+    state.job.status[job] = HOLDING
 
 
 @kernel
 def hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Let a queued job keep its nodes idle from now on."""
     take(jobs, state, job)
-    state.hold_since[job] = now
-    state.held[jobs.machine[job]] += jobs.nodes[job]
+    state.job.hold_since[job] = now
+    state.machine.held[jobs.job.machine[job]] += jobs.job.nodes[job]
 
 
 @kernel
 def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Return a job that was given nodes to its queue."""
-    machine = jobs.machine[job]
+    machine = jobs.job.machine[job]
     _end_hold(jobs, state, job, now)
-    _remove(state.holding[machine], state.holders[machine], job)
-    state.holders[machine] -= 1
-    state.free[machine] += jobs.nodes[job]
+    _remove(state.holding[machine], state.machine.holders[machine], job)
+    state.machine.holders[machine] -= 1
+    state.machine.free[machine] += jobs.job.nodes[job]
     enqueue(jobs, state, job)
 
 
 @kernel
 def start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Let a queued or a holding job run from now on."""
-    if state.status[job] == QUEUED:
+    if state.job.status[job] == QUEUED:
         take(jobs, state, job)
-    machine = jobs.machine[job]
+    machine = jobs.job.machine[job]
     _end_hold(jobs, state, job, now)
-    _remove(state.holding[machine], state.holders[machine], job)
-    state.holders[machine] -= 1
-    state.status[job] = STARTED
-    state.start_time[job] = now
-    heappush(state.ends, (now + jobs.run_time[job], job))
-    state.promises[machine] = profile.promise(
+    _remove(state.holding[machine], state.machine.holders[machine], job)
+    state.machine.holders[machine] -= 1
+    state.job.status[job] = STARTED
+    state.job.start_time[job] = now
+    heappush(state.ends, (now + jobs.job.run_time[job], job))
+    state.machine.promises[machine] = profile.promise(
         state.promise_time[machine],
         state.promise_nodes[machine],
-        state.promises[machine],
-        now + jobs.requested_time[job],
-        jobs.nodes[job],
+        state.machine.promises[machine],
+        now + jobs.job.requested_time[job],
+        jobs.job.nodes[job],
     )
 
 
 @kernel
 def retire(jobs: CoupledJobs, state: State, job: int) -> None:
     """Free the nodes of a job that ends, and forget its promise."""
-    machine = jobs.machine[job]
-    state.free[machine] += jobs.nodes[job]
-    state.promises[machine] = profile.redeem(
+    machine = jobs.job.machine[job]
+    state.machine.free[machine] += jobs.job.nodes[job]
+    state.machine.promises[machine] = profile.redeem(
         state.promise_time[machine],
         state.promise_nodes[machine],
-        state.promises[machine],
-        state.start_time[job] + jobs.requested_time[job],
-        jobs.nodes[job],
+        state.machine.promises[machine],
+        state.job.start_time[job] + jobs.job.requested_time[job],
+        jobs.job.nodes[job],
     )
 
 
@@ -176,27 +190,27 @@ def reservation(
 ) -> tuple[float, int]:
     """Shadow time and extra nodes of a blocked job: running jobs keep their promises, of which
     those in the next `least_remaining` seconds count for then, and holding jobs start now."""
-    size, holders = state.promises[machine], state.holders[machine]
+    size, holders = state.machine.promises[machine], state.machine.holders[machine]
     times = np.empty(size + holders, np.float64)
     nodes = np.empty(size + holders, np.int64)
     times[:size] = state.promise_time[machine, :size]
     nodes[:size] = state.promise_nodes[machine, :size]
     for place in range(holders):
         job = state.holding[machine, place]
-        size = profile.promise(times, nodes, size, now + jobs.requested_time[job], jobs.nodes[job])
+        size = profile.promise(times, nodes, size, now + jobs.job.requested_time[job], jobs.job.nodes[job])
     return profile.shadow(
-        times, nodes, size, state.free[machine], wanted, now + rules.least_remaining
+        times, nodes, size, state.machine.free[machine], wanted, now + rules.least_remaining
     )
 
 
 @kernel
 def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Close the stretch in which `job` held nodes, where it did, and log it."""
-    since = state.hold_since[job]
+    since = state.job.hold_since[job]
     if np.isnan(since):
         return
-    state.hold_since[job] = np.nan
-    state.held[jobs.machine[job]] -= jobs.nodes[job]
+    state.job.hold_since[job] = np.nan
+    state.machine.held[jobs.job.machine[job]] -= jobs.job.nodes[job]
     if now > since:
         state.log.append((job, since, now))
 
