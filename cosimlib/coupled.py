@@ -9,6 +9,7 @@ what the machine offers.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,9 @@ from cosimlib.mates import couple, mates_by_proportion, mates_by_proximity
 from cosimlib.metrics import slowdown
 from cosimlib.schedule import CoupledSchedule
 from cosimlib.schedulers.coscheduling import simulate_coscheduling
-from cosimlib.system import System
 from cosimlib.synthetic import coupled as synthetic
+from cosimlib.synthetic import with_estimates
+from cosimlib.system import System
 from cosimlib.workload import Workload
 
 SYSTEM = System.of(intrepid=synthetic.INTREPID_NODES, eureka=synthetic.EUREKA_NODES)
@@ -90,14 +92,16 @@ def month_of_intrepid(
 ) -> Workload:
     """Intrepid's jobs: synthetic, or those of a log with its missing estimates drawn.
 
-    A log keeps its order, sizes and run times, and is packed to the utilization of 70 %.
+    Of a log the first jobs, as many as so many days of the paper's month have; they keep their
+    order, sizes and run times, and are packed to the utilization of 70 %.
     """
+    jobs = max(1, round(synthetic.INTREPID_JOBS * days / 30))
     if log is None:
-        jobs = max(1, round(synthetic.INTREPID_JOBS * days / 30))
         return synthetic.intrepid(jobs, span=days * 86_400, seed=seed)
     narrow = log.keep(log.jobs["nodes"] <= synthetic.INTREPID_NODES, "wider than Intrepid")
+    narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days looked at")
     dense = synthetic.packed(narrow, synthetic.INTREPID_NODES, load=synthetic.INTREPID_LOAD)
-    return synthetic.with_estimates(dense, seed=seed)
+    return with_estimates(dense, seed=seed)
 
 
 def by_utilization(intrepid: Workload, *, load: float, seed: int = 0) -> Workload:
@@ -131,7 +135,7 @@ def compare_schemes(
     days: float = 30.0,
     schemes: Sequence[str] = SCHEMES,
     executor: Executor | None = None,
-    **knobs: object,
+    **knobs: Any,
 ) -> pd.DataFrame:
     """Every scheme beside the base, on every workload and seed.
 
@@ -165,6 +169,24 @@ def compare_schemes(
     return pd.concat(tables, ignore_index=True)
 
 
+def compare_on(
+    workload: Workload, system: System, *, schemes: Sequence[str] = SCHEMES, **knobs: Any
+) -> pd.DataFrame:
+    """The base and every scheme on one workload, each schedule audited.
+
+    Returns
+    -------
+    pd.DataFrame
+        The rows of `summarize_machines` with `scheme`, `stuck` and `apart`.
+    """
+    tables: list[pd.DataFrame] = []
+    for scheme in (None, *schemes):
+        schedule = audit(simulate_coscheduling(workload, system, schemes=scheme, **knobs))
+        table = summarize_machines(schedule).assign(scheme=schedule.policy)
+        tables.append(table.assign(stuck=len(schedule.stuck), apart=starts_apart(schedule)))
+    return pd.concat(tables, ignore_index=True)
+
+
 def averages(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
     """Means over seeds of what `compare_schemes` measured, and half-widths of 95 % intervals.
 
@@ -195,10 +217,5 @@ def _compare(case: tuple) -> pd.DataFrame:
     make, by, value, seed, log, days, schemes, knobs = case
     intrepid = month_of_intrepid(seed=seed, log=log, days=days)
     workload = make(intrepid, seed=seed, **{by: value})
-    tables: list[pd.DataFrame] = []
-    for scheme in (None, *schemes):
-        schedule = audit(simulate_coscheduling(workload, SYSTEM, schemes=scheme, **knobs))
-        marks: Mapping[str, object] = {by: value, "seed": seed, "scheme": schedule.policy}
-        table = summarize_machines(schedule).assign(**marks)
-        tables.append(table.assign(stuck=len(schedule.stuck), apart=starts_apart(schedule)))
-    return pd.concat(tables, ignore_index=True)
+    marks: Mapping[str, object] = {by: value, "seed": seed}
+    return compare_on(workload, SYSTEM, schemes=schemes, **knobs).assign(**marks)

@@ -1,11 +1,11 @@
-"""Mates: jobs of coupled machines that must start at the same instant, and how they find each other.
+"""Mates: jobs of coupled machines that must start at the same instant, and how they are found.
 
 A workload for coupled machines names each job's machine in `partition` and a row of its group in
 `mate`. Groups are what these links join: two jobs that name each other, or a chain or ring of three
 on three machines. A group has at most one job a machine, and at least two in all.
 
-Before there is such a workload, mates are a table: a column a machine, a row a group, in it the rows
-of the machines' own workloads (NA where a machine takes no part). `couple` joins the two.
+Before there is such a workload, mates are a table: a column a machine, a row a group, in it the
+rows of the machines' own workloads (NA where a machine takes no part). `couple` joins the two.
 """
 
 import csv
@@ -140,7 +140,7 @@ def mates_by_proportion(machines: Mapping[str, Workload], *, share: float) -> pd
 
 
 def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFrame:
-    """Mates from a CSV: a heading of machines, then a group a line, jobs by the numbers of their logs.
+    """Mates from a CSV: a heading of machines, then a group a line, jobs by their logs' numbers.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ def node_stretches(schedule: CoupledSchedule) -> pd.DataFrame:
     Returns
     -------
     pd.DataFrame
-        `job`, `machine`, `state` (``"holds"`` or ``"runs"``), `start` and `end` in seconds (infinite
-        for a hold without an end), `node` (the lowest, from 0) and `nodes` (how many).
+        `job`, `machine`, `state` (``"holds"`` or ``"runs"``), `start` and `end` in seconds
+        (infinite for a hold without an end), `node` (the lowest, from 0) and `nodes` (how many).
     """
     rows = []
     for machine, capacity in schedule.system.partitions.items():
@@ -34,7 +34,9 @@ def node_stretches(schedule: CoupledSchedule) -> pd.DataFrame:
             kept[job] = end, nodes
             for run in np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1):
                 rows.append((job, machine, state, start, end, int(run[0]), len(run)))
-    return pd.DataFrame(rows, columns=COLUMNS).sort_values("start", kind="stable", ignore_index=True)
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values(
+        "start", kind="stable", ignore_index=True
+    )
 
 
 def _stretches(schedule: CoupledSchedule, machine: str) -> list[tuple]:

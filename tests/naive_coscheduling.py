@@ -31,7 +31,9 @@ class Coupled:
             "outages": (),
             "least_remaining": 300,
         } | knobs
-        self.machines = [Machine(m, n, s) for m, (n, s) in enumerate(zip(nodes, schemes))]
+        self.machines = [
+            Machine(m, n, s) for m, (n, s) in enumerate(zip(nodes, schemes, strict=True))
+        ]
         self.start, self.first_try, self.hold_since = {}, {}, {}
         self.yields = dict.fromkeys(self.jobs, 0)
         self.holds, self.now = [], None
@@ -159,7 +161,9 @@ class Coupled:
             (max(self.start[job["id"]] + job["requested"], soonest), job["nodes"])
             for job in machine.running
         ]
-        ends += [(max(self.now + job["requested"], soonest), job["nodes"]) for job in machine.holding]
+        ends += [
+            (max(self.now + job["requested"], soonest), job["nodes"]) for job in machine.holding
+        ]
         for shadow in sorted({time for time, _ in ends}):
             free = machine.free() + sum(nodes for time, nodes in ends if time <= shadow)
             if free >= blocked["nodes"]:
@@ -182,7 +186,7 @@ class Coupled:
         statuses = [self.status(mate) for mate in mates]
         could = "unsubmitted" not in statuses
         lent = []
-        for mate, status in zip(mates, statuses):
+        for mate, status in zip(mates, statuses, strict=True):
             if could and status == "queuing":
                 could = self.try_start_mate(mate)
                 if could:

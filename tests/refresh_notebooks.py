@@ -87,11 +87,13 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, renderer: str) -> Non
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
     """Leave out what differs between two runs, or two machines."""
+    own = {key: notebook.metadata[key] for key in ("cosimlib",) if key in notebook.metadata}
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
         }
+        | own
     )
     for cell in notebook.cells:
         for name in VOLATILE:

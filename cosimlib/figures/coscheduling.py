@@ -112,9 +112,9 @@ def plot_coupled_gantt(
         picture.add_trace(trace, row=machines.index(row.machine) + 1, col=1)
     for name, shape in (("runs", ""), ("holds, nodes idle", "/")):
         picture.add_trace(_legend_entry(name, shape), row=1, col=1)
-    theme.style(picture, title=title, barmode="overlay", margin_b=150 if steps else 100)
+    theme.style(picture, title=title, barmode="overlay", margin_b=185 if steps else 80)
     picture.update_layout(
-        height=210 + 150 * len(machines) + 70 * steps,
+        height=190 + 150 * len(machines) + 105 * steps,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
     )
     for row, (machine, nodes) in enumerate(schedule.system.partitions.items(), start=1):
@@ -142,7 +142,7 @@ def _block(row, label: str, group: int, until: float) -> go.Bar:
     color = GROUP_COLORS[group % len(GROUP_COLORS)] if group >= 0 else theme.GREY
     holds = row.state == "holds"
     pattern = {"shape": "/" if holds else "", "fillmode": "replace", "fgcolor": color,
-               "bgcolor": "white", "solidity": 0.35, "size": 10}  # fmt: skip
+               "bgcolor": "white", "solidity": 0.3, "size": 11, "fgopacity": 0.7}  # fmt: skip
     return go.Bar(
         x=[length], base=[begin], y=[row.node + row.nodes / 2], width=[row.nodes],
         orientation="h", showlegend=False, name=label,
@@ -171,7 +171,7 @@ def _stepped(
     stops = [*(moment for moment in moments if moment < until), until]
     frames, marks = [], []
     for stop in stops:
-        name = f"{stop / MINUTE:g}" if stop < until else "all"
+        name = f"{stop / MINUTE:g}"
         bars = []
         for row in table.itertuples():
             begin, length = _extent(row, stop)
@@ -180,6 +180,7 @@ def _stepped(
         jump = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}}
         marks.append({"label": name, "method": "animate", "args": [[name], jump]})
     picture.frames = frames
-    slider = {"steps": marks, "active": len(stops) - 1, "y": -0.16, "x": 0, "len": 1.0,
-              "pad": {"t": 30}, "currentvalue": {"prefix": "up to minute ", "xanchor": "left"}}  # fmt: skip
+    value = {"prefix": "up to minute ", "xanchor": "left"}
+    slider = {"steps": marks, "active": len(stops) - 1, "y": -0.1, "x": 0, "len": 1.0,
+              "pad": {"t": 30}, "currentvalue": value}  # fmt: skip
     return picture.update_layout(sliders=[slider])

@@ -10,9 +10,9 @@ for its run time divided by a uniform number, so that accuracy is about one half
 Argonne's later machines, in whole five minutes and up to a day.
 
 Run times follow a two-piece quantile function with that median over mean (`shapes`), and are scaled
-so that the offered load is the wanted utilization. Submissions are a Weibull renewal stream over the
-month. Draws are spread evenly over each distribution, so that seeds differ in the order of jobs and
-not in what is asked in all.
+so that the offered load is the wanted utilization. Submissions are a Weibull renewal stream over
+the month. Draws are spread evenly over each distribution, so that seeds differ in the order of jobs
+and not in what is asked in all.
 """
 
 import math

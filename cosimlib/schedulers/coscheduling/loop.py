@@ -45,7 +45,9 @@ def coschedule(
         if state.machine.holders.sum() > 0:
             tick = origin + ticks * rules.release_interval
         now = _next(jobs, state, submitted, tick)
-        if changed < change_time.size and (submitted < n or state.machine.queued.sum() > 0 or now < np.inf):
+        if changed < change_time.size and (
+            submitted < n or state.machine.queued.sum() > 0 or now < np.inf
+        ):
             now = min(now, change_time[changed])
         if now == np.inf:
             break

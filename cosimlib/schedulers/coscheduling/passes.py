@@ -49,7 +49,9 @@ def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: floa
     for place in range(jobs.first_member[group], jobs.first_member[group + 1]):
         mate = jobs.members[place]
         reachable = state.machine.down[jobs.job.machine[mate]] == 0
-        if reachable and (state.job.status[mate] == UNSUBMITTED or state.job.status[mate] == QUEUED):
+        if reachable and (
+            state.job.status[mate] == UNSUBMITTED or state.job.status[mate] == QUEUED
+        ):
             return
     _start_group(jobs, state, job, now)
 
@@ -80,9 +82,7 @@ def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
 
 
 @kernel
-def _mates_can_start(
-    jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float
-) -> bool:
+def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> bool:
     """Whether every mate that can be heard of holds nodes, or was just given some.
 
     Mates whose machine is down, or that have started, have the status "unknown". Where one mate
@@ -91,11 +91,18 @@ def _mates_can_start(
     first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
     for place in range(first, last):
         mate = jobs.members[place]
-        if state.machine.down[jobs.job.machine[mate]] == 0 and state.job.status[mate] == UNSUBMITTED:
+        if (
+            state.machine.down[jobs.job.machine[mate]] == 0
+            and state.job.status[mate] == UNSUBMITTED
+        ):
             return False
     for place in range(first, last):
         mate = jobs.members[place]
-        if mate == job or state.machine.down[jobs.job.machine[mate]] > 0 or state.job.status[mate] != QUEUED:
+        if (
+            mate == job
+            or state.machine.down[jobs.job.machine[mate]] > 0
+            or state.job.status[mate] != QUEUED
+        ):
             continue
         allowed = state.job.yielding[mate] == 1 or not rules.only_yielding
         if not (allowed and _try_start_mate(jobs, rules, state, mate, now)):
@@ -114,14 +121,14 @@ def _start_group(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
     for place in range(first, last):
         mate = jobs.members[place]
-        if mate == job or (state.job.status[mate] == HOLDING and state.machine.down[jobs.job.machine[mate]] == 0):
+        if mate == job or (
+            state.job.status[mate] == HOLDING and state.machine.down[jobs.job.machine[mate]] == 0
+        ):
             start(jobs, state, mate, now)
 
 
 @kernel
-def _try_start_mate(
-    jobs: CoupledJobs, rules: Rules, state: State, mate: int, now: float
-) -> bool:
+def _try_start_mate(jobs: CoupledJobs, rules: Rules, state: State, mate: int, now: float) -> bool:
     """A nested pass of the mate's machine: whether the mate was given nodes in it.
 
     Jobs without mates may start in it; others but the mate are passed over.
@@ -156,7 +163,11 @@ def _ranked(
     Free nodes only become fewer in a pass, so nobody else could start in it, and the first job
     that cannot start is one of these. In a nested pass jobs with mates do not count, but `mate`.
     """
-    queue, queued, free = state.queue[machine], state.machine.queued[machine], state.machine.free[machine]
+    queue, queued, free = (
+        state.queue[machine],
+        state.machine.queued[machine],
+        state.machine.free[machine],
+    )
     fitting, blocked, most = 0, NOBODY, -np.inf
     for place in range(queued):
         job = queue[place]

@@ -55,7 +55,7 @@ class CoupledJobs(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The knobs; `holds` and `held_limit` one value a machine, infinity or a huge number for none."""
+    """The knobs; `holds` and `held_limit` have one value a machine."""
 
     holds: np.ndarray
     held_limit: np.ndarray
@@ -197,7 +197,9 @@ def reservation(
     nodes[:size] = state.promise_nodes[machine, :size]
     for place in range(holders):
         job = state.holding[machine, place]
-        size = profile.promise(times, nodes, size, now + jobs.job.requested_time[job], jobs.job.nodes[job])
+        size = profile.promise(
+            times, nodes, size, now + jobs.job.requested_time[job], jobs.job.nodes[job]
+        )
     return profile.shadow(
         times, nodes, size, state.machine.free[machine], wanted, now + rules.least_remaining
     )
