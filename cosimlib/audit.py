@@ -4,18 +4,22 @@ Recorded schedules of real traces may overrun their machine, for trace and machi
 the node and to the second. `audit` raises there, rightly; `metrics.occupied_nodes` shows it.
 """
 
+from typing import TypeVar
+
 import numpy as np
 import pandas as pd
 
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import CoupledSchedule, Schedule
 
+AnySchedule = TypeVar("AnySchedule", bound=Schedule)
+
 
 class InfeasibleScheduleError(AssertionError):
     """A simulator made a schedule that no system could have followed."""
 
 
-def audit(schedule: Schedule) -> Schedule:
+def audit(schedule: AnySchedule) -> AnySchedule:
     """The schedule itself, once it is shown that it could have happened.
 
     Nobody starts before its submission, everybody ends exactly its run time after its start

@@ -134,8 +134,8 @@ def mates_by_proportion(machines: Mapping[str, Workload], *, share: float) -> pd
     if not 0 <= share <= 1:
         raise ValueError(f"share={share!r}; expected a part of the jobs, 0 to 1")
     groups = round(share * min(len(asked) for asked in machines.values()))
-    places = np.arange(groups) / max(groups, 1)
-    columns = {m: np.floor(places * len(asked)).astype(int) for m, asked in machines.items()}
+    numbers = np.arange(groups)
+    columns = {m: numbers * len(asked) // max(groups, 1) for m, asked in machines.items()}
     return pd.DataFrame(columns, dtype="Int64")
 
 

@@ -24,8 +24,8 @@ PATIENCE = 1000
 def coschedule(
     jobs: CoupledJobs,
     rules: Rules,
-    job_state: np.ndarray,
-    machine_state: np.ndarray,
+    job_state: np.recarray,
+    machine_state: np.recarray,
     change_time: np.ndarray,
     change_machine: np.ndarray,
     change_down: np.ndarray,

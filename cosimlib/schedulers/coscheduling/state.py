@@ -49,7 +49,7 @@ MACHINE_STATE = np.dtype(
 class CoupledJobs(NamedTuple):
     """Records of `JOB`; members of group g are ``members[first_member[g]:first_member[g + 1]]``."""
 
-    job: np.ndarray
+    job: np.recarray
     first_member: np.ndarray
     members: np.ndarray
 
@@ -70,8 +70,8 @@ class Rules(NamedTuple):
 class State(NamedTuple):
     """Records of `JOB_STATE` and `MACHINE_STATE`, and lists a machine, whose sizes these tell."""
 
-    job: np.ndarray
-    machine: np.ndarray
+    job: np.recarray
+    machine: np.recarray
     queue: np.ndarray
     holding: np.ndarray
     promise_time: np.ndarray
@@ -89,7 +89,7 @@ def records(n: int, dtype: np.dtype, **columns: np.ndarray | float) -> np.recarr
 
 
 @kernel
-def new_state(job: np.ndarray, machine: np.ndarray) -> State:
+def new_state(job: np.recarray, machine: np.recarray) -> State:
     """Lists for as many jobs as can wait, and as can have nodes, on the machines given."""
     n, machines = job.size, machine.size
     room = min(n, machine.free.max())
