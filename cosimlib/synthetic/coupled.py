@@ -7,7 +7,7 @@ median over mean of run times (.668) and of the time between submissions (.168).
 Of Eureka only its 100 nodes are known. Its jobs' sizes are ours, powers of two up to the whole
 machine; shapes of run times and submissions are Intrepid's. Neither log has estimates: a job asks
 for its run time divided by a uniform number, as accuracy on Argonne's later machines nearly is, in
-whole five minutes and up to a day. Rounding makes accuracy .47 on average on Intrepid and, where
+whole five minutes and up to a day. Rounding makes accuracy .44 on average on Intrepid and, where
 jobs are shorter, .35 on Eureka.
 
 Run times follow a two-piece quantile function with that median over mean (`shapes`), and are scaled
