@@ -188,20 +188,20 @@ def compare_on(
 
 
 def averages(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Means over seeds of what `compare_schemes` measured, and half-widths of 95 % intervals.
+    """Means over seeds of what `compare_schemes` measured, and how far the seeds reach.
 
     Returns
     -------
     pd.DataFrame
-        `machine`, `by`, `scheme`, `measure` (of `MEASURES` and `lost_share`), `mean`, `margin`
-        (1.96 standard errors; 0 with one seed).
+        `machine`, `by`, `scheme`, `measure` (of `MEASURES` and `lost_share`), `mean`, and `least`
+        and `most` of any seed.
     """
     measures = [*MEASURES, "lost_share"]
     keys = ["machine", by, "scheme", "measure"]
     long = comparison.melt(["machine", by, "scheme", "seed"], measures, "measure")
     cells = long.groupby(keys, sort=False)["value"]
-    margin = (1.96 * cells.sem()).fillna(0.0)
-    return pd.DataFrame({"mean": cells.mean(), "margin": margin}).reset_index()
+    table = {"mean": cells.mean(), "least": cells.min(), "most": cells.max()}
+    return pd.DataFrame(table).reset_index()
 
 
 def starts_apart(schedule: CoupledSchedule) -> int:

@@ -29,12 +29,12 @@ def plot_schemes(
     label: str,
     base: bool = True,
 ) -> go.Figure:
-    """A panel a machine: a bar a scheme at each value of a column, with 95 % intervals.
+    """A panel a machine: a bar a scheme at each value of a column, whiskers as far as seeds reach.
 
     Parameters
     ----------
     table : pd.DataFrame
-        `machine`, `by`, `scheme`, `measure`, `mean`, `margin`, as `coupled.averages` gives them.
+        `machine`, `by`, `scheme`, `measure`, `mean`, `least`, `most`: `coupled.averages` of it.
     by : str
         The column along the horizontal axis, parts of one, shown in percent.
     measure : str
@@ -55,8 +55,8 @@ def plot_schemes(
             picture.add_trace(_bars(part, scheme, by, column == 1), row=1, col=column)
     theme.style(picture, title=title, height=430, barmode="group", bargap=0.22, bargroupgap=0.06)
     picture.update_layout(
-        margin={"t": 95, "b": 120},
-        legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0},
+        margin={"t": 95, "b": 100},
+        legend={"orientation": "h", "y": -0.25, "yanchor": "top", "x": 0},
     )
     picture.update_xaxes(title=label, type="category", title_standoff=8)
     picture.update_yaxes(rangemode="tozero")
@@ -73,8 +73,9 @@ def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
         legendgroup=scheme, showlegend=legend,
         marker={"color": COLORS[scheme], "line": {"color": theme.BLACK, "width": 0.5},
                 "pattern": pattern},
-        error_y={"type": "data", "array": part["margin"].round(4).tolist(), "thickness": 1,
-                 "width": 2, "color": theme.BLACK},
+        error_y={"type": "data", "array": (part["most"] - part["mean"]).round(4).tolist(),
+                 "arrayminus": (part["mean"] - part["least"]).round(4).tolist(),
+                 "thickness": 1, "width": 2, "color": theme.BLACK},
     )  # fmt: skip
 
 
