@@ -72,7 +72,8 @@ def coschedule(
         for machine in range(machine_state.size):
             if state.machine.due[machine] and state.machine.down[machine] == 0:
                 run_pass(jobs, rules, state, machine, now)
-        state.job.released[:] = 0
+        if tick <= now:
+            state.job.released[:] = 0
     _close(jobs, state)
     return state.log
 

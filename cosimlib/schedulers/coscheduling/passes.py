@@ -23,8 +23,9 @@ NOBODY = -1
 @kernel
 def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float) -> None:
     """The machine's own pass: everybody in its queue has a turn, the most urgent first."""
+    queue, yielding = state.queue[machine], state.job.yielding
     for place in range(state.machine.queued[machine]):
-        state.job.yielding[state.queue[machine, place]] = 0
+        yielding[queue[place]] = 0
     ranked = _ranked(jobs, rules, state, machine, now, NOBODY, False)
     shadow_time, extra = np.inf, 0
     for job in ranked:
@@ -160,30 +161,37 @@ def _ranked(
 ) -> np.ndarray:
     """The queued jobs that fit, the most urgent first, and the most urgent that does not.
 
-    Free nodes only become fewer in a pass, so nobody else could start in it, and the first job
-    that cannot start is one of these. In a nested pass jobs with mates do not count, but `mate`.
+    More urgent is a higher WFP priority, ``(waited / requested)³ · nodes``, or an earlier
+    submission; jobs that were just released come last. Free nodes only become fewer in a pass, so
+    nobody else could start in it, and the first job that cannot start is one of these. In a nested
+    pass jobs with mates do not count, but `mate`.
     """
-    queue, queued, free = (
-        state.queue[machine],
-        state.machine.queued[machine],
-        state.machine.free[machine],
-    )
+    # Every look at a field of records counts references, so fields are looked up once.
+    queue, queued = state.queue[machine], state.machine.queued[machine]
+    free, nodes, group = state.machine.free[machine], jobs.job.nodes, jobs.job.group
     fitting, blocked, most = 0, NOBODY, -np.inf
     for place in range(queued):
         job = queue[place]
-        if jobs.job.nodes[job] <= free and (not nested or jobs.job.group[job] < 0 or job == mate):
+        if nodes[job] <= free and (not nested or group[job] < 0 or job == mate):
             fitting += 1
     chosen = np.empty(fitting + 1 if fitting > 0 else 0, np.int64)
-    urgency = np.empty(chosen.size, np.float64)
     if fitting == 0:
         return chosen
+    urgency = np.empty(chosen.size, np.float64)
+    submit_time, requested_time = jobs.job.submit_time, jobs.job.requested_time
+    released, fair = state.job.released, rules.fair
     fitting = 0
     for place in range(queued):
         job = queue[place]
-        if nested and jobs.job.group[job] >= 0 and job != mate:
+        if nested and group[job] >= 0 and job != mate:
             continue
-        value = _urgency(jobs, rules, state, job, now)
-        if jobs.job.nodes[job] <= free:
+        value = -float(job)
+        if released[job] == 1:
+            value = -np.inf
+        elif fair:
+            waited = (now - submit_time[job]) / requested_time[job]
+            value = waited * waited * waited * nodes[job]
+        if nodes[job] <= free:
             chosen[fitting] = job
             urgency[fitting] = -value
             fitting += 1
@@ -192,6 +200,8 @@ def _ranked(
     if blocked != NOBODY:
         _insert(chosen, urgency, fitting, blocked, -most)
         fitting += 1
+    if fitting == 1:
+        return chosen[:1]
     return chosen[np.argsort(urgency[:fitting], kind="mergesort")]
 
 
@@ -205,14 +215,3 @@ def _insert(chosen: np.ndarray, urgency: np.ndarray, size: int, job: int, value:
         place -= 1
     chosen[place] = job
     urgency[place] = value
-
-
-@kernel
-def _urgency(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> float:
-    """More is more urgent: WFP's ``(waited / requested)³ · nodes``, or the order of submission."""
-    if state.job.released[job] == 1:
-        return -np.inf
-    if not rules.fair:
-        return -float(job)
-    waited = (now - jobs.job.submit_time[job]) / jobs.job.requested_time[job]
-    return waited * waited * waited * jobs.job.nodes[job]

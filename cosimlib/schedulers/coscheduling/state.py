@@ -191,15 +191,15 @@ def reservation(
     """Shadow time and extra nodes of a blocked job: running jobs keep their promises, of which
     those in the next `least_remaining` seconds count for then, and holding jobs start now."""
     size, holders = state.machine.promises[machine], state.machine.holders[machine]
-    times = np.empty(size + holders, np.float64)
-    nodes = np.empty(size + holders, np.int64)
-    times[:size] = state.promise_time[machine, :size]
-    nodes[:size] = state.promise_nodes[machine, :size]
+    times, nodes = state.promise_time[machine], state.promise_nodes[machine]
+    if holders > 0:
+        times, nodes = np.empty(size + holders, np.float64), np.empty(size + holders, np.int64)
+        times[:size] = state.promise_time[machine, :size]
+        nodes[:size] = state.promise_nodes[machine, :size]
     for place in range(holders):
         job = state.holding[machine, place]
-        size = profile.promise(
-            times, nodes, size, now + jobs.job.requested_time[job], jobs.job.nodes[job]
-        )
+        end = now + jobs.job.requested_time[job]
+        size = profile.promise(times, nodes, size, end, jobs.job.nodes[job])
     return profile.shadow(
         times, nodes, size, state.machine.free[machine], wanted, now + rules.least_remaining
     )
