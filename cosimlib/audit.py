@@ -4,23 +4,32 @@ Recorded schedules of real traces may overrun their machine, for trace and machi
 the node and to the second. `audit` raises there, rightly; `metrics.occupied_nodes` shows it.
 """
 
+from typing import TypeVar
+
 import numpy as np
+import pandas as pd
 
 from cosimlib.kernels.steps import step_function
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import CoupledSchedule, Schedule
+
+AnySchedule = TypeVar("AnySchedule", bound=Schedule)
 
 
 class InfeasibleScheduleError(AssertionError):
     """A simulator made a schedule that no system could have followed."""
 
 
-def audit(schedule: Schedule) -> Schedule:
+def audit(schedule: AnySchedule) -> AnySchedule:
     """The schedule itself, once it is shown that it could have happened.
 
     Nobody starts before its submission, everybody ends exactly its run time after its start
     (rigid jobs without a break), and no partition ever holds more nodes than it has. At equal
     times ends come before starts. A job that names no partition is on the system's first; where the
     system has but one, all jobs are on it, whatever partition of its own machine a trace names.
+
+    Of a `CoupledSchedule` also: nodes that are held idle count as busy, a job holds between its
+    submission and its start and never longer than a release allows, and all jobs of a group start
+    at one instant, or else the machine of the later one was down when the earlier one started.
 
     Parameters
     ----------
@@ -37,6 +46,9 @@ def audit(schedule: Schedule) -> Schedule:
         Naming the policy, and the job, or the time and the nodes.
     """
     _check_times(schedule)
+    if isinstance(schedule, CoupledSchedule):
+        _check_holds(schedule)
+        _check_groups(schedule)
     first = next(iter(schedule.system.partitions))
     partition = schedule.workload.column("partition").fillna(first)
     if len(schedule.system.partitions) == 1:
@@ -91,7 +103,14 @@ def _check_partition(schedule: Schedule, name: str, capacity: int, here: np.ndar
             f"{schedule.policy}: {schedule.workload.label(job)} holds "
             f"{schedule.workload.jobs['nodes'][job]} nodes; partition {name!r} has {capacity}"
         )
-    times, busy = step_function(schedule.start_time[here], schedule.end_time[here], nodes)
+    starts, ends = schedule.start_time[here], schedule.end_time[here]
+    if isinstance(schedule, CoupledSchedule):
+        holds = schedule.holds[here[schedule.holds["job"].to_numpy()]]
+        starts = np.concatenate([starts, holds["start"].to_numpy()])
+        ends = np.concatenate([ends, holds["end"].to_numpy()])
+        held = schedule.workload.jobs["nodes"].to_numpy()[holds["job"].to_numpy()]
+        nodes = np.concatenate([nodes, held])
+    times, busy = step_function(starts, ends, nodes)
     over = busy > capacity
     if over.any():
         first = int(over.argmax())
@@ -99,3 +118,46 @@ def _check_partition(schedule: Schedule, name: str, capacity: int, here: np.ndar
             f"{schedule.policy}: {busy[first]} nodes busy at t={times[first]:.15g}; "
             f"partition {name!r} has {capacity}"
         )
+
+
+def _check_holds(schedule: CoupledSchedule) -> None:
+    """Raise for the first stretch of holding that is too early, too late or too long."""
+    holds = schedule.holds
+    submit_time = schedule.workload.jobs["submit_time"].to_numpy()[holds["job"].to_numpy()]
+    start_time = schedule.start_time[holds["job"].to_numpy()]
+    begin, end = holds["start"].to_numpy(), holds["end"].to_numpy()
+    allowed = (submit_time <= begin) & (begin < end) & (end <= start_time)
+    wrong = ~(allowed & (end - begin <= schedule.longest_hold))
+    if wrong.any():
+        stretch = int(wrong.argmax())
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {schedule.workload.label(holds['job'][stretch])} holds from "
+            f"t={begin[stretch]:.15g} to t={end[stretch]:.15g}; it was submitted at "
+            f"t={submit_time[stretch]:.15g}, starts at t={start_time[stretch]:.15g} and may hold "
+            f"for {schedule.longest_hold:.15g} s"
+        )
+
+
+def _check_groups(schedule: CoupledSchedule) -> None:
+    """Raise for the first job that starts after a mate that could have known of it."""
+    grouped = np.flatnonzero(schedule.group >= 0)
+    table = pd.DataFrame(
+        {
+            "group": schedule.group[grouped],
+            "start": schedule.start_time[grouped],
+            "partition": schedule.partition.to_numpy()[grouped],
+        },
+        index=grouped,
+    )
+    first = table.groupby("group")["start"].transform("min")
+    for job in table.index[table["start"] != first]:
+        heard = not any(
+            partition == table["partition"][job] and begin <= first[job] < end
+            for partition, begin, end in schedule.outages
+        )
+        if heard:
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: {schedule.workload.label(job)} starts at "
+                f"t={table['start'][job]:.15g}, a mate of it at t={first[job]:.15g}; mates start "
+                "at one instant"
+            )

@@ -27,7 +27,7 @@ OPTIONAL_COLUMNS: Mapping[str, Column] = {
     "recorded_start": Column("float64", np.nan, "seconds, when the trace says it started"),
     "memory": Column("float64", np.nan, "GB a node, allocated"),
     "partition": Column("string", pd.NA, "name of the partition that it asks for"),
-    "mate": Column("Int64", pd.NA, "row of its partner in another partition"),
+    "mate": Column("Int64", pd.NA, "row of a job of its group, in another partition"),
     "priority": Column("float64", 1.0, "weight, more is more urgent"),
     "queue": Column("string", pd.NA, "name or number of its queue (SWF 15)"),
     "user": Column("string", pd.NA, "name or number of its user (SWF 12)"),
@@ -112,13 +112,21 @@ class Workload:
         return pd.Series(declared.default, index=self.jobs.index, dtype=declared.dtype, name=name)
 
     def keep(self, mask: "pd.Series | np.ndarray", reason: str) -> "Workload":
-        """The jobs where `mask` holds; `reason` and the number of the others join the account."""
+        """The jobs where `mask` holds; `reason` and the number of the others join the account.
+
+        Jobs whose mate is dropped have none.
+        """
         mask = np.asarray(mask, dtype=bool)
         account = self.account
         if not mask.all():
             entry = pd.DataFrame([("dropped", reason, int((~mask).sum()))], columns=ACCOUNT_COLUMNS)
             account = pd.concat([account, entry], ignore_index=True)
-        return Workload(self.jobs[mask], self.name, self.machine, account)
+        jobs = self.jobs[mask]
+        if "mate" in jobs:
+            # Rows move up, and so do the numbers by which mates name each other.
+            place = dict(zip(jobs.index.tolist(), range(len(jobs)), strict=True))
+            jobs = jobs.assign(mate=jobs["mate"].map(place, na_action="ignore").astype("Int64"))
+        return Workload(jobs, self.name, self.machine, account)
 
     def arrays(self, system: System, *, requested_time: bool = True) -> JobArrays:
         """The bridge to the kernels: fresh contiguous arrays, checked against `system`.

@@ -1,0 +1,187 @@
+"""What coscheduling costs two machines, and who holds what on them, step by step."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from cosimlib.figures import theme
+from cosimlib.placement import node_stretches
+from cosimlib.schedule import CoupledSchedule
+
+MINUTE = 60.0
+BASE = "base"
+COLORS = {"HH": theme.BLUE, "HY": theme.SKY, "YH": theme.ORANGE, "YY": theme.VERMILION,
+          BASE: theme.GREY}  # fmt: skip
+HATCHES = {"HH": "", "HY": "/", "YH": "\\", "YY": ".", BASE: ""}
+GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
+
+
+def plot_schemes(
+    table: pd.DataFrame,
+    *,
+    by: str,
+    measure: str,
+    title: str,
+    unit: str,
+    label: str,
+    base: bool = True,
+) -> go.Figure:
+    """A panel a machine: a bar a scheme at each value of a column, whiskers as far as seeds reach.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        `machine`, `by`, `scheme`, `measure`, `mean`, `least`, `most`: `coupled.averages` of it.
+    by : str
+        The column along the horizontal axis, parts of one, shown in percent.
+    measure : str
+    title, unit, label : str
+        Above the figure, beside the vertical axis, under the horizontal one.
+    base : bool, default True
+        Whether to draw the base without coscheduling, too.
+    """
+    table = table[(table["measure"] == measure) & (base | (table["scheme"] != BASE))]
+    machines = list(dict.fromkeys(table["machine"]))
+    letters = "abcdefgh"[: len(machines)]
+    headings = [f"({a}) {name.capitalize()}" for a, name in zip(letters, machines, strict=True)]
+    picture = make_subplots(cols=len(machines), subplot_titles=headings, horizontal_spacing=0.11)
+    for column, machine in enumerate(machines, start=1):
+        here = table[table["machine"] == machine]
+        for scheme in dict.fromkeys(here["scheme"]):
+            part = here[here["scheme"] == scheme]
+            picture.add_trace(_bars(part, scheme, by, column == 1), row=1, col=column)
+    theme.style(picture, title=title, height=430, barmode="group", bargap=0.22, bargroupgap=0.06)
+    picture.update_layout(
+        margin={"t": 95, "b": 100},
+        legend={"orientation": "h", "y": -0.25, "yanchor": "top", "x": 0},
+    )
+    picture.update_xaxes(title=label, type="category", title_standoff=8)
+    picture.update_yaxes(rangemode="tozero")
+    return picture.update_yaxes(title=unit, col=1)
+
+
+def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
+    """One scheme's bars on one machine."""
+    pattern = {"shape": HATCHES[scheme], "fillmode": "overlay", "fgcolor": theme.BLACK,
+               "fgopacity": 0.55, "solidity": 0.12, "size": 7}  # fmt: skip
+    return go.Bar(
+        x=[f"{100 * value:g} %" for value in part[by]], y=part["mean"].round(4).tolist(),
+        name="base (no coscheduling)" if scheme == BASE else scheme,
+        legendgroup=scheme, showlegend=legend,
+        marker={"color": COLORS[scheme], "line": {"color": theme.BLACK, "width": 0.5},
+                "pattern": pattern},
+        error_y={"type": "data", "array": (part["most"] - part["mean"]).round(4).tolist(),
+                 "arrayminus": (part["mean"] - part["least"]).round(4).tolist(),
+                 "thickness": 1, "width": 2, "color": theme.BLACK},
+    )  # fmt: skip
+
+
+def plot_coupled_gantt(
+    schedule: CoupledSchedule,
+    *,
+    title: str,
+    names: Sequence[str] | None = None,
+    until: float | None = None,
+    steps: bool = True,
+) -> go.Figure:
+    """Nodes of each machine over time, mates in one color, held nodes hatched.
+
+    Parameters
+    ----------
+    schedule : CoupledSchedule
+        Of a few jobs on small machines.
+    title : str
+    names : sequence of str, optional
+        What jobs are called; by default their rows.
+    until : float, optional
+        Seconds at which the picture ends; by default 5 % after the last event. A hold without an
+        end is drawn up to there.
+    steps : bool, default True
+        Whether a slider leads through the events, one by one.
+    """
+    table = node_stretches(schedule)
+    moments = _moments(schedule, table)
+    until = until or 1.05 * max(moments[-1], 1.0)
+    machines = list(schedule.system.partitions)
+    picture = make_subplots(rows=len(machines), shared_xaxes=True, vertical_spacing=0.09)
+    labels = [str(job) for job in range(len(schedule.workload))] if names is None else list(names)
+    for row in table.itertuples():
+        trace = _block(row, labels[row.job], int(schedule.group[row.job]), until)
+        picture.add_trace(trace, row=machines.index(row.machine) + 1, col=1)
+    for name, shape in (("runs", ""), ("holds, nodes idle", "/")):
+        picture.add_trace(_legend_entry(name, shape), row=1, col=1)
+    theme.style(picture, title=title, barmode="overlay", margin_b=185 if steps else 80)
+    picture.update_layout(
+        height=190 + 150 * len(machines) + 105 * steps,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+    )
+    for row, (machine, nodes) in enumerate(schedule.system.partitions.items(), start=1):
+        picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, col=1)
+    picture.update_xaxes(range=[0, until / MINUTE])
+    picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
+    return _stepped(picture, table, moments, until) if steps else picture
+
+
+def _moments(schedule: CoupledSchedule, table: pd.DataFrame) -> list[float]:
+    """Seconds at which somebody is submitted, holds, starts or ends."""
+    times = [*schedule.workload.jobs["submit_time"], *table["start"], *table["end"]]
+    return sorted({float(time) for time in times if np.isfinite(time)})
+
+
+def _extent(row, until: float) -> tuple[float, float]:
+    """Where a stretch begins in minutes and how long it is, as far as `until` shows it."""
+    begin, end = min(row.start, until), min(row.end, until)
+    return round(begin / MINUTE, 4), round((end - begin) / MINUTE, 4)
+
+
+def _block(row, label: str, group: int, until: float) -> go.Bar:
+    """One stretch of nodes and time."""
+    begin, length = _extent(row, until)
+    color = GROUP_COLORS[group % len(GROUP_COLORS)] if group >= 0 else theme.GREY
+    holds = row.state == "holds"
+    pattern = {"shape": "/" if holds else "", "fillmode": "replace", "fgcolor": color,
+               "bgcolor": "white", "solidity": 0.3, "size": 11, "fgopacity": 0.7}  # fmt: skip
+    return go.Bar(
+        x=[length], base=[begin], y=[row.node + row.nodes / 2], width=[row.nodes],
+        orientation="h", showlegend=False, name=label,
+        marker={"color": color, "pattern": pattern if holds else {},
+                "line": {"color": theme.BLACK, "width": 1}},
+        text=[f"<b>{label}</b>" + (" holds" if holds else "")], textposition="inside",
+        insidetextanchor="middle", textangle=0, insidetextfont={"color": theme.BLACK},
+        hovertemplate=f"{label} {row.state}, {row.nodes} nodes<extra></extra>",
+    )  # fmt: skip
+
+
+def _legend_entry(name: str, shape: str) -> go.Bar:
+    """What plain and hatched mean; it draws nothing."""
+    return go.Bar(
+        x=[None], y=[None], orientation="h", name=name,
+        marker={"color": theme.GREY, "line": {"color": theme.BLACK, "width": 1},
+                "pattern": {"shape": shape, "fillmode": "replace", "fgcolor": theme.BLACK,
+                            "bgcolor": "white", "size": 8} if shape else {}},
+    )  # fmt: skip
+
+
+def _stepped(
+    picture: go.Figure, table: pd.DataFrame, moments: list[float], until: float
+) -> go.Figure:
+    """A slider with a step a moment, the whole picture last."""
+    stops = [*(moment for moment in moments if moment < until), until]
+    frames, marks = [], []
+    for stop in stops:
+        name = f"{stop / MINUTE:g}"
+        bars = []
+        for row in table.itertuples():
+            begin, length = _extent(row, stop)
+            bars.append(go.Bar(base=[begin], x=[length if row.start < stop else None]))
+        frames.append(go.Frame(data=bars, name=name, traces=list(range(len(table)))))
+        jump = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}}
+        marks.append({"label": name, "method": "animate", "args": [[name], jump]})
+    picture.frames = frames
+    value = {"prefix": "up to minute ", "xanchor": "left"}
+    slider = {"steps": marks, "active": len(stops) - 1, "y": -0.1, "x": 0, "len": 1.0,
+              "pad": {"t": 30}, "currentvalue": value}  # fmt: skip
+    return picture.update_layout(sliders=[slider])

@@ -1,0 +1,54 @@
+"""Which nodes the jobs of coupled machines had: a pure function of when they held and ran.
+
+A job takes the free nodes with the lowest numbers, and keeps those that it held when it starts.
+"""
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.schedule import CoupledSchedule
+
+COLUMNS = ["job", "machine", "state", "start", "end", "node", "nodes"]
+
+
+def node_stretches(schedule: CoupledSchedule) -> pd.DataFrame:
+    """Rectangles of neighboring nodes and time, in order of time.
+
+    Returns
+    -------
+    pd.DataFrame
+        `job`, `machine`, `state` (``"holds"`` or ``"runs"``), `start` and `end` in seconds
+        (infinite for a hold without an end), `node` (the lowest, from 0) and `nodes` (how many).
+    """
+    rows = []
+    for machine, capacity in schedule.system.partitions.items():
+        stretches = _stretches(schedule, machine)
+        free_from = np.full(capacity, -np.inf)
+        kept: dict[int, tuple[float, np.ndarray]] = {}
+        for start, _, job, state, end in stretches:
+            since, nodes = kept.get(job, (np.nan, np.empty(0, dtype=np.int64)))
+            if since != start:
+                wanted = int(schedule.workload.jobs["nodes"][job])
+                nodes = np.flatnonzero(free_from <= start)[:wanted]
+            free_from[nodes] = end
+            kept[job] = end, nodes
+            for run in np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1):
+                rows.append((job, machine, state, start, end, int(run[0]), len(run)))
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values(
+        "start", kind="stable", ignore_index=True
+    )
+
+
+def _stretches(schedule: CoupledSchedule, machine: str) -> list[tuple]:
+    """Start, rank, job, state and end of every stretch of one machine, in order.
+
+    At equal times those go first who keep their nodes: jobs that run on from holding.
+    """
+    here = (schedule.partition == machine).to_numpy()
+    holds = schedule.holds[here[schedule.holds["job"].to_numpy()]]
+    held_until = set(zip(holds["job"], holds["end"], strict=True))
+    stretches = [(h.start, 1, int(h.job), "holds", h.end) for h in holds.itertuples()]
+    for job in np.flatnonzero(here & (schedule.end_time > schedule.start_time)).tolist():
+        start, end = float(schedule.start_time[job]), float(schedule.end_time[job])
+        stretches.append((start, int((job, start) not in held_until), job, "runs", end))
+    return sorted(stretches)
