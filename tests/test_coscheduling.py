@@ -183,6 +183,12 @@ def test_who_held_less_than_600_seconds_is_not_released():
     assert schedule.holds.to_numpy().tolist() == [[0, 0, 1200], [1, 700, 1200]]
 
 
+def test_releases_may_come_much_more_often_than_a_hold_lasts():
+    workload, system = deadlock()
+    schedule = simulate_coscheduling(workload, system, schemes="HH", release_interval=0.25)
+    assert audit(schedule).start_time.tolist() == [1800, 600, 1800, 600]
+
+
 def test_a_released_job_holds_again_if_nobody_takes_its_nodes():
     table = table_of("A 0 10 10 2 1 0 0 0 0\nB 3000 10 10 2 0 0 0 0 0")
     schedule = audit(simulate_coscheduling(coupled(table), FOUR, held_share=1.0))
