@@ -44,7 +44,8 @@ class Coupled:
         first = min((job["submit"] for job in self.jobs.values()), default=0)
         unsubmitted = sorted(self.jobs)
         tick, idle = 1, 0
-        while idle < 50:
+        patience = 50 + 2 * self.knobs["after"] / (self.knobs["interval"] or math.inf)
+        while idle < patience:
             moments = [self.jobs[j]["submit"] for j in unsubmitted]
             moments += [self.end(job) for m in self.machines for job in m.running]
             waiting = any(m.queue for m in self.machines)

@@ -33,14 +33,16 @@ def coschedule(
     """Bring the state of all jobs to its end; return the stretches of holding.
 
     Changes are beginnings (+1) and ends (−1) of outages in order of time. Simulation ends when
-    nothing more can happen, or when after `PATIENCE` releases that are all that happens nobody
-    has started.
+    nothing more can happen, or when nobody has started after `PATIENCE` rounds of releases in
+    which nothing else happened.
     """
     n = jobs.job.size
     state = new_state(job_state, machine_state)
     submitted, changed, ticks, idle = 0, 0, 1, 0
     origin = jobs.job.submit_time[0] if n > 0 else 0.0
-    while idle < PATIENCE:
+    # A hold outlasts many releases where they come more often than it may last.
+    patience = PATIENCE + 2 * rules.release_after / rules.release_interval
+    while idle < patience:
         tick = np.inf
         if state.machine.holders.sum() > 0:
             tick = origin + ticks * rules.release_interval
