@@ -20,7 +20,7 @@ from cosimlib.metrics import slowdown
 from cosimlib.schedule import CoupledSchedule
 from cosimlib.schedulers.coscheduling import simulate_coscheduling
 from cosimlib.synthetic import coupled as synthetic
-from cosimlib.synthetic import with_estimates
+from cosimlib.synthetic import with_drawn_estimates
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -101,7 +101,7 @@ def month_of_intrepid(
     narrow = log.keep(log.jobs["nodes"] <= synthetic.INTREPID_NODES, "wider than Intrepid")
     narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days looked at")
     dense = synthetic.packed(narrow, synthetic.INTREPID_NODES, load=synthetic.INTREPID_LOAD)
-    return with_estimates(dense, seed=seed)
+    return with_drawn_estimates(dense, seed=seed)
 
 
 def by_utilization(intrepid: Workload, *, load: float, seed: int = 0) -> Workload:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +29,13 @@ from cosimlib.eviction import (
 from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.eviction.scenarios import draw_scenario
 from cosimlib.files import write_whole
+from cosimlib.metrics import utilization
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers.backfilling import simulate_easy, simulate_fcfs
 from cosimlib.schedulers.coscheduling import simulate_coscheduling
 from cosimlib.schedulers.elastic import simulate_elastic
+from cosimlib.schedulers.filling import simulate_filling
+from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import THETA, System
 from tests import naive_eviction
 
@@ -170,6 +174,31 @@ def coscheduling_rows() -> list[tuple]:
     return [*rows, ("both coscheduling experiments, 5 seeds, 2 threads", seconds, "s", "<= 180")]
 
 
+def filling_rows() -> list[tuple]:
+    """Conservative backfilling in slots, with and without containers, at the paper's scale."""
+    rows = []
+    for accuracy in (0.0, 0.5, 1.0):
+        jobs = synthetic.lomonosov(accuracy=accuracy)
+        for policy in (None, "B"):
+            fill = partial(simulate_filling, jobs, LOMONOSOV, policy=policy, queue_depth=100)
+            what = f"{len(jobs):,} jobs, 512 slots, 180 days, p = {accuracy:g}: "
+            name = f"containers, policy {policy}" if policy else "no containers"
+            rows.append((what + name, median_of(fill, 1), "s", "<= 5"))
+    begin = time.perf_counter()
+    with ThreadPoolExecutor() as pool:
+        runs = list(pool.map(_load_of, product(np.linspace(0, 1, 11), range(10))))
+    seconds = time.perf_counter() - begin
+    return [*rows, (f"load against p, {len(runs)} runs of 180 days", seconds, "s", "<= 180")]
+
+
+def _load_of(point: tuple[float, int]) -> float:
+    """One point of the figure of load against accuracy."""
+    accuracy, seed = point
+    jobs = synthetic.lomonosov(accuracy=accuracy, seed=seed)
+    schedule = simulate_filling(jobs, LOMONOSOV, policy=None, queue_depth=100)
+    return utilization(schedule, start=0.0, end=180 * 86_400.0)
+
+
 def met(measured: float, goal: str) -> str:
     """Whether a measurement reaches a goal such as ``<= 3``; empty where there is none."""
     if not goal:
@@ -182,7 +211,7 @@ def met(measured: float, goal: str) -> str:
 def main() -> None:
     """Measure, print, keep."""
     measured = eviction_rows() + trace_rows() + coscheduling_rows() + elastic_rows()
-    rows = [(*row, met(row[1], row[3])) for row in measured]
+    rows = [(*row, met(row[1], row[3])) for row in [*measured, *filling_rows()]]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table["measured"] = [float(f"{value:.3g}") for value in table["measured"]]
     with pd.option_context("display.width", 200, "display.max_colwidth", 90):

@@ -1,10 +1,32 @@
 """Slow, obvious versions of every scheduling rule, written from the papers and not from our code.
 
 `jobs` is a workload's frame, `nodes` the machine's; each function returns the start times in order
-of jobs as plain numbers.
+of jobs as plain numbers. The queue's order is one of those that papers name.
 """
 
 import math
+
+
+def in_turn(waiting, order, now):
+    """The waiting jobs in the order in which they have their turn; ties by submission."""
+    by_age = sorted(waiting, key=lambda job: job.Index)
+    if order == "sjbf":
+        return by_age[:1] + in_turn(by_age[1:], "shortest", now)
+    keys = {
+        "submit": lambda job: job.Index,
+        "shortest": lambda job: job.requested_time,
+        "longest": lambda job: -job.requested_time,
+        "smallest": lambda job: job.nodes,
+        "largest": lambda job: -job.nodes,
+        "wfp": lambda job: -wfp_score(job, now),
+    }
+    return sorted(by_age, key=keys[order])
+
+
+def wfp_score(job, now):
+    """Waited over requested, cubed, times nodes (Tang et al., Cluster 2009)."""
+    waited = (now - job.submit_time) / job.requested_time
+    return waited * waited * waited * job.nodes
 
 
 def fcfs_starts(jobs, nodes):
@@ -21,27 +43,51 @@ def fcfs_starts(jobs, nodes):
     return [start for start, _, _ in placed]
 
 
-def easy_starts(jobs, nodes):
-    """Textbook EASY: the instant's ends, its submissions, then one pass; again while it changes."""
+def strict_starts(jobs, nodes, order):
+    """At every instant the job whose turn it is starts, if it fits; the others wait for it."""
+    coming, waiting, running, starts = list(jobs.itertuples()), [], [], {}
+    while coming or waiting or running:
+        now = min([job.submit_time for job in coming] + [end for end, _ in running])
+        running = [(end, job) for end, job in running if end > now]
+        waiting += [job for job in coming if job.submit_time <= now]
+        coming = [job for job in coming if job.submit_time > now]
+        for job in in_turn(waiting, order, now):
+            if job.nodes > nodes - sum(other.nodes for _, other in running):
+                break
+            starts[job.Index] = now
+            waiting.remove(job)
+            running.append((now + job.run_time, job))
+    return [starts[job] for job in range(len(jobs))]
+
+
+def easy_starts(jobs, nodes, order="submit", decide="per_instant"):
+    """Textbook EASY: the instant's ends, its submissions, then one pass; again while it changes.
+
+    With a pass after every event: the ends in order of start, then the submissions, one by one.
+    """
     coming = list(jobs.itertuples())
     waiting, running, starts = [], [], {}
     while coming or waiting or running:
         submissions = [job.submit_time for job in coming]
         ends = [starts[job.Index] + job.run_time for job in running]
         now = min(submissions + ends)
-        running = [job for job in running if starts[job.Index] + job.run_time > now]
-        waiting += [job for job in coming if job.submit_time <= now]
-        coming = [job for job in coming if job.submit_time > now]
-        for job in easy_choice(waiting, running, starts, now, nodes):
+        ended = [job for job in running if starts[job.Index] + job.run_time <= now]
+        submitted = [job for job in coming if job.submit_time <= now]
+        if decide == "per_event":
+            ended, submitted = ended[:1], [] if ended else submitted[:1]
+        running = [job for job in running if job not in ended]
+        coming = [job for job in coming if job not in submitted]
+        waiting += submitted
+        for job in easy_choice(waiting, running, starts, now, nodes, order):
             starts[job.Index] = now
             waiting.remove(job)
             running.append(job)
     return [starts[job] for job in range(len(jobs))]
 
 
-def easy_choice(waiting, running, starts, now, nodes):
+def easy_choice(waiting, running, starts, now, nodes, order):
     """The jobs that one pass of EASY starts now."""
-    queue, running, chosen = list(waiting), list(running), []
+    queue, running, chosen = in_turn(waiting, order, now), list(running), []
     promised = {job.Index: max(starts[job.Index] + job.requested_time, now) for job in running}
 
     def free_at(moment):
@@ -59,6 +105,7 @@ def easy_choice(waiting, running, starts, now, nodes):
 
     while queue and queue[0].nodes <= free_now():
         take(queue[0])
+        queue = in_turn(queue, order, now)
     if not queue:
         return chosen
     head = queue[0]
@@ -75,3 +122,69 @@ def easy_choice(waiting, running, starts, now, nodes):
             take(job)
             extra -= job.nodes
     return chosen
+
+
+def conservative_starts(jobs, nodes, order="submit", reservations="kept"):
+    """Starts, and the starts first promised, under a reservation for every job."""
+    coming, waiting, running = list(jobs.itertuples()), [], []
+    starts, plan, promised = {}, {}, {}
+    now, broken = -math.inf, False
+
+    def place(job):
+        """Reserve the earliest hole beside the running jobs and the reservations of the others."""
+        taken = [(starts[r.Index], starts[r.Index] + r.requested_time, r.nodes) for r in running]
+        others = [w for w in waiting if w.Index in plan and w is not job]
+        taken += [(plan[w.Index], plan[w.Index] + w.requested_time, w.nodes) for w in others]
+        plan[job.Index] = earliest_hole(taken, job, now, nodes)
+        promised.setdefault(job.Index, plan[job.Index])
+        start_if_due(job)
+
+    def start_if_due(job):
+        if plan[job.Index] <= now and job.nodes <= nodes - sum(r.nodes for r in running):
+            starts[job.Index] = now
+            waiting.remove(job)
+            running.append(job)
+
+    while coming or waiting or running:
+        ends = [starts[job.Index] + job.run_time for job in running]
+        due = [plan[job.Index] for job in waiting if plan[job.Index] > now]
+        now = min([job.submit_time for job in coming] + ends + due)
+        ended = [job for job in running if starts[job.Index] + job.run_time <= now]
+        running = [job for job in running if job not in ended]
+        was_broken = broken
+        broken = any(starts[job.Index] + job.requested_time <= now for job in running)
+        submitted = [job for job in coming if job.submit_time <= now]
+        coming = [job for job in coming if job.submit_time > now]
+        if reservations == "replanned":
+            waiting, plan = waiting + submitted, {}
+            for job in in_turn(waiting, order, now):
+                place(job)
+            continue
+        queue = in_turn(waiting, order, now)
+        if broken or was_broken:
+            old, plan = plan, {}
+            for job in sorted(queue, key=lambda job, old=old: old[job.Index]):
+                place(job)
+        else:
+            for job in queue:
+                start_if_due(job)
+            for job in [job for job in queue if ended and job in waiting]:
+                place(job)
+        for job in submitted:
+            waiting.append(job)
+            place(job)
+    n = len(jobs)
+    return [starts[job] for job in range(n)], [promised[job] for job in range(n)]
+
+
+def earliest_hole(taken, job, now, nodes):
+    """The first moment from now on at which the job fits beside what is taken while it lasts."""
+    for moment in sorted({now} | {end for _, end, _ in taken if end > now}):
+        until = moment + job.requested_time
+        looked_at = [moment] + [begin for begin, _, _ in taken if moment < begin < until]
+        if all(
+            sum(held for begin, end, held in taken if begin <= look < end) + job.nodes <= nodes
+            for look in looked_at
+        ):
+            return moment
+    raise AssertionError("a job that is not wider than the machine fits in the end")

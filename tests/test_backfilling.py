@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from cosimlib.audit import audit
 from cosimlib.schedulers import SIMULATORS
-from cosimlib.schedulers.backfilling import simulate_easy, simulate_fcfs
+from cosimlib.schedulers.backfilling import simulate_conservative, simulate_easy, simulate_fcfs
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests import naive
@@ -159,7 +159,7 @@ def test_fcfs_needs_no_requested_times():
     assert simulate_fcfs(asked, System.of(4)).start_time.tolist() == [0, 3]
 
 
-@pytest.mark.parametrize("simulate", [simulate_fcfs, simulate_easy])
+@pytest.mark.parametrize("simulate", [simulate_fcfs, simulate_easy, simulate_conservative])
 def test_killing_at_request_cuts_runs_and_says_so(simulate):
     asked = workload(submit_time=[0, 0], run_time=[9, 4], requested_time=[5, 6], nodes=[4, 4])
     schedule = audit(simulate(asked, System.of(4), kill_at_request=True))

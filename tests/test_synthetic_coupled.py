@@ -66,7 +66,7 @@ def test_packing_scales_submissions_and_nothing_else():
 def test_only_unknown_estimates_are_drawn():
     table = {"submit_time": 0.0, "run_time": [50.0, 70.0], "nodes": 1}
     given = Workload(pd.DataFrame(table | {"requested_time": [60.0, np.nan]}), "half")
-    drawn = synthetic.with_estimates(given, seed=0).jobs["requested_time"]
+    drawn = synthetic.with_drawn_estimates(given, seed=0).jobs["requested_time"]
     assert drawn[0] == 60 and drawn[1] >= 300
 
 

@@ -1,11 +1,16 @@
 """Jobs as bars over time."""
 
+import itertools
+import math
+from typing import Any
+
 import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlib.figures import theme
 
 HOUR = 3600.0
+MOST_COUNTED = 12
 
 
 def plot_gantt(
@@ -76,3 +81,73 @@ def clock(seconds: float) -> str:
     """Hours and minutes, ``02:41``."""
     minutes = int(seconds // 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def plot_nodes(
+    table: pd.DataFrame,
+    *,
+    title: str,
+    unit: float = HOUR,
+    unit_name: str = "hours",
+    node_name: str = "node",
+) -> go.Figure:
+    """Blocks of nodes by number over time, each with its label.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        A block a row: `label`; `first`, its lowest node, counted from 0, and `nodes`, how many
+        neighbors it has from there; `start` and `end` in seconds; `kind`, of which ``"regular"``
+        jobs are colored and others hatched in gray.
+    title : str
+    unit : float, default 3600.0
+        Seconds to one unit of the horizontal axis, `unit_name` its name. Up to 12 units are
+        counted 1, 2, … in their middle.
+    node_name : str
+        What the vertical axis counts.
+    """
+    rows = int((table["first"] + table["nodes"]).max())
+    picture = theme.figure(title=title, height=170 + 46 * max(rows, 4), showlegend=False)
+    jobs = dict.fromkeys(table["label"][table["kind"] == "regular"])
+    tints = itertools.cycle((*theme.CYCLE[:-1], theme.YELLOW))
+    colors = dict(zip(jobs, tints, strict=False))
+    for block in table.itertuples():
+        picture.add_trace(_block(block, unit, colors.get(block.label)))
+        picture.add_annotation(
+            x=round((block.start + block.end) / 2 / unit, 5), y=block.first + block.nodes / 2,
+            text=f"<b>{block.label}</b>", showarrow=False, font={"size": 15},
+        )  # fmt: skip
+    last = float(table["end"].max()) / unit
+    picture.update_xaxes(title=unit_name, range=[0, last], layer="below traces")
+    if last <= MOST_COUNTED:
+        units = range(math.ceil(last))
+        picture.update_xaxes(
+            tickmode="array", tickvals=[number + 0.5 for number in units],
+            ticktext=[str(number + 1) for number in units], showgrid=False, ticks="",
+        )  # fmt: skip
+    return picture.update_yaxes(
+        title=node_name, range=[0, rows], tickmode="array", showgrid=False,
+        tickvals=[row + 0.5 for row in range(rows)], ticktext=[str(row + 1) for row in range(rows)],
+    )  # fmt: skip
+
+
+def _block(block: Any, unit: float, color: str | None) -> go.Scatter:
+    """A labeled rectangle; hatched where no color is given."""
+    left, right = round(block.start / unit, 5), round(block.end / unit, 5)
+    low, high = block.first, block.first + block.nodes
+    nodes = f"node {low + 1}" if block.nodes == 1 else f"nodes {low + 1} to {high}"
+    look: dict[str, Any] = {"fillcolor": faded(color or theme.GREY)}
+    if color is None:
+        look = {"fillpattern": {"shape": "/", "bgcolor": "white", "fgcolor": theme.BLACK,
+                                "fgopacity": 0.5, "solidity": 0.1, "size": 9}}  # fmt: skip
+    return go.Scatter(
+        x=[left, right, right, left, left], y=[low, low, high, high, low],
+        mode="lines", fill="toself", line={"color": theme.BLACK, "width": 1},
+        hoveron="fills", hoverinfo="text", hovertext=f"{block.label}: {nodes}", **look,
+    )  # fmt: skip
+
+
+def faded(color: str, opacity: float = 0.3) -> str:
+    """A hexadecimal color, mostly transparent, so that what is on it or under it is legible."""
+    red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"

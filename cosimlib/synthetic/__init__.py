@@ -1,8 +1,23 @@
 """Workloads made from a seed and printed statistics, for where no trace may or can be had."""
 
-from cosimlib.synthetic.coupled import eureka, intrepid, packed, with_estimates
+from cosimlib.synthetic.coupled import eureka, intrepid, packed, with_drawn_estimates
+from cosimlib.synthetic.estimates import estimate_shares, with_estimates
 from cosimlib.synthetic.htc import htc
+from cosimlib.synthetic.lomonosov import lomonosov
+from cosimlib.synthetic.lublin import lublin
 from cosimlib.synthetic.peregrine import peregrine
 from cosimlib.synthetic.theta import theta
 
-__all__ = ["eureka", "htc", "intrepid", "packed", "peregrine", "theta", "with_estimates"]
+__all__ = [
+    "estimate_shares",
+    "eureka",
+    "htc",
+    "intrepid",
+    "lomonosov",
+    "lublin",
+    "packed",
+    "peregrine",
+    "theta",
+    "with_drawn_estimates",
+    "with_estimates",
+]

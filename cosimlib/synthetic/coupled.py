@@ -93,7 +93,7 @@ def eureka(
     return _month("Eureka", EUREKA_NODES, EUREKA_SIZES, jobs, load, span, seed, stream=1)
 
 
-def with_estimates(workload: Workload, *, seed: int = 0) -> Workload:
+def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
     """A workload whose unknown requested times are drawn as the module says."""
     unknown = workload.jobs["requested_time"].isna()
     rng = np.random.default_rng([seed, 2])

@@ -219,7 +219,7 @@ def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> Coup
         raise InvalidWorkloadError(
             f"{workload.label(job)} has no requested_time (nor have {int(unasked.sum()) - 1} "
             "others), which backfilling needs; give estimates, for instance those of "
-            "synthetic.with_estimates"
+            "synthetic.with_drawn_estimates"
         )
     group = mate_groups(workload, partition) if together else np.full(len(jobs), -1)
     members = np.argsort(group, kind="stable")[(group < 0).sum() :]

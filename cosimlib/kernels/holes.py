@@ -1,0 +1,165 @@
+"""Free nodes over time, promises and reservations counted, and the holes in which a job fits.
+
+From breakpoint ``times[k]`` to the next, ``free[k]`` nodes are free; from the last on, all are. The
+breakpoints that count lie from ``bounds[0]`` to before ``bounds[1]``, strictly ascending, the first
+at the present. Most changes happen near the present, so what is inserted or removed shifts the
+shorter side of the arrays, and the past is dropped by moving the first bound.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels.compiling import kernel
+
+
+class Holes(NamedTuple):
+    """Breakpoints, the nodes free from each to the next, and from where to where they count."""
+
+    times: np.ndarray
+    free: np.ndarray
+    bounds: np.ndarray
+
+
+@kernel
+def all_free(breakpoints: int, total_nodes: int) -> Holes:
+    """Nothing is taken, ever; room for as many breakpoints at a time."""
+    room = 2 * breakpoints + 2
+    holes = Holes(np.empty(room, np.float64), np.empty(room, np.int64), np.array([0, 1]))
+    holes.times[0] = -np.inf
+    holes.free[0] = total_nodes
+    return holes
+
+
+@kernel
+def advance(holes: Holes, now: float) -> None:
+    """Let the past go: the first breakpoint is `now`."""
+    times, bounds = holes.times, holes.bounds
+    while bounds[0] + 1 < bounds[1] and times[bounds[0] + 1] <= now:
+        bounds[0] += 1
+    times[bounds[0]] = now
+
+
+@kernel
+def change(holes: Holes, begin: float, end: float, count: int) -> None:
+    """Add `count` free nodes, or take them away where it is negative, from `begin` to `end`."""
+    free, bounds = holes.free, holes.bounds
+    left = _split(holes, begin)
+    origin = bounds[0]
+    right = _split(holes, end)
+    left += bounds[0] - origin
+    for place in range(left, right):
+        free[place] += count
+    if left > bounds[0] and free[left] == free[left - 1]:
+        origin = bounds[0]
+        _remove(holes, left)
+        right += bounds[0] - origin - 1
+    if free[right] == free[right - 1]:
+        _remove(holes, right)
+
+
+@kernel
+def earliest(holes: Holes, wanted: int, lasting: float) -> float:
+    """The first moment from which `wanted` nodes are free for `lasting` seconds."""
+    times, free, bounds = holes
+    place, last = bounds[0], bounds[1]
+    while True:
+        while free[place] < wanted:
+            place += 1
+        until = times[place] + lasting
+        end = place + 1
+        while end < last and times[end] < until and free[end] >= wanted:
+            end += 1
+        if end == last or times[end] >= until:
+            return times[place]
+        place = end + 1
+
+
+@kernel
+def earlier(holes: Holes, wanted: int, lasting: float, start: float, before: float) -> float:
+    """The first moment to which a reservation from `start` can move, or `start`.
+
+    Only moments before `before` are looked at. The reservation's own nodes count as taken: it
+    would give them back, so that what must be free is the time from that moment to `start`.
+    """
+    times, free, bounds = holes
+    place, last = bounds[0], bounds[1]
+    stop = min(start, before)
+    while place < last and times[place] < stop:
+        if free[place] >= wanted:
+            until = min(times[place] + lasting, start)
+            end = place + 1
+            while end < last and times[end] < until and free[end] >= wanted:
+                end += 1
+            if end == last or times[end] >= until:
+                return times[place]
+            place = end
+        place += 1
+    return start
+
+
+@kernel
+def most_free(holes: Holes, before: float) -> int:
+    """The most nodes that are free at any one moment before `before`."""
+    times, free, bounds = holes
+    most = 0
+    place = bounds[0]
+    while place < bounds[1] and times[place] < before:
+        most = max(most, free[place])
+        place += 1
+    return most
+
+
+@kernel
+def _split(holes: Holes, time: float) -> int:
+    """The place of the breakpoint at `time`, made where there is none."""
+    times, free, bounds = holes
+    first, last = bounds[0], bounds[1]
+    place = first + np.searchsorted(times[first:last], time)
+    if place < last and times[place] == time:
+        return place
+    if last == times.size:
+        _move_to_front(holes)
+        place -= first
+        first, last = bounds[0], bounds[1]
+    if first > 0 and place - first < last - place:
+        for moved in range(first, place):
+            times[moved - 1] = times[moved]
+            free[moved - 1] = free[moved]
+        bounds[0] -= 1
+        place -= 1
+    else:
+        for moved in range(last, place, -1):
+            times[moved] = times[moved - 1]
+            free[moved] = free[moved - 1]
+        bounds[1] += 1
+    times[place] = time
+    free[place] = free[place - 1]
+    return place
+
+
+@kernel
+def _remove(holes: Holes, place: int) -> None:
+    """Forget a breakpoint at which nothing changes."""
+    times, free, bounds = holes
+    if place - bounds[0] < bounds[1] - place:
+        for moved in range(place, bounds[0], -1):
+            times[moved] = times[moved - 1]
+            free[moved] = free[moved - 1]
+        bounds[0] += 1
+    else:
+        for moved in range(place, bounds[1] - 1):
+            times[moved] = times[moved + 1]
+            free[moved] = free[moved + 1]
+        bounds[1] -= 1
+
+
+@kernel
+def _move_to_front(holes: Holes) -> None:
+    """Make room at the arrays' end."""
+    times, free, bounds = holes
+    size = bounds[1] - bounds[0]
+    for place in range(size):
+        times[place] = times[bounds[0] + place]
+        free[place] = free[bounds[0] + place]
+    bounds[0], bounds[1] = 0, size

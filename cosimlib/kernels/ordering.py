@@ -1,0 +1,115 @@
+"""Queues that are not in order of submission: the lower its rank, the earlier a job's turn.
+
+`rank` has one value a job; jobs of equal rank go in order of submission. Ranks that change with
+time (WFP's) are written into the same array, and the queue is sorted anew: it is nearly sorted from
+the time before, so each job is moved up to its place past the few that it overtakes.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from cosimlib.kernels.clock import Queue
+from cosimlib.kernels.compiling import kernel
+
+
+@kernel
+def empty_queue(n: int) -> Queue:
+    """A queue with room for `n` jobs."""
+    return Queue(np.empty(n, np.int64), np.empty(n, np.int64))
+
+
+@kernel
+def insert(queue: Queue, rank: np.ndarray, first: int, last: int, job: int, wanted: int) -> int:
+    """Queue a job, younger than all others, where its rank says; return the queue's new end."""
+    place = last
+    while place > first and rank[queue.job[place - 1]] > rank[job]:
+        queue.job[place] = queue.job[place - 1]
+        queue.wanted[place] = queue.wanted[place - 1]
+        place -= 1
+    queue.job[place] = job
+    queue.wanted[place] = wanted
+    return last + 1
+
+
+@kernel
+def put_in_turn(
+    jobs: Any,
+    queue: Queue,
+    rank: np.ndarray,
+    start_time: np.ndarray,
+    aging: bool,
+    eldest: bool,
+    last: int,
+    now: float,
+) -> int:
+    """Drop from the queue who has started and order the others for `now`; return how many.
+
+    With `aging` by WFP's score; with `eldest` by rank, but for the job submitted first, which is
+    the head. Otherwise `insert` has put them in order.
+    """
+    last = _forget_started(queue, start_time, last)
+    if aging:
+        _age(jobs, queue, rank, last, now)
+    if aging or eldest:
+        _sort(queue, rank, last)
+    if eldest:
+        _put_eldest_first(queue, last)
+    return last
+
+
+@kernel
+def _age(jobs: Any, queue: Queue, rank: np.ndarray, last: int, now: float) -> None:
+    """Rank the queue by minus WFP's score, ``(waited / requested_time)³ · nodes``."""
+    for place in range(last):
+        job = queue.job[place]
+        waited = (now - jobs.submit_time[job]) / jobs.requested_time[job]
+        rank[job] = -(waited * waited * waited * jobs.nodes[job])
+
+
+@kernel
+def _sort(queue: Queue, rank: np.ndarray, last: int) -> None:
+    """Put the queue in order of rank, by insertion, for it is nearly so."""
+    for end in range(1, last):
+        job, wanted, place = queue.job[end], queue.wanted[end], end
+        while place > 0 and _earlier(rank, job, queue.job[place - 1]):
+            queue.job[place] = queue.job[place - 1]
+            queue.wanted[place] = queue.wanted[place - 1]
+            place -= 1
+        queue.job[place] = job
+        queue.wanted[place] = wanted
+
+
+@kernel
+def _earlier(rank: np.ndarray, job: int, other: int) -> bool:
+    """Whether it is `job`'s turn before `other`'s."""
+    return rank[job] < rank[other] or (rank[job] == rank[other] and job < other)
+
+
+@kernel
+def _put_eldest_first(queue: Queue, last: int) -> None:
+    """Move the job submitted first to the front."""
+    eldest = 0
+    for place in range(last):
+        if queue.job[place] < queue.job[eldest]:
+            eldest = place
+    if last > 0:
+        job, wanted = queue.job[eldest], queue.wanted[eldest]
+        for place in range(eldest, 0, -1):
+            queue.job[place] = queue.job[place - 1]
+            queue.wanted[place] = queue.wanted[place - 1]
+        queue.job[0] = job
+        queue.wanted[0] = wanted
+
+
+@kernel
+def _forget_started(queue: Queue, start_time: np.ndarray, last: int) -> int:
+    """Move jobs that have not started to the front of the arrays; return how many they are."""
+    kept = 0
+    for place in range(last):
+        job = queue.job[place]
+        if np.isnan(start_time[job]):
+            queue.wanted[kept] = queue.wanted[place]
+            queue.job[kept] = job
+            kept += 1
+    return kept

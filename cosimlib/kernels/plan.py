@@ -1,0 +1,165 @@
+"""A plan: a reservation for every waiting job, in the holes that running jobs and the others leave.
+
+Jobs are rigid, on one partition. What one simulator's loop needs of a plan: absorb the ends of an
+instant, start what is due, move reservations forward where somebody ended early (`compress`), make
+the plan anew (`renew`), reserve for a new job.
+
+Running jobs hold their nodes to their promised end. Where a job has outlived its request its nodes
+count as free from the present on, so that a reservation may be for *now* and yet cannot begin; such
+a plan holds for this instant only, and is renewed at the next.
+"""
+
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels import clock, holes, running
+from cosimlib.kernels.clock import TAKEN, Queue
+from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.holes import Holes
+from cosimlib.kernels.running import Running
+
+
+class Plan(NamedTuple):
+    """Holes, the start that each job is promised now and was at first, and a heap of (start, job).
+
+    Starts are NaN before a job is submitted. The heap may hold reservations that have moved since.
+    """
+
+    holes: Holes
+    start: np.ndarray
+    first_start: np.ndarray
+    due: list[tuple[float, int]]
+
+
+@kernel
+def no_plan(jobs: Any, total_nodes: int) -> Plan:
+    """Nobody waits; room for all jobs."""
+    n = jobs.nodes.size
+    empty = holes.all_free(2 * n, total_nodes)
+    return Plan(empty, np.full(n, np.nan), np.full(n, np.nan), clock.no_ends())
+
+
+@kernel
+def next_due(plan: Plan, started: Running) -> float:
+    """The next start that is planned; infinite when there is none."""
+    due = plan.due
+    while len(due) > 0:
+        moment, job = due[0]
+        if moment == plan.start[job] and np.isnan(started.start_time[job]):
+            return moment
+        heappop(due)
+    return np.inf
+
+
+@kernel
+def absorb_ends(
+    jobs: Any, plan: Plan, started: Running, now: float, free: int
+) -> tuple[int, float]:
+    """Let all jobs that end by `now` end; return the free nodes, and until when more are free."""
+    holes.advance(plan.holes, now)
+    until = -np.inf
+    while len(started.ends) > 0 and started.ends[0][0] <= now:
+        job = running.end_next(jobs, started)
+        promised = started.start_time[job] + jobs.requested_time[job]
+        free += jobs.nodes[job]
+        if promised > now:
+            holes.change(plan.holes, now, promised, jobs.nodes[job])
+            until = max(until, promised)
+    return free, until
+
+
+@kernel
+def start_due(jobs: Any, plan: Plan, started: Running, now: float, free: int) -> int:
+    """Start the jobs whose reservations begin now; return the nodes left free."""
+    while next_due(plan, started) <= now:
+        job = heappop(plan.due)[1]
+        running.start(jobs, started, job, now)
+        free -= jobs.nodes[job]
+    return free
+
+
+@kernel
+def reserve(jobs: Any, plan: Plan, started: Running, job: int, now: float, free: int) -> int:
+    """Reserve the earliest hole, and start the job if that is here; return the nodes left free."""
+    wanted, lasting = jobs.nodes[job], jobs.requested_time[job]
+    moment = holes.earliest(plan.holes, wanted, lasting)
+    holes.change(plan.holes, moment, moment + lasting, -wanted)
+    plan.start[job] = moment
+    if np.isnan(plan.first_start[job]):
+        plan.first_start[job] = moment
+    if moment > now:
+        heappush(plan.due, (moment, job))
+    elif wanted <= free:
+        running.start(jobs, started, job, now)
+        free -= wanted
+    return free
+
+
+@kernel
+def compress(
+    jobs: Any,
+    plan: Plan,
+    started: Running,
+    queue: Queue,
+    last: int,
+    now: float,
+    free: int,
+    before: float,
+) -> tuple[int, float]:
+    """Lift every waiting job, in the queue's order, and place it anew in the earliest hole.
+
+    Nodes have come free before the moment `before` and nowhere else since everybody was in the
+    earliest hole, so a job can only move to a moment before it, and only if at some moment before
+    it as many nodes are free as it wants. Returns the nodes left free, and the moment before which
+    those who moved have left holes to jobs that came earlier in the queue.
+    """
+    left_holes = -np.inf
+    most = holes.most_free(plan.holes, before)
+    for place in range(last):
+        wanted = queue.wanted[place]
+        if wanted > most:
+            continue
+        job = queue.job[place]
+        if not np.isnan(started.start_time[job]):
+            queue.wanted[place] = TAKEN
+            continue
+        start, lasting = plan.start[job], jobs.requested_time[job]
+        moment = holes.earlier(plan.holes, wanted, lasting, start, before)
+        if moment == start:
+            continue
+        holes.change(plan.holes, start, start + lasting, wanted)
+        holes.change(plan.holes, moment, moment + lasting, -wanted)
+        plan.start[job] = moment
+        if moment <= now:
+            running.start(jobs, started, job, now)
+            queue.wanted[place] = TAKEN
+            free -= wanted
+        else:
+            heappush(plan.due, (moment, job))
+        left_holes = max(left_holes, start + lasting)
+        before = max(before, start + lasting)
+        most = holes.most_free(plan.holes, before)
+    return free, left_holes
+
+
+@kernel
+def renew(
+    jobs: Any, plan: Plan, started: Running, waiting: np.ndarray, now: float, free: int
+) -> int:
+    """Forget all reservations and reserve for the `waiting` in their order; return nodes free."""
+    times, room, bounds = plan.holes
+    bounds[0], bounds[1] = 0, 1
+    times[0], room[0] = now, free
+    for place in range(started.size[0]):
+        if started.times[place] > now:
+            times[bounds[1]] = started.times[place]
+            room[bounds[1]] = room[bounds[1] - 1] + started.nodes[place]
+            bounds[1] += 1
+        else:
+            room[0] += started.nodes[place]
+    plan.due.clear()
+    for job in waiting:
+        free = reserve(jobs, plan, started, job, now, free)
+    return free

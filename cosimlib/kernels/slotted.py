@@ -1,0 +1,256 @@
+"""Conservative backfilling in whole time slots, with containers that hold its idle nodes.
+
+All that happens in a slot is absorbed at its beginning, in this order: jobs that outlive their
+request are expected to end one slot later; jobs that have ended leave, and every waiting job in
+order moves to an earlier hole where there is one; new jobs get theirs; jobs whose reservation has
+come start. Jobs are whole numbers of slots long, one at least, so nothing
+starts and ends at once.
+"""
+
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels import clock, containers, holes
+from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.holes import Holes
+
+
+class SlotArrays(NamedTuple):
+    """Jobs in order of submission, their times in whole slots, float64."""
+
+    submit: np.ndarray
+    run: np.ndarray
+    requested: np.ndarray
+    nodes: np.ndarray
+
+
+class Progress(NamedTuple):
+    """What has become of every job, NaN where nothing has yet, and the plan for those that wait.
+
+    `barred` has one value: nodes that containers still hold in the slot that begins, less those
+    that jobs already wait for.
+    """
+
+    start: np.ndarray
+    promised: np.ndarray
+    reserved: np.ndarray
+    expected_end: np.ndarray
+    held_up: np.ndarray
+    queue: np.ndarray
+    barred: np.ndarray
+    plan: Holes
+    ends: list[tuple[float, int]]
+    expected: list[tuple[float, int]]
+
+
+@kernel
+def fill(
+    jobs: SlotArrays, capacity: int, depth: int, hold_back: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, first reservations, who was held up, and stretches of containers under policy B.
+
+    With `hold_back` the nodes of containers that were not to be saved are not to be had in the
+    slot that begins; without, such containers are killed. At most `depth` jobs wait in the queue.
+    """
+    n = jobs.submit.size
+    progress, fillers = _nothing(n, capacity, min(depth, n)), containers.none(capacity)
+    submitted, waiting, busy, held, now, before = 0, 0, 0, 0, 0.0, -np.inf
+    while submitted < n or waiting > 0 or len(progress.ends) > 0:
+        now, due = _next_slot(jobs, progress, submitted, waiting, depth)
+        holes.advance(progress.plan, now)
+        released, late = _expect(jobs, progress, now)
+        saved = max(0, due - released)
+        barred = held - saved if hold_back else 0
+        progress.barred[0] = barred
+        freed, until = _retire(jobs, progress, now)
+        busy -= freed
+        if late + barred > _free_now(progress):
+            _plan_anew(jobs, progress, waiting, now, capacity, barred)
+            before = np.inf
+        else:
+            holes.change(progress.plan, now, now + 1, -late - barred)
+            if freed > 0 and max(before, until) > now:
+                before = _compress(jobs, progress, waiting, now, max(before, until))
+        started = 1
+        while started > 0:
+            submitted, waiting = _admit(jobs, progress, submitted, waiting, now, depth)
+            waiting, started = _start(jobs, progress, waiting, now)
+            busy += started
+        held = capacity - busy
+        containers.turn_over(fillers, now, saved, held)
+    stretches = containers.stretches(fillers, now)
+    return progress.start, progress.promised, progress.held_up, stretches
+
+
+@kernel
+def _nothing(n: int, capacity: int, depth: int) -> Progress:
+    """No job has been submitted."""
+    return Progress(
+        np.full(n, np.nan),
+        np.full(n, np.nan),
+        np.full(n, np.inf),
+        np.full(n, np.nan),
+        np.zeros(n, np.bool_),
+        np.empty(depth, np.int64),
+        np.zeros(1, np.int64),
+        holes.all_free(2 * (min(n, capacity) + depth) + 8, capacity),
+        clock.no_ends(),
+        clock.no_ends(),
+    )
+
+
+@kernel
+def _free_now(progress: Progress) -> int:
+    """Nodes that nobody has or has reserved in the slot that begins."""
+    return progress.plan.free[progress.plan.bounds[0]]
+
+
+@kernel
+def _next_slot(
+    jobs: SlotArrays, progress: Progress, submitted: int, waiting: int, depth: int
+) -> tuple[float, int]:
+    """When something ends, is due or can be let in next, and the nodes of all that is due then."""
+    first, due = np.inf, 0
+    for place in range(waiting):
+        job = progress.queue[place]
+        if progress.reserved[job] < first:
+            first, due = progress.reserved[job], 0
+        if progress.reserved[job] == first:
+            due += jobs.nodes[job]
+    now = first
+    if len(progress.ends) > 0:
+        now = min(now, progress.ends[0][0])
+    if submitted < jobs.submit.size and waiting < depth:
+        now = min(now, jobs.submit[submitted])
+    return now, due if now == first else 0
+
+
+@kernel
+def _expect(jobs: SlotArrays, progress: Progress, now: float) -> tuple[int, int]:
+    """Nodes of running jobs expected to have ended by now; of these, nodes of those that go on.
+
+    They are then expected to end one slot later.
+    """
+    released, late = 0, 0
+    expected = progress.expected
+    while len(expected) > 0 and expected[0][0] <= now:
+        end, job = heappop(expected)
+        if progress.expected_end[job] != end:
+            continue
+        released += jobs.nodes[job]
+        if progress.start[job] + jobs.run[job] > now:
+            late += jobs.nodes[job]
+            progress.expected_end[job] = now + 1
+            heappush(expected, (now + 1, job))
+    return released, late
+
+
+@kernel
+def _retire(jobs: SlotArrays, progress: Progress, now: float) -> tuple[int, float]:
+    """Absorb every end up to now; return the nodes freed, and until when more are free."""
+    freed, until = 0, -np.inf
+    while len(progress.ends) > 0 and progress.ends[0][0] <= now:
+        _, job = heappop(progress.ends)
+        freed += jobs.nodes[job]
+        if progress.expected_end[job] > now:
+            until = max(until, progress.expected_end[job])
+            holes.change(progress.plan, now, progress.expected_end[job], jobs.nodes[job])
+        progress.expected_end[job] = np.nan
+    return freed, until
+
+
+@kernel
+def _reserve(jobs: SlotArrays, progress: Progress, job: int, now: float) -> None:
+    """Give the job the first hole that there is."""
+    start = holes.earliest(progress.plan, jobs.nodes[job], jobs.requested[job])
+    _note_barred(jobs, progress, job, start, now)
+    holes.change(progress.plan, start, start + jobs.requested[job], -jobs.nodes[job])
+    progress.reserved[job] = start
+
+
+@kernel
+def _note_barred(jobs: SlotArrays, progress: Progress, job: int, start: float, now: float) -> None:
+    """Note where only containers keep a job from starting now instead of one slot later."""
+    nodes, free = jobs.nodes[job], _free_now(progress)
+    if start == now + 1 and free < nodes <= free + progress.barred[0]:
+        progress.held_up[job] = True
+        progress.barred[0] -= nodes
+
+
+@kernel
+def _compress(
+    jobs: SlotArrays, progress: Progress, waiting: int, now: float, before: float
+) -> float:
+    """Let every waiting job, in order, move to an earlier hole.
+
+    Nodes have come free before the moment `before` and nowhere else since everybody was in the
+    first hole. Returns until when those who moved leave holes to others before them in the queue.
+    """
+    left = -np.inf
+    plan = progress.plan
+    most = holes.most_free(plan, before)
+    for place in range(waiting):
+        job = progress.queue[place]
+        nodes, lasting, start = jobs.nodes[job], jobs.requested[job], progress.reserved[job]
+        if start == now or nodes > most + max(0, progress.barred[0]):
+            continue
+        moment = holes.earlier(plan, nodes, lasting, start, before)
+        _note_barred(jobs, progress, job, moment, now)
+        if moment < start:
+            holes.change(plan, start, start + lasting, nodes)
+            holes.change(plan, moment, moment + lasting, -nodes)
+            progress.reserved[job] = moment
+            left = max(left, start + lasting)
+            before = max(before, left)
+            most = holes.most_free(plan, before)
+    return left
+
+
+@kernel
+def _plan_anew(
+    jobs: SlotArrays, progress: Progress, waiting: int, now: float, capacity: int, barred: int
+) -> None:
+    """Forget every reservation and make them again, in order."""
+    plan = progress.plan
+    plan.bounds[0], plan.bounds[1] = 0, 1
+    plan.times[0], plan.free[0] = now, capacity
+    holes.change(plan, now, now + 1, -barred)
+    for _, job in progress.ends:
+        holes.change(plan, now, progress.expected_end[job], -jobs.nodes[job])
+    for place in range(waiting):
+        _reserve(jobs, progress, progress.queue[place], now)
+
+
+@kernel
+def _admit(
+    jobs: SlotArrays, progress: Progress, submitted: int, waiting: int, now: float, depth: int
+) -> tuple[int, int]:
+    """Queue jobs as long as there are places, and promise each its start."""
+    while submitted < jobs.submit.size and jobs.submit[submitted] <= now and waiting < depth:
+        _reserve(jobs, progress, submitted, now)
+        progress.promised[submitted] = progress.reserved[submitted]
+        progress.queue[waiting] = submitted
+        submitted += 1
+        waiting += 1
+    return submitted, waiting
+
+
+@kernel
+def _start(jobs: SlotArrays, progress: Progress, waiting: int, now: float) -> tuple[int, int]:
+    """Start what is due; return how many still wait, and the nodes now taken."""
+    kept, taken = 0, 0
+    queue = progress.queue
+    for place in range(waiting):
+        job = queue[place]
+        if progress.reserved[job] > now:
+            queue[kept] = job
+            kept += 1
+            continue
+        taken += jobs.nodes[job]
+        progress.start[job] = now
+        progress.expected_end[job] = now + jobs.requested[job]
+        heappush(progress.ends, (now + jobs.run[job], job))
+        heappush(progress.expected, (progress.expected_end[job], job))
+    return kept, taken

@@ -1,0 +1,66 @@
+"""Numbers that follow from a schedule, each in one function named as papers name it.
+
+A *step function* is a Series indexed by time in seconds: its value holds from that instant on, to
+the next; before the first instant it is 0. Jobs are rigid: they hold their nodes from start to end.
+
+A *window* is given as `start=` and `end=`, both optional, in seconds. A number a job is then of the
+jobs submitted in it, ``start <= submit_time < end``; a number of the machine is of what was held,
+idle or waiting in it, whoever submitted it when. `window` makes one that leaves out the warm-up.
+"""
+
+from cosimlib.metrics.capacity import loss_of_capacity, node_hours, offered_load, utilization
+from cosimlib.metrics.jobs import (
+    bounded_slowdown,
+    by_submission,
+    makespan,
+    slowdown,
+    turnaround_time,
+    wait_time,
+)
+from cosimlib.metrics.series import (
+    DAY,
+    HOUR,
+    WEEK,
+    daily,
+    held_durations,
+    hourly,
+    occupied_nodes,
+    running_jobs,
+    utilization_series,
+    waiting_jobs,
+    waiting_nodes,
+    weekly,
+)
+from cosimlib.metrics.summary import summarize
+from cosimlib.metrics.users import by_user, fairness, jain_index
+from cosimlib.metrics.windows import window
+
+__all__ = [
+    "DAY",
+    "HOUR",
+    "WEEK",
+    "bounded_slowdown",
+    "by_submission",
+    "by_user",
+    "daily",
+    "fairness",
+    "held_durations",
+    "hourly",
+    "jain_index",
+    "loss_of_capacity",
+    "makespan",
+    "node_hours",
+    "occupied_nodes",
+    "offered_load",
+    "running_jobs",
+    "slowdown",
+    "summarize",
+    "turnaround_time",
+    "utilization",
+    "utilization_series",
+    "wait_time",
+    "waiting_jobs",
+    "waiting_nodes",
+    "weekly",
+    "window",
+]

@@ -1,0 +1,121 @@
+"""Numbers over time: exact step functions, and their means by hour, day, week."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.kernels.steps import step_function
+from cosimlib.metrics.windows import span
+from cosimlib.schedule import Schedule
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+WEEK = 7 * DAY
+
+
+def occupied_nodes(schedule: Schedule) -> pd.Series:
+    """Nodes held in the whole system, an exact step function."""
+    nodes = schedule.workload.jobs["nodes"].to_numpy()
+    return _steps(schedule.start_time, schedule.end_time, nodes, "occupied_nodes")
+
+
+def running_jobs(schedule: Schedule) -> pd.Series:
+    """Jobs running in the whole system, an exact step function."""
+    ones = np.ones(len(schedule.workload), dtype=np.int64)
+    return _steps(schedule.start_time, schedule.end_time, ones, "running_jobs")
+
+
+def waiting_jobs(schedule: Schedule) -> pd.Series:
+    """Length of the queue, jobs submitted and not started: an exact step function."""
+    jobs = schedule.workload.jobs
+    ones = np.ones(len(jobs), dtype=np.int64)
+    return _steps(jobs["submit_time"].to_numpy(), schedule.start_time, ones, "waiting_jobs")
+
+
+def waiting_nodes(schedule: Schedule) -> pd.Series:
+    """Nodes that the jobs in the queue ask for together, an exact step function."""
+    jobs = schedule.workload.jobs
+    nodes = jobs["nodes"].to_numpy()
+    return _steps(jobs["submit_time"].to_numpy(), schedule.start_time, nodes, "waiting_nodes")
+
+
+def utilization_series(
+    schedule: Schedule,
+    every: float = HOUR,
+    start: float | None = None,
+    end: float | None = None,
+) -> pd.Series:
+    """Utilization in each window of `every` seconds, by default first submission to last end.
+
+    The time-weighted mean of the series is `utilization` over the same window.
+    """
+    first, last = span(schedule, start, end)
+    if not first < last:
+        return pd.Series(dtype=np.float64, name="utilization")
+    held = hourly(occupied_nodes(schedule), every, first, last)
+    return (held / schedule.system.total_nodes).rename("utilization")
+
+
+def hourly(
+    steps: pd.Series,
+    every: float = HOUR,
+    start: float | None = None,
+    end: float | None = None,
+) -> pd.Series:
+    """Time-weighted mean of a step function in each window of `every` seconds.
+
+    Parameters
+    ----------
+    steps : pd.Series
+        A step function, such as `occupied_nodes`.
+    every : float, default HOUR
+        Length of a window in seconds.
+    start, end : float, optional
+        From where to where; by default from the first step to the last. The last window may be
+        shorter than the others.
+
+    Returns
+    -------
+    pd.Series
+        Indexed by the windows' beginnings.
+    """
+    if not every > 0:
+        raise ValueError(f"every={every!r}; expected seconds above 0")
+    times, values = steps.index.to_numpy(dtype=np.float64), steps.to_numpy(dtype=np.float64)
+    if times.size == 0:
+        return pd.Series(dtype=np.float64, name=steps.name)
+    first = float(times[0]) if start is None else start
+    last = float(times[-1]) if end is None else end
+    if last < first:
+        raise ValueError(f"windows from {first:.15g} to {last:.15g} s; expected start before end")
+    edges = first + every * np.arange(math.ceil((last - first) / every))
+    edges = np.append(edges[edges < last], last)
+    area = np.append(0.0, np.cumsum(values[:-1] * np.diff(times)))
+    area_at = np.interp(edges, times, area) + values[-1] * np.maximum(edges - times[-1], 0.0)
+    return pd.Series(np.diff(area_at) / np.diff(edges), index=edges[:-1], name=steps.name)
+
+
+def daily(steps: pd.Series, start: float | None = None, end: float | None = None) -> pd.Series:
+    """Time-weighted mean of a step function in each window of a day; see `hourly`."""
+    return hourly(steps, DAY, start, end)
+
+
+def weekly(steps: pd.Series, start: float | None = None, end: float | None = None) -> pd.Series:
+    """Time-weighted mean of a step function in each window of a week; see `hourly`."""
+    return hourly(steps, WEEK, start, end)
+
+
+def held_durations(steps: pd.Series) -> pd.Series:
+    """Seconds that a step function spends at each of its values, from first step to last.
+
+    ``held_durations(occupied_nodes(schedule)).idxmax()`` is the commonest number of occupied nodes.
+    """
+    seconds = pd.Series(np.diff(steps.index.to_numpy(dtype=np.float64)), name="seconds")
+    return seconds.groupby(pd.Index(steps.to_numpy()[:-1], name=steps.name)).sum()
+
+
+def _steps(begin: np.ndarray, end: np.ndarray, amount: np.ndarray, name: str) -> pd.Series:
+    """The sum of `amount` over the intervals from `begin` to `end` as a step function."""
+    times, total = step_function(begin, end, amount)
+    return pd.Series(total, index=pd.Index(times, name="time"), name=name)

@@ -1,0 +1,182 @@
+"""Jobs after Lomonosov-1 in 2017, with estimates of a given accuracy.
+
+S. P. Polyakov and Yu. Yu. Dubenskaya, Improving the Load of Supercomputers Based on Job Migration
+Using Container Virtualization, GRID 2018, print six numbers about the jobs of Lomonosov-1: CPU
+slots have mean 7.5, standard deviation 16.7 and maximum 512, run times 255 min, 1,204 min and 15
+days. They print neither the shapes nor how jobs arrive. We take
+
+- *shapes*: log-normal, rounded up to whole slots and minutes, cut at the maximum. Their two
+  parameters are fitted so that mean and standard deviation after rounding and cutting are the
+  printed ones. Slots and run times are independent, and so are jobs.
+- *arrivals*: all jobs wait from the start and are enough work for `days` days, so that a scheduler
+  shows the load that it can reach by itself; or a Poisson stream of a given offered load.
+
+Users give round values as estimates (Tsafrir, Etsion and Feitelson, JSSPP 2005). With accuracy p
+the estimate is the run time itself with probability p; the run time rounded up to the next of 20
+round values with probability p(1 - p); the value after that one with probability (1 - p)².
+"""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.synthetic import shapes
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+MINUTE = 60.0
+DAY = 86_400.0
+LOMONOSOV = System("Lomonosov-1 (512 CPU slots)", {"main": 512})
+"""The machine of the paper's simulations; a node is one CPU slot."""
+
+SLOTS_MEAN, SLOTS_SD, SLOTS_MAX = 7.5, 16.7, 512
+RUN_MEAN, RUN_SD, RUN_MAX = 255.0, 1204.0, 15 * 1440
+SLOTS_SHAPE = (0.885918, 1.463887)
+RUN_SHAPE = (2.263311, 2.871887)
+"""Mean and standard deviation of the logarithm before rounding and cutting, fitted."""
+
+ROUND_VALUES = MINUTE * np.array(
+    [1, 2, 5, 10, 20, 30]
+    + [60 * hours for hours in (1, 2, 3, 6, 8, 12)]
+    + [1440 * days for days in (1, 1.5, 2, 3, 5, 7, 10, 15)]
+)
+"""The estimates that users give where they do not know better, seconds."""
+
+
+def lomonosov(
+    days: float = 180.0, *, accuracy: float = 0.5, load: float | None = None, seed: int = 0
+) -> Workload:
+    """Jobs after Lomonosov-1, for 512 CPU slots.
+
+    Parameters
+    ----------
+    days : float, default 180
+        How long they keep the machine busy (`load` None), or are submitted.
+    accuracy : float, default 0.5
+        The paper's p, from 0 to 1; its figure goes through all of them. The jobs of a seed are the
+        same for every accuracy.
+    load : float or None
+        None: all jobs are submitted at 0, and there is work for 15 days more than `days`, the
+        longest that running jobs can last: the queue cannot run dry before. A number: the jobs are
+        a Poisson stream that offers this part of what the machine can do in `days` days (the last
+        job drawn takes it beyond); submissions are rounded up to whole minutes.
+    seed : int, default 0
+        Of the PCG64 generator, 0 or more.
+
+    Returns
+    -------
+    Workload
+        In whole minutes, given in seconds.
+
+    Raises
+    ------
+    ValueError
+        For days that are not above 0, an accuracy outside [0, 1], a load that is not between 1e-6
+        and 1e3, or a seed that is not a whole number from 0.
+    """
+    _check(days, accuracy, load, seed)
+    rng = np.random.Generator(np.random.PCG64(int(seed)))
+    minutes = days * 1440
+    if load is None:
+        jobs = _jobs(LOMONOSOV.total_nodes * (minutes + RUN_MAX), rng).assign(submit_time=0.0)
+    else:
+        jobs = _jobs(load * LOMONOSOV.total_nodes * minutes, rng)
+        # Given their number, the moments of a Poisson process are uniform and independent.
+        jobs = jobs.assign(submit_time=np.ceil(np.sort(rng.uniform(0.0, minutes, len(jobs)))))
+    times = jobs[["submit_time", "run_time"]] * MINUTE
+    jobs = jobs.assign(**times)
+    workload = Workload(jobs, f"synthetic Lomonosov (seed {seed})", LOMONOSOV)
+    return with_round_estimates(workload, accuracy, seed=seed)
+
+
+def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) -> Workload:
+    """The same jobs with requested times of the paper's model in the place of their own.
+
+    Beyond the longest round value an estimate is that value, or the run time where that is longer.
+    The jobs whose estimates are exact at one accuracy are so at every higher one.
+
+    Parameters
+    ----------
+    workload : Workload
+    accuracy : float
+        The paper's p, from 0 to 1.
+    seed : int, default 0
+    """
+    _check_accuracy(accuracy)
+    _check_seed(seed)
+    rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
+    run_time = workload.jobs["run_time"].to_numpy()
+    draw = rng.random(run_time.size)
+    rounded = np.searchsorted(ROUND_VALUES, run_time)
+    rounded += draw >= accuracy + accuracy * (1 - accuracy)
+    estimate = ROUND_VALUES[np.minimum(rounded, ROUND_VALUES.size - 1)]
+    estimate = np.maximum(np.where(draw < accuracy, run_time, estimate), run_time)
+    # A job of zero run time can only be estimated by the shortest round value.
+    estimate = np.where(estimate > 0, estimate, ROUND_VALUES[0])
+    jobs = workload.jobs.assign(requested_time=estimate)
+    return Workload(jobs, workload.name, workload.machine, workload.account)
+
+
+def probabilities(shape: tuple[float, float], largest: int) -> np.ndarray:
+    """Of 1, 2, …, `largest`: a log-normal rounded up and cut there.
+
+    ``(F(k) - F(k - 1)) / F(largest)`` with F log-normal, `shape` the mean and standard deviation
+    of its logarithm.
+    """
+    mean, deviation = shape
+    values = (np.log(np.arange(1, largest + 1)) - mean) / (deviation * math.sqrt(2.0))
+    cumulative = np.array([0.0] + [0.5 * math.erfc(-value) for value in values])
+    return np.diff(cumulative) / cumulative[-1]
+
+
+def _draw(shape: tuple[float, float], largest: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """`n` independent draws from `probabilities`."""
+    values = np.arange(1.0, largest + 1)
+    return shapes.choice_at(rng.random(n), values, probabilities(shape, largest))
+
+
+def _dimensions(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Slots and minutes of `n` jobs."""
+    nodes = _draw(SLOTS_SHAPE, SLOTS_MAX, n, rng)
+    return pd.DataFrame({"run_time": _draw(RUN_SHAPE, RUN_MAX, n, rng), "nodes": nodes})
+
+
+def _jobs(work: float, rng: np.random.Generator) -> pd.DataFrame:
+    """Slots and minutes of as many jobs as it takes to make `work` slot-minutes."""
+    block = math.ceil(1.2 * work / (SLOTS_MEAN * RUN_MEAN)) + 1000
+    jobs = _dimensions(block, rng)
+    while (jobs["run_time"] @ jobs["nodes"]) < work:
+        jobs = pd.concat([jobs, _dimensions(block, rng)], ignore_index=True)
+    done = np.cumsum(jobs["run_time"] * jobs["nodes"])
+    return jobs[: int(np.searchsorted(done, work)) + 1]
+
+
+def _check(days: float, accuracy: float, load: float | None, seed: int) -> None:
+    """Raise for the first argument that makes no workload."""
+    if not _is_number(days) or not 0 < days <= 36_500:
+        raise ValueError(
+            f"synthetic Lomonosov: days={days!r}; expected a number above 0 and up to 36,500"
+        )
+    _check_accuracy(accuracy)
+    if load is not None and (not _is_number(load) or not 1e-6 <= load <= 1e3):
+        raise ValueError(
+            f"synthetic Lomonosov: load={load!r}; expected a number from 1e-6 to 1e3 (such as "
+            "0.9), or None for jobs that all wait from the start"
+        )
+    _check_seed(seed)
+
+
+def _check_accuracy(accuracy: float) -> None:
+    if not _is_number(accuracy) or not 0 <= accuracy <= 1:
+        raise ValueError(f"accuracy={accuracy!r}; expected a number from 0 to 1")
+
+
+def _check_seed(seed: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed={seed!r}; expected a whole number from 0")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

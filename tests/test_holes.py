@@ -1,0 +1,78 @@
+"""Free nodes over time against an array with a cell a second."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosimlib.kernels import holes
+
+NODES, SECONDS = 6, 40
+INTERVALS = st.lists(
+    st.tuples(st.integers(0, 25), st.integers(1, 12), st.integers(1, 3), st.booleans()), max_size=25
+)
+
+
+def filled(intervals, now):
+    """Holes and cells after taking what fits, and giving back what is marked so."""
+    ours, cells = holes.all_free(60, NODES), np.full(SECONDS, NODES)
+    holes.advance(ours, 0.0)
+    given_back = []
+    for begin, lasting, count, back in intervals:
+        if cells[begin : begin + lasting].min() >= count:
+            cells[begin : begin + lasting] -= count
+            holes.change(ours, float(begin), float(begin + lasting), -count)
+            given_back += [(begin, begin + lasting, count)] * back
+    for begin, end, count in given_back:
+        cells[begin:end] += count
+        holes.change(ours, float(begin), float(end), count)
+    holes.advance(ours, float(now))
+    return ours, cells
+
+
+def as_cells(ours, now):
+    """What the breakpoints say of every second from `now` on."""
+    times, free, (first, last) = ours
+    place = np.searchsorted(times[first:last], np.arange(now, SECONDS), side="right") - 1
+    return free[first:last][place]
+
+
+@settings(max_examples=100)
+@given(INTERVALS, st.integers(0, 10))
+def test_breakpoints_hold_what_was_taken_and_given_back(intervals, now):
+    ours, cells = filled(intervals, now)
+    assert as_cells(ours, now).tolist() == cells[now:].tolist()
+    times, free, (first, last) = ours
+    assert times[first] == now
+    assert (np.diff(times[first:last]) > 0).all()
+    assert (np.diff(free[first + 1 : last]) != 0).all(), "a breakpoint at which nothing changes"
+
+
+@settings(max_examples=100)
+@given(INTERVALS, st.integers(0, 10), st.integers(1, NODES), st.integers(1, 10))
+def test_the_earliest_hole_is_the_first_second_from_which_a_job_fits(intervals, now, wanted, last):
+    ours, cells = filled(intervals, now)
+    endless = np.append(cells, np.full(last, NODES))
+    fits = [t for t in range(now, SECONDS) if endless[t : t + last].min() >= wanted]
+    assert holes.earliest(ours, wanted, float(last)) == fits[0]
+
+
+@settings(max_examples=100)
+@given(INTERVALS, st.integers(0, 10), st.integers(1, 3), st.integers(1, 10), st.integers(0, 40))
+def test_a_reservation_moves_to_the_first_hole_that_it_would_leave(
+    intervals, now, wanted, last, before
+):
+    ours, cells = filled(intervals, now)
+    start = holes.earliest(ours, NODES, float(last))
+    holes.change(ours, start, start + last, -wanted)
+    lifted = np.append(cells, np.full(last, NODES))
+    fits = [t for t in range(now, int(start)) if lifted[t : t + last].min() >= wanted]
+    expected = next((t for t in fits if t < before), start)
+    assert holes.earlier(ours, wanted, float(last), start, float(before)) == expected
+
+
+@settings(max_examples=50)
+@given(INTERVALS, st.integers(0, 10), st.integers(1, 30))
+def test_the_most_free_nodes_before_a_moment(intervals, now, seconds):
+    ours, cells = filled(intervals, now)
+    assert holes.most_free(ours, float(now + seconds)) == cells[now : now + seconds].max()
+    assert holes.most_free(ours, float(now)) == 0

@@ -1,0 +1,158 @@
+"""The synthetic Lomonosov against the numbers that are printed about it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosimlib import metrics, synthetic
+from cosimlib.synthetic.lomonosov import (
+    DAY,
+    LOMONOSOV,
+    MINUTE,
+    ROUND_VALUES,
+    RUN_SHAPE,
+    SLOTS_SHAPE,
+    probabilities,
+    with_round_estimates,
+)
+from cosimlib.workload import Workload
+
+PRINTED = {"slots": (SLOTS_SHAPE, 7.5, 16.7, 512), "minutes": (RUN_SHAPE, 255, 1204, 15 * 1440)}
+
+
+@pytest.mark.parametrize("shape, mean, deviation, largest", PRINTED.values(), ids=PRINTED)
+def test_rounded_and_cut_shapes_have_the_printed_moments(shape, mean, deviation, largest):
+    shares, values = probabilities(shape, largest), np.arange(1, largest + 1)
+    assert shares.sum() == pytest.approx(1) and (shares >= 0).all()
+    ours = shares @ values
+    assert ours == pytest.approx(mean, rel=0.001)
+    assert np.sqrt(shares @ (values - ours) ** 2) == pytest.approx(deviation, rel=0.001)
+
+
+def test_probabilities_are_differences_of_the_log_normal_distribution():
+    from scipy import stats
+
+    shape, whole = (0.5, 1.2), stats.lognorm(1.2, scale=np.exp(0.5))
+    expected = np.diff(whole.cdf(np.arange(0, 11))) / whole.cdf(10)
+    np.testing.assert_allclose(probabilities(shape, 10), expected, rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Ten seeds of 180 days together."""
+    return pd.concat([synthetic.lomonosov(seed=seed).jobs for seed in range(10)])
+
+
+def test_drawn_jobs_have_the_printed_statistics(many):
+    nodes, minutes = many["nodes"], many["run_time"] / MINUTE
+    assert nodes.mean() == pytest.approx(7.5, rel=0.02)
+    assert nodes.std() == pytest.approx(16.7, rel=0.02)
+    assert minutes.mean() == pytest.approx(255, rel=0.02)
+    assert minutes.std() == pytest.approx(1204, rel=0.02)
+    assert 450 < nodes.max() <= 512 and 20_000 < minutes.max() <= 15 * 1440
+    assert (minutes % 1 == 0).all() and minutes.min() == 1
+
+
+def test_slots_and_run_times_are_independent(many):
+    assert abs(np.corrcoef(np.log(many["nodes"]), np.log(many["run_time"]))[0, 1]) < 0.01
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 0.3, 0.75, 1.0])
+def test_estimates_have_the_shares_of_the_model(accuracy):
+    jobs = pd.DataFrame({"submit_time": 0, "run_time": [61.0] * 40_000, "nodes": 1})
+    estimates = with_round_estimates(Workload(jobs), accuracy).jobs["requested_time"]
+    shares = estimates.value_counts(normalize=True).reindex([61.0, 120.0, 300.0], fill_value=0)
+    expected = [accuracy, accuracy * (1 - accuracy), (1 - accuracy) ** 2]
+    assert sum(expected) == pytest.approx(1)
+    np.testing.assert_allclose(shares, expected, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("run_time", "next_one", "after"),
+    [
+        (1, 60, 120),
+        (60, 60, 120),
+        (1_800, 1_800, 3_600),
+        (1_801, 3_600, 7_200),
+        (129_600, 129_600, 172_800),
+        (863_999, 864_000, 1_296_000),
+        (900_000, 1_296_000, 1_296_000),
+        (1_300_000, 1_300_000, 1_300_000),
+        (0, 60, 120),
+    ],
+)
+def test_rounding_up_to_the_next_value_and_the_one_after(run_time, next_one, after):
+    jobs = pd.DataFrame({"submit_time": 0, "run_time": [run_time] * 400, "nodes": 1})
+    half = with_round_estimates(Workload(jobs), 0.5).jobs["requested_time"]
+    never = with_round_estimates(Workload(jobs), 0.0).jobs["requested_time"]
+    assert set(half) == {max(run_time, 60 * (run_time == 0)), next_one, after}
+    assert set(never) == {after}
+
+
+def test_there_are_twenty_round_values():
+    assert len(ROUND_VALUES) == 20 and (np.diff(ROUND_VALUES) > 0).all()
+    assert ROUND_VALUES[0] == 60 and ROUND_VALUES[-1] == 15 * DAY
+    assert {30 * 60, 12 * 3600, 1.5 * DAY} <= set(ROUND_VALUES)
+
+
+@given(st.integers(0, 5), st.floats(0, 1), st.floats(0, 1))
+@settings(max_examples=20)
+def test_jobs_do_not_depend_on_the_accuracy_and_exact_estimates_stay_exact(seed, one, other):
+    low, high = (
+        synthetic.lomonosov(1, accuracy=p, load=0.5, seed=seed).jobs for p in sorted((one, other))
+    )
+    fixed = ["submit_time", "run_time", "nodes"]
+    pd.testing.assert_frame_equal(low[fixed], high[fixed])
+    exact = low["requested_time"] == low["run_time"]
+    draws_exact = exact & ~low["run_time"].isin(ROUND_VALUES)
+    assert (high["requested_time"] == high["run_time"])[draws_exact].all()
+    for jobs in (low, high):
+        assert (jobs["requested_time"] >= jobs["run_time"]).all()
+
+
+def test_the_backlog_is_work_for_fifteen_days_more():
+    workload = synthetic.lomonosov(3)
+    work = float(workload.jobs["nodes"] @ workload.jobs["run_time"])
+    last = workload.jobs.iloc[-1]
+    assert work - last["nodes"] * last["run_time"] < 512 * 18 * DAY <= work
+    assert (workload.jobs["submit_time"] == 0).all()
+    assert workload.machine is LOMONOSOV
+
+
+def test_a_stream_offers_its_load():
+    streams = [synthetic.lomonosov(30, load=0.8, seed=seed) for seed in range(4)]
+    for stream in streams:
+        work = stream.jobs["nodes"] * stream.jobs["run_time"]
+        assert work[:-1].sum() < 0.8 * 512 * 30 * DAY <= work.sum()
+        assert stream.jobs["submit_time"].between(0, 30 * DAY).all()
+        assert (stream.jobs["submit_time"] % MINUTE == 0).all()
+    apart = np.concatenate([stream.jobs["submit_time"].diff().dropna() for stream in streams])
+    assert apart.std() == pytest.approx(apart.mean(), rel=0.05)
+    assert metrics.offered_load(streams[0], LOMONOSOV) == pytest.approx(0.8, rel=0.01)
+
+
+def test_a_seed_gives_the_same_jobs_and_another_one_others():
+    first, again, other = (synthetic.lomonosov(2, seed=seed).jobs for seed in (4, 4, 5))
+    pd.testing.assert_frame_equal(first, again)
+    assert not first.equals(other)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"days": 0}, "days=0; expected a number above 0"),
+        ({"days": "180"}, "days='180'; expected"),
+        ({"accuracy": 1.01}, "accuracy=1.01; expected a number from 0 to 1"),
+        ({"accuracy": -0.1}, "accuracy=-0.1"),
+        ({"accuracy": float("nan")}, "accuracy=nan"),
+        ({"load": 0}, r"load=0; expected a number from 1e-6 .* or None"),
+        ({"load": True}, "load=True"),
+        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
+        ({"seed": 0.5}, "seed=0.5"),
+    ],
+)
+def test_bad_arguments_say_what_was_expected(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        synthetic.lomonosov(**wrong)
