@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib.explorers.panel import Panel
-from cosimlib.figures.preemption import plot_preemption
+from cosimlib.figures.preemption import FATES, plot_preemption
 from cosimlib.figures.violins import period_name
 from cosimlib.preemption import (
     GRACE_PERIODS,
@@ -198,9 +198,9 @@ def _draw(
     )
     killed = int(touched["killed"].sum())
     text = (
-        f"wasted cycles {wasted:,.0f} node-seconds · {killed} jobs killed, "
-        f"{len(touched) - killed} end within {period_name(asked['grace_period'])}, "
-        f"{len(jobs) - len(touched)} not touched · {idle} of the nodes taken were idle"
+        f"wasted cycles {wasted:,.0f} node-seconds · jobs killed {killed}, ending within "
+        f"{period_name(asked['grace_period'])} {len(touched) - killed}, not touched "
+        f"{len(jobs) - len(touched)} · idle nodes taken {idle}"
     )
     picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title)
     return picture, text
@@ -234,7 +234,4 @@ def _running(schedule: Schedule, at: float, touched: pd.DataFrame) -> pd.DataFra
     )
     hit = touched[["nodes_taken", "wasted_cycles"]].reindex(running, fill_value=0)
     jobs = jobs.join(hit).sort_values("wasted_cycles", ascending=False, kind="stable")
-    return jobs.sort_values("fate", key=lambda fate: fate.map(ORDER), kind="stable")
-
-
-ORDER = {"kill": 0, "spare": 1, "keep": 2}
+    return jobs.sort_values("fate", key=lambda fate: fate.map(list(FATES).index), kind="stable")
