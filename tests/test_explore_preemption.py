@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -186,17 +187,19 @@ def test_the_window_is_as_long_as_asked_for(schedule):
     assert_shows(panel, schedule)
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
 def test_a_month_of_jobs_stays_light_and_quick(peregrine):
     panel = explore_preemption(peregrine, at=123_456.0)
     assert len(panel.picture.to_json()) < 150_000
-    panel.controls["nodes"].value = 30
-    took = []
-    for name, value in (("policy", "LIFO"), ("grace_period", 1800.0), ("at", 2e6), ("nodes", 24)):
-        begin = time.perf_counter()
-        panel.controls[name].value = value
-        took.append(time.perf_counter() - begin)
-    # Meant to be 0.3 s; the bound leaves room for a busy machine and for code not compiled.
-    assert min(took) < 3.0
+    knobs = {"nodes": (30, 25, 24), "policy": ("LIFO", "FIFO", "PAP+"), "at": (2e6, 1e6, 5e5)}
+    for name, values in knobs.items():
+        took = []
+        for value in values:
+            begin = time.perf_counter()
+            panel.controls[name].value = value
+            took.append(time.perf_counter() - begin)
+        # Meant to be 0.3 s, and 0.1 s where nothing else runs; the bound forgives a busy machine.
+        assert min(took) < 0.6, name
     assert_shows(panel, simulate_easy(peregrine.workload, System.of(24)))
 
 

@@ -87,7 +87,12 @@ def explore_preemption(
     if not 0 < window < np.inf:
         raise ValueError(f"window={window!r}; expected a finite number of seconds above 0")
     at = _moment(source, at)
-    asked = {"policy": policy, "preempted": preempted, "grace_period": grace_period, "seed": seed}
+    asked: dict[str, Any] = {
+        "policy": policy,
+        "preempted": preempted,
+        "grace_period": grace_period,
+        "seed": seed,
+    }
     preempted_jobs(source, at, **asked)
     why = _fixed_because(source)
     controls = _controls(source, at, asked, why)

@@ -13,8 +13,8 @@ DAY, HOUR = 86_400.0, 3600.0
 POINTS = 400
 LABELS = 30
 """Nodes or jobs that have room for their numbers along an axis."""
-WHOLE = 8
-"""Up to here an axis of nodes has room for every whole number."""
+FEW = 8
+"""An axis of fewer jobs leaves room for so many; one of up to so many nodes names each number."""
 FATES = {"kill": "killed", "spare": "ends within the grace period", "keep": "not touched"}
 VECTOR_SCALE = [[0.0, "#FFFFFF"], [0.5, "#7BA7C7"], [1.0, "#08306B"]]
 
@@ -99,10 +99,10 @@ def plot_preemption(
     margin = {"showgrid": False, "col": 1}
     picture.update_xaxes(title="days since the start", range=[days[0], days[-1]], **margin)
     picture.update_yaxes(title="node", range=[-0.5, nodes - 0.5], dtick=_every(nodes), **margin)
-    whole = 1 if jobs["nodes"].max() <= WHOLE else None
+    whole = 1 if jobs["nodes"].max() <= FEW else None
     picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=whole, col=2)
     return picture.update_yaxes(
-        title={"text": "job", "standoff": 14}, autorange="reversed", type="category",
+        title={"text": "job", "standoff": 14}, range=[max(len(jobs), FEW) - 0.5, -0.5], type="category",
         dtick=_every(len(jobs)), tickfont_size=11, col=2,
     )  # fmt: skip
 
