@@ -102,8 +102,8 @@ def plot_preemption(
     whole = 1 if jobs["nodes"].max() <= FEW else None
     picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=whole, col=2)
     return picture.update_yaxes(
-        title={"text": "job", "standoff": 14}, range=[max(len(jobs), FEW) - 0.5, -0.5], type="category",
-        dtick=_every(len(jobs)), tickfont_size=11, col=2,
+        title={"text": "job", "standoff": 14}, range=[max(len(jobs), FEW) - 0.5, -0.5],
+        type="category", dtick=_every(len(jobs)), tickfont_size=11, col=2,
     )  # fmt: skip
 
 
