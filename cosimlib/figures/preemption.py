@@ -1,5 +1,7 @@
 """Preemption vectors over time, and the wasted cycles that add up."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -9,6 +11,11 @@ from cosimlib.figures import theme
 
 DAY, HOUR = 86_400.0, 3600.0
 POINTS = 400
+LABELS = 30
+"""Nodes or jobs that have room for their numbers along an axis."""
+FEW = 8
+"""An axis of fewer jobs leaves room for so many; one of up to so many nodes names each number."""
+FATES = {"kill": "killed", "spare": "ends within the grace period", "keep": "not touched"}
 VECTOR_SCALE = [[0.0, "#FFFFFF"], [0.5, "#7BA7C7"], [1.0, "#08306B"]]
 
 
@@ -33,12 +40,8 @@ def plot_vectors(
         subplot_titles=[f"({'abcde'[place]}) {name}" for place, name in enumerate(vectors)],
     )  # fmt: skip
     for row, table in enumerate(vectors.values(), start=1):
-        picture.add_heatmap(
-            x=(table.index.to_numpy() / DAY).round(4), y=table.columns.to_numpy(),
-            z=table.to_numpy().T.round(3), zmin=0, zmax=1, colorscale=VECTOR_SCALE,
-            showscale=row == 1, colorbar={"title": {"text": "value"}, "thickness": 16},
-            hovertemplate="day %{x}, node %{y}: value %{z}<extra></extra>", row=row, col=1,
-        )  # fmt: skip
+        trace = vector_trace(table)
+        picture.add_trace(trace.update(showscale=row == 1), row=row, col=1)
         for box in () if intervals is None else intervals.itertuples():
             picture.add_shape(
                 type="rect", x0=box.start / DAY, x1=box.end / DAY, y0=box.first - 0.5,
@@ -48,6 +51,92 @@ def plot_vectors(
     theme.style(picture, title=title, height=130 + 220 * len(vectors), margin={"t": 95})
     picture.update_xaxes(showgrid=False)
     return picture.update_xaxes(title="days since the start", row=len(vectors))
+
+
+def vector_trace(values: pd.DataFrame) -> go.Heatmap:
+    """The heat map of one policy's vectors, nodes over days."""
+    return go.Heatmap(
+        x=(values.index.to_numpy() / DAY).round(4), y=values.columns.to_numpy(),
+        z=values.to_numpy().T.round(3), zmin=0, zmax=1, colorscale=VECTOR_SCALE,
+        colorbar={"title": {"text": "value"}, "thickness": 16},
+        hovertemplate="day %{x}, node %{y}: value %{z}<extra></extra>",
+    )  # fmt: skip
+
+
+def plot_preemption(
+    values: pd.DataFrame, jobs: pd.DataFrame, *, at: float, taken: Sequence[int], title: str
+) -> go.Figure:
+    """Vectors around a moment with the nodes taken then; beside them what becomes of which job.
+
+    Parameters
+    ----------
+    values : pd.DataFrame
+        As `preemption_values` gives it, at evenly spaced moments.
+    jobs : pd.DataFrame
+        The jobs that run at the moment, by the names to show: `nodes`, `nodes_taken`, `elapsed`,
+        `remaining` (s), `wasted_cycles` (node-seconds), `fate` (one of `FATES`).
+    at : float
+        The moment, seconds.
+    taken : sequence of int
+        The nodes preempted.
+    title : str
+    """
+    picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.27, column_widths=[0.58, 0.42])
+    colorbar = {"x": 0.43, "thickness": 14, "title": {"text": "value", "side": "right"}}
+    picture.add_trace(vector_trace(values).update(colorbar=colorbar), row=1, col=1)
+    picture.add_trace(_taken_trace(at, taken), row=1, col=1)
+    for trace in _fate_traces(jobs):
+        picture.add_trace(trace, row=1, col=2)
+    picture.add_vline(at / DAY, line={"color": theme.VERMILION, "width": 1.5}, row=1, col=1)
+    theme.style(picture, title=title, height=540, barmode="stack", bargap=0.15)
+    picture.update_layout(
+        margin={"t": 60, "b": 105},
+        legend={"orientation": "h", "traceorder": "normal", "x": 1, "xanchor": "right",
+                "y": -0.18, "yanchor": "top"},
+    )  # fmt: skip
+    # Fixed ranges, so that the axes stand still while knobs of the preemption move.
+    days, nodes = values.index.to_numpy() / DAY, values.shape[1]
+    margin = {"showgrid": False, "col": 1}
+    picture.update_xaxes(title="days since the start", range=[days[0], days[-1]], **margin)
+    picture.update_yaxes(title="node", range=[-0.5, nodes - 0.5], dtick=_every(nodes), **margin)
+    whole = 1 if jobs["nodes"].max() <= FEW else None
+    picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=whole, col=2)
+    return picture.update_yaxes(
+        title={"text": "job", "standoff": 14}, range=[max(len(jobs), FEW) - 0.5, -0.5],
+        type="category", dtick=_every(len(jobs)), tickfont_size=11, col=2,
+    )  # fmt: skip
+
+
+def _every(shown: int) -> int:
+    """How many categories apart labels have room."""
+    return max(1, -(-shown // LABELS))
+
+
+def _taken_trace(at: float, taken: Sequence[int]) -> go.Scatter:
+    """A square on every node that is preempted."""
+    return go.Scatter(
+        x=[at / DAY] * len(taken), y=list(taken), mode="markers", name="preempted node",
+        hovertemplate="node %{y} is preempted<extra></extra>",
+        marker={"symbol": "square-open", "size": 9, "color": theme.VERMILION,
+                "line": {"width": 2, "color": theme.VERMILION}},
+    )  # fmt: skip
+
+
+def _fate_traces(jobs: pd.DataFrame) -> list[go.Bar]:
+    """One bar trace a fate, in the order of `FATES`."""
+    told = np.column_stack(
+        [jobs["nodes_taken"], (jobs["elapsed"] / HOUR).round(2),
+         (jobs["remaining"] / HOUR).round(2), (jobs["wasted_cycles"] / HOUR).round(2)]
+    )  # fmt: skip
+    return [
+        go.Bar(
+            y=[str(job) for job in jobs.index], x=np.where(jobs["fate"] == fate, jobs["nodes"], 0),
+            orientation="h", name=name, customdata=told, marker=theme.patterned(fate),
+            hovertemplate="job %{y}: %{x} nodes, %{customdata[0]} of them preempted<br>ran "
+            "%{customdata[1]} h, %{customdata[2]} h to go<br>%{customdata[3]} node-hours wasted",
+        )
+        for fate, name in FATES.items()
+    ]  # fmt: skip
 
 
 def cumulative_table(cumulative: pd.DataFrame) -> pd.DataFrame:

@@ -31,8 +31,9 @@ NAMED = {
     "app": GREEN,
     "sys": SKY,
     "keep": GREY,
+    "spare": SKY,
 }
-PATTERNS = {"kill": "x", "app": "", "sys": "/", "keep": "."}
+PATTERNS = {"kill": "x", "app": "", "sys": "/", "keep": ".", "spare": "/"}
 COLORSCALE = "Cividis_r"
 
 pio.templates["cosimlib"] = go.layout.Template(
