@@ -19,7 +19,7 @@ from cosimlib.schedulers.filling import (
     simulate_filling,
 )
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import Workload
 from tests.naive_filling import Filled
 from tests.strategies import workloads
 
@@ -244,43 +244,6 @@ def test_times_inside_a_slot_are_seen_when_the_next_begins():
 def test_a_workload_without_jobs_has_a_schedule_without_containers():
     schedule = simulate_filling(made(submit_time=[], run_time=[], nodes=[]), System.of(6))
     assert len(schedule.start_time) == 0 and schedule.containers.empty
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"policy": "C"}, "policy='C'; expected 'A', 'B' or None"),
-        ({"policy": "a"}, "policy='a'"),
-        ({"reclaim": "wait"}, "reclaim='wait'; expected 'save' or 'kill'"),
-        ({"slot": 0}, "slot=0; expected whole seconds above 0"),
-        ({"slot": -60}, "slot=-60"),
-        ({"slot": 0.5}, "slot=0.5"),
-        ({"slot": float("nan")}, "slot=nan"),
-        ({"overhead": 1}, "overhead=1; expected a part of a slot, from 0 to below 1"),
-        ({"overhead": -0.1}, "overhead=-0.1"),
-        ({"speed": 0}, "speed=0; expected that of a regular job"),
-        ({"speed": 1.5}, "speed=1.5"),
-        ({"queue_depth": 0}, "queue_depth=0; expected a whole number from 1, or None"),
-        ({"queue_depth": 2.5}, "queue_depth=2.5"),
-    ],
-)
-def test_knobs_out_of_range_say_what_was_expected(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        simulate_filling(EARLY, System.of(6), **wrong)
-
-
-def test_a_job_wider_than_the_machine_and_a_missing_request_are_named():
-    with pytest.raises(InvalidWorkloadError, match=r"made up: job 1 asks for 5 nodes; .* has 4"):
-        simulate_filling(EARLY, System.of(4))
-    jobs = made(submit_time=[0, 0], run_time=[60, 60], requested_time=[60, np.nan], nodes=[1, 1])
-    with pytest.raises(InvalidWorkloadError, match="made up: job 1 has no requested_time"):
-        simulate_filling(jobs, System.of(4))
-
-
-def test_windows_without_length_are_refused():
-    schedule = simulate_filling(EARLY, System.of(6))
-    with pytest.raises(ValueError, match="window from 60 to 60 s; expected start before end"):
-        node_seconds(schedule, start=60, end=60)
 
 
 def test_a_backlog_of_lomonosov_jobs_fills_the_machine():
