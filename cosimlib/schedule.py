@@ -117,3 +117,30 @@ class CoupledSchedule(Schedule):
     def stuck(self) -> np.ndarray:
         """Rows of the jobs that were never started, which a deadlock leaves."""
         return np.flatnonzero(np.isnan(self.start_time))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TimesharedSchedule(Schedule):
+    """What happened where jobs share nodes: a job takes longer than its dedicated run time.
+
+    Parameters
+    ----------
+    workload, system, policy, start_time, end_time
+        As of a `Schedule`.
+    speed : float
+        Capacity of a node, relative to one that is not shared; the rest is overhead.
+    first, members : np.ndarray
+        ``members[first[job]:first[job + 1]]`` are the nodes of a job.
+    series : pd.DataFrame
+        Means over windows (hours), indexed by their begin in seconds: `utilization`, useful
+        node-seconds over those offered; `cpu_load`, jobs on a node; `waiting`, queued jobs.
+    """
+
+    speed: float
+    first: np.ndarray
+    members: np.ndarray
+    series: pd.DataFrame
+
+    def nodes_of(self, job: int) -> np.ndarray:
+        """The node numbers of a job, ascending where the simulator chose them."""
+        return self.members[self.first[job] : self.first[job + 1]]

@@ -28,10 +28,25 @@ def kernel(function: Function) -> Function:
 
     A kernel calls other kernels by name. It takes arrays and numbers, never a function.
     """
+    return _compiled(function)
+
+
+def frugal_kernel(function: Function) -> Function:
+    """A kernel that makes no arrays, and so need not count who holds those that it is given.
+
+    For small kernels that are called in inner loops with many arrays: counting, one atomic
+    operation for each array and call, may take most of their time. Numba's switch for it is not
+    documented; without it they would be as correct, and slower.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: Function, **options: bool) -> Function:
+    """Compile with the cache folder of this source."""
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        return numba.njit(cache=True, nogil=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = previous
 

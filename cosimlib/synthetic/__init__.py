@@ -1,6 +1,7 @@
 """Workloads made from a seed and printed statistics, for where no trace may or can be had."""
 
 from cosimlib.synthetic.coupled import eureka, intrepid, packed, with_drawn_estimates
+from cosimlib.synthetic.edison import EDISON, edison
 from cosimlib.synthetic.estimates import estimate_shares, with_estimates
 from cosimlib.synthetic.htc import htc
 from cosimlib.synthetic.lomonosov import lomonosov
@@ -9,6 +10,8 @@ from cosimlib.synthetic.peregrine import peregrine
 from cosimlib.synthetic.theta import theta
 
 __all__ = [
+    "EDISON",
+    "edison",
     "estimate_shares",
     "eureka",
     "htc",

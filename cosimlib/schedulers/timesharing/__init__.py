@@ -1,0 +1,13 @@
+"""Jobs that share nodes, against jobs that wait for their own."""
+
+from cosimlib.schedulers.timesharing.simulation import (
+    NOISE,
+    QUEUES,
+    SLOWEST,
+    STEP,
+    draw_noise,
+    in_steps,
+    simulate_timesharing,
+)
+
+__all__ = ["NOISE", "QUEUES", "SLOWEST", "STEP", "draw_noise", "in_steps", "simulate_timesharing"]

@@ -1,0 +1,335 @@
+"""Time-sharing: every job starts at once, and nodes are shared (Hofmeyr et al., HPCC 2016).
+
+A job starts when it is submitted, on the nodes with the fewest jobs (ties by node number) among
+those that have enough free memory for it. On each node the jobs have equal parts. An SPMD job runs
+everywhere at the speed of its slowest node; what it leaves unused elsewhere goes to the other jobs
+there, in equal parts again: rates are max-min fair (see `kernels.maxmin`), as in the paper's
+example of 1/4 and 3/4. Jobs that are not SPMD use their full equal part of each node, and are done
+when what they have had on all nodes adds up to nodes × dedicated run time.
+
+Where too few nodes have the memory, the job waits in a queue; the queue is tried in order of
+submission whenever memory comes free. The paper does not say whether jobs may pass one that
+waits. By default they may, ``queue="first_fit"``: the paper starts each new job at once, and finds
+that the vast majority does. With ``queue="fcfs"`` nobody passes; a large job that needs most of the
+memory then empties the machine before it starts.
+
+Everything happens in steps of 10 s, as in the paper: submissions are rounded to the nearest step,
+and a job that is done leaves at the end of its step.
+
+*Noise*: in each step each node is slowed with a probability to a speed uniform in [0.5, 1]. The
+paper prints 0.0001, but both numbers that it derives, 5 or 6 of 5,576 nodes in a step and 0.025 %
+of the capacity, need 0.001: `NOISE`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.kernels import maxmin
+from cosimlib.kernels.maxmin import Sharing
+from cosimlib.schedule import TimesharedSchedule
+from cosimlib.schedulers.timesharing.loop import NEEDS_ROOM, PAUSED, advance
+from cosimlib.schedulers.timesharing.state import (
+    DRAWN,
+    SUBMITTED,
+    Asked,
+    Noise,
+    Progress,
+    Series,
+    nothing_happened,
+)
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+STEP = 10.0
+NOISE = 0.001
+"""Probability that a node is slowed in a step."""
+
+SLOWEST = 0.5
+QUEUES = ("first_fit", "fcfs")
+
+HOUR = 3_600.0
+WINDOWS = 120
+"""Windows of the series between two looks at the clock: five days, where they are hours."""
+
+MOST_NOISE = 1_000_000
+ROOM = 32
+
+Watch = Callable[[float, int], None]
+
+
+def simulate_timesharing(
+    workload: Workload,
+    system: System,
+    *,
+    overhead: float = 0.0,
+    spmd: bool = True,
+    noise: float | None = None,
+    step: float | None = STEP,
+    placement: Sequence[np.ndarray] | None = None,
+    queue: str = "first_fit",
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> TimesharedSchedule:
+    """Start every job at once and share nodes fairly, as far as memory allows.
+
+    Parameters
+    ----------
+    workload : Workload
+        `memory` is GB a node; jobs without one need none.
+    system : System
+        Of one partition; without `memory_per_node` memory is unlimited.
+    overhead : float, default 0
+        Part of every node's capacity that sharing costs, from 0 to below 1.
+    spmd : bool, default True
+        Whether a job runs everywhere at the speed of its slowest node.
+    noise : float, optional
+        Probability that a node is slowed in a step, such as `NOISE`; needs steps.
+    step : float or None, default 10
+        Seconds; None: exact times.
+    placement : sequence of arrays, optional
+        The nodes of each job, in the place of the least loaded.
+    queue : {"first_fit", "fcfs"}, default "first_fit"
+        Whether jobs may pass one that waits for memory.
+    seed : int, default 0
+        Of the noise.
+    watch : callable, optional
+        Called now and then with the time simulated (s) and the number of jobs submitted by then;
+        an exception that it raises ends the simulation.
+
+    Returns
+    -------
+    TimesharedSchedule
+        With its placement and hourly series. Its workload has submissions rounded to steps.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        For a job wider than the machine or with more memory than a node has.
+    ValueError
+        For a knob or a placement that makes no sense.
+    """
+    _check_knobs(overhead, noise, step, queue, seed)
+    if len(system.partitions) > 1:
+        raise ValueError(
+            f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
+        )
+    asked, workload = _asked(workload, system, overhead, spmd, step, placement, queue)
+    first, members = _members(workload, asked, system.total_nodes, placement)
+    capacity = np.full(system.total_nodes, asked.speed)
+    sharing = maxmin.nobody_runs(first, members, capacity, ROOM)
+    memory = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
+    progress = nothing_happened(asked.run_time, system.total_nodes, memory, ROOM)
+    series = _run(asked, sharing, progress, noise or 0.0, np.random.default_rng(seed), watch)
+    name = policy_name(overhead, spmd, noise, asked.in_turn)
+    return TimesharedSchedule(
+        workload,
+        system,
+        name,
+        progress.start_time,
+        progress.end_time,
+        speed=asked.speed,
+        first=first,
+        members=members,
+        series=_frame(series, system.total_nodes),
+    )
+
+
+def policy_name(
+    overhead: float = 0.0, spmd: bool = True, noise: float | None = None, fcfs: bool = False
+) -> str:
+    """``"time-sharing"``, with what differs from the default in brackets."""
+    details = [f"overhead {overhead:.1%}"] if overhead else []
+    details += [] if spmd else ["not SPMD"]
+    details += ["noise"] if noise else []
+    details += ["FCFS"] if fcfs else []
+    return "time-sharing" + (f" ({', '.join(details)})" if details else "")
+
+
+def in_steps(workload: Workload, step: float = STEP) -> Workload:
+    """The workload with submissions rounded to the nearest multiple of `step` seconds."""
+    submit_time = np.floor(workload.jobs["submit_time"] / step + 0.5) * step
+    jobs = workload.jobs.assign(submit_time=submit_time)
+    return Workload(jobs, workload.name, workload.machine, workload.account)
+
+
+def draw_noise(
+    rng: np.random.Generator, total_nodes: int, begin: float, steps: int, step: float, p: float
+) -> Noise:
+    """Who is slowed to what in `steps` steps from `begin` on, with probability `p` each."""
+    places = total_nodes * steps
+    found = [np.empty(0, np.int64)]
+    last = -1
+    while p > 0 and last < places:
+        gaps = rng.geometric(p, size=max(16, int(1.1 * (places - last) * p)))
+        found.append(last + np.cumsum(gaps))
+        last = int(found[-1][-1])
+    at = np.concatenate(found)
+    at = at[at < places]
+    speed = rng.uniform(SLOWEST, 1.0, at.size)
+    return Noise(begin + at // total_nodes * step, at % total_nodes, speed)
+
+
+def _check_knobs(
+    overhead: float, noise: float | None, step: float | None, queue: str, seed: int
+) -> None:
+    """Raise for the first knob that makes no sense."""
+    if not _is_number(overhead) or not 0.0 <= overhead < 1.0:
+        raise ValueError(
+            f"overhead={overhead!r}; expected a part of the capacity, from 0 to below 1"
+        )
+    if noise is not None and not (_is_number(noise) and 0.0 <= noise <= 1.0):
+        raise ValueError(f"noise={noise!r}; expected a probability from 0 to 1, or None")
+    if step is not None and not (_is_number(step) and 0.0 < step < math.inf):
+        raise ValueError(f"step={step!r}; expected seconds above 0, or None for exact times")
+    if noise and step is None:
+        raise ValueError(f"noise={noise!r} slows nodes for a step; give a step, such as {STEP:g}")
+    if queue not in QUEUES:
+        raise ValueError(f"queue={queue!r}; expected one of {', '.join(map(repr, QUEUES))}")
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed={seed!r}; expected a whole number from 0")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _asked(
+    workload: Workload,
+    system: System,
+    overhead: float,
+    spmd: bool,
+    step: float | None,
+    placement: Sequence[np.ndarray] | None,
+    queue: str,
+) -> tuple[Asked, Workload]:
+    """The workload as the loop sees it, and with its submissions in steps."""
+    if step is not None:
+        workload = in_steps(workload, step)
+    jobs = workload.arrays(system, requested_time=False)
+    memory = workload.column("memory").fillna(0.0).to_numpy(np.float64).copy()
+    wrong = ~((memory >= 0.0) & ~(memory > system.memory_per_node))
+    if wrong.any():
+        job = int(wrong.argmax())
+        raise InvalidWorkloadError(
+            f"{workload.label(job)} needs {memory[job]:g} GB a node; a node of {system.name} has "
+            f"{system.memory_per_node:g}; drop it with Workload.keep or take nodes with more memory"
+        )
+    asked = Asked(
+        jobs.submit_time,
+        jobs.run_time,
+        jobs.nodes,
+        memory,
+        1.0 - float(overhead),
+        float(step or 0.0),
+        bool(spmd),
+        placement is not None,
+        queue == "fcfs",
+        False,
+    )
+    return asked, workload
+
+
+def _members(
+    workload: Workload, asked: Asked, total_nodes: int, placement: Sequence[np.ndarray] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where each job's nodes begin, and the nodes: given ones, or room for those to be chosen."""
+    first = np.concatenate([[0], np.cumsum(asked.nodes)])
+    if placement is None:
+        return first, np.empty(first[-1], np.int32)
+    if len(placement) != len(workload):
+        raise ValueError(
+            f"{workload.name}: placement has {len(placement)} entries for {len(workload)} jobs"
+        )
+    for job, given in enumerate(placement):
+        nodes = np.asarray(given)
+        whole = nodes.dtype.kind in "iu" and nodes.ndim == 1
+        distinct = whole and np.unique(nodes).size == nodes.size == asked.nodes[job]
+        if not distinct or nodes.min() < 0 or nodes.max() >= total_nodes:
+            raise ValueError(
+                f"{workload.label(job)} is placed on {given!r}; expected {asked.nodes[job]} "
+                f"different node numbers from 0 to {total_nodes - 1}"
+            )
+    return first, np.concatenate([np.empty(0, np.int32), *placement]).astype(np.int32)
+
+
+class _Windows(NamedTuple):
+    """Sums over windows, chunk after chunk, and the windows' width."""
+
+    width: float
+    sums: list[np.ndarray]
+
+
+def _run(
+    asked: Asked,
+    sharing: Sharing,
+    progress: Progress,
+    noise: float,
+    rng: np.random.Generator,
+    watch: Watch | None,
+) -> _Windows:
+    """Simulate to the end, a stretch of windows at a time."""
+    total_nodes = sharing.capacity.size
+    span = float((asked.submit_time + asked.run_time).max(initial=0.0))
+    # Windows are hours, unless the times are so large that there would be too many.
+    width = HOUR * max(1, math.ceil(span / (1_000 * WINDOWS * HOUR)))
+    windows = WINDOWS
+    if noise:
+        per_window = noise * total_nodes * width / asked.step
+        windows = max(1, min(WINDOWS, int(MOST_NOISE / per_window)))
+    sums, begin, status = [], 0.0, PAUSED
+    while status == PAUSED:
+        until = begin + windows * width
+        drawn = _noise_between(rng, total_nodes, begin, until, asked.step, noise)
+        series = Series(begin, width, np.zeros((windows, 3)))
+        progress.numbers[DRAWN] = 0
+        status = advance(asked, sharing, progress, drawn, series, until)
+        while status == NEEDS_ROOM:
+            sharing, progress = _with_more_room(sharing, progress)
+            status = advance(asked, sharing, progress, drawn, series, until)
+        sums.append(series.sums)
+        if watch:
+            watch(until, int(progress.numbers[SUBMITTED]))
+        begin = until
+    return _Windows(width, sums)
+
+
+def _noise_between(
+    rng: np.random.Generator, total_nodes: int, begin: float, until: float, step: float, p: float
+) -> Noise:
+    """The noise of the steps that begin from `begin` to before `until`."""
+    if not p:
+        return Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
+    first = math.ceil(begin / step - 1e-9)
+    steps = math.ceil(until / step - 1e-9) - first
+    return draw_noise(rng, total_nodes, first * step, steps, step, p)
+
+
+def _with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
+    """The same state with rows for twice as many jobs on a node."""
+    nodes, room = sharing.on.shape
+    on = np.empty((nodes, 2 * room), np.int64)
+    on[:, :room] = sharing.on
+    scratch = np.empty(2 * room), np.empty(2 * room, np.int64)
+    sharing = sharing._replace(on=on, limit=scratch[0], other=scratch[1])
+    return sharing, progress._replace(tally=np.zeros(2 * room + 2, np.int64))
+
+
+def _frame(windows: _Windows, total_nodes: int) -> pd.DataFrame:
+    """Means over windows, indexed by their begin in seconds."""
+    sums = np.concatenate(windows.sums)
+    busy = np.flatnonzero(sums.any(axis=1))
+    sums = sums[: busy[-1] + 1 if busy.size else 0]
+    means = sums / windows.width
+    return pd.DataFrame(
+        {
+            "utilization": means[:, 0] / total_nodes,
+            "cpu_load": means[:, 1] / total_nodes,
+            "waiting": means[:, 2],
+        },
+        index=pd.Index(np.arange(len(sums)) * windows.width, name="time"),
+    )

@@ -1,0 +1,202 @@
+"""Edison's twenty months, from what Hofmeyr et al. (HPCC 2016) print of them.
+
+The trace of 2.4 million jobs is not public. Printed are, and built in:
+
+- *Sizes.* 90 % of the jobs are under 32 nodes; half of the node-hours are in jobs above 100 nodes,
+  a fifth in jobs above 1,000. Inside the four classes sizes are log-uniform. That leaves one
+  solution if run times do not depend on sizes, of which nothing is printed: see `_size_shares`.
+- *Run times.* From 10 s (shorter jobs were dropped). Their mean follows from 4,000 jobs a day, the
+  mean size and a utilization of 89 %: 71 minutes.
+- *Memory.* Independent of size; 90 % of the node-hours use less than 60 % of a node's memory.
+- *Submissions.* Bursty, with days and weeks.
+
+Not printed, and assumed: the median run time (mean over median as in real logs, see `RUN_SKEW`)
+and the longest (48 hours, two-piece quantiles as in `shapes`); the spread of memory, which is that
+of UniLu-Gaia 2014 (see `MEMORY_SHAPE`); the strength of days, weeks and bursts (`HOURS`,
+`WEEKENDS`, `WEEKS`, `BURSTS`); what users request (Tsafrir's model).
+"""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.synthetic import shapes
+from cosimlib.synthetic.estimates import with_estimates
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+EDISON = System("Edison", {"main": 5576}, cores_per_node=24, memory_per_node=64.0)
+"""Edison, NERSC's Cray XC30: 5,576 nodes of 24 cores and 64 GB."""
+
+JOBS_PER_DAY = 4_000
+UTILIZATION = 0.89
+SHORTEST_RUN = 10
+LONGEST_RUN = 48 * 3_600
+
+SIZE_BOUNDS = (1, 32, 101, 1_001, 5_577)
+"""Where the classes of size begin, and where the last one ends."""
+
+RUN_SKEW = 11.5
+"""Mean over median run time: the geometric mean of that of KTH-SP2 (10.5), SDSC-SP2 (20.6), HPC2N
+(5.9), CEA-Curie (49.7) and Theta 2023 (3.2)."""
+
+MEMORY_SHAPE = 0.2997
+"""First shape parameter of the memory's distribution (see `_memory`), so that its 95th percentile
+is 11.38 medians, as that of the memory that UniLu-Gaia's jobs used in 2014 (829,440 and 72,875 KB a
+processor)."""
+
+HOURS = 0.5
+"""How much more, and less, than on average is submitted at 15:00 and 3:00: a cosine."""
+
+WEEKENDS = 0.6
+"""What is submitted on Saturdays and Sundays, relative to other days."""
+
+WEEKS = 0.12
+"""Standard deviation of the logarithm of a week's submissions."""
+
+BURSTS = 1.0
+"""Variance of the factor (gamma, of mean 1) by which an hour's submissions differ from expected."""
+
+
+def edison(
+    days: float = 14.0,
+    *,
+    nodes: int = 5576,
+    load: float = UTILIZATION,
+    seed: int = 0,
+) -> Workload:
+    """Jobs after Edison's, 2014 and 2015, or after those of a smaller machine of its kind.
+
+    Parameters
+    ----------
+    days : float, default 14
+        How long jobs are submitted; the paper's trace has 600 days.
+    nodes : int, default 5576
+        Of the machine. Sizes are scaled with it and rounded up, so that a smaller machine has
+        fewer jobs a day, each of as large a part of it as on Edison.
+    load : float, default 0.89
+        Offered load, Σ nodes · run_time ÷ (nodes · days). At 5,576 nodes and a load of 0.89 there
+        are 4,000 jobs a day; more jobs for more load.
+    seed : int, default 0
+        Of the PCG64 generator, 0 or more.
+
+    Returns
+    -------
+    Workload
+        In whole seconds, with `memory` in GB a node and requested times after Tsafrir's model.
+
+    Raises
+    ------
+    ValueError
+        For days or a load that is not above 0, nodes that are not a whole number from
+        16, or a seed that is not one from 0.
+    """
+    _check(days, nodes, load, seed)
+    rng = np.random.Generator(np.random.PCG64(int(seed)))
+    shares = _size_shares()
+    scale = nodes / EDISON.total_nodes
+    sample = _sizes((np.arange(100_000) + 0.5) / 100_000, shares, scale)
+    work = load * nodes * days * 86_400.0
+    jobs = max(1, round(work / (sample.mean() * _mean_run_time(shares))))
+    sizes = _sizes(shapes.spread(jobs, rng), shares, scale)
+    run_time = _run_times(shapes.spread(jobs, rng), _mean_run_time(shares))
+    table = pd.DataFrame(
+        {
+            "submit_time": _submissions(jobs, days, rng),
+            "run_time": _to_load(run_time, sizes, work),
+            "nodes": sizes,
+            "memory": _memory(shapes.spread(jobs, rng)),
+        }
+    )
+    name = f"synthetic Edison ({nodes:,} nodes, {days:g} days, seed {seed})"
+    system = EDISON if nodes == EDISON.total_nodes else EDISON.with_nodes(nodes)
+    return with_estimates(Workload(table, name, system), seed=seed, maximum=LONGEST_RUN)
+
+
+def _check(days: float, nodes: int, load: float, seed: int) -> None:
+    """Raise for the first argument that makes no workload."""
+    for name, value in (("days", days), ("load", load)):
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
+            raise ValueError(f"synthetic Edison: {name}={value!r}; expected a number above 0")
+    for name, value, least in (("nodes", nodes, 16), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(
+                f"synthetic Edison: {name}={value!r}; expected a whole number from {least}"
+            )
+
+
+def _size_shares() -> np.ndarray:
+    """Shares of jobs of the four classes of size.
+
+    With m₁ … m₄ the classes' mean sizes and T the mean of all, the shares f solve
+    ``f₁ = 0.9``, ``m₄ f₄ = 0.2 T``, ``m₃ f₃ = 0.3 T``, ``Σ f = 1`` and ``Σ m f = T``.
+    """
+    low, high = np.array(SIZE_BOUNDS[:-1], float), np.array(SIZE_BOUNDS[1:], float) - 1.0
+    mean = (high - low) / np.log(high / low)
+    per_node = 0.3 / mean[2] + 0.2 / mean[3]
+    total = (0.9 * mean[0] + 0.1 * mean[1]) / (0.5 + mean[1] * per_node)
+    large = np.array([0.3, 0.2]) * total / mean[2:]
+    return np.array([0.9, 0.1 - large.sum(), *large])
+
+
+def _sizes(uniform: np.ndarray, shares: np.ndarray, scale: float) -> np.ndarray:
+    """Quantiles of the number of nodes, log-uniform inside each class."""
+    edges = np.concatenate([[0.0], np.cumsum(shares)])
+    low, high = np.array(SIZE_BOUNDS[:-1], float), np.array(SIZE_BOUNDS[1:], float) - 1.0
+    of_class = np.minimum(np.searchsorted(edges[1:], uniform, side="right"), shares.size - 1)
+    inside = (uniform - edges[of_class]) / shares[of_class]
+    sizes = low[of_class] * (high / low)[of_class] ** np.clip(inside, 0.0, 1.0)
+    return np.maximum(1, np.ceil(np.rint(sizes) * scale - 1e-9)).astype(np.int64)
+
+
+def _mean_run_time(shares: np.ndarray) -> float:
+    """Seconds: what 4,000 jobs a day on 5,576 nodes need for a utilization of 89 %."""
+    mean_size = float(_sizes((np.arange(100_000) + 0.5) / 100_000, shares, 1.0).mean())
+    return UTILIZATION * EDISON.total_nodes * 86_400.0 / (JOBS_PER_DAY * mean_size)
+
+
+def _run_times(uniform: np.ndarray, mean: float) -> np.ndarray:
+    """Quantiles of the run time."""
+    return shapes.two_piece_quantiles(
+        uniform,
+        shortest=SHORTEST_RUN,
+        pivot=mean / RUN_SKEW,
+        longest=LONGEST_RUN,
+        below=0.5,
+        mean=mean,
+    )
+
+
+def _to_load(run_time: np.ndarray, sizes: np.ndarray, work: float) -> np.ndarray:
+    """Run times in whole seconds, scaled so that together they are `work` node-seconds."""
+    for _ in range(20):
+        scaled = run_time * (work / float(run_time @ sizes))
+        run_time = np.clip(scaled, SHORTEST_RUN, LONGEST_RUN)
+    return np.rint(run_time)
+
+
+def _memory(uniform: np.ndarray) -> np.ndarray:
+    """GB a node: 90 % below 60 % of a node, none above the node's.
+
+    Kumaraswamy's distribution on (0, 1), ``1 - (1 - x^a)^b``, the beta distribution's like with
+    quantiles in closed form. ``b = ln 0.1 / ln(1 - 0.6^a)`` puts the 90th percentile at 0.6.
+    """
+    second = math.log(0.1) / math.log(1.0 - 0.6**MEMORY_SHAPE)
+    part = (1.0 - (1.0 - uniform) ** (1.0 / second)) ** (1.0 / MEMORY_SHAPE)
+    return EDISON.memory_per_node * np.clip(part, 1e-6, 1.0)
+
+
+def _submissions(jobs: int, days: float, rng: np.random.Generator) -> np.ndarray:
+    """Whole seconds in order: hours weighted by day, week and chance, even inside an hour."""
+    hour = np.arange(math.ceil(days * 24))
+    weight = 1.0 + HOURS * np.cos((hour % 24 - 15.0) * 2.0 * np.pi / 24.0)
+    weight *= np.where(hour // 24 % 7 >= 5, WEEKENDS, 1.0)
+    weight *= np.exp(WEEKS * rng.standard_normal(hour[-1] // 168 + 1))[hour // 168]
+    weight *= rng.gamma(1.0 / BURSTS, BURSTS, hour.size)
+    weight[-1] *= days * 24 - hour[-1]
+    counts = rng.multinomial(jobs, weight / weight.sum())
+    length = np.minimum(1.0, days * 24 - hour)
+    times = np.repeat(hour, counts) + rng.random(jobs) * np.repeat(length, counts)
+    return np.floor(np.sort(times) * 3_600.0)

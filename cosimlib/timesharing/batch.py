@@ -1,0 +1,157 @@
+"""Batch scheduling as the paper has it: FCFS with backfilling, in steps, under noise.
+
+In a batch system jobs do not share nodes, and noise strikes nodes and steps independently. How long
+noise makes a job therefore depends neither on where nor on when it runs: its run time can be
+lengthened first and scheduled then, with the same distribution as if noise came in between.
+
+An SPMD job runs in each step at the speed of its slowest node, another at the mean speed of its
+nodes. Jobs end with a step. Nobody is killed for outrunning an estimate because of noise.
+"""
+
+import math
+
+import numpy as np
+
+from cosimlib.audit import audit
+from cosimlib.kernels.compiling import kernel
+from cosimlib.schedule import Schedule
+from cosimlib.schedulers.backfilling import simulate_easy
+from cosimlib.schedulers.timesharing import SLOWEST, STEP, in_steps
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+ROUNDING = 1e-9
+"""Part of a step that counts as nothing."""
+
+
+def simulate_batch(
+    workload: Workload,
+    system: System,
+    *,
+    noise: float | None = None,
+    spmd: bool = True,
+    step: float = STEP,
+    seed: int = 0,
+) -> Schedule:
+    """EASY in steps of time, with nodes slowed by noise.
+
+    Parameters
+    ----------
+    workload : Workload
+        With requested times.
+    system : System
+    noise : float, optional
+        Probability that a node is slowed in a step.
+    spmd : bool, default True
+        Whether a job runs at the speed of its slowest node, or at the mean speed.
+    step : float, default 10
+        Seconds.
+    seed : int, default 0
+        Of the noise.
+
+    Returns
+    -------
+    Schedule
+        Of the workload with submissions in steps; runs end with the step in which they are done,
+        so that they take longer than the workload's dedicated run times.
+    """
+    stepped = in_steps(workload, step)
+    slowed = lengthened(stepped, noise=noise, spmd=spmd, step=step, seed=seed)
+    schedule = audit(simulate_easy(slowed, system))
+    details = [] if spmd else ["not SPMD"]
+    details += ["noise"] if noise else []
+    name = "batch" + (f" ({', '.join(details)})" if details else "")
+    return Schedule(stepped, system, name, schedule.start_time, schedule.end_time)
+
+
+def lengthened(
+    workload: Workload,
+    *,
+    noise: float | None = None,
+    spmd: bool = True,
+    step: float = STEP,
+    seed: int = 0,
+) -> Workload:
+    """The workload with run times as long as they are in whole steps and under noise.
+
+    Raises
+    ------
+    ValueError
+        For a probability outside [0, 1].
+    """
+    if noise is not None and not 0.0 <= noise <= 1.0:
+        raise ValueError(f"noise={noise!r}; expected a probability from 0 to 1, or None")
+    jobs = workload.jobs
+    run_time = jobs["run_time"].to_numpy(np.float64).copy()
+    nodes = jobs["nodes"].to_numpy(np.int64).copy()
+    lengthen = _slowest if spmd else _mean
+    rng = np.random.default_rng(seed)
+    steps = lengthen(run_time, nodes, float(noise or 0.0), step, rng)
+    jobs = jobs.assign(run_time=steps * step)
+    return Workload(jobs, workload.name, workload.machine, workload.account)
+
+
+@kernel
+def _slowest(
+    run_time: np.ndarray, nodes: np.ndarray, p: float, step: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Steps that each job needs at the speed of its slowest node."""
+    steps = np.empty(run_time.size)
+    for job in range(run_time.size):
+        left, taken = run_time[job] / step, 0
+        struck = -math.expm1(nodes[job] * math.log1p(-p)) if p < 1.0 else 1.0
+        while left > ROUNDING:
+            clean = _before_next(struck, rng)
+            if left - ROUNDING <= clean:
+                taken += math.ceil(left - ROUNDING)
+                break
+            taken += clean + 1
+            left -= clean + _slowest_speed(nodes[job], p, struck, rng)
+        steps[job] = taken
+    return steps
+
+
+@kernel
+def _mean(
+    run_time: np.ndarray, nodes: np.ndarray, p: float, step: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Steps that each job needs at the mean speed of its nodes."""
+    steps = np.empty(run_time.size)
+    for job in range(run_time.size):
+        work = run_time[job] / step * nodes[job]
+        taken, lost = math.ceil(run_time[job] / step - ROUNDING), 0.0
+        struck = _before_next(p, rng)
+        while taken * nodes[job] - lost < work - ROUNDING or struck < taken * nodes[job]:
+            if struck < taken * nodes[job]:
+                lost += (1.0 - SLOWEST) * rng.random()
+                struck += 1 + _before_next(p, rng)
+            else:
+                taken += 1
+        steps[job] = taken
+    return steps
+
+
+@kernel
+def _before_next(p: float, rng: np.random.Generator) -> int:
+    """How many trials fail before one of probability `p` succeeds; very many where none will."""
+    if p <= 0.0:
+        return 1 << 62
+    if p >= 1.0:
+        return 0
+    return int(min(math.log(1.0 - rng.random()) / math.log1p(-p), 1e18))
+
+
+@kernel
+def _slowest_speed(nodes: int, p: float, struck: float, rng: np.random.Generator) -> float:
+    """Speed of the slowest of `nodes` in a step in which at least one is slowed."""
+    at = rng.random() * struck
+    slowed = 1
+    if p < 1.0:
+        chance = nodes * p * math.exp((nodes - 1) * math.log1p(-p))
+        while at > chance and slowed < nodes:
+            at -= chance
+            chance *= (nodes - slowed) / (slowed + 1) * p / (1.0 - p)
+            slowed += 1
+    else:
+        slowed = nodes
+    return SLOWEST + (1.0 - SLOWEST) * (1.0 - rng.random() ** (1.0 / slowed))

@@ -1,0 +1,56 @@
+"""Summaries kept in files named by what they depend on: parameters and code."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cosimlib.files import write_whole
+from cosimlib.kernels.compiling import source_hash
+from cosimlib.timesharing.summary import RunSummary
+
+
+def cached_summary(
+    folder: Path | None, parameters: Mapping[str, Any], run: Callable[[], RunSummary]
+) -> RunSummary:
+    """What `run` returns, from its file where these parameters and this code have been run before.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Where files are kept, such as ``data/cache``; None: keep none.
+    parameters : mapping of str to numbers, strings, booleans or None
+        All that the run depends on besides the package's source.
+    run : callable
+        Simulates and summarizes. If it fails or is interrupted no file is written.
+
+    Notes
+    -----
+    A file that cannot be read as a summary is ignored and written anew.
+    """
+    if folder is None:
+        return run()
+    path = folder / f"timesharing-{_key(parameters)}.json"
+    kept = _read(path)
+    if kept is not None:
+        return kept
+    summary = run()
+    folder.mkdir(parents=True, exist_ok=True)
+    record = {"parameters": dict(parameters), "summary": summary.as_dict()}
+    write_whole(path, json.dumps(record).encode())
+    return summary
+
+
+def _key(parameters: Mapping[str, Any]) -> str:
+    """Sixteen hexadecimal digits for these parameters and the package's source."""
+    text = json.dumps([source_hash(), dict(parameters)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _read(path: Path) -> RunSummary | None:
+    """The summary in a file, if there is one."""
+    try:
+        return RunSummary.from_dict(json.loads(path.read_text())["summary"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

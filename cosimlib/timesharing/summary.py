@@ -1,0 +1,163 @@
+"""What figures need of a run of millions of jobs: a few hundred numbers."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.metrics import DAY, HOUR, WEEK, hourly, occupied_nodes
+from cosimlib.schedule import Schedule, TimesharedSchedule
+
+BINS = 26
+TAU = 10.0
+"""Run times below so many seconds count as that, in slowdowns."""
+
+SHORTEST, LONGEST = 10.0, 48 * HOUR
+"""Run times between which lengths are binned."""
+
+LEVELS = np.linspace(0.0, 1.0, 201)
+"""Probabilities at which slowdowns' quantiles are kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunSummary:
+    """A schedule in numbers, jobs submitted in the warm-up left out.
+
+    Parameters
+    ----------
+    policy, data : str
+    jobs : int
+        How many are counted.
+    utilization, cpu_load : float
+        From the end of the warm-up to the last submission: useful (batch: held) node-seconds over
+        those offered; jobs on a node.
+    mean_slowdown : float
+        Bounded slowdown, run times below 10 s counted as 10 s: turnaround ÷ max(run time, 10 s).
+    waited : float
+        Share of jobs that did not start when they were submitted.
+    quantiles : tuple
+        Of the slowdown, at `LEVELS`.
+    nodes_edges, length_edges : tuple
+        Logarithmic bins of size (nodes) and dedicated run time (s), 27 edges for 26 bins.
+    slowdown_sums, counts : tuple of tuples
+        By size and length: sum of slowdowns, number of jobs.
+    weeks, weekly_utilization, weekly_load : tuple
+        Begin of each window of a day (s), and the means over the week that ends with that day.
+    """
+
+    policy: str
+    data: str
+    jobs: int
+    utilization: float
+    cpu_load: float
+    mean_slowdown: float
+    waited: float
+    quantiles: tuple
+    nodes_edges: tuple
+    length_edges: tuple
+    slowdown_sums: tuple
+    counts: tuple
+    weeks: tuple
+    weekly_utilization: tuple
+    weekly_load: tuple
+
+    @property
+    def name(self) -> str:
+        """Policy and data in one line, as figures print it."""
+        return f"{self.policy}, {self.data}"
+
+    @property
+    def bins(self) -> np.ndarray:
+        """Mean slowdown by size (rows) and length; NaN where there is no job."""
+        counts = np.array(self.counts, float)
+        sums = np.array(self.slowdown_sums)
+        return np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+
+    def quantile(self, level: float) -> float:
+        """Of the slowdown."""
+        return float(np.interp(level, LEVELS, self.quantiles))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, for a file."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> "RunSummary":
+        """What `as_dict` gave."""
+        return cls(**{name: _tupled(value) for name, value in given.items()})
+
+
+def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSummary:
+    """The numbers of one run.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Batch or time-shared, its workload with dedicated run times.
+    warm_up : float, default 100 days
+        Seconds from time 0: jobs submitted before do not count.
+
+    Raises
+    ------
+    ValueError
+        Where no job is submitted after the warm-up.
+    """
+    jobs = schedule.workload.jobs
+    counted = (jobs["submit_time"] >= warm_up).to_numpy()
+    if not counted.any():
+        raise ValueError(
+            f"{schedule.name}: no job is submitted after a warm-up of {warm_up / DAY:g} days; the "
+            f"last comes at {jobs['submit_time'].max() / DAY:.3g} days: give a shorter one"
+        )
+    slowdown = slowdowns(schedule)[counted]
+    nodes, length = jobs["nodes"].to_numpy()[counted], jobs["run_time"].to_numpy()[counted]
+    nodes_edges = np.geomspace(1.0, schedule.system.total_nodes + 1.0, BINS + 1)
+    length_edges = np.geomspace(SHORTEST, max(LONGEST, 1.001 * length.max()), BINS + 1)
+    row = np.searchsorted(nodes_edges, nodes, side="right") - 1
+    column = np.searchsorted(length_edges, np.maximum(length, SHORTEST), side="right") - 1
+    cell, cells = row * BINS + column, BINS * BINS
+    sums = np.bincount(cell, weights=slowdown, minlength=cells).reshape(BINS, BINS)
+    counts = np.bincount(cell, minlength=cells).reshape(BINS, BINS)
+    series = _hourly(schedule)
+    last = float(jobs["submit_time"].max())
+    inside = series[(series.index >= warm_up) & (series.index < last)]
+    inside = inside if len(inside) else series
+    week = series.rolling(int(WEEK / HOUR), min_periods=1).mean()
+    week = week[(week.index >= warm_up) & (week.index < last)].iloc[:: int(DAY / HOUR)]
+    start_time = np.asarray(schedule.start_time)
+    return RunSummary(
+        schedule.policy,
+        schedule.workload.name,
+        int(counted.sum()),
+        float(inside["utilization"].mean()),
+        float(inside["cpu_load"].mean()),
+        float(slowdown.mean()),
+        float((start_time > jobs["submit_time"].to_numpy())[counted].mean()),
+        *(_tupled(value.tolist()) for value in (
+            np.quantile(slowdown, LEVELS), nodes_edges, length_edges, sums, counts,
+            week.index.to_numpy(float), week["utilization"].to_numpy(),
+            week["cpu_load"].to_numpy(),
+        )),
+    )  # fmt: skip
+
+
+def slowdowns(schedule: Schedule) -> np.ndarray:
+    """Bounded slowdown of every job, at least 1: turnaround ÷ max(dedicated run time, 10 s)."""
+    jobs = schedule.workload.jobs
+    turnaround = schedule.end_time - jobs["submit_time"].to_numpy()
+    return np.maximum(1.0, turnaround / np.maximum(jobs["run_time"].to_numpy(), TAU))
+
+
+def _hourly(schedule: Schedule) -> pd.DataFrame:
+    """Utilization and CPU load by the hour from time 0."""
+    if isinstance(schedule, TimesharedSchedule):
+        return schedule.series
+    held = hourly(occupied_nodes(schedule), HOUR, 0.0, float(np.max(schedule.end_time)))
+    part = held / schedule.system.total_nodes
+    return pd.DataFrame({"utilization": part, "cpu_load": part})
+
+
+def _tupled(value: Any) -> Any:
+    """Lists in lists as tuples in tuples."""
+    return tuple(_tupled(item) for item in value) if isinstance(value, list | tuple) else value
