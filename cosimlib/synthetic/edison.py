@@ -10,10 +10,10 @@ The trace of 2.4 million jobs is not public. Printed are, and built in:
 - *Memory.* Independent of size; 90 % of the node-hours use less than 60 % of a node's memory.
 - *Submissions.* Bursty, with days and weeks.
 
-Not printed, and assumed: the median run time (mean over median as in real logs, see `RUN_SKEW`)
-and the longest (48 hours, two-piece quantiles as in `shapes`); the spread of memory, which is that
-of UniLu-Gaia 2014 (see `MEMORY_SHAPE`); the strength of days, weeks and bursts (`HOURS`,
-`WEEKENDS`, `WEEKS`, `BURSTS`); what users request (Tsafrir's model).
+Not printed, and assumed: the largest size (see `SIZE_BOUNDS`); the median run time (mean over the
+median as in real logs, see `RUN_SKEW`) and the longest (48 hours; quantiles as in `shapes`); the
+spread of memory, which is that of UniLu-Gaia 2014 (see `MEMORY_SHAPE`); the strength of days, weeks
+and bursts (`HOURS`, `WEEKENDS`, `WEEKS`, `BURSTS`); what users request (Tsafrir's model).
 """
 
 import math
@@ -35,8 +35,13 @@ UTILIZATION = 0.89
 SHORTEST_RUN = 10
 LONGEST_RUN = 48 * 3_600
 
-SIZE_BOUNDS = (1, 32, 101, 1_001, 5_577)
-"""Where the classes of size begin, and where the last one ends."""
+SIZE_BOUNDS = (1, 32, 101, 1_001, 2_789)
+"""Where the classes of size begin, and where the last one ends: at half the machine.
+
+The largest size is not printed, but the utilization under batch scheduling is, 89 %, recorded and
+simulated. With sizes up to the whole machine EASY and these estimates keep 64 % of it busy, with
+sizes up to half of it 88 % (60 days), so that larger jobs must have been rare.
+"""
 
 RUN_SKEW = 11.5
 """Mean over median run time: the geometric mean of that of KTH-SP2 (10.5), SDSC-SP2 (20.6), HPC2N

@@ -1,0 +1,49 @@
+"""Real logs that say how much memory jobs used, on nodes whose memory they do not say."""
+
+from dataclasses import replace
+
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+
+def with_node_memory(
+    workload: Workload, *, memory_per_node: float | None = None, jobs: int | None = None
+) -> Workload:
+    """The workload on its machine, nodes with memory: what time-sharing needs of a log.
+
+    Jobs wider than the machine are left out, and so are those that use more memory than a node
+    has; the account says how many. Requested times that are missing are the run times.
+
+    Parameters
+    ----------
+    workload : Workload
+        With a machine.
+    memory_per_node : float, optional
+        GB; by default what 99 % of the jobs need at most, twice over (Hofmeyr et al. let several
+        jobs share a node, which a node that just holds one does not).
+    jobs : int, optional
+        Keep so many, from the first on.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where the machine or the memory of all jobs is unknown.
+    """
+    if workload.machine is None:
+        raise InvalidWorkloadError(f"{workload.name}: its machine is unknown; name it in the log")
+    memory = workload.column("memory")
+    if memory.isna().all():
+        raise InvalidWorkloadError(
+            f"{workload.name}: no job says how much memory it used; take a log that does, such as "
+            "HPC2N or UniLu-Gaia"
+        )
+    if memory_per_node is None:
+        memory_per_node = 2.0 * float(memory.quantile(0.99))
+    table = workload.jobs.drop(columns="partition", errors="ignore")
+    requested = table["requested_time"].fillna(table["run_time"].clip(lower=1.0))
+    total_nodes = workload.machine.total_nodes
+    system = replace(workload.machine.with_nodes(total_nodes), memory_per_node=memory_per_node)
+    one = Workload(table.assign(requested_time=requested), workload.name, system, workload.account)
+    one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
+    small = ~(one.column("memory") > memory_per_node)
+    one = one.keep(small, f"more memory than the {memory_per_node:.3g} GB of a node")
+    return one if jobs is None else one.keep(one.jobs.index < jobs, f"after the first {jobs:,}")

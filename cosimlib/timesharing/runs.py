@@ -1,0 +1,92 @@
+"""One run, simulated, audited, summarized; shown while it lasts, and kept if asked to."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from cosimlib.audit import audit
+from cosimlib.metrics import DAY
+from cosimlib.schedulers.timesharing import simulate_timesharing
+from cosimlib.system import System
+from cosimlib.timesharing.batch import simulate_batch
+from cosimlib.timesharing.caching import cached_summary
+from cosimlib.timesharing.summary import RunSummary, summarize_run
+from cosimlib.workload import Workload
+
+PATIENCE = 20.0
+"""Seconds after which a run shows how far it is."""
+
+
+def run_batch(
+    workload: Workload,
+    system: System,
+    *,
+    warm_up: float = 100 * DAY,
+    cache: Path | None = None,
+    **knobs: Any,
+) -> RunSummary:
+    """`simulate_batch` with `knobs`, summarized after a warm-up; kept in the folder `cache`."""
+    parameters = {"policy": "batch", **_given(workload, system, warm_up), **knobs}
+
+    def run() -> RunSummary:
+        return summarize_run(simulate_batch(workload, system, **knobs), warm_up=warm_up)
+
+    return cached_summary(cache, parameters, run)
+
+
+def run_timesharing(
+    workload: Workload,
+    system: System,
+    *,
+    warm_up: float = 100 * DAY,
+    cache: Path | None = None,
+    memory: bool = True,
+    **knobs: Any,
+) -> RunSummary:
+    """`simulate_timesharing` with `knobs`, audited and summarized; without `memory` it has no end.
+
+    A run of more than a few seconds shows how many jobs have been submitted. Interrupted, it leaves
+    nothing behind.
+    """
+    parameters = {"policy": "time-sharing", **_given(workload, system, warm_up), **knobs}
+
+    def run() -> RunSummary:
+        machine = system if memory else replace(system, memory_per_node=float("nan"))
+        with tqdm(total=len(workload), unit=" jobs", delay=PATIENCE, leave=False) as bar:
+            schedule = simulate_timesharing(workload, machine, watch=_shown_on(bar), **knobs)
+        summary = summarize_run(audit(schedule), warm_up=warm_up)
+        return summary if memory else replace(summary, policy=_without_memory(summary.policy))
+
+    return cached_summary(cache, parameters | {"memory": memory}, run)
+
+
+def _shown_on(bar: tqdm) -> Callable[[float, int], None]:
+    """Moves a bar to the number of jobs submitted."""
+    return lambda now, submitted: bar.update(submitted - bar.n)
+
+
+def _without_memory(policy: str) -> str:
+    """The policy's name, saying that memory is unlimited."""
+    if policy.endswith(")"):
+        return policy[:-1] + ", memory unlimited)"
+    return policy + " (memory unlimited)"
+
+
+def _given(workload: Workload, system: System, warm_up: float) -> dict[str, Any]:
+    """What a run depends on besides its knobs, in short."""
+    digest = hashlib.sha256()
+    columns = [workload.jobs[c] for c in ("submit_time", "run_time", "requested_time", "nodes")]
+    for column in [*columns, workload.column("memory")]:
+        digest.update(column.to_numpy(np.float64).tobytes())
+    return {
+        "data": workload.name,
+        "jobs": digest.hexdigest(),
+        "nodes": system.total_nodes,
+        "memory_per_node": str(system.memory_per_node),
+        "warm_up": warm_up,
+    }

@@ -1,0 +1,132 @@
+"""Strong scaling: how long an application takes on more nodes, and when its user has the result.
+
+The paper measured five applications on Edison, of which it prints that all run on 960 nodes with an
+efficiency of 49 % or more, and adds a perfect one. Ours follow Amdahl's law, ``t(n) = t(1) · (s +
+(1 - s) / n)``, with a serial part s that gives a stated efficiency at 960 nodes, relative to the
+least number of nodes, which memory dictates.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.timesharing.summary import RunSummary
+
+MOST_NODES = 960
+NODE_HOURS = 64.0
+"""Work of every application on its least number of nodes: 4 minutes on 960 nodes if perfect."""
+
+APPLICATIONS = {
+    "perfect": (1, 1.0),
+    "Amdahl 90 %": (4, 0.9),
+    "Amdahl 80 %": (16, 0.8),
+    "Amdahl 70 %": (32, 0.7),
+    "Amdahl 60 %": (64, 0.6),
+    "Amdahl 49 %": (256, 0.49),
+}
+"""Least number of nodes, and efficiency at 960 nodes relative to it."""
+
+COLUMNS = ("application", "nodes", "run_time")
+POINTS = 12
+
+
+def applications(scale: float = 1.0) -> pd.DataFrame:
+    """Six applications on up to 960 nodes.
+
+    Parameters
+    ----------
+    scale : float, default 1
+        Part of Edison that the machine is: node numbers are multiplied by it.
+
+    Returns
+    -------
+    pd.DataFrame
+        `application`, `nodes`, `run_time` (s, dedicated).
+    """
+    tables = []
+    for name, (least, efficiency) in APPLICATIONS.items():
+        nodes = np.unique(np.geomspace(least, MOST_NODES, POINTS).round())
+        # From efficiency = least · t(least) / (n · t(n)) at n = 960.
+        more = MOST_NODES * efficiency
+        serial = (1.0 - efficiency) / (1.0 - efficiency + more - least)
+        one = NODE_HOURS * 3_600.0 / (least * serial + 1.0 - serial)
+        run_time = one * (serial + (1.0 - serial) / nodes)
+        scaled = np.maximum(1, (nodes * scale).round()).astype(int)
+        tables.append(pd.DataFrame({"application": name, "nodes": scaled, "run_time": run_time}))
+    return pd.concat(tables).drop_duplicates(["application", "nodes"]).reset_index(drop=True)
+
+
+def read_applications(path: str | Path) -> pd.DataFrame:
+    """A user's own scaling data: CSV with `application`, `nodes`, `run_time` (s, dedicated).
+
+    Between the sizes given, run times are interpolated linearly, as in the paper.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, the line, the value and what was expected.
+    """
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: cannot be read as CSV: {error}") from error
+    missing = [name for name in COLUMNS if name not in table]
+    if missing:
+        raise ValueError(f"{path}: no column {missing[0]!r}; expected {', '.join(COLUMNS)}")
+    if table.empty:
+        raise ValueError(f"{path}: no rows; expected one for each application and number of nodes")
+    numbers = table[["nodes", "run_time"]].apply(pd.to_numeric, errors="coerce")
+    rules = (
+        ("application", table["application"].str.strip() != "", "a name"),
+        ("nodes", (numbers["nodes"] >= 1) & (numbers["nodes"] % 1 == 0), "a whole number from 1"),
+        ("run_time", (numbers["run_time"] > 0) & np.isfinite(numbers["run_time"]),
+         "seconds above 0"),
+        ("nodes", ~table.assign(nodes=numbers["nodes"]).duplicated(["application", "nodes"]),
+         "each number of nodes once for an application"),
+    )  # fmt: skip
+    for column, fine, expected in rules:
+        if not fine.all():
+            row = int((~fine).idxmax())
+            raise ValueError(
+                f"{path}, line {row + 2}: {column}={table[column][row]!r}; expected {expected}"
+            )
+    table = table.assign(nodes=numbers["nodes"].astype(int), run_time=numbers["run_time"])
+    table = table[list(COLUMNS)].sort_values(["application", "nodes"], ignore_index=True)
+    return pd.concat([_interpolated(part) for _, part in table.groupby("application", sort=False)])
+
+
+def _interpolated(part: pd.DataFrame) -> pd.DataFrame:
+    """The application on sizes between those given too."""
+    between = np.geomspace(part["nodes"].min(), part["nodes"].max(), POINTS).round()
+    nodes = np.unique(np.concatenate([between, part["nodes"]])).astype(int)
+    run_time = np.interp(nodes, part["nodes"], part["run_time"])
+    name = part["application"].iloc[0]
+    return pd.DataFrame({"application": name, "nodes": nodes, "run_time": run_time})
+
+
+def turnaround_times(table: pd.DataFrame, *summaries: RunSummary) -> pd.DataFrame:
+    """Expected turnaround of applications: dedicated time × mean slowdown of jobs like that.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        As of `applications`.
+    *summaries : RunSummary
+        One a policy; a bin in which it has no jobs gives no turnaround.
+
+    Returns
+    -------
+    pd.DataFrame
+        `policy`, `application`, `nodes`, `run_time`, `turnaround_time` (s; NaN for empty bins).
+    """
+    tables = []
+    for summary in summaries:
+        row = np.searchsorted(summary.nodes_edges, table["nodes"], side="right") - 1
+        column = np.searchsorted(summary.length_edges, table["run_time"], side="right") - 1
+        inside = (row < summary.bins.shape[0]) & (column >= 0) & (column < summary.bins.shape[1])
+        slowdown = np.full(len(table), np.nan)
+        slowdown[inside] = summary.bins[row[inside], column[inside]]
+        turnaround = table["run_time"] * slowdown
+        tables.append(table.assign(policy=summary.policy, turnaround_time=turnaround))
+    return pd.concat(tables, ignore_index=True)
