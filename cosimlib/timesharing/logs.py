@@ -18,24 +18,20 @@ def with_node_memory(
     workload : Workload
         With a machine.
     memory_per_node : float, optional
-        GB; by default what 99 % of the jobs need at most, twice over (Hofmeyr et al. let several
-        jobs share a node, which a node that just holds one does not).
+        GB; by default twice what 99 % of the jobs need at most: logs do not say what their nodes
+        had, and a node that just holds one job cannot be shared. NaN, which is unlimited, where no
+        job says how much it used.
     jobs : int, optional
         Keep so many, from the first on.
 
     Raises
     ------
     InvalidWorkloadError
-        Where the machine or the memory of all jobs is unknown.
+        Where the machine is unknown.
     """
     if workload.machine is None:
         raise InvalidWorkloadError(f"{workload.name}: its machine is unknown; name it in the log")
     memory = workload.column("memory")
-    if memory.isna().all():
-        raise InvalidWorkloadError(
-            f"{workload.name}: no job says how much memory it used; take a log that does, such as "
-            "HPC2N or UniLu-Gaia"
-        )
     if memory_per_node is None:
         memory_per_node = 2.0 * float(memory.quantile(0.99))
     table = workload.jobs.drop(columns="partition", errors="ignore")

@@ -18,13 +18,12 @@ and a job that is done leaves at the end of its step.
 
 *Noise*: in each step each node is slowed with a probability to a speed uniform in [0.5, 1]. The
 paper prints 0.0001, but both numbers that it derives, 5 or 6 of 5,576 nodes in a step and 0.025 %
-of the capacity, need 0.001: `NOISE`.
+of the capacity, need 0.001: `noise.NOISE`.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,11 +32,11 @@ from cosimlib.kernels import maxmin
 from cosimlib.kernels.maxmin import Sharing
 from cosimlib.schedule import TimesharedSchedule
 from cosimlib.schedulers.timesharing.loop import NEEDS_ROOM, PAUSED, advance
+from cosimlib.schedulers.timesharing.noise import STEP, noise_between
 from cosimlib.schedulers.timesharing.state import (
     DRAWN,
     SUBMITTED,
     Asked,
-    Noise,
     Progress,
     Series,
     nothing_happened,
@@ -45,11 +44,6 @@ from cosimlib.schedulers.timesharing.state import (
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
-STEP = 10.0
-NOISE = 0.001
-"""Probability that a node is slowed in a step."""
-
-SLOWEST = 0.5
 QUEUES = ("first_fit", "fcfs")
 
 HOUR = 3_600.0
@@ -135,7 +129,7 @@ def simulate_timesharing(
         speed=asked.speed,
         first=first,
         members=members,
-        series=_frame(series, system.total_nodes),
+        series=_frame(*series, system.total_nodes),
     )
 
 
@@ -155,23 +149,6 @@ def in_steps(workload: Workload, step: float = STEP) -> Workload:
     submit_time = np.floor(workload.jobs["submit_time"] / step + 0.5) * step
     jobs = workload.jobs.assign(submit_time=submit_time)
     return Workload(jobs, workload.name, workload.machine, workload.account)
-
-
-def draw_noise(
-    rng: np.random.Generator, total_nodes: int, begin: float, steps: int, step: float, p: float
-) -> Noise:
-    """Who is slowed to what in `steps` steps from `begin` on, with probability `p` each."""
-    places = total_nodes * steps
-    found = [np.empty(0, np.int64)]
-    last = -1
-    while p > 0 and last < places:
-        gaps = rng.geometric(p, size=max(16, int(1.1 * (places - last) * p)))
-        found.append(last + np.cumsum(gaps))
-        last = int(found[-1][-1])
-    at = np.concatenate(found)
-    at = at[at < places]
-    speed = rng.uniform(SLOWEST, 1.0, at.size)
-    return Noise(begin + at // total_nodes * step, at % total_nodes, speed)
 
 
 def _check_knobs(
@@ -257,13 +234,6 @@ def _members(
     return first, np.concatenate([np.empty(0, np.int32), *placement]).astype(np.int32)
 
 
-class _Windows(NamedTuple):
-    """Sums over windows, chunk after chunk, and the windows' width."""
-
-    width: float
-    sums: list[np.ndarray]
-
-
 def _run(
     asked: Asked,
     sharing: Sharing,
@@ -271,8 +241,8 @@ def _run(
     noise: float,
     rng: np.random.Generator,
     watch: Watch | None,
-) -> _Windows:
-    """Simulate to the end, a stretch of windows at a time."""
+) -> tuple[float, np.ndarray]:
+    """Simulate to the end, a stretch of windows at a time; width and sums of the windows."""
     total_nodes = sharing.capacity.size
     span = float((asked.submit_time + asked.run_time).max(initial=0.0))
     # Windows are hours, unless the times are so large that there would be too many.
@@ -284,7 +254,7 @@ def _run(
     sums, begin, status = [], 0.0, PAUSED
     while status == PAUSED:
         until = begin + windows * width
-        drawn = _noise_between(rng, total_nodes, begin, until, asked.step, noise)
+        drawn = noise_between(rng, total_nodes, begin, until, asked.step, noise)
         series = Series(begin, width, np.zeros((windows, 3)))
         progress.numbers[DRAWN] = 0
         status = advance(asked, sharing, progress, drawn, series, until)
@@ -295,18 +265,7 @@ def _run(
         if watch:
             watch(until, int(progress.numbers[SUBMITTED]))
         begin = until
-    return _Windows(width, sums)
-
-
-def _noise_between(
-    rng: np.random.Generator, total_nodes: int, begin: float, until: float, step: float, p: float
-) -> Noise:
-    """The noise of the steps that begin from `begin` to before `until`."""
-    if not p:
-        return Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
-    first = math.ceil(begin / step - 1e-9)
-    steps = math.ceil(until / step - 1e-9) - first
-    return draw_noise(rng, total_nodes, first * step, steps, step, p)
+    return width, np.concatenate(sums)
 
 
 def _with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
@@ -319,17 +278,16 @@ def _with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Prog
     return sharing, progress._replace(tally=np.zeros(2 * room + 2, np.int64))
 
 
-def _frame(windows: _Windows, total_nodes: int) -> pd.DataFrame:
+def _frame(width: float, sums: np.ndarray, total_nodes: int) -> pd.DataFrame:
     """Means over windows, indexed by their begin in seconds."""
-    sums = np.concatenate(windows.sums)
     busy = np.flatnonzero(sums.any(axis=1))
     sums = sums[: busy[-1] + 1 if busy.size else 0]
-    means = sums / windows.width
+    means = sums / width
     return pd.DataFrame(
         {
             "utilization": means[:, 0] / total_nodes,
             "cpu_load": means[:, 1] / total_nodes,
             "waiting": means[:, 2],
         },
-        index=pd.Index(np.arange(len(sums)) * windows.width, name="time"),
+        index=pd.Index(np.arange(len(sums)) * width, name="time"),
     )
