@@ -39,6 +39,7 @@ from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import THETA, System
 from tests import naive_eviction
 from tests.scheduler_benchmarks import scheduler_rows
+from tests.sharing_benchmarks import sharing_rows
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = ("what", "measured", "unit", "goal", "met")
@@ -212,7 +213,7 @@ def met(measured: float, goal: str) -> str:
 def main() -> None:
     """Measure, print, keep."""
     measured = eviction_rows() + trace_rows() + coscheduling_rows() + elastic_rows()
-    measured += scheduler_rows(median_of) + filling_rows()
+    measured += scheduler_rows(median_of) + filling_rows() + list(sharing_rows())
     rows = [(*row, met(row[1], row[3])) for row in measured]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table["measured"] = [float(f"{value:.3g}") for value in table["measured"]]

@@ -9,6 +9,7 @@ from cosimlib.schedulers import SIMULATORS
 from cosimlib.schedulers.coscheduling import simulate_coscheduling
 from cosimlib.schedulers.elastic import simulate_elastic
 from cosimlib.system import System
+from cosimlib.timesharing import run_batch, run_timesharing
 from cosimlib.workload import Workload
 
 
@@ -25,3 +26,6 @@ def warm() -> None:
     pair = pd.DataFrame(one).assign(partition=["a", "b"], mate=[1, 0])
     simulate_coscheduling(Workload(pair, "pair"), System.of(a=1, b=1))
     simulate_elastic(Workload(pd.DataFrame(one), "two"), System.of(1))
+    small = synthetic.edison(0.2, nodes=16)
+    run_batch(small, small.machine, warm_up=0.0)
+    run_timesharing(small, small.machine, warm_up=0.0)

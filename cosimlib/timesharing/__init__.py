@@ -1,7 +1,7 @@
 """Time-sharing against batch scheduling: runs, and what figures and claims need of them."""
 
 from cosimlib.timesharing.batch import lengthened, simulate_batch
-from cosimlib.timesharing.caching import cached_summary
+from cosimlib.timesharing.caching import cached_summary, project_cache
 from cosimlib.timesharing.logs import with_node_memory
 from cosimlib.timesharing.runs import run_batch, run_timesharing
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times
@@ -12,6 +12,7 @@ __all__ = [
     "applications",
     "cached_summary",
     "lengthened",
+    "project_cache",
     "read_applications",
     "run_batch",
     "run_timesharing",

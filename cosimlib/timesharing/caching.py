@@ -42,6 +42,15 @@ def cached_summary(
     return summary
 
 
+def project_cache() -> Path:
+    """``data/cache`` of the project at or above the working directory, else inside it."""
+    here = Path.cwd()
+    for root in (here, *here.parents):
+        if (root / "data" / "claims.csv").is_file():
+            return root / "data" / "cache"
+    return here / "data" / "cache"
+
+
 def _key(parameters: Mapping[str, Any]) -> str:
     """Sixteen hexadecimal digits for these parameters and the package's source."""
     text = json.dumps([source_hash(), dict(parameters)], sort_keys=True)

@@ -39,7 +39,7 @@ def advance(
 ) -> int:
     """Let everything before `until` happen; say whether all is done or a row of jobs is full."""
     while True:
-        now = _next_instant(asked, progress, noise)
+        now = next_instant(asked, progress, noise)
         if now >= until or now == np.inf:
             _integrate(sharing, progress, series, min(until, now) if now < np.inf else -np.inf)
             return DONE if now == np.inf else PAUSED
@@ -68,7 +68,7 @@ def happen(asked: Asked, sharing: Sharing, progress: Progress, noise: Noise, now
 
 
 @frugal_kernel
-def _next_instant(asked: Asked, progress: Progress, noise: Noise) -> float:
+def next_instant(asked: Asked, progress: Progress, noise: Noise) -> float:
     """When something happens next; infinite once all jobs are done."""
     n = asked.submit_time.size
     submitted = progress.numbers[SUBMITTED]
