@@ -1,6 +1,5 @@
 """The protocol: what it does by hand, the laws it keeps, and what it is equal to."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings

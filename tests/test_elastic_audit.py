@@ -8,7 +8,7 @@ import pytest
 
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.preemption import audit_elastic
-from cosimlib.schedulers.elastic import HOST, simulate_elastic
+from cosimlib.schedulers.elastic import HOST, combine, simulate_elastic
 from cosimlib.system import System
 from tests.test_elastic import ONE, users, workload
 
@@ -16,8 +16,8 @@ from tests.test_elastic import ONE, users, workload
 def scene():
     """Four nodes and one of the host's; jobs 0 (nodes 0, 1), 1 (node 2) and 2 (node 3) from 0 on.
 
-    FIFO, 120 s. At 50 a user gets node 4 for 100 s, at once, and nodes 0 and 1; job 0 is killed
-    at 170, though node 1 ... Another one at 60 finds nodes 2 and 3 only and is granted 2 of 4:
+    FIFO, 120 s. At 50 a user gets node 4 for 100 s, at once, and nodes 0 and 1, for which job 0 is
+    killed at 170. Another one at 60 finds nodes 2 and 3 only and is granted 2 of the 4 it wants:
     job 1 ends at 100 and gives node 2; job 2 is killed at 180.
     """
     return simulate_elastic(
@@ -74,18 +74,28 @@ KILLED = int(np.flatnonzero(~GOOD.attempts["completed"])[0])
 DONE = int(np.flatnonzero(GOOD.attempts["completed"])[0])
 ENDS = GOOD.end_time + np.array([0, 0, 1])
 
+EARLY = {"workload": workload(submit_time=[0, 5, 5], run_time=[300, 100, 200], nodes=[2, 1, 1])}
+AGAIN = changed("attempts", len(GOOD.attempts) - 1, start_time=100.0, end_time=400.0)
+MORE = pd.DataFrame({"job": [1], "start_time": [900.0], "end_time": [950.0], "completed": [False]})
+AFTER = {
+    "attempts": pd.concat([GOOD.attempts, MORE], ignore_index=True),
+    "end_time": np.where(np.arange(3) == 1, 950.0, GOOD.end_time),
+}
+IDLE = pd.DataFrame([(4, "main", 90.0, 90.0, -1, -1, 1)], columns=GOOD.reclaims.columns)
+STAYED = {"reclaims": pd.concat([GOOD.reclaims, IDLE], ignore_index=True)}
+
 TAMPERINGS = {
-    "a job lost": (without("attempts", len(GOOD.attempts) - 1), "end exactly once|held by no run"),
+    "a job lost": (without("attempts", len(GOOD.attempts) - 1), "held by no run 4"),
     "a job of nobody": (changed("attempts", DONE, job=9), "there is no job 9"),
     "a run cut short": (later("attempts", DONE, "end_time", -1), "ends before or after its run"),
     "a kill after the end": (later("attempts", KILLED, "end_time", 999), "killed before its start"),
-    "another start": ({"start_time": GOOD.start_time + 1}, "a start that is not its runs'"),
-    "another end": ({"end_time": ENDS}, "job 2 has a end that is not|has an? end that is not"),
+    "another start": ({"start_time": GOOD.start_time + 1}, "job 0 does not start when its runs do"),
+    "another end": ({"end_time": ENDS}, "job 2 does not end when its runs do"),
     "a node taken away": (without("holdings", 0), "another number of nodes"),
     "a node of no run": (changed("holdings", 0, attempt=99), "held by no run 99"),
     "a node twice": (changed("holdings", 3, node=2), "node 2 is on two runs"),
     "a kill nobody ordered": (without("reclaims", killed_on(3)), "job 2 was killed without"),
-    "no reclaims at all": (without("reclaims", 0, 1, 2, 3), "job . was killed without"),
+    "no reclaims at all": (without("reclaims", 0, 1, 2, 3), "job 0 was killed without"),
     "a reclaim that hides its kill": (changed("reclaims", killed_on(3), killed=-1),
                                       "node 3 left with a run whose fate was another"),
     "a reclaim of another's kill": (changed("reclaims", killed_on(3), killed=0),
@@ -106,8 +116,10 @@ TAMPERINGS = {
     "one notice too few": (changed("reclaims", killed_on(0), notices=1), "number of notices"),
     "a reclaim told twice": ({"reclaims": pd.concat([GOOD.reclaims, GOOD.reclaims.head(1)])},
                              "node 0 was wanted back twice"),
-    "a reclaim from nobody": (changed("reclaims", 0, partition="other"), "from other, which is no"),
-    "a reclaim for nobody": (changed("reclaims", 0, request=-1), "number of the host's nodes|no"),
+    "a reclaim from nobody": (changed("reclaims", 0, partition="other"),
+                              "from other, which is none"),
+    "a reclaim for nobody": (changed("reclaims", 0, request=-1),
+                             "fewer of the host's nodes from t=50"),
     "a reclaim for another": (changed("reclaims", 0, request=1), "for preemption 1 at another tim"),
     "a reclaim for a ghost": (changed("reclaims", 0, request=7), "preemption 7, which nobody"),
     "two owners": ({"ownership": pd.concat([GOOD.ownership, GOOD.ownership.head(1)])},
@@ -121,11 +133,15 @@ TAMPERINGS = {
                            "node 4 has no owner once"),
     "no owner in the end": (changed("ownership", -1, end_time=1e6), "no owner in the end"),
     "an owner unknown": (changed("ownership", 0, owner="nobody"), "owner nobody is unknown"),
+    "a run before its submission": (EARLY, "job 1 runs before its submission"),
+    "an early start again": (AGAIN, "job 0 runs twice at a time"),
+    "a run after the end": (AFTER, "job 1 runs again after its end"),
+    "a node that stayed": (STAYED, "node 4 was released and stayed"),
     "a run on the host's node": (changed("ownership", stretch(0, "main"), owner=HOST),
                                  "runs on a node of another partition"),
     "another number of nodes": ({"spare": 2}, "node 5 never has an owner"),
     "more granted than asked": (changed("preemptions", 0, granted=4), "more nodes than it asked"),
-    "more granted than given": (changed("preemptions", 1, granted=3), "another number of the host"),
+    "more granted than given": (changed("preemptions", 1, granted=3), "host's nodes from t=60"),
     "less granted than given": (changed("preemptions", 1, granted=1), "got more nodes than it was"),
     "nobody asked": (without("preemptions", 0, 1), "for preemption 0, which nobody asked for"),
     "asked at another time": (later("preemptions", 0, "time", 1), "at another time than it came"),
@@ -140,6 +156,32 @@ def test_every_tampering_is_refused(name):
         audit_elastic(replace(GOOD, **change))
 
 
+def test_a_run_that_completed_did_so_before_its_grace_period_was_over():
+    """Job 1 has 70 s to go: that is enough with a grace period of 71 s only."""
+    good = simulate_elastic(ONE, System.of(4), preemptions=users((30, 1, 50)), grace_period=71.0)
+    assert audit_elastic(good).kills == 0
+    with pytest.raises(InfeasibleScheduleError, match="job 1 completed on a node whose grace per"):
+        audit_elastic(replace(good, grace_period=70.0))
+
+
+def test_an_idle_node_kills_nobody():
+    """Job 0 runs on nodes 0 and 1, job 1 waits for all four: node 2 is idle, and the user's."""
+    jobs = workload(submit_time=[0, 0], run_time=[100, 10], requested_time=[100, 10], nodes=[2, 4])
+    good = audit_elastic(simulate_elastic(jobs, System.of(4), preemptions=users((50, 1, 9))))
+    assert good.reclaims.drop(columns="partition").to_numpy().tolist() == [[2, 50, 50, 0, -1, 1]]
+    with pytest.raises(InfeasibleScheduleError, match="job 0 was not killed when a reclaim says"):
+        audit_elastic(replace(good, reclaims=good.reclaims.assign(killed=0)))
+
+
+def test_nodes_are_wanted_back_from_who_has_them():
+    jobs = combine({"a": ONE, "b": ONE.keep([False, True, False], "only the second")})
+    good = simulate_elastic(jobs, System.of(a=4, b=1), preemptions=users((30, 5, 50)))
+    assert set(audit_elastic(good).reclaims["partition"]) == {"a", "b"}
+    swapped = good.reclaims.replace({"partition": {"a": "b", "b": "a"}})
+    with pytest.raises(InfeasibleScheduleError, match=r"node \d was wanted back from who did not"):
+        audit_elastic(replace(good, reclaims=swapped))
+
+
 def moved_user(node, seconds):
     """The scene with a user who gives a node back so much later."""
     owned = GOOD.ownership.copy()
@@ -152,7 +194,7 @@ def moved_user(node, seconds):
 def test_a_user_keeps_what_it_was_granted_for_as_long_as_it_asked():
     with pytest.raises(InfeasibleScheduleError, match="a user kept node 3 for another time"):
         audit_elastic(moved_user(3, 5))
-    with pytest.raises(InfeasibleScheduleError, match="another number of the host's nodes from t="):
+    with pytest.raises(InfeasibleScheduleError, match="more or fewer of the host's nodes from t="):
         audit_elastic(moved_user(4, 5))
     nobody = GOOD.ownership.replace({"owner": {"user": HOST}})
     with pytest.raises(InfeasibleScheduleError, match="node 0 was released to no user"):
@@ -177,8 +219,8 @@ def test_without_any_run_owners_and_users_are_checked_all_the_same():
     for change, message in (
         ({"ownership": good.ownership.iloc[1:]}, "node 0 has no owner once"),
         ({"ownership": good.ownership.query("node == 1")}, "node 0 never has an owner"),
-        ({"preemptions": good.preemptions.assign(duration=11.0)}, "number of the host's nodes"),
-        ({"preemptions": good.preemptions.head(0)}, "number of the host's nodes"),
+        ({"preemptions": good.preemptions.assign(duration=11.0)}, "fewer of the host's nodes"),
+        ({"preemptions": good.preemptions.head(0)}, "fewer of the host's nodes"),
     ):
         with pytest.raises(InfeasibleScheduleError, match=message):
             audit_elastic(replace(good, **change))

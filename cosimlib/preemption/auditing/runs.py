@@ -47,7 +47,7 @@ def _check_times(schedule: ElasticSchedule) -> None:
         ("end", schedule.end_time, by_job["end_time"].max()),
     ):
         fine = np.asarray(times) == of_runs.reindex(jobs).to_numpy()
-        demand(schedule, fine, jobs, f"job {{}} has a {name} that is not its runs'")
+        demand(schedule, fine, jobs, f"job {{}} does not {name} when its runs do")
     last = schedule.attempts.loc[schedule.attempts["completed"]].set_index("job")["end_time"]
     fine = np.asarray(schedule.end_time) == last.reindex(jobs).to_numpy()
     demand(schedule, fine, jobs, "job {} runs again after its end")

@@ -40,8 +40,14 @@ REQUESTS = ("time", "nodes", "duration")
 
 
 def combine(workloads: Mapping[str, Workload], *, name: str = "") -> Workload:
-    """One workload of several, each for the partition whose name it is given under."""
+    """One workload of several, each for the partition whose name it is given under.
+
+    Where one of them has priorities, jobs of those that have none get the default, 1.
+    """
     tables = [each.jobs.assign(partition=partition) for partition, each in workloads.items()]
+    if any("priority" in table for table in tables):
+        tables = [table.assign(priority=each.column("priority"))
+                  for table, each in zip(tables, workloads.values(), strict=True)]  # fmt: skip
     if not tables:
         raise InvalidWorkloadError("no workloads to combine; give at least one partition's")
     jobs = pd.concat(tables, ignore_index=True).sort_values("submit_time", kind="stable")
