@@ -49,8 +49,8 @@ def _check_direct(schedule: ElasticSchedule, asked: pd.DataFrame, used: pd.DataF
     had = direct.groupby(["start_time", "end_time"]).size()
     due = asked.assign(end=asked["time"] + asked["duration"]).groupby(["time", "end"])["direct"]
     both = pd.DataFrame({"had": had.rename_axis(["time", "end"]), "due": due.sum()}).fillna(0)
-    demand(schedule, both["had"] == both["due"], both.index.get_level_values("time"),
-           "users have more or fewer of the host's nodes from t={:.15g} on than granted")  # fmt: skip
+    message = "users have more or fewer of the host's nodes from t={:.15g} on than granted"
+    demand(schedule, both["had"] == both["due"], both.index.get_level_values("time"), message)
 
 
 def _check_shortfalls(schedule: ElasticSchedule, asked: pd.DataFrame) -> None:

@@ -1,5 +1,7 @@
 """What preemption vectors are made of, checked: a policy that is known, priorities above 0."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cosimlib.kernels.valuing import PAP_PLUS, POLICIES
@@ -16,7 +18,7 @@ def policy_number(policy: str, *, of: str = "") -> int:
     return POLICIES.index(policy)
 
 
-def priorities(workload: Workload, policies: np.ndarray | list[int]) -> np.ndarray:
+def priorities(workload: Workload, policies: Sequence[int] | np.ndarray) -> np.ndarray:
     """Every job's priority, checked where PAP+ is among the policies, which multiplies by it.
 
     Raises
