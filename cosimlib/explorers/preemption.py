@@ -79,8 +79,8 @@ def explore_preemption(
     TypeError
         Where `source` is no schedule, or an elastic one, whose jobs move.
     ValueError
-        Where the schedule is not under way at `at` or is on several partitions, for an unknown policy, more preempted nodes
-        than there are, a grace period below 0, or a window that is not above 0.
+        Where the schedule is on several partitions or not under way at `at`, for an unknown policy,
+        more preempted nodes than there are, a grace period below 0, or a window not above 0.
     """
     if not isinstance(source, Schedule):
         raise TypeError(f"source is of type {type(source).__name__}; expected a Schedule")

@@ -120,7 +120,7 @@ def sweep_preemptions(
         For a horizon that is not above 0 or within which no job ends, an unknown name, or values
         that are no iterable of one or more.
     """
-    seeds, varied = _checked_variation(seeds, varied)
+    seeds, lists = _checked_variation(seeds, varied)
     undisturbed = simulate_elastic(workload, system)
     if horizon is None:
         horizon = float(max(undisturbed.end_time, default=0.0))
@@ -133,8 +133,8 @@ def sweep_preemptions(
             "one"
         )
     rows = []
-    for values in product(*varied.values()):
-        point = dict(zip(varied, values, strict=True))
+    for values in product(*lists.values()):
+        point = dict(zip(lists, values, strict=True))
         for seed in seeds:
             schedule = _simulate(workload, system, {**TYPICAL, **point}, horizon, seed)
             useful, killed, kills = _yield(schedule, horizon)
@@ -164,7 +164,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _checked_variation(
-    seeds: Iterable[int], varied: dict[str, Iterable[Any]]
+    seeds: Iterable[int], varied: Mapping[str, Iterable[Any]]
 ) -> tuple[list[int], dict[str, list]]:
     """Seeds and values as lists, once they are some and what varies is known."""
     unknown = sorted(set(varied) - set(TYPICAL))
