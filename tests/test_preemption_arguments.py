@@ -68,7 +68,7 @@ def test_priorities_are_a_mapping(priorities):
 
 @pytest.mark.parametrize("priority", ["10", None, -1.0, np.inf])
 def test_every_priority_is_a_number_above_0(priority):
-    with pytest.raises(InvalidWorkloadError, match=r"made: priority .* for queue='q'; expected a n"):
+    with pytest.raises(InvalidWorkloadError, match=r"made: priority .* for queue='q'; expected a"):
         prioritize(made(queue="q"), {"q": priority})
 
 
