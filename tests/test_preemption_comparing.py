@@ -28,6 +28,7 @@ def test_numbers_by_hand():
 def test_what_cannot_be_told_is_nan():
     still = TABLE * 0
     assert np.isnan(advantage(still, ["LIFO"], ["FIFO"])).all()
+    assert np.isnan(largest_step(still, ["FIFO"]))
     assert np.isnan(difference(still, "PAP", "LIFO")) and shift(still, ["LIFO"]).isna().all()
     unknown = TABLE * np.nan
     assert np.isnan(difference(unknown, "PAP", "LIFO"))

@@ -37,7 +37,12 @@ def shift(table: pd.DataFrame, policies: Sequence[str]) -> pd.Series:
 
 
 def largest_step(table: pd.DataFrame, policies: Sequence[str]) -> float:
-    """The largest step, in node-hours, from a grace period to the next: below 0 where all fall."""
+    """The largest step, in node-hours, from a grace period to the next: below 0 where all fall.
+
+    NaN where a policy begins with 0, from which nothing can fall.
+    """
+    if not (table.iloc[0][list(policies)] > 0).all():
+        return float("nan")
     return float(np.max(table[list(policies)].diff().iloc[1:].to_numpy(), initial=-np.inf))
 
 
