@@ -78,7 +78,7 @@ def assert_shows(panel, schedule, *, seed=0):
     running = set(held[held >= 0].tolist())
     size = schedule.workload.jobs["nodes"]
     for fate, bar in zip(FATES, bars, strict=True):
-        wanted = {str(j): size[j] if fates.get(j, "keep") == fate else 0 for j in running}
+        wanted = {f"job {j}": size[j] if fates.get(j, "keep") == fate else 0 for j in running}
         assert dict(zip(bar.y, bar.x, strict=True)) == wanted and bar.name == FATES[fate]
     wasted, killed = jobs["wasted_cycles"].sum(), int(jobs["killed"].sum())
     assert panel.figure.layout.title.text == (

@@ -1,5 +1,6 @@
 """Figures of preemptions show the numbers that they are given, and stay light."""
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from cosimlib.figures.preemption import (
     plot_owners,
     plot_vectors,
 )
+from cosimlib.figures.publishing import Publisher
 from cosimlib.figures.tables import plot_table
 from cosimlib.figures.violins import period_name, plot_violins
 from cosimlib.preemption import (
@@ -43,6 +45,18 @@ def test_violins_are_densities_and_light_whatever_the_number_of_states(schedule)
     assert [t.name for t in figure.data if t.showlegend and t.name] == ["60 s", "1 h"]
     assert [note.text for note in figure.layout.annotations] == ["(a) A", "(b) B"]
     assert [period_name(s) for s in (0, 120, 1200, 7200)] == ["0 s", "120 s", "20 min", "2 h"]
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="millions of states need compiled kernels")
+def test_a_published_figure_of_violins_is_light(schedule, tmp_path):
+    """All that the paper's figures 3 and 4 show together, in one figure's files."""
+    comparison = compare_policies(schedule)
+    assert comparison.summary["states"].min() > 160_000 and len(comparison.summary) == 50
+    figure = plot_violins({"HTC": comparison, "PEREGRINE": comparison}, title="V")
+    Publisher(tmp_path, "twins").publish(figure, "violins", comparison.summary)
+    sizes = {path.name: path.stat().st_size for path in tmp_path.glob("violins.*")}
+    assert set(sizes) == {"violins.html", "violins.json", "violins.csv"}
+    assert max(sizes.values()) <= 3_000_000
 
 
 def test_vectors_are_the_values_given_with_boxes(schedule):

@@ -45,6 +45,34 @@ def test_peregrine_has_its_queues_and_applications(seed):
     assert jobs["nodes"].max() <= 20 and jobs["run_time"].max() <= 86_400
 
 
+MENUS = ((2, 16), (3, 4, 16), (2, 4, 8, 16), (2, 3, 4, 5, 6, 16), tuple(range(2, 17)))
+
+
+@pytest.mark.parametrize("sizes", MENUS)
+def test_other_sizes_match_table_1_as_well(sizes):
+    jobs = synthetic.peregrine(sizes=sizes).jobs
+    _, node_hours, run_time, nodes = TABLE_1["peregrine"]
+    assert {1, sizes[0], 16} <= set(jobs["nodes"]) <= {1, *sizes}
+    assert jobs["nodes"] @ jobs["run_time"] / 3600 == pytest.approx(node_hours, rel=0.01)
+    assert measured(jobs["nodes"]) == pytest.approx(nodes, rel=0.01)
+    assert measured(jobs["run_time"]) == pytest.approx(run_time, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((1, 16), r"sizes=\(1, 16\); expected ascending whole numbers from 2"),
+        ((16, 2), "expected ascending"),
+        ((), "expected ascending"),
+        ((2, 2.5), "expected ascending"),
+        ((2, 3), "no split of .* makes the mean 1.42"),
+    ],
+)
+def test_sizes_that_make_no_peregrine_are_refused(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        synthetic.peregrine(sizes=sizes)
+
+
 def test_htc_is_shuffled_copies_of_one_trace():
     run_time = synthetic.htc(seed=3).jobs["run_time"].to_numpy().reshape(10, 1_120)
     trace = np.sort(run_time[0])

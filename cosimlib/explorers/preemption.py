@@ -53,7 +53,7 @@ def explore_preemption(
     Parameters
     ----------
     source : Schedule
-        On a partition of the paper's N nodes, the first of the system.
+        On one partition of the paper's N nodes.
     at : float, optional
         The moment of the preemption, seconds of the schedule's clock; by default the middle one of
         `execution_states`.
@@ -77,10 +77,10 @@ def explore_preemption(
     Raises
     ------
     TypeError
-        Where `source` is no schedule.
+        Where `source` is no schedule, or an elastic one, whose jobs move.
     ValueError
-        Where the schedule is not under way at `at`, for an unknown policy, more preempted nodes
-        than there are, a grace period below 0, or a window that is not above 0.
+        Where the schedule is on several partitions or not under way at `at`, for an unknown policy,
+        more preempted nodes than there are, a grace period below 0, or a window not above 0.
     """
     if not isinstance(source, Schedule):
         raise TypeError(f"source is of type {type(source).__name__}; expected a Schedule")
@@ -137,8 +137,6 @@ def _fixed_because(schedule: Schedule) -> str:
     """Why the workload cannot be scheduled on other numbers of nodes; empty where it can."""
     if schedule.policy not in SIMULATORS:
         return f"no simulator is called {schedule.policy!r}, as this schedule's policy is"
-    if len(schedule.system.partitions) > 1:
-        return "the system has several partitions"
     return ""
 
 

@@ -102,7 +102,7 @@ def plot_preemption(
     whole = 1 if jobs["nodes"].max() <= FEW else None
     picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=whole, col=2)
     return picture.update_yaxes(
-        title={"text": "job", "standoff": 14}, range=[max(len(jobs), FEW) - 0.5, -0.5],
+        range=[max(len(jobs), FEW) - 0.5, -0.5],
         type="category", dtick=_every(len(jobs)), tickfont_size=11, col=2,
     )  # fmt: skip
 
@@ -129,10 +129,12 @@ def _fate_traces(jobs: pd.DataFrame) -> list[go.Bar]:
          (jobs["remaining"] / HOUR).round(2), (jobs["wasted_cycles"] / HOUR).round(2)]
     )  # fmt: skip
     return [
+        # Names, not numbers: a live figure forgets that an axis has categories and draws nothing.
         go.Bar(
-            y=[str(job) for job in jobs.index], x=np.where(jobs["fate"] == fate, jobs["nodes"], 0),
+            y=[f"job {job}" for job in jobs.index],
+            x=np.where(jobs["fate"] == fate, jobs["nodes"], 0),
             orientation="h", name=name, customdata=told, marker=theme.patterned(fate),
-            hovertemplate="job %{y}: %{x} nodes, %{customdata[0]} of them preempted<br>ran "
+            hovertemplate="%{y}: %{x} nodes, %{customdata[0]} of them preempted<br>ran "
             "%{customdata[1]} h, %{customdata[2]} h to go<br>%{customdata[3]} node-hours wasted",
         )
         for fate, name in FATES.items()

@@ -52,11 +52,6 @@ def timeline(
     return line
 
 
-def nothing_held(total_nodes: int) -> Occupancy:
-    """All nodes idle, before anything starts."""
-    return Occupancy(np.full(total_nodes, IDLE, dtype=np.int64), np.zeros(2, dtype=np.int64))
-
-
 @kernel
 def advance(line: Timeline, occupancy: Occupancy, now: float) -> None:
     """Let all ends and starts up to `now` come to pass; moments must not go back."""

@@ -3,6 +3,8 @@
 from cosimlib.kernels.valuing import POLICIES
 from cosimlib.preemption.auditing import audit_elastic
 from cosimlib.preemption.batches import as_batch, describe
+from cosimlib.preemption.classes import priority_classes
+from cosimlib.preemption.comparing import medians
 from cosimlib.preemption.sequences import (
     average_sweep,
     draw_preemptions,
@@ -37,11 +39,13 @@ __all__ = [
     "describe",
     "draw_preemptions",
     "execution_states",
+    "medians",
     "nodes_owned",
     "occupants",
     "preempted_jobs",
     "preemption_values",
     "prioritize",
+    "priority_classes",
     "same_choice",
     "sweep_preemptions",
     "wasted_cycles",

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Integral, Real
 
+import numpy as np
 import pandas as pd
 
 from cosimlib.preemption.states import HOUR
-from cosimlib.workload import Workload
+from cosimlib.workload import InvalidWorkloadError, Workload
 
 
 def as_batch(
@@ -29,13 +31,29 @@ def as_batch(
         Only so many of the jobs selected, the first ones.
     request_factor : float, default 1.0
         Requested times are run times × this.
+
+    Raises
+    ------
+    ValueError
+        For a number of nodes or jobs that is no whole number from 1, or a run time or factor that
+        is not above 0.
+    InvalidWorkloadError
+        Where no job is selected, with how many were dropped for what.
     """
+    _check_selection(max_nodes, max_run_time, jobs, request_factor)
     kept = workload.keep(workload.jobs["nodes"] <= max_nodes, f"more than {max_nodes} nodes")
     run_time = kept.jobs["run_time"]
     kept = kept.keep((run_time > 0) & (run_time <= max_run_time), "run time 0 or too long")
     kept = kept.keep((kept.column("status").fillna(1) == 1).to_numpy(bool), "not completed")
     if jobs is not None:
         kept = kept.keep(kept.jobs.index < jobs, f"after the first {jobs}")
+    if not len(kept):
+        counts = kept.account.tail(3)
+        dropped = "; ".join(f"{row.reason}: {row.records}" for row in counts.itertuples())
+        raise InvalidWorkloadError(
+            f"{workload.name}: none of {len(workload)} jobs is selected ({dropped}); take more "
+            "nodes, a longer run time or another log"
+        )
     requested = kept.jobs["run_time"] * request_factor
     return replace(kept, jobs=kept.jobs.assign(submit_time=0.0, requested_time=requested))
 
@@ -59,3 +77,15 @@ def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:
             row |= {f"{label} {statistic}": value for statistic, value in values.items()}
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _check_selection(
+    max_nodes: int, max_run_time: float, jobs: int | None, request_factor: float
+) -> None:
+    """Raise for the first number that selects nothing or makes no requests."""
+    for name, value in (("max_nodes", max_nodes), ("jobs", 1 if jobs is None else jobs)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name}={value!r}; expected a whole number from 1")
+    for name, number in (("max_run_time", max_run_time), ("request_factor", request_factor)):
+        if not isinstance(number, Real) or not 0 < number < np.inf:
+            raise ValueError(f"{name}={number!r}; expected a finite number above 0")

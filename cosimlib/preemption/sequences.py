@@ -2,23 +2,25 @@
 
 The paper analyzes single preemptions, for it had no logs of preemptions. Here users' requests come
 as a Poisson process of a given rate, all of one size and duration, and the protocol runs
-(`schedulers.elastic`).
+(`schedulers.elastic`). A request that finds too few nodes, because other users have or wait for
+them, gets those there are; the rest lapses, and what lapsed is told as `served` beside throughput:
+a policy is not to look good because users went away.
 """
 
 from collections.abc import Iterable, Mapping
 from itertools import product
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cosimlib.preemption.auditing import audit_elastic
-from cosimlib.preemption.states import HOUR
+from cosimlib.preemption.states import DAY, HOUR
 from cosimlib.schedulers.elastic import HOST, USER, ElasticSchedule, simulate_elastic
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
-DAY = 24 * HOUR
 TYPICAL: Mapping[str, Any] = {
     "policy": "PAP",
     "rate": 4.0,
@@ -40,21 +42,27 @@ def draw_preemptions(
     rate : float
         Mean number a day; 0 gives none. With one seed, rates have the same moments in proportion.
     size : int
-        Nodes of each.
+        Nodes of each, from 1.
     duration : float
-        Seconds for which a user keeps a node.
+        Seconds for which a user keeps a node, above 0.
     horizon : float
         Seconds after which none comes.
     seed : int, default 0
+        0 or more.
 
     Returns
     -------
     pd.DataFrame
         `time` (s, ascending), `nodes`, `duration` (s).
     """
-    for name, value in (("rate", rate), ("horizon", horizon)):
-        if not 0 <= value < np.inf:
-            raise ValueError(f"{name}={value!r}; expected a finite number of 0 or more")
+    for name, number in (("rate", rate), ("horizon", horizon)):
+        if not _is_number(number) or number < 0:
+            raise ValueError(f"{name}={number!r}; expected a finite number of 0 or more")
+    for name, whole, least in (("size", size, 1), ("seed", seed, 0)):
+        if isinstance(whole, bool) or not isinstance(whole, Integral) or whole < least:
+            raise ValueError(f"{name}={whole!r}; expected a whole number from {least}")
+    if not _is_number(duration) or duration <= 0:
+        raise ValueError(f"duration={duration!r}; expected a finite number of seconds above 0")
     rng = np.random.default_rng(seed)
     expected = rate * horizon / DAY
     gaps = rng.exponential(size=int(expected + 10 * np.sqrt(expected) + 20))
@@ -103,35 +111,71 @@ def sweep_preemptions(
     pd.DataFrame
         What is varied and `seed`; of the runs that ended within the horizon: `throughput` (nodes
         kept busy by completed ones, on average), `relative` (that divided by the undisturbed),
-        `wasted` (the killed ones' share of node-hours), `kills`.
+        `wasted` (the killed ones' share of node-hours), `kills`; and `served`, the share of the
+        nodes asked for by users that they got, for what is not there to be had lapses.
+
+    Raises
+    ------
+    ValueError
+        For a horizon that is not above 0 or within which no job ends, an unknown name, or values
+        that are no iterable of one or more.
     """
-    unknown = sorted(set(varied) - set(TYPICAL))
-    if unknown:
-        raise ValueError(f"nothing called {unknown[0]!r} to vary; known are {', '.join(TYPICAL)}")
+    seeds, lists = _checked_variation(seeds, varied)
     undisturbed = simulate_elastic(workload, system)
-    horizon = float(undisturbed.end_time.max()) if horizon is None else horizon
+    if horizon is None:
+        horizon = float(max(undisturbed.end_time, default=0.0))
+    if not _is_number(horizon) or horizon <= 0:
+        raise ValueError(f"horizon={horizon!r}; expected a finite number of seconds above 0")
     most, _, _ = _yield(undisturbed, horizon)
+    if most == 0:
+        raise ValueError(
+            f"{workload.name}: no job ends by horizon={horizon:g} even undisturbed; take a longer "
+            "one"
+        )
     rows = []
-    for values in product(*varied.values()):
-        point = dict(zip(varied, values, strict=True))
+    for values in product(*lists.values()):
+        point = dict(zip(lists, values, strict=True))
         for seed in seeds:
             schedule = _simulate(workload, system, {**TYPICAL, **point}, horizon, seed)
             useful, killed, kills = _yield(schedule, horizon)
             rows.append(
                 {**point, "seed": seed, "throughput": useful / horizon, "relative": useful / most,
-                 "wasted": killed / (useful + killed), "kills": kills}
+                 "wasted": killed / (useful + killed) if kills else 0.0, "kills": kills,
+                 "served": schedule.served}
             )  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def average_sweep(table: pd.DataFrame, varied: str) -> pd.DataFrame:
-    """A sweep averaged over seeds: `measure` (throughput or wasted), policy, `varied`, `share`.
+    """A sweep averaged over seeds, tidy: `measure`, policy, `varied`, `share`.
 
-    Throughput is relative to the undisturbed.
+    Measures are throughput (relative to the undisturbed), waste (of node-hours) and nodes served
+    (of those that users asked for).
     """
-    averaged = table.groupby(["policy", varied], sort=False)[["relative", "wasted"]].mean()
-    parts = {"throughput": averaged["relative"], "wasted": averaged["wasted"]}
+    measures = {"relative": "throughput", "wasted": "wasted", "served": "users served"}
+    averaged = table.groupby(["policy", varied], sort=False)[list(measures)].mean()
+    parts = {name: averaged[column] for column, name in measures.items()}
     return pd.concat(parts, names=["measure"]).rename("share").round(4).reset_index()
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite number."""
+    return isinstance(value, Real) and bool(abs(float(value)) < np.inf)
+
+
+def _checked_variation(
+    seeds: Iterable[int], varied: Mapping[str, Iterable[Any]]
+) -> tuple[list[int], dict[str, list]]:
+    """Seeds and values as lists, once they are some and what varies is known."""
+    unknown = sorted(set(varied) - set(TYPICAL))
+    if unknown:
+        raise ValueError(f"nothing called {unknown[0]!r} to vary; known are {', '.join(TYPICAL)}")
+    lists = {}
+    for name, values in {"seeds": seeds, **varied}.items():
+        if isinstance(values, str) or not isinstance(values, Iterable) or not (some := [*values]):
+            raise ValueError(f"{name}={values!r}; expected a list of one or more values")
+        lists[name] = some
+    return lists.pop("seeds"), lists
 
 
 def _yield(schedule: ElasticSchedule, horizon: float) -> tuple[float, float, int]:

@@ -11,18 +11,18 @@ states are never stored.
 """
 
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.kernels import holding
-from cosimlib.kernels.valuing import POLICIES
 from cosimlib.schedule import Schedule
+from cosimlib.schedulers.elastic import ElasticSchedule, priorities
 from cosimlib.workload import InvalidWorkloadError
 
-MINUTE, HOUR = 60.0, 3600.0
+HOUR, DAY = 3600.0, 86_400.0
 EVERY = 30.0
 PREEMPTED = 10
 SHORT_GRACE_PERIODS = (60.0, 120.0, 1200.0, 1800.0)
@@ -53,8 +53,9 @@ def execution_states(
         Count `every` anew from each job's end. Otherwise regular states are the multiples of
         `every` after the first start, and every end is a state besides.
     """
-    if not every > 0:
-        raise ValueError(f"every={every!r}; expected seconds above 0")
+    if not isinstance(every, Real) or not 0 < every < np.inf:
+        raise ValueError(f"every={every!r}; expected a finite number of seconds above 0")
+    check_followed(schedule)
     if schedule.start_time.size == 0:
         return np.empty(0)
     first, last = float(schedule.start_time.min()), float(schedule.end_time.max())
@@ -70,16 +71,43 @@ def execution_states(
     return np.unique(moments[moments < last])
 
 
-def follow(schedule: Schedule) -> Followed:
+def check_followed(schedule: Schedule) -> None:
+    """Raise unless jobs run once, on the nodes of one partition, which then follow from times.
+
+    Raises
+    ------
+    TypeError
+        For an `ElasticSchedule`.
+    ValueError
+        Where the system has several partitions.
+    """
+    if isinstance(schedule, ElasticSchedule):
+        raise TypeError(
+            f"{schedule.name}: an elastic schedule kills jobs and moves nodes, so starts and ends "
+            "do not tell who holds what; analyze the schedule of one partition (simulate_easy), or "
+            "read attempts, holdings and reclaims of this one"
+        )
+    if len(schedule.system.partitions) > 1:
+        raise ValueError(
+            f"{schedule.name}: the system has {len(schedule.system.partitions)} partitions, "
+            f"{', '.join(schedule.system.partitions)}; a preemption is analyzed on one: schedule "
+            "its jobs alone"
+        )
+
+
+def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
     """A schedule with the numbers of the nodes that each job holds: always the lowest free.
+
+    `policies` are those that will value nodes: PAP+ wants priorities above 0.
 
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system's first partition.
+        Where a job is wider than the partition, or has a priority that PAP+ cannot take.
     InfeasibleScheduleError
-        Where the schedule holds more nodes than that partition has.
+        Where the schedule holds more nodes than the partition has.
     """
+    check_followed(schedule)
     partition, capacity = next(iter(schedule.system.partitions.items()))
     nodes = schedule.workload.jobs["nodes"].to_numpy()
     if (nodes > capacity).any():
@@ -100,15 +128,7 @@ def follow(schedule: Schedule) -> Followed:
             f"t={start_time[job]:.15g} where fewer than its {nodes[job]} nodes are free; "
             f"partition {partition!r} has {capacity}"
         )
-    priority = np.array(schedule.workload.column("priority"), dtype=np.float64)
-    return Followed(line, capacity, priority)
-
-
-def policy_number(policy: str) -> int:
-    """The number by which kernels know a policy."""
-    if policy not in POLICIES:
-        raise ValueError(f"no preemption policy {policy!r}; known are {', '.join(POLICIES)}")
-    return POLICIES.index(policy)
+    return Followed(line, capacity, priorities(schedule.workload, policies))
 
 
 def check_preempted(preempted: int, total_nodes: int) -> None:

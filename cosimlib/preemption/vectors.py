@@ -6,6 +6,7 @@ number; draws of RANDOM are the `seed`'s, one a node and state in order.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -19,9 +20,9 @@ from cosimlib.preemption.states import (
     checked_moments,
     execution_states,
     follow,
-    policy_number,
 )
 from cosimlib.schedule import Schedule
+from cosimlib.schedulers.elastic import policy_number
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -40,10 +41,17 @@ def prioritize(
 
     Raises
     ------
+    TypeError
+        Where `priorities` is no mapping.
     InvalidWorkloadError
         Where the workload has no such column, no job with such a value, or a priority is not a
         number above 0.
     """
+    if not isinstance(priorities, Mapping):
+        raise TypeError(
+            f"priorities={priorities!r}; expected a mapping of values of {by} to numbers, such as "
+            "{'bigmem': 10.0}"
+        )
     known = workload.column(by).dropna().unique() if by in workload.jobs else []
     for name, priority in priorities.items():
         if name not in known:
@@ -52,7 +60,7 @@ def prioritize(
                 f"{workload.name}: no job with {by}={name!r} to give priority {priority!r}; "
                 f"known are {listed}"
             )
-        if not 0 < priority < np.inf:
+        if not isinstance(priority, Real) or not 0 < priority < np.inf:
             raise InvalidWorkloadError(
                 f"{workload.name}: priority {priority!r} for {by}={name!r}; expected a number "
                 "above 0"
@@ -77,9 +85,9 @@ def preemption_values(
     seed : int, default 0
         Of RANDOM's draws.
     """
-    at, followed = checked_moments(moments), follow(schedule)
+    at, number = checked_moments(moments), policy_number(policy)
+    followed, rng = follow(schedule, [number]), np.random.default_rng(seed)
     values = np.empty((at.size, followed.total_nodes))
-    number, rng = policy_number(policy), np.random.default_rng(seed)
     _vectors(followed.line, followed.priority, at, number, rng, values)
     index, columns = pd.Index(at, name="time"), pd.RangeIndex(followed.total_nodes, name="node")
     return pd.DataFrame(values, index=index, columns=columns)
@@ -134,17 +142,18 @@ def same_choice(
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> float:
-    """In which share of the states two policies preempt the very same nodes.
+    """In which share of the states two policies preempt the very same nodes; NaN without states.
 
-    `moments` are by default `execution_states`; `preempted` is the paper's P.
+    `moments` are by default `execution_states`; `preempted` is the paper's P. Both policies see the
+    draws of `seed`, as each does alone: RANDOM agrees with itself.
     """
     at = execution_states(schedule) if moments is None else checked_moments(moments)
-    followed = follow(schedule)
-    check_preempted(preempted, followed.total_nodes)
-    rng = np.random.default_rng(seed)
     numbers = policy_number(first), policy_number(second)
+    followed = follow(schedule, numbers)
+    check_preempted(preempted, followed.total_nodes)
+    draws = np.random.default_rng(seed), np.random.default_rng(seed)
     agreed = _agreement(followed.line, followed.priority, followed.total_nodes, at, *numbers,
-                        preempted, rng)  # fmt: skip
+                        preempted, *draws)  # fmt: skip
     return agreed / at.size if at.size else float("nan")
 
 
@@ -170,7 +179,7 @@ def _occupants(line, at, jobs):
 
 
 @kernel
-def _agreement(line, priority, total_nodes, at, first, second, preempted, rng):
+def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, other_rng):
     """In how many of the moments two policies choose the same nodes."""
     occupancy = holding.Occupancy(np.full(total_nodes, holding.IDLE), np.zeros(2, np.int64))
     elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
@@ -182,7 +191,7 @@ def _agreement(line, priority, total_nodes, at, first, second, preempted, rng):
         holding.elapsed_at(line.start_time, occupancy.job, now, elapsed)
         valuing.evaluate(first, occupancy.job, elapsed, line.nodes, priority, rng, values)
         valuing.least(values, every, preempted, one)
-        valuing.evaluate(second, occupancy.job, elapsed, line.nodes, priority, rng, values)
+        valuing.evaluate(second, occupancy.job, elapsed, line.nodes, priority, other_rng, values)
         valuing.least(values, every, preempted, other)
         agreed += np.array_equal(one, other)
     return agreed

@@ -32,9 +32,9 @@ from cosimlib.preemption.states import (
     checked_moments,
     execution_states,
     follow,
-    policy_number,
 )
 from cosimlib.schedule import Schedule
+from cosimlib.schedulers.elastic import policy_number, priorities
 
 GRID = 160
 SHOWN = 0.99
@@ -67,7 +67,7 @@ def wasted_cycles(
     Parameters
     ----------
     schedule : Schedule
-        On a partition of the paper's N nodes, the first of the system.
+        On one partition of the paper's N nodes.
     policy : str, default "PAP"
         One of `POLICIES`; PAP+ reads the workload's `priority`.
     preempted : int, default 10
@@ -87,11 +87,12 @@ def wasted_cycles(
         One row a state, indexed by `time`, one column a grace period.
     """
     at = execution_states(schedule) if moments is None else checked_moments(moments)
-    periods, followed = checked_grace_periods(grace_periods), follow(schedule)
+    periods, number = checked_grace_periods(grace_periods), policy_number(policy)
+    followed = follow(schedule, [number])
     check_preempted(preempted, followed.total_nodes)
     wasted = np.zeros((at.size, periods.size))
     _waste(
-        *followed, at, policy_number(policy), int(preempted), periods,
+        *followed, at, number, int(preempted), periods,
         _counted(counted, followed), np.random.default_rng(seed), wasted,
     )  # fmt: skip
     columns = pd.Index(periods, name="grace_period")
@@ -147,7 +148,7 @@ def cumulative_waste(
         node-seconds.
     """
     at = execution_states(schedule) if moments is None else checked_moments(moments)
-    high = schedule.workload.column("priority").to_numpy() > 1
+    high = priorities(schedule.workload, [POLICIES.index("PAP+")]) > 1
     columns = {
         (policy, name): wasted_cycles(
             schedule, policy=policy, preempted=preempted, grace_periods=[grace_period],

@@ -1,4 +1,4 @@
-"""The eviction explorer in a real JupyterLab: its sliders move the figure, also after a reload."""
+"""Explorers in a real JupyterLab: their sliders move the figure, also after a reload."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from tests.browser import lab
 from tests.suites import ROOT
 
 NOTEBOOK = "notebooks/explore/eviction.ipynb"
+PREEMPTION = "notebooks/explore/preemption.ipynb"
 SLOWEST = 1000.0
 """Milliseconds from key to picture of the fastest move; a quiet machine takes 150 to 250."""
 
@@ -45,8 +46,8 @@ def browser_path() -> str:
 
 @pytest.fixture
 def address(tmp_path, browser_path):
-    """JupyterLab on a copy of the notebook, so that nothing of the checkout can change."""
-    for name in (NOTEBOOK, "docs/explore-eviction.png"):
+    """JupyterLab on a copy of the notebooks, so that nothing of the checkout can change."""
+    for name in (NOTEBOOK, PREEMPTION, "docs/explore-eviction.png"):
         copy = tmp_path / "files" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy)
@@ -175,3 +176,29 @@ def test_sliders_and_clicks_move_the_figure(page, address, tmp_path, record_prop
     lab.wait_until_idle(page)
     expect(explorer.title).to_have_text(chosen[0], timeout=lab.PATIENCE)
     assert explorer.state() == chosen, "after a reload the figure is another one"
+
+
+@pytest.mark.browser
+def test_a_preemption_shows_its_vectors_and_what_becomes_of_every_job(page, address):
+    """A live figure once drew no job at all, which no test of the figure's numbers could see."""
+    from playwright.sync_api import expect
+
+    lab.open_notebook(page, address, PREEMPTION)
+    lab.run_all(page)
+    explorer = Explorer(page)
+    begin = re.compile(r"^PAP preempts 10 of 20 nodes on day 28\.29: [\d.]+ node-hours wasted$")
+    expect(explorer.title).to_have_text(begin, timeout=lab.PATIENCE)
+    lab.wait_until_idle(page)
+    seen = {}
+    for policy in ("FIFO", "PAP"):
+        page.locator(".jupyter-widgets select").first.select_option(policy)
+        expect(explorer.title).to_have_text(re.compile(f"^{policy} preempts"), timeout=30_000)
+        page.wait_for_timeout(1000)
+        names = explorer.plot.locator(".y2tick text").all_text_contents()
+        outlines = [re.match(r"M([\d.]+),.*H([\d.]+)V", bar) for bar in explorer.bars()]
+        wide = [outline for outline in outlines if outline[1] != outline[2]]
+        assert len(names) > 4 and all(name.startswith("job ") for name in names)
+        assert len(wide) == len(names), "one bar a job, whatever becomes of it"
+        seen[policy] = explorer.surface(), tuple(names)
+    assert seen["FIFO"][0] != seen["PAP"][0], "the vectors must change with the policy"
+    assert sorted(seen["FIFO"][1]) == sorted(seen["PAP"][1]), "the same jobs run"

@@ -55,7 +55,7 @@ def run(
         submitted = _admit(jobs, queues, submitted, now)
         _settle(nodes, jobs, queues, log, rules, rng, now)
         while served < requests.shape[0] and requests[served, 0] <= now:
-            _serve(jobs, nodes, queues, log, rules, requests[served], rng, now)
+            _serve(jobs, nodes, queues, log, rules, requests, served, rng, now)
             served += 1
             _settle(nodes, jobs, queues, log, rules, rng, now)
 
@@ -158,7 +158,7 @@ def _rebalance(jobs, nodes, queues, log, rules, rng, now):
         node = _least_surplus(nodes, rules.sizes, values)
         if node == NOTHING:
             break
-        reclaim(nodes, queues, log, node, 0.0, now + rules.grace_period, now)
+        reclaim(nodes, queues, log, node, NOTHING, 0.0, now + rules.grace_period, now)
         freed = freed or nodes.owner[node] == HOST
         missing -= 1
     return freed
@@ -195,9 +195,12 @@ def _least_surplus(nodes, sizes, values):
 
 
 @kernel
-def _serve(jobs, nodes, queues, log, rules, request, rng, now):
-    """A user's preemption: the host's own nodes first, then the least valued of all partitions'."""
-    left, use = int(request[1]), request[2]
+def _serve(jobs, nodes, queues, log, rules, requests, request, rng, now):
+    """A user's preemption: the host's own nodes first, then the least valued of all partitions'.
+
+    What nobody has to give lapses: nodes that users have or that drain are not there to be had.
+    """
+    left, use = int(requests[request, 1]), requests[request, 2]
     for node in range(nodes.owner.size):
         if left > 0 and nodes.owner[node] == HOST:
             give(nodes, queues, log, node, USER, now)
@@ -207,15 +210,20 @@ def _serve(jobs, nodes, queues, log, rules, request, rng, now):
     eligible, chosen = np.empty(values.size, np.bool_), np.empty(values.size, np.bool_)
     for node in range(values.size):
         eligible[node] = nodes.owner[node] >= 0 and nodes.deadline[node] == np.inf
-    valuing.least(values, eligible, left, chosen)
+    left -= valuing.least(values, eligible, left, chosen)
+    log.granted.append(int(requests[request, 1]) - left)
     for node in range(values.size):
         if chosen[node]:
-            reclaim(nodes, queues, log, node, use, now + rules.grace_period, now)
+            reclaim(nodes, queues, log, node, request, use, now + rules.grace_period, now)
 
 
 @kernel
 def _values(jobs, nodes, log, rules, rng, now):
-    """The vectors that partitions reported last, `staleness` ago, of the nodes they have now."""
+    """The vectors that partitions reported last, `staleness` ago, of the nodes they have now.
+
+    Each vector is divided by its own maximum, so a 0.5 of one partition is worth as much as a 0.5
+    of another, whatever they run. A node that ran nothing for its owner then counts as idle: 0.
+    """
     total = nodes.owner.size
     values, part = np.zeros(total), np.empty(total)
     job, elapsed = np.empty(total, np.int64), np.empty(total)

@@ -66,14 +66,15 @@ class Log(NamedTuple):
     """What happened, as growing lists.
 
     attempts: job, start, end, whether it completed · holdings: attempt, node, the node's former
-    row · moves: time, node, owner · reclaims: node, partition, notified, released, whether for a
-    user, job killed or -1.
+    row · moves: time, node, owner · reclaims: node, partition, notified, released, the user's
+    request or -1, job killed or -1 · granted: nodes of each request so far.
     """
 
     attempts: list[tuple[int, float, float, int]]
     holdings: list[tuple[int, int, int]]
     moves: list[tuple[float, int, int]]
     reclaims: list[tuple[int, int, float, float, int, int]]
+    granted: list[int]
 
 
 def fresh(
@@ -107,6 +108,7 @@ def empty_log() -> Log:
         [(0, 0, 0) for _ in range(0)],
         [(0.0, 0, 0) for _ in range(0)],
         [(0, 0, 0.0, 0.0, 0, 0) for _ in range(0)],
+        [0 for _ in range(0)],
     )
 
 
@@ -147,8 +149,8 @@ def leave(
 ) -> None:
     """Let a draining node go to whom it is for, and close the record of its reclaim."""
     row = nodes.reclaim[node]
-    _, partition, notified, _, for_user, _ = log.reclaims[row]
-    log.reclaims[row] = (node, partition, notified, now, for_user, killed)
+    _, partition, notified, _, request, _ = log.reclaims[row]
+    log.reclaims[row] = (node, partition, notified, now, request, killed)
     use = nodes.use[node]
     give(nodes, queues, log, node, USER if use > 0 else HOST, now)
     if use > 0:
@@ -161,14 +163,18 @@ def reclaim(
     queues: np.recarray,
     log: Log,
     node: int,
+    request: int,
     use: float,
     deadline: float,
     now: float,
 ) -> None:
-    """Let the host want a partition's node back by a deadline; idle, it leaves at once."""
+    """Let the host want a partition's node back by a deadline; idle, it leaves at once.
+
+    `request` is the user's for whose `use` it is; -1 and 0 where another partition waits.
+    """
     nodes.deadline[node], nodes.use[node] = deadline, use
     nodes.reclaim[node] = len(log.reclaims)
-    log.reclaims.append((node, nodes.owner[node], now, np.nan, int(use > 0), NOTHING))
+    log.reclaims.append((node, nodes.owner[node], now, np.nan, request, NOTHING))
     if nodes.job[node] == IDLE:
         leave(nodes, queues, log, node, NOTHING, now)
 

@@ -28,18 +28,26 @@ class ElasticSchedule(Schedule):
         `user`), `start_time`, `end_time` (inf for the last).
     reclaims : pd.DataFrame
         One row a node that the host wanted back: `node`, `partition`, `notified`, `released` (s),
-        `for_user` (or else for another partition), `killed` (job, or -1), and `notices`: how often
-        NotifyDeletePending was called, at once and each minute until the node left.
+        `request` (row of the preemption for which it was, or -1 for another partition), `killed`
+        (job, or -1), and `notices`: how often NotifyDeletePending was called, at once and each
+        minute until the node left.
+    preemptions : pd.DataFrame
+        One row a preemption that users asked for: `time`, `nodes`, `duration` (s), and `granted`:
+        how many nodes it got, at once or within the grace period. The others lapsed.
     grace_period, staleness : float
         Seconds.
+    spare : int
+        Nodes that were the host's own at the beginning; they have the highest numbers.
     """
 
     attempts: pd.DataFrame
     holdings: pd.DataFrame
     ownership: pd.DataFrame
     reclaims: pd.DataFrame
+    preemptions: pd.DataFrame
     grace_period: float
     staleness: float
+    spare: int
 
     @cached_property
     def wasted_cycles(self) -> float:
@@ -53,6 +61,31 @@ class ElasticSchedule(Schedule):
     def kills(self) -> int:
         """How often a job was killed."""
         return int((~self.attempts["completed"]).sum())
+
+    @property
+    def served(self) -> float:
+        """The share of nodes asked for by users that they got; 1 where nobody asked."""
+        asked = int(self.preemptions["nodes"].sum())
+        return int(self.preemptions["granted"].sum()) / asked if asked else 1.0
+
+
+def attempts(rows: list[tuple]) -> pd.DataFrame:
+    """Every run of a job as a table."""
+    table = pd.DataFrame(rows, columns=["job", "start_time", "end_time", "completed"])
+    return table.astype({"job": "int64", "start_time": "float64", "end_time": "float64",
+                         "completed": "bool"})  # fmt: skip
+
+
+def holdings(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
+    """The nodes of every run as a table."""
+    table = pd.DataFrame(rows, columns=["attempt", "node", "former"], dtype="int64")
+    return table[["attempt", "node"]]
+
+
+def preemptions(requests: np.ndarray, granted: list[int]) -> pd.DataFrame:
+    """What users asked for and got as a table."""
+    table = pd.DataFrame(requests, columns=["time", "nodes", "duration"])
+    return table.assign(granted=granted).astype({"nodes": "int64", "granted": "int64"})
 
 
 def ownership(moves: list[tuple[float, int, int]], names: list[str]) -> pd.DataFrame:
@@ -68,10 +101,21 @@ def ownership(moves: list[tuple[float, int, int]], names: list[str]) -> pd.DataF
 
 def reclaimed(rows: list[tuple], names: list[str]) -> pd.DataFrame:
     """The reclaims as a table, with their notices counted."""
-    columns = ["node", "partition", "notified", "released", "for_user", "killed"]
-    table = pd.DataFrame(rows, columns=columns)
+    columns = ["node", "partition", "notified", "released", "request", "killed"]
+    table = pd.DataFrame(rows, columns=columns).astype(
+        {"node": "int64", "notified": "float64", "released": "float64", "request": "int64",
+         "killed": "int64"}
+    )  # fmt: skip
     labels = np.array(names, dtype=object)
     table["partition"] = labels[table["partition"].to_numpy(dtype=np.int64)]
-    waited = table["released"] - table["notified"]
-    notices = np.maximum(np.ceil(waited / NOTICE_INTERVAL), 1).astype("int64")
-    return table.assign(for_user=table["for_user"].astype(bool), notices=notices)
+    waited = (table["released"] - table["notified"]).to_numpy()
+    return table.assign(notices=notices(waited))
+
+
+def notices(waited: np.ndarray) -> np.ndarray:
+    """How often NotifyDeletePending was called for nodes that left after so many seconds.
+
+    At once, and each minute while the node is still there: a node that leaves after 60 s had one
+    notice, after 61 s two.
+    """
+    return np.maximum(np.ceil(waited / NOTICE_INTERVAL), 1).astype("int64")

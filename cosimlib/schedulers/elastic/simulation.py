@@ -7,13 +7,18 @@ itself runs (its Section 3), with the rules that it leaves open made explicit:
   host hands out free nodes one by one, to whoever has least in proportion to its size.
 - *DeleteNodes*: a partition gives idle nodes back as soon as nobody waits in it.
 - *Preemption*: the host's interactive users ask for nodes at given times and keep each for a given
-  while. They get the host's free nodes, then the least valued of all partitions'. Also, a partition
-  that waits and has less than its size gets nodes back from those that have more than theirs.
+  while. They get the host's free nodes, then the least valued of all partitions'. Where users have
+  or wait for so many that too few are left, a request gets those; the rest of it lapses at once
+  and never comes back (`ElasticSchedule.preemptions` says how much each was granted). Also, a
+  partition that waits and has less than its size gets nodes back from those that have more than
+  theirs.
 - *NotifyDeletePending* is called at once and each minute. A node told so takes no new jobs and
   leaves when it is idle, or when the grace period ends. A job that still runs on it then is killed
   on all its nodes, and runs again from its beginning.
 - *Preemption vectors* are as old as `staleness` when the host decides. A node that did nothing for
-  its owner then counts as idle.
+  its owner then counts as idle, though a job may have begun on it since. Each partition's vector is
+  divided by its own maximum, so the host compares shares of maxima, not node-seconds, across
+  partitions: one of young jobs seems to be worth as much as one of old ones.
 
 Moving a node takes no time. A job fits its partition's size, so every job ends once users stop.
 """
@@ -24,10 +29,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from cosimlib.kernels.valuing import POLICIES
 from cosimlib.schedulers.elastic import host, records
 from cosimlib.schedulers.elastic.machine import Rules, fresh
 from cosimlib.schedulers.elastic.records import ElasticSchedule
+from cosimlib.schedulers.elastic.worth import policy_number, priorities
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -35,8 +40,14 @@ REQUESTS = ("time", "nodes", "duration")
 
 
 def combine(workloads: Mapping[str, Workload], *, name: str = "") -> Workload:
-    """One workload of several, each for the partition whose name it is given under."""
+    """One workload of several, each for the partition whose name it is given under.
+
+    Where one of them has priorities, jobs of those that have none get the default, 1.
+    """
     tables = [each.jobs.assign(partition=partition) for partition, each in workloads.items()]
+    if any("priority" in table for table in tables):
+        tables = [table.assign(priority=each.column("priority"))
+                  for table, each in zip(tables, workloads.values(), strict=True)]  # fmt: skip
     if not tables:
         raise InvalidWorkloadError("no workloads to combine; give at least one partition's")
     jobs = pd.concat(tables, ignore_index=True).sort_values("submit_time", kind="stable")
@@ -83,7 +94,8 @@ def simulate_elastic(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than its partition, names an unknown one, or has no requested time.
+        Where a job is wider than its partition, names an unknown one, or has no requested time;
+        under PAP+, where one's priority is not a number above 0.
     ValueError
         For a negative grace period or staleness, an unknown policy, or preemptions that are not
         in order or ask for more nodes than there are.
@@ -96,13 +108,15 @@ def simulate_elastic(
     if isinstance(spare, bool) or int(spare) != spare or spare < 0:
         raise ValueError(f"spare={spare!r}; expected a whole number of nodes from 0")
     requests = _requests(preemptions, int(sizes.sum()) + int(spare))
-    partition, policies = _partitions(workload, system), _policies(policy, names)
+    partition, numbers = _partitions(workload, system), _policies(policy, names)
     arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
-    priority = np.array(workload.column("priority"), dtype=np.float64)
-    rules = Rules(sizes, policies, float(grace_period), float(staleness), arrays.nodes, priority)
+    priority = priorities(workload, numbers)
+    rules = Rules(sizes, numbers, float(grace_period), float(staleness), arrays.nodes, priority)
     state = fresh(arrays, partition, sizes, int(spare))
     log = host.run(*state, rules, requests, np.random.default_rng(seed))
-    return _schedule(workload, system, log, policy, (float(grace_period), float(staleness)))
+    asked = records.preemptions(requests, list(log[4]))
+    settings = asked, float(grace_period), float(staleness), int(spare)
+    return _schedule(workload, system, log, policy, settings)
 
 
 def _partitions(workload: Workload, system: System) -> np.ndarray:
@@ -132,13 +146,7 @@ def _policies(policy: str | Mapping[str, str], names: list[str]) -> np.ndarray:
     given = dict.fromkeys(names, policy) if isinstance(policy, str) else dict(policy)
     if set(given) != set(names):
         raise ValueError(f"policies for {', '.join(given)}; expected one for {', '.join(names)}")
-    for name, chosen in given.items():
-        if chosen not in POLICIES:
-            raise ValueError(
-                f"partition {name!r}: no preemption policy {chosen!r}; known are "
-                f"{', '.join(POLICIES)}"
-            )
-    return np.array([POLICIES.index(given[name]) for name in names], dtype=np.int64)
+    return np.array([policy_number(given[name], of=name) for name in names], dtype=np.int64)
 
 
 def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.ndarray:
@@ -169,12 +177,10 @@ def _schedule(
     system: System,
     log: tuple,
     policy: str | Mapping[str, str],
-    seconds: tuple[float, float],
+    settings: tuple[pd.DataFrame, float, float, int],
 ) -> ElasticSchedule:
     """The log as tables, and each job's first start and last end."""
-    attempts = pd.DataFrame(log[0], columns=["job", "start_time", "end_time", "completed"])
-    attempts["completed"] = attempts["completed"].astype(bool)
-    holdings = pd.DataFrame(log[1], columns=["attempt", "node", "former"])
+    attempts = records.attempts(log[0])
     by_job = attempts.groupby("job")
     jobs = pd.RangeIndex(len(workload))
     names = list(system.partitions)
@@ -186,8 +192,8 @@ def _schedule(
         by_job["start_time"].min().reindex(jobs).to_numpy(),
         by_job["end_time"].max().reindex(jobs).to_numpy(),
         attempts,
-        holdings[["attempt", "node"]],
+        records.holdings(log[1]),
         records.ownership(log[2], names),
         records.reclaimed(log[3], names),
-        *seconds,
+        *settings,
     )

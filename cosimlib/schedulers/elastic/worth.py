@@ -1,0 +1,37 @@
+"""What preemption vectors are made of, checked: a policy that is known, priorities above 0."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cosimlib.kernels.valuing import PAP_PLUS, POLICIES
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+
+def policy_number(policy: str, *, of: str = "") -> int:
+    """The number by which kernels know a policy; `of` is the partition whose it is."""
+    if policy not in POLICIES:
+        raise ValueError(
+            f"{f'partition {of!r}: ' if of else ''}no preemption policy {policy!r}; known are "
+            f"{', '.join(POLICIES)}"
+        )
+    return POLICIES.index(policy)
+
+
+def priorities(workload: Workload, policies: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Every job's priority, checked where PAP+ is among the policies, which multiplies by it.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        For the first job whose priority is not a number above 0.
+    """
+    priority = np.array(workload.column("priority"), dtype=np.float64)
+    wrong = ~((priority > 0) & (priority < np.inf))
+    if wrong.any() and PAP_PLUS in policies:
+        job = int(wrong.argmax())
+        raise InvalidWorkloadError(
+            f"{workload.label(job)} has priority={priority[job]:g}; expected a number above 0 "
+            "(1 is the default); give priorities with prioritize"
+        )
+    return priority
