@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.compiling import frugal_kernel, kernel
 
 
 class Holes(NamedTuple):
@@ -31,7 +31,7 @@ def all_free(breakpoints: int, total_nodes: int) -> Holes:
     return holes
 
 
-@kernel
+@frugal_kernel
 def advance(holes: Holes, now: float) -> None:
     """Let the past go: the first breakpoint is `now`."""
     times, bounds = holes.times, holes.bounds
@@ -40,7 +40,7 @@ def advance(holes: Holes, now: float) -> None:
     times[bounds[0]] = now
 
 
-@kernel
+@frugal_kernel
 def change(holes: Holes, begin: float, end: float, count: int) -> None:
     """Add `count` free nodes, or take them away where it is negative, from `begin` to `end`."""
     free, bounds = holes.free, holes.bounds
@@ -58,7 +58,7 @@ def change(holes: Holes, begin: float, end: float, count: int) -> None:
         _remove(holes, right)
 
 
-@kernel
+@frugal_kernel
 def earliest(holes: Holes, wanted: int, lasting: float) -> float:
     """The first moment from which `wanted` nodes are free for `lasting` seconds."""
     times, free, bounds = holes
@@ -75,7 +75,7 @@ def earliest(holes: Holes, wanted: int, lasting: float) -> float:
         place = end + 1
 
 
-@kernel
+@frugal_kernel
 def earlier(holes: Holes, wanted: int, lasting: float, start: float, before: float) -> float:
     """The first moment to which a reservation from `start` can move, or `start`.
 
@@ -98,7 +98,7 @@ def earlier(holes: Holes, wanted: int, lasting: float, start: float, before: flo
     return start
 
 
-@kernel
+@frugal_kernel
 def most_free(holes: Holes, before: float) -> int:
     """The most nodes that are free at any one moment before `before`."""
     times, free, bounds = holes
@@ -110,7 +110,7 @@ def most_free(holes: Holes, before: float) -> int:
     return most
 
 
-@kernel
+@frugal_kernel
 def _split(holes: Holes, time: float) -> int:
     """The place of the breakpoint at `time`, made where there is none."""
     times, free, bounds = holes
@@ -138,7 +138,7 @@ def _split(holes: Holes, time: float) -> int:
     return place
 
 
-@kernel
+@frugal_kernel
 def _remove(holes: Holes, place: int) -> None:
     """Forget a breakpoint at which nothing changes."""
     times, free, bounds = holes
@@ -154,7 +154,7 @@ def _remove(holes: Holes, place: int) -> None:
         bounds[1] -= 1
 
 
-@kernel
+@frugal_kernel
 def _move_to_front(holes: Holes) -> None:
     """Make room at the arrays' end."""
     times, free, bounds = holes
