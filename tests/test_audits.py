@@ -63,7 +63,7 @@ def test_a_schedule_that_could_not_have_happened_is_noticed(trace_path, workload
         return type(schedule).from_starts(asked, system, shifted, "hasty")
 
     monkeypatch.setitem(SIMULATORS, "hasty", hasty)
-    with pytest.raises(InfeasibleScheduleError, match="hasty: .* starts at t=-"):
+    with pytest.raises(InfeasibleScheduleError, match=r"hasty: .* starts at t=-"):
         audits.audited(workload, "hasty")
 
 

@@ -200,8 +200,8 @@ def test_a_job_wider_than_the_system_is_refused(simulate):
 def test_a_system_of_two_partitions_is_refused(simulate):
     asked = workload(submit_time=[0], run_time=[1], requested_time=[1], nodes=[4])
     message = (
-        r"^made up: the system 'small\+big' has 2 partitions, small, big; this policy schedules one "
-        r"machine: .*System\.of\(small=4\), or take simulate_coscheduling or simulate_elastic$"
+        r"^made up: the system 'small\+big' has 2 partitions, small, big; this policy schedules "
+        r"one machine: .*System\.of\(small=4\), or take simulate_coscheduling or simulate_elastic$"
     )
     with pytest.raises(InvalidWorkloadError, match=message):
         simulate(asked, System.of(small=4, big=100))

@@ -1,7 +1,12 @@
 """Workloads made from a seed and printed statistics, for where no trace may or can be had."""
 
 from cosimlib.synthetic.coupled import eureka, intrepid, packed, with_drawn_estimates
-from cosimlib.synthetic.estimates import estimate_shares, with_estimates
+from cosimlib.synthetic.crossing import crossing
+from cosimlib.synthetic.estimates import (
+    estimate_shares,
+    with_estimates,
+    with_scaled_estimates,
+)
 from cosimlib.synthetic.htc import htc
 from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
@@ -9,6 +14,7 @@ from cosimlib.synthetic.peregrine import peregrine
 from cosimlib.synthetic.theta import theta
 
 __all__ = [
+    "crossing",
     "estimate_shares",
     "eureka",
     "htc",
@@ -20,4 +26,5 @@ __all__ = [
     "theta",
     "with_drawn_estimates",
     "with_estimates",
+    "with_scaled_estimates",
 ]
