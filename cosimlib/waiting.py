@@ -97,13 +97,16 @@ def circle(schedule: CoupledSchedule, at: float) -> list[int]:
     table = deadlock(schedule, at)
     if table.empty:
         return []
-    chain: list[int] = []
+    table = table.groupby(schedule.group[table["job"]]).first()
     holder = int(table["holds"].iloc[0])
-    while holder not in chain:
-        row = table[schedule.group[table["job"]] == schedule.group[holder]].iloc[0]
-        chain += [int(row["holds"]), int(row["job"])]
-        holder = int(row["behind"])
-    return [*chain[chain.index(holder) :], holder]
+    chain: dict[int, tuple[int, int]] = {}
+    while (group := schedule.group[holder]) not in chain:
+        chain[group] = holder, int(table["job"][group])
+        holder = int(table["behind"][group])
+    # The circle closes with a job that holds for this group, maybe another one than it began with.
+    chain[group] = holder, chain[group][1]
+    around = list(chain.values())[list(chain).index(group) :]
+    return [job for pair in around for job in pair] + [holder]
 
 
 def _all_submitted(states: np.ndarray) -> bool:

@@ -106,7 +106,7 @@ def test_it_opens_with_what_is_asked_for():
         ("load", [0.3, 1.5], {}),
         ("seed", [5, 1], {"estimates": "Tsafrir"}),
         ("estimates", ["factor", "Tsafrir", "exact"], {"load": 1.2}),
-        ("factor", [1.0, 20.0], {"load": 1.2, "estimates": "factor"}),
+        ("factor", [1.0, 20.0], {"load": 1.5, "estimates": "factor", "policy": "conservative"}),
     ],
 )
 def test_every_knob_shows_what_the_simulators_say(name, values, others):

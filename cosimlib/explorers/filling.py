@@ -65,7 +65,7 @@ def explore_filling(
     speed : float, default 1.0
         The paper's c.
     queue_depth : int, optional
-        Most jobs that wait with a reservation, by default all of a source, and 30 of made ones.
+        Most jobs that wait with a reservation, by default all of a source, and 10 of made ones.
     seed : int, default 0
         Of made jobs, and of estimates.
 
@@ -90,7 +90,7 @@ def explore_filling(
     if source is not None:
         source, system = _beginning(source, system, int(jobs))
         known = bool(source.jobs["requested_time"].notna().all())
-    depth = (30 if source is None else 0) if queue_depth is None else queue_depth
+    depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
     asked = {"policy": policy, "accuracy": chosen, "overhead": overhead, "speed": speed,
              "queue_depth": depth, "seed": seed}  # fmt: skip

@@ -46,7 +46,10 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     picture.update_layout(
         legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yanchor": "bottom"}
     )
-    picture.update_yaxes(title="node", range=[0, schedule.system.total_nodes], row=1)
+    nodes = schedule.system.total_nodes
+    picture.update_yaxes(
+        title="node", range=[0, nodes], tick0=0, dtick=theme.whole_step(nodes, 7), row=1
+    )
     picture.update_yaxes(title="utilization<br>(%)", range=[0, 103], row=2)
     picture.update_yaxes(title="jobs<br>waiting", rangemode="tozero", row=3)
     return picture.update_xaxes(title="hours since the first submission", row=3)

@@ -163,7 +163,8 @@ def plot_coupled_moment(
     for row, (machine, nodes) in enumerate(schedule.system.partitions.items(), start=1):
         here = table[(table["machine"] == machine) & (table["start"] < at)]
         picture.add_trace(_blocks(here, at, names, schedule.group), row=row, col=1)
-        picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, col=1)
+        ticks = {"tick0": 0, "dtick": theme.whole_step(nodes, 5)}
+        picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, **ticks)
     for name, shape in (("runs", ""), ("holds, nodes idle", "/")):
         picture.add_trace(_legend_entry(name, shape), row=1, col=1)
     picture.add_vline(at / MINUTE, line={"color": theme.VERMILION, "width": 2})
@@ -200,7 +201,8 @@ def _blocks(table: pd.DataFrame, at: float, names: Sequence[str], groups: np.nda
         x=((ends - table["start"]) / MINUTE).round(4).tolist(),
         base=(table["start"] / MINUTE).round(4).tolist(),
         y=(table["node"] + table["nodes"] / 2).tolist(), width=table["nodes"].tolist(),
-        orientation="h", showlegend=False, text=[f"<b>{name}</b>" for name in labels], textposition="inside",
+        orientation="h", showlegend=False, textposition="inside",
+        text=[f"<b>{name}</b>" for name in labels],
         insidetextanchor="middle", textangle=0, insidetextfont={"color": theme.BLACK},
         marker={"color": tints, "pattern": pattern, "line": {"color": theme.BLACK, "width": 1}},
         customdata=list(zip(labels, table["state"], table["nodes"], strict=True)),

@@ -158,7 +158,7 @@ def _areas(held: pd.DataFrame, start: float) -> list[go.Scatter]:
         areas.append(
             go.Scatter(
                 x=hours, y=held[column].to_numpy(), name=name, mode="lines", stackgroup="nodes",
-                line={"shape": "hv", "width": 0.5, "color": tint}, showlegend=False,
+                line={"shape": "hv", "width": 0.5, "color": tint}, showlegend=False, fillcolor=tint,
                 fillpattern={"shape": shape, "fillmode": "replace", "fgcolor": theme.BLACK,
                              "bgcolor": tint, "fgopacity": 0.4, "solidity": 0.15, "size": 7}
                 if shape else {},
