@@ -135,7 +135,7 @@ def _stuck(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[s
     if not chain:
         before = every[every < at]
         broken = before.size and circle(schedule, float(before[-1]))
-        return ["<b>That breaks the circle.</b>"] if broken else []
+        return ["That breaks the circle."] if broken else []
     shown = " → ".join(names[job] for job in chain)
     holds = schedule.holds
     ends = holds.loc[holds["job"].isin(chain) & (holds["start"] <= at) & (at < holds["end"]), "end"]
@@ -145,7 +145,7 @@ def _stuck(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[s
         if np.isfinite(until)
         else "nobody releases held nodes, so none of them will ever start"
     )
-    sentences = [f"<b>Deadlock</b>: {shown}, each waits for the next; {how}."]
+    sentences = [f"Deadlock: {shown}, each waits for the next; {how}."]
     if at == every[-1]:
         never = _several(schedule.stuck, names, "never starts", "never start")
         sentences.append(f"Nothing more happens: {never}.")

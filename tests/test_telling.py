@@ -25,14 +25,14 @@ LOCKED = {
          "a1 holds 3 nodes of A and waits for b2; b1 holds 3 nodes of B and waits for a2.",
          "b2 wants 3 of the 5 nodes of B, of which b1 holds 3; a2 wants 3 of the 5 nodes of A, of "
          "which a1 holds 3.",
-         "<b>Deadlock</b>: a1 → b2 → b1 → a2 → a1, each waits for the next; nobody releases held "
+         "Deadlock: a1 → b2 → b1 → a2 → a1, each waits for the next; nobody releases held "
          "nodes, so none of them will ever start."],
 }  # fmt: skip
 RELEASED = {
     20: ["Minute 20: held nodes are released, a1 gives its nodes back, b1 and a2 start together.",
          "a1 wants 3 of the 5 nodes of A, of which 0 are free; b2 wants 3 of the 5 nodes of B, of "
          "which 0 are free.",
-         "<b>That breaks the circle.</b>"],
+         "That breaks the circle."],
     40: ["Minute 40: b1 and a2 end, a1 and b2 start together.",
          "b4 wants 3 of the 5 nodes of B, of which 2 are free."],
 }  # fmt: skip

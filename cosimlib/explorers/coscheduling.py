@@ -6,6 +6,7 @@ stay at the same time.
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
+from html import escape
 from itertools import product
 from typing import Any
 
@@ -48,7 +49,7 @@ def explore_coscheduling(
     release_interval: float | None = None,
     release_after: float = 600.0,
     order: str = "wfp",
-    event: int = 0,
+    event: int = 1,
 ) -> Panel:
     """Knobs of coscheduling, both machines up to an event, and what happened at it in words.
 
@@ -69,8 +70,8 @@ def explore_coscheduling(
         Seconds between releases of held nodes; by default they are never released.
     release_after, order
         As for `simulate_coscheduling`.
-    event : int, default 0
-        The event to begin at, from 0; later than the last is the last.
+    event : int, default 1
+        The event to begin at, from 1; later than the last is the last.
 
     Returns
     -------
@@ -89,8 +90,8 @@ def explore_coscheduling(
     """
     if isinstance(jobs, bool) or jobs < 1 or jobs % 1:
         raise ValueError(f"jobs={jobs!r}; expected a whole number from 1")
-    if isinstance(event, bool) or event < 0 or event % 1:
-        raise ValueError(f"event={event!r}; expected a whole number from 0")
+    if isinstance(event, bool) or event < 1 or event % 1:
+        raise ValueError(f"event={event!r}; expected a whole number from 1")
     make, system, shares = _source(source, system, int(jobs))
     asked = {"schemes": schemes or "H" * len(system.partitions), "release_interval":
              release_interval or OFF, "share": 1 / 3 if share is None else share}  # fmt: skip
@@ -100,7 +101,7 @@ def explore_coscheduling(
     scheduled = lru_cache(maxsize=8)(partial(_schedule, make, system, knobs))
     first = scheduled(**asked)
     controls = _controls(asked, shares, list(system.partitions), _last(first), int(event))
-    player = Play(min=0, max=_last(first), interval=FRAME, value=controls["event"].value)
+    player = Play(min=1, max=_last(first), interval=FRAME, value=controls["event"].value)
     # Before the panel's own observers: what they draw must fit the other schedule's events.
     for name in asked:
         controls[name].observe(partial(_refit, controls, scheduled, name), names="value")
@@ -180,7 +181,7 @@ def _schedule(
 
 def _last(schedule: CoupledSchedule) -> int:
     """The number of the last event."""
-    return len(moments(schedule)) - 1
+    return len(moments(schedule))
 
 
 def _controls(
@@ -205,9 +206,9 @@ def _controls(
         ),
         "release_interval": SelectionSlider(
             options=intervals, value=asked["release_interval"],
-            description="release held nodes every",
+            description="release every",
         ),
-        "event": IntSlider(min(event, last), 0, last, description="event"),
+        "event": IntSlider(min(event, last), 1, last, description="event"),
     }  # fmt: skip
 
 
@@ -228,32 +229,44 @@ def _refit(
     now = {knob: controls[knob].value for knob in ("schemes", "share", "release_interval")}
     before, after = moments(scheduled(**now | {name: change["old"]})), moments(scheduled(**now))
     event = controls["event"]
-    at = before[min(event.value, len(before) - 1)]
-    place = max(0, int(np.searchsorted(after, at, side="right")) - 1)
+    at = before[min(event.value, len(before)) - 1]
+    place = max(1, int(np.searchsorted(after, at, side="right")))
     # A slider's value never lies beyond its end, so a longer one is made longer first.
-    event.max = max(event.max, len(after) - 1)
+    event.max = max(event.max, len(after))
     event.value = place
-    event.max = len(after) - 1
+    event.max = len(after)
 
 
 def _draw(scheduled: Scheduled, *, event: int, **asked: Any) -> tuple[go.Figure, str]:
     """What the panel shows for the controls' values."""
     schedule = scheduled(**asked)
     every, names = moments(schedule), job_names(schedule)
-    place = min(event, len(every) - 1)
-    at = float(every[place])
+    place = min(event, len(every))
+    at = float(every[place - 1])
     released = asked["release_interval"]
     how = f"released every {released / MINUTE:g} min" if released else "never released"
-    when = f"minute {at / MINUTE:g}, event {place + 1} of {len(every)}"
+    when = f"minute {at / MINUTE:g}, event {place} of {len(every)}"
     title = f"{schedule.policy}, held nodes {how}: {when}"
     picture = plot_coupled_moment(schedule, at=at, title=title, names=names)
-    return picture, "<br>".join([*tell(schedule, at, names), _outcome(schedule)])
+    told = [_stressed(sentence) for sentence in tell(schedule, at, names)]
+    return picture, "<br>".join([*told, _outcome(schedule)])
+
+
+def _stressed(sentence: str) -> str:
+    """A sentence as HTML, in bold what a reader should not miss."""
+    text = escape(sentence)
+    for word in ("Deadlock", "That breaks the circle"):
+        text = text.replace(word, f"<b>{word}</b>")
+    return text
 
 
 def _outcome(schedule: CoupledSchedule) -> str:
     """What it comes to in the end."""
-    lost = ", ".join(f"{name} {hours:,.2f}" for name, hours in lost_node_hours(schedule).items())
+    lost = lost_node_hours(schedule).items()
+    told = ", ".join(f"{m} {hours:,.2f}" if hours < np.inf else f"{m} no end" for m, hours in lost)
     overhead = sync_up_overhead(schedule).dropna()
-    sync_up = f"{overhead.mean() / MINUTE:,.1f} min" if len(overhead) else "of nobody"
+    sync_up = (
+        f" · mean sync-up overhead {overhead.mean() / MINUTE:,.1f} min" if len(overhead) else ""
+    )
     stuck = f"{len(schedule.stuck)} jobs never start" if len(schedule.stuck) else "all jobs start"
-    return f"In the end: {stuck} · mean sync-up overhead {sync_up} · node-hours held idle: {lost}"
+    return escape(f"In the end: {stuck}{sync_up} · node-hours held idle: {told}")
