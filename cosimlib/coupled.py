@@ -9,13 +9,14 @@ what the machine offers.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cosimlib.audit import audit
-from cosimlib.mates import couple, mates_by_proportion, mates_by_proximity
+from cosimlib.mates import couple, mates_by_proportion, mates_by_proximity, read_mates
 from cosimlib.metrics import slowdown
 from cosimlib.schedule import CoupledSchedule
 from cosimlib.schedulers.coscheduling import simulate_coscheduling
@@ -123,6 +124,34 @@ def by_proportion(intrepid: Workload, *, share: float, seed: int = 0) -> Workloa
     together = Workload(eureka.jobs.assign(submit_time=submit_time), eureka.name, eureka.machine)
     machines = {"intrepid": intrepid, "eureka": together}
     return couple(machines, mates_by_proportion(machines, share=share), name=f"{share:.1%} paired")
+
+
+def couple_logs(logs: Mapping[str, Workload], mates: str | Path = "") -> tuple[Workload, System]:
+    """Your own machines: one workload of several logs, and the system of their machines.
+
+    Clocks are laid over each other as they are. Jobs wider than their machine are left out and
+    missing estimates are drawn. A machine that its log does not tell is as wide as its widest job.
+
+    Parameters
+    ----------
+    logs : mapping of str to Workload
+        By the name of their partition.
+    mates : str or Path, default ""
+        A CSV for `read_mates`; empty: nobody has a mate.
+
+    Raises
+    ------
+    FileNotFoundError, TraceError
+        Where `read_mates` does.
+    """
+    machines, sizes = {}, {}
+    for name, log in logs.items():
+        widest = int(log.jobs["nodes"].max())
+        sizes[name] = log.machine.total_nodes if log.machine else widest
+        narrow = log.keep(log.jobs["nodes"] <= sizes[name], "wider than its machine")
+        machines[name] = with_drawn_estimates(narrow)
+    groups = read_mates(mates, machines) if mates else None
+    return couple(machines, groups), System("+".join(sizes), sizes)
 
 
 def compare_schemes(

@@ -1,4 +1,4 @@
-"""Which nodes the jobs of coupled machines had: a pure function of when they held and ran.
+"""Which nodes jobs had: a pure function of when they ran and, on coupled machines, held.
 
 A job takes the free nodes with the lowest numbers, and keeps those that it held when it starts.
 """
@@ -6,9 +6,48 @@ A job takes the free nodes with the lowest numbers, and keeps those that it held
 import numpy as np
 import pandas as pd
 
-from cosimlib.schedule import CoupledSchedule
+from cosimlib.kernels import holding
+from cosimlib.schedule import CoupledSchedule, Schedule
 
 COLUMNS = ["job", "machine", "state", "start", "end", "node", "nodes"]
+
+
+def node_blocks(schedule: Schedule) -> pd.DataFrame:
+    """Blocks of neighboring nodes that the jobs of one machine held, job by job.
+
+    Returns
+    -------
+    pd.DataFrame
+        `job`, `start` and `end` in seconds, `node` (the lowest, from 0) and `nodes` (how many). A
+        job that found no room in one piece has several rows, one of zero run time none.
+
+    Raises
+    ------
+    ValueError
+        Where more nodes are held than there are.
+    """
+    start_time, end_time = (
+        np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
+    )
+    nodes = schedule.workload.jobs["nodes"].to_numpy(dtype=np.int64, copy=True)
+    line = holding.timeline(start_time, end_time, nodes, schedule.system.total_nodes)
+    if (line.held == holding.IDLE).any():
+        raise ValueError(
+            f"{schedule.name}: more nodes are held than the {schedule.system.total_nodes} of "
+            f"{schedule.system.name}: audit the schedule"
+        )
+    owner = np.repeat(np.arange(nodes.size), np.diff(line.first))
+    begins = np.append(True, (np.diff(line.held) != 1) | (np.diff(owner) != 0))[: owner.size]
+    first = np.flatnonzero(begins)
+    return pd.DataFrame(
+        {
+            "job": owner[first],
+            "start": start_time[owner[first]],
+            "end": end_time[owner[first]],
+            "node": line.held[first],
+            "nodes": np.diff(first, append=owner.size),
+        }
+    )
 
 
 def node_stretches(schedule: CoupledSchedule) -> pd.DataFrame:

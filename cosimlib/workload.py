@@ -134,9 +134,18 @@ class Workload:
         Raises
         ------
         InvalidWorkloadError
-            Where a job is wider than the system, or has no requested time and one is needed.
+            Where the system has several partitions, a job is wider than the system, or has no
+            requested time and one is needed.
         """
         jobs = self.jobs
+        if len(system.partitions) > 1:
+            first, nodes = next(iter(system.partitions.items()))
+            raise InvalidWorkloadError(
+                f"{self.name}: the system {system.name!r} has {len(system.partitions)} partitions, "
+                f"{', '.join(system.partitions)}; this policy schedules one machine: keep the jobs "
+                f"of one partition with Workload.keep and take its nodes, such as "
+                f"System.of({first}={nodes}), or take simulate_coscheduling or simulate_elastic"
+            )
         partition, capacity = next(iter(system.partitions.items()))
         wide = jobs["nodes"] > capacity
         if wide.any():

@@ -23,12 +23,13 @@ def schedule(start_time, *, nodes, run_time, system, submit_time=None, **columns
     return Schedule.from_starts(asked, system, np.array(start_time, dtype=float), "GREEDY")
 
 
-@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+@pytest.mark.parametrize("policy", SIMULATORS)
 @settings(max_examples=25)
 @given(asked=workloads(overruns=True))
-def test_every_simulator_passes(simulate, asked):
-    simulated = simulate(asked, System.of(8))
+def test_every_simulator_passes_and_names_its_policy(policy, asked):
+    simulated = SIMULATORS[policy](asked, System.of(8))
     assert audit(simulated) is simulated
+    assert simulated.policy == policy
 
 
 def test_ends_come_before_starts_at_equal_times():

@@ -16,6 +16,8 @@ from tests import naive
 from tests.strategies import workloads
 
 NODES = 8
+AT_ANY_TIME = {name: run for name, run in SIMULATORS.items() if "fill" not in name}
+"""Simulators that act when something happens; those that fill wait for the next minute."""
 
 GOLDEN = {
     "job 2 may overtake job 1 because it ends by t=10": """
@@ -120,7 +122,7 @@ def test_easy_agrees_where_hundreds_of_jobs_wait(seed):
     assert schedule.start_time.tolist() == naive.easy_starts(crowd.jobs, 32)
 
 
-@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+@pytest.mark.parametrize("simulate", AT_ANY_TIME.values(), ids=AT_ANY_TIME)
 @given(asked=workloads(max_nodes=NODES, overruns=True))
 @settings(max_examples=25)
 def test_shifted_and_scaled_times_shift_and_scale_the_schedule(simulate, asked):
@@ -131,7 +133,7 @@ def test_shifted_and_scaled_times_shift_and_scale_the_schedule(simulate, asked):
     assert scaled.tolist() == (start_time * 2.0).tolist()
 
 
-@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+@pytest.mark.parametrize("simulate", AT_ANY_TIME.values(), ids=AT_ANY_TIME)
 @given(asked=workloads(max_nodes=NODES, overruns=True))
 @settings(max_examples=25)
 def test_schedules_could_have_happened_and_room_for_all_makes_nobody_wait(simulate, asked):
@@ -188,9 +190,20 @@ def test_no_jobs_make_an_empty_schedule(simulate):
 
 
 @pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
-def test_a_job_wider_than_the_first_partition_is_refused(simulate):
+def test_a_job_wider_than_the_system_is_refused(simulate):
     asked = workload(submit_time=[0, 0], run_time=[1, 1], requested_time=[1, 1], nodes=[4, 5])
     with pytest.raises(InvalidWorkloadError, match=r"made up: job 1 asks for 5 .*'small' has 4"):
+        simulate(asked, System.of(small=4))
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+def test_a_system_of_two_partitions_is_refused(simulate):
+    asked = workload(submit_time=[0], run_time=[1], requested_time=[1], nodes=[4])
+    message = (
+        r"^made up: the system 'small\+big' has 2 partitions, small, big; this policy schedules "
+        r"one machine: .*System\.of\(small=4\), or take simulate_coscheduling or simulate_elastic$"
+    )
+    with pytest.raises(InvalidWorkloadError, match=message):
         simulate(asked, System.of(small=4, big=100))
 
 

@@ -10,6 +10,7 @@ import pytest
 from cosimlib import coupled, synthetic
 from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.figures.coscheduling import plot_coupled_gantt, plot_schemes
+from cosimlib.intake import TraceError
 from cosimlib.placement import node_stretches
 from cosimlib.schedulers.coscheduling import simulate_coscheduling
 from cosimlib.system import System
@@ -141,3 +142,35 @@ def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):
     assert picture.frames[-1].data[0].x == blocks[0].x
     still = plot_coupled_gantt(schedule, title="Small", steps=False)
     assert not still.frames and not still.layout.sliders
+
+
+def test_two_logs_and_a_csv_of_mates_make_one_workload(tmp_path):
+    """A job wider than its machine is left out, numbers are the logs' own, a lack is drawn."""
+    jobs = {"submit_time": [0, 5, 9], "run_time": 60.0, "nodes": [2, 9, 4], "job_id": [7, 8, 9]}
+    big = Workload(pd.DataFrame(jobs), "big log", System.of(4))
+    small = Workload(pd.DataFrame(jobs).assign(requested_time=90.0, nodes=1), "small log")
+    (tmp_path / "mates.csv").write_text("small,big\n9,7\n")
+    together, system = coupled.couple_logs({"big": big, "small": small}, tmp_path / "mates.csv")
+    assert dict(system.partitions) == {"big": 4, "small": 1}
+    rows = together.jobs[["partition", "job_id", "mate"]].astype(object).fillna("-")
+    assert rows.to_numpy().tolist() == [
+        ["big", 7, 4], ["small", 7, "-"], ["small", 8, "-"], ["big", 9, "-"], ["small", 9, 0]
+    ]  # fmt: skip
+    requested = together.jobs["requested_time"]
+    assert (requested[together.jobs["partition"] == "small"] == 90).all()
+    assert (requested >= 60).all()
+    table = coupled.compare_on(together, system)
+    assert table.groupby("scheme")["paired"].sum().to_dict() == {
+        "base": 0, "HH": 2, "HY": 2, "YH": 2, "YY": 2
+    }  # fmt: skip
+    assert (table["apart"] == 0).all() and (table["stuck"] == 0).all()
+    alone, _ = coupled.couple_logs({"big": big, "small": small})
+    assert alone.column("mate").isna().all()
+
+
+def test_mates_that_name_a_job_that_was_left_out_are_refused(tmp_path):
+    jobs = {"submit_time": [0, 5], "run_time": 60.0, "nodes": [2, 9], "job_id": [7, 8]}
+    logs = {name: Workload(pd.DataFrame(jobs), name, System.of(4)) for name in ("big", "small")}
+    (tmp_path / "mates.csv").write_text("big,small\n7,8\n")
+    with pytest.raises(TraceError, match=r"mates.csv: line 2: no job with the number 8 on small"):
+        coupled.couple_logs(logs, tmp_path / "mates.csv")

@@ -19,6 +19,7 @@ from cosimlib.figures.eviction import (
 )
 from cosimlib.figures.gantt import clock, plot_gantt
 from cosimlib.figures.series import plot_series
+from cosimlib.schedulers import SIMULATORS
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,24 @@ def test_every_job_has_one_color(problem):
     assert evicted == plan.nodes_freed[plan.row(600.0)]
 
 
+@pytest.mark.parametrize(
+    ("last", "most", "step"),
+    [
+        (5, 5, 1),
+        (6, 5, 2),
+        (64, 7, 10),
+        (100, 7, 20),
+        (512, 6, 100),
+        (40_960, 5, 10_000),
+        (1, 6, 1),
+    ],
+)
+def test_whole_steps_are_round_and_few(last, most, step):
+    assert theme.whole_step(last, most) == step and last / step <= most
+
+
 def test_named_things_keep_their_colors():
     assert theme.color("greedy") == theme.GREEN and theme.color("other", 1) == theme.CYCLE[1]
+    filling = [name for name in SIMULATORS if "fill" in name]
+    assert len(filling) == len({theme.NAMED[name] for name in filling}) == 4
     assert len(set(theme.CYCLE)) == len(theme.MARKERS) == len(theme.DASHES)

@@ -5,7 +5,7 @@ from a finished figure and then given only what differs from the figure shown be
 browser redraws little and keeps a reader's zoom.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ class Panel(VBox):
         time, and the line of text.
     hint : str, optional
         A line under the controls, such as why some of them are disabled.
+    beside : sequence of Widget, optional
+        More widgets after the controls, such as a player that moves one of them.
 
     Attributes
     ----------
@@ -37,8 +39,16 @@ class Panel(VBox):
         The widgets, `figure` a `go.FigureWidget`.
     """
 
-    def __init__(self, controls: Mapping[str, Widget], draw: Draw, *, hint: str = "") -> None:
+    def __init__(
+        self,
+        controls: Mapping[str, Widget],
+        draw: Draw,
+        *,
+        hint: str = "",
+        beside: Sequence[Widget] = (),
+    ) -> None:
         self.controls = dict(controls)
+        self._beside = tuple(beside)
         self._draw = draw
         self._waiting = False
         self._shown, text = self._drawn()
@@ -77,7 +87,7 @@ class Panel(VBox):
             control.layout.width = "auto"
             control.style.description_width = "12em"
         columns = Layout(grid_template_columns="1fr 1fr", grid_gap="0 1.5em", width="98%")
-        return GridBox(tuple(self.controls.values()), layout=columns)
+        return GridBox((*self.controls.values(), *self._beside), layout=columns)
 
     def _drawn(self) -> tuple[go.Figure, str]:
         """The picture and the text that the controls ask for."""

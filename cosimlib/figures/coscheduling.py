@@ -10,12 +10,15 @@ from plotly.subplots import make_subplots
 from cosimlib.figures import theme
 from cosimlib.placement import node_stretches
 from cosimlib.schedule import CoupledSchedule
+from cosimlib.waiting import standing
 
 MINUTE = 60.0
 BASE = "base"
 COLORS = {"HH": theme.BLUE, "HY": theme.SKY, "YH": theme.ORANGE, "YY": theme.VERMILION,
           BASE: theme.GREY}  # fmt: skip
 HATCHES = {"HH": "", "HY": "/", "YH": "\\", "YY": ".", BASE: ""}
+MOST_NAMED = 5
+"""So many jobs that wait have room above their machine."""
 GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
 
 
@@ -123,6 +126,88 @@ def plot_coupled_gantt(
     picture.update_xaxes(range=[0, until / MINUTE])
     picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
     return _stepped(picture, table, moments, until) if steps else picture
+
+
+def plot_coupled_moment(
+    schedule: CoupledSchedule,
+    *,
+    at: float,
+    title: str,
+    names: Sequence[str],
+    until: float | None = None,
+) -> go.Figure:
+    """Nodes of each machine up to a moment, which a line marks, and above them who waits then.
+
+    Held nodes are hatched. Always a trace a machine and two that only the legend shows.
+
+    Parameters
+    ----------
+    schedule : CoupledSchedule
+        Of a few jobs.
+    at : float
+        Seconds.
+    title : str
+    names : sequence of str
+        What jobs are called.
+    until : float, optional
+        Seconds at which the axis ends; by default 5 % after the last event.
+    """
+    table = node_stretches(schedule)
+    until = until or 1.05 * max(_moments(schedule, table)[-1], 1.0)
+    machines = list(schedule.system.partitions)
+    headings = [f"waiting on {name}: {_queue(schedule, name, at, names)}" for name in machines]
+    picture = make_subplots(
+        rows=len(machines), shared_xaxes=True, vertical_spacing=0.13, subplot_titles=headings
+    )
+    picture.update_annotations(x=0, xanchor="left", font={"size": 12})
+    for row, (machine, nodes) in enumerate(schedule.system.partitions.items(), start=1):
+        here = table[(table["machine"] == machine) & (table["start"] < at)]
+        picture.add_trace(_blocks(here, at, names, schedule.group), row=row, col=1)
+        ticks = {"tick0": 0, "dtick": theme.whole_step(nodes, 5)}
+        picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, **ticks)
+    for name, shape in (("runs", ""), ("holds, nodes idle", "/")):
+        picture.add_trace(_legend_entry(name, shape), row=1, col=1)
+    picture.add_vline(at / MINUTE, line={"color": theme.VERMILION, "width": 2})
+    theme.style(picture, title=title, barmode="overlay", margin={"t": 90, "b": 60})
+    picture.update_layout(
+        height=170 + 160 * len(machines),
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+    )
+    picture.update_xaxes(range=[0, until / MINUTE])
+    return picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
+
+
+def _queue(schedule: CoupledSchedule, machine: str, at: float, names: Sequence[str]) -> str:
+    """The jobs that wait on a machine at a moment, in order of submission, with their nodes."""
+    waiting = (standing(schedule, at).state == "waiting") & (schedule.partition == machine)
+    jobs, nodes = np.flatnonzero(waiting).tolist(), schedule.workload.jobs["nodes"]
+    told = [f"{names[job]} ({nodes[job]:,})" for job in jobs[:MOST_NAMED]]
+    more = f" and {len(jobs) - MOST_NAMED} more" if len(jobs) > MOST_NAMED else ""
+    return ", ".join(told) + more or "nobody"
+
+
+def _blocks(table: pd.DataFrame, at: float, names: Sequence[str], groups: np.ndarray) -> go.Bar:
+    """The stretches of one machine as one trace, cut at a moment."""
+    group = groups[table["job"].to_numpy(dtype=np.int64)]
+    tints = [GROUP_COLORS[g % len(GROUP_COLORS)] if g >= 0 else theme.GREY for g in group]
+    holds = (table["state"] == "holds").tolist()
+    labels = [names[job] for job in table["job"]]
+    pattern = {"shape": ["/" if held else "" for held in holds], "fillmode": "replace",
+               "fgcolor": tints, "bgcolor": ["white" if held else tint for held, tint
+                                             in zip(holds, tints, strict=True)],
+               "solidity": 0.3, "size": 11, "fgopacity": 0.7}  # fmt: skip
+    ends = table["end"].clip(upper=at)
+    return go.Bar(
+        x=((ends - table["start"]) / MINUTE).round(4).tolist(),
+        base=(table["start"] / MINUTE).round(4).tolist(),
+        y=(table["node"] + table["nodes"] / 2).tolist(), width=table["nodes"].tolist(),
+        orientation="h", showlegend=False, textposition="inside",
+        text=[f"<b>{name}</b>" for name in labels],
+        insidetextanchor="middle", textangle=0, insidetextfont={"color": theme.BLACK},
+        marker={"color": tints, "pattern": pattern, "line": {"color": theme.BLACK, "width": 1}},
+        customdata=list(zip(labels, table["state"], table["nodes"], strict=True)),
+        hovertemplate="%{customdata[0]} %{customdata[1]}, %{customdata[2]} nodes<extra></extra>",
+    )  # fmt: skip
 
 
 def _moments(schedule: CoupledSchedule, table: pd.DataFrame) -> list[float]:

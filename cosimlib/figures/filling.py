@@ -1,13 +1,28 @@
-"""Regular jobs and the containers between them, and the load that a scheduler reaches."""
+"""Regular jobs and the containers between them, what nodes are used for, and the load reached."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded, plot_nodes
 from cosimlib.kernels.numbering import node_numbers
-from cosimlib.schedulers.filling import FilledSchedule
+from cosimlib.kernels.steps import step_function
+from cosimlib.schedulers.filling import FilledSchedule, efficiency, node_seconds
+
+HOUR = 3600.0
+USES = {
+    "regular": ("regular jobs", theme.BLUE, ""),
+    "containers": ("work in containers", theme.GREEN, "/"),
+    "slow": ("lost: containers are slower", theme.YELLOW, "."),
+    "overhead": ("lost: start and save", theme.ORANGE, "\\"),
+    "lost": ("lost: killed", theme.VERMILION, "x"),
+    "idle": ("idle", "#FFFFFF", ""),
+}
+"""Name, color and pattern of what a node-hour can be used for."""
 
 
 def plot_filling(schedule: FilledSchedule, *, title: str) -> go.Figure:
@@ -60,6 +75,122 @@ def _single_runs(schedule: FilledSchedule) -> pd.DataFrame:
     begin = runs["start_time"].to_numpy() + number * np.repeat(length, starts)
     runs = runs.assign(start_time=begin, end_time=begin + np.repeat(length, starts))
     return runs.sort_values("start_time", kind="stable", ignore_index=True)
+
+
+def plot_use(
+    runs: Sequence[FilledSchedule], *, chosen: str, start: float, end: float, title: str
+) -> go.Figure:
+    """Who holds the nodes over time under one policy; beside it what all policies use them for.
+
+    Always nine traces: two areas, a bar a use, and the utilization of each policy.
+
+    Parameters
+    ----------
+    runs : sequence of FilledSchedule
+        The same jobs under several policies.
+    chosen : str
+        The policy whose nodes are shown over time.
+    start, end : float
+        The window, seconds.
+    title : str
+    """
+    picture = make_subplots(cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.19)
+    shown = next(run for run in runs if run.policy == chosen)
+    for trace in _areas(held_table(shown, start, end), start):
+        picture.add_trace(trace, row=1, col=1)
+    table = use_table(runs, start=start, end=end)
+    for trace in _use_bars(table):
+        picture.add_trace(trace, row=1, col=2)
+    total = float(table[list(USES)].iloc[0].sum())
+    theme.style(picture, title=title, height=500, barmode="stack", bargap=0.35)
+    picture.update_layout(
+        margin={"t": 60, "b": 125},
+        legend={"orientation": "h", "traceorder": "normal", "x": 0, "y": -0.2, "yanchor": "top"},
+    )
+    picture.update_xaxes(title="hours", range=[0, (end - start) / HOUR], col=1)
+    picture.update_yaxes(title="nodes", range=[0, shown.system.total_nodes], col=1)
+    picture.update_xaxes(title="node-hours", range=[0, 1.2 * total], nticks=6, col=2)
+    return picture.update_yaxes(autorange="reversed", col=2)
+
+
+def held_table(schedule: FilledSchedule, start: float, end: float) -> pd.DataFrame:
+    """Nodes that `regular` jobs and `containers` hold from each instant on, within a window."""
+    jobs, table = schedule.jobs, schedule.containers
+    series = []
+    for held in (jobs, table):
+        columns = (held[column].to_numpy() for column in ("start_time", "end_time", "nodes"))
+        times, nodes = step_function(*columns)
+        series.append(pd.Series(nodes, index=times))
+    both = pd.concat(series, axis=1, keys=["regular", "containers"]).sort_index()
+    both = both.reindex(both.index.union([start, end])).ffill().fillna(0)
+    both = both[(both.index >= start) & (both.index <= end)].astype("int64")
+    return both.rename_axis("time")
+
+
+def use_table(
+    runs: Sequence[FilledSchedule], *, start: float | None = None, end: float | None = None
+) -> pd.DataFrame:
+    """Node-hours by policy and use, and `utilization`, the part of them that does work.
+
+    Returns
+    -------
+    pd.DataFrame
+        A column each of `USES`, which add up to what the machine offers in the window:
+        `containers` is what a container computes at its speed, `slow` what a regular job would
+        have computed more in that time.
+    """
+    rows = {}
+    for run in runs:
+        use = node_seconds(run, start=start, end=end) / HOUR
+        use["containers"] = run.speed * use["computing"]
+        use["slow"] = use["computing"] - use["containers"]
+        rows[run.policy] = use[list(USES)]
+        rows[run.policy]["utilization"] = efficiency(run, start=start, end=end)
+    return pd.DataFrame(rows).T.rename_axis("policy")
+
+
+def _areas(held: pd.DataFrame, start: float) -> list[go.Scatter]:
+    """Regular jobs, and containers upon them."""
+    hours = ((held.index.to_numpy() - start) / HOUR).round(3)
+    areas = []
+    for column, name in (("regular", "regular jobs"), ("containers", "nodes of containers")):
+        _, tint, shape = USES[column]
+        areas.append(
+            go.Scatter(
+                x=hours, y=held[column].to_numpy(), name=name, mode="lines", stackgroup="nodes",
+                line={"shape": "hv", "width": 0.5, "color": tint}, showlegend=False, fillcolor=tint,
+                fillpattern={"shape": shape, "fillmode": "replace", "fgcolor": theme.BLACK,
+                             "bgcolor": tint, "fgopacity": 0.4, "solidity": 0.15, "size": 7}
+                if shape else {},
+                hovertemplate="hour %{x}: %{y} nodes",
+            )
+        )  # fmt: skip
+    return areas
+
+
+def _use_bars(table: pd.DataFrame) -> list[go.Bar | go.Scatter]:
+    """A bar a use, stacked policy by policy, and the utilization behind them."""
+    bars: list[go.Bar | go.Scatter] = []
+    for use, (name, tint, shape) in USES.items():
+        pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": theme.BLACK,
+                   "fgopacity": 0.5, "solidity": 0.15, "size": 7}  # fmt: skip
+        bars.append(
+            go.Bar(
+                y=list(table.index), x=table[use].to_numpy(dtype=float).round(2), name=name,
+                orientation="h", hovertemplate="%{y}: %{x:,.1f} node-hours",
+                marker={"color": tint, "line": {"color": theme.BLACK, "width": 0.5},
+                        "pattern": pattern},
+            )
+        )  # fmt: skip
+    total = table[list(USES)].sum(axis=1).to_numpy()
+    told = [f" {share:.1%}" for share in table["utilization"]]
+    bars.append(
+        go.Scatter(
+            y=list(table.index), x=total.round(2), mode="text", text=told, showlegend=False,
+            textposition="middle right", hoverinfo="skip", cliponaxis=False, name="utilization",
+        )
+    )  # fmt: skip
+    return bars
 
 
 def plot_load(

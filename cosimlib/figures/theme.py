@@ -4,6 +4,7 @@ Colors are Okabe and Ito's, which color-blind readers can tell apart; what is to
 by a marker, a dash or a pattern too. A policy, a solver or an action has the same color everywhere.
 """
 
+import math
 import os
 from typing import Any
 
@@ -27,6 +28,10 @@ NAMED = {
     "FCFS": ORANGE,
     "EASY": BLUE,
     "conservative": GREEN,
+    "not filled": GREEN,
+    "filling A": BLUE,
+    "filling B, save": ORANGE,
+    "filling B, kill": VERMILION,
     "kill": VERMILION,
     "app": GREEN,
     "sys": SKY,
@@ -67,6 +72,16 @@ def patterned(name: str) -> dict[str, Any]:
     pattern = {"shape": PATTERNS[name], "fillmode": "overlay", "fgcolor": BLACK,
                "fgopacity": 0.6, "solidity": 0.15, "size": 7}  # fmt: skip
     return {"color": NAMED[name], "line": {"color": BLACK, "width": 0.5}, "pattern": pattern}
+
+
+def whole_step(last: float, most: int = 6) -> int:
+    """A round whole number of which at most so many steps lead from 0 to `last`.
+
+    For axes of bars: Plotly would put their ticks on the bars.
+    """
+    step = max(1.0, last / most)
+    power = 10 ** math.floor(math.log10(step))
+    return int(next(digit * power for digit in (1, 2, 5, 10) if digit * power >= step))
 
 
 def figure(**layout: Any) -> go.Figure:

@@ -98,15 +98,14 @@ def loss_of_capacity(
     """Share of a window's node-seconds that are idle although somebody waits.
 
     With events (submissions, starts, ends) at times t, N nodes, and n of them idle from event i to
-    the next, ``Σ lost_i · (t_{i+1} - t_i) / (N · window)``. The literature has three readings:
+    the next, ``Σ lost_i · (t_{i+1} - t_i) / (N · window)``. Papers mean different things by that
+    name, so look up what the one that you compare with counts as lost:
 
-    - ``"fits"``: lost = n while some waiting job wants no more than n nodes, else 0. Tang, Lan,
-      Desai, Buettner and Yu, Reducing Fragmentation on Torus-Connected Supercomputers, IPDPS 2011.
-      (Their simulator asks for fewer than n; a job of exactly n nodes would fit as well.)
-    - ``"waiting"``: lost = n while any job waits, else 0. Zhang, Franke, Moreira and
-      Sivasubramaniam, IEEE TPDS 14(3), 2003, for a space-shared system.
-    - ``"demand"``: lost = min(n, nodes that all waiting jobs want together). The lost capacity
-      of Krevat, Castaños and Moreira, JSSPP 2002: what is neither used nor unwanted.
+    - ``"fits"``: lost = n while some waiting job wants no more than n nodes, else 0: the scheduler
+      could have started it.
+    - ``"waiting"``: lost = n while any job waits, else 0: fragmentation counts, too.
+    - ``"demand"``: lost = min(n, nodes that all waiting jobs want together): what is neither used
+      nor unwanted.
 
     Parameters
     ----------

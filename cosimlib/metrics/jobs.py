@@ -22,6 +22,12 @@ def turnaround_time(
     return schedule.jobs["turnaround_time"][submitted(schedule, start, end)]
 
 
+def overtaking(schedule: Schedule) -> pd.Series:
+    """Whether each job started before one that comes before it in order of submission."""
+    latest = np.maximum.accumulate(schedule.start_time)
+    return pd.Series(schedule.start_time < latest, name="overtaking")
+
+
 def slowdown(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:

@@ -80,13 +80,14 @@ def simulate_filling(
     reclaim: str = "save",
     queue_depth: int | None = None,
 ) -> FilledSchedule:
-    """Schedule regular jobs conservatively, on the system's first partition, and fill the holes.
+    """Schedule regular jobs conservatively, and fill the holes with containers.
 
     Parameters
     ----------
     workload : Workload
         With requested times.
     system : System
+        Of one partition.
     policy : {"A", "B", None}
         When containers are saved: after each slot, or before the next reservation. None: there are
         no containers.
@@ -111,7 +112,8 @@ def simulate_filling(
     ValueError
         For a knob out of its range.
     InvalidWorkloadError
-        Where a job is wider than the partition, or has no requested time.
+        Where a job is wider than the system or has no requested time, or the system has several
+        partitions.
     """
     _check(policy, slot, overhead, speed, reclaim, queue_depth)
     jobs, capacity = _in_slots(workload, system, slot), _capacity(system)
@@ -205,8 +207,8 @@ def _inside(start, end, first: float, last: float) -> np.ndarray:
 
 
 def _capacity(system: System) -> int:
-    """Nodes of the first partition."""
-    return next(iter(system.partitions.values()))
+    """Nodes of the only partition."""
+    return system.total_nodes
 
 
 def _check(

@@ -1,8 +1,13 @@
 """Workloads made from a seed and printed statistics, for where no trace may or can be had."""
 
 from cosimlib.synthetic.coupled import eureka, intrepid, packed, with_drawn_estimates
+from cosimlib.synthetic.crossing import crossing
 from cosimlib.synthetic.edison import EDISON, edison
-from cosimlib.synthetic.estimates import estimate_shares, with_estimates
+from cosimlib.synthetic.estimates import (
+    estimate_shares,
+    with_estimates,
+    with_scaled_estimates,
+)
 from cosimlib.synthetic.htc import htc
 from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
@@ -11,6 +16,7 @@ from cosimlib.synthetic.theta import theta
 
 __all__ = [
     "EDISON",
+    "crossing",
     "edison",
     "estimate_shares",
     "eureka",
@@ -23,4 +29,5 @@ __all__ = [
     "theta",
     "with_drawn_estimates",
     "with_estimates",
+    "with_scaled_estimates",
 ]

@@ -1,4 +1,4 @@
-"""Users' estimates of run times, for jobs that come without.
+"""Users' estimates of run times, for jobs that come without: Tsafrir's model, and plain multiples.
 
 Tsafrir, Etsion and Feitelson, Modeling User Runtime Estimates, JSSPP 2005, with the constants of
 the generator that they published. Users choose few round values, the longest allowed most of all:
@@ -99,6 +99,35 @@ def with_estimates(
     fitting = shapes.fitting_estimates(run_time, estimates, menu, snug=0.0, rng=rng)
     given = np.bincount(np.searchsorted(menu, fitting), minlength=menu.size)
     return _entered(workload, fitting, int(np.maximum(given - drawn, 0).sum()))
+
+
+def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
+    """The workload with requested times of `factor` times the run time; 1 knows the run times.
+
+    Parameters
+    ----------
+    workload : Workload
+        Requested times that it has are replaced. Nobody asks for less than a second.
+    factor : float, default 1.0
+        From 1.
+
+    Raises
+    ------
+    ValueError
+        For another factor.
+    """
+    if isinstance(factor, bool) or not 1 <= factor < math.inf:
+        raise ValueError(f"estimates: factor={factor!r}; expected a number from 1")
+    requested_time = np.maximum(factor * workload.jobs["run_time"].to_numpy(), 1.0)
+    account = pd.DataFrame(
+        [("mended", f"requested_time set to {factor:g} times run_time", len(workload))],
+        columns=list(ACCOUNT_COLUMNS),
+    )
+    return replace(
+        workload,
+        jobs=workload.jobs.assign(requested_time=requested_time),
+        account=pd.concat([workload.account, account], ignore_index=True),
+    )
 
 
 def estimate_shares(

@@ -1,8 +1,8 @@
 """First come, first served, and backfilling around one reservation or around one for every job.
 
-Jobs are rigid and run on one partition, the system's first. At every instant at which something
-ends, is submitted, or is due by its reservation, all ends and then all submissions of that instant
-are absorbed, and then the policy decides once (ties: the lower job first).
+Jobs are rigid and run on a system of one partition. At every instant at which something ends, is
+submitted, or is due by its reservation, all ends and then all submissions of that instant are
+absorbed, and then the policy decides once (ties: the lower job first).
 
 **FCFS** starts the head of the queue as long as it fits; nobody overtakes anybody. **EASY** lets
 jobs overtake as long as they do not delay the promise made to the blocked head. **Conservative**

@@ -52,13 +52,14 @@ def simulate_conservative(
     reservations: str = "kept",
     kill_at_request: bool = False,
 ) -> Schedule:
-    """Backfill around a reservation for every job, on the system's first partition.
+    """Backfill around a reservation for every job.
 
     Parameters
     ----------
     workload : Workload
         With requested times.
     system : System
+        Of one partition.
     order : str, default "submit"
         One of `ORDERS`: in which order reservations are lifted and placed anew. Kept reservations
         are first given in order of submission, whatever it is.
@@ -76,7 +77,8 @@ def simulate_conservative(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the partition, or has no requested time.
+        Where a job is wider than the system or has no requested time, or the system has several
+        partitions.
     ValueError
         For an unknown order or reading.
     """

@@ -42,7 +42,7 @@ def simulate_easy(
     decide: str = "per_instant",
     kill_at_request: bool = False,
 ) -> Schedule:
-    """Backfill around one reservation, the queue head's, on the system's first partition.
+    """Backfill around one reservation, the queue head's.
 
     A running job that has outlived its requested time is expected to end now, at
     ``max(start_time + requested_time, now)``.
@@ -52,6 +52,7 @@ def simulate_easy(
     workload : Workload
         With requested times.
     system : System
+        Of one partition.
     order : str, default "submit"
         One of `ORDERS`: who is the head, and who may overtake first.
     decide : {"per_instant", "per_event"}, default "per_instant"
@@ -67,7 +68,8 @@ def simulate_easy(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the partition, or has no requested time.
+        Where a job is wider than the system or has no requested time, or the system has several
+        partitions.
     ValueError
         For an unknown order or way to decide.
     """

@@ -15,13 +15,14 @@ from cosimlib.workload import JobArrays, Workload
 def simulate_fcfs(
     workload: Workload, system: System, *, order: str = "submit", kill_at_request: bool = False
 ) -> Schedule:
-    """Start jobs strictly in the queue's order, on the system's first partition.
+    """Start jobs strictly in the queue's order.
 
     Parameters
     ----------
     workload : Workload
         Needs no requested times unless `kill_at_request`, or the order is by them.
     system : System
+        Of one partition.
     order : str, default "submit"
         One of `ORDERS`: who is the head of the queue when nodes come free. Without backfilling
         `sjbf` is `submit`.
@@ -36,7 +37,8 @@ def simulate_fcfs(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the partition, or a requested time is needed and missing.
+        Where a job is wider than the system, a requested time is needed and missing, or the system
+        has several partitions.
     ValueError
         For an unknown order.
     """

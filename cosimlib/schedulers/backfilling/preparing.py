@@ -17,7 +17,7 @@ BY_REQUEST = ("shortest", "longest", "wfp")
 
 
 class Prepared(NamedTuple):
-    """A workload with its runs cut if asked, its arrays, and the nodes of the first partition."""
+    """A workload with its runs cut if asked, its arrays, and the nodes of the system."""
 
     workload: Workload
     jobs: JobArrays
@@ -32,7 +32,7 @@ def prepare(
     if kill_at_request:
         workload = _killed_at_request(workload, system)
     jobs = workload.arrays(system, requested_time=requested_time or order in BY_REQUEST)
-    return Prepared(workload, jobs, next(iter(system.partitions.values())))
+    return Prepared(workload, jobs, system.total_nodes)
 
 
 def check(knob: str, value: str, known: tuple[str, ...]) -> None:

@@ -1,14 +1,11 @@
 """Explorers in a real JupyterLab: their sliders move the figure, also after a reload."""
 
-import os
 import re
-import shutil
 import time
 
 import pytest
 
 from tests.browser import lab
-from tests.suites import ROOT
 
 NOTEBOOK = "notebooks/explore/eviction.ipynb"
 PREEMPTION = "notebooks/explore/preemption.ipynb"
@@ -30,45 +27,6 @@ STOPWATCH = """() => {
     requestAnimationFrame(() => setTimeout(() => window.took.push(performance.now() - start)));
   }).observe(plot, {subtree: true, childList: true, characterData: true});
 }"""
-
-
-@pytest.fixture
-def browser_path() -> str:
-    """Chromium; skips where there is none, or no Playwright, or no JupyterLab."""
-    pytest.importorskip("jupyterlab", reason="no JupyterLab: pip install -e .[browser]")
-    pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install -e .[browser]")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("BROWSER_PATH") or next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        pytest.skip("no Chromium: apt install chromium, or let BROWSER_PATH name one")
-    return found
-
-
-@pytest.fixture
-def address(tmp_path, browser_path):
-    """JupyterLab on a copy of the notebooks, so that nothing of the checkout can change."""
-    for name in (NOTEBOOK, PREEMPTION, "docs/explore-eviction.png"):
-        copy = tmp_path / "files" / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, copy)
-    with lab.serve(tmp_path) as address:
-        yield address
-
-
-@pytest.fixture
-def page(tmp_path, browser_path, address):
-    """A page of a headless Chromium; ``last.png`` is what it showed in the end."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = playwright.chromium.launch(executable_path=browser_path, args=flags)
-        page = browser.new_page(viewport={"width": 1400, "height": 1240})
-        try:
-            yield page
-        finally:
-            page.screenshot(path=tmp_path / "last.png")
-            browser.close()
 
 
 class Explorer:

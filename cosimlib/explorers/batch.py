@@ -1,0 +1,232 @@
+"""One machine under a batch policy: who runs where and when, how full it is, and who waits.
+
+Every control makes the workload anew, or takes the one given, and simulates it again, which takes
+milliseconds for some hundreds of jobs.
+"""
+
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
+
+from cosimlib import synthetic
+from cosimlib.explorers.panel import Panel
+from cosimlib.figures.batch import plot_batch
+from cosimlib.metrics import offered_load, overtaking, summarize
+from cosimlib.schedule import Schedule
+from cosimlib.schedulers import SIMULATORS
+from cosimlib.schedulers.backfilling import ORDERS
+from cosimlib.system import THETA, System
+from cosimlib.workload import Workload
+
+Make = Callable[[float, int], Workload]
+
+POLICIES = ("FCFS", "EASY", "conservative", "conservative (replanned)")
+ESTIMATES = {
+    "given": "as the users gave them",
+    "exact": "exact",
+    "factor": "factor × run time",
+    "Tsafrir": "round values (Tsafrir et al.)",
+}
+NODES, LOAD = 64, 0.9
+HOUR = 3600.0
+
+
+def explore_batch(
+    source: Workload | None = None,
+    system: System | None = None,
+    *,
+    jobs: int = 300,
+    policy: str = "EASY",
+    order: str = "submit",
+    load: float | None = None,
+    estimates: str | None = None,
+    factor: float = 5.0,
+    seed: int = 0,
+) -> Panel:
+    """Knobs of a policy and its workload, the Gantt chart, utilization, queue and headline numbers.
+
+    Parameters
+    ----------
+    source : Workload, optional
+        By default `synthetic.lublin` on 64 nodes.
+    system : System, optional
+        Of one partition; by default the source's own machine.
+    jobs : int, default 300
+        How many are made, or taken from the source's beginning.
+    policy : str, default "EASY"
+        One of `POLICIES`.
+    order : str, default "submit"
+        One of `schedulers.backfilling.ORDERS`.
+    load : float, optional
+        Offered load: by default .9 of made jobs, and of a source its own. At its own load a
+        source is simulated as it is, else the times between submissions are scaled.
+    estimates : str, optional
+        One of `ESTIMATES`: by default as given where every job of a source has one, else exact.
+    factor : float, default 5.0
+        What run times are multiplied by where `estimates` is ``"factor"``.
+    seed : int, default 0
+        Of made jobs, and of Tsafrir's estimates.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `policy`, `order`, `load`, `estimates`, `factor` and `seed`.
+
+    Raises
+    ------
+    TypeError
+        Where `source` is no workload.
+    ValueError
+        For a source without jobs or of unknown machine, and for a setting that is out of range.
+    InvalidWorkloadError
+        Where a job is wider than the system.
+    """
+    if isinstance(jobs, bool) or jobs < 1 or jobs % 1:
+        raise ValueError(f"jobs={jobs!r}; expected a whole number from 1")
+    if source is None:
+        system = System.of(NODES) if system is None else system
+        make: Make = partial(_made, int(jobs), system.total_nodes)
+        own, known, why = LOAD, False, ""
+    else:
+        source, system = _beginning(source, system, int(jobs))
+        own, known = offered_load(source, system), _all_estimated(source)
+        why = "" if 0 < own < np.inf else "the jobs offer no load, or all are submitted at once"
+        own = 1.0 if why else own
+        make = partial(_scaled, source, system.total_nodes, own)
+    estimates = estimates or ("given" if known else "exact")
+    asked = {"policy": policy, "order": order, "load": own if why or load is None else load,
+             "estimates": estimates, "factor": factor, "seed": seed}  # fmt: skip
+    _check(asked, known)
+    _compile()
+    controls = _controls(asked, known, bool(why))
+    # Before the panel's own observers: a control without effect is grey before anything is drawn.
+    controls["estimates"].observe(partial(_switch, controls), names="value")
+    hint = f"The load is fixed: {why}." if why else ""
+    return Panel(controls, _drawer(make, system), hint=hint)
+
+
+@cache
+def _compile() -> None:
+    """Compile what the controls call, so that none of them is slow at first."""
+    for policy in POLICIES:
+        for order in ("submit", "wfp"):
+            SIMULATORS[policy](synthetic.theta(2), THETA, order=order)
+
+
+def _made(jobs: int, nodes: int, load: float, seed: int) -> Workload:
+    """Jobs of Lublin's and Feitelson's model."""
+    return synthetic.lublin(jobs, nodes=nodes, load=load, seed=seed)
+
+
+def _scaled(source: Workload, nodes: int, own: float, load: float, seed: int) -> Workload:
+    """The source itself at its own load, else with the times between submissions scaled."""
+    return source if load == own else synthetic.packed(source, nodes, load=load)
+
+
+def _beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workload, System]:
+    """The first jobs of a workload, and its system."""
+    if not isinstance(source, Workload):
+        raise TypeError(f"source is of type {type(source).__name__}; expected a Workload")
+    if not len(source):
+        raise ValueError(f"{source.name}: no jobs; expected at least one")
+    system = system or source.machine
+    if system is None:
+        raise ValueError(f"{source.name}: its machine is unknown; give a system")
+    return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
+
+
+def _all_estimated(source: Workload) -> bool:
+    return bool(source.jobs["requested_time"].notna().all())
+
+
+def _check(asked: dict[str, Any], known: bool) -> None:
+    """Raise for the first setting that is out of range; the rest is the simulators' to say."""
+    choices = {"policy": list(POLICIES), "order": list(ORDERS), "estimates": _offered(known)}
+    for knob, expected in choices.items():
+        if asked[knob] not in expected:
+            raise ValueError(
+                f"{knob}={asked[knob]!r}; expected one of {', '.join(map(repr, expected))}"
+            )
+    if not 0 < asked["load"] < np.inf:
+        raise ValueError(f"load={asked['load']!r}; expected a finite number above 0")
+    if not 1 <= asked["factor"] < np.inf:
+        raise ValueError(f"factor={asked['factor']!r}; expected a finite number from 1")
+    if isinstance(asked["seed"], bool) or asked["seed"] < 0 or asked["seed"] % 1:
+        raise ValueError(f"seed={asked['seed']!r}; expected a whole number from 0")
+
+
+def _offered(known: bool) -> list[str]:
+    """The estimates that can be asked for."""
+    return [name for name in ESTIMATES if known or name != "given"]
+
+
+def _controls(asked: dict[str, Any], known: bool, fixed: bool) -> dict[str, Widget]:
+    """The widgets; the load's is disabled where it is fixed."""
+    load, factor, seed = asked["load"], asked["factor"], int(asked["seed"])
+    return {
+        "policy": Dropdown(options=list(POLICIES), value=asked["policy"], description="policy"),
+        "order": Dropdown(options=list(ORDERS), value=asked["order"], description="queue order"),
+        "load": FloatSlider(
+            load, min=min(0.1, load), max=max(1.5, load), step=0.05,
+            description="offered load", disabled=fixed,
+        ),
+        "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
+        "estimates": Dropdown(
+            options=[(ESTIMATES[name], name) for name in _offered(known)],
+            value=asked["estimates"], description="estimates",
+        ),
+        "factor": FloatSlider(
+            factor, min=1.0, max=max(20.0, factor), step=0.5, readout_format=".1f",
+            description="factor", disabled=asked["estimates"] != "factor",
+        ),
+    }  # fmt: skip
+
+
+def _switch(controls: dict[str, Widget], change: dict[str, Any]) -> None:
+    """The factor counts only where estimates are by a factor."""
+    controls["factor"].disabled = change["new"] != "factor"
+
+
+def _drawer(make: Make, system: System) -> Callable[..., tuple[go.Figure, str]]:
+    """What the panel calls with the controls' values."""
+
+    @lru_cache(maxsize=8)
+    def asked(load: float, seed: int, estimates: str, factor: float) -> Workload:
+        workload = make(load, seed)
+        if estimates == "Tsafrir":
+            return synthetic.with_estimates(workload, seed=seed)
+        if estimates == "given":
+            return workload
+        return synthetic.with_scaled_estimates(workload, factor if estimates == "factor" else 1.0)
+
+    def draw(
+        *, policy: str, order: str, load: float, seed: int, estimates: str, factor: float
+    ) -> tuple[go.Figure, str]:
+        workload = asked(load, seed, estimates, factor)
+        schedule = SIMULATORS[policy](workload, system, order=order)
+        return plot_batch(schedule, title=_title(schedule)), _text(schedule)
+
+    return draw
+
+
+def _title(schedule: Schedule) -> str:
+    """What is simulated, and how long jobs wait."""
+    load = offered_load(schedule.workload, schedule.system)
+    waited = summarize([schedule])["wait_time"].iloc[0] / HOUR
+    return f"{schedule.policy}, offered load {load:.2f}: mean wait {waited:,.2f} h"
+
+
+def _text(schedule: Schedule) -> str:
+    """The line under the figure."""
+    row = summarize([schedule]).iloc[0]
+    return (
+        f"{schedule.workload.name}: mean wait {row['wait_time'] / HOUR:,.2f} h · mean bounded "
+        f"slowdown {row['bounded_slowdown']:,.1f} (τ = 10 s) · utilization "
+        f"{row['utilization']:.1%} · makespan {row['makespan'] / HOUR:,.1f} h · "
+        f"{int(overtaking(schedule).sum()):,} of {int(row['jobs']):,} jobs overtook one submitted "
+        "before them"
+    )

@@ -1,0 +1,218 @@
+"""Containers in the gaps of a schedule: what the nodes are used for, by policy.
+
+The accuracy of estimates, the length of the queue and the seed simulate all policies again; what a
+container's start costs and how fast it computes changes no start, and is only counted anew.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
+
+from cosimlib import synthetic
+from cosimlib.explorers.panel import Panel
+from cosimlib.figures.filling import plot_use, use_table
+from cosimlib.schedulers import SIMULATORS
+from cosimlib.schedulers.filling import FilledSchedule
+from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN, with_round_estimates
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+Runs = tuple[FilledSchedule, ...]
+
+POLICIES = ("not filled", "filling A", "filling B, save", "filling B, kill")
+DEPTHS = (10, 30, 100, 300)
+ACCURACIES = tuple(round(0.1 * tenth, 1) for tenth in range(11))
+GIVEN = "given"
+
+
+def explore_filling(
+    source: Workload | None = None,
+    system: System | None = None,
+    *,
+    jobs: int = 1500,
+    policy: str = "filling A",
+    accuracy: float | str | None = None,
+    overhead: float = 0.1,
+    speed: float = 1.0,
+    queue_depth: int | None = None,
+    seed: int = 0,
+) -> Panel:
+    """Knobs of containers, the nodes over time, and node-hours useful, lost and idle by policy.
+
+    Numbers are of the time in which the queue is as long as it may be: from the first submission
+    until it becomes shorter, or until the last job starts where all wait with a reservation.
+
+    Parameters
+    ----------
+    source : Workload, optional
+        By default `synthetic.lomonosov`, of which all jobs wait from the start.
+    system : System, optional
+        Of one partition; by default the source's own machine.
+    jobs : int, default 1500
+        How many are made, or taken from the source's beginning.
+    policy : str, default "filling A"
+        One of `POLICIES`, shown over time.
+    accuracy : float or "given", optional
+        The paper's p, from 0 to 1, by default 0.5; of a source with requested times these are
+        ``"given"``, which is then the default.
+    overhead : float, default 0.1
+        The paper's t, as a part of a slot.
+    speed : float, default 1.0
+        The paper's c.
+    queue_depth : int, optional
+        Most jobs that wait with a reservation, by default all of a source, and 10 of made ones.
+    seed : int, default 0
+        Of made jobs, and of estimates.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `policy`, `accuracy`, `overhead`, `speed`, `queue_depth` (0: all) and
+        `seed`.
+
+    Raises
+    ------
+    TypeError
+        Where `source` is no workload.
+    ValueError
+        For a source without jobs or of unknown machine, and for a setting that is out of range.
+    InvalidWorkloadError
+        Where a job is wider than the system.
+    """
+    if isinstance(jobs, bool) or jobs < 1 or jobs % 1:
+        raise ValueError(f"jobs={jobs!r}; expected a whole number from 1")
+    known = False
+    if source is not None:
+        source, system = _beginning(source, system, int(jobs))
+        known = bool(source.jobs["requested_time"].notna().all())
+    depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
+    chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
+    asked = {"policy": policy, "accuracy": chosen, "overhead": overhead, "speed": speed,
+             "queue_depth": depth, "seed": seed}  # fmt: skip
+    _check(asked, known)
+    simulated = lru_cache(maxsize=8)(partial(_simulate, source, system or LOMONOSOV, int(jobs)))
+    return Panel(_controls(asked, known), partial(_draw, simulated))
+
+
+def _beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workload, System]:
+    """The first jobs of a workload, and its system."""
+    if not isinstance(source, Workload):
+        raise TypeError(f"source is of type {type(source).__name__}; expected a Workload")
+    if not len(source):
+        raise ValueError(f"{source.name}: no jobs; expected at least one")
+    system = system or source.machine
+    if system is None:
+        raise ValueError(f"{source.name}: its machine is unknown; give a system")
+    return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
+
+
+def _check(asked: dict[str, Any], known: bool) -> None:
+    """Raise for the first setting that no simulator would see; the rest is theirs to say."""
+    if asked["policy"] not in POLICIES:
+        expected = ", ".join(map(repr, POLICIES))
+        raise ValueError(f"policy={asked['policy']!r}; expected one of {expected}")
+    accuracy = asked["accuracy"]
+    if isinstance(accuracy, str) and (accuracy != GIVEN or not known):
+        told = " or 'given'" if known else ""
+        raise ValueError(f"accuracy={accuracy!r}; expected a number from 0 to 1{told}")
+    if not 0 <= asked["overhead"] < 1:
+        raise ValueError(
+            f"overhead={asked['overhead']!r}; expected a part of a slot, from 0 to below 1"
+        )
+    if not 0 < asked["speed"] <= 1:
+        raise ValueError(f"speed={asked['speed']!r}; expected a number above 0 and up to 1")
+    if isinstance(asked["seed"], bool) or asked["seed"] < 0 or asked["seed"] % 1:
+        raise ValueError(f"seed={asked['seed']!r}; expected a whole number from 0")
+    depth = asked["queue_depth"]
+    if isinstance(depth, bool) or depth < 0 or depth % 1:
+        raise ValueError(f"queue_depth={depth!r}; expected a whole number from 1, or 0 for all")
+
+
+def _controls(asked: dict[str, Any], known: bool) -> dict[str, Widget]:
+    """The widgets."""
+    accuracy, depth, seed = asked["accuracy"], int(asked["queue_depth"]), int(asked["seed"])
+    numbers = sorted({*ACCURACIES, *([] if accuracy == GIVEN else [float(accuracy)])})
+    accuracies = [*([("as given", GIVEN)] if known else []), *((f"{p:g}", p) for p in numbers)]
+    depths = [(f"{d}", d) for d in sorted({*DEPTHS, *([depth] if depth else [])})]
+    return {
+        "policy": Dropdown(options=list(POLICIES), value=asked["policy"], description="policy"),
+        "accuracy": SelectionSlider(
+            options=accuracies, value=accuracy, description="accuracy (p)"
+        ),
+        "overhead": FloatSlider(
+            asked["overhead"], min=0.0, max=max(0.95, asked["overhead"]), step=0.05,
+            description="start and save (t)",
+        ),
+        "speed": FloatSlider(
+            asked["speed"], min=min(0.05, asked["speed"]), max=1.0, step=0.05,
+            description="speed (c)",
+        ),
+        "queue_depth": SelectionSlider(
+            options=[*depths, ("all", 0)], value=depth, description="jobs that wait"
+        ),
+        "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
+    }  # fmt: skip
+
+
+def _simulate(
+    source: Workload | None,
+    system: System,
+    jobs: int,
+    accuracy: float | str,
+    queue_depth: int,
+    seed: int,
+) -> tuple[Runs, float, float]:
+    """The jobs under every policy, and the window to measure."""
+    if source is None:
+        days = max(1.0, jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440))
+        made = synthetic.lomonosov(days, accuracy=float(accuracy), seed=seed)
+        workload = made.keep(np.arange(len(made)) < jobs, f"after the first {jobs}")
+    elif accuracy == GIVEN:
+        workload = source
+    else:
+        workload = with_round_estimates(source, float(accuracy), seed=seed)
+    runs = tuple(
+        SIMULATORS[policy](workload, system, queue_depth=queue_depth or None) for policy in POLICIES
+    )
+    return runs, *_window(runs[0], queue_depth)
+
+
+def _window(plain: FilledSchedule, queue_depth: int) -> tuple[float, float]:
+    """From the first submission until the queue becomes shorter; a slot at least."""
+    submit_time = plain.workload.jobs["submit_time"].min()
+    first = float(np.ceil(submit_time / plain.slot) * plain.slot)
+    waiting = min(queue_depth, len(plain.workload) - 1)
+    return first, max(float(np.sort(plain.start_time)[-waiting - 1]), first + plain.slot)
+
+
+def _draw(
+    simulated: Callable[..., tuple[Runs, float, float]],
+    *,
+    policy: str,
+    overhead: float,
+    speed: float,
+    **asked: Any,
+) -> tuple[go.Figure, str]:
+    """What the panel shows for the controls' values."""
+    runs, start, end = simulated(**asked)
+    runs = tuple(replace(run, overhead=overhead, speed=speed) for run in runs)
+    table = use_table(runs, start=start, end=end)
+    before, chosen = table.loc["not filled"], table.loc[policy]
+    gain = f" to {chosen['utilization']:.1%}" if policy != "not filled" else ""
+    title = f"{policy}: utilization {before['utilization']:.1%}{gain}"
+    run = next(run for run in runs if run.policy == policy)
+    delay = float((run.start_time - runs[0].start_time).mean()) / 60
+    text = (
+        f"{run.workload.name}, {len(run.workload):,} jobs, node-hours: regular "
+        f"{chosen['regular']:,.1f} · work in containers {chosen['containers']:,.1f} · slower "
+        f"{chosen['slow']:,.1f} · start and save {chosen['overhead']:,.1f} · killed "
+        f"{chosen['lost']:,.1f} · idle {chosen['idle']:,.1f} (without containers "
+        f"{before['idle']:,.1f}) · {int(run.held_up.sum()):,} jobs wait for containers to be "
+        f"saved, mean delay {delay:,.2f} min"
+    )
+    return plot_use(runs, chosen=policy, start=start, end=end, title=title), text

@@ -1,0 +1,57 @@
+"""Every real trace under every policy of the register, audited: could it have happened?
+
+``python -m tests.audits`` audits all known traces that lie on this machine and prints a table of
+seconds; names given after it choose among them. Traces are looked for where COSIMLIB_TRACES points.
+"""
+
+import sys
+from collections.abc import Sequence
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import traces
+from cosimlib.audit import audit
+from cosimlib.schedule import Schedule
+from cosimlib.schedulers import SIMULATORS
+from cosimlib.synthetic import with_drawn_estimates
+from cosimlib.workload import Workload
+
+
+def runnable(workload: Workload) -> Workload:
+    """The jobs that fit the trace's machine, with drawn estimates where they have none."""
+    fits = workload.jobs["nodes"] <= workload.machine.total_nodes
+    return with_drawn_estimates(workload.keep(fits, "wider than its machine"))
+
+
+def audited(workload: Workload, policy: str) -> Schedule:
+    """A policy's schedule, once it is shown that every job has a start and that it could happen."""
+    schedule = audit(SIMULATORS[policy](workload, workload.machine))
+    assert len(schedule.start_time) == len(workload)
+    assert np.isfinite(schedule.start_time).all()
+    return schedule
+
+
+def main(names: Sequence[str]) -> None:
+    """Audit, and print what was simulated in how many seconds."""
+    unknown = [name for name in names if name not in traces.TRACES]
+    if unknown:
+        sys.exit(f"audits: no known trace {unknown[0]!r}; known are {', '.join(traces.TRACES)}")
+    found = [name for name in names or traces.TRACES if traces.find_trace(name) is not None]
+    if not found:
+        sys.exit("audits: no trace found; let COSIMLIB_TRACES name their folder")
+    rows = []
+    for name in found:
+        workload = runnable(traces.load(name, verbose=False))
+        for policy in SIMULATORS:
+            began = perf_counter()
+            audited(workload, policy)
+            rows.append((name, len(workload), policy, perf_counter() - began))
+            print(f"{name}: {policy}: {len(workload):,} jobs, could have happened", flush=True)
+    table = pd.DataFrame(rows, columns=["trace", "jobs", "policy", "seconds"])
+    print(table.pivot_table("seconds", "policy", "trace", sort=False).round(2).to_string())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
