@@ -189,13 +189,15 @@ def _asked(
         workload = in_steps(workload, step)
     jobs = workload.arrays(system, requested_time=False)
     memory = workload.column("memory").fillna(0.0).to_numpy(np.float64).copy()
-    wrong = ~((memory >= 0.0) & ~(memory > system.memory_per_node))
+    wrong = ~((memory >= 0.0) & (memory < math.inf) & ~(memory > system.memory_per_node))
     if wrong.any():
         job = int(wrong.argmax())
         raise InvalidWorkloadError(
             f"{workload.label(job)} needs {memory[job]:g} GB a node; a node of {system.name} has "
             f"{system.memory_per_node:g}; drop it with Workload.keep or take nodes with more memory"
         )
+    if not math.isfinite(system.memory_per_node):
+        memory[:] = 0.0
     asked = Asked(
         jobs.submit_time,
         jobs.run_time,
