@@ -129,9 +129,8 @@ def _blocked(
 def _in_the_way(
     schedule: CoupledSchedule, now: Standing, members: dict, stuck: set, job: int
 ) -> np.ndarray:
-    """Jobs of other stuck groups that hold nodes of a job's machine."""
-    others = [members[group] for group in sorted(stuck) if group != schedule.group[job]]
-    jobs = np.concatenate([*others, np.empty(0, dtype=np.int64)])
+    """Jobs of stuck groups that hold nodes of a waiting job's machine, where its group has none."""
+    jobs = np.concatenate([members[group] for group in sorted(stuck)])
     here = schedule.partition.to_numpy()[jobs] == schedule.partition[job]
     return jobs[here & (now.state[jobs] == "holding")]
 
