@@ -1,5 +1,7 @@
 """What the analysis of preemptions and the elastic protocol refuse, and how they say so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -150,7 +152,7 @@ def test_batches_of_nonsense_are_refused(knobs, message):
 
 def test_what_cannot_be_followed_is_refused():
     elastic = simulate_elastic(made(), System.of(2))
-    coupled = simulate_easy(made(partition="a"), System.of(a=2, b=1))
+    coupled = replace(simulate_easy(made(), System.of(2)), system=System.of(a=2, b=1))
     for ask in (
         lambda schedule: wasted_cycles(schedule, preempted=1),
         lambda schedule: preemption_values(schedule, [0.0]),
