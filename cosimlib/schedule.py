@@ -129,6 +129,8 @@ class TimesharedSchedule(Schedule):
         As of a `Schedule`.
     speed : float
         Capacity of a node, relative to one that is not shared; the rest is overhead.
+    spmd : bool
+        Whether each job runs everywhere at the speed of its slowest node.
     first, members : np.ndarray
         ``members[first[job]:first[job + 1]]`` are the nodes of a job.
     series : pd.DataFrame
@@ -137,6 +139,7 @@ class TimesharedSchedule(Schedule):
     """
 
     speed: float
+    spmd: bool
     first: np.ndarray
     members: np.ndarray
     series: pd.DataFrame

@@ -120,15 +120,18 @@ def settle(sharing: Sharing) -> int:
 def _settle_node(sharing: Sharing, node: int) -> None:
     """Give `node` its level, its jobs what follows, and their other nodes notice."""
     load, level = sharing.load[node], sharing.level[node]
+    lowest = np.inf
     for place in range(load):
         job = sharing.on[node, place]
         mine = sharing.bottleneck[job] == node
         sharing.limit[place] = np.inf if mine else sharing.rate[job]
         sharing.other[place] = -1
-    # Jobs bottlenecked here are limited elsewhere at this level or above: no need to know where,
-    # unless the level rises.
+        if mine:
+            lowest = min(lowest, sharing.rate[job])
+    # Jobs bottlenecked here are limited elsewhere at their rate or above: no need to know where,
+    # unless one would rise.
     new = _level(sharing.limit, load, sharing.capacity[node])
-    if new > level and _find_limits(sharing, node, new):
+    if new > lowest and _find_limits(sharing, node, new):
         new = _level(sharing.limit, load, sharing.capacity[node])
     if new != level and not abs(new - level) <= TOLERANCE * min(new, level):
         sharing.level[node] = new
@@ -243,7 +246,7 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
                 agenda.put_earlier(sharing.pending, node, before)
         elif more < 0.0:
             agenda.put_earlier(sharing.pending, node, level)
-        elif rate < level or before < level:
+        else:
             agenda.put_earlier(sharing.pending, node, max(before, level - more))
 
 

@@ -16,7 +16,7 @@ from cosimlib.audit import audit
 from cosimlib.kernels.compiling import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers.backfilling import simulate_easy
-from cosimlib.schedulers.timesharing import SLOWEST, STEP, in_steps
+from cosimlib.schedulers.timesharing import SLOWEST, STEP, check_noise, in_steps
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -55,6 +55,7 @@ def simulate_batch(
         Of the workload with submissions in steps; runs end with the step in which they are done,
         so that they take longer than the workload's dedicated run times.
     """
+    check_noise(noise, step, seed)
     stepped = in_steps(workload, step)
     slowed = lengthened(stepped, noise=noise, spmd=spmd, step=step, seed=seed)
     schedule = audit(simulate_easy(slowed, system))
@@ -77,10 +78,9 @@ def lengthened(
     Raises
     ------
     ValueError
-        For a probability outside [0, 1].
+        For a probability outside [0, 1], a step that is not above 0, or a seed below 0.
     """
-    if noise is not None and not 0.0 <= noise <= 1.0:
-        raise ValueError(f"noise={noise!r}; expected a probability from 0 to 1, or None")
+    check_noise(noise, step, seed)
     jobs = workload.jobs
     run_time = jobs["run_time"].to_numpy(np.float64).copy()
     nodes = jobs["nodes"].to_numpy(np.int64).copy()

@@ -14,8 +14,8 @@ import pandas as pd
 from cosimlib.timesharing.summary import RunSummary
 
 MOST_NODES = 960
-NODE_HOURS = 64.0
-"""Work of every application on its least number of nodes: 4 minutes on 960 nodes if perfect."""
+NODE_HOURS = 40.0
+"""Work of every application on its least number of nodes: 2.5 minutes on 960 nodes if perfect."""
 
 APPLICATIONS = {
     "perfect": (1, 1.0),
@@ -123,7 +123,8 @@ def turnaround_times(table: pd.DataFrame, *summaries: RunSummary) -> pd.DataFram
     tables = []
     for summary in summaries:
         row = np.searchsorted(summary.nodes_edges, table["nodes"], side="right") - 1
-        column = np.searchsorted(summary.length_edges, table["run_time"], side="right") - 1
+        length = table["run_time"].clip(lower=summary.length_edges[0])
+        column = np.searchsorted(summary.length_edges, length, side="right") - 1
         inside = (row < summary.bins.shape[0]) & (column >= 0) & (column < summary.bins.shape[1])
         slowdown = np.full(len(table), np.nan)
         slowdown[inside] = summary.bins[row[inside], column[inside]]

@@ -43,7 +43,7 @@ class RunSummary:
     slowdown_sums, counts : tuple of tuples
         By size and length: sum of slowdowns, number of jobs.
     weeks, weekly_utilization, weekly_load : tuple
-        Begin of each window of a day (s), and the means over the week that ends with that day.
+        End of each day (s), and the means over the week before it.
     """
 
     policy: str
@@ -123,8 +123,10 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
     last = float(jobs["submit_time"].max())
     inside = series[(series.index >= warm_up) & (series.index < last)]
     inside = inside if len(inside) else series
-    week = series.rolling(int(WEEK / HOUR), min_periods=1).mean()
-    week = week[(week.index >= warm_up) & (week.index < last)].iloc[:: int(DAY / HOUR)]
+    width = float(series.index[1] - series.index[0]) if len(series) > 1 else HOUR
+    week = series.rolling(max(1, int(WEEK / width)), min_periods=1).mean()
+    week.index = week.index + width
+    week = week[(week.index % max(DAY, width) == 0) & (week.index > warm_up) & (week.index <= last)]
     start_time = np.asarray(schedule.start_time)
     return RunSummary(
         schedule.policy,

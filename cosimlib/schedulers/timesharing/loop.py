@@ -21,6 +21,7 @@ from cosimlib.schedulers.timesharing.state import (
     SLOWED,
     SUBMITTED,
     TOTAL,
+    UNFINISHED,
     Asked,
     Noise,
     Progress,
@@ -39,13 +40,18 @@ def advance(
 ) -> int:
     """Let everything before `until` happen; say whether all is done or a row of jobs is full."""
     while True:
-        now = next_instant(asked, progress, noise)
+        if progress.numbers[UNFINISHED]:
+            now = progress.clock[NOW]
+        else:
+            now = next_instant(asked, progress, noise)
         if now >= until or now == np.inf:
             _integrate(sharing, progress, series, min(until, now) if now < np.inf else -np.inf)
             return DONE if now == np.inf else PAUSED
         _integrate(sharing, progress, series, now)
+        progress.numbers[UNFINISHED] = 1
         if not happen(asked, sharing, progress, noise, now):
             return NEEDS_ROOM
+        progress.numbers[UNFINISHED] = 0
 
 
 @kernel
@@ -110,12 +116,13 @@ def _slow_down(
     asked: Asked, sharing: Sharing, progress: Progress, noise: Noise, now: float
 ) -> None:
     """Nodes whose noise is over have their speed back; others are slowed for a step."""
-    if progress.numbers[SLOWED] > 0 and progress.clock[RESTORE] <= now:
+    due = now + ROUNDING * asked.step
+    if progress.numbers[SLOWED] > 0 and progress.clock[RESTORE] <= due:
         for place in range(progress.numbers[SLOWED]):
             _resize(asked, sharing, progress.slowed[place], asked.speed)
         progress.numbers[SLOWED] = 0
     drawn = progress.numbers[DRAWN]
-    while drawn < noise.time.size and noise.time[drawn] <= now:
+    while drawn < noise.time.size and noise.time[drawn] <= due:
         node = noise.node[drawn]
         _resize(asked, sharing, node, asked.speed * noise.speed[drawn])
         progress.slowed[progress.numbers[SLOWED]] = node

@@ -5,6 +5,7 @@ derives, 5 or 6 of 5,576 nodes in a step and 0.025 % of the capacity, need 0.001
 """
 
 import math
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -18,6 +19,23 @@ NOISE = 0.001
 
 SLOWEST = 0.5
 """The least speed of a slowed node."""
+
+
+def check_noise(noise: float | None, step: float | None, seed: int) -> None:
+    """Raise for the first of these that makes no sense."""
+    if noise is not None and not (is_number(noise) and 0.0 <= noise <= 1.0):
+        raise ValueError(f"noise={noise!r}; expected a probability from 0 to 1, or None")
+    if step is not None and not (is_number(step) and 0.0 < step < math.inf):
+        raise ValueError(f"step={step!r}; expected seconds above 0, or None for exact times")
+    if noise and step is None:
+        raise ValueError(f"noise={noise!r} slows nodes for a step; give a step, such as {STEP:g}")
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed={seed!r}; expected a whole number from 0")
+
+
+def is_number(value: object) -> bool:
+    """Whether `value` is a real number, truth values aside."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def noise_between(

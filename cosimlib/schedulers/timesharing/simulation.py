@@ -23,7 +23,6 @@ of the capacity, need 0.001: `noise.NOISE`.
 
 import math
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
@@ -32,7 +31,7 @@ from cosimlib.kernels import maxmin
 from cosimlib.kernels.maxmin import Sharing
 from cosimlib.schedule import TimesharedSchedule
 from cosimlib.schedulers.timesharing.loop import NEEDS_ROOM, PAUSED, advance
-from cosimlib.schedulers.timesharing.noise import STEP, noise_between
+from cosimlib.schedulers.timesharing.noise import STEP, check_noise, is_number, noise_between
 from cosimlib.schedulers.timesharing.state import (
     DRAWN,
     SUBMITTED,
@@ -127,6 +126,7 @@ def simulate_timesharing(
         progress.start_time,
         progress.end_time,
         speed=asked.speed,
+        spmd=asked.spmd,
         first=first,
         members=members,
         series=_frame(*series, system.total_nodes),
@@ -155,24 +155,13 @@ def _check_knobs(
     overhead: float, noise: float | None, step: float | None, queue: str, seed: int
 ) -> None:
     """Raise for the first knob that makes no sense."""
-    if not _is_number(overhead) or not 0.0 <= overhead < 1.0:
+    if not is_number(overhead) or not 0.0 <= overhead < 1.0:
         raise ValueError(
             f"overhead={overhead!r}; expected a part of the capacity, from 0 to below 1"
         )
-    if noise is not None and not (_is_number(noise) and 0.0 <= noise <= 1.0):
-        raise ValueError(f"noise={noise!r}; expected a probability from 0 to 1, or None")
-    if step is not None and not (_is_number(step) and 0.0 < step < math.inf):
-        raise ValueError(f"step={step!r}; expected seconds above 0, or None for exact times")
-    if noise and step is None:
-        raise ValueError(f"noise={noise!r} slows nodes for a step; give a step, such as {STEP:g}")
+    check_noise(noise, step, seed)
     if queue not in QUEUES:
         raise ValueError(f"queue={queue!r}; expected one of {', '.join(map(repr, QUEUES))}")
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ValueError(f"seed={seed!r}; expected a whole number from 0")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _asked(

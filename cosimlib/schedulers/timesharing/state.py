@@ -13,7 +13,7 @@ from cosimlib.schedulers.timesharing.placing import Memory
 NOW, TOTAL, PRESENT, FREED, RESTORE = 0, 1, 2, 3, 4
 """Cells of a `Progress`'s clock."""
 
-SUBMITTED, QUEUED, SLOWED, DRAWN = 0, 1, 2, 3
+SUBMITTED, QUEUED, SLOWED, DRAWN, UNFINISHED = 0, 1, 2, 3, 4
 """Cells of a `Progress`'s numbers."""
 
 
@@ -37,7 +37,8 @@ class Progress(NamedTuple):
 
     `clock`: the time; the sums of rates × nodes and of nodes over the jobs present; on how many
     nodes memory came free so far; when slowed nodes have their speed back. `numbers`: the jobs
-    submitted, those queued, the slowed nodes, the noise used up. `enough[job]` is what
+    submitted, those queued, the slowed nodes, the noise used up,
+    and whether the instant of the clock has yet to be finished. `enough[job]` is what
     `clock[FREED]` must reach before a queued job can fit.
     """
 
@@ -89,6 +90,6 @@ def nothing_happened(run_time: np.ndarray, total_nodes: int, memory: float, room
         placing.all_free(total_nodes, memory),
         np.empty(total_nodes, np.int64),
         np.zeros(5),
-        np.zeros(4, np.int64),
+        np.zeros(5, np.int64),
         np.zeros(room + 2, np.int64),
     )
