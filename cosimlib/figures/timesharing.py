@@ -86,7 +86,7 @@ def plot_lines(
     for place, (name, part) in enumerate(groups):
         picture.add_scatter(
             x=part[x].tolist(), y=part[y].tolist(), mode="lines", name=name, showlegend=bool(line),
-            line={"color": theme.CYCLE[place % 7], "dash": theme.DASHES[place % 7], "width": 2},
+            line={"color": theme.color(str(name), place), "dash": theme.DASHES[place % 7], "width": 2},
         )  # fmt: skip
     for axis in "xy":
         picture.update_layout({f"{axis}axis_title": labels[x if axis == "x" else y]})
@@ -258,7 +258,7 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
             picture.add_scatter(
                 x=here["nodes"].tolist(), y=(here["turnaround_time"] / 60).tolist(), name=policy,
                 mode="lines+markers", legendgroup=policy, showlegend=place == 0, connectgaps=True,
-                line={"color": theme.CYCLE[number], "dash": theme.DASHES[number]},
+                line={"color": theme.color(policy, number), "dash": theme.DASHES[number]},
                 marker={"symbol": theme.MARKERS[number], "size": 6}, **where,
             )  # fmt: skip
     theme.style(picture, title=title, height=150 + 290 * rows, margin={"t": 100, "b": 100})
