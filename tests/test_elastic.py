@@ -205,6 +205,26 @@ def test_stale_vectors_misjudge():
     assert killed == {0.0: [2], 50.0: [1]}
 
 
+def test_a_stale_vector_is_scaled_by_the_nodes_of_its_time():
+    """At 580 `a` has nodes 0 and 3 (580 and 280 s), `b` 1 and 2 (480 s each), all LIFO. At 600 a
+    user gets node 0, which is idle from 590 on. At 640 the host knows 280/580 of node 3, as `a`
+    reported it with node 0 beside, and 1 of the others: 3 goes, not the lowest of three equals."""
+    jobs = combine(
+        {
+            "a": workload(submit_time=[0, 300], run_time=[590, 2000], requested_time=[590, 2000],
+                          nodes=[1, 1]),
+            "b": workload(submit_time=[100] * 2, run_time=[2000] * 2, requested_time=[2000] * 2,
+                          nodes=[1, 1]),
+        }
+    )  # fmt: skip
+    asked = users((600, 1, 3600), (640, 1, 3600))
+    knobs = {"policy": "LIFO", "preemptions": asked, "grace_period": 0.0, "staleness": 60.0}
+    schedule = audit_elastic(simulate_elastic(jobs, System.of(a=2, b=2), **knobs))
+    taken = schedule.ownership.query("owner == 'user'").sort_values("start_time")
+    assert taken["node"].tolist() == [0, 3]
+    assert schedule.reclaims["node"].tolist() == [3]
+
+
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
