@@ -1,5 +1,6 @@
 """The protocol: what it does by hand, the laws it keeps, and what it is equal to."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
@@ -230,7 +231,15 @@ def test_a_stale_vector_is_scaled_by_the_nodes_of_its_time():
     [
         ({"grace_period": -1.0}, "grace_period=-1.0; expected a finite number of 0 or more"),
         ({"staleness": -1.0}, "staleness=-1.0"),
+        ({"grace_period": np.nan}, "grace_period=nan; expected a finite number"),
+        ({"grace_period": "a"}, "grace_period='a'; expected a finite number"),
+        ({"grace_period": True}, "grace_period=True; expected a finite number"),
+        ({"staleness": None}, "staleness=None; expected a finite number"),
         ({"spare": -1}, "spare=-1; expected a whole number"),
+        ({"spare": "a"}, "spare='a'; expected a whole number"),
+        ({"spare": np.nan}, "spare=nan; expected a whole number"),
+        ({"policy": None}, "policy=None; expected one of RANDOM, FIFO, .* for each of main"),
+        ({"policy": {}}, "policies for no partition; expected one for main"),
         ({"policy": "BEST"}, "partition 'main': no preemption policy 'BEST'"),
         ({"policy": {"other": "PAP"}}, "policies for other; expected one for main"),
         ({"preemptions": users((0, 5, 1))}, "preemption 0 has nodes=5; expected .* 1 to the 4"),
@@ -253,6 +262,13 @@ def test_wrong_workloads_are_refused():
         simulate_elastic(wide, System.of(c=9))
     with pytest.raises(InvalidWorkloadError, match="no workloads to combine"):
         combine({})
+
+
+@pytest.mark.parametrize("name", [HOST, USER])
+def test_partitions_are_not_called_as_the_owners_of_other_nodes(name):
+    message = f"has a partition called '{name}', as tables call the owner .* rename it"
+    with pytest.raises(ValueError, match=message):
+        simulate_elastic(ONE, System("two", {"a": 2, name: 4}))
 
 
 def test_no_jobs_make_an_empty_schedule():
