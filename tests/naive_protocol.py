@@ -246,27 +246,38 @@ def serve(world, count, use):
 
 
 def vector(world):
-    """Every node's value as its owner saw it `staleness` seconds ago."""
+    """Every node's value as who had it `staleness` seconds ago saw it, where they have it still."""
     then, worth = world.now - world.staleness, {node.number: 0.0 for node in world.nodes}
     for partition in world.sizes:
-        seen = {}
-        for node in world.nodes:
-            for run in world.runs:
-                over = run.end is not None and run.end <= then
-                if (node.owner == partition == run.job.home and node.number in run.nodes
-                        and run.start <= then and not over):  # fmt: skip
-                    seen[node.number] = (then - run.start, run.job)
-        longest = max((elapsed for elapsed, _ in seen.values()), default=0.0)
-        for number, (elapsed, job) in seen.items():
-            worth[number] = {
-                "FIFO": longest - elapsed + 1.0,
-                "LIFO": elapsed,
-                "PAP": elapsed * job.nodes,
-                "PAP+": elapsed * job.nodes * job.priority,
-            }[world.policies[partition]]
-        largest = max((worth[number] for number in seen), default=0.0)
-        worth |= {number: worth[number] / largest for number in seen if largest > 0}
+        told = report(world, partition, then)
+        worth |= {node.number: told[node.number] for node in world.nodes
+                  if node.owner == partition and node.number in told}  # fmt: skip
     return worth
+
+
+def report(world, partition, then):
+    """What a partition told the host at a moment of the busy nodes that it had at that moment."""
+    seen = {}
+    for node in world.nodes:
+        owners = [owner for time, owner in node.past if time <= then]
+        if not owners or owners[-1] != partition:
+            continue
+        for run in world.runs:
+            over = run.end is not None and run.end <= then
+            if node.number in run.nodes and run.start <= then and not over:
+                seen[node.number] = (then - run.start, run.job)
+    longest = max((elapsed for elapsed, _ in seen.values()), default=0.0)
+    told = {
+        number: {
+            "FIFO": longest - elapsed + 1.0,
+            "LIFO": elapsed,
+            "PAP": elapsed * job.nodes,
+            "PAP+": elapsed * job.nodes * job.priority,
+        }[world.policies[partition]]
+        for number, (elapsed, job) in seen.items()
+    }
+    largest = max(told.values(), default=0.0)
+    return {number: value / largest if largest > 0 else 0.0 for number, value in told.items()}
 
 
 def stretches(world):

@@ -1,5 +1,6 @@
 """The protocol: what it does by hand, the laws it keeps, and what it is equal to."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
@@ -205,12 +206,40 @@ def test_stale_vectors_misjudge():
     assert killed == {0.0: [2], 50.0: [1]}
 
 
+def test_a_stale_vector_is_scaled_by_the_nodes_of_its_time():
+    """At 580 `a` has nodes 0 and 3 (580 and 280 s), `b` 1 and 2 (480 s each), all LIFO. At 600 a
+    user gets node 0, which is idle from 590 on. At 640 the host knows 280/580 of node 3, as `a`
+    reported it with node 0 beside, and 1 of the others: 3 goes, not the lowest of three equals."""
+    jobs = combine(
+        {
+            "a": workload(submit_time=[0, 300], run_time=[590, 2000], requested_time=[590, 2000],
+                          nodes=[1, 1]),
+            "b": workload(submit_time=[100] * 2, run_time=[2000] * 2, requested_time=[2000] * 2,
+                          nodes=[1, 1]),
+        }
+    )  # fmt: skip
+    asked = users((600, 1, 3600), (640, 1, 3600))
+    knobs = {"policy": "LIFO", "preemptions": asked, "grace_period": 0.0, "staleness": 60.0}
+    schedule = audit_elastic(simulate_elastic(jobs, System.of(a=2, b=2), **knobs))
+    taken = schedule.ownership.query("owner == 'user'").sort_values("start_time")
+    assert taken["node"].tolist() == [0, 3]
+    assert schedule.reclaims["node"].tolist() == [3]
+
+
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
         ({"grace_period": -1.0}, "grace_period=-1.0; expected a finite number of 0 or more"),
         ({"staleness": -1.0}, "staleness=-1.0"),
+        ({"grace_period": np.nan}, "grace_period=nan; expected a finite number"),
+        ({"grace_period": "a"}, "grace_period='a'; expected a finite number"),
+        ({"grace_period": True}, "grace_period=True; expected a finite number"),
+        ({"staleness": None}, "staleness=None; expected a finite number"),
         ({"spare": -1}, "spare=-1; expected a whole number"),
+        ({"spare": "a"}, "spare='a'; expected a whole number"),
+        ({"spare": np.nan}, "spare=nan; expected a whole number"),
+        ({"policy": None}, "policy=None; expected one of RANDOM, FIFO, .* for each of main"),
+        ({"policy": {}}, "policies for no partition; expected one for main"),
         ({"policy": "BEST"}, "partition 'main': no preemption policy 'BEST'"),
         ({"policy": {"other": "PAP"}}, "policies for other; expected one for main"),
         ({"preemptions": users((0, 5, 1))}, "preemption 0 has nodes=5; expected .* 1 to the 4"),
@@ -233,6 +262,13 @@ def test_wrong_workloads_are_refused():
         simulate_elastic(wide, System.of(c=9))
     with pytest.raises(InvalidWorkloadError, match="no workloads to combine"):
         combine({})
+
+
+@pytest.mark.parametrize("name", [HOST, USER])
+def test_partitions_are_not_called_as_the_owners_of_other_nodes(name):
+    message = f"has a partition called '{name}', as tables call the owner .* rename it"
+    with pytest.raises(ValueError, match=message):
+        simulate_elastic(ONE, System("two", {"a": 2, name: 4}))
 
 
 def test_no_jobs_make_an_empty_schedule():

@@ -140,7 +140,10 @@ def test_a_sweep_of_nobody_is_refused():
         ({"max_nodes": 2.5}, "max_nodes=2.5; expected a whole"),
         ({"max_run_time": 0.0}, "max_run_time=0.0; expected a finite number above 0"),
         ({"jobs": -1}, "jobs=-1; expected a whole number from 1"),
-        ({"request_factor": -1.0}, "request_factor=-1.0; expected a finite number above 0"),
+        ({"request_factor": -1.0}, "request_factor=-1.0; expected a finite number from 1"),
+        ({"request_factor": 0.5}, "request_factor=0.5; expected a finite number from 1"),
+        ({"request_factor": "2"}, "request_factor='2'; expected a finite number from 1"),
+        ({"max_run_time": True}, "max_run_time=True; expected a finite number above 0"),
         ({"request_factor": np.nan}, "request_factor=nan; expected"),
         ({"max_run_time": 30.0}, "made: none of 3 jobs is selected .run time 0 or too long: 3."),
     ],
@@ -181,6 +184,40 @@ def test_the_systems_own_bad_input_is_named_at_both_doors():
     for simulate in (simulate_easy, simulate_elastic):
         with pytest.raises(InvalidWorkloadError, match="made: job 1 asks for 3 nodes; partition"):
             simulate(wide, System.of(2))
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"grace_periods": [60, 120.0, 60]}, "grace period 60 s is given twice; give it once"),
+        ({"grace_periods": ["a"]}, "grace period 'a'; expected a finite number"),
+        ({"grace_periods": [None]}, "grace period None; expected a finite number"),
+        ({"grace_periods": [True]}, "grace period 1 s; expected a finite number"),
+        ({"grace_periods": [np.nan]}, "grace period nan s; expected a finite number"),
+        ({"grace_periods": 60.0}, "grace_periods=60.0; expected one or more numbers"),
+        ({"grace_periods": []}, r"grace_periods=\[\]; expected one or more numbers"),
+        ({"policies": []}, r"policies=\[\]; expected a list of one or more of RANDOM, FIFO"),
+        ({"policies": "PAP"}, "policies='PAP'; expected a list of one or more of"),
+        ({"policies": ["PAP", "PAP"]}, r"policies=\['PAP', 'PAP'\]; .*, each once"),
+        ({"policies": [None]}, "no preemption policy None; known are RANDOM"),
+    ],
+)
+def test_policies_and_grace_periods_are_compared_once_each(knobs, message):
+    with pytest.raises(ValueError, match=message):
+        compare_policies(simulate_easy(made(), System.of(2)), preempted=1, **knobs)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"at": "10"}, "at='10'; expected a moment in seconds"),
+        ({"window": "day"}, "window='day'; expected a finite number of seconds above 0"),
+        ({"grace_period": "120"}, "grace period '120'; expected a finite number"),
+    ],
+)
+def test_strings_are_no_seconds_to_the_explorer(knobs, message):
+    with pytest.raises(ValueError, match=message):
+        explore_preemption(simulate_easy(made(), System.of(2)), preempted=1, **knobs)
 
 
 def test_random_agrees_with_itself_and_not_with_others():

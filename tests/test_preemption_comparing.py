@@ -25,6 +25,15 @@ def test_numbers_by_hand():
     assert largest_step(TABLE, ["RANDOM", "FIFO"]) == 0, "to stay is not to fall"
 
 
+def test_who_has_fallen_to_0_has_fallen():
+    table = pd.DataFrame({"FIFO": [9.0, 4.0, 0.0, 0.0], "RANDOM": [8.0, 6.0, 5.0, 3.0],
+                          "PAP": [9.0, 0.0, 0.0, 2.0], "LIFO": [0.0, 0.0, 0.0, 0.0]})  # fmt: skip
+    assert largest_step(table, ["FIFO"]) == -4
+    assert largest_step(table, ["FIFO", "RANDOM"]) == -1
+    assert largest_step(table, ["PAP"]) == 2, "to rise again is not to fall"
+    assert np.isnan(largest_step(table, ["FIFO", "LIFO"])), "nothing falls from 0"
+
+
 def test_what_cannot_be_told_is_nan():
     still = TABLE * 0
     assert np.isnan(advantage(still, ["LIFO"], ["FIFO"])).all()

@@ -7,6 +7,7 @@ schedule's own policy schedules the workload again.
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from cosimlib.preemption import (
 )
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers import SIMULATORS
+from cosimlib.schedulers.elastic import is_seconds
 
 Scheduled = Callable[[int], Schedule]
 
@@ -84,7 +86,7 @@ def explore_preemption(
     """
     if not isinstance(source, Schedule):
         raise TypeError(f"source is of type {type(source).__name__}; expected a Schedule")
-    if not 0 < window < np.inf:
+    if not is_seconds(window) or window == 0:
         raise ValueError(f"window={window!r}; expected a finite number of seconds above 0")
     at = _moment(source, at)
     asked: dict[str, Any] = {
@@ -115,6 +117,8 @@ def _moment(schedule: Schedule, at: float | None) -> float:
     if at is None:
         return float(states[states.size // 2])
     first, last = _span(schedule)
+    if not isinstance(at, Real) or isinstance(at, bool):
+        raise ValueError(f"at={at!r}; expected a moment in seconds, or nothing for the middle one")
     if not first <= at < last:
         raise ValueError(
             f"{schedule.name}: at={at:g} is outside of the schedule, which runs from {first:g} to "

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 
-import numpy as np
 import pandas as pd
 
 from cosimlib.preemption.states import HOUR
+from cosimlib.schedulers.elastic import is_seconds
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -35,8 +35,8 @@ def as_batch(
     Raises
     ------
     ValueError
-        For a number of nodes or jobs that is no whole number from 1, or a run time or factor that
-        is not above 0.
+        For a number of nodes or jobs that is no whole number from 1, a run time that is not above
+        0, or a factor below 1, with which every job would run longer than was asked for.
     InvalidWorkloadError
         Where no job is selected, with how many were dropped for what.
     """
@@ -86,6 +86,7 @@ def _check_selection(
     for name, value in (("max_nodes", max_nodes), ("jobs", 1 if jobs is None else jobs)):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
             raise ValueError(f"{name}={value!r}; expected a whole number from 1")
-    for name, number in (("max_run_time", max_run_time), ("request_factor", request_factor)):
-        if not isinstance(number, Real) or not 0 < number < np.inf:
-            raise ValueError(f"{name}={number!r}; expected a finite number above 0")
+    if not is_seconds(max_run_time) or max_run_time == 0:
+        raise ValueError(f"max_run_time={max_run_time!r}; expected a finite number above 0")
+    if not is_seconds(request_factor) or request_factor < 1:
+        raise ValueError(f"request_factor={request_factor!r}; expected a finite number from 1")

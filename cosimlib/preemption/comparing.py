@@ -39,11 +39,14 @@ def shift(table: pd.DataFrame, policies: Sequence[str]) -> pd.Series:
 def largest_step(table: pd.DataFrame, policies: Sequence[str]) -> float:
     """The largest step, in node-hours, from a grace period to the next: below 0 where all fall.
 
+    One that fell to 0 has fallen as far as it can: to stay there is no step, to rise again is one.
     NaN where a policy begins with 0, from which nothing can fall.
     """
-    if not (table.iloc[0][list(policies)] > 0).all():
+    values = table[list(policies)].to_numpy(dtype=np.float64)
+    if not (values[0] > 0).all():
         return float("nan")
-    return float(np.max(table[list(policies)].diff().iloc[1:].to_numpy(), initial=-np.inf))
+    steps = np.diff(values, axis=0)
+    return float(np.max(steps[(values[:-1] != 0) | (steps != 0)], initial=-np.inf))
 
 
 def _largest(values: pd.Series) -> float:

@@ -10,7 +10,7 @@ A state is a moment: who runs then, and where, follows from the schedule (`kerne
 states are never stored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.kernels import holding
 from cosimlib.schedule import Schedule
-from cosimlib.schedulers.elastic import ElasticSchedule, priorities
+from cosimlib.schedulers.elastic import ElasticSchedule, is_seconds, priorities
 from cosimlib.workload import InvalidWorkloadError
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -142,16 +142,21 @@ def check_preempted(preempted: int, total_nodes: int) -> None:
 
 
 def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
-    """Grace periods as an array, once each of them is 0 or more seconds."""
-    periods = np.array(grace_periods, dtype=np.float64)
-    if periods.ndim != 1 or periods.size == 0:
+    """Grace periods as an array, once each of them is 0 or more seconds and no other is the same.
+
+    The same twice would be one row of every table, and half of it lost.
+    """
+    several = isinstance(grace_periods, Iterable) and not isinstance(grace_periods, str)
+    given = list(grace_periods) if several else []
+    if not given:
         raise ValueError(f"grace_periods={grace_periods!r}; expected one or more numbers")
-    wrong = ~(np.isfinite(periods) & (periods >= 0))
-    if wrong.any():
-        raise ValueError(
-            f"grace period {periods[wrong][0]:g} s; expected a finite number of 0 or more seconds"
-        )
-    return periods
+    for place, period in enumerate(given):
+        named = f"{period:g} s" if isinstance(period, Real) else repr(period)
+        if not is_seconds(period):
+            raise ValueError(f"grace period {named}; expected a finite number of 0 or more seconds")
+        if period in given[:place]:
+            raise ValueError(f"grace period {named} is given twice; give it once")
+    return np.array(given, dtype=np.float64)
 
 
 def checked_moments(moments: Sequence[float] | np.ndarray) -> np.ndarray:

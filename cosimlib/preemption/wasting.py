@@ -13,7 +13,7 @@ States are not stored. A kernel walks along the schedule, ranks the nodes once a
 number a state and grace period; `compare_policies` keeps quartiles and a density of those.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -114,7 +114,7 @@ def compare_policies(
     """
     at = execution_states(schedule) if moments is None else checked_moments(moments)
     summaries, densities = [], []
-    for policy in policies:
+    for policy in _checked_policies(policies):
         wasted = wasted_cycles(
             schedule, policy=policy, preempted=preempted, grace_periods=grace_periods,
             moments=at, seed=seed,
@@ -154,10 +154,22 @@ def cumulative_waste(
             schedule, policy=policy, preempted=preempted, grace_periods=[grace_period],
             moments=at, counted=counted, seed=seed,
         )[float(grace_period)].cumsum()
-        for policy in policies
+        for policy in _checked_policies(policies)
         for name, counted in (("high", high), ("default", ~high))
     }  # fmt: skip
     return pd.DataFrame(columns).rename_axis(columns=["policy", "priority"])
+
+
+def _checked_policies(policies: Sequence[str]) -> list[str]:
+    """Policies as a list, once they are some and each is there once."""
+    several = isinstance(policies, Iterable) and not isinstance(policies, str)
+    given = list(policies) if several else []
+    if not given or len(set(given)) < len(given):
+        raise ValueError(
+            f"policies={policies!r}; expected a list of one or more of {', '.join(POLICIES)}, each "
+            "once"
+        )
+    return given
 
 
 def _counted(counted: np.ndarray | None, followed: Followed) -> np.ndarray:

@@ -219,10 +219,12 @@ def _serve(jobs, nodes, queues, log, rules, requests, request, rng, now):
 
 @kernel
 def _values(jobs, nodes, log, rules, rng, now):
-    """The vectors that partitions reported last, `staleness` ago, of the nodes they have now.
+    """The vectors that partitions reported last, `staleness` ago, of the nodes they still have.
 
-    Each vector is divided by its own maximum, so a 0.5 of one partition is worth as much as a 0.5
-    of another, whatever they run. A node that ran nothing for its owner then counts as idle: 0.
+    A partition divides by the maximum of the nodes that it had when it reported, for it knows no
+    others, so a 0.5 of one partition is worth as much as a 0.5 of another, whatever they run.
+    Nodes that it has lost since drop out afterwards. One that ran nothing for it then counts as
+    idle: 0.
     """
     total = nodes.owner.size
     values, part = np.zeros(total), np.empty(total)
@@ -230,8 +232,7 @@ def _values(jobs, nodes, log, rules, rng, now):
     for partition in range(rules.sizes.size):
         for node in range(total):
             job[node] = IDLE
-            if nodes.owner[node] == partition:
-                _recall(jobs, nodes, log, node, now - rules.staleness, job, elapsed)
+            _recall(jobs, nodes, log, node, partition, now - rules.staleness, job, elapsed)
         policy = rules.policies[partition]
         valuing.evaluate(policy, job, elapsed, rules.nodes, rules.priority, rng, part)
         for node in range(total):
@@ -241,13 +242,16 @@ def _values(jobs, nodes, log, rules, rng, now):
 
 
 @kernel
-def _recall(jobs, nodes, log, node, then, job, elapsed):
-    """Write the job that a node ran for its owner at an earlier moment, and for how long."""
+def _recall(jobs, nodes, log, node, partition, then, job, elapsed):
+    """Write the job that a node ran for a partition at an earlier moment, and for how long.
+
+    Who ran something on a node had the node, whoever has it now.
+    """
     row = nodes.holding[node]
     while row != NOTHING and log.attempts[log.holdings[row][0]][1] > then:
         row = log.holdings[row][2]
     if row == NOTHING:
         return
     ran, begin, end, _ = log.attempts[log.holdings[row][0]]
-    if end > then and jobs.home[ran] == nodes.owner[node]:
+    if end > then and jobs.home[ran] == partition:
         job[node], elapsed[node] = ran, then - begin

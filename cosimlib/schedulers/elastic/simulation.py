@@ -21,18 +21,24 @@ itself runs (its Section 3), with the rules that it leaves open made explicit:
   partitions: one of young jobs seems to be worth as much as one of old ones.
 
 Moving a node takes no time. A job fits its partition's size, so every job ends once users stop.
+Not modeled are the host's own vector of 0 and 1, for its spare nodes simply go first, and
+DiscoverResources, for partitions learn of new nodes at once. `audit_elastic` does not check that
+the least valued nodes are taken nor who rebalances; the tests' slow oracle of the protocol does.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.kernels.valuing import POLICIES
 from cosimlib.schedulers.elastic import host, records
 from cosimlib.schedulers.elastic.machine import Rules, fresh
-from cosimlib.schedulers.elastic.records import ElasticSchedule
-from cosimlib.schedulers.elastic.worth import policy_number, priorities
+from cosimlib.schedulers.elastic.records import HOST, USER, ElasticSchedule
+from cosimlib.schedulers.elastic.worth import is_seconds, policy_number, priorities
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -97,16 +103,13 @@ def simulate_elastic(
         Where a job is wider than its partition, names an unknown one, or has no requested time;
         under PAP+, where one's priority is not a number above 0.
     ValueError
-        For a negative grace period or staleness, an unknown policy, or preemptions that are not
-        in order or ask for more nodes than there are.
+        For a grace period, staleness or spare that is no number of 0 or more, an unknown policy,
+        a partition called `host` or `user`, or preemptions that are not in order or ask for more
+        nodes than there are.
     """
+    _check(system, grace_period, staleness, spare)
     names = list(system.partitions)
     sizes = np.array(list(system.partitions.values()), dtype=np.int64)
-    for what, value in (("grace_period", grace_period), ("staleness", staleness)):
-        if not 0 <= value < np.inf:
-            raise ValueError(f"{what}={value!r}; expected a finite number of 0 or more seconds")
-    if isinstance(spare, bool) or int(spare) != spare or spare < 0:
-        raise ValueError(f"spare={spare!r}; expected a whole number of nodes from 0")
     requests = _requests(preemptions, int(sizes.sum()) + int(spare))
     partition, numbers = _partitions(workload, system), _policies(policy, names)
     arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
@@ -117,6 +120,21 @@ def simulate_elastic(
     asked = records.preemptions(requests, list(log[4]))
     settings = asked, float(grace_period), float(staleness), int(spare)
     return _schedule(workload, system, log, policy, settings)
+
+
+def _check(system: System, grace_period: Any, staleness: Any, spare: Any) -> None:
+    """Raise for a partition whose name is taken, and for what is no number of seconds or nodes."""
+    for name in (HOST, USER):
+        if name in system.partitions:
+            raise ValueError(
+                f"system {system.name!r} has a partition called {name!r}, as tables call the owner "
+                "of nodes that no partition has; rename it"
+            )
+    for what, value in (("grace_period", grace_period), ("staleness", staleness)):
+        if not is_seconds(value):
+            raise ValueError(f"{what}={value!r}; expected a finite number of 0 or more seconds")
+    if isinstance(spare, bool) or not isinstance(spare, Integral) or spare < 0:
+        raise ValueError(f"spare={spare!r}; expected a whole number of nodes from 0")
 
 
 def _partitions(workload: Workload, system: System) -> np.ndarray:
@@ -143,9 +161,13 @@ def _partitions(workload: Workload, system: System) -> np.ndarray:
 
 def _policies(policy: str | Mapping[str, str], names: list[str]) -> np.ndarray:
     """The number of each partition's policy."""
+    if not isinstance(policy, str | Mapping):
+        raise ValueError(f"policy={policy!r}; expected one of {', '.join(POLICIES)}, or a mapping "
+                         f"of one for each of {', '.join(names)}")  # fmt: skip
     given = dict.fromkeys(names, policy) if isinstance(policy, str) else dict(policy)
     if set(given) != set(names):
-        raise ValueError(f"policies for {', '.join(given)}; expected one for {', '.join(names)}")
+        listed = ", ".join(map(str, given)) or "no partition"
+        raise ValueError(f"policies for {listed}; expected one for {', '.join(names)}")
     return np.array([policy_number(given[name], of=name) for name in names], dtype=np.int64)
 
 

@@ -1,6 +1,8 @@
-"""What preemption vectors are made of, checked: a policy that is known, priorities above 0."""
+"""What preemption vectors are made of, checked: known policies, priorities above 0, seconds."""
 
 from collections.abc import Sequence
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,11 @@ def policy_number(policy: str, *, of: str = "") -> int:
             f"{', '.join(POLICIES)}"
         )
     return POLICIES.index(policy)
+
+
+def is_seconds(value: Any) -> bool:
+    """Whether it is a finite number of 0 or more."""
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf
 
 
 def priorities(workload: Workload, policies: Sequence[int] | np.ndarray) -> np.ndarray:
