@@ -175,13 +175,13 @@ def test_an_early_end_finds_nodes_taken_under_policy_b(way, start, held_up):
 
 
 def test_who_no_longer_fits_a_slot_later_is_held_up_too():
-    """Job 2 fits from minute 7 to 9 and not from 8 to 10, where job 1 has all; job 3 is after it."""
+    """Job 2 fits from minute 7 to 9 and not from 8 to 10, where job 1 has all; job 3 follows."""
     jobs = {"submit_time": [4, 5, 7, 10], "run_time": [5, 1, 2, 4], "nodes": [1, 6, 5, 2]}
     table = pd.DataFrame(jobs).assign(requested_time=jobs["run_time"])
     table[["submit_time", "run_time", "requested_time"]] *= 60
     runs = {way: simulate_filling(Workload(table), System.of(6), **WAYS[way]) for way in WAYS}
     starts = {way: (run.start_time / 60).tolist() for way, run in runs.items()}
-    assert starts == dict.fromkeys(WAYS, [4, 9, 7, 10]) | {"B, save": [4, 9, 10, 12]}
+    assert starts == {way: [4, 9, 7, 10] for way in WAYS} | {"B, save": [4, 9, 10, 12]}
     assert runs["B, save"].held_up.tolist() == [False, False, True, False]
     assert not any(runs[way].held_up.any() for way in WAYS if way != "B, save")
 

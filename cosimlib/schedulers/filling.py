@@ -20,10 +20,10 @@ slot, ``speed`` (c) is that in a container relative to a regular job's.
   free whenever the scheduler acts.
 - Policy B: each runs on and is saved in the slot before a reservation that needs its node. What the
   plan does not show one slot ahead, because a job ended early or was just submitted, finds the
-  node taken. With ``reclaim="save"`` nodes of containers that were not to be saved are unfree in the
-  slot that begins: the regular job waits a slot until they are saved or, where it then no longer
-  fits, longer. With ``reclaim="kill"`` the container is killed and what it computed since its start
-  is lost.
+  node taken. With ``reclaim="save"`` nodes of containers that were not to be saved are unfree in
+  the slot that begins: the regular job waits a slot until they are saved or, where it then no
+  longer fits, longer. With ``reclaim="kill"`` the container is killed and what it computed since
+  its start is lost.
 
 Containers that stop are the youngest, which is the least loss; which of them stops makes no other
 difference. Containers run from the first submission to the last end.
