@@ -64,11 +64,12 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
     -------
     pd.DataFrame
         `machine`, `jobs`, `paired` (its jobs with mates), mean `wait` (minutes), mean `slowdown`,
-        mean `sync_up` of paired jobs (minutes; 0 without any), `lost` (idle node-hours) and
+        mean `sync_up` of paired jobs that started (minutes; 0 without any), `lost` (idle node-hours) and
         `lost_share` (of what the machine offers from the first submission to the last end).
     """
     overhead, lost = sync_up_overhead(schedule), lost_node_hours(schedule)
     jobs = schedule.jobs.assign(slowdown=slowdown(schedule), sync_up=overhead)
+    jobs["paired"] = schedule.group >= 0
     span = (jobs["end_time"].max() - jobs["submit_time"].min()) / HOUR
     rows = []
     for machine, nodes in schedule.system.partitions.items():
@@ -77,7 +78,7 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
             {
                 "machine": machine,
                 "jobs": len(here),
-                "paired": int(here["sync_up"].notna().sum()),
+                "paired": int(here["paired"].sum()),
                 "wait": here["wait_time"].mean() / 60,
                 "slowdown": here["slowdown"].mean(),
                 "sync_up": (here["sync_up"].mean() if here["sync_up"].notna().any() else 0.0) / 60,

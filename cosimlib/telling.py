@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cosimlib.schedule import CoupledSchedule
-from cosimlib.waiting import Standing, circle, free_nodes, moments, standing
+from cosimlib.waiting import Standing, circle, delayed_by, free_nodes, moments, standing
 
 MINUTE = 60.0
 MOST = 6
@@ -32,7 +32,7 @@ def tell(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str
     queue = np.flatnonzero(now.state == "waiting")
     if queue.size:
         free = free_nodes(schedule, at).to_dict()
-        told = [_waiting(schedule, now, int(job), names, free) for job in queue[:MOST]]
+        told = [_waiting(schedule, at, now, int(job), names, free) for job in queue[:MOST]]
         more = [f"{queue.size - MOST} more wait"] if queue.size > MOST else []
         sentences.append(f"{'; '.join([*told, *more])}.")
     return [*sentences, *_stuck(schedule, at, names)]
@@ -97,6 +97,7 @@ def _holding(schedule: CoupledSchedule, now: Standing, job: int, names: Sequence
 
 def _waiting(
     schedule: CoupledSchedule,
+    at: float,
     now: Standing,
     job: int,
     names: Sequence[str],
@@ -105,8 +106,10 @@ def _waiting(
     """Why a job in a queue does not run."""
     nodes, machine = int(schedule.workload.jobs["nodes"][job]), schedule.partition[job]
     if nodes <= free[machine]:
-        mates = _unready(schedule, now, job, names)
-        return f"{names[job]} waits for {mates}" if mates else f"{names[job]} waits for its turn"
+        if mates := _unready(schedule, now, job, names):
+            return f"{names[job]} waits for {mates}"
+        delayed = " or ".join(names[head] for head in delayed_by(schedule, at, job))
+        return f"{names[job]} " + (f"would delay {delayed}" if delayed else "waits for its turn")
     here = (schedule.partition == machine).to_numpy() & (now.state == "holding")
     held = int(schedule.workload.jobs["nodes"].to_numpy()[here].sum())
     whole = schedule.system.partitions[machine]
@@ -129,13 +132,22 @@ def _unready(schedule: CoupledSchedule, now: Standing, job: int, names: Sequence
 
 
 def _stuck(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str]:
-    """The circle of a deadlock, how it ends, or that it was just broken."""
+    """The circle of a deadlock, how it ends or that it was just broken; who never starts."""
     every = moments(schedule)
-    chain = circle(schedule, at)
-    if not chain:
-        before = every[every < at]
-        broken = before.size and circle(schedule, float(before[-1]))
-        return ["That breaks the circle."] if broken else []
+    before = every[every < at]
+    sentences = []
+    if chain := circle(schedule, at):
+        sentences.append(_deadlock(schedule, at, chain, names))
+    elif before.size and circle(schedule, float(before[-1])):
+        sentences.append("That breaks the circle.")
+    if at == every[-1] and len(schedule.stuck):
+        never = _several(schedule.stuck, names, "never starts", "never start")
+        sentences.append(f"Nothing more happens: {never}.")
+    return sentences
+
+
+def _deadlock(schedule: CoupledSchedule, at: float, chain: list[int], names: Sequence[str]) -> str:
+    """Who waits for whom in a circle, and until when."""
     shown = " → ".join(names[job] for job in chain)
     holds = schedule.holds
     ends = holds.loc[holds["job"].isin(chain) & (holds["start"] <= at) & (at < holds["end"]), "end"]
@@ -145,11 +157,7 @@ def _stuck(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[s
         if np.isfinite(until)
         else "nobody releases held nodes, so none of them will ever start"
     )
-    sentences = [f"Deadlock: {shown}, each waits for the next; {how}."]
-    if at == every[-1]:
-        never = _several(schedule.stuck, names, "never starts", "never start")
-        sentences.append(f"Nothing more happens: {never}.")
-    return sentences
+    return f"Deadlock: {shown}, each waits for the next; {how}."
 
 
 def _several(jobs: np.ndarray, names: Sequence[str], one: str, many: str) -> str:

@@ -6,8 +6,14 @@ A *deadlock* is a set of groups of mates each of which has a job that holds node
 needs, for a mate that waits, more nodes than others of the set leave on that mate's machine. Nobody
 in it can start before held nodes are released. It is found by taking away, as long as there is one,
 a group that could start if all groups taken away had given their nodes back.
+
+A mate may also wait where nodes are free, since it would delay the reservation of a job that does
+not fit. It counts like one without nodes where all jobs that may have that reservation need more
+nodes than others of the set leave and, as the queue may change, only where the schedule shows that
+it does not start before held nodes in the way are given back.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -60,15 +66,35 @@ def free_nodes(schedule: CoupledSchedule, at: float) -> pd.Series:
     return total.sub(taken, fill_value=0).reindex(total.index).astype("int64")
 
 
+def delayed_by(schedule: CoupledSchedule, at: float, job: int) -> np.ndarray:
+    """Who might have the reservation that a waiting job, whose mates are ready, would delay.
+
+    The jobs of its machine's queue that do not fit, of which the most urgent has a reservation;
+    nobody where the job does not fit itself, waits for mates, or its machine is down.
+    """
+    now = standing(schedule, at).state
+    nodes = schedule.workload.jobs["nodes"].to_numpy()
+    machine, group = schedule.partition[job], schedule.group[job]
+    free = free_nodes(schedule, at)[machine]
+    unready = (schedule.group == group) & np.isin(now, ("unsubmitted", "waiting"))
+    waits_for_mates = group >= 0 and unready.sum() > 1
+    down = any(name == machine and begin <= at < end for name, begin, end in schedule.outages)
+    if now[job] != "waiting" or nodes[job] > free or waits_for_mates or down:
+        return np.array([], dtype=np.int64)
+    here = (schedule.partition == machine).to_numpy() & (now == "waiting")
+    return np.flatnonzero(here & (nodes > free))
+
+
 def deadlock(schedule: CoupledSchedule, at: float) -> pd.DataFrame:
     """Who of a deadlock waits at a moment for whom.
 
     Returns
     -------
     pd.DataFrame
-        A row a job that waits for nodes: `job`; its mate, that `holds` for it; and `behind`, the
-        job of the deadlock that has held nodes of `job`'s machine longest, apart from its own
-        group's. Empty where there is no deadlock.
+        A row a job that waits for nodes, or for its turn where it would delay one that does:
+        `job`; its mate, that `holds` for it; and `behind`, the job of the deadlock that has held
+        nodes of `job`'s machine longest, apart from its own group's. Empty where there is no
+        deadlock.
     """
     now = standing(schedule, at)
     members = {
@@ -76,12 +102,18 @@ def deadlock(schedule: CoupledSchedule, at: float) -> pd.DataFrame:
         for group in np.unique(schedule.group[now.state == "holding"])
     }
     stuck = {group for group, jobs in members.items() if _all_submitted(now.state[jobs])}
-    while free := [group for group in stuck if not _blocked(schedule, now, members, stuck, group)]:
+    heads = {
+        int(job): delayed_by(schedule, at, job)
+        for group in stuck
+        for job in members[group][now.state[members[group]] == "waiting"]
+    }
+    blocked = partial(_blocked, schedule, at, now, members, heads)
+    while free := [group for group in stuck if not blocked(stuck, group)]:
         stuck -= set(free)
     rows = []
     for group in sorted(stuck):
         holder = _eldest(now, members[group])
-        for job in _blocked(schedule, now, members, stuck, group):
+        for job in blocked(stuck, group):
             rows.append(
                 (job, holder, _eldest(now, _in_the_way(schedule, now, members, stuck, job)))
             )
@@ -114,16 +146,31 @@ def _all_submitted(states: np.ndarray) -> bool:
 
 
 def _blocked(
-    schedule: CoupledSchedule, now: Standing, members: dict, stuck: set, group: int
+    schedule: CoupledSchedule,
+    at: float,
+    now: Standing,
+    members: dict,
+    heads: dict,
+    stuck: set,
+    group: int,
 ) -> list[int]:
-    """The waiting jobs of a group that would not fit beside what stuck groups hold."""
+    """The waiting jobs of a group that cannot start beside what other stuck groups hold."""
     nodes = schedule.workload.jobs["nodes"].to_numpy()
     blocked = []
-    for job in members[group][now.state[members[group]] == "waiting"]:
-        held = nodes[_in_the_way(schedule, now, members, stuck, job)].sum()
-        if nodes[job] > schedule.system.partitions[schedule.partition[job]] - held:
-            blocked.append(int(job))
+    for job in members[group][now.state[members[group]] == "waiting"].tolist():
+        holders = _in_the_way(schedule, now, members, stuck, job)
+        room = schedule.system.partitions[schedule.partition[job]] - nodes[holders].sum()
+        barred = len(heads[job]) > 0 and bool((nodes[heads[job]] > room).all())
+        if nodes[job] > room or (barred and _starts_after(schedule, at, job, holders)):
+            blocked.append(job)
     return blocked
+
+
+def _starts_after(schedule: CoupledSchedule, at: float, job: int, holders: np.ndarray) -> bool:
+    """Whether a job does not start before one of those who hold now gives its nodes back."""
+    holds = schedule.holds
+    current = holds["job"].isin(holders) & (holds["start"] <= at) & (at < holds["end"])
+    return not schedule.start_time[job] < holds.loc[current, "end"].min()
 
 
 def _in_the_way(

@@ -5,7 +5,7 @@ Written from the rules in prose. `jobs` is a workload's frame whose times are wh
 
 
 class Filled:
-    """A run: starts, first reservations and containers as (from, to, saved), one a node."""
+    """A run: starts, first reservations, who was held up, and (from, to, saved) of containers."""
 
     def __init__(self, jobs, nodes, *, policy=None, reclaim="save", depth=10**9):
         self.jobs = [job._replace(submit_time=int(job.submit_time)) for job in jobs.itertuples()]
@@ -13,6 +13,7 @@ class Filled:
         self.starts, self.promised, self.reserved = {}, {}, {}
         self.coming, self.waiting, self.running = list(self.jobs), [], []
         self.expected_end, self.open, self.closed = {}, [], []
+        self.held_up, self.wanted = set(), 0
         self.barred, self.now = 0, min(job.submit_time for job in self.jobs)
         while self.coming or self.waiting or self.running:
             self.one_slot()
@@ -28,7 +29,7 @@ class Filled:
         )
         self.save(max(0, due - released))
         holds_back = self.policy == "B" and self.reclaim == "save"
-        self.barred = len(self.open) if holds_back else 0
+        self.barred, self.wanted = len(self.open) if holds_back else 0, 0
         ended = [job for job in self.running if self.end(job) == self.now]
         self.running = [job for job in self.running if job not in ended]
         for job in self.running:
@@ -72,9 +73,20 @@ class Filled:
         for start in moments:
             inside = [start, *(m for m in moments if start < m < start + job.requested_time)]
             if all(self.free(moment) >= job.nodes for moment in inside):
+                self.note_held_up(job, start)
                 self.reserved[job.Index] = start
                 return
         raise AssertionError("after everything there is room for every job")
+
+    def note_held_up(self, job, start):
+        """Held up is who would start now but for containers, others that would counted."""
+        if start == self.now:
+            return
+        now = self.free(self.now) + self.barred - self.wanted
+        later = [self.free(m) for m in range(self.now + 1, self.now + int(job.requested_time))]
+        if min([now, *later]) >= job.nodes:
+            self.held_up.add(job.Index)
+            self.wanted += job.nodes
 
     def let_in(self):
         entered = 0

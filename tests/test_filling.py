@@ -71,6 +71,7 @@ def test_agrees_with_the_slow_version(workload, way, depth):
     jobs = range(len(workload))
     assert schedule.start_time.tolist() == [slow.starts[job] for job in jobs]
     assert schedule.promised_time.tolist() == [slow.promised[job] for job in jobs]
+    assert set(np.flatnonzero(schedule.held_up)) == slow.held_up
     assert container_runs(schedule) == Counter(slow.closed)
 
 
@@ -171,6 +172,28 @@ def test_an_early_end_finds_nodes_taken_under_policy_b(way, start, held_up):
     assert schedule.start_time.tolist() == [0, start]
     assert schedule.promised_time.tolist() == [0, 240]
     assert schedule.held_up.tolist() == [False, held_up]
+
+
+def test_who_no_longer_fits_a_slot_later_is_held_up_too():
+    """Job 2 fits from minute 7 to 9 and not from 8 to 10, where job 1 has all; job 3 follows."""
+    jobs = {"submit_time": [4, 5, 7, 10], "run_time": [5, 1, 2, 4], "nodes": [1, 6, 5, 2]}
+    table = pd.DataFrame(jobs).assign(requested_time=jobs["run_time"])
+    table[["submit_time", "run_time", "requested_time"]] *= 60
+    runs = {way: simulate_filling(Workload(table), System.of(6), **WAYS[way]) for way in WAYS}
+    starts = {way: (run.start_time / 60).tolist() for way, run in runs.items()}
+    assert starts == {way: [4, 9, 7, 10] for way in WAYS} | {"B, save": [4, 9, 10, 12]}
+    assert runs["B, save"].held_up.tolist() == [False, False, True, False]
+    assert not any(runs[way].held_up.any() for way in WAYS if way != "B, save")
+
+
+@given(workloads(max_nodes=NODES, overruns=True), DEPTHS)
+@settings(max_examples=60)
+def test_where_nobody_is_held_up_everybody_starts_as_without_containers(workload, depth):
+    plain, saved = (
+        simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
+        for way in ("none", "B, save")
+    )
+    assert saved.held_up.any() or saved.start_time.tolist() == plain.start_time.tolist()
 
 
 def test_what_containers_do_in_that_example():

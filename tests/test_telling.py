@@ -104,3 +104,46 @@ def test_every_moment_of_any_schedule_can_be_told(instance):
             if state == "holding":
                 assert f"{names[job]} holds " in text
                 assert "waits for ;" not in text and "waits for ." not in text
+
+
+def barred(**knobs):
+    """b3 fits beside b1, but would delay b2, which waits for the nodes that b1 holds for a2."""
+    jobs = {"submit_time": [0, 60, 61, 100, 200], "run_time": [1200, 600, 600, 600, 1200],
+            "nodes": [3, 3, 3, 5, 2], "partition": list("ABABB")}  # fmt: skip
+    table = pd.DataFrame(jobs).assign(mate=pd.array([4, 2, 1, None, 0], dtype="Int64"))
+    workload = Workload(table.assign(requested_time=table["run_time"]), "barred")
+    return simulate_coscheduling(workload, System.of(A=5, B=5), schemes="HH", **knobs)
+
+
+def test_a_mate_that_would_delay_a_reservation_closes_the_circle():
+    schedule = barred(release_interval=None)
+    assert schedule.stuck.tolist() == [0, 1, 2, 3, 4]
+    *_, waiting, deadlock, end = tell(schedule, 200.0, job_names(schedule))
+    assert waiting == (
+        "a2 wants 3 of the 5 nodes of A, of which a1 holds 3; b2 wants 5 of the 5 nodes of B, of "
+        "which b1 holds 3; b3 would delay b2."
+    )
+    assert deadlock == (
+        "Deadlock: a1 → b3 → b1 → a2 → a1, each waits for the next; nobody releases held nodes, so "
+        "none of them will ever start."
+    )
+    assert end == "Nothing more happens: a1, b1, a2, b2 and b3 never start."
+    assert "Deadlock" not in " ".join(tell(schedule, 100.0, job_names(schedule)))
+
+
+def test_a_release_ends_that_circle_too():
+    schedule = barred()
+    assert not len(schedule.stuck)
+    assert "given back at minute 20." in tell(schedule, 200.0, job_names(schedule))[-1]
+    assert "That breaks the circle." in tell(schedule, 1200.0, job_names(schedule))
+
+
+@given(instances(releases=(None,)))
+@settings(max_examples=60)
+def test_whoever_never_starts_is_told_at_the_end(instance):
+    schedule = ours(instance)
+    names = job_names(schedule)
+    last = tell(schedule, float(moments(schedule)[-1]), names)[-1]
+    never = [names[job] for job in schedule.stuck]
+    assert last.startswith("Nothing more happens: ") == bool(never)
+    assert all(name in last for name in never)

@@ -108,13 +108,26 @@ def test_states_and_free_nodes_are_what_the_schedule_says(instance):
 
 
 def stuck_groups(schedule, at) -> set[int]:
-    """By the definition: the largest set of groups none of which fits beside the others' holds."""
+    """By the definition: the largest set of groups that cannot start beside the others' holds."""
     now, jobs = standing(schedule, at), schedule.workload.jobs
     holding = [
         int(group)
         for group in set(schedule.group[now.state == "holding"])
         if "unsubmitted" not in now.state[schedule.group == group]
     ]
+
+    def barred(job, room) -> bool:
+        """All nodes that it wants are free, but those of whoever may have a reservation never."""
+        machine = schedule.partition == schedule.partition[job]
+        taken = jobs["nodes"][machine & np.isin(now.state, ("holding", "running"))].sum()
+        free = schedule.system.partitions[schedule.partition[job]] - taken
+        mates = (schedule.group == schedule.group[job]) & (now.state == "waiting")
+        heads = [h for h in np.flatnonzero(machine & (now.state == "waiting"))
+                 if jobs["nodes"][h] > free]  # fmt: skip
+        alone = jobs["nodes"][job] <= free and mates.sum() == 1 and np.isnan(
+            schedule.start_time[job]
+        )  # fmt: skip
+        return bool(alone and heads and all(jobs["nodes"][h] > room for h in heads))
 
     def closed(chosen) -> bool:
         for group in chosen:
@@ -128,7 +141,7 @@ def stuck_groups(schedule, at) -> set[int]:
                     and schedule.partition[other] == schedule.partition[job]
                 ]
                 room = schedule.system.partitions[schedule.partition[job]] - sum(others)
-                blocked = blocked or jobs["nodes"][job] > room
+                blocked = blocked or jobs["nodes"][job] > room or barred(job, room)
             if not blocked:
                 return False
         return True

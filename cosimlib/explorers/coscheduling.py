@@ -63,7 +63,8 @@ def explore_coscheduling(
     jobs : int, default 12
         How many are taken from the beginning of each machine's workload, or of the one.
     schemes : str, default ""
-        A letter a machine, H (hold) or Y (yield), or ``"base"``; empty: all hold.
+        A letter a machine, H (hold) or Y (yield), one letter for all, or ``"base"``; empty: all
+        hold.
     share : float, optional
         Part of the smallest machine's jobs that have mates: by default a third.
     release_interval : float, optional
@@ -93,8 +94,10 @@ def explore_coscheduling(
     if isinstance(event, bool) or event < 1 or event % 1:
         raise ValueError(f"event={event!r}; expected a whole number from 1")
     make, system, shares = _source(source, system, int(jobs))
-    asked = {"schemes": schemes or "H" * len(system.partitions), "release_interval":
-             release_interval or OFF, "share": 1 / 3 if share is None else share}  # fmt: skip
+    letters = schemes or "H"
+    spelled = letters * len(system.partitions) if len(letters) == 1 else letters
+    asked = {"schemes": spelled, "release_interval": release_interval or OFF,
+             "share": 1 / 3 if share is None else share}  # fmt: skip
     if share is not None and not 0 <= share <= 1:
         raise ValueError(f"share={share!r}; expected a part of the jobs, 0 to 1")
     knobs = {"release_after": release_after, "order": order}

@@ -111,6 +111,20 @@ def most_free(holes: Holes, before: float) -> int:
 
 
 @frugal_kernel
+def least_free(holes: Holes, begin: float, end: float) -> int:
+    """The fewest nodes that are free at any one moment from `begin`, not past, to before `end`."""
+    times, free, bounds = holes
+    place = bounds[0]
+    while place + 1 < bounds[1] and times[place + 1] <= begin:
+        place += 1
+    least = free[place]
+    while place + 1 < bounds[1] and times[place + 1] < end:
+        place += 1
+        least = min(least, free[place])
+    return least
+
+
+@frugal_kernel
 def _split(holes: Holes, time: float) -> int:
     """The place of the breakpoint at `time`, made where there is none."""
     times, free, bounds = holes

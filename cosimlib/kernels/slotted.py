@@ -30,7 +30,7 @@ class Progress(NamedTuple):
     """What has become of every job, NaN where nothing has yet, and the plan for those that wait.
 
     `barred` has one value: nodes that containers still hold in the slot that begins, less those
-    that jobs already wait for.
+    of jobs that would start in it if containers held none.
     """
 
     start: np.ndarray
@@ -165,16 +165,19 @@ def _retire(jobs: SlotArrays, progress: Progress, now: float) -> tuple[int, floa
 def _reserve(jobs: SlotArrays, progress: Progress, job: int, now: float) -> None:
     """Give the job the first hole that there is."""
     start = holes.earliest(progress.plan, jobs.nodes[job], jobs.requested[job])
-    _note_barred(jobs, progress, job, start, now)
+    if start > now:
+        _note_barred(jobs, progress, job, now + jobs.requested[job], now)
     holes.change(progress.plan, start, start + jobs.requested[job], -jobs.nodes[job])
     progress.reserved[job] = start
 
 
 @kernel
-def _note_barred(jobs: SlotArrays, progress: Progress, job: int, start: float, now: float) -> None:
-    """Note where only containers keep a job from starting now instead of one slot later."""
-    nodes, free = jobs.nodes[job], _free_now(progress)
-    if start == now + 1 and free < nodes <= free + progress.barred[0]:
+def _note_barred(jobs: SlotArrays, progress: Progress, job: int, until: float, now: float) -> None:
+    """Note where only containers keep a job, that needs a hole until then, from starting now."""
+    nodes = jobs.nodes[job]
+    if nodes > _free_now(progress) + progress.barred[0]:
+        return
+    if until <= now + 1 or holes.least_free(progress.plan, now + 1, until) >= nodes:
         progress.held_up[job] = True
         progress.barred[0] -= nodes
 
@@ -197,7 +200,8 @@ def _compress(
         if start == now or nodes > most + max(0, progress.barred[0]):
             continue
         moment = holes.earlier(plan, nodes, lasting, start, before)
-        _note_barred(jobs, progress, job, moment, now)
+        if moment > now:
+            _note_barred(jobs, progress, job, min(now + lasting, start), now)
         if moment < start:
             holes.change(plan, start, start + lasting, nodes)
             holes.change(plan, moment, moment + lasting, -nodes)

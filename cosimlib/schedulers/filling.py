@@ -20,9 +20,10 @@ slot, ``speed`` (c) is that in a container relative to a regular job's.
   free whenever the scheduler acts.
 - Policy B: each runs on and is saved in the slot before a reservation that needs its node. What the
   plan does not show one slot ahead, because a job ended early or was just submitted, finds the
-  node taken. With ``reclaim="save"`` the container is then saved and the regular job waits for it,
-  one slot: nodes of containers that were not to be saved are unfree in the slot that begins. With
-  ``reclaim="kill"`` the container is killed and what it computed since its start is lost.
+  node taken. With ``reclaim="save"`` nodes of containers that were not to be saved are unfree in
+  the slot that begins: the regular job waits a slot until they are saved or, where it then no
+  longer fits, longer. With ``reclaim="kill"`` the container is killed and what it computed since
+  its start is lost.
 
 Containers that stop are the youngest, which is the least loss; which of them stops makes no other
 difference. Containers run from the first submission to the last end.
@@ -56,7 +57,9 @@ class FilledSchedule(Schedule):
     promised_time : np.ndarray
         Each regular job's first reservation, seconds.
     held_up : np.ndarray
-        Whether each regular job had to wait a slot until containers were saved.
+        Whether only containers ever kept each regular job from starting in a slot that began, so
+        that it had to wait a slot or, where it then no longer fit, longer. Jobs that start later
+        only because such a job does are not among them.
     slot, overhead, speed : float
         As simulated.
     """
