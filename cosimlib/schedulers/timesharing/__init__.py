@@ -1,6 +1,20 @@
 """Jobs that share nodes, against jobs that wait for their own."""
 
 from cosimlib.schedulers.timesharing.noise import NOISE, SLOWEST, STEP, draw_noise
-from cosimlib.schedulers.timesharing.simulation import QUEUES, in_steps, simulate_timesharing
+from cosimlib.schedulers.timesharing.simulation import (
+    QUEUES,
+    check_knobs,
+    in_steps,
+    simulate_timesharing,
+)
 
-__all__ = ["NOISE", "QUEUES", "SLOWEST", "STEP", "draw_noise", "in_steps", "simulate_timesharing"]
+__all__ = [
+    "NOISE",
+    "QUEUES",
+    "SLOWEST",
+    "STEP",
+    "check_knobs",
+    "draw_noise",
+    "in_steps",
+    "simulate_timesharing",
+]
