@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.kernels import maxmin
-from cosimlib.schedulers.timesharing import draw_noise, loop, simulate_timesharing, simulation
+from cosimlib.schedulers.timesharing import (
+    draw_noise,
+    in_steps,
+    loop,
+    simulate_timesharing,
+    simulation,
+)
+from cosimlib.schedulers.timesharing.noise import noise_between
 from cosimlib.schedulers.timesharing.state import SUBMITTED, Asked, Noise, nothing_happened
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -37,11 +44,11 @@ def events(workload, system, noise=NO_NOISE, step=10.0):
     sharing = maxmin.nobody_runs(first, members, np.ones(system.total_nodes), len(workload))
     size = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
     progress = nothing_happened(jobs.run_time, system.total_nodes, size, len(workload))
-    now = loop._next_instant(asked, progress, noise)
+    now = loop.next_instant(asked, progress, noise)
     while now < math.inf:
         assert loop.happen(asked, sharing, progress, noise, now)
         yield now, sharing, progress
-        now = max(now, loop._next_instant(asked, progress, noise))
+        now = max(now, loop.next_instant(asked, progress, noise))
         progress.clock[0] = now
     assert progress.numbers[SUBMITTED] == len(workload)
 
@@ -50,19 +57,19 @@ def events(workload, system, noise=NO_NOISE, step=10.0):
 def test_rates_at_every_event_are_those_of_filling_from_nothing(seed, step, noise):
     """Edison on 32 nodes for half a day, every fifth event against fractions."""
     workload = synthetic.edison(0.5, nodes=32, load=1.2, seed=seed)
-    workload = simulation.in_steps(workload) if step else workload
+    workload = in_steps(workload) if step else workload
     drawn = NO_NOISE
     if noise:
         drawn = draw_noise(np.random.default_rng(seed), 32, 0.0, 5_000, 10.0, noise)
     machine, busiest = Machine([[0]], 32), 0
     for event, (_, sharing, progress) in enumerate(events(workload, workload.machine, drawn, step)):
-        running = np.flatnonzero(~np.isnan(progress.start_time) & np.isnan(progress.end_time))
-        machine.sharing, machine.running = sharing, set(running.tolist())
+        there = np.flatnonzero(~np.isnan(progress.start_time) & np.isnan(progress.end_time))
+        machine.sharing, machine.running = sharing, set(there.tolist())
         machine.places = {
             job: sharing.members[sharing.first[job] : sharing.first[job + 1]].tolist()
             for job in machine.running
         }
-        busiest = max(busiest, running.size)
+        busiest = max(busiest, there.size)
         assert_max_min_fair(machine)
         if event % 5 == 0:
             assert machine.rates == pytest.approx(machine.expected(), rel=1e-9)
@@ -71,7 +78,7 @@ def test_rates_at_every_event_are_those_of_filling_from_nothing(seed, step, nois
 
 
 def test_a_run_is_what_its_events_are():
-    workload = simulation.in_steps(synthetic.edison(1, nodes=32, seed=4))
+    workload = in_steps(synthetic.edison(1, nodes=32, seed=4))
     schedule = audit(simulate_timesharing(workload, workload.machine))
     *_, (_, sharing, progress) = events(workload, workload.machine)
     assert progress.start_time.tolist() == schedule.start_time.tolist()
@@ -175,9 +182,7 @@ def test_noise_is_drawn_for_every_step_once(monkeypatch):
     rng = np.random.default_rng(0)
     for step in (10.0, 7.0, 0.7, 5_000.0):
         edges = 3_600.0 * np.arange(9)
-        drawn = [
-            simulation._noise_between(rng, 1, *both, step, 1.0).time for both in pairwise(edges)
-        ]
+        drawn = [noise_between(rng, 1, *both, step, 1.0).time for both in pairwise(edges)]
         times = np.concatenate(drawn)
         expected = step * np.arange(math.ceil(edges[-1] / step - 1e-9))
         np.testing.assert_allclose(times, expected, rtol=1e-12)

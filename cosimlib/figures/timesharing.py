@@ -86,7 +86,8 @@ def plot_lines(
     for place, (name, part) in enumerate(groups):
         picture.add_scatter(
             x=part[x].tolist(), y=part[y].tolist(), mode="lines", name=name, showlegend=bool(line),
-            line={"color": theme.color(str(name), place), "dash": theme.DASHES[place % 7], "width": 2},
+            line={"color": theme.color(str(name), place), "dash": theme.DASHES[place % 7],
+                  "width": 2},
         )  # fmt: skip
     for axis in "xy":
         picture.update_layout({f"{axis}axis_title": labels[x if axis == "x" else y]})

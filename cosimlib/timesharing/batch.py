@@ -54,8 +54,15 @@ def simulate_batch(
     Schedule
         Of the workload with submissions in steps; runs end with the step in which they are done,
         so that they take longer than the workload's dedicated run times.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        For a job wider than the system, or without a requested time.
+    ValueError
+        As of `lengthened`.
     """
-    check_noise(noise, step, seed)
+    _check(noise, step, seed)
     stepped = in_steps(workload, step)
     slowed = lengthened(stepped, noise=noise, spmd=spmd, step=step, seed=seed)
     schedule = audit(simulate_easy(slowed, system))
@@ -80,7 +87,7 @@ def lengthened(
     ValueError
         For a probability outside [0, 1], a step that is not above 0, or a seed below 0.
     """
-    check_noise(noise, step, seed)
+    _check(noise, step, seed)
     jobs = workload.jobs
     run_time = jobs["run_time"].to_numpy(np.float64).copy()
     nodes = jobs["nodes"].to_numpy(np.int64).copy()
@@ -89,6 +96,13 @@ def lengthened(
     steps = lengthen(run_time, nodes, float(noise or 0.0), step, rng)
     jobs = jobs.assign(run_time=steps * step)
     return Workload(jobs, workload.name, workload.machine, workload.account)
+
+
+def _check(noise: float | None, step: float, seed: int) -> None:
+    """Raise for the first knob that makes no sense; batch has no exact times."""
+    if step is None:
+        raise ValueError("step=None; expected seconds above 0: batch runs in steps")
+    check_noise(noise, step, seed)
 
 
 @kernel

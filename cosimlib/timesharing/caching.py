@@ -61,5 +61,5 @@ def _read(path: Path) -> RunSummary | None:
     """The summary in a file, if there is one."""
     try:
         return RunSummary.from_dict(json.loads(path.read_text())["summary"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -106,7 +106,7 @@ def simulate_timesharing(
     ValueError
         For a knob or a placement that makes no sense.
     """
-    _check_knobs(overhead, noise, step, queue, seed)
+    check_knobs(overhead=overhead, noise=noise, step=step, queue=queue, seed=seed)
     if len(system.partitions) > 1:
         raise ValueError(
             f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
@@ -151,8 +151,13 @@ def in_steps(workload: Workload, step: float = STEP) -> Workload:
     return Workload(jobs, workload.name, workload.machine, workload.account)
 
 
-def _check_knobs(
-    overhead: float, noise: float | None, step: float | None, queue: str, seed: int
+def check_knobs(
+    *,
+    overhead: float = 0.0,
+    noise: float | None = None,
+    step: float | None = STEP,
+    queue: str = "first_fit",
+    seed: int = 0,
 ) -> None:
     """Raise for the first knob that makes no sense."""
     if not is_number(overhead) or not 0.0 <= overhead < 1.0:

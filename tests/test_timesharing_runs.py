@@ -1,0 +1,298 @@
+"""Batch in steps and under noise, summaries of runs, and the files that keep them."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from cosimlib import metrics, synthetic
+from cosimlib.schedulers.backfilling import simulate_easy
+from cosimlib.schedulers.timesharing import in_steps, simulate_timesharing
+from cosimlib.system import System
+from cosimlib.timesharing import (
+    RunSummary,
+    cached_summary,
+    caching,
+    lengthened,
+    simulate_batch,
+    slowdowns,
+    summarize_run,
+)
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.strategies import workloads
+
+DAY, HOUR = 86_400.0, 3_600.0
+
+
+def made(**columns) -> Workload:
+    return Workload(pd.DataFrame(columns), "made up")
+
+
+# --- batch ------------------------------------------------------------------------------------
+
+
+def slow_steps(run_time, nodes, p, spmd, rng):
+    """Steps of 10 s that a job takes: each node is slowed or not in each step, one by one."""
+    left, steps = run_time / 10, 0
+    while left > 1e-9:
+        slowed = rng.random(nodes) < p
+        speed = np.where(slowed, rng.uniform(0.5, 1.0, nodes), 1.0)
+        left -= speed.min() if spmd else speed.mean()
+        steps += 1
+    return steps
+
+
+@pytest.mark.parametrize("spmd", [True, False])
+@pytest.mark.parametrize(
+    ("run_time", "nodes", "p"),
+    [(200, 1, 0.2), (300, 6, 0.05), (155, 40, 0.02), (90, 3, 0.7), (100, 5, 1.0), (15, 8, 0.1)],
+)
+def test_noise_lengthens_as_a_plain_simulation_of_steps_and_nodes(run_time, nodes, p, spmd):
+    many = 1_500
+    same = made(submit_time=[0.0] * many, run_time=[run_time] * many, nodes=[nodes] * many)
+    ours = lengthened(same, noise=p, spmd=spmd, seed=1).jobs["run_time"].to_numpy() / 10
+    rng = np.random.default_rng(2)
+    slow = np.array([slow_steps(run_time, nodes, p, spmd, rng) for _ in range(many)])
+    assert (ours % 1 == 0).all() and ours.min() >= math.ceil(run_time / 10)
+    sigma = math.sqrt((ours.var() + slow.var()) / many)
+    assert abs(ours.mean() - slow.mean()) < 4 * sigma + 1e-9
+    assert stats.ks_2samp(ours, slow, method="asymp").pvalue > 1e-3
+
+
+@given(workloads(), st.booleans(), st.sampled_from([None, 0, 0.0]))
+def test_without_noise_runs_are_rounded_up_to_steps(workload, spmd, noise):
+    run_time = lengthened(workload, noise=noise, spmd=spmd, step=5).jobs["run_time"]
+    assert run_time.tolist() == (np.ceil(workload.jobs["run_time"] / 5) * 5).tolist()
+
+
+@given(workloads(overruns=True), st.sampled_from([None, 0.2]), st.booleans())
+@settings(max_examples=40)
+def test_batch_is_easy_on_lengthened_jobs(workload, noise, spmd):
+    knobs = {"noise": noise, "spmd": spmd, "step": 2, "seed": 3}
+    schedule = simulate_batch(workload, System.of(8), **knobs)
+    stepped = in_steps(workload, 2)
+    easy = simulate_easy(lengthened(stepped, **knobs), System.of(8))
+    assert schedule.start_time.tolist() == easy.start_time.tolist()
+    assert schedule.end_time.tolist() == easy.end_time.tolist()
+    pd.testing.assert_frame_equal(schedule.workload.jobs, stepped.jobs)
+    assert (schedule.start_time % 2 == 0).all() and (schedule.end_time % 2 == 0).all()
+
+
+def test_batch_says_what_it_is():
+    workload = made(submit_time=[0], run_time=[10], requested_time=[10], nodes=[1])
+    names = [
+        simulate_batch(workload, System.of(1), **knobs).policy
+        for knobs in ({}, {"noise": 0.1}, {"spmd": False, "noise": 0.1}, {"spmd": False})
+    ]
+    assert names == ["batch", "batch (noise)", "batch (not SPMD, noise)", "batch (not SPMD)"]
+
+
+def test_a_seed_makes_one_run():
+    workload = synthetic.edison(1, nodes=64)
+    runs = [lengthened(workload, noise=0.01, seed=seed).jobs["run_time"] for seed in (1, 1, 2)]
+    assert runs[0].equals(runs[1]) and not runs[0].equals(runs[2])
+
+
+@pytest.mark.parametrize("spmd", [True, False])
+def test_a_job_alone_feels_the_same_noise_in_batch_and_time_shared(spmd):
+    jobs = made(submit_time=[0], run_time=[300_000], requested_time=[1e6], nodes=[8])
+    ends = [
+        simulate(jobs, System.of(8), noise=0.02, spmd=spmd).end_time[0]
+        for simulate in (simulate_batch, simulate_timesharing)
+    ]
+    assert ends[0] == pytest.approx(ends[1], rel=0.003 if spmd else 0.0005)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"noise": 1.5}, "noise=1.5; expected a probability from 0 to 1, or None"),
+        ({"noise": -0.1}, "noise=-0.1"),
+        ({"noise": math.nan}, "noise=nan"),
+        ({"noise": "much"}, "noise='much'"),
+        ({"step": 0}, "step=0; expected seconds above 0"),
+        ({"step": -10}, "step=-10"),
+        ({"step": math.nan}, "step=nan"),
+        ({"step": None}, "step=None"),
+    ],
+    ids=str,
+)
+def test_knobs_out_of_range_say_what_was_expected(wrong, message):
+    workload = made(submit_time=[0], run_time=[10], requested_time=[10], nodes=[1])
+    for run in (lambda: simulate_batch(workload, System.of(1), **wrong),
+                lambda: lengthened(workload, **wrong)):  # fmt: skip
+        with pytest.raises(ValueError, match=f"^{message}"):
+            run()
+
+
+def test_batch_needs_requested_times():
+    with pytest.raises(InvalidWorkloadError, match="made up: job 0 has no requested_time"):
+        simulate_batch(made(submit_time=[0], run_time=[10], nodes=[1]), System.of(1))
+
+
+# --- summaries --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["batch", "time-sharing"])
+def run(request):
+    """Three weeks of Edison on 48 nodes, and its summary after four days of warm-up."""
+    workload = synthetic.edison(21, nodes=48, load=0.8, seed=3)
+    simulate = {"batch": simulate_batch, "time-sharing": simulate_timesharing}[request.param]
+    schedule = simulate(workload, workload.machine)
+    return schedule, summarize_run(schedule, warm_up=4 * DAY)
+
+
+def test_bins_add_up_and_hold_their_jobs(run):
+    schedule, summary = run
+    jobs = schedule.jobs[schedule.jobs["submit_time"] >= 4 * DAY]
+    counts, sums = np.array(summary.counts), np.array(summary.slowdown_sums)
+    assert counts.shape == sums.shape == (26, 26)
+    assert counts.sum() == summary.jobs == len(jobs)
+    assert sums.sum() / len(jobs) == pytest.approx(summary.mean_slowdown)
+    slowdown = jobs["turnaround_time"] / jobs["run_time"].clip(lower=10)
+    assert slowdown.clip(lower=1).mean() == pytest.approx(summary.mean_slowdown)
+    nodes, lengths = summary.nodes_edges, summary.length_edges
+    assert len(nodes) == len(lengths) == 27
+    assert (nodes[0], lengths[0]) == (1, 10) and nodes[-1] == 49 and lengths[-1] >= 48 * HOUR
+    for row, column in ((0, 0), (0, 10), (10, 14), (17, 20), (25, 13)):
+        inside = (
+            (jobs["nodes"] >= nodes[row]) & (jobs["nodes"] < nodes[row + 1])
+            & (jobs["run_time"] >= lengths[column]) & (jobs["run_time"] < lengths[column + 1])
+        )  # fmt: skip
+        assert counts[row, column] == inside.sum()
+        assert sums[row, column] == pytest.approx(slowdown.clip(lower=1)[inside].sum())
+        mean = summary.bins[row, column]
+        assert mean == pytest.approx(slowdown.clip(lower=1)[inside].mean(), nan_ok=True)
+    assert np.isnan(summary.bins[counts == 0]).all() and (summary.bins[counts > 0] >= 1).all()
+
+
+def test_quantiles_and_means_are_those_of_the_jobs_after_the_warm_up(run):
+    schedule, summary = run
+    late = (schedule.jobs["submit_time"] >= 4 * DAY).to_numpy()
+    slowdown = slowdowns(schedule)[late]
+    for level in (0.0, 0.25, 0.5, 0.755, 1.0):
+        assert summary.quantile(level) == pytest.approx(np.quantile(slowdown, level))
+    assert (np.diff(summary.quantiles) >= 0).all()
+    assert summary.waited == (schedule.jobs["wait_time"][late] > 0).mean()
+
+
+def test_utilization_is_that_from_the_warm_up_to_the_last_submission(run):
+    """Whole hours of them; batch: node-seconds held."""
+    schedule, summary = run
+    last = math.ceil(schedule.jobs["submit_time"].max() / HOUR) * HOUR
+    if summary.policy == "batch":
+        window = {"start": 4 * DAY, "end": last}
+        assert summary.utilization == pytest.approx(metrics.utilization(schedule, **window))
+        assert summary.cpu_load == summary.utilization
+    else:
+        series = schedule.series.loc[4 * DAY : last - 1]
+        assert summary.utilization == pytest.approx(series["utilization"].mean())
+        assert summary.cpu_load == pytest.approx(series["cpu_load"].mean())
+        assert summary.cpu_load > summary.utilization
+    assert 0.7 < summary.utilization < 0.9
+    assert (np.diff(summary.weeks) == DAY).all() and summary.weeks[0] == 4 * DAY
+    assert len(summary.weeks) == len(summary.weekly_utilization) == len(summary.weekly_load) == 17
+    assert summary.name == f"{schedule.policy}, {schedule.workload.name}"
+
+
+def test_weeks_are_means_of_the_week_that_ends_there():
+    """A node that is busy for the first half of every day, from day 2 on."""
+    days = np.arange(2, 20)
+    jobs = made(submit_time=days * DAY, run_time=[DAY / 2] * 18, requested_time=[DAY] * 18,
+                nodes=[1] * 18)  # fmt: skip
+    for simulate in (simulate_batch, simulate_timesharing):
+        summary = summarize_run(simulate(jobs, System.of(2)), warm_up=0.0)
+        weekly = dict(zip(summary.weeks, summary.weekly_utilization, strict=True))
+        # Each window begins with a day's first hour, in which the node is busy already.
+        assert weekly[18 * DAY] == pytest.approx((12 * 6 + 11 + 1) / 168 / 2)
+        assert weekly[0.0] == 0
+
+
+def test_a_warm_up_longer_than_the_workload_is_named():
+    workload = synthetic.edison(2, nodes=16)
+    schedule = simulate_timesharing(workload, workload.machine)
+    message = r"no job is submitted after a warm-up of 100 days; the last comes at .* days: give"
+    with pytest.raises(ValueError, match=message):
+        summarize_run(schedule)
+
+
+def test_slowdown_counts_short_runs_as_ten_seconds_and_is_at_least_one():
+    jobs = made(submit_time=[0, 0], run_time=[2, 100], requested_time=[5, 100], nodes=[1, 1])
+    assert slowdowns(simulate_batch(jobs, System.of(2))).tolist() == [1, 1]
+    assert slowdowns(simulate_batch(jobs, System.of(1))).tolist() == [1, 1.1]
+    assert slowdowns(simulate_timesharing(jobs, System.of(1), step=None)).tolist() == [1, 1.02]
+
+
+# --- files ------------------------------------------------------------------------------------
+
+PARAMETERS = {"days": 21, "noise": None, "spmd": True, "policy": "time-sharing"}
+
+
+def never():
+    raise AssertionError("this run is known")
+
+
+def test_a_summary_comes_back_from_its_file_as_it_was(run, tmp_path):
+    _, summary = run
+    folder = tmp_path / "new" / "cache"
+    assert cached_summary(folder, PARAMETERS, lambda: summary) is summary
+    (path,) = folder.iterdir()
+    assert path.name.startswith("timesharing-") and path.suffix == ".json"
+    known = cached_summary(folder, dict(reversed(PARAMETERS.items())), never)
+    assert known.as_dict() == summary.as_dict() and isinstance(known.counts[0], tuple)
+    np.testing.assert_array_equal(known.bins, summary.bins)
+    assert json.loads(path.read_text())["parameters"] == PARAMETERS
+
+
+@pytest.fixture
+def summary() -> RunSummary:
+    workload = synthetic.edison(2, nodes=16)
+    return summarize_run(simulate_timesharing(workload, workload.machine), warm_up=0.0)
+
+
+def test_other_parameters_and_other_code_are_other_runs(summary, tmp_path, monkeypatch):
+    cached_summary(tmp_path, PARAMETERS, lambda: summary)
+    for name, value in (("days", 22), ("noise", 0.001), ("spmd", False), ("more", 1)):
+        other = replace(summary, data=name)
+        known = cached_summary(tmp_path, PARAMETERS | {name: value}, lambda other=other: other)
+        assert known.data == name
+    assert cached_summary(tmp_path, PARAMETERS, never).data == summary.data
+    monkeypatch.setattr(caching, "source_hash", lambda: "edited")
+    newer = replace(summary, data="newer")
+    assert cached_summary(tmp_path, PARAMETERS, lambda: newer).data == "newer"
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+@pytest.mark.parametrize(
+    "broken", [b"", b"{", b"\xff\xfe", b"[]", b"{}", b'{"summary": {}}', b'{"summary": []}',
+               b'{"summary": {"policy": "x"}}', b"null"],
+)  # fmt: skip
+def test_a_broken_file_is_made_anew(summary, tmp_path, broken):
+    cached_summary(tmp_path, PARAMETERS, lambda: summary)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(broken)
+    assert cached_summary(tmp_path, PARAMETERS, lambda: summary).as_dict() == summary.as_dict()
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
+def test_an_interrupted_run_leaves_nothing(tmp_path, end):
+    def stopped():
+        raise end
+
+    with pytest.raises(end):
+        cached_summary(tmp_path / "cache", PARAMETERS, stopped)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_folder_nothing_is_kept(summary, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cached_summary(None, PARAMETERS, lambda: summary) is summary
+    assert not list(tmp_path.iterdir())
