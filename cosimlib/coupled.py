@@ -64,8 +64,9 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
     -------
     pd.DataFrame
         `machine`, `jobs`, `paired` (its jobs with mates), mean `wait` (minutes), mean `slowdown`,
-        mean `sync_up` of paired jobs that started (minutes; 0 without), `lost` (idle node-hours) and
-        `lost_share` (of what the machine offers from the first submission to the last end).
+        mean `sync_up` of paired jobs that started (minutes; 0 without any), `lost` (idle
+        node-hours) and `lost_share` (of what the machine offers from the first submission to the
+        last end).
     """
     overhead, lost = sync_up_overhead(schedule), lost_node_hours(schedule)
     jobs = schedule.jobs.assign(slowdown=slowdown(schedule), sync_up=overhead)

@@ -13,6 +13,7 @@ from cosimlib.figures.coscheduling import plot_coupled_gantt, plot_schemes
 from cosimlib.intake import TraceError
 from cosimlib.placement import node_stretches
 from cosimlib.schedulers.coscheduling import simulate_coscheduling
+from cosimlib.synthetic.crossing import MACHINES
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -38,6 +39,13 @@ def test_measures_in_closed_form(schedule):
     assert table["slowdown"].tolist() == [(1.5 + 1) / 2, 1]
     assert table["sync_up"].tolist() == [30, 0]
     assert coupled.starts_apart(schedule) == 0
+
+
+def test_mates_that_never_start_are_paired_all_the_same():
+    schedule = simulate_coscheduling(synthetic.crossing(), MACHINES, release_interval=None)
+    table = coupled.summarize_machines(schedule)
+    assert np.isnan(schedule.start_time[schedule.group >= 0]).any()
+    assert table["paired"].tolist() == [2, 2]
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,8 @@ def test_it_stays_light_and_quick():
         ({"policy": "LIFO"}, "policy='LIFO'; expected one of 'FCFS', 'EASY', 'conservative'"),
         ({"order": "random"}, "order='random'; expected one of 'submit', 'shortest'"),
         ({"estimates": "good"}, "estimates='good'; expected one of 'given', 'exact'"),
+        ({"load": "a"}, "load='a'; expected a number"),
+        ({"factor": None}, "factor=None; expected a number"),
         ({"load": 0.0}, r"load=0.0; expected a finite number above 0"),
         ({"load": np.inf}, "load=inf"),
         ({"factor": 0.5}, r"factor=0.5; expected a finite number from 1"),

@@ -236,3 +236,14 @@ def test_what_cannot_be_coupled_is_named():
         explore_coscheduling(synthetic.crossing())
     with pytest.raises(InvalidWorkloadError, match="asks for 3 nodes; partition 'A' has 2"):
         explore_coscheduling(synthetic.crossing(), System.of(A=2, B=5))
+
+
+@pytest.mark.parametrize("letter", ["H", "Y"])
+def test_one_letter_is_for_all_machines(letter):
+    """Three machines; the same panel as with the letter spelled out."""
+    three = TWINS | {"third": TWINS["small"]}
+    short, long = (
+        explore_coscheduling(three, schemes=schemes, event=20) for schemes in (letter, 3 * letter)
+    )
+    assert short.controls["schemes"].value == 3 * letter
+    assert short.text.value == long.text.value

@@ -6,6 +6,7 @@ milliseconds for some hundreds of jobs.
 
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,9 @@ def _check(asked: dict[str, Any], known: bool) -> None:
             raise ValueError(
                 f"{knob}={asked[knob]!r}; expected one of {', '.join(map(repr, expected))}"
             )
+    for knob in ("load", "factor", "seed"):
+        if not isinstance(asked[knob], Real):
+            raise ValueError(f"{knob}={asked[knob]!r}; expected a number")
     if not 0 < asked["load"] < np.inf:
         raise ValueError(f"load={asked['load']!r}; expected a finite number above 0")
     if not 1 <= asked["factor"] < np.inf:
