@@ -1,5 +1,7 @@
 """Coupled machines in words: the deadlock and its release, sentence by sentence."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -147,3 +149,12 @@ def test_whoever_never_starts_is_told_at_the_end(instance):
     never = [names[job] for job in schedule.stuck]
     assert last.startswith("Nothing more happens: ") == bool(never)
     assert all(name in last for name in never)
+
+
+def test_the_end_is_told_without_a_circle_too():
+    """The same starts, as if nobody had held."""
+    schedule = barred(release_interval=None)
+    unheld = replace(schedule, holds=schedule.holds[:0])
+    *others, end = tell(unheld, 200.0, job_names(unheld))
+    assert "Deadlock" not in " ".join(others)
+    assert end == "Nothing more happens: a1, b1, a2, b2 and b3 never start."
