@@ -1,7 +1,9 @@
 """Every real trace under every policy of the register, audited: could it have happened?
 
 ``python -m tests.audits`` audits all known traces that lie on this machine and prints a table of
-seconds; names given after it choose among them. Traces are looked for where COSIMLIB_TRACES points.
+seconds; names given after it choose among them. RICC, where tens of thousands of jobs wait at once,
+takes more than half an hour under conservative backfilling. Traces are looked for where
+COSIMLIB_TRACES points.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""From the name of a trace to a schedule."""
+"""From the name of a trace to a workload and to a schedule."""
 
 import pytest
 
-from cosimlib.experiments import prepare_schedule
+from cosimlib.experiments import prepare_schedule, prepare_workload
 
 LINES = ["; MaxNodes: 8", *(f"{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9 for k in (1, 2, 3))]
 
@@ -42,3 +42,14 @@ def test_a_log_without_requests_is_served_first_come_and_without_its_widest_jobs
 def test_an_unknown_policy_is_named():
     with pytest.raises(ValueError, match="policy='SJF'; expected one of FCFS, EASY"):
         prepare_schedule(policy="SJF")
+
+
+def test_a_workload_is_a_log_without_jobs_wider_than_its_machine(tmp_path, capsys):
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join([*LINES, "9 9 -1 10 99 -1 -1 99 20" + " -1" * 9]) + "\n")
+    workload = prepare_workload(str(path))
+    assert workload.jobs["job_id"].tolist() == [1, 2, 3] and workload.machine.total_nodes == 8
+    assert "log: 1 jobs wider than its machine are left out" in capsys.readouterr().out
+    path.write_text("\n".join(LINES[1:]) + "\n")
+    with pytest.raises(ValueError, match=r"log: .* its jobs are to be simulated; add the size"):
+        prepare_workload(str(path))

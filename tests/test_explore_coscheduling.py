@@ -37,6 +37,17 @@ def twins() -> dict[str, Workload]:
 TWINS = {name: synthetic.with_scaled_estimates(each, 2.0) for name, each in twins().items()}
 
 
+def from_zero(workloads, jobs=20) -> dict[str, Workload]:
+    """The first jobs of each machine, on a clock that begins with them."""
+    tables = {name: each.jobs[:jobs] for name, each in workloads.items()}
+    starts = {name: table["submit_time"].iloc[0] for name, table in tables.items()}
+    assert min(starts.values()) > 0
+    return {
+        name: Workload(table.assign(submit_time=table["submit_time"] - starts[name]), name)
+        for name, table in tables.items()
+    }
+
+
 def simulated(workload, system, settings, **knobs):
     """What the controls ask for, without them."""
     schemes = None if settings["schemes"] == "base" else settings["schemes"]
@@ -171,15 +182,15 @@ def test_a_player_moves_the_event_and_the_other_way_round():
 
 def test_two_workloads_are_coupled_by_proportion():
     panel = explore_coscheduling(TWINS, jobs=20, share=0.5, schemes="HY", event=15, order="submit")
-    system = System.of(big=64, small=32)
+    system, machines = System.of(big=64, small=32), from_zero(TWINS)
     for share in (0.5, 0.0, 1.0):
         panel.controls["share"].value = share
-        together = couple(TWINS, mates_by_proportion(TWINS, share=share))
+        together = couple(machines, mates_by_proportion(machines, share=share))
         assert_shows(panel, simulated(together, system, panel.settings, order="submit"))
 
 
 def test_only_the_first_jobs_of_each_machine_are_taken():
-    few = {name: each.keep(np.arange(20) < 6, "later") for name, each in TWINS.items()}
+    few = from_zero(TWINS, jobs=6)
     together = couple(few, mates_by_proportion(few, share=0.33))
     panel = explore_coscheduling(TWINS, jobs=6, share=0.33)
     assert_shows(panel, simulated(together, System.of(big=64, small=32), panel.settings))

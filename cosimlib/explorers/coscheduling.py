@@ -5,6 +5,7 @@ stay at the same time.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from html import escape
 from itertools import product
@@ -56,8 +57,9 @@ def explore_coscheduling(
     Parameters
     ----------
     source : Workload or mapping of str to Workload, optional
-        The machines' workloads by partition, every n-th job of which becomes a mate; or one
-        workload with `partition` and mates of its own. By default `synthetic.crossing`.
+        The machines' workloads by partition, every n-th job of which becomes a mate, and whose
+        clocks begin at their first jobs; or one workload with `partition` and mates of its own. By
+        default `synthetic.crossing`.
     system : System, optional
         By default the machines of the source's workloads; a single workload needs one.
     jobs : int, default 12
@@ -135,7 +137,9 @@ def _source(
     machines = {}
     for machine, workload in source.items():
         _check_jobs(machine, workload)
-        machines[machine] = workload.keep(np.arange(len(workload)) < jobs, f"after {jobs}")
+        kept = workload.keep(np.arange(len(workload)) < jobs, f"after the first {jobs}")
+        since_first = kept.jobs["submit_time"] - kept.jobs["submit_time"].min()
+        machines[machine] = replace(kept, jobs=kept.jobs.assign(submit_time=since_first))
     return partial(_paired, machines), system or _system_of(machines), SHARES
 
 

@@ -153,7 +153,9 @@ def plot_coupled_moment(
         Seconds at which the axis ends; by default 5 % after the last event.
     """
     table = node_stretches(schedule)
-    until = until or 1.05 * max(_moments(schedule, table)[-1], 1.0)
+    every = _moments(schedule, table)
+    first, last = every[0], every[-1]
+    until = until or last + 0.05 * max(last - first, 1.0)
     machines = list(schedule.system.partitions)
     headings = [f"waiting on {name}: {_queue(schedule, name, at, names)}" for name in machines]
     picture = make_subplots(
@@ -173,7 +175,7 @@ def plot_coupled_moment(
         height=170 + 160 * len(machines),
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
     )
-    picture.update_xaxes(range=[0, until / MINUTE])
+    picture.update_xaxes(range=[first / MINUTE, until / MINUTE])
     return picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
 
 
