@@ -9,15 +9,12 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from cosimlib.kernels.compiling import kernel
+from cosimlib.audit.failing import InfeasibleScheduleError, check_lengths
+from cosimlib.audit.sharing import check_sharing
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import CoupledSchedule, Schedule, TimesharedSchedule
 
 AnySchedule = TypeVar("AnySchedule", bound=Schedule)
-
-
-class InfeasibleScheduleError(AssertionError):
-    """A simulator made a schedule that no system could have followed."""
 
 
 def audit(schedule: AnySchedule) -> AnySchedule:
@@ -33,8 +30,8 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     at one instant, or else the machine of the later one was down when the earlier one started.
 
     Of a `TimesharedSchedule`: nobody starts early or is done sooner than alone on its nodes, each
-    job is on as many different nodes as it asks for, no node's memory is exceeded, and the useful
-    work of the series adds up to that of the jobs.
+    job is on as many different nodes of the system as it asks for, no node's memory is exceeded,
+    and the series adds up to the jobs' work, presence and waiting.
 
     Parameters
     ----------
@@ -51,7 +48,7 @@ def audit(schedule: AnySchedule) -> AnySchedule:
         Naming the policy, and the job, or the time and the nodes.
     """
     if isinstance(schedule, TimesharedSchedule):
-        _check_sharing(schedule)
+        check_sharing(schedule)
         return schedule
     _check_times(schedule)
     if isinstance(schedule, CoupledSchedule):
@@ -76,12 +73,7 @@ def audit(schedule: AnySchedule) -> AnySchedule:
 def _check_times(schedule: Schedule) -> None:
     """Raise for the first job that starts early or does not run as long as it should."""
     jobs = schedule.workload.jobs
-    for given, times in (("starts", schedule.start_time), ("ends", schedule.end_time)):
-        if len(times) != len(jobs):
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {len(times)} {given} for the {len(jobs)} jobs "
-                f"of {schedule.workload.name}"
-            )
+    check_lengths(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     start_time, end_time = schedule.start_time, schedule.end_time
     # Negated, so that a job that was never started, NaN, is caught too.
@@ -169,94 +161,3 @@ def _check_groups(schedule: CoupledSchedule) -> None:
                 f"t={table['start'][job]:.15g}, a mate of it at t={first[job]:.15g}; mates start "
                 "at one instant"
             )
-
-
-def _check_sharing(schedule: TimesharedSchedule) -> None:
-    """Raise for the first job, node or sum that no sharing of nodes can have led to."""
-    jobs = schedule.workload.jobs
-    submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
-    nodes, duration = jobs["nodes"].to_numpy(), schedule.end_time - schedule.start_time
-    sizes = np.diff(schedule.first)
-    rules = (
-        ("starts before its submission", schedule.start_time >= submit_time),
-        ("never ends", schedule.end_time < np.inf),
-        ("is done sooner than alone", duration * schedule.speed >= run_time * (1 - 1e-9) - 1e-6),
-        ("is not on as many nodes as it asks for", sizes == nodes),
-        ("is on a node twice", _distinct(schedule.first, schedule.members)),
-    )
-    for wrong, fine in rules:
-        if not fine.all():
-            job = int(np.argmin(fine))
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {schedule.workload.label(job)} {wrong}: submitted at "
-                f"t={submit_time[job]:.15g}, from t={schedule.start_time[job]:.15g} to "
-                f"t={schedule.end_time[job]:.15g}, {run_time[job]:.15g} s alone, "
-                f"{nodes[job]} nodes, placed on {schedule.nodes_of(job).tolist()}"
-            )
-    _check_memory(schedule)
-    series = schedule.series
-    width = series.index[1] - series.index[0] if len(series) > 1 else 3_600.0
-    done = float(series["utilization"].sum()) * width * schedule.system.total_nodes
-    asked = float(run_time @ nodes)
-    # In steps a job may be given more than it needs, in its last step only.
-    if len(series) > 1 and not asked * (1 - 1e-6) <= done:
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: the jobs of {schedule.workload.name} need {asked:.15g} "
-            f"node-seconds; the series adds up to {done:.15g}"
-        )
-
-
-def _check_memory(schedule: TimesharedSchedule) -> None:
-    """Raise for the first node that holds more than its memory."""
-    memory = schedule.workload.column("memory").fillna(0.0).to_numpy(np.float64).copy()
-    present = np.flatnonzero((memory > 0) & (schedule.end_time > schedule.start_time))
-    if not present.size or not schedule.system.memory_per_node < np.inf:
-        return
-    times = np.concatenate([schedule.end_time[present], schedule.start_time[present]])
-    events = np.argsort(times, kind="stable")
-    event, node = _first_overfull(
-        schedule.first,
-        schedule.members,
-        memory,
-        present,
-        events,
-        np.full(schedule.system.total_nodes, schedule.system.memory_per_node),
-    )
-    if event >= 0:
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: node {node} holds more than its "
-            f"{schedule.system.memory_per_node:g} GB at t={times[events[event]]:.15g}, when "
-            f"{schedule.workload.label(int(present[events[event] - present.size]))} starts"
-        )
-
-
-@kernel
-def _distinct(first: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """Whether each job's nodes are all different."""
-    fine = np.ones(first.size - 1, np.bool_)
-    seen = np.full(members.max() + 1 if members.size else 0, -1, np.int64)
-    for job in range(fine.size):
-        for place in range(first[job], first[job + 1]):
-            fine[job] &= seen[members[place]] != job
-            seen[members[place]] = job
-    return fine
-
-
-@kernel
-def _first_overfull(
-    first: np.ndarray,
-    members: np.ndarray,
-    memory: np.ndarray,
-    present: np.ndarray,
-    events: np.ndarray,
-    free: np.ndarray,
-) -> tuple[int, int]:
-    """The first event, and the node, at which more memory is taken than is free; −1 if none."""
-    for event in range(events.size):
-        ends = events[event] < present.size
-        job = present[events[event] % present.size]
-        for place in range(first[job], first[job + 1]):
-            free[members[place]] += memory[job] if ends else -memory[job]
-            if free[members[place]] < -1e-6:
-                return event, members[place]
-    return -1, -1
