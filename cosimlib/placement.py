@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.kernels import holding
-from cosimlib.schedule import CoupledSchedule, Schedule
+from cosimlib.schedule import CoupledSchedule, Schedule, check_rigid
 
 COLUMNS = ["job", "machine", "state", "start", "end", "node", "nodes"]
 
@@ -24,8 +24,9 @@ def node_blocks(schedule: Schedule) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        Where more nodes are held than there are.
+        Where more nodes are held than there are, or jobs share them.
     """
+    check_rigid(schedule, "node_blocks")
     start_time, end_time = (
         np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
     )

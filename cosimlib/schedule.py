@@ -147,3 +147,24 @@ class TimesharedSchedule(Schedule):
     def nodes_of(self, job: int) -> np.ndarray:
         """The node numbers of a job, ascending where the simulator chose them."""
         return self.members[self.first[job] : self.first[job + 1]]
+
+    @property
+    def width(self) -> float:
+        """Seconds of a window of the series: an hour, or more where that would be too many."""
+        times = self.series.index
+        return float(times[1] - times[0]) if len(times) > 1 else 3_600.0
+
+
+def check_rigid(schedule: Schedule, what: str) -> None:
+    """Raise where jobs share nodes, so that `what` would count nodes several times.
+
+    Raises
+    ------
+    ValueError
+        For a `TimesharedSchedule`.
+    """
+    if isinstance(schedule, TimesharedSchedule):
+        raise ValueError(
+            f"{schedule.name}: {what} needs jobs that have nodes for themselves, and here they "
+            "share them; take utilization, or the schedule's series"
+        )

@@ -5,9 +5,11 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.compiling import cache_folder, frugal_kernel, kernel
 from tests.suites import ROOT
 
 CALLED = """
@@ -110,3 +112,33 @@ def test_a_kernel_computes_what_its_python_says():
 
     assert triangle(100) == 5050
     assert getattr(triangle, "py_func", triangle)(100) == 5050
+
+
+def test_a_frugal_kernel_computes_what_its_python_says_in_the_arrays_that_it_is_given():
+    @frugal_kernel
+    def gather(rows):
+        last = rows.shape[0] - 1
+        for row in range(last):
+            for column in range(rows.shape[1]):
+                rows[last, column] += row * rows[row, column]
+        return last
+
+    given, expected = (np.arange(12.0).reshape(4, 3) for _ in range(2))
+    expected[3] += expected[1] + 2 * expected[2]
+    assert gather(given) == 3
+    np.testing.assert_array_equal(given, expected)
+    assert getattr(gather, "py_func", gather)(given) == 3
+
+
+@compiled
+def test_a_frugal_kernel_is_cached_like_any_other_and_cannot_make_arrays():
+    """Where arrays are not counted, Numba knows no way to make one."""
+
+    def wasteful(n):
+        return np.zeros(n)
+
+    frugal = frugal_kernel(wasteful)
+    assert frugal.stats.cache_path.startswith(str(cache_folder()))
+    assert frugal.targetoptions["nogil"]
+    with pytest.raises(NumbaError, match="No implementation of function"):
+        frugal(3)

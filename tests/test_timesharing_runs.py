@@ -196,8 +196,8 @@ def test_utilization_is_that_from_the_warm_up_to_the_last_submission(run):
         assert summary.cpu_load == pytest.approx(series["cpu_load"].mean())
         assert summary.cpu_load > summary.utilization
     assert 0.7 < summary.utilization < 0.9
-    assert (np.diff(summary.weeks) == DAY).all() and summary.weeks[0] == 4 * DAY
-    assert len(summary.weeks) == len(summary.weekly_utilization) == len(summary.weekly_load) == 17
+    assert (np.diff(summary.weeks) == DAY).all() and summary.weeks[0] == 5 * DAY
+    assert len(summary.weeks) == len(summary.weekly_utilization) == len(summary.weekly_load) == 16
     assert summary.name == f"{schedule.policy}, {schedule.workload.name}"
 
 

@@ -1,6 +1,6 @@
-"""Could a schedule have happened? `audit` raises where it could not."""
+"""Could it have happened? Schedules, checked against what no system could have followed."""
 
-from cosimlib.audit.errors import InfeasibleScheduleError
+from cosimlib.audit.failing import InfeasibleScheduleError
 from cosimlib.audit.schedules import audit
 
 __all__ = ["InfeasibleScheduleError", "audit"]

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from cosimlib.audit.errors import InfeasibleScheduleError
+from cosimlib.audit.failing import InfeasibleScheduleError, check_lengths
 from cosimlib.audit.sharing import check_sharing
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import CoupledSchedule, Schedule, TimesharedSchedule
@@ -30,9 +30,9 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     at one instant, or else the machine of the later one was down when the earlier one started.
 
     Of a `TimesharedSchedule`: nobody starts early or is done sooner than alone on its nodes, each
-    job is on as many different nodes as it asks for, no node's memory is exceeded, no node does
-    more work in a busy period than it lasts (SPMD jobs), and the useful work of the series adds up
-    to that of the jobs.
+    job is on as many different nodes of the system as it asks for, no node's memory is exceeded,
+    no node does more work in a busy period than it lasts (SPMD jobs), and the series adds up to the
+    jobs' work, presence and waiting.
 
     Parameters
     ----------
@@ -74,12 +74,7 @@ def audit(schedule: AnySchedule) -> AnySchedule:
 def _check_times(schedule: Schedule) -> None:
     """Raise for the first job that starts early or does not run as long as it should."""
     jobs = schedule.workload.jobs
-    for given, times in (("starts", schedule.start_time), ("ends", schedule.end_time)):
-        if len(times) != len(jobs):
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {len(times)} {given} for the {len(jobs)} jobs "
-                f"of {schedule.workload.name}"
-            )
+    check_lengths(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     start_time, end_time = schedule.start_time, schedule.end_time
     # Negated, so that a job that was never started, NaN, is caught too.

@@ -1,8 +1,8 @@
-"""Could a schedule of shared nodes have happened?"""
+"""Jobs that share nodes: could they have been there, and does the series say what they did?"""
 
 import numpy as np
 
-from cosimlib.audit.errors import InfeasibleScheduleError
+from cosimlib.audit.failing import InfeasibleScheduleError, check_lengths
 from cosimlib.kernels.compiling import kernel
 from cosimlib.schedule import TimesharedSchedule
 
@@ -10,15 +10,19 @@ from cosimlib.schedule import TimesharedSchedule
 def check_sharing(schedule: TimesharedSchedule) -> None:
     """Raise for the first job, node or sum that no sharing of nodes can have led to."""
     jobs = schedule.workload.jobs
+    check_lengths(schedule)
+    _check_placement(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     nodes, duration = jobs["nodes"].to_numpy(), schedule.end_time - schedule.start_time
-    sizes = np.diff(schedule.first)
     rules = (
         ("starts before its submission", schedule.start_time >= submit_time),
         ("never ends", schedule.end_time < np.inf),
         ("is done sooner than alone", duration * schedule.speed >= run_time * (1 - 1e-9) - 1e-6),
-        ("is not on as many nodes as it asks for", sizes == nodes),
-        ("is on a node twice", _distinct(schedule.first, schedule.members)),
+        ("is not on as many nodes as it asks for", np.diff(schedule.first) == nodes),
+        (
+            "is on a node twice, or on none of the system's",
+            _distinct(schedule.first, schedule.members, schedule.system.total_nodes),
+        ),
     )
     for wrong, fine in rules:
         if not fine.all():
@@ -32,22 +36,52 @@ def check_sharing(schedule: TimesharedSchedule) -> None:
     _check_memory(schedule)
     if schedule.spmd:
         _check_capacity(schedule)
-    series = schedule.series
-    if (series["utilization"] > schedule.speed * (1 + 1e-9)).any():
-        window = series["utilization"].idxmax()
+    _check_series(schedule)
+
+
+def _check_placement(schedule: TimesharedSchedule) -> None:
+    """Raise where the placement is not one list of nodes a job."""
+    first, n = schedule.first, len(schedule.workload)
+    whole = first.shape == (n + 1,) and first[0] == 0 and first[-1] == schedule.members.size
+    if not whole or (np.diff(first) < 0).any():
         raise InfeasibleScheduleError(
-            f"{schedule.policy}: utilization {series['utilization'][window]:.15g} from "
-            f"t={window:.15g}; nodes have {schedule.speed:.15g}"
+            f"{schedule.policy}: a placement of {first.size - 1} jobs on {schedule.members.size} "
+            f"nodes; {schedule.workload.name} has {n} jobs that ask for "
+            f"{schedule.workload.jobs['nodes'].sum()} nodes, in order"
         )
-    width = series.index[1] - series.index[0] if len(series) > 1 else 3_600.0
-    done = float(series["utilization"].sum()) * width * schedule.system.total_nodes
-    asked = float(run_time @ nodes)
-    # In steps a job may be given more than it needs, in its last step only.
-    if len(series) > 1 and not asked * (1 - 1e-6) <= done:
+
+
+def _check_series(schedule: TimesharedSchedule) -> None:
+    """Raise where the series does not add up to what the jobs did."""
+    jobs, series = schedule.workload.jobs, schedule.series
+    nodes = jobs["nodes"].to_numpy()
+    over = series["utilization"].to_numpy() > schedule.speed * (1 + 1e-6)
+    if over.any():
+        window = int(over.argmax())
         raise InfeasibleScheduleError(
-            f"{schedule.policy}: the jobs of {schedule.workload.name} need {asked:.15g} "
-            f"node-seconds; the series adds up to {done:.15g}"
+            f"{schedule.policy}: utilization {series['utilization'].iloc[window]:.15g} at "
+            f"t={series.index[window]:.15g}; nodes have a speed of {schedule.speed:.15g}"
         )
+    total = series.sum() * schedule.width
+    work, present, waited = (
+        float(jobs["run_time"].to_numpy() @ nodes),
+        float((schedule.end_time - schedule.start_time) @ nodes),
+        float((schedule.start_time - jobs["submit_time"].to_numpy()).sum()),
+    )
+    offered = schedule.system.total_nodes
+    sums = (
+        ("node-seconds of work", work, total["utilization"] * offered),
+        ("jobs × nodes × seconds", present, total["cpu_load"] * offered),
+        ("seconds of waiting", waited, total["waiting"]),
+    )
+    for what, wanted, found in sums:
+        # In steps a job may be given more than it needs, in its last step only.
+        more = found > wanted * (1 + 1e-6) + 1e-6 and what != "node-seconds of work"
+        if more or not found >= wanted * (1 - 1e-6) - 1e-6:
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: the jobs of {schedule.workload.name} make {wanted:.15g} "
+                f"{what}; the series adds up to {found:.15g}"
+            )
 
 
 def _check_memory(schedule: TimesharedSchedule) -> None:
@@ -136,14 +170,17 @@ def _first_overworked(
 
 
 @kernel
-def _distinct(first: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """Whether each job's nodes are all different."""
+def _distinct(first: np.ndarray, members: np.ndarray, total_nodes: int) -> np.ndarray:
+    """Whether each job's nodes are all different, and all of the system's."""
     fine = np.ones(first.size - 1, np.bool_)
-    seen = np.full(members.max() + 1 if members.size else 0, -1, np.int64)
+    seen = np.full(total_nodes, -1, np.int64)
     for job in range(fine.size):
         for place in range(first[job], first[job + 1]):
-            fine[job] &= seen[members[place]] != job
-            seen[members[place]] = job
+            node = members[place]
+            if node < 0 or node >= total_nodes or seen[node] == job:
+                fine[job] = False
+            else:
+                seen[node] = job
     return fine
 
 

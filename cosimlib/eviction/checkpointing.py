@@ -14,7 +14,7 @@ memory, that is taken for the allocated part.
 import numpy as np
 import pandas as pd
 
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -73,8 +73,9 @@ def running_jobs_at(
     Raises
     ------
     ValueError
-        Where nothing runs at `at`, or a bandwidth or the memory is unknown.
+        Where nothing runs at `at`, jobs share nodes, or a bandwidth or the memory is unknown.
     """
+    check_rigid(schedule, "an eviction")
     if not interval > 0:
         raise ValueError(f"interval={interval!r}; expected seconds above 0")
     running = (schedule.start_time <= at) & (at < schedule.end_time)

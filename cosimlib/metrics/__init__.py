@@ -2,6 +2,8 @@
 
 A *step function* is a Series indexed by time in seconds: its value holds from that instant on, to
 the next; before the first instant it is 0. Jobs are rigid: they hold their nodes from start to end.
+Where they share nodes, in a `TimesharedSchedule`, metrics that count nodes raise an error, and
+`utilization` goes by the schedule's series.
 
 A *window* is given as `start=` and `end=`, both optional, in seconds. A number a job is then of the
 jobs submitted in it, ``start <= submit_time < end``; a number of the machine is of what was held,

@@ -10,8 +10,9 @@ import pandas as pd
 from cosimlib.kernels.compiling import kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.series import HOUR
+from cosimlib.metrics.sharing import useful_node_seconds
 from cosimlib.metrics.windows import span
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, TimesharedSchedule, check_rigid
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -26,9 +27,13 @@ def utilization(
 ) -> float:
     """Node-seconds held inside a window ÷ node-seconds the whole system offers in it.
 
+    Where jobs share nodes, node-seconds of useful work: what they would have held alone.
+
     Parameters
     ----------
     schedule : Schedule
+        Of a `TimesharedSchedule` the window's ends must be those of windows of its series, or
+        before the first start and after the last end.
     start, end : float, optional
         The window in seconds; by default from the first submission to the last end.
 
@@ -40,11 +45,14 @@ def utilization(
     Raises
     ------
     ValueError
-        Where the window ends before it starts, or has no length.
+        Where the window ends before it starts, or has no length, or cuts one of a series.
     """
     first, last = span(schedule, start, end)
-    nodes = schedule.workload.jobs["nodes"].to_numpy()
-    held = float(nodes @ _seconds_inside(schedule, first, last))
+    if isinstance(schedule, TimesharedSchedule):
+        held = float(useful_node_seconds(schedule, np.array([first, last])).sum())
+    else:
+        nodes = schedule.workload.jobs["nodes"].to_numpy()
+        held = float(nodes @ _seconds_inside(schedule, first, last))
     offered = schedule.system.total_nodes * (last - first)
     return held / offered if offered > 0 else math.nan
 
@@ -74,7 +82,13 @@ def node_hours(
     -------
     pd.Series
         Of `useful`, `lost`, `idle`. Idle is below 0 where a recorded schedule overruns its machine.
+
+    Raises
+    ------
+    ValueError
+        Where the window has no length, or jobs share nodes.
     """
+    check_rigid(schedule, "node_hours")
     first, last = span(schedule, start, end)
     jobs = schedule.workload.jobs
     held = jobs["nodes"].to_numpy() * _seconds_inside(schedule, first, last) / HOUR
@@ -124,8 +138,10 @@ def loss_of_capacity(
     Raises
     ------
     ValueError
-        For an unknown rule, a window without length, or a job that never started.
+        For an unknown rule, a window without length, jobs that share nodes, or one that never
+        started.
     """
+    check_rigid(schedule, "loss_of_capacity")
     if rule not in get_args(LossRule):
         known = ", ".join(map(repr, get_args(LossRule)))
         raise ValueError(f"loss of capacity: rule={rule!r}; expected one of {known}")

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.kernels.steps import step_function
+from cosimlib.metrics.sharing import useful_node_seconds
 from cosimlib.metrics.windows import span
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, TimesharedSchedule, check_rigid
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -15,13 +16,20 @@ WEEK = 7 * DAY
 
 
 def occupied_nodes(schedule: Schedule) -> pd.Series:
-    """Nodes held in the whole system, an exact step function."""
+    """Nodes held in the whole system, an exact step function.
+
+    Raises
+    ------
+    ValueError
+        Where jobs share nodes.
+    """
+    check_rigid(schedule, "occupied_nodes")
     nodes = schedule.workload.jobs["nodes"].to_numpy()
     return _steps(schedule.start_time, schedule.end_time, nodes, "occupied_nodes")
 
 
 def running_jobs(schedule: Schedule) -> pd.Series:
-    """Jobs running in the whole system, an exact step function."""
+    """Jobs running in the whole system, alone on their nodes or not, an exact step function."""
     ones = np.ones(len(schedule.workload), dtype=np.int64)
     return _steps(schedule.start_time, schedule.end_time, ones, "running_jobs")
 
@@ -48,11 +56,18 @@ def utilization_series(
 ) -> pd.Series:
     """Utilization in each window of `every` seconds, by default first submission to last end.
 
-    The time-weighted mean of the series is `utilization` over the same window.
+    The time-weighted mean of the series is `utilization` over the same window. Where jobs share
+    nodes it is of useful work, and windows must begin and end with those of the schedule's series:
+    give a `start`.
     """
     first, last = span(schedule, start, end)
     if not first < last:
         return pd.Series(dtype=np.float64, name="utilization")
+    if isinstance(schedule, TimesharedSchedule):
+        edges = _edges(first, last, every)
+        offered = schedule.system.total_nodes * np.diff(edges)
+        useful = useful_node_seconds(schedule, edges) / offered
+        return pd.Series(useful, index=edges[:-1], name="utilization")
     held = hourly(occupied_nodes(schedule), every, first, last)
     return (held / schedule.system.total_nodes).rename("utilization")
 
@@ -80,8 +95,7 @@ def hourly(
     pd.Series
         Indexed by the windows' beginnings.
     """
-    if not every > 0:
-        raise ValueError(f"every={every!r}; expected seconds above 0")
+    _check_every(every)
     times, values = steps.index.to_numpy(dtype=np.float64), steps.to_numpy(dtype=np.float64)
     if times.size == 0:
         return pd.Series(dtype=np.float64, name=steps.name)
@@ -89,11 +103,23 @@ def hourly(
     last = float(times[-1]) if end is None else end
     if last < first:
         raise ValueError(f"windows from {first:.15g} to {last:.15g} s; expected start before end")
-    edges = first + every * np.arange(math.ceil((last - first) / every))
-    edges = np.append(edges[edges < last], last)
+    edges = _edges(first, last, every)
     area = np.append(0.0, np.cumsum(values[:-1] * np.diff(times)))
     area_at = np.interp(edges, times, area) + values[-1] * np.maximum(edges - times[-1], 0.0)
     return pd.Series(np.diff(area_at) / np.diff(edges), index=edges[:-1], name=steps.name)
+
+
+def _check_every(every: float) -> None:
+    """Raise for windows without a length."""
+    if not every > 0:
+        raise ValueError(f"every={every!r}; expected seconds above 0")
+
+
+def _edges(first: float, last: float, every: float) -> np.ndarray:
+    """Where windows of `every` seconds begin, and where the last one ends."""
+    _check_every(every)
+    edges = first + every * np.arange(math.ceil((last - first) / every))
+    return np.append(edges[edges < last], last)
 
 
 def daily(steps: pd.Series, start: float | None = None, end: float | None = None) -> pd.Series:

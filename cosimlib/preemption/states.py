@@ -18,7 +18,7 @@ import numpy as np
 
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.kernels import holding
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.schedulers.elastic import ElasticSchedule, is_seconds, priorities
 from cosimlib.workload import InvalidWorkloadError
 
@@ -79,8 +79,9 @@ def check_followed(schedule: Schedule) -> None:
     TypeError
         For an `ElasticSchedule`.
     ValueError
-        Where the system has several partitions.
+        Where the system has several partitions, or jobs share nodes.
     """
+    check_rigid(schedule, "a preemption")
     if isinstance(schedule, ElasticSchedule):
         raise TypeError(
             f"{schedule.name}: an elastic schedule kills jobs and moves nodes, so starts and ends "
