@@ -209,9 +209,8 @@ def test_weeks_are_means_of_the_week_that_ends_there():
     for simulate in (simulate_batch, simulate_timesharing):
         summary = summarize_run(simulate(jobs, System.of(2)), warm_up=0.0)
         weekly = dict(zip(summary.weeks, summary.weekly_utilization, strict=True))
-        # Each window begins with a day's first hour, in which the node is busy already.
-        assert weekly[18 * DAY] == pytest.approx((12 * 6 + 11 + 1) / 168 / 2)
-        assert weekly[0.0] == 0
+        assert weekly[18 * DAY] == pytest.approx(12 * 7 / 168 / 2)
+        assert weekly[2 * DAY] == 0
 
 
 def test_a_warm_up_longer_than_the_workload_is_named():
