@@ -84,7 +84,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, renderer: str) -> Non
         record_timing=False,
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
     )
-    client.execute(env={**os.environ, "COSIMLIB_RENDERER": renderer})
+    client.execute(env={**os.environ, "COSIMLIB_RENDERER": renderer, "TQDM_DISABLE": "1"})
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:

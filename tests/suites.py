@@ -5,9 +5,13 @@ notebook's outputs must equal those stored, a lax one must only run without an e
 `nbval-ignore-output` is lax in a strict notebook, one tagged `nbval-check-output` the reverse.
 """
 
+import os
 from pathlib import Path
 
 import pytest
+
+# Progress bars of slow runs are not outputs to compare.
+os.environ.setdefault("TQDM_DISABLE", "1")
 
 ROOT = Path(__file__).resolve().parents[1]
 
