@@ -5,7 +5,9 @@ Nothing of that is silent: `Account` counts it, the workload carries the count, 
 prints it.
 """
 
+import csv
 import gzip
+import io
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -87,6 +89,35 @@ def read_bytes(path: Path) -> bytes:
             f"{path}: the gzip file is cut short or damaged ({error}) after {len(data)} bytes; "
             "fetch it again"
         ) from error
+
+
+def read_table(path: Path) -> list[tuple[int, list[str]]]:
+    """The lines of a CSV that are not blank, numbered from 1, their fields without blanks around.
+
+    Every line has as many fields as the first, the heading.
+
+    Raises
+    ------
+    FileNotFoundError
+    TraceError
+        Naming the line that has more fields or fewer, or what keeps the file from being read.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"no file at {path}; give the path of a CSV")
+    rows = csv.reader(io.StringIO(read_bytes(path).decode("utf-8-sig", "replace")))
+    lines = []
+    try:
+        for fields in rows:
+            if any(field.strip() for field in fields):
+                lines.append((rows.line_num, [field.strip() for field in fields]))
+    except csv.Error as error:
+        raise TraceError(f"{path}: line {rows.line_num} cannot be read as CSV: {error}") from error
+    for number, fields in lines[1:]:
+        if len(fields) != len(lines[0][1]):
+            raise TraceError(
+                f"{path}: line {number} has {len(fields)} fields; expected {len(lines[0][1])}"
+            )
+    return lines
 
 
 def shortened(text: bytes, length: int = 60) -> str:

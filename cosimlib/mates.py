@@ -8,15 +8,13 @@ Before there is such a workload, mates are a table: a column a machine, a row a 
 rows of the machines' own workloads (NA where a machine takes no part). `couple` joins the two.
 """
 
-import csv
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.intake import TraceError, read_bytes
+from cosimlib.intake import TraceError, read_table
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -161,12 +159,7 @@ def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFra
         Naming the file, the line, the value and what was expected.
     """
     path = Path(path)
-    text = read_bytes(path).decode("utf-8-sig", "replace")
-    lines = [
-        (number, [field.strip() for field in fields])
-        for number, fields in enumerate(csv.reader(io.StringIO(text)), start=1)
-        if any(field.strip() for field in fields)
-    ]
+    lines = read_table(path)
     heading = lines[0][1] if lines else []
     if sorted(heading) != sorted(machines) or len(machines) < 2:
         raise TraceError(
@@ -248,8 +241,6 @@ def _group(
 ) -> list[int | None]:
     """One line of a file of mates as rows of the workloads."""
     place = f"{path}: line {number}"
-    if len(fields) != len(heading):
-        raise TraceError(f"{place} has {len(fields)} fields; expected {len(heading)}")
     group: list[int | None] = []
     for machine, field in zip(heading, fields, strict=True):
         if not field:

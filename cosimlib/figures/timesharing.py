@@ -15,6 +15,10 @@ DAY = 86_400.0
 DURATIONS = {10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h", 14_400: "4 h", 57_600: "16 h"}
 DURATIONS |= {172_800: "48 h"}
 
+NO_JOBS = "#CFCFCF"
+FEW = 8
+"""Points from which on a line needs no markers."""
+
 SAME = "#F7F7F7"
 RATIO_COLORS = ((0.0, theme.BLUE), (0.5, SAME), (1.0, theme.VERMILION))
 """Blue, white, vermilion: told apart by color-blind readers too."""
@@ -67,7 +71,7 @@ def plot_lines(
     line: str = "",
     log: str = "",
 ) -> go.Figure:
-    """Lines without markers, for curves of many points.
+    """Lines, without markers where there are more than a few points.
 
     Parameters
     ----------
@@ -85,7 +89,8 @@ def plot_lines(
     groups = table.groupby(line, sort=False) if line else [("", table)]
     for place, (name, part) in enumerate(groups):
         picture.add_scatter(
-            x=part[x].tolist(), y=part[y].tolist(), mode="lines", name=name, showlegend=bool(line),
+            x=part[x].tolist(), y=part[y].tolist(), name=name, showlegend=bool(line),
+            mode="lines" if len(part) > FEW else "lines+markers",
             line={"color": theme.color(str(name), place), "dash": theme.DASHES[place % 7],
                   "width": 2},
         )  # fmt: skip
@@ -139,7 +144,7 @@ def plot_bins(
     ticks = np.arange(np.ceil(low), high + 1e-9)
     centers = [np.sqrt(np.array(e[:-1]) * e[1:]) for e in (summary.length_edges,
                                                            summary.nodes_edges)]  # fmt: skip
-    picture = theme.figure(title=title, height=520)
+    picture = theme.figure(title=title, height=520, plot_bgcolor=NO_JOBS)
     picture.add_heatmap(
         x=summary.length_edges, y=summary.nodes_edges, z=np.log10(values),
         customdata=values, zmin=low, zmax=high,
@@ -150,7 +155,7 @@ def plot_bins(
                   "tickvals": ticks, "ticktext": [f"{10.0**t:g}" for t in ticks]},
     )  # fmt: skip
     picture.update_xaxes(
-        type="log", title="dedicated run time", tickvals=list(DURATIONS),
+        type="log", title="dedicated run time (gray: no jobs)", tickvals=list(DURATIONS),
         ticktext=list(DURATIONS.values()), showgrid=False,
         range=[np.log10(centers[0][0] * 0.8), np.log10(summary.length_edges[-1])],
     )  # fmt: skip
@@ -263,7 +268,7 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
                 marker={"symbol": theme.MARKERS[number], "size": 6}, **where,
             )  # fmt: skip
     theme.style(picture, title=title, height=150 + 290 * rows, margin={"t": 100, "b": 100})
-    picture.update_xaxes(type="log", dtick=1, tickformat=",", range=[-0.1, 3.3])
+    picture.update_xaxes(type="log", dtick=1, tickformat=",", matches="x")
     picture.update_xaxes(title="nodes", row=rows)
     picture.update_yaxes(type="log", dtick=1, tickformat=",")
     picture.update_yaxes(title="turnaround, min", col=1)

@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         failed = _run_due(runs, options)
-        say(f"scorecard: {write_scorecard(options.out)}")
+        older = " Of runs that failed, results from before count." if failed else ""
+        say(f"scorecard: {write_scorecard(options.out)}{older}")
         return FAILED if failed else 0
     except (OSError, ValueError) as error:
         return _complain(str(error), FAILED)

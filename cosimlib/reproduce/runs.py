@@ -2,12 +2,13 @@
 
 A run is a notebook with its parameters and a place under `figures/`. It is up to date where
 `run.json` in that place holds the same fingerprint: of the notebook's sources, the parameters, the
-package's source, the table of claims and the trace.
+package's source, the table of claims, the trace and files that parameters name.
 """
 
 import hashlib
 import importlib.metadata
 import json
+import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from cosimlib.traces import TRACES, find_trace
 
 RECORD = "run.json"
 SYNTHETIC = "synthetic"
+SUFFIXES = (".csv", ".gz", ".swf")
 PACKAGES = ("cosimlib", "numba", "numpy", "pandas", "papermill", "plotly")
 
 
@@ -130,6 +132,7 @@ def _runs_of(
         raise BadArgumentError(f"notebook {path} is not there")
     notebook = read_notebook(path)
     given = checked_values(read_parameters(notebook, path.name), values, path.name)
+    given = {name: _as_file(name, value, path.name) for name, value in given.items()}
     files: dict[str, Path | None] = {path.stem: None}
     if given_file is not None:
         files = {path.stem: given_file.resolve()}
@@ -142,6 +145,19 @@ def _runs_of(
         fingerprint = _fingerprint(notebook, given | marks, file)
         runs.append(Run(path.resolve(), name, shown, given, file, fingerprint))
     return runs
+
+
+def _as_file(name: str, value: object, label: str) -> object:
+    """A text that names a file, by its whole path: notebooks run in a folder of their own."""
+    if not isinstance(value, str):
+        return value
+    if Path(value).is_file():
+        return str(Path(value).resolve())
+    if os.sep in value or value.endswith(SUFFIXES):
+        raise BadArgumentError(
+            f"{label}: parameter '{name}' got {value!r}, which is no file; give the path of one"
+        )
+    return value
 
 
 def _shown(value: object) -> object:
@@ -164,12 +180,14 @@ def _named_trace(notebook: NotebookNode, label: str) -> Path | None:
 
 def _fingerprint(notebook: NotebookNode, parameters: dict[str, object], trace: Path | None) -> str:
     """A hash of all that the results depend on, but for the versions of other packages."""
+    texts = [Path(value) for value in parameters.values() if isinstance(value, str)]
     parts = [
         [(cell.cell_type, cell.source) for cell in notebook.cells],
         sorted((name, repr(value)) for name, value in parameters.items()),
         source_hash(),
         _file_hash(statements_path()),
         _file_hash(trace) if trace else "",
+        *(_file_hash(path) for path in texts if path.is_absolute() and path.is_file()),
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

@@ -2,6 +2,16 @@
 
 from cosimlib.timesharing.batch import lengthened, simulate_batch
 from cosimlib.timesharing.caching import cached_summary, project_cache
+from cosimlib.timesharing.comparing import (
+    crossover,
+    gain_at_largest,
+    kept_speedups,
+    overview,
+    printed_statistics,
+    ratio_by_length,
+    undecided,
+    won_bins,
+)
 from cosimlib.timesharing.logs import with_node_memory
 from cosimlib.timesharing.runs import run_batch, run_timesharing
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times
@@ -11,8 +21,14 @@ __all__ = [
     "RunSummary",
     "applications",
     "cached_summary",
+    "crossover",
+    "gain_at_largest",
+    "kept_speedups",
     "lengthened",
+    "overview",
+    "printed_statistics",
     "project_cache",
+    "ratio_by_length",
     "read_applications",
     "run_batch",
     "run_timesharing",
@@ -20,5 +36,7 @@ __all__ = [
     "slowdowns",
     "summarize_run",
     "turnaround_times",
+    "undecided",
     "with_node_memory",
+    "won_bins",
 ]

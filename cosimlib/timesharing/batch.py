@@ -16,7 +16,7 @@ from cosimlib.audit import audit
 from cosimlib.kernels.compiling import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers.backfilling import simulate_easy
-from cosimlib.schedulers.timesharing import SLOWEST, STEP, check_noise, in_steps
+from cosimlib.schedulers.timesharing import SLOWEST, STEP, check_knobs, in_steps
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -62,7 +62,7 @@ def simulate_batch(
     ValueError
         As of `lengthened`.
     """
-    _check(noise, step, seed)
+    _check(noise, spmd, step, seed)
     stepped = in_steps(workload, step)
     slowed = lengthened(stepped, noise=noise, spmd=spmd, step=step, seed=seed)
     schedule = audit(simulate_easy(slowed, system))
@@ -87,7 +87,7 @@ def lengthened(
     ValueError
         For a probability outside [0, 1], a step that is not above 0, or a seed below 0.
     """
-    _check(noise, step, seed)
+    _check(noise, spmd, step, seed)
     jobs = workload.jobs
     run_time = jobs["run_time"].to_numpy(np.float64).copy()
     nodes = jobs["nodes"].to_numpy(np.int64).copy()
@@ -98,11 +98,11 @@ def lengthened(
     return Workload(jobs, workload.name, workload.machine, workload.account)
 
 
-def _check(noise: float | None, step: float, seed: int) -> None:
+def _check(noise: float | None, spmd: bool, step: float, seed: int) -> None:
     """Raise for the first knob that makes no sense; batch has no exact times."""
     if step is None:
         raise ValueError("step=None; expected seconds above 0: batch runs in steps")
-    check_noise(noise, step, seed)
+    check_knobs(noise=noise, spmd=spmd, step=step, seed=seed)
 
 
 @kernel

@@ -12,13 +12,13 @@ from cosimlib.timesharing.summary import RunSummary
 
 
 def cached_summary(
-    folder: Path | None, parameters: Mapping[str, Any], run: Callable[[], RunSummary]
+    folder: str | Path | None, parameters: Mapping[str, Any], run: Callable[[], RunSummary]
 ) -> RunSummary:
     """What `run` returns, from its file where these parameters and this code have been run before.
 
     Parameters
     ----------
-    folder : Path or None
+    folder : str, Path or None
         Where files are kept, such as ``data/cache``; None: keep none.
     parameters : mapping of str to numbers, strings, booleans or None
         All that the run depends on besides the package's source.
@@ -31,6 +31,7 @@ def cached_summary(
     """
     if folder is None:
         return run()
+    folder = Path(folder)
     path = folder / f"timesharing-{_key(parameters)}.json"
     kept = _read(path)
     if kept is not None:

@@ -1,7 +1,9 @@
 """Real logs that say how much memory jobs used, on nodes whose memory they do not say."""
 
 from dataclasses import replace
+from numbers import Integral
 
+from cosimlib.schedulers.timesharing.noise import is_number
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -28,7 +30,13 @@ def with_node_memory(
     ------
     InvalidWorkloadError
         Where the machine is unknown.
+    ValueError
+        For memory that is not above 0, or jobs that are not a whole number from 1.
     """
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, Integral) or jobs < 1):
+        raise ValueError(f"jobs={jobs!r}; expected a whole number from 1, or None")
+    if memory_per_node is not None and not (is_number(memory_per_node) and memory_per_node > 0):
+        raise ValueError(f"memory_per_node={memory_per_node!r}; expected GB above 0, or None")
     if workload.machine is None:
         raise InvalidWorkloadError(f"{workload.name}: its machine is unknown; name it in the log")
     memory = workload.column("memory")
@@ -42,4 +50,6 @@ def with_node_memory(
     one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
     small = ~(one.column("memory") > memory_per_node)
     one = one.keep(small, f"more memory than the {memory_per_node:.3g} GB of a node")
-    return one if jobs is None else one.keep(one.jobs.index < jobs, f"after the first {jobs:,}")
+    return (
+        one if jobs is None else one.keep(one.jobs.index < int(jobs), f"after the first {jobs:,}")
+    )

@@ -27,7 +27,7 @@ def run_batch(
     system: System,
     *,
     warm_up: float = 100 * DAY,
-    cache: Path | None = None,
+    cache: str | Path | None = None,
     **knobs: Any,
 ) -> RunSummary:
     """`simulate_batch` with `knobs`, summarized after a warm-up; kept in the folder `cache`."""
@@ -44,7 +44,7 @@ def run_timesharing(
     system: System,
     *,
     warm_up: float = 100 * DAY,
-    cache: Path | None = None,
+    cache: str | Path | None = None,
     memory: bool = True,
     **knobs: Any,
 ) -> RunSummary:

@@ -6,11 +6,14 @@ efficiency of 49 % or more, and adds a perfect one. Ours follow Amdahl's law, ``
 least number of nodes, which memory dictates.
 """
 
+import math
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.intake import TraceError, read_table
 from cosimlib.timesharing.summary import RunSummary
 
 MOST_NODES = 960
@@ -29,6 +32,7 @@ APPLICATIONS = {
 
 COLUMNS = ("application", "nodes", "run_time")
 POINTS = 12
+MOST = 2**31 - 1
 
 
 def applications(scale: float = 1.0) -> pd.DataFrame:
@@ -43,7 +47,14 @@ def applications(scale: float = 1.0) -> pd.DataFrame:
     -------
     pd.DataFrame
         `application`, `nodes`, `run_time` (s, dedicated).
+
+    Raises
+    ------
+    ValueError
+        For a scale that is not a number above 0.
     """
+    if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < scale < math.inf:
+        raise ValueError(f"scale={scale!r}; expected a number above 0")
     tables = []
     for name, (least, efficiency) in APPLICATIONS.items():
         nodes = np.unique(np.geomspace(least, MOST_NODES, POINTS).round())
@@ -60,40 +71,54 @@ def applications(scale: float = 1.0) -> pd.DataFrame:
 def read_applications(path: str | Path) -> pd.DataFrame:
     """A user's own scaling data: CSV with `application`, `nodes`, `run_time` (s, dedicated).
 
-    Between the sizes given, run times are interpolated linearly, as in the paper.
+    Between the sizes given, run times are interpolated linearly, as in the paper. Further columns
+    are not read.
 
     Raises
     ------
-    ValueError
+    FileNotFoundError
+    TraceError
         Naming the file, the line, the value and what was expected.
     """
+    path = Path(path)
+    lines = read_table(path)
+    heading = lines[0][1] if lines else []
+    for name in COLUMNS:
+        if heading.count(name) != 1:
+            found = f"{heading.count(name) or 'no'} columns {name!r}"
+            raise TraceError(f"{path}: {found}; expected {', '.join(COLUMNS)}, each once")
+    if len(lines) < 2:
+        raise TraceError(f"{path}: no rows; expected one for each application and number of nodes")
+    places = [heading.index(name) for name in COLUMNS]
+    rows = [_row(f"{path}: line {n}", [fields[p] for p in places]) for n, fields in lines[1:]]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    twice = table.duplicated(["application", "nodes"])
+    if twice.any():
+        row = int(twice.to_numpy().argmax())
+        name, nodes, _ = rows[row]
+        raise TraceError(
+            f"{path}: line {lines[row + 1][0]}: {name!r} has nodes={nodes} a second time; expected "
+            "each number of nodes once"
+        )
+    table = table.sort_values(["application", "nodes"], ignore_index=True)
+    parts = [_interpolated(part) for _, part in table.groupby("application", sort=False)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _row(place: str, fields: list[str]) -> tuple[str, int, float]:
+    """One line's application, nodes and run time."""
+    name, nodes, text = fields
+    if not name:
+        raise TraceError(f"{place}: application={name!r}; expected a name")
+    if not (nodes.isdecimal() and 1 <= int(nodes) <= MOST):
+        raise TraceError(f"{place}: nodes={nodes!r}; expected a whole number from 1 to {MOST:,}")
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: cannot be read as CSV: {error}") from error
-    missing = [name for name in COLUMNS if name not in table]
-    if missing:
-        raise ValueError(f"{path}: no column {missing[0]!r}; expected {', '.join(COLUMNS)}")
-    if table.empty:
-        raise ValueError(f"{path}: no rows; expected one for each application and number of nodes")
-    numbers = table[["nodes", "run_time"]].apply(pd.to_numeric, errors="coerce")
-    rules = (
-        ("application", table["application"].str.strip() != "", "a name"),
-        ("nodes", (numbers["nodes"] >= 1) & (numbers["nodes"] % 1 == 0), "a whole number from 1"),
-        ("run_time", (numbers["run_time"] > 0) & np.isfinite(numbers["run_time"]),
-         "seconds above 0"),
-        ("nodes", ~table.assign(nodes=numbers["nodes"]).duplicated(["application", "nodes"]),
-         "each number of nodes once for an application"),
-    )  # fmt: skip
-    for column, fine, expected in rules:
-        if not fine.all():
-            row = int((~fine).idxmax())
-            raise ValueError(
-                f"{path}, line {row + 2}: {column}={table[column][row]!r}; expected {expected}"
-            )
-    table = table.assign(nodes=numbers["nodes"].astype(int), run_time=numbers["run_time"])
-    table = table[list(COLUMNS)].sort_values(["application", "nodes"], ignore_index=True)
-    return pd.concat([_interpolated(part) for _, part in table.groupby("application", sort=False)])
+        run_time = float(text)
+    except ValueError:
+        run_time = math.nan
+    if not 0 < run_time < math.inf:
+        raise TraceError(f"{place}: run_time={text!r}; expected seconds above 0")
+    return name, int(nodes), run_time
 
 
 def _interpolated(part: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """What figures need of a run of millions of jobs: a few hundred numbers."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import pandas as pd
 
 from cosimlib.metrics import DAY, HOUR, WEEK, hourly, occupied_nodes
 from cosimlib.schedule import Schedule, TimesharedSchedule
+from cosimlib.schedulers.timesharing.noise import is_number
 
 BINS = 26
 TAU = 10.0
@@ -16,8 +18,11 @@ TAU = 10.0
 SHORTEST, LONGEST = 10.0, 48 * HOUR
 """Run times between which lengths are binned."""
 
-LEVELS = np.linspace(0.0, 1.0, 201)
-"""Probabilities at which slowdowns' quantiles are kept."""
+LEVELS = np.concatenate(
+    [np.arange(200) / 200, 1.0 - 0.005 * 10.0 ** -np.linspace(0.1, 4.0, 40), [1.0]]
+)
+"""Probabilities at which slowdowns' quantiles are kept: evenly, and finer above 0.995.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +44,8 @@ class RunSummary:
     quantiles : tuple
         Of the slowdown, at `LEVELS`.
     nodes_edges, length_edges : tuple
-        Logarithmic bins of size (nodes) and dedicated run time (s), 27 edges for 26 bins.
+        Where the logarithmic bins of size (nodes) and dedicated run time (s) begin and the last
+        ends: 26 of each, those of size that hold no whole number joined with the next.
     slowdown_sums, counts : tuple of tuples
         By size and length: sum of slowdowns, number of jobs.
     weeks, weekly_utilization, weekly_load : tuple
@@ -101,8 +107,10 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
     Raises
     ------
     ValueError
-        Where no job is submitted after the warm-up.
+        Where no job is submitted after the warm-up, or that is no number of seconds.
     """
+    if not is_number(warm_up) or not 0.0 <= warm_up < math.inf:
+        raise ValueError(f"warm_up={warm_up!r}; expected seconds, 0 or more")
     jobs = schedule.workload.jobs
     counted = (jobs["submit_time"] >= warm_up).to_numpy()
     if not counted.any():
@@ -112,13 +120,13 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
         )
     slowdown = slowdowns(schedule)[counted]
     nodes, length = jobs["nodes"].to_numpy()[counted], jobs["run_time"].to_numpy()[counted]
-    nodes_edges = np.geomspace(1.0, schedule.system.total_nodes + 1.0, BINS + 1)
+    nodes_edges = _whole_edges(schedule.system.total_nodes)
     length_edges = np.geomspace(SHORTEST, max(LONGEST, 1.001 * length.max()), BINS + 1)
     row = np.searchsorted(nodes_edges, nodes, side="right") - 1
     column = np.searchsorted(length_edges, np.maximum(length, SHORTEST), side="right") - 1
-    cell, cells = row * BINS + column, BINS * BINS
-    sums = np.bincount(cell, weights=slowdown, minlength=cells).reshape(BINS, BINS)
-    counts = np.bincount(cell, minlength=cells).reshape(BINS, BINS)
+    cell, shape = row * BINS + column, (nodes_edges.size - 1, BINS)
+    sums = np.bincount(cell, weights=slowdown, minlength=math.prod(shape)).reshape(shape)
+    counts = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
     series = _hourly(schedule)
     last = float(jobs["submit_time"].max())
     inside = series[(series.index >= warm_up) & (series.index < last)]
@@ -149,6 +157,12 @@ def slowdowns(schedule: Schedule) -> np.ndarray:
     jobs = schedule.workload.jobs
     turnaround = schedule.end_time - jobs["submit_time"].to_numpy()
     return np.maximum(1.0, turnaround / np.maximum(jobs["run_time"].to_numpy(), TAU))
+
+
+def _whole_edges(total_nodes: int) -> np.ndarray:
+    """Logarithmic edges of bins of size, each bin with a whole number in it."""
+    edges = np.geomspace(1.0, total_nodes + 1.0, BINS + 1)
+    return np.unique(np.ceil(edges * (1.0 - 1e-12)))
 
 
 def _hourly(schedule: Schedule) -> pd.DataFrame:

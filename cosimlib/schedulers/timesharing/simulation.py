@@ -106,7 +106,7 @@ def simulate_timesharing(
     ValueError
         For a knob or a placement that makes no sense.
     """
-    check_knobs(overhead=overhead, noise=noise, step=step, queue=queue, seed=seed)
+    check_knobs(overhead=overhead, spmd=spmd, noise=noise, step=step, queue=queue, seed=seed)
     if len(system.partitions) > 1:
         raise ValueError(
             f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
@@ -154,6 +154,7 @@ def in_steps(workload: Workload, step: float = STEP) -> Workload:
 def check_knobs(
     *,
     overhead: float = 0.0,
+    spmd: bool = True,
     noise: float | None = None,
     step: float | None = STEP,
     queue: str = "first_fit",
@@ -164,6 +165,8 @@ def check_knobs(
         raise ValueError(
             f"overhead={overhead!r}; expected a part of the capacity, from 0 to below 1"
         )
+    if not isinstance(spmd, bool | np.bool_):
+        raise ValueError(f"spmd={spmd!r}; expected True or False")
     check_noise(noise, step, seed)
     if queue not in QUEUES:
         raise ValueError(f"queue={queue!r}; expected one of {', '.join(map(repr, QUEUES))}")

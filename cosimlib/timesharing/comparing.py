@@ -1,0 +1,143 @@
+"""Runs beside one another: what the paper's claims say of two policies."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.metrics import HOUR
+from cosimlib.synthetic.edison import EDISON
+from cosimlib.timesharing.summary import RunSummary
+from cosimlib.workload import Workload
+
+ENOUGH = 1_000
+"""Counted jobs below which nothing is decided."""
+
+
+def printed_statistics(workload: Workload) -> pd.DataFrame:
+    """What the paper prints of Edison's jobs beside the same of a workload on its machine.
+
+    Sizes are parts of the machine: on one of 697 nodes, an eighth of Edison, 100 nodes are 13.
+
+    Returns
+    -------
+    pd.DataFrame
+        `statistic`, `paper`, `ours`; NaN where the workload does not say.
+    """
+    jobs, system = workload.jobs, workload.machine
+    if system is None:
+        raise ValueError(f"{workload.name}: its machine is unknown")
+    nodes, memory = jobs["nodes"], workload.column("memory")
+    work = nodes * jobs["run_time"]
+    sizes = [math.ceil(n * system.total_nodes / EDISON.total_nodes) for n in (31, 100, 1_000)]
+    light = float(work[memory < 0.6 * system.memory_per_node].sum() / work.sum())
+    span = float(jobs["submit_time"].max() - jobs["submit_time"].min())
+    rows = [
+        ("jobs under 32 nodes of 5,576", 0.90, float((nodes <= sizes[0]).mean())),
+        ("node-hours in jobs above 100 nodes", 0.50, work[nodes > sizes[1]].sum() / work.sum()),
+        ("node-hours in jobs above 1,000", 0.20, work[nodes > sizes[2]].sum() / work.sum()),
+        ("node-hours with less than 60 % of a node's memory", 0.90,
+         light if memory.notna().any() else math.nan),
+        ("offered load", 0.89, work.sum() / (system.total_nodes * span) if span else math.nan),
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["statistic", "paper", "ours"])
+
+
+def overview(runs: Iterable[RunSummary]) -> pd.DataFrame:
+    """A row a run: `policy`, `utilization`, `CPU load`, slowdown's mean and quartiles, `waited`."""
+    rows = [
+        (r.policy, r.utilization, r.cpu_load, r.mean_slowdown, r.quantile(0.5), r.quantile(0.75),
+         r.waited)
+        for r in runs
+    ]  # fmt: skip
+    measures = ["utilization", "CPU load", "mean slowdown", "median", "75 %", "waited"]
+    return pd.DataFrame(rows, columns=["policy", *measures])
+
+
+def undecided(batch: RunSummary) -> str:
+    """Why a run under batch scheduling says nothing of its policy; empty where it does."""
+    if batch.jobs < ENOUGH:
+        return f"only {batch.jobs:,} jobs are counted"
+    return "" if batch.waited else "nobody waits under batch scheduling"
+
+
+def ratio_by_length(
+    batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0
+) -> np.ndarray:
+    """Mean slowdown under batch ÷ time-shared by length of job; NaN where there is none.
+
+    Parameters
+    ----------
+    batch, shared : RunSummary
+        Of the same jobs.
+    least_nodes : float, default 1
+        Only bins of size from so many nodes on count.
+    """
+    large = np.array(batch.nodes_edges[:-1]) >= least_nodes
+    sums = [np.array(run.slowdown_sums)[large].sum(axis=0) for run in (batch, shared)]
+    return np.divide(sums[0], sums[1], out=np.full(sums[0].size, np.nan), where=sums[1] > 0)
+
+
+def crossover(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
+    """The length (h) from which on jobs are better off under batch scheduling.
+
+    0 where all are, NaN where the longest are not. `least_nodes` is that of `ratio_by_length`.
+    """
+    ratio = ratio_by_length(batch, shared, least_nodes=least_nodes)
+    known = np.flatnonzero(np.isfinite(ratio))
+    above = np.flatnonzero(ratio > 1.0)
+    if not known.size or (above.size and above[-1] == known[-1]):
+        return math.nan
+    return batch.length_edges[above[-1] + 1] / HOUR if above.size else 0.0
+
+
+def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:
+    """Share of the bins in which time-sharing is better, and share of their jobs.
+
+    Bins with fewer than `at_least` jobs do not count; NaN where no other is left.
+    """
+    counts = np.array(batch.counts)
+    counted = counts >= at_least
+    if not counted.any():
+        return math.nan, math.nan
+    weight, wins = counts[counted], (batch.bins[counted] > shared.bins[counted])
+    return float(wins.mean()), float(weight[wins].sum() / weight.sum())
+
+
+def kept_speedups(turnarounds: pd.DataFrame) -> pd.DataFrame:
+    """What is left of each application's speedup from its least to its greatest size.
+
+    Parameters
+    ----------
+    turnarounds : pd.DataFrame
+        As of `turnaround_times`. Sizes at which a policy has no turnaround are left out.
+
+    Returns
+    -------
+    pd.DataFrame
+        A row an application, a column a policy: turnaround's speedup ÷ the dedicated run time's.
+        Empty where no application has two sizes left.
+    """
+    pairs = _pairs(turnarounds)
+    lines = pairs[pairs.groupby("application")["run_time"].transform("size") > 1].groupby(
+        "application"
+    )
+    speedup = lines.first() / lines.last()
+    return speedup.drop(columns="run_time").div(speedup["run_time"], axis=0)
+
+
+def gain_at_largest(turnarounds: pd.DataFrame, batch: str, shared: str) -> float:
+    """Median over applications of turnaround under `batch` ÷ `shared` at the greatest size."""
+    pairs = _pairs(turnarounds)
+    if pairs.empty:
+        return math.nan
+    return float((pairs[batch] / pairs[shared]).groupby("application").last().median())
+
+
+def _pairs(turnarounds: pd.DataFrame) -> pd.DataFrame:
+    """A row an application and size: `run_time`, and the turnaround of every policy."""
+    index = ["application", "nodes"]
+    policies = turnarounds.pivot_table(index=index, columns="policy", values="turnaround_time")
+    run_time = turnarounds.drop_duplicates(index).set_index(index)["run_time"]
+    return policies.assign(run_time=run_time).dropna()
