@@ -58,6 +58,27 @@ def test_values_take_the_declared_types(tmp_path):
     assert isinstance(values["divisor"], float)
 
 
+def test_a_file_is_found_from_where_the_command_is_given(tmp_path, monkeypatch):
+    path = write_notebook(tmp_path / "one.ipynb")
+    (tmp_path / "elsewhere").mkdir()
+    mine = tmp_path / "elsewhere" / "mine.csv"
+    mine.write_text("a\n1\n")
+    monkeypatch.chdir(mine.parent)
+
+    def planned(title):
+        return plan_runs([path], scale="quick", trace=None, values={"title": title})[0]
+
+    before = planned("mine.csv")
+    assert before.values["title"] == str(mine) and before.parameters["title"] == "mine.csv"
+    assert planned("mine.csv").fingerprint == before.fingerprint
+    mine.write_text("a\n2\n")
+    assert planned("mine.csv").fingerprint != before.fingerprint
+    assert planned("no file").values["title"] == "no file"
+    for absent in ("his.csv", "folder/his", "log.swf"):
+        with pytest.raises(BadArgumentError, match=f"'title' got '{absent}', which is no file"):
+            planned(absent)
+
+
 def test_real_trace_is_used_where_it_is_and_synthetic_data_beside_it(tmp_path, monkeypatch):
     path = write_notebook(tmp_path / "one.ipynb", cosimlib={"trace": "theta-2023-prod"})
     trace = tmp_path / "theta.swf.gz"

@@ -120,6 +120,7 @@ def test_a_job_alone_feels_the_same_noise_in_batch_and_time_shared(spmd):
         ({"step": -10}, "step=-10"),
         ({"step": math.nan}, "step=nan"),
         ({"step": None}, "step=None"),
+        ({"spmd": "no"}, "spmd='no'; expected True or False"),
     ],
     ids=str,
 )
@@ -152,15 +153,15 @@ def test_bins_add_up_and_hold_their_jobs(run):
     schedule, summary = run
     jobs = schedule.jobs[schedule.jobs["submit_time"] >= 4 * DAY]
     counts, sums = np.array(summary.counts), np.array(summary.slowdown_sums)
-    assert counts.shape == sums.shape == (26, 26)
+    nodes, lengths = summary.nodes_edges, summary.length_edges
+    assert counts.shape == sums.shape == (len(nodes) - 1, 26)
     assert counts.sum() == summary.jobs == len(jobs)
     assert sums.sum() / len(jobs) == pytest.approx(summary.mean_slowdown)
     slowdown = jobs["turnaround_time"] / jobs["run_time"].clip(lower=10)
     assert slowdown.clip(lower=1).mean() == pytest.approx(summary.mean_slowdown)
-    nodes, lengths = summary.nodes_edges, summary.length_edges
-    assert len(nodes) == len(lengths) == 27
+    assert len(lengths) == 27 and list(nodes) == sorted({float(round(n)) for n in nodes})
     assert (nodes[0], lengths[0]) == (1, 10) and nodes[-1] == 49 and lengths[-1] >= 48 * HOUR
-    for row, column in ((0, 0), (0, 10), (10, 14), (17, 20), (25, 13)):
+    for row, column in ((0, 0), (0, 10), (10, 14), (15, 20), (18, 13)):
         inside = (
             (jobs["nodes"] >= nodes[row]) & (jobs["nodes"] < nodes[row + 1])
             & (jobs["run_time"] >= lengths[column]) & (jobs["run_time"] < lengths[column + 1])
@@ -219,6 +220,12 @@ def test_a_warm_up_longer_than_the_workload_is_named():
     message = r"no job is submitted after a warm-up of 100 days; the last comes at .* days: give"
     with pytest.raises(ValueError, match=message):
         summarize_run(schedule)
+
+
+@pytest.mark.parametrize("warm_up", [-1, math.nan, math.inf, "a day", None, True], ids=str)
+def test_a_warm_up_is_a_number_of_seconds(run, warm_up):
+    with pytest.raises(ValueError, match=r"^warm_up=.*; expected seconds, 0 or more"):
+        summarize_run(run[0], warm_up=warm_up)
 
 
 def test_slowdown_counts_short_runs_as_ten_seconds_and_is_at_least_one():

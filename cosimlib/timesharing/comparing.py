@@ -138,6 +138,7 @@ def gain_at_largest(turnarounds: pd.DataFrame, batch: str, shared: str) -> float
 def _pairs(turnarounds: pd.DataFrame) -> pd.DataFrame:
     """A row an application and size: `run_time`, and the turnaround of every policy."""
     index = ["application", "nodes"]
-    policies = turnarounds.pivot_table(index=index, columns="policy", values="turnaround_time")
+    parts = turnarounds.set_index(index).groupby("policy")
+    policies = {policy: part["turnaround_time"] for policy, part in parts}
     run_time = turnarounds.drop_duplicates(index).set_index(index)["run_time"]
-    return policies.assign(run_time=run_time).dropna()
+    return pd.DataFrame(policies | {"run_time": run_time}).dropna()

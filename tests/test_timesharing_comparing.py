@@ -1,0 +1,139 @@
+"""What claims say of two runs: printed statistics, ratios by length, crossovers, speedups."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib import synthetic
+from cosimlib.schedulers.timesharing import simulate_timesharing
+from cosimlib.system import System
+from cosimlib.timesharing import (
+    RunSummary,
+    crossover,
+    gain_at_largest,
+    kept_speedups,
+    overview,
+    printed_statistics,
+    ratio_by_length,
+    simulate_batch,
+    slowdowns,
+    summarize_run,
+    undecided,
+    with_node_memory,
+    won_bins,
+)
+from cosimlib.workload import Workload
+
+
+def summary(sums, counts, **changed) -> RunSummary:
+    """Bins of 1 and of 2 to 9 nodes, of 1, 10 and 100 hours."""
+    fields = {
+        "policy": "batch", "data": "made", "jobs": int(np.sum(counts)), "utilization": 0.5,
+        "cpu_load": 1.0, "mean_slowdown": 2.0, "waited": 0.1, "quantiles": (1.0,) * 241,
+        "nodes_edges": (1.0, 2.0, 10.0), "length_edges": (3600.0, 36_000.0, 360_000.0, 3.6e6),
+        "slowdown_sums": sums, "counts": counts, "weeks": (), "weekly_utilization": (),
+        "weekly_load": (),
+    }  # fmt: skip
+    return RunSummary(**(fields | changed))
+
+
+COUNTS = ((10, 20, 0), (5, 0, 2))
+BATCH = summary(((100.0, 40.0, 0.0), (20.0, 0.0, 2.0)), COUNTS)
+SHARED = summary(((20.0, 80.0, 0.0), (10.0, 0.0, 8.0)), COUNTS, policy="time-sharing")
+
+
+def test_ratios_are_of_all_jobs_of_a_length_or_of_the_large_ones():
+    np.testing.assert_allclose(ratio_by_length(BATCH, SHARED), [4.0, 0.5, 0.25])
+    large = ratio_by_length(BATCH, SHARED, least_nodes=1.5)
+    np.testing.assert_allclose(large, [2.0, np.nan, 0.25])
+
+
+def test_a_crossover_is_where_the_last_ratio_above_one_ends():
+    assert crossover(BATCH, SHARED) == 10.0
+    assert crossover(SHARED, BATCH) is not None and math.isnan(crossover(SHARED, BATCH))
+    assert crossover(BATCH, BATCH) == 0.0
+    empty = summary(((0.0,) * 3,) * 2, ((0,) * 3,) * 2)
+    assert math.isnan(crossover(empty, empty))
+
+
+def test_bins_with_few_jobs_are_not_counted_as_won():
+    assert won_bins(BATCH, SHARED) == pytest.approx((1 / 2, 10 / 30))
+    assert won_bins(BATCH, SHARED, at_least=1) == pytest.approx((2 / 4, 15 / 37))
+    assert all(map(math.isnan, won_bins(BATCH, SHARED, at_least=100)))
+
+
+def test_few_jobs_or_no_waits_decide_nothing():
+    assert undecided(BATCH) == "only 37 jobs are counted"
+    assert undecided(replace(BATCH, jobs=2000)) == ""
+    assert "nobody waits" in undecided(replace(BATCH, jobs=2000, waited=0.0))
+
+
+def test_speedups_are_between_the_sizes_that_both_policies_know():
+    rows = [
+        ("a", 1, 100.0, 200.0, 300.0), ("a", 4, 25.0, 200.0, 75.0), ("a", 8, 10.0, math.nan, 10.0),
+        ("b", 2, 50.0, 50.0, 50.0),
+    ]  # fmt: skip
+    table = pd.concat(
+        pd.DataFrame(
+            [(p, r[0], r[1], r[2], r[place]) for r in rows],
+            columns=["policy", "application", "nodes", "run_time", "turnaround_time"],
+        )
+        for p, place in (("batch", 3), ("time-sharing", 4))
+    )
+    kept = kept_speedups(table)
+    assert kept.index.tolist() == ["a"]
+    assert kept.loc["a"].to_dict() == pytest.approx({"batch": 0.25, "time-sharing": 1.0})
+    assert gain_at_largest(table, "batch", "time-sharing") == pytest.approx((200 / 75 + 1) / 2)
+    none = table.assign(turnaround_time=math.nan)
+    assert kept_speedups(none).empty
+    assert math.isnan(gain_at_largest(none, "batch", "time-sharing"))
+
+
+def test_the_overview_has_a_row_a_run():
+    workload = synthetic.edison(6, nodes=64, seed=2)
+    schedules = [simulate_batch(workload, workload.machine),
+                 simulate_timesharing(workload, workload.machine)]  # fmt: skip
+    table = overview([summarize_run(each, warm_up=0.0) for each in schedules])
+    assert table["policy"].tolist() == ["batch", "time-sharing"]
+    for row, schedule in enumerate(schedules):
+        assert table["mean slowdown"][row] == pytest.approx(slowdowns(schedule).mean())
+        assert table["median"][row] == pytest.approx(np.quantile(slowdowns(schedule), 0.5))
+
+
+@pytest.mark.parametrize("nodes", [697, 5576])
+def test_long_workloads_have_the_printed_statistics(nodes):
+    table = printed_statistics(synthetic.edison(60, nodes=nodes, seed=4))
+    assert table["statistic"].is_unique
+    np.testing.assert_allclose(table["ours"], table["paper"], atol=0.12)
+    np.testing.assert_allclose(table["ours"][[0, 3]], table["paper"][[0, 3]], atol=0.03)
+
+
+def test_statistics_that_a_log_does_not_have_are_unknown():
+    jobs = pd.DataFrame({"submit_time": [0, 0], "run_time": [10, 10], "nodes": [1, 16]})
+    table = printed_statistics(Workload(jobs, "log", System.of(16)))
+    assert table["ours"].isna().tolist() == [False, False, False, True, True]
+    assert table["ours"][:3].tolist() == [0.5, 16 / 17, 16 / 17]
+    with pytest.raises(ValueError, match="log: its machine is unknown"):
+        printed_statistics(Workload(jobs, "log"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"jobs": 0}, "jobs=0; expected a whole number from 1, or None"),
+        ({"jobs": -5}, "jobs=-5"),
+        ({"jobs": 1.5}, "jobs=1.5"),
+        ({"jobs": True}, "jobs=True"),
+        ({"memory_per_node": 0.0}, "memory_per_node=0.0; expected GB above 0, or None"),
+        ({"memory_per_node": math.nan}, "memory_per_node=nan"),
+        ({"memory_per_node": "64"}, "memory_per_node='64'"),
+    ],
+    ids=str,
+)
+def test_a_log_s_nodes_have_memory_and_it_has_jobs(wrong, message):
+    jobs = pd.DataFrame({"submit_time": [0], "run_time": [10], "nodes": [1]})
+    with pytest.raises(ValueError, match=f"^{message}"):
+        with_node_memory(Workload(jobs, "log", System.of(4)), **wrong)
