@@ -1,0 +1,99 @@
+"""Figures of time-sharing: tables tell what is drawn, and what is drawn is the table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib import synthetic
+from cosimlib.figures import timesharing as figures
+from cosimlib.schedulers.timesharing import simulate_timesharing
+from cosimlib.timesharing import (
+    applications,
+    simulate_batch,
+    slowdowns,
+    summarize_run,
+    turnaround_times,
+)
+
+
+@pytest.fixture(scope="module")
+def schedules():
+    workload = synthetic.edison(15, nodes=64, seed=3)
+    system = workload.machine
+    return simulate_batch(workload, system), simulate_timesharing(workload, system)
+
+
+@pytest.fixture(scope="module")
+def runs(schedules):
+    return [summarize_run(each, warm_up=0.0) for each in schedules]
+
+
+def test_node_hours_by_size_add_up_in_order_of_size():
+    table = figures.size_table([4, 1, 4, 2], [10, 100, 5, 20])
+    assert table["nodes"].tolist() == [1, 2, 4]
+    np.testing.assert_allclose(table["share"], [0.5, 0.7, 1.0])
+
+
+def test_slowdowns_have_their_share_of_jobs_at_most(schedules, runs):
+    table = figures.slowdown_table(runs)
+    for schedule, (policy, part) in zip(
+        schedules, table.groupby("policy", sort=False), strict=True
+    ):
+        assert policy == schedule.policy and part["share"].iloc[-1] == 1.0
+        row = part.iloc[150]
+        assert (slowdowns(schedule) <= row["slowdown"]).mean() == pytest.approx(
+            row["share"], abs=0.02
+        )
+        assert part["slowdown"].iloc[-1] == pytest.approx(slowdowns(schedule).max())
+
+
+def test_lines_show_the_table_with_markers_where_points_are_few(runs):
+    table = figures.week_table(runs, ["a", "b"])
+    labels = {"day": "day", "cpu_load": "jobs on a node"}
+    many = figures.plot_lines(table, x="day", y="cpu_load", line="policy", title="t", labels=labels)
+    assert [(t.name, t.mode) for t in many.data] == [("a", "lines"), ("b", "lines")]
+    assert list(many.data[1].y) == table[table["policy"] == "b"]["cpu_load"].tolist()
+    assert many.layout.yaxis.title.text == "jobs on a node"
+    few = figures.plot_lines(table[:1], x="day", y="cpu_load", title="t", labels=labels, log="y")
+    assert few.data[0].mode == "lines+markers" and not few.data[0].showlegend
+    assert few.layout.yaxis.type == "log" and few.layout.xaxis.type is None
+
+
+def test_a_map_has_a_color_for_each_bin_with_jobs(runs):
+    batch, shared = runs
+    for other in (None, shared):
+        table = figures.bin_table(batch, other)
+        drawn = figures.plot_bins(batch, other, title="t")
+        value = table["slowdown" if other is None else "ratio"]
+        colors = np.array(drawn.data[0].z, float)
+        assert np.isfinite(colors).sum() == len(table)
+        np.testing.assert_allclose(np.sort(colors[np.isfinite(colors)]), np.sort(np.log10(value)))
+        assert drawn.layout.plot_bgcolor == figures.NO_JOBS
+        assert table["jobs"].sum() == batch.jobs
+    assert drawn.data[0].zmin == -drawn.data[0].zmax == -3
+
+
+def test_boxes_have_quartiles_whiskers_and_means(schedules, runs):
+    table = figures.box_table(dict(zip(["batch", "sharing"], runs, strict=True)))
+    values = slowdowns(schedules[1])
+    expected = np.quantile(values, [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(table.loc[1, ["25%", "50%", "75%"]].astype(float), expected)
+    reach = expected[2] + 1.5 * (expected[2] - expected[0])
+    assert table["upper whisker"][1] == pytest.approx(values[values <= reach].max(), rel=0.05)
+    assert table["mean"][1] == pytest.approx(values.mean())
+    drawn = figures.plot_boxes(table, title="t")
+    assert [t.name for t in drawn.data if t.type == "box"] == ["batch", "sharing"]
+
+
+def test_overheads_and_turnarounds_are_drawn_by_memory_and_application(runs):
+    costs = pd.DataFrame(
+        [("limited", 0.0, 0.8, 3.0), ("limited", 0.1, 0.7, 5.0), ("unlimited", 0.0, 0.8, 2.0)],
+        columns=["memory", "overhead", "utilization", "slowdown"],
+    )
+    drawn = figures.plot_overheads(costs, batch=0.75, title="t")
+    assert [list(t.y) for t in drawn.data] == [[0.8, 0.7], [3.0, 5.0], [0.8], [2.0]]
+    table = turnaround_times(applications(64 / 5576), *runs)
+    drawn = figures.plot_turnarounds(table, title="t")
+    assert len(drawn.data) == 12 and {t.name for t in drawn.data} == {"batch", "time-sharing"}
+    first = table[(table["application"] == "perfect") & (table["policy"] == "batch")]
+    np.testing.assert_allclose(drawn.data[0].y, first["turnaround_time"] / 60)
