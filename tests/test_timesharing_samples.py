@@ -68,8 +68,8 @@ def test_shares_under_noise_are_those_of_the_slow_version(given_jobs, sample, no
     drawn = draw_noise(np.random.default_rng(seed), NODES, 0.0, 43_200, 10.0, noise)
     early = drawn.time < 30_000
     struck = zip(drawn.time[early], drawn.node[early], drawn.speed[early], strict=True)
-    assert_shares(schedule, Shared(workload.jobs, NODES, memory=MEMORY, noise=list(struck), **knobs),
-                  sample)  # fmt: skip
+    slow = Shared(workload.jobs, NODES, memory=MEMORY, noise=list(struck), **knobs)
+    assert_shares(schedule, slow, sample)
 
 
 @pytest.mark.parametrize("knobs", [{}, {"noise": 0.01}, {"spmd": False}, {"step": None}], ids=str)

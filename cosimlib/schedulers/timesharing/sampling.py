@@ -22,7 +22,7 @@ class Sample(NamedTuple):
     taken: list[tuple[np.ndarray, np.ndarray]]
 
 
-def checked(sample: Sequence[float] | None) -> Sample:
+def checked(sample: Sequence[float] | np.ndarray | None) -> Sample:
     """A sample in which nothing is taken yet; each moment once.
 
     Raises
@@ -61,6 +61,4 @@ def share_frame(sample: Sample) -> pd.DataFrame:
     shares = np.zeros((sample.moments.size, jobs.size))
     for place, (running, rate) in enumerate(sample.taken):
         shares[place, np.searchsorted(jobs, running)] = rate
-    return pd.DataFrame(
-        shares, pd.Index(sample.moments, name="time"), pd.Index(jobs, name="job")
-    )
+    return pd.DataFrame(shares, pd.Index(sample.moments, name="time"), pd.Index(jobs, name="job"))

@@ -68,7 +68,7 @@ def simulate_timesharing(
     placement: Sequence[np.ndarray] | None = None,
     queue: str = "first_fit",
     seed: int = 0,
-    sample: Sequence[float] | None = None,
+    sample: Sequence[float] | np.ndarray | None = None,
     watch: Watch | None = None,
 ) -> TimesharedSchedule:
     """Start every job at once and share nodes fairly, as far as memory allows.
