@@ -70,6 +70,8 @@ def explore_timesharing(
         For a setting that is out of range.
     """
     check_whole("days", days, 1)
+    if noise is None:
+        raise ValueError("noise=None; expected a probability from 0 to 1")
     if not isinstance(spmd, bool):
         raise ValueError(f"spmd={spmd!r}; expected True or False")
     if at is not None and not (is_number(at) and 0 <= at <= days * DAY):
@@ -166,11 +168,18 @@ def _title(shared: RunSummary, batch: RunSummary) -> str:
 
 def _text(schedule: TimesharedSchedule, shared: RunSummary, batch: RunSummary) -> str:
     """The line under the figure."""
+    most = schedule.series["cpu_load"].max()
     return (
-        f"{shared.data}, {shared.jobs:,} jobs · time-sharing: median slowdown "
-        f"{shared.quantile(0.5):,.2f}, utilization {shared.utilization:.1%}, "
-        f"{shared.cpu_load:.2f} jobs on a node (at most {schedule.series['cpu_load'].max():.2f} in "
-        f"an hour), {round(shared.waited * shared.jobs):,} jobs wait for memory · batch: median "
-        f"slowdown {batch.quantile(0.5):,.2f}, utilization {batch.utilization:.1%}, "
+        f"{shared.data}, {shared.jobs:,} jobs · time-sharing: {_numbers(shared)}, CPU load "
+        f"{shared.cpu_load:.2f} jobs on a node (at most {most:.2f} in an hour), "
+        f"{round(shared.waited * shared.jobs):,} jobs wait for memory · batch: {_numbers(batch)}, "
         f"{round(batch.waited * batch.jobs):,} jobs wait for nodes"
+    )
+
+
+def _numbers(run: RunSummary) -> str:
+    """What both have."""
+    return (
+        f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
+        f"utilization {run.utilization:.1%}"
     )
