@@ -1,5 +1,6 @@
 """The explorer of time-sharing without a browser: the figure shows what the simulators say."""
 
+import json
 import math
 import re
 import time
@@ -127,7 +128,7 @@ def assert_ratios(heat, shared, batch):
             ).to_numpy()  # fmt: skip
             counted += inside.sum()
             if not inside.any():
-                assert np.isnan(heat.z[row][column]) and heat.text[row][column] == ""
+                assert heat.z[row][column] is None and heat.text[row][column] == ""
                 continue
             means = [values[inside].mean() for values in pair]
             assert heat.z[row][column] == pytest.approx(np.log10(means[0] / means[1]), abs=6e-4)
@@ -135,6 +136,13 @@ def assert_ratios(heat, shared, batch):
             told = float(heat.text[row][column].replace(",", ""))
             assert told == pytest.approx(means[0] / means[1], rel=0.06)
     assert counted == len(jobs)
+    assert_a_browser_can_read(heat)
+
+
+def assert_a_browser_can_read(heat):
+    """JSON knows no NaN, and what has two dimensions is sent to a widget as JSON."""
+    for name in ("z", "customdata"):
+        json.dumps(np.asarray(heat[name]).tolist(), allow_nan=False)
 
 
 def test_it_opens_with_what_is_asked_for():

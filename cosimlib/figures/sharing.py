@@ -196,14 +196,16 @@ def _ratios(table: pd.DataFrame) -> go.Heatmap:
         for name in ("ratio", "jobs", "batch", "shared")
     }
     ratio = wide["ratio"]
+    # Browsers know no NaN.
+    colors = np.log10(ratio).round(3).astype(object).where(ratio.notna(), None).to_numpy()
     ticks = np.arange(-np.log10(MOST), np.log10(MOST) + 1).tolist()
     return go.Heatmap(
         x=[f"{low}<br>–{high}" for low, high in pairwise(labels)],
         y=[f"{n}–{2 * n - 1}" if n > 1 else "1" for n in ratio.index],
-        z=np.log10(ratio.to_numpy()).round(3), zmin=ticks[0], zmax=ticks[-1],
+        z=colors, zmin=ticks[0], zmax=ticks[-1],
         text=ratio.map(_short).to_numpy(),
         texttemplate="%{text}", colorscale=[list(color) for color in RATIO_COLORS],
-        customdata=np.dstack([wide[name].to_numpy().round(2) for name in
+        customdata=np.dstack([wide[name].fillna(0).to_numpy().round(2) for name in
                               ("jobs", "batch", "shared")]), hoverongaps=False,
         hovertemplate="%{y} nodes, %{customdata[0]:,} jobs: mean slowdown %{customdata[1]:,.2f} in "
                       "batch, %{customdata[2]:,.2f} time-shared<extra></extra>",
