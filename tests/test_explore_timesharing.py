@@ -89,6 +89,11 @@ def assert_shares(panel, bands, shared, settings, machine):
         for job, band in zip(drawn, bands, strict=False):
             assert band.y[place] == pytest.approx(row.get(job, 0.0), abs=1e-4)
         assert bands[-1].y[place] == pytest.approx(row[others].sum(), abs=1e-4)
+    (limit,) = [s.y0 for s in panel.figure.layout.shapes if s.y0 == s.y1] or [None]
+    assert limit == (1 - settings["overhead"] if settings["spmd"] else None)
+    height = np.sum([band.y for band in bands if len(band.y)], axis=0).max()
+    assert panel.figure.layout.yaxis.range[1] > height
+    assert not settings["spmd"] or height <= limit + 1e-3
     for job, band in zip(drawn, bands, strict=False):
         waited = shared.jobs["wait_time"][job] / 60
         size, share = shared.jobs["nodes"][job], sampled.loc[at, job]

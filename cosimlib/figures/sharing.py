@@ -43,7 +43,10 @@ def crowded_node(schedule: TimesharedSchedule, at: float) -> tuple[int, np.ndarr
 
 
 def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
-    """What jobs have of the most crowded node at an instant, before it and after it.
+    """Shares of the jobs on the most crowded node at an instant, before it and after it.
+
+    Those of SPMD jobs are what they have of this node, too. Others have a mean share of all of
+    their nodes, so that theirs can add up to more than a node can give.
 
     Parameters
     ----------
@@ -144,7 +147,8 @@ def plot_sharing(
             picture.add_trace(_steps(steps, kind, shown=row == 2), row=row, col=1)
     picture.add_trace(_ratios(ratio_table(batch, shared)), row=1, col=2)
     _mark(picture, shared, at)
-    return _styled(picture, title=title, there=len(jobs), window=(table.index[0], table.index[-1]))
+    _style_shares(picture, table, len(jobs))
+    return _styled(picture, title=title)
 
 
 def _bands(schedule: TimesharedSchedule, table: pd.DataFrame, at: float) -> list[go.Scatter]:
@@ -220,30 +224,37 @@ def _short(ratio: float) -> str:
 
 
 def _mark(picture: go.Figure, schedule: TimesharedSchedule, at: float) -> None:
-    """The moment in all rows, and what a node can give."""
+    """The moment in all rows, and what a node can give, which shares of SPMD jobs add up to."""
     for row in (1, 2, 3):
         line = {"color": theme.BLACK, "width": 1, "dash": "dash"}
         picture.add_vline(x=at / HOUR, line=line, row=row, col=1)
-    picture.add_hline(y=schedule.speed, line={"color": theme.BLACK, "width": 1}, row=1, col=1)
+    if schedule.spmd:
+        picture.add_hline(y=schedule.speed, line={"color": theme.BLACK, "width": 1}, row=1, col=1)
 
 
-def _styled(
-    picture: go.Figure, *, title: str, there: int, window: tuple[float, float]
-) -> go.Figure:
-    """Axes, legends and margins."""
+def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int) -> None:
+    """Axes and legend of the shares."""
+    many = "nobody" if not there else f"{there} jobs" if there > 1 else "1 job"
+    picture.update_layout(
+        legend={"x": 0.555, "xanchor": "left", "y": 0.27, "yanchor": "top", "font": {"size": 12},
+                "traceorder": "normal",
+                "title": {"text": f"Shares at the dashed line, {many} there"}}
+    )  # fmt: skip
+    hours, most = table.index, max(1.0, float(table.sum(axis=1).max()))
+    picture.update_xaxes(range=[hours[0], hours[-1]], title="hours", title_standoff=2, row=1, col=1)
+    picture.update_yaxes(
+        title="share of full speed", range=[0, 1.04 * most], domain=[0.53, 1], row=1, col=1
+    )
+
+
+def _styled(picture: go.Figure, *, title: str) -> go.Figure:
+    """All other axes, the other legend, and margins."""
     theme.style(picture, title=title, height=730, margin={"t": 95, "b": 60, "r": 10})
     picture.update_annotations(font={"size": 13})
-    beside = {"x": 0.555, "xanchor": "left", "yanchor": "top", "font": {"size": 12}}
-    many = "nobody" if not there else f"{there} jobs" if there > 1 else "1 job"
-    legends = {
-        "legend": {**beside, "y": 0.27, "traceorder": "normal",
-                   "title": {"text": f"Shares at the dashed line, {many} there"}},
-        "legend2": {**beside, "x": 0.0, "y": 0.405, "yanchor": "bottom", "orientation": "h"},
-    }  # fmt: skip
-    picture.update_layout(legends)
-    share = {"title": "share of the node", "range": [0, 1.04]}
-    picture.update_yaxes(domain=[0.53, 1], **share, row=1, col=1)
-    picture.update_xaxes(range=list(window), title="hours", title_standoff=2, row=1, col=1)
+    picture.update_layout(
+        legend2={"x": 0.0, "xanchor": "left", "y": 0.405, "yanchor": "bottom", "orientation": "h",
+                 "font": {"size": 12}}
+    )  # fmt: skip
     for row, title, domain in ((2, "jobs<br>on a node", [0.22, 0.4]),
                                (3, "jobs<br>waiting", [0, 0.18])):  # fmt: skip
         picture.update_yaxes(title=title, rangemode="tozero", domain=domain, row=row, col=1)
