@@ -136,6 +136,9 @@ class TimesharedSchedule(Schedule):
     series : pd.DataFrame
         Means over windows (hours), indexed by their begin in seconds: `utilization`, useful
         node-seconds over those offered; `cpu_load`, jobs on a node; `waiting`, queued jobs.
+    shares : pd.DataFrame, optional
+        Share of each job that runs at one of the moments sampled, a column a job, indexed by `time`
+        (s): from each moment on, after all that happens at it; 0 while the job does not run.
     """
 
     speed: float
@@ -143,6 +146,7 @@ class TimesharedSchedule(Schedule):
     first: np.ndarray
     members: np.ndarray
     series: pd.DataFrame
+    shares: pd.DataFrame | None = None
 
     def nodes_of(self, job: int) -> np.ndarray:
         """The node numbers of a job, ascending where the simulator chose them."""

@@ -37,7 +37,8 @@ def parted(where, capacity):
 class Shared:
     """A run: `starts`, `ends`, `where` each job ran, and what `utilization` and the like were.
 
-    `log` has a line for each stretch: from, to, useful node-seconds a second, jobs × nodes, queue.
+    `log` has a line for each stretch: from, to, useful node-seconds a second, jobs × nodes, queue;
+    `rates` has those of the jobs in each of them.
     """
 
     def __init__(self, jobs, nodes, *, overhead=0, spmd=True, memory=math.inf, queue="first_fit",
@@ -48,7 +49,7 @@ class Shared:
         self.nodes, self.spmd = range(nodes), spmd
         self.slowed = {(Fraction(t), node): Fraction(speed) for t, node, speed in noise}
         self.coming, self.waiting = list(self.jobs), []
-        self.left, self.where, self.starts, self.ends, self.log = {}, {}, {}, {}, []
+        self.left, self.where, self.starts, self.ends, self.log, self.rates = {}, {}, {}, {}, [], []
         self.step = None if step is None else Fraction(step)
         self.now = Fraction(0)
         while self.coming or self.waiting or self.left:
@@ -115,9 +116,17 @@ class Shared:
         sizes = {job: len(nodes) for job, nodes in where.items()}
         useful = sum(rates[job] * sizes[job] for job in where)
         self.log.append((self.now, until, useful, sum(sizes.values()), len(self.waiting)))
+        self.rates.append(rates)
         for job, rate in rates.items():
             self.left[job] -= rate * (until - self.now)
         self.now = until
+
+    def shares(self, moment):
+        """Rates from a moment on; nobody runs where there is no stretch."""
+        for (begin, until, *_), rates in zip(self.log, self.rates, strict=True):
+            if begin <= moment < until:
+                return {job: float(rate) for job, rate in rates.items() if rate > 0}
+        return {}
 
     def means(self, width):
         """Means of the log's last three columns over windows."""

@@ -1,5 +1,7 @@
 """What `simulate_filling` and its measures refuse, and how they say so."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,13 @@ from tests.test_filling import EARLY, made
         ({"overhead": -0.1}, "overhead=-0.1"),
         ({"speed": 0}, "speed=0; expected that of a regular job"),
         ({"speed": 1.5}, "speed=1.5"),
+        *(
+            ({name: value}, f"filling: {name}={re.escape(repr(value))}; expected ")
+            for name in ("slot", "overhead", "speed")
+            for value in ("0.5", None, float("nan"), True, [1])
+        ),
+        ({"queue_depth": "10"}, "queue_depth='10'; expected a whole number from 1, or None"),
+        ({"queue_depth": True}, "queue_depth=True"),
         ({"queue_depth": 0}, "queue_depth=0; expected a whole number from 1, or None"),
         ({"queue_depth": 2.5}, "queue_depth=2.5"),
     ],

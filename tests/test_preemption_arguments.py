@@ -17,6 +17,7 @@ from cosimlib.preemption import (
     preempted_jobs,
     preemption_values,
     prioritize,
+    priority_classes,
     same_choice,
     sweep_preemptions,
     wasted_cycles,
@@ -51,6 +52,22 @@ def test_priorities_are_checked_at_both_doors_where_they_count(priority):
             ask()
     assert simulate_elastic(odd, System.of(2), policy="PAP").kills == 0
     assert wasted_cycles(schedule, policy="LIFO", preempted=1).notna().all(axis=None)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "0", None, True])
+def test_seeds_are_checked_at_every_door(seed):
+    schedule = simulate_easy(made(), System.of(2))
+    for ask in (
+        lambda: simulate_elastic(made(), System.of(2), seed=seed),
+        lambda: wasted_cycles(schedule, preempted=1, seed=seed),
+        lambda: preemption_values(schedule, [0.0], seed=seed),
+        lambda: preempted_jobs(schedule, 0.0, preempted=1, seed=seed),
+        lambda: same_choice(schedule, "LIFO", "RANDOM", preempted=1, seed=seed),
+        lambda: compare_policies(schedule, preempted=1, seed=seed),
+        lambda: priority_classes(made(), [0.1], seed=seed),
+    ):
+        with pytest.raises(ValueError, match=f"^seed={seed!r}; expected a whole number from 0$"):
+            ask()
 
 
 def test_a_partition_of_two_is_enough_to_need_priorities():

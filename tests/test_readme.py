@@ -7,11 +7,16 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_python_example_runs(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    exec(compile(example, "README.md", "exec"), {})
+def test_the_python_examples_run(capsys):
+    """One after the other, as a reader would run them."""
+    examples = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(examples) == 2
+    names = {}
+    exec(compile(examples[0], "README.md", "exec"), names)
     printed = capsys.readouterr().out
     assert "checkpoint_time" in printed and "action" in printed
+    exec(compile(examples[1], "README.md", "exec"), names)
+    assert names["panel"].settings["overhead"] == 0.05
 
 
 def test_every_make_target_exists():

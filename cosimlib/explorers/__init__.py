@@ -5,6 +5,7 @@ from cosimlib.explorers.coscheduling import explore_coscheduling
 from cosimlib.explorers.eviction import explore_eviction
 from cosimlib.explorers.filling import explore_filling
 from cosimlib.explorers.preemption import explore_preemption
+from cosimlib.explorers.timesharing import explore_timesharing
 
 __all__ = [
     "explore_batch",
@@ -12,4 +13,5 @@ __all__ = [
     "explore_eviction",
     "explore_filling",
     "explore_preemption",
+    "explore_timesharing",
 ]

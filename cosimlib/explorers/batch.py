@@ -6,7 +6,6 @@ milliseconds for some hundreds of jobs.
 
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.panel import Panel, beginning, check_whole, is_number
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.schedule import Schedule
@@ -86,14 +85,13 @@ def explore_batch(
     InvalidWorkloadError
         Where a job is wider than the system.
     """
-    if isinstance(jobs, bool) or jobs < 1 or jobs % 1:
-        raise ValueError(f"jobs={jobs!r}; expected a whole number from 1")
+    check_whole("jobs", jobs, 1)
     if source is None:
         system = System.of(NODES) if system is None else system
         make: Make = partial(_made, int(jobs), system.total_nodes)
         own, known, why = LOAD, False, ""
     else:
-        source, system = _beginning(source, system, int(jobs))
+        source, system = beginning(source, system, int(jobs))
         own, known = offered_load(source, system), _all_estimated(source)
         why = "" if 0 < own < np.inf else "the jobs offer no load, or all are submitted at once"
         own = 1.0 if why else own
@@ -128,18 +126,6 @@ def _scaled(source: Workload, nodes: int, own: float, load: float, seed: int) ->
     return source if load == own else synthetic.packed(source, nodes, load=load)
 
 
-def _beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workload, System]:
-    """The first jobs of a workload, and its system."""
-    if not isinstance(source, Workload):
-        raise TypeError(f"source is of type {type(source).__name__}; expected a Workload")
-    if not len(source):
-        raise ValueError(f"{source.name}: no jobs; expected at least one")
-    system = system or source.machine
-    if system is None:
-        raise ValueError(f"{source.name}: its machine is unknown; give a system")
-    return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
-
-
 def _all_estimated(source: Workload) -> bool:
     return bool(source.jobs["requested_time"].notna().all())
 
@@ -152,15 +138,14 @@ def _check(asked: dict[str, Any], known: bool) -> None:
             raise ValueError(
                 f"{knob}={asked[knob]!r}; expected one of {', '.join(map(repr, expected))}"
             )
-    for knob in ("load", "factor", "seed"):
-        if not isinstance(asked[knob], Real):
+    for knob in ("load", "factor"):
+        if not is_number(asked[knob]):
             raise ValueError(f"{knob}={asked[knob]!r}; expected a number")
     if not 0 < asked["load"] < np.inf:
         raise ValueError(f"load={asked['load']!r}; expected a finite number above 0")
     if not 1 <= asked["factor"] < np.inf:
         raise ValueError(f"factor={asked['factor']!r}; expected a finite number from 1")
-    if isinstance(asked["seed"], bool) or asked["seed"] < 0 or asked["seed"] % 1:
-        raise ValueError(f"seed={asked['seed']!r}; expected a whole number from 0")
+    check_whole("seed", asked["seed"], 0)
 
 
 def _offered(known: bool) -> list[str]:

@@ -17,7 +17,7 @@ from ipywidgets import Dropdown, IntSlider, Play, SelectionSlider, Widget, link
 
 from cosimlib import synthetic
 from cosimlib.coupled import lost_node_hours, sync_up_overhead
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.panel import Panel, check_whole
 from cosimlib.figures.coscheduling import plot_coupled_moment
 from cosimlib.mates import couple, mates_by_proportion
 from cosimlib.schedule import CoupledSchedule
@@ -91,10 +91,8 @@ def explore_coscheduling(
     InvalidWorkloadError
         Where a job cannot run on its machine, or mates are no group.
     """
-    if isinstance(jobs, bool) or jobs < 1 or jobs % 1:
-        raise ValueError(f"jobs={jobs!r}; expected a whole number from 1")
-    if isinstance(event, bool) or event < 1 or event % 1:
-        raise ValueError(f"event={event!r}; expected a whole number from 1")
+    check_whole("jobs", jobs, 1)
+    check_whole("event", event, 1)
     make, system, shares = _source(source, system, int(jobs))
     letters = schemes or "H"
     spelled = letters * len(system.partitions) if len(letters) == 1 else letters

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.panel import Panel, beginning, check_whole, is_number
 from cosimlib.figures.filling import plot_use, use_table
 from cosimlib.schedulers import SIMULATORS
 from cosimlib.schedulers.filling import FilledSchedule
@@ -84,11 +84,10 @@ def explore_filling(
     InvalidWorkloadError
         Where a job is wider than the system.
     """
-    if isinstance(jobs, bool) or jobs < 1 or jobs % 1:
-        raise ValueError(f"jobs={jobs!r}; expected a whole number from 1")
+    check_whole("jobs", jobs, 1)
     known = False
     if source is not None:
-        source, system = _beginning(source, system, int(jobs))
+        source, system = beginning(source, system, int(jobs))
         known = bool(source.jobs["requested_time"].notna().all())
     depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
@@ -99,38 +98,22 @@ def explore_filling(
     return Panel(_controls(asked, known), partial(_draw, simulated))
 
 
-def _beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workload, System]:
-    """The first jobs of a workload, and its system."""
-    if not isinstance(source, Workload):
-        raise TypeError(f"source is of type {type(source).__name__}; expected a Workload")
-    if not len(source):
-        raise ValueError(f"{source.name}: no jobs; expected at least one")
-    system = system or source.machine
-    if system is None:
-        raise ValueError(f"{source.name}: its machine is unknown; give a system")
-    return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
-
-
 def _check(asked: dict[str, Any], known: bool) -> None:
     """Raise for the first setting that no simulator would see; the rest is theirs to say."""
     if asked["policy"] not in POLICIES:
         expected = ", ".join(map(repr, POLICIES))
         raise ValueError(f"policy={asked['policy']!r}; expected one of {expected}")
-    accuracy = asked["accuracy"]
-    if isinstance(accuracy, str) and (accuracy != GIVEN or not known):
+    accuracy, overhead, speed = asked["accuracy"], asked["overhead"], asked["speed"]
+    given = known and isinstance(accuracy, str) and accuracy == GIVEN
+    if not given and not (is_number(accuracy) and 0 <= accuracy <= 1):
         told = " or 'given'" if known else ""
         raise ValueError(f"accuracy={accuracy!r}; expected a number from 0 to 1{told}")
-    if not 0 <= asked["overhead"] < 1:
-        raise ValueError(
-            f"overhead={asked['overhead']!r}; expected a part of a slot, from 0 to below 1"
-        )
-    if not 0 < asked["speed"] <= 1:
-        raise ValueError(f"speed={asked['speed']!r}; expected a number above 0 and up to 1")
-    if isinstance(asked["seed"], bool) or asked["seed"] < 0 or asked["seed"] % 1:
-        raise ValueError(f"seed={asked['seed']!r}; expected a whole number from 0")
-    depth = asked["queue_depth"]
-    if isinstance(depth, bool) or depth < 0 or depth % 1:
-        raise ValueError(f"queue_depth={depth!r}; expected a whole number from 1, or 0 for all")
+    if not is_number(overhead) or not 0 <= overhead < 1:
+        raise ValueError(f"overhead={overhead!r}; expected a part of a slot, from 0 to below 1")
+    if not is_number(speed) or not 0 < speed <= 1:
+        raise ValueError(f"speed={speed!r}; expected a number above 0 and up to 1")
+    check_whole("seed", asked["seed"], 0)
+    check_whole("queue_depth", asked["queue_depth"], 0, "from 1, or 0 for all")
 
 
 def _controls(asked: dict[str, Any], known: bool) -> dict[str, Widget]:

@@ -6,11 +6,15 @@ browser redraws little and keeps a reader's zoom.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import HTML, GridBox, Layout, VBox, Widget
+
+from cosimlib.system import System
+from cosimlib.workload import Workload
 
 WIDTH = 960
 """Pixels of a figure that has no width: a live one cannot tell how much room it gets."""
@@ -105,6 +109,29 @@ class Panel(VBox):
         self.figure._repr_mimebundle_()
         self._shown = picture
         self.text.value = text
+
+
+def beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workload, System]:
+    """The first jobs of a workload, and its system."""
+    if not isinstance(source, Workload):
+        raise TypeError(f"source is of type {type(source).__name__}; expected a Workload")
+    if not len(source):
+        raise ValueError(f"{source.name}: no jobs; expected at least one")
+    system = system or source.machine
+    if system is None:
+        raise ValueError(f"{source.name}: its machine is unknown; give a system")
+    return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
+
+
+def is_number(value: object) -> bool:
+    """Whether `value` is a real number, truth values aside."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_whole(name: str, value: Any, least: int, expected: str = "") -> None:
+    """Raise where the argument of that name is not a whole number from `least`."""
+    if not is_number(value) or value < least or value % 1:
+        raise ValueError(f"{name}={value!r}; expected a whole number {expected or f'from {least}'}")
 
 
 def _update(figure: go.FigureWidget, before: go.Figure, after: go.Figure) -> None:

@@ -7,7 +7,6 @@ schedule's own policy schedules the workload again.
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.panel import Panel, is_number
 from cosimlib.figures.preemption import FATES, plot_preemption
 from cosimlib.figures.violins import period_name
 from cosimlib.preemption import (
@@ -117,7 +116,7 @@ def _moment(schedule: Schedule, at: float | None) -> float:
     if at is None:
         return float(states[states.size // 2])
     first, last = _span(schedule)
-    if not isinstance(at, Real) or isinstance(at, bool):
+    if not is_number(at):
         raise ValueError(f"at={at!r}; expected a moment in seconds, or nothing for the middle one")
     if not first <= at < last:
         raise ValueError(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cosimlib.schedulers.elastic import generator
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 LOT = "lot"
@@ -55,7 +56,7 @@ def _by_lot(workload: Workload, shares: Sequence[float], seed: int) -> Workload:
             f"{workload.name}: {len(workload)} jobs do not make {len(shares)} classes and others; "
             "take a longer log"
         )
-    drawn = np.random.default_rng(seed).permutation(len(workload))
+    drawn = generator(seed).permutation(len(workload))
     lot = np.full(len(workload), "", dtype=object)
     for share in shares:
         count = max(1, round(share * len(workload)))

@@ -22,7 +22,7 @@ from cosimlib.preemption.states import (
     follow,
 )
 from cosimlib.schedule import Schedule
-from cosimlib.schedulers.elastic import policy_number
+from cosimlib.schedulers.elastic import generator, policy_number
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -86,7 +86,7 @@ def preemption_values(
         Of RANDOM's draws.
     """
     at, number = checked_moments(moments), policy_number(policy)
-    followed, rng = follow(schedule, [number]), np.random.default_rng(seed)
+    followed, rng = follow(schedule, [number]), generator(seed)
     values = np.empty((at.size, followed.total_nodes))
     _vectors(followed.line, followed.priority, at, number, rng, values)
     index, columns = pd.Index(at, name="time"), pd.RangeIndex(followed.total_nodes, name="node")
@@ -151,7 +151,7 @@ def same_choice(
     numbers = policy_number(first), policy_number(second)
     followed = follow(schedule, numbers)
     check_preempted(preempted, followed.total_nodes)
-    draws = np.random.default_rng(seed), np.random.default_rng(seed)
+    draws = generator(seed), generator(seed)
     agreed = _agreement(followed.line, followed.priority, followed.total_nodes, at, *numbers,
                         preempted, *draws)  # fmt: skip
     return agreed / at.size if at.size else float("nan")

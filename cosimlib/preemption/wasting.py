@@ -34,7 +34,7 @@ from cosimlib.preemption.states import (
     follow,
 )
 from cosimlib.schedule import Schedule
-from cosimlib.schedulers.elastic import policy_number, priorities
+from cosimlib.schedulers.elastic import generator, policy_number, priorities
 
 GRID = 160
 SHOWN = 0.99
@@ -93,7 +93,7 @@ def wasted_cycles(
     wasted = np.zeros((at.size, periods.size))
     _waste(
         *followed, at, number, int(preempted), periods,
-        _counted(counted, followed), np.random.default_rng(seed), wasted,
+        _counted(counted, followed), generator(seed), wasted,
     )  # fmt: skip
     columns = pd.Index(periods, name="grace_period")
     return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser import lab
+from tests.browser.test_eviction import STOPWATCH
 
 SHOWN = ".jupyter-widgets"
 
@@ -134,3 +135,38 @@ def test_coscheduling_steps_into_a_deadlock_and_out_of_it(page, address, tmp_pat
     expect(words).to_contain_text("That breaks the circle.")
     expect(explorer.title).to_have_text(re.compile("event (8|9) of"))
     explorer.picture(tmp_path, "coscheduling-released")
+
+
+@pytest.mark.browser
+def test_timesharing_knobs_move_shares_crowds_and_ratios(page, address, tmp_path):
+    from playwright.sync_api import expect
+
+    explorer = Explorer(page)
+    explorer.open(address, "timesharing", r"^time-sharing: mean slowdown [\d.]+; batch: [\d,.]+$")
+    explorer.picture(tmp_path, "timesharing")
+    names = explorer.plot.locator(".legend .legendtext")
+    heading = explorer.plot.locator(".annotation-text").first
+    expect(names.first).to_have_text(re.compile(r"^job \d+, \d+ nodes?: 0\.\d\d"))
+    areas = explorer.plot.locator(".scatterlayer .js-fill")
+    begin = heading.text_content(), areas.first.get_attribute("d")
+    page.evaluate(STOPWATCH)
+    explorer.slider("moment").focus()
+    title = explorer.title.text_content()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    expect(heading).not_to_have_text(begin[0])
+    assert areas.first.get_attribute("d") != begin[1], "the areas are as before"
+    expect(explorer.title).to_have_text(title)
+    explorer.slider("overhead").focus()
+    page.keyboard.press("ArrowRight")
+    expect(explorer.title).to_have_text(re.compile(r"^time-sharing \(overhead 1\.0%\): mean"))
+    explorer.choose("jobs", "not SPMD: the mean of all nodes")
+    expect(explorer.title).to_have_text(re.compile(r"^time-sharing \(overhead 1\.0%, not SPMD\)"))
+    explorer.slider("noise").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(explorer.title).to_have_text(re.compile(r"overhead 1\.0%, not SPMD, noise\): mean"))
+    took = page.evaluate("window.took")
+    print("milliseconds from key to picture:", [round(value) for value in took])
+    assert min(took) < 3_000
+    explorer.picture(tmp_path, "timesharing-noisy")

@@ -2,13 +2,14 @@
 
 from cosimlib.schedulers.elastic.records import HOST, USER, ElasticSchedule
 from cosimlib.schedulers.elastic.simulation import combine, simulate_elastic
-from cosimlib.schedulers.elastic.worth import is_seconds, policy_number, priorities
+from cosimlib.schedulers.elastic.worth import generator, is_seconds, policy_number, priorities
 
 __all__ = [
     "HOST",
     "USER",
     "ElasticSchedule",
     "combine",
+    "generator",
     "is_seconds",
     "policy_number",
     "priorities",

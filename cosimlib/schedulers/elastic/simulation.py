@@ -38,7 +38,7 @@ from cosimlib.kernels.valuing import POLICIES
 from cosimlib.schedulers.elastic import host, records
 from cosimlib.schedulers.elastic.machine import Rules, fresh
 from cosimlib.schedulers.elastic.records import HOST, USER, ElasticSchedule
-from cosimlib.schedulers.elastic.worth import is_seconds, policy_number, priorities
+from cosimlib.schedulers.elastic.worth import generator, is_seconds, policy_number, priorities
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -116,7 +116,7 @@ def simulate_elastic(
     priority = priorities(workload, numbers)
     rules = Rules(sizes, numbers, float(grace_period), float(staleness), arrays.nodes, priority)
     state = fresh(arrays, partition, sizes, int(spare))
-    log = host.run(*state, rules, requests, np.random.default_rng(seed))
+    log = host.run(*state, rules, requests, generator(seed))
     asked = records.preemptions(requests, list(log[4]))
     settings = asked, float(grace_period), float(staleness), int(spare)
     return _schedule(workload, system, log, policy, settings)

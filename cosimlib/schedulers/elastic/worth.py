@@ -1,7 +1,7 @@
 """What preemption vectors are made of, checked: known policies, priorities above 0, seconds."""
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,19 @@ def policy_number(policy: str, *, of: str = "") -> int:
 def is_seconds(value: Any) -> bool:
     """Whether it is a finite number of 0 or more."""
     return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf
+
+
+def generator(seed: int) -> np.random.Generator:
+    """The draws of a seed.
+
+    Raises
+    ------
+    ValueError
+        Where it is not a whole number from 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed={seed!r}; expected a whole number from 0")
+    return np.random.default_rng(int(seed))
 
 
 def priorities(workload: Workload, policies: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -32,6 +32,7 @@ from cosimlib.kernels.maxmin import Sharing
 from cosimlib.schedule import TimesharedSchedule
 from cosimlib.schedulers.timesharing.loop import NEEDS_ROOM, PAUSED, advance
 from cosimlib.schedulers.timesharing.noise import STEP, check_noise, is_number, noise_between
+from cosimlib.schedulers.timesharing.sampling import Sample, checked, share_frame, stops, take
 from cosimlib.schedulers.timesharing.state import (
     DRAWN,
     SUBMITTED,
@@ -39,6 +40,7 @@ from cosimlib.schedulers.timesharing.state import (
     Progress,
     Series,
     nothing_happened,
+    with_more_room,
 )
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -66,6 +68,7 @@ def simulate_timesharing(
     placement: Sequence[np.ndarray] | None = None,
     queue: str = "first_fit",
     seed: int = 0,
+    sample: Sequence[float] | np.ndarray | None = None,
     watch: Watch | None = None,
 ) -> TimesharedSchedule:
     """Start every job at once and share nodes fairly, as far as memory allows.
@@ -90,6 +93,8 @@ def simulate_timesharing(
         Whether jobs may pass one that waits for memory.
     seed : int, default 0
         Of the noise.
+    sample : sequence of float, optional
+        Moments (s) whose shares the schedule then keeps; they change nothing else.
     watch : callable, optional
         Called now and then with the time simulated (s) and the number of jobs submitted by then;
         an exception that it raises ends the simulation.
@@ -107,6 +112,7 @@ def simulate_timesharing(
         For a knob or a placement that makes no sense.
     """
     check_knobs(overhead=overhead, spmd=spmd, noise=noise, step=step, queue=queue, seed=seed)
+    sampled = checked(sample)
     if len(system.partitions) > 1:
         raise ValueError(
             f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
@@ -117,7 +123,8 @@ def simulate_timesharing(
     sharing = maxmin.nobody_runs(first, members, capacity, ROOM)
     memory = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
     progress = nothing_happened(asked.run_time, system.total_nodes, memory, ROOM)
-    series = _run(asked, sharing, progress, noise or 0.0, np.random.default_rng(seed), watch)
+    rng = np.random.default_rng(seed)
+    series = _run(asked, sharing, progress, noise or 0.0, rng, sampled, watch)
     name = policy_name(overhead, spmd, noise, asked.in_turn)
     return TimesharedSchedule(
         workload,
@@ -130,6 +137,7 @@ def simulate_timesharing(
         first=first,
         members=members,
         series=_frame(*series, system.total_nodes),
+        shares=None if sample is None else share_frame(sampled),
     )
 
 
@@ -239,6 +247,7 @@ def _run(
     progress: Progress,
     noise: float,
     rng: np.random.Generator,
+    sample: Sample,
     watch: Watch | None,
 ) -> tuple[float, np.ndarray]:
     """Simulate to the end, a stretch of windows at a time; width and sums of the windows."""
@@ -256,25 +265,17 @@ def _run(
         drawn = noise_between(rng, total_nodes, begin, until, asked.step, noise)
         series = Series(begin, width, np.zeros((windows, 3)))
         progress.numbers[DRAWN] = 0
-        status = advance(asked, sharing, progress, drawn, series, until)
-        while status == NEEDS_ROOM:
-            sharing, progress = _with_more_room(sharing, progress)
-            status = advance(asked, sharing, progress, drawn, series, until)
+        for stop in stops(sample, begin, until):
+            status = advance(asked, sharing, progress, drawn, series, stop)
+            while status == NEEDS_ROOM:
+                sharing, progress = with_more_room(sharing, progress)
+                status = advance(asked, sharing, progress, drawn, series, stop)
+            take(sample, sharing, stop)
         sums.append(series.sums)
         if watch:
             watch(until, int(progress.numbers[SUBMITTED]))
         begin = until
     return width, np.concatenate(sums)
-
-
-def _with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
-    """The same state with rows for twice as many jobs on a node."""
-    nodes, room = sharing.on.shape
-    on = np.empty((nodes, 2 * room), np.int64)
-    on[:, :room] = sharing.on
-    scratch = np.empty(2 * room), np.empty(2 * room, np.int64)
-    sharing = sharing._replace(on=on, limit=scratch[0], other=scratch[1])
-    return sharing, progress._replace(tally=np.zeros(2 * room + 2, np.int64))
 
 
 def _frame(width: float, sums: np.ndarray, total_nodes: int) -> pd.DataFrame:

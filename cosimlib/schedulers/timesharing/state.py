@@ -7,6 +7,7 @@ import numpy as np
 from cosimlib.kernels import agenda
 from cosimlib.kernels.agenda import Agenda
 from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.maxmin import Sharing
 from cosimlib.schedulers.timesharing import placing
 from cosimlib.schedulers.timesharing.placing import Memory
 
@@ -73,6 +74,16 @@ class Series(NamedTuple):
     begin: float
     width: float
     sums: np.ndarray
+
+
+def with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
+    """The same state with rows for twice as many jobs on a node."""
+    nodes, room = sharing.on.shape
+    on = np.empty((nodes, 2 * room), np.int64)
+    on[:, :room] = sharing.on
+    scratch = np.empty(2 * room), np.empty(2 * room, np.int64)
+    sharing = sharing._replace(on=on, limit=scratch[0], other=scratch[1])
+    return sharing, progress._replace(tally=np.zeros(2 * room + 2, np.int64))
 
 
 @kernel

@@ -1,0 +1,185 @@
+"""Time-sharing against batch on a small machine: what sharing, noise and overhead do to whom.
+
+Every control makes jobs like Edison's and simulates them twice, time-shared and in batch; the
+moment only looks at the shares around it. All of that takes about a quarter of a second.
+"""
+
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
+
+from cosimlib import synthetic
+from cosimlib.explorers.panel import Panel, check_whole, is_number
+from cosimlib.figures.sharing import plot_sharing
+from cosimlib.metrics import DAY, HOUR
+from cosimlib.schedule import Schedule, TimesharedSchedule
+from cosimlib.schedulers.timesharing import STEP, simulate_timesharing
+from cosimlib.synthetic import EDISON
+from cosimlib.timesharing import RunSummary, simulate_batch, summarize_run
+
+WINDOW = 6 * HOUR
+"""Seconds in which shares are shown, the moment in their middle."""
+
+KINDS = (("SPMD: as fast as the slowest node", True), ("not SPMD: the mean of all nodes", False))
+
+Run = Callable[..., tuple[TimesharedSchedule, Schedule]]
+
+
+def explore_timesharing(
+    *,
+    days: int = 7,
+    nodes: int = 64,
+    load: float = 0.89,
+    overhead: float = 0.0,
+    noise: float = 0.0,
+    spmd: bool = True,
+    seed: int = 0,
+    at: float | None = None,
+) -> Panel:
+    """Knobs of time-sharing and its jobs, shares on a crowded node, and who gains over batch.
+
+    Parameters
+    ----------
+    days, nodes : int
+        For how long `synthetic.edison` submits jobs, and the nodes of its machine.
+    load : float, default 0.89
+        Offered load.
+    overhead : float, default 0
+        Part of every node's capacity that sharing costs; batch has none.
+    noise : float, default 0
+        Probability that a node is slowed in a step of 10 s, in batch too.
+    spmd : bool, default True
+        Whether a job runs everywhere at the speed of its slowest node.
+    seed : int, default 0
+        Of the jobs and of the noise.
+    at : float, optional
+        The moment (s) around which shares are shown, by default in the most crowded hour.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `load`, `overhead`, `noise`, `spmd`, `seed` and `moment` (hours).
+
+    Raises
+    ------
+    ValueError
+        For a setting that is out of range.
+    """
+    check_whole("days", days, 1)
+    if noise is None:
+        raise ValueError("noise=None; expected a probability from 0 to 1")
+    if not isinstance(spmd, bool):
+        raise ValueError(f"spmd={spmd!r}; expected True or False")
+    if at is not None and not (is_number(at) and 0 <= at <= days * DAY):
+        raise ValueError(
+            f"at={at!r}; expected a moment from 0 to {days * DAY:.0f} s, when the last jobs are "
+            "submitted, or nothing for the most crowded hour"
+        )
+    _compile()
+    run = _runner(int(days), nodes)
+    asked = {"load": load, "overhead": overhead, "noise": noise, "spmd": spmd, "seed": seed}
+    shared, _ = run(**asked)
+    moment = _most_crowded(shared, days * DAY) if at is None else float(at)
+    return Panel(_controls(asked, moment, days * DAY), partial(_draw, run))
+
+
+def _most_crowded(shared: TimesharedSchedule, span: float) -> float:
+    """The middle of the hour with the most jobs on a node while jobs are submitted."""
+    crowd = shared.series["cpu_load"]
+    return float(crowd[crowd.index < span].idxmax()) + HOUR / 2
+
+
+@cache
+def _compile() -> None:
+    """Compile what the controls call, so that none of them is slow at first."""
+    workload, machine = synthetic.edison(0.2, nodes=16), EDISON.with_nodes(16)
+    for spmd in (True, False):
+        simulate_timesharing(workload, machine, spmd=spmd, noise=0.1)
+        simulate_batch(workload, machine, spmd=spmd, noise=0.1)
+
+
+def _runner(days: int, nodes: int) -> Run:
+    """Makes and simulates what has not just been simulated."""
+    made = lru_cache(maxsize=4)(partial(synthetic.edison, days, nodes=nodes))
+
+    @lru_cache(maxsize=4)
+    def run(
+        load: float, overhead: float, noise: float, spmd: bool, seed: int
+    ) -> tuple[TimesharedSchedule, Schedule]:
+        workload, machine = made(load=load, seed=seed), EDISON.with_nodes(nodes)
+        knobs: dict[str, Any] = {"noise": noise, "spmd": spmd, "seed": seed}
+        shared = simulate_timesharing(workload, machine, overhead=overhead, **knobs)
+        return shared, simulate_batch(workload, machine, **knobs)
+
+    return run
+
+
+def _controls(asked: dict[str, Any], at: float, span: float) -> dict[str, Widget]:
+    """The widgets, each with room for what was asked."""
+    load, overhead, noise, seed = (asked[name] for name in ("load", "overhead", "noise", "seed"))
+    return {
+        "load": FloatSlider(
+            load, min=min(0.1, load), max=max(1.2, load), step=0.01, description="offered load"
+        ),
+        "overhead": FloatSlider(
+            overhead, min=0.0, max=max(0.3, overhead), step=0.01, description="overhead"
+        ),
+        "noise": FloatSlider(
+            noise, min=0.0, max=max(0.05, noise), step=0.001, readout_format=".3f",
+            description="noise (probability)",
+        ),
+        "spmd": Dropdown(options=KINDS, value=asked["spmd"], description="jobs"),
+        "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
+        "moment": FloatSlider(
+            at / HOUR, min=0.0, max=span / HOUR, step=0.25, readout_format=".2f",
+            description="moment (h)",
+        ),
+    }  # fmt: skip
+
+
+def _draw(run: Run, *, moment: float, **asked: Any) -> tuple[go.Figure, str]:
+    """What the panel shows for the controls' values."""
+    shared, batch = run(**asked)
+    at = moment * HOUR
+    runs = [summarize_run(schedule, warm_up=0.0) for schedule in (shared, batch)]
+    picture = plot_sharing(_sampled(shared, asked, at), batch, at=at, title=_title(*runs))
+    return picture, _text(shared, *runs)
+
+
+def _sampled(shared: TimesharedSchedule, asked: dict[str, Any], at: float) -> TimesharedSchedule:
+    """The same run once more with all shares around a moment: they change with steps only."""
+    first = max(0.0, np.floor((at - WINDOW / 2) / STEP) * STEP)
+    knobs = {name: asked[name] for name in ("overhead", "noise", "spmd", "seed")}
+    sample = np.arange(first, first + WINDOW + STEP, STEP)
+    return simulate_timesharing(shared.workload, shared.system, sample=sample, **knobs)
+
+
+def _title(shared: RunSummary, batch: RunSummary) -> str:
+    """Who is slowed down how much."""
+    return (
+        f"{shared.policy}: mean slowdown {shared.mean_slowdown:,.2f}; "
+        f"{batch.policy}: {batch.mean_slowdown:,.2f}"
+    )
+
+
+def _text(schedule: TimesharedSchedule, shared: RunSummary, batch: RunSummary) -> str:
+    """The line under the figure."""
+    most = schedule.series["cpu_load"].max()
+    return (
+        f"{shared.data}, {shared.jobs:,} jobs · time-sharing: {_numbers(shared)}, CPU load "
+        f"{shared.cpu_load:.2f} jobs on a node (at most {most:.2f} in an hour), "
+        f"{round(shared.waited * shared.jobs):,} jobs wait for memory · batch: {_numbers(batch)}, "
+        f"{round(batch.waited * batch.jobs):,} jobs wait for nodes"
+    )
+
+
+def _numbers(run: RunSummary) -> str:
+    """What both have."""
+    return (
+        f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
+        f"utilization {run.utilization:.1%}"
+    )

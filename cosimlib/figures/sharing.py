@@ -1,0 +1,265 @@
+"""One time-shared machine: who has which share of a crowded node, and who gains over batch."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from cosimlib.figures import theme
+from cosimlib.figures.gantt import faded
+from cosimlib.figures.timesharing import DURATIONS, RATIO_COLORS
+from cosimlib.metrics import HOUR, hourly, occupied_nodes, waiting_jobs
+from cosimlib.schedule import Schedule, TimesharedSchedule
+from cosimlib.timesharing import slowdowns
+
+BANDS = 6
+"""Jobs whose shares have a color of their own."""
+
+PATTERNS = ("", "/", "\\", "x", "-", "|")
+MOST = 1_000.0
+"""Ratios above this, and below its inverse, have the last color."""
+
+OTHERS = "others"
+
+
+def crowded_node(schedule: TimesharedSchedule, at: float) -> tuple[int, np.ndarray]:
+    """The node with the most jobs at an instant, and these jobs.
+
+    Of several such nodes that whose jobs have the most nodes in all, so that jobs meet there that
+    other nodes slow down; then that of the lowest number.
+    """
+    present = np.flatnonzero((schedule.start_time <= at) & (at < schedule.end_time))
+    where = [schedule.nodes_of(int(job)) for job in present]
+    none = np.empty(0, np.int64)
+    occupied, total_nodes = np.concatenate([none, *where]), schedule.system.total_nodes
+    sizes = np.concatenate([none, *(np.full(nodes.size, nodes.size) for nodes in where)])
+    counts = np.bincount(occupied, minlength=total_nodes)
+    widths = np.bincount(occupied, sizes, minlength=total_nodes)
+    node = int(np.lexsort((-widths, -counts))[0])
+    there = [node in nodes for nodes in where]
+    return node, present[np.array(there, bool)]
+
+
+def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
+    """Shares of the jobs on the most crowded node at an instant, before it and after it.
+
+    Those of SPMD jobs are what they have of this node, too. Others have a mean share of all of
+    their nodes, so that theirs can add up to more than a node can give.
+
+    Parameters
+    ----------
+    schedule : TimesharedSchedule
+        With `shares`, which say from when to when.
+    at : float
+        The instant, seconds.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by hours, a row wherever a share changes: a column for each of up to `BANDS` jobs
+        that are there at the instant, those that have had the most, in order of their starts; and
+        ``"others"``, the sum of all other jobs that ever are on this node.
+    """
+    if schedule.shares is None:
+        raise ValueError(f"{schedule.name}: no shares are kept; simulate with sample=")
+    node, meeting = crowded_node(schedule, at)
+    ever = [job for job in schedule.shares.columns if node in schedule.nodes_of(job)]
+    shares = schedule.shares[ever]
+    most = shares.sum().reindex(meeting).fillna(0.0).sort_values(ascending=False, kind="stable")
+    drawn = sorted(most.index[:BANDS], key=lambda job: (schedule.start_time[job], job))
+    table = shares.reindex(columns=drawn, fill_value=0.0)
+    table = table.assign(**{OTHERS: shares.drop(columns=drawn, errors="ignore").sum(axis=1)})
+    changes = (table != table.shift()).any(axis=1).to_numpy(copy=True)
+    changes[-1:] = True
+    return table[changes].set_axis(table.index[changes] / HOUR)
+
+
+def crowd_table(schedule: Schedule) -> pd.DataFrame:
+    """By the hour: `cpu_load`, jobs on a node (in batch at most one), and `waiting` jobs."""
+    if isinstance(schedule, TimesharedSchedule):
+        table = schedule.series[["cpu_load", "waiting"]]
+    else:
+        end = float(schedule.end_time.max(initial=0.0))
+        held = hourly(occupied_nodes(schedule), HOUR, 0.0, end) / schedule.system.total_nodes
+        queued = hourly(waiting_jobs(schedule), HOUR, 0.0, end)
+        table = pd.DataFrame({"cpu_load": held, "waiting": queued})
+    return table.set_axis(table.index / HOUR)
+
+
+def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:
+    """Mean slowdown under `batch` over that under `shared`, a row for each size and length.
+
+    Returns
+    -------
+    pd.DataFrame
+        `nodes` and `run_time` from which a bin goes, up to the next power of two and the next of
+        `DURATIONS`; `jobs`, `batch`, `shared` (mean slowdowns) and `ratio`. Only bins with jobs.
+    """
+    jobs, lengths = shared.workload.jobs, np.array(list(DURATIONS)[:-1])
+    place = np.searchsorted(lengths, jobs["run_time"].clip(lower=lengths[0]), side="right") - 1
+    table = pd.DataFrame(
+        {
+            "nodes": 2 ** np.log2(jobs["nodes"].to_numpy()).astype(np.int64),
+            "run_time": lengths[place],
+            "batch": slowdowns(batch),
+            "shared": slowdowns(shared),
+        }
+    )
+    bins = table.groupby(["nodes", "run_time"])
+    means = bins.mean().assign(jobs=bins.size()).reset_index()
+    means = means.assign(ratio=means["batch"] / means["shared"])
+    return means[["nodes", "run_time", "jobs", "batch", "shared", "ratio"]]
+
+
+def plot_sharing(
+    shared: TimesharedSchedule, batch: Schedule, *, at: float, title: str
+) -> go.Figure:
+    """Shares on a crowded node, jobs on nodes and jobs waiting, and who gains by time-sharing.
+
+    Always `BANDS` + 6 traces: shares of jobs and of the others; jobs on a node and jobs that wait,
+    time-shared and in batch each; ratios of slowdowns.
+
+    Parameters
+    ----------
+    shared : TimesharedSchedule
+        With shares before and after the moment.
+    batch : Schedule
+        Of the same workload.
+    at : float
+        The moment in seconds, a line.
+    title : str
+    """
+    node, jobs = crowded_node(shared, at)
+    table = share_table(shared, at)
+    picture = make_subplots(
+        rows=3, cols=2, specs=[[{}, {"rowspan": 2}], [{}, None], [{}, None]],
+        column_widths=[0.54, 0.46], horizontal_spacing=0.11,
+        subplot_titles=(f"Shares on node {node}, the most crowded at hour {at / HOUR:.2f}",
+                        "Mean slowdown, batch ÷ time-sharing"),
+    )  # fmt: skip
+    for band in _bands(shared, table, at):
+        picture.add_trace(band, row=1, col=1)
+    for row, measure in ((2, "cpu_load"), (3, "waiting")):
+        for schedule, kind in ((shared, "time-sharing"), (batch, "batch")):
+            steps = crowd_table(schedule)[measure]
+            picture.add_trace(_steps(steps, kind, shown=row == 2), row=row, col=1)
+    picture.add_trace(_ratios(ratio_table(batch, shared)), row=1, col=2)
+    _mark(picture, shared, at)
+    _style_shares(picture, table, len(jobs))
+    return _styled(picture, title=title)
+
+
+def _bands(schedule: TimesharedSchedule, table: pd.DataFrame, at: float) -> list[go.Scatter]:
+    """An area a job, empty ones for those that are missing, and the others' on top."""
+    names = [_named(schedule, table, job, at) for job in table.columns.drop(OTHERS)]
+    missing = BANDS - len(names)
+    areas = [*zip(names, table.columns, theme.CYCLE, PATTERNS, strict=False),
+             *[("", None, theme.GREY, "")] * missing,
+             ("all other jobs", OTHERS, theme.GREY, "")]  # fmt: skip
+    return [
+        go.Scatter(
+            x=table.index.to_numpy().round(4) if column is not None else [],
+            y=table[column].to_numpy().round(4) if column is not None else [],
+            name=name, mode="lines", stackgroup="shares", showlegend=column is not None,
+            line={"shape": "hv", "width": 0.8, "color": tint}, fillcolor=faded(tint, 0.75),
+            fillpattern={"shape": shape, "fillmode": "overlay", "size": 8, "fgopacity": 0.35,
+                         "fgcolor": theme.BLACK, "solidity": 0.12} if shape else {},
+            hovertemplate="hour %{x:.2f}: %{y:.3f}",
+        )
+        for name, column, tint, shape in areas
+    ]  # fmt: skip
+
+
+def _named(schedule: TimesharedSchedule, table: pd.DataFrame, job: int, at: float) -> str:
+    """A job, its size, its share at the instant, and whether it had to wait."""
+    jobs = schedule.jobs
+    nodes, waited = int(jobs["nodes"][job]), float(jobs["wait_time"][job])
+    share = float(table[job].to_numpy()[table.index <= at / HOUR + 1e-9][-1:].sum())
+    queued = f", waited {waited / 60:,.0f} min" if waited else ""
+    return f"job {job}, {nodes} node{'s' if nodes > 1 else ''}: {share:.2f}{queued}"
+
+
+def _steps(steps: pd.Series, kind: str, *, shown: bool) -> go.Scatter:
+    """A line by the hour."""
+    return go.Scatter(
+        x=steps.index.to_numpy().round(4), y=steps.to_numpy(float).round(3), mode="lines",
+        name=kind, legend="legend2", legendgroup=kind, showlegend=shown,
+        line={"color": theme.color(kind), "width": 1.5, "shape": "hv",
+              "dash": "dot" if kind == "batch" else "solid"},
+        hovertemplate="hour %{x}: %{y:,.2f}",
+    )  # fmt: skip
+
+
+def _ratios(table: pd.DataFrame) -> go.Heatmap:
+    """The map of ratios, the slowdowns and the number of jobs in its hover."""
+    lengths, labels = list(DURATIONS)[:-1], list(DURATIONS.values())
+    wide = {
+        name: table.pivot_table(name, "nodes", "run_time").reindex(columns=lengths)
+        for name in ("ratio", "jobs", "batch", "shared")
+    }
+    ratio = wide["ratio"]
+    # Browsers know no NaN.
+    colors = np.log10(ratio).round(3).astype(object).where(ratio.notna(), None).to_numpy()
+    ticks = np.arange(-np.log10(MOST), np.log10(MOST) + 1).tolist()
+    return go.Heatmap(
+        x=[f"{low}<br>–{high}" for low, high in pairwise(labels)],
+        y=[f"{n}–{2 * n - 1}" if n > 1 else "1" for n in ratio.index],
+        z=colors, zmin=ticks[0], zmax=ticks[-1],
+        text=ratio.map(_short).to_numpy(),
+        texttemplate="%{text}", colorscale=[list(color) for color in RATIO_COLORS],
+        customdata=np.dstack([wide[name].fillna(0).to_numpy().round(2) for name in
+                              ("jobs", "batch", "shared")]), hoverongaps=False,
+        hovertemplate="%{y} nodes, %{customdata[0]:,} jobs: mean slowdown %{customdata[1]:,.2f} in "
+                      "batch, %{customdata[2]:,.2f} time-shared<extra></extra>",
+        colorbar={"tickvals": ticks, "ticktext": [f"{10.0**tick:g}" for tick in ticks],
+                  "thickness": 12, "len": 0.6, "y": 1.02, "yanchor": "top"},
+    )  # fmt: skip
+
+
+def _short(ratio: float) -> str:
+    """Two digits, or all before the point; nothing where there is no job."""
+    return "" if np.isnan(ratio) else f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+def _mark(picture: go.Figure, schedule: TimesharedSchedule, at: float) -> None:
+    """The moment in all rows, and what a node can give, which shares of SPMD jobs add up to."""
+    for row in (1, 2, 3):
+        line = {"color": theme.BLACK, "width": 1, "dash": "dash"}
+        picture.add_vline(x=at / HOUR, line=line, row=row, col=1)
+    if schedule.spmd:
+        picture.add_hline(y=schedule.speed, line={"color": theme.BLACK, "width": 1}, row=1, col=1)
+
+
+def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int) -> None:
+    """Axes and legend of the shares."""
+    many = "nobody" if not there else f"{there} jobs" if there > 1 else "1 job"
+    picture.update_layout(
+        legend={"x": 0.555, "xanchor": "left", "y": 0.27, "yanchor": "top", "font": {"size": 12},
+                "traceorder": "normal",
+                "title": {"text": f"Shares at the dashed line, {many} there"}}
+    )  # fmt: skip
+    hours, most = table.index, max(1.0, float(table.sum(axis=1).max()))
+    picture.update_xaxes(range=[hours[0], hours[-1]], title="hours", title_standoff=2, row=1, col=1)
+    picture.update_yaxes(
+        title="share of full speed", range=[0, 1.04 * most], domain=[0.53, 1], row=1, col=1
+    )
+
+
+def _styled(picture: go.Figure, *, title: str) -> go.Figure:
+    """All other axes, the other legend, and margins."""
+    theme.style(picture, title=title, height=730, margin={"t": 95, "b": 60, "r": 10})
+    picture.update_annotations(font={"size": 13})
+    picture.update_layout(
+        legend2={"x": 0.0, "xanchor": "left", "y": 0.405, "yanchor": "bottom", "orientation": "h",
+                 "font": {"size": 12}}
+    )  # fmt: skip
+    for row, title, domain in ((2, "jobs<br>on a node", [0.22, 0.4]),
+                               (3, "jobs<br>waiting", [0, 0.18])):  # fmt: skip
+        picture.update_yaxes(title=title, rangemode="tozero", domain=domain, row=row, col=1)
+    picture.update_xaxes(matches="x4", showticklabels=False, row=2, col=1)
+    picture.update_xaxes(title="hours", title_standoff=2, row=3, col=1)
+    categories = {"type": "category", "showgrid": False, "row": 1, "col": 2}
+    picture.update_yaxes(title="nodes", domain=[0.43, 1], **categories)
+    return picture.update_xaxes(title="dedicated run time", **categories)
