@@ -74,7 +74,7 @@ def test_a_file_is_found_from_where_the_command_is_given(tmp_path, monkeypatch):
     mine.write_text("a\n2\n")
     assert planned("mine.csv").fingerprint != before.fingerprint
     assert planned("no file").values["title"] == "no file"
-    for absent in ("his.csv", "folder/his", "log.swf"):
+    for absent in ("his.csv", "folder/his.gz", "log.swf"):
         with pytest.raises(BadArgumentError, match=f"'title' got '{absent}', which is no file"):
             planned(absent)
 

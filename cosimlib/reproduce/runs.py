@@ -8,7 +8,6 @@ package's source, the table of claims, the trace and files that parameters name.
 import hashlib
 import importlib.metadata
 import json
-import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,7 +152,7 @@ def _as_file(name: str, value: object, label: str) -> object:
         return value
     if Path(value).is_file():
         return str(Path(value).resolve())
-    if os.sep in value or value.endswith(SUFFIXES):
+    if value.endswith(SUFFIXES):
         raise BadArgumentError(
             f"{label}: parameter '{name}' got {value!r}, which is no file; give the path of one"
         )
