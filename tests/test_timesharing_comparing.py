@@ -111,6 +111,14 @@ def test_long_workloads_have_the_printed_statistics(nodes):
     np.testing.assert_allclose(table["ours"][[0, 3]], table["paper"][[0, 3]], atol=0.03)
 
 
+def test_node_hours_of_unknown_memory_are_left_out():
+    jobs = pd.DataFrame({"submit_time": [0, 10, 10], "run_time": 10, "nodes": 1})
+    jobs["memory"] = [1.0, 8.0, np.nan]
+    table = printed_statistics(Workload(jobs, "log", System("s", {"main": 9}, memory_per_node=10)))
+    assert table["ours"][3] == 0.5
+    assert printed_statistics(Workload(jobs, "log", System.of(9)))["ours"].isna()[3]
+
+
 def test_statistics_that_a_log_does_not_have_are_unknown():
     jobs = pd.DataFrame({"submit_time": [0, 0], "run_time": [10, 10], "nodes": [1, 16]})
     table = printed_statistics(Workload(jobs, "log", System.of(16)))

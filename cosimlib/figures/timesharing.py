@@ -263,7 +263,7 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
             here = part[part["policy"] == policy]
             picture.add_scatter(
                 x=here["nodes"].tolist(), y=(here["turnaround_time"] / 60).tolist(), name=policy,
-                mode="lines+markers", legendgroup=policy, showlegend=place == 0, connectgaps=True,
+                mode="lines+markers", legendgroup=policy, showlegend=place == 0,
                 line={"color": theme.color(policy, number), "dash": theme.DASHES[number]},
                 marker={"symbol": theme.MARKERS[number], "size": 6}, **where,
             )  # fmt: skip

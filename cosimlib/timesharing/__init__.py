@@ -1,6 +1,6 @@
 """Time-sharing against batch scheduling: runs, and what figures and claims need of them."""
 
-from cosimlib.timesharing.batch import lengthened, simulate_batch
+from cosimlib.timesharing.batch import lengthened, noise_cost, simulate_batch
 from cosimlib.timesharing.caching import cached_summary, project_cache
 from cosimlib.timesharing.comparing import (
     crossover,
@@ -12,25 +12,32 @@ from cosimlib.timesharing.comparing import (
     undecided,
     won_bins,
 )
+from cosimlib.timesharing.judging import Evidence, Verdict, judge
 from cosimlib.timesharing.logs import with_node_memory
-from cosimlib.timesharing.runs import run_batch, run_timesharing
+from cosimlib.timesharing.runs import Policies, run_batch, run_policies, run_timesharing
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times
 from cosimlib.timesharing.summary import RunSummary, slowdowns, summarize_run
 
 __all__ = [
+    "Evidence",
+    "Policies",
     "RunSummary",
+    "Verdict",
     "applications",
     "cached_summary",
     "crossover",
     "gain_at_largest",
+    "judge",
     "kept_speedups",
     "lengthened",
+    "noise_cost",
     "overview",
     "printed_statistics",
     "project_cache",
     "ratio_by_length",
     "read_applications",
     "run_batch",
+    "run_policies",
     "run_timesharing",
     "simulate_batch",
     "slowdowns",

@@ -98,6 +98,19 @@ def lengthened(
     return Workload(jobs, workload.name, workload.machine, workload.account)
 
 
+def noise_cost(workload: Workload, *, noise: float, seed: int = 0) -> float:
+    """Additional node-seconds that noise takes of SPMD jobs in batch, as a part of those without.
+
+    The larger a job, the more often its slowest node is a slowed one.
+    """
+    nodes = workload.jobs["nodes"].to_numpy()
+    slowed, clean = (
+        float(nodes @ lengthened(workload, noise=p, seed=seed).jobs["run_time"].to_numpy())
+        for p in (noise, None)
+    )
+    return slowed / clean - 1.0 if clean else 0.0
+
+
 def _check(noise: float | None, spmd: bool, step: float, seed: int) -> None:
     """Raise for the first knob that makes no sense; batch has no exact times."""
     if step is None:

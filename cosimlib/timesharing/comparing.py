@@ -23,7 +23,8 @@ def printed_statistics(workload: Workload) -> pd.DataFrame:
     Returns
     -------
     pd.DataFrame
-        `statistic`, `paper`, `ours`; NaN where the workload does not say.
+        `statistic`, `paper`, `ours`: NaN where the workload does not say; jobs whose memory is
+        unknown are left out of that row.
     """
     jobs, system = workload.jobs, workload.machine
     if system is None:
@@ -31,27 +32,28 @@ def printed_statistics(workload: Workload) -> pd.DataFrame:
     nodes, memory = jobs["nodes"], workload.column("memory")
     work = nodes * jobs["run_time"]
     sizes = [math.ceil(n * system.total_nodes / EDISON.total_nodes) for n in (31, 100, 1_000)]
-    light = float(work[memory < 0.6 * system.memory_per_node].sum() / work.sum())
+    known = memory.notna() & (system.memory_per_node > 0)
+    light = work[known & (memory < 0.6 * system.memory_per_node)].sum()
     span = float(jobs["submit_time"].max() - jobs["submit_time"].min())
     rows = [
         ("jobs under 32 nodes of 5,576", 0.90, float((nodes <= sizes[0]).mean())),
         ("node-hours in jobs above 100 nodes", 0.50, work[nodes > sizes[1]].sum() / work.sum()),
         ("node-hours in jobs above 1,000", 0.20, work[nodes > sizes[2]].sum() / work.sum()),
         ("node-hours with less than 60 % of a node's memory", 0.90,
-         light if memory.notna().any() else math.nan),
+         light / work[known].sum() if work[known].any() else math.nan),
         ("offered load", 0.89, work.sum() / (system.total_nodes * span) if span else math.nan),
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["statistic", "paper", "ours"])
 
 
 def overview(runs: Iterable[RunSummary]) -> pd.DataFrame:
-    """A row a run: `policy`, `utilization`, `CPU load`, slowdown's mean and quartiles, `waited`."""
+    """A row a run: `policy`, `jobs`, `utilization`, `CPU load`, slowdown, `waited`."""
     rows = [
-        (r.policy, r.utilization, r.cpu_load, r.mean_slowdown, r.quantile(0.5), r.quantile(0.75),
-         r.waited)
+        (r.policy, r.jobs, r.utilization, r.cpu_load, r.mean_slowdown, r.quantile(0.5),
+         r.quantile(0.75), r.waited)
         for r in runs
     ]  # fmt: skip
-    measures = ["utilization", "CPU load", "mean slowdown", "median", "75 %", "waited"]
+    measures = ["jobs", "utilization", "CPU load", "mean slowdown", "median", "75 %", "waited"]
     return pd.DataFrame(rows, columns=["policy", *measures])
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -20,6 +20,30 @@ from cosimlib.workload import Workload
 
 PATIENCE = 20.0
 """Seconds after which a run shows how far it is."""
+
+
+class Policies(NamedTuple):
+    """The runs that are compared, of the same jobs on the same machine."""
+
+    batch: RunSummary
+    shared: RunSummary
+    roomy: RunSummary
+    loose: RunSummary
+    loose_batch: RunSummary
+
+
+def run_policies(workload: Workload, system: System, **knobs: Any) -> Policies:
+    """Batch, time-sharing, that with unlimited memory, and both of jobs that are not SPMD.
+
+    `knobs` are those of `run_batch` and `run_timesharing` that both take.
+    """
+    return Policies(
+        run_batch(workload, system, **knobs),
+        run_timesharing(workload, system, **knobs),
+        run_timesharing(workload, system, memory=False, **knobs),
+        run_timesharing(workload, system, spmd=False, **knobs),
+        run_batch(workload, system, spmd=False, **knobs),
+    )
 
 
 def run_batch(

@@ -133,6 +133,8 @@ def _interpolated(part: pd.DataFrame) -> pd.DataFrame:
 def turnaround_times(table: pd.DataFrame, *summaries: RunSummary) -> pd.DataFrame:
     """Expected turnaround of applications: dedicated time × mean slowdown of jobs like that.
 
+    Times below 10 s count as that, as in slowdowns.
+
     Parameters
     ----------
     table : pd.DataFrame
@@ -153,6 +155,6 @@ def turnaround_times(table: pd.DataFrame, *summaries: RunSummary) -> pd.DataFram
         inside = (row < summary.bins.shape[0]) & (column >= 0) & (column < summary.bins.shape[1])
         slowdown = np.full(len(table), np.nan)
         slowdown[inside] = summary.bins[row[inside], column[inside]]
-        turnaround = table["run_time"] * slowdown
+        turnaround = length * slowdown
         tables.append(table.assign(policy=summary.policy, turnaround_time=turnaround))
     return pd.concat(tables, ignore_index=True)

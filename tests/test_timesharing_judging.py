@@ -1,0 +1,193 @@
+"""Verdicts on the claims of time-sharing: they hold on the paper's numbers, and fail on others."""
+
+import math
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from cosimlib import synthetic
+from cosimlib.claims import read_statements
+from cosimlib.timesharing import (
+    Evidence,
+    Policies,
+    RunSummary,
+    applications,
+    judge,
+    noise_cost,
+    run_policies,
+    run_timesharing,
+    simulate_batch,
+    turnaround_times,
+)
+from cosimlib.timesharing.summary import LEVELS
+
+CLAIMS = read_statements().query("system == '3-timesharing'")["claim"].tolist()
+HOURS = (0.01, 1.0, 2.5, 5.0, 48.0)
+SMALL, LARGE = (600.0, 3.0, 0.3, 0.2), (600.0, 3.0, 1.5, 0.2)
+
+
+def summary(policy="time-sharing", mean=7.9, *, quartile=1.0, small=(1.0,) * 4, large=(1.0,) * 4,
+            **changed) -> RunSummary:  # fmt: skip
+    """Slowdowns of a thousand jobs in each of two bins of size and four of length."""
+    fields = {
+        "policy": policy, "data": "made", "jobs": 8000, "utilization": 0.89, "cpu_load": 9.0,
+        "mean_slowdown": mean, "waited": 0.3, "quantiles": (quartile,) * len(LEVELS),
+        "nodes_edges": (1.0, 60.0, 5577.0), "length_edges": tuple(3600 * h for h in HOURS),
+        "slowdown_sums": tuple(tuple(1000 * value for value in row) for row in (small, large)),
+        "counts": ((1000,) * 4,) * 2, "weeks": (1.0, 2.0), "weekly_utilization": (0.9, 0.9),
+        "weekly_load": (8.0, 15.0),
+    }  # fmt: skip
+    return RunSummary(**(fields | changed))
+
+
+def turnarounds(batch=(400.0, 400.0), shared=(100.0, 15.0)) -> pd.DataFrame:
+    """Two applications, ten times as fast on sixteen nodes as on one."""
+    rows = [
+        (policy, name, nodes, run_time, value)
+        for policy, values in (("batch", batch), ("time-sharing", shared))
+        for name in "ab"
+        for nodes, run_time, value in zip((1, 16), (10.0, 1.0), values, strict=True)
+    ]
+    names = ["policy", "application", "nodes", "run_time", "turnaround_time"]
+    return pd.DataFrame(rows, columns=names)
+
+
+BATCH = summary("batch", 137.0, quartile=13.0, small=SMALL, large=LARGE)
+QUIET = Policies(BATCH, summary(), summary(), summary(mean=3.3), BATCH)
+STRUCK = Policies(
+    summary("batch (noise)", 1009.0, quartile=22.0, small=(9.0,) * 4, large=(9.0,) * 4),
+    summary(mean=13.0), summary(mean=13.0), summary(mean=3.3), BATCH,
+)  # fmt: skip
+SWEPT = {
+    0.0: summary(mean=8.0),
+    0.05: summary(mean=9.0, utilization=0.88),
+    0.08: summary(mean=10.0),
+    0.13: summary(mean=40.0, utilization=0.83),
+}
+PAPER = Evidence(QUIET, QUIET, STRUCK, SWEPT, turnarounds(), 0.1, 500.0, True)
+
+
+def with_quiet(**changed) -> Evidence:
+    return PAPER._replace(quiet=QUIET._replace(**changed))
+
+
+def with_struck(**changed) -> Evidence:
+    return PAPER._replace(struck=STRUCK._replace(**changed))
+
+
+def with_swept(overhead, **changed) -> Evidence:
+    return PAPER._replace(swept=SWEPT | {overhead: replace(SWEPT[overhead], **changed)})
+
+
+def test_every_claim_holds_on_the_paper_s_own_numbers():
+    verdicts = judge(PAPER)
+    assert sorted(verdicts) == sorted(CLAIMS)
+    assert {claim: v.holds for claim, v in verdicts.items()} == dict.fromkeys(verdicts, True)
+    assert not any(verdict.why for verdict in verdicts.values())
+
+
+OTHERS = {
+    "same-utilization": with_quiet(shared=summary(utilization=0.83)),
+    "slowdown-batch": with_quiet(batch=replace(BATCH, mean_slowdown=90.0)),
+    "slowdown-timesharing": with_quiet(shared=summary(mean=12.0)),
+    "slowdown-not-spmd": with_quiet(loose=summary(mean=2.1)),
+    "slowdown-order": with_quiet(loose=summary(mean=8.0)),
+    "noise-batch": with_struck(batch=replace(STRUCK.batch, mean_slowdown=270.0)),
+    "noise-batch-quartile": with_struck(batch=summary("batch", 1009.0, quartile=13.0)),
+    "noise-timesharing": with_struck(shared=summary(mean=34.0)),
+    "short-jobs-better": with_quiet(batch=summary("batch", 137.0, small=(490.0, *SMALL[1:]),
+                                                  large=(490.0, *LARGE[1:]))),
+    "long-jobs-worse": with_quiet(batch=summary("batch", 137.0, small=(*SMALL[:3], 0.3),
+                                                large=(*LARGE[:3], 0.3))),
+    "crossover": with_quiet(batch=summary("batch", 137.0, small=(600.0, 3.0, 1.2, 0.2),
+                                          large=LARGE)),
+    "crossover-large": with_quiet(batch=summary("batch", 137.0, small=(*SMALL[:3], 0.1),
+                                                large=(600.0, 0.5, 0.5, 0.1))),
+    "overhead-5": with_swept(0.05, mean_slowdown=12.5),
+    "overhead-knee": with_swept(0.13, mean_slowdown=12.0),
+    "overhead-13": with_swept(0.13, utilization=0.86),
+    "cpu-load-mean": with_quiet(shared=summary(cpu_load=12.5)),
+    "cpu-load-week": with_quiet(shared=summary(weekly_load=(9.0, 21.0))),
+    "turnaround-scales": PAPER._replace(turnarounds=turnarounds(shared=(100.0, 25.0))),
+    "turnaround-batch": PAPER._replace(turnarounds=turnarounds(batch=(400.0, 60.0))),
+    "turnaround-largest": PAPER._replace(turnarounds=turnarounds(batch=(400.0, 140.0))),
+    "noise-wins": with_struck(batch=summary("batch", 1009.0, quartile=22.0, small=(0.5,) * 4,
+                                            large=(9.0,) * 4)),
+    "not-spmd-no-noise": with_struck(loose=summary(mean=3.7)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_claim_fails_on_other_numbers_and_says_why(claim):
+    verdict = judge(OTHERS[claim])[claim]
+    assert verdict.holds is False and verdict.why and verdict.ours != judge(PAPER)[claim].ours
+    others = {c for c, v in judge(OTHERS[claim]).items() if not v.holds} - {claim}
+    assert len(others) <= 2, others
+
+
+def test_an_overhead_matters_by_utilization_too():
+    verdict = judge(with_swept(0.05, utilization=0.86))["overhead-5"]
+    assert verdict.holds is False and "3.0 points of utilization" in verdict.why
+    assert "days are few" not in verdict.why
+    assert "15 days are few" in judge(
+        with_swept(0.05, utilization=0.86)._replace(days=15.0)
+    )["overhead-5"].why  # fmt: skip
+
+
+def test_numbers_of_edison_are_unknown_on_a_log():
+    verdicts = judge(PAPER._replace(edison=False))
+    decided = {claim for claim, verdict in verdicts.items() if verdict.holds is not None}
+    assert decided == {
+        "slowdown-order", "noise-batch-quartile", "noise-timesharing", "not-spmd-no-noise",
+        "turnaround-scales", "turnaround-batch",
+    }  # fmt: skip
+    assert "this log keeps 89% busy" in verdicts["crossover"].why
+
+
+def test_nothing_is_decided_on_few_jobs_or_without_waits():
+    for batch in (replace(BATCH, jobs=999), replace(BATCH, waited=0.0)):
+        verdicts = judge(with_quiet(batch=batch))
+        assert all(v.holds is None and v.why and v.ours for v in verdicts.values())
+
+
+def test_light_days_do_not_decide_the_bound_of_a_week():
+    light = summary(cpu_load=3.0, weekly_load=(3.0, 4.0))
+    verdict = judge(with_quiet(shared=light, roomy=light))["cpu-load-week"]
+    assert verdict.holds is None and "lighter than Edison's" in verdict.why
+
+
+def test_applications_unlike_the_jobs_decide_nothing():
+    none = PAPER.turnarounds.assign(turnaround_time=math.nan)
+    verdicts = judge(PAPER._replace(turnarounds=none))
+    assert verdicts["turnaround-scales"] == ("none", None, verdicts["turnaround-batch"].why)
+
+
+def test_real_runs_are_judged():
+    workload = synthetic.edison(10, nodes=64, seed=5)
+    quiet = run_policies(workload, workload.machine, warm_up=0.0, seed=1)
+    assert quiet.roomy.waited == 0.0 and quiet.loose.mean_slowdown < quiet.shared.mean_slowdown
+    struck = run_policies(workload, workload.machine, warm_up=0.0, seed=1, noise=0.01)
+    swept = {
+        overhead: run_timesharing(
+            workload, workload.machine, warm_up=0.0, seed=1, memory=False, overhead=overhead
+        )
+        for overhead in (0.0, 0.05, 0.08, 0.13)
+    }
+    times = turnaround_times(applications(64 / 5576), quiet.batch, quiet.shared)
+    cost = noise_cost(workload, noise=0.01, seed=1)
+    verdicts = judge(Evidence(quiet, quiet, struck, swept, times, cost, 10.0, True))
+    assert sorted(verdicts) == sorted(CLAIMS)
+    assert all(bool(verdict.why) == (verdict.holds is not True) for verdict in verdicts.values())
+
+
+def test_noise_costs_what_it_lengthens():
+    workload = synthetic.edison(5, nodes=697, seed=5)
+    nodes = workload.jobs["nodes"].to_numpy()
+    held = []
+    for noise in (None, 0.002):
+        run = simulate_batch(workload, workload.machine, noise=noise, seed=3)
+        held.append(float(nodes @ (run.end_time - run.start_time)))
+    assert noise_cost(workload, noise=0.002, seed=3) == pytest.approx(held[1] / held[0] - 1)
+    assert noise_cost(workload, noise=0.0) == 0.0
+    assert 0.4 < noise_cost(workload, noise=1.0) < 1.0
