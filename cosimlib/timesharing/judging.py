@@ -111,7 +111,8 @@ def _state(evidence: Evidence) -> str:
     shared, roomy = evidence.quiet.shared, evidence.quiet.roomy
     waits = shared.mean_slowdown > 1.5 * roomy.mean_slowdown
     of = "not printed" if evidence.edison else "assumed: the log does not say what its nodes have"
-    parts = ["these days are lighter than Edison's"] * (roomy.cpu_load < LIGHT)
+    light = evidence.edison and roomy.cpu_load < LIGHT
+    parts = ["these days are lighter than Edison's"] * light
     parts += [f"{shared.waited:.1%} of the jobs wait for memory, which is {of}"] * waits
     load = f"CPU load {shared.cpu_load:.1f} (memory unlimited {roomy.cpu_load:.1f}), Edison's 9"
     return "; ".join([*parts, load])
@@ -252,7 +253,7 @@ def _crowds(evidence: Evidence) -> dict[str, Verdict]:
     shared, roomy = evidence.quiet.shared, evidence.quiet.roomy
     most = [max(run.weekly_load, default=math.nan) for run in (shared, roomy)]
     weeks = _of_edison(evidence, _both(*most), most[0] <= 20, "a burst of submissions")
-    if evidence.edison and roomy.cpu_load < LIGHT and most[0] <= 20:
+    if weeks.holds and roomy.cpu_load < LIGHT:
         weeks = Verdict(_both(*most), None, f"a bound for heavier days: {_state(evidence)}")
     return {
         "cpu-load-mean": _of_edison(
