@@ -258,7 +258,7 @@ def _run(
     windows = WINDOWS
     if noise:
         per_window = noise * total_nodes * width / asked.step
-        windows = max(1, min(WINDOWS, int(MOST_NOISE / per_window)))
+        windows = max(1, min(WINDOWS, int(MOST_NOISE / max(1.0, per_window))))
     sums, begin, status = [], 0.0, PAUSED
     while status == PAUSED:
         until = begin + windows * width
