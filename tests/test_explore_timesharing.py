@@ -201,17 +201,20 @@ def test_the_moment_simulates_no_batch_and_no_jobs_again(monkeypatch):
 
 
 def test_a_draw_simulates_what_can_differ_once(monkeypatch):
-    """The shares around the moment are written down in the same run; overhead does not touch batch."""
+    """Shares around the moment are written down in the same run; batch knows no overhead."""
     ran = []
-    for name in ("simulate_timesharing", "simulate_batch"):
 
-        def counted(*args, name=name, simulate=getattr(module, name), **knobs):
-            ran.append(name)
+    def counted(simulate):
+        def run(*args, **knobs):
+            ran.append(simulate.__name__)
             return simulate(*args, **knobs)
 
-        monkeypatch.setattr(module, name, counted)
-    panel = explore_timesharing(**SMALL)
+        return run
+
     both = ["simulate_timesharing", "simulate_batch"]
+    for name in both:
+        monkeypatch.setattr(module, name, counted(getattr(module, name)))
+    panel = explore_timesharing(**SMALL)
     for name, value, expected in (
         ("moment", 20.0, both[:1]), ("overhead", 0.1, both[:1]), ("noise", 0.01, both),
         ("noise", 0.0, []), ("moment", 21.0, both[:1]), ("seed", 1, both), ("spmd", False, both),
