@@ -1,5 +1,7 @@
 """Figures of time-sharing: tables tell what is drawn, and what is drawn is the table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from cosimlib import synthetic
 from cosimlib.figures import timesharing as figures
 from cosimlib.schedulers.timesharing import simulate_timesharing
+from cosimlib.system import System
 from cosimlib.timesharing import (
     applications,
     simulate_batch,
@@ -14,6 +17,7 @@ from cosimlib.timesharing import (
     summarize_run,
     turnaround_times,
 )
+from cosimlib.workload import Workload
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +75,36 @@ def test_a_map_has_a_color_for_each_bin_with_jobs(runs):
         assert drawn.layout.plot_bgcolor == figures.NO_JOBS
         assert table["jobs"].sum() == batch.jobs
     assert drawn.data[0].zmin == -drawn.data[0].zmax == -3
+
+
+def test_a_map_has_sizes_upwards_and_batch_over_sharing():
+    """One node or 2 to 9, ten hours or a hundred: batch is 10 times, half, 100 and a tenth."""
+    edges = {"nodes_edges": (1.0, 2.0, 10.0), "length_edges": (3_600.0, 36_000.0, 360_000.0)}
+    plain = summarize_run(simulate_batch(*lonely()), warm_up=0.0)
+    counts = ((2, 4), (5, 1))
+    batch = replace(plain, slowdown_sums=((100.0, 8.0), (1000.0, 1.0)), counts=counts, **edges)
+    shared = replace(batch, policy="time-sharing", slowdown_sums=((10.0, 16.0), (10.0, 10.0)))
+    drawn = figures.plot_bins(batch, shared, title="t")
+    (heat,) = drawn.data
+    assert (list(heat.y), list(heat.x)) == ([1, 2, 10], [3_600, 36_000, 360_000])
+    np.testing.assert_allclose(heat.z, [[1, np.log10(0.5)], [2, -1]])
+    np.testing.assert_allclose(heat.customdata, [[10, 0.5], [100, 0.1]])
+    assert heat.colorbar.title.text == "batch ÷<br>time-sharing"
+    assert drawn.layout.xaxis.title.text.startswith("dedicated run time")
+    assert drawn.layout.yaxis.title.text == "nodes"
+    np.testing.assert_allclose(figures.plot_bins(batch, title="t").data[0].z,
+                               np.log10([[50, 2], [200, 1]]))  # fmt: skip
+    table = figures.bin_table(batch, shared)
+    assert table[["nodes", "run_time", "jobs"]].to_numpy().tolist() == [
+        [1, 3_600, 2], [1, 36_000, 4], [2, 3_600, 5], [2, 36_000, 1]
+    ]  # fmt: skip
+    np.testing.assert_allclose(table["ratio"], [10, 0.5, 100, 0.1])
+
+
+def lonely() -> tuple[Workload, System]:
+    """A job alone on a machine."""
+    job = {"submit_time": [0.0], "run_time": [60.0], "requested_time": [60.0], "nodes": [1]}
+    return Workload(pd.DataFrame(job), "one job"), System.of(1)
 
 
 def test_boxes_have_quartiles_whiskers_and_means(schedules, runs):

@@ -48,6 +48,13 @@ def test_a_smaller_machine_has_smaller_applications():
     assert not table.duplicated(["application", "nodes"]).any()
 
 
+def test_sizes_are_scaled_to_the_nearest_and_at_least_one():
+    """Of 1, 2, 3, 7, 12, 23, 42, 79, 148, 275, 514 and 960 nodes an eighth, each once."""
+    table = applications(1 / 8)
+    nodes = table[table["application"] == "perfect"]["nodes"]
+    assert nodes.tolist() == [1, 2, 3, 5, 10, 18, 34, 64, 120]
+
+
 @pytest.mark.parametrize("scale", [0, -1, np.nan, np.inf, "1", None, True], ids=str)
 def test_a_scale_is_above_zero(scale):
     with pytest.raises(ValueError, match=r"^scale=.*; expected a number above 0"):
@@ -57,6 +64,7 @@ def test_a_scale_is_above_zero(scale):
 def test_own_data_are_interpolated_linearly(written):
     table = read_applications(written(HEADING + " mine , 100, 10 \n\nmine,1,1000\nother,4,7.5\n"))
     mine = table[table["application"] == "mine"].set_index("nodes")["run_time"]
+    assert mine.index.tolist() == [1, 2, 4, 5, 8, 12, 19, 28, 43, 66, 100]
     assert (mine[1], mine[100]) == (1000, 10)
     np.testing.assert_allclose(mine, 1000 - 10.0 * (mine.index - 1))
     assert table[table["application"] == "other"][["nodes", "run_time"]].to_numpy().tolist() == [

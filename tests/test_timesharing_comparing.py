@@ -25,6 +25,7 @@ from cosimlib.timesharing import (
     with_node_memory,
     won_bins,
 )
+from cosimlib.timesharing.summary import LEVELS
 from cosimlib.workload import Workload
 
 
@@ -92,6 +93,47 @@ def test_speedups_are_between_the_sizes_that_both_policies_know():
     assert math.isnan(gain_at_largest(none, "batch", "time-sharing"))
 
 
+def turnarounds(*applications) -> pd.DataFrame:
+    """Rows of nodes, run time, turnaround in batch and time-shared, application by application."""
+    columns = ["policy", "application", "nodes", "run_time", "turnaround_time"]
+    rows = [
+        (policy, f"application {place}", nodes, run_time, both[policy == "time-sharing"])
+        for policy in ("batch", "time-sharing")
+        for place, lines in enumerate(applications)
+        for nodes, run_time, *both in lines
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_speedups_are_from_the_first_size_to_the_last():
+    """Neither the longest turnaround nor the shortest: on most nodes it may take longer again."""
+    table = turnarounds([(1, 100, 300, 240), (4, 20, 50, 400), (8, 25, 150, 120)])
+    kept = kept_speedups(table).loc["application 0"]
+    assert kept.to_dict() == pytest.approx({"batch": 2 / 4, "time-sharing": 2 / 4})
+
+
+def test_a_gain_is_the_median_over_applications():
+    """10, 1.5 and 1 at the greatest sizes, of which the mean is more than 4."""
+    first = [(1, 100, 100, 900), (8, 10, 100, 10)]
+    table = turnarounds(first, [(2, 9, 15, 10)], [(4, 9, 7, 7)])
+    assert gain_at_largest(table, "batch", "time-sharing") == 1.5
+    assert gain_at_largest(table, "time-sharing", "batch") == pytest.approx(1 / 1.5)
+
+
+def test_a_thousand_jobs_are_enough():
+    assert undecided(replace(BATCH, jobs=999)) == "only 999 jobs are counted"
+    assert undecided(replace(BATCH, jobs=1_000)) == ""
+
+
+def test_the_overview_has_the_quartiles_of_slowdowns():
+    """As many jobs at any slowdown from 1 to 101."""
+    run = summary(((100.0,),), ((1,),), quantiles=tuple(1 + 100 * LEVELS), waited=0.25)
+    (row,) = overview([run]).to_dict("records")
+    assert row["median"] == pytest.approx(51) and row["75 %"] == pytest.approx(76)
+    assert (row["policy"], row["utilization"], row["CPU load"]) == ("batch", 0.5, 1.0)
+    assert (row["mean slowdown"], row["waited"]) == (2.0, 0.25)
+
+
 def test_the_overview_has_a_row_a_run():
     workload = synthetic.edison(6, nodes=64, seed=2)
     schedules = [simulate_batch(workload, workload.machine),
@@ -117,6 +159,24 @@ def test_node_hours_of_unknown_memory_are_left_out():
     table = printed_statistics(Workload(jobs, "log", System("s", {"main": 9}, memory_per_node=10)))
     assert table["ours"][3] == 0.5
     assert printed_statistics(Workload(jobs, "log", System.of(9)))["ours"].isna()[3]
+
+
+@pytest.mark.parametrize(
+    ("total_nodes", "sizes"),
+    [(5_576, (31, 32, 95, 100, 101, 950, 1_000, 1_001)), (697, (4, 5, 12, 13, 14, 120, 125, 126))],
+)
+def test_statistics_count_from_the_sizes_that_the_paper_prints(total_nodes, sizes):
+    """Node-hours of 1, 2, 4, ..., 128: their sums tell which jobs are in them. 255 in all."""
+    hours = 2.0 ** np.arange(8)
+    memory = np.array([1, 37, 38, 39, 41, 44, 60, 64])
+    columns = {"submit_time": 3_600.0 * np.arange(8), "run_time": 3_600 * hours / sizes}
+    jobs = pd.DataFrame(columns | {"nodes": sizes, "memory": memory})
+    machine = replace(System.of(total_nodes), memory_per_node=64.0)
+    ours = printed_statistics(Workload(jobs, "made", machine))["ours"]
+    light = 1 + 2 + 4  # below 38.4 GB
+    offered = 255 / 7 / total_nodes
+    expected = [1 / 8, (16 + 32 + 64 + 128) / 255, 128 / 255, light / 255, offered]
+    np.testing.assert_allclose(ours, expected)
 
 
 def test_statistics_that_a_log_does_not_have_are_unknown():

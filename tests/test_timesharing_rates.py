@@ -22,6 +22,7 @@ from cosimlib.schedulers.timesharing import (
 from cosimlib.schedulers.timesharing.noise import noise_between
 from cosimlib.schedulers.timesharing.state import SUBMITTED, Asked, Noise, nothing_happened
 from cosimlib.system import System
+from cosimlib.timesharing import lengthened
 from cosimlib.workload import Workload
 from tests.test_maxmin import Machine, assert_books_are_kept, assert_max_min_fair
 
@@ -144,6 +145,19 @@ def test_noise_strikes_as_often_as_it_should(p):
     assert abs(noise.time.size - n * p) < 4 * sigma
     assert np.bincount(noise.node, minlength=100).std() < 1.3 * math.sqrt(n / 100 * p * (1 - p))
     assert abs(noise.speed.mean() - 0.75) < 4 * math.sqrt(1 / 48 / noise.time.size)
+
+
+@pytest.mark.parametrize("p", [5e-324, 1e-300, 1e-19, 1e-18])
+def test_noise_that_never_strikes_is_drawn_too(p):
+    """Gaps between strikes are then longer than any number of 64 bits, and so are their sums."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        assert draw_noise(rng, 5_576, 0.0, 43_200, 10.0, p).time.size == 0
+    jobs = made(submit_time=[0, 5], run_time=[100, 100], nodes=[2, 1])
+    schedule = simulate_timesharing(jobs, System.of(2), noise=p)
+    quiet = simulate_timesharing(jobs, System.of(2))
+    assert schedule.end_time.tolist() == quiet.end_time.tolist()
+    assert lengthened(jobs, noise=p).jobs["run_time"].tolist() == [100, 100]
 
 
 def slowest(nodes, p):

@@ -5,19 +5,35 @@ from a finished figure and then given only what differs from the figure shown be
 browser redraws little and keeps a reader's zoom.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from ipywidgets import HTML, GridBox, Layout, VBox, Widget
+from ipywidgets import (
+    HTML,
+    Dropdown,
+    FloatLogSlider,
+    GridBox,
+    IntSlider,
+    Layout,
+    SelectionSlider,
+    VBox,
+    Widget,
+)
 
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
 WIDTH = 960
 """Pixels of a figure that has no width: a live one cannot tell how much room it gets."""
+
+MANY = 16
+"""Options up to which an error lists them all."""
+
+CHOICES = (Dropdown, SelectionSlider)
 
 Draw = Callable[..., tuple[go.Figure, str]]
 
@@ -76,14 +92,49 @@ class Panel(VBox):
         return {name: control.value for name, control in self.controls.items()}
 
     def choose(self, **values: Any) -> None:
-        """Set several controls by their names, and draw once."""
+        """Set several controls by their names, in any order, and draw once.
+
+        Raises
+        ------
+        ValueError
+            For a name that no control has, and for a value that its control does not offer beside
+            the others. Then everything is as before.
+        """
+        for name, value in values.items():
+            self._check(name, value)
+        before = self.settings
         self._waiting = True
         try:
-            for name, value in values.items():
-                self.controls[name].value = value
+            self._set(values)
+        except BaseException:
+            self._put(before)
+            raise
         finally:
             self._waiting = False
         self._redraw()
+
+    def _check(self, name: str, value: Any) -> None:
+        """Raise for what no control takes, however the others are set."""
+        if name not in self.controls:
+            raise ValueError(
+                f"{name}={value!r}: no control of that name; expected {_listed(self.controls)}"
+            )
+        control = self.controls[name]
+        if not _fits(control, value):
+            raise ValueError(f"{name}={value!r}; expected {_offered(control)}")
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        """Set controls, and raise for a value beyond the ends that a slider then has."""
+        self._put(values)
+        for name, value in values.items():
+            control = self.controls[name]
+            if not _is(control.value, value):
+                raise ValueError(f"{name}={value!r}; expected {_offered(control)}")
+
+    def _put(self, values: Mapping[str, Any]) -> None:
+        """Give controls these values, twice: the first may move what the second can reach."""
+        for name, value in [*values.items()] * 2:
+            self.controls[name].value = value
 
     def _grid(self) -> GridBox:
         """The controls in two columns, their names aligned."""
@@ -132,6 +183,38 @@ def check_whole(name: str, value: Any, least: int, expected: str = "") -> None:
     """Raise where the argument of that name is not a whole number from `least`."""
     if not is_number(value) or value < least or value % 1:
         raise ValueError(f"{name}={value!r}; expected a whole number {expected or f'from {least}'}")
+
+
+def _fits(control: Widget, value: Any) -> bool:
+    """Whether a value is one of a control's options, or a number of its kind."""
+    if isinstance(control, CHOICES):
+        return any(_is(each, value) for each in control._options_values)
+    return is_number(value) and (not isinstance(control, IntSlider) or value % 1 == 0)
+
+
+def _is(one: Any, other: Any) -> bool:
+    """Whether two values are equal but for rounding, True not being 1."""
+    if is_number(one) and is_number(other):
+        return math.isclose(one, other, rel_tol=1e-12)
+    return is_number(one) == is_number(other) and _same(one, other)
+
+
+def _offered(control: Widget) -> str:
+    """What a control can be set to, in words."""
+    if isinstance(control, CHOICES):
+        return _listed([repr(each) for each in control._options_values])
+    ends = control.min, control.max
+    if isinstance(control, FloatLogSlider):
+        ends = control.base**control.min, control.base**control.max
+    kind = "whole number" if isinstance(control, IntSlider) else "number"
+    return f"a {kind} from {ends[0]:.10g} to {ends[1]:.10g}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Several in a row, of very many the first and the last."""
+    several = list(names)
+    shown = several if len(several) <= MANY else [*several[:3], "...", several[-1]]
+    return f"one of {', '.join(shown)}"
 
 
 def _update(figure: go.FigureWidget, before: go.Figure, after: go.Figure) -> None:

@@ -93,7 +93,7 @@ def lengthened(
     nodes = jobs["nodes"].to_numpy(np.int64).copy()
     lengthen = _slowest if spmd else _mean
     rng = np.random.default_rng(seed)
-    steps = lengthen(run_time, nodes, float(noise or 0.0), step, rng)
+    steps = lengthen(run_time, nodes, float(noise or 0.0), float(step), rng)
     jobs = jobs.assign(run_time=steps * step)
     return Workload(jobs, workload.name, workload.machine, workload.account)
 

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from cosimlib.audit import audit
 from cosimlib.metrics import DAY
-from cosimlib.schedulers.timesharing import simulate_timesharing
+from cosimlib.schedulers.timesharing import check_knobs, simulate_timesharing
 from cosimlib.system import System
 from cosimlib.timesharing.batch import simulate_batch
 from cosimlib.timesharing.caching import cached_summary
@@ -20,6 +20,9 @@ from cosimlib.workload import Workload
 
 PATIENCE = 20.0
 """Seconds after which a run shows how far it is."""
+
+CHECKED = ("overhead", "spmd", "noise", "step", "queue", "seed")
+"""Knobs that are looked at before a file is looked for: a wrong one may equal a right one."""
 
 
 class Policies(NamedTuple):
@@ -55,6 +58,7 @@ def run_batch(
     **knobs: Any,
 ) -> RunSummary:
     """`simulate_batch` with `knobs`, summarized after a warm-up; kept in the folder `cache`."""
+    _check(knobs)
     parameters = {"policy": "batch", **_given(workload, system, warm_up), **knobs}
 
     def run() -> RunSummary:
@@ -74,9 +78,10 @@ def run_timesharing(
 ) -> RunSummary:
     """`simulate_timesharing` with `knobs`, audited and summarized; without `memory` it has no end.
 
-    A run of more than a few seconds shows how many jobs have been submitted. Interrupted, it leaves
+    A run of more than 20 seconds shows how many jobs have been submitted. Interrupted, it leaves
     nothing behind.
     """
+    _check(knobs)
     parameters = {"policy": "time-sharing", **_given(workload, system, warm_up), **knobs}
 
     def run() -> RunSummary:
@@ -87,6 +92,11 @@ def run_timesharing(
         return summary if memory else replace(summary, policy=_without_memory(summary.policy))
 
     return cached_summary(cache, parameters | {"memory": memory}, run)
+
+
+def _check(knobs: dict[str, Any]) -> None:
+    """Raise for the first knob that makes no sense."""
+    check_knobs(**{name: value for name, value in knobs.items() if name in CHECKED})
 
 
 def _shown_on(bar: tqdm) -> Callable[[float, int], None]:
@@ -111,6 +121,6 @@ def _given(workload: Workload, system: System, warm_up: float) -> dict[str, Any]
         "data": workload.name,
         "jobs": digest.hexdigest(),
         "nodes": system.total_nodes,
-        "memory_per_node": str(system.memory_per_node),
+        "memory_per_node": str(float(system.memory_per_node)),
         "warm_up": warm_up,
     }

@@ -58,6 +58,8 @@ def draw_noise(
     last = -1
     while p > 0 and last < places:
         gaps = rng.geometric(p, size=max(16, int(1.1 * (places - last) * p)))
+        # No gap need be longer than all there is: sums of those of a tiny p would overflow.
+        gaps = np.minimum(gaps, places + 1)
         found.append(last + np.cumsum(gaps))
         last = int(found[-1][-1])
     at = np.concatenate(found)

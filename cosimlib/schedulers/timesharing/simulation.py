@@ -124,7 +124,7 @@ def simulate_timesharing(
     memory = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
     progress = nothing_happened(asked.run_time, system.total_nodes, memory, ROOM)
     rng = np.random.default_rng(seed)
-    series = _run(asked, sharing, progress, noise or 0.0, rng, sampled, watch)
+    series = _run(asked, sharing, progress, float(noise or 0.0), rng, sampled, watch)
     name = policy_name(overhead, spmd, noise, asked.in_turn)
     return TimesharedSchedule(
         workload,
@@ -258,7 +258,7 @@ def _run(
     windows = WINDOWS
     if noise:
         per_window = noise * total_nodes * width / asked.step
-        windows = max(1, min(WINDOWS, int(MOST_NOISE / per_window)))
+        windows = max(1, min(WINDOWS, int(MOST_NOISE / max(1.0, per_window))))
     sums, begin, status = [], 0.0, PAUSED
     while status == PAUSED:
         until = begin + windows * width

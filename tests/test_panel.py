@@ -1,0 +1,135 @@
+"""Panels set by their controls' names: all that is asked for, or nothing and an error."""
+
+import math
+import re
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider
+
+from cosimlib.explorers import explore_timesharing
+from cosimlib.explorers.panel import Panel
+
+POLICIES = [("first come", "FCFS"), ("backfilling", "EASY")]
+
+
+@pytest.fixture
+def panel():
+    """One of each kind of control; the end of `part` is the number of `nodes`."""
+    drawn = []
+
+    def draw(**settings):
+        drawn.append(settings)
+        return go.Figure(go.Scatter(y=[1])), str(settings)
+
+    controls = {
+        "policy": Dropdown(options=POLICIES, value="FCFS"),
+        "spmd": Dropdown(options=[("yes", True), ("no", False)], value=True),
+        "depth": SelectionSlider(options=[("none", "all"), ("10", 10), ("50", 50)], value=10),
+        "deadline": SelectionSlider(options=[60.0 * minute for minute in range(100)], value=0.0),
+        "load": FloatSlider(0.5, min=0.1, max=1.2),
+        "bandwidth": FloatLogSlider(100.0, min=0.0, max=3.0),
+        "part": IntSlider(4, 1, 8),
+        "nodes": IntSlider(8, 1, 64),
+    }
+
+    def follow(change):
+        controls["part"].max = change["new"]
+
+    controls["nodes"].observe(follow, names="value")
+    made = Panel(controls, draw)
+    made.drawn = drawn
+    return made
+
+
+RIGHT = [
+    {"policy": "EASY"},
+    {"spmd": False, "depth": "all"},
+    {"depth": 50, "deadline": 5_940.0},
+    {"load": 1.2, "bandwidth": 1_000.0},
+    {"load": 0.1, "bandwidth": 1.0},
+    {"load": np.float32(1), "part": np.int64(8), "spmd": np.bool_(False)},
+    {"part": 8.0, "load": 1},
+    {"load": 0.123456789},
+]
+
+
+@pytest.mark.parametrize("values", RIGHT, ids=str)
+def test_what_is_chosen_is_set_and_drawn_once(panel, values):
+    before = panel.settings
+    panel.choose(**values)
+    assert panel.settings == before | values
+    assert len(panel.drawn) == 2 and panel.drawn[-1] == panel.settings
+    assert panel.text.value == str(panel.settings)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_order_of_names_does_not_matter(panel, order):
+    """A part of 40 needs 64 nodes, a part of 2 is left when there are 2."""
+    for values in ({"nodes": 64, "part": 40}, {"nodes": 2, "part": 2}):
+        panel.choose(**dict(list(values.items())[::order]))
+        assert {name: panel.settings[name] for name in values} == values
+    assert len(panel.drawn) == 3
+
+
+WRONG = [
+    ({"load": 1.3}, "load=1.3; expected a number from 0.1 to 1.2"),
+    ({"load": 0}, "load=0; expected a number from 0.1 to 1.2"),
+    ({"load": math.nan}, "load=nan; expected a number from"),
+    ({"load": math.inf}, "load=inf; expected a number from"),
+    ({"load": "much"}, "load='much'; expected a number from"),
+    ({"load": None}, "load=None; expected a number from"),
+    ({"load": True}, "load=True; expected a number from"),
+    ({"bandwidth": 0.0}, "bandwidth=0.0; expected a number from 1 to 1000"),
+    ({"bandwidth": 1_001}, "bandwidth=1001; expected a number from 1 to 1000"),
+    ({"nodes": 0}, "nodes=0; expected a whole number from 1 to 64"),
+    ({"nodes": -1}, "nodes=-1; expected a whole number from 1 to 64"),
+    ({"nodes": 1.5}, "nodes=1.5; expected a whole number from 1 to 64"),
+    ({"nodes": math.nan}, "nodes=nan; expected a whole number from 1 to 64"),
+    ({"nodes": math.inf}, "nodes=inf; expected a whole number from 1 to 64"),
+    ({"nodes": True}, "nodes=True; expected a whole number from 1 to 64"),
+    ({"part": 9}, "part=9; expected a whole number from 1 to 8"),
+    ({"part": 20, "nodes": 16}, "part=20; expected a whole number from 1 to 16"),
+    ({"nodes": 16, "part": 20}, "part=20; expected a whole number from 1 to 16"),
+    ({"nodes": 2, "part": 3}, "part=3; expected a whole number from 1 to 2"),
+    ({"policy": "LIFO"}, "policy='LIFO'; expected one of 'FCFS', 'EASY'"),
+    ({"policy": "backfilling"}, "policy='backfilling'; expected one of 'FCFS', 'EASY'"),
+    ({"policy": None}, "policy=None; expected one of 'FCFS', 'EASY'"),
+    ({"policy": np.array(["FCFS", "EASY"])}, "policy=array(['FCFS', 'EASY'], dtype='<U4'); exp"),
+    ({"spmd": "no"}, "spmd='no'; expected one of True, False"),
+    ({"spmd": 1}, "spmd=1; expected one of True, False"),
+    ({"depth": 20}, "depth=20; expected one of 'all', 10, 50"),
+    ({"deadline": 61.0}, "deadline=61.0; expected one of 0.0, 60.0, 120.0, ..., 5940.0"),
+    ({"laod": 1.0}, "laod=1.0: no control of that name; expected one of policy, spmd, depth,"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG, ids=str)
+def test_what_a_control_does_not_offer_changes_nothing(panel, wrong, message):
+    before = panel.settings
+    ends = [panel.controls[name].max for name in ("part", "nodes")]
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        panel.choose(**{"policy": "EASY", "bandwidth": 10.0, "depth": 50, **wrong})
+    assert panel.settings == before and len(panel.drawn) == 1
+    assert [panel.controls[name].max for name in ("part", "nodes")] == ends
+    panel.controls["load"].value = 0.7
+    assert len(panel.drawn) == 2, "sliders no longer draw"
+
+
+def test_an_explorer_refuses_what_its_sliders_do_not_reach():
+    panel = explore_timesharing(days=1, nodes=16)
+    before, title = panel.settings, repr(panel)
+    for wrong, message in (
+        ({"overhead": 1.0}, "overhead=1.0; expected a number from 0 to 0.3"),
+        ({"noise": 2.0}, "noise=2.0; expected a number from 0 to 0.05"),
+        ({"seed": -1}, "seed=-1; expected a whole number from 0 to 50"),
+        ({"moment": 25.0}, "moment=25.0; expected a number from 0 to 24"),
+        ({"spmd": "no"}, "spmd='no'; expected one of True, False"),
+        ({"day": 2}, "day=2: no control of that name; expected one of load, overhead, noise, spmd"),
+    ):
+        with pytest.raises(ValueError, match="^" + re.escape(message)):
+            panel.choose(**{"load": 0.7, **wrong})
+        assert panel.settings == before and repr(panel) == title
+    panel.choose(overhead=0.05, seed=3)
+    assert panel.settings == before | {"overhead": 0.05, "seed": 3} and repr(panel) != title
