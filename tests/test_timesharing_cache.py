@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tqdm import tqdm
 
 from cosimlib.schedulers.timesharing import simulate_timesharing
 from cosimlib.system import System
@@ -203,11 +204,16 @@ def many() -> Workload:
     return Workload(pd.DataFrame(table), "a job a day")
 
 
+def shown_bar(**given) -> tqdm:
+    """A bar that shows every step, whatever the environment says."""
+    return tqdm(mininterval=0.0, disable=False, **given)
+
+
 def test_a_long_run_shows_how_far_it_is_and_then_nothing(monkeypatch, capsys):
     run_timesharing(many(), SYSTEM, warm_up=0.0)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(runs, "PATIENCE", 0.0)
-    monkeypatch.setattr(runs, "tqdm", lambda **given: TQDM(mininterval=0.0, **given))
+    monkeypatch.setattr(runs, "tqdm", shown_bar)
     run_timesharing(many(), SYSTEM, warm_up=0.0)
     shown = capsys.readouterr()
     lines = [line for line in shown.err.split("\r") if line.strip()]
@@ -215,9 +221,6 @@ def test_a_long_run_shows_how_far_it_is_and_then_nothing(monkeypatch, capsys):
     assert numbers[0] == 0 and numbers == sorted(numbers) and len(set(numbers)) > 4
     assert numbers[-1] == 40 and all("jobs" in line for line in lines)
     assert shown.out == "" and shown.err.split("\r")[-2].isspace(), "the bar is still there"
-
-
-TQDM = runs.tqdm
 
 
 def test_a_run_that_is_interrupted_leaves_nothing(tmp_path, monkeypatch, capsys):
@@ -232,6 +235,7 @@ def test_a_run_that_is_interrupted_leaves_nothing(tmp_path, monkeypatch, capsys)
         return look
 
     monkeypatch.setattr(runs, "_shown_on", interrupted)
+    monkeypatch.setattr(runs, "tqdm", shown_bar)
     monkeypatch.setattr(runs, "PATIENCE", 0.0)
     with pytest.raises(KeyboardInterrupt):
         run_timesharing(many(), SYSTEM, warm_up=0.0, cache=tmp_path / "cache")
