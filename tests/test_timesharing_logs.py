@@ -97,6 +97,7 @@ def test_partitions_become_one():
     table = log().jobs.assign(partition=["big", "small", "big"], nodes=[1, 2, 3])
     found = with_node_memory(Workload(table, "log", machine))
     assert found.machine.total_nodes == 5 and len(found.machine.partitions) == 1
+    assert "partition" not in found.jobs
     assert len(simulate_timesharing(found, found.machine).jobs) == 3
 
 
