@@ -67,7 +67,10 @@ def test_a_reservation_moves_to_the_first_hole_that_it_would_leave(
     lifted = np.append(cells, np.full(last, NODES))
     fits = [t for t in range(now, int(start)) if lifted[t : t + last].min() >= wanted]
     expected = next((t for t in fits if t < before), start)
-    assert holes.earlier(ours, wanted, float(last), start, float(before)) == expected
+    moment, room = holes.earlier(ours, wanted, float(last), start, float(before), float(now))
+    assert moment == expected
+    free = cells[int(moment) : min(int(moment) + last, int(start))]
+    assert room == (free.min() if moment < start else 0)
 
 
 @settings(max_examples=50)

@@ -199,7 +199,7 @@ def _compress(
         nodes, lasting, start = jobs.nodes[job], jobs.requested[job], progress.reserved[job]
         if start == now or nodes > most + max(0, progress.barred[0]):
             continue
-        moment = holes.earlier(plan, nodes, lasting, start, before)
+        moment, _ = holes.earlier(plan, nodes, lasting, start, before, now)
         if moment > now:
             _note_barred(jobs, progress, job, min(now + lasting, start), now)
         if moment < start:
