@@ -91,14 +91,32 @@ def _add(holes: Holes, left: int, right: int, end: float, count: int) -> None:
 
 
 @frugal_kernel
+def earliest(holes: Holes, wanted: int, lasting: float) -> float:
+    """The first moment from which `wanted` nodes are free for `lasting` seconds."""
+    place, _, _ = _find(holes, wanted, lasting, -np.inf)
+    return holes.times[place]
+
+
+@frugal_kernel
 def take(
     holes: Holes, wanted: int, lasting: float, since: float, jobs: int
 ) -> tuple[float, int]:
-    """Take `wanted` nodes for `lasting` seconds from the first moment from which so many are free.
+    """Place a job in the earliest hole, and with it those of its neighbors that have room there.
 
-    It is known that there is none before `since`. Up to so many `jobs` are placed side by side,
-    each with as many nodes for as long. Returns that moment, and how many jobs were placed.
+    It is known that there is no hole before `since`. So many `jobs` are alike: each wants so many
+    nodes for so long. Returns the moment that was found, and how many jobs were placed there.
     """
+    place, end, room = _find(holes, wanted, lasting, since)
+    moment, placed = holes.times[place], 1
+    if jobs > 1:
+        placed = min(jobs, room // wanted)
+    _add(holes, place, end, moment + lasting, -placed * wanted)
+    return moment, placed
+
+
+@frugal_kernel
+def _find(holes: Holes, wanted: int, lasting: float, since: float) -> tuple[int, int, int]:
+    """The places where the earliest hole begins and has ended, and the nodes free all that time."""
     times, free, bounds = holes
     place, last = bounds[0], bounds[1]
     if times[place] < since:
@@ -112,13 +130,8 @@ def take(
             room = min(room, free[end])
             end += 1
         if end == last or times[end] >= until:
-            break
+            return place, end, room
         place = end + 1
-    moment, placed = times[place], 1
-    if jobs > 1:
-        placed = min(jobs, room // wanted)
-    _add(holes, place, end, until, -placed * wanted)
-    return moment, placed
 
 
 @frugal_kernel
