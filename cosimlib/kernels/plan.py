@@ -91,11 +91,11 @@ def start_due(
 
 @kernel
 def _list(plan: Plan, started: Running, queue: Queue, last: int) -> None:
-    """Make the heap anew, of all who wait."""
+    """Make the heap anew, of all who wait with a reservation."""
     plan.due.clear()
     for place in range(last):
         job = queue.job[place]
-        if np.isnan(started.start_time[job]):
+        if np.isnan(started.start_time[job]) and not np.isnan(plan.start[job]):
             plan.due.append((plan.start[job], job))
     heapify(plan.due)
     plan.unlisted[0] = np.inf
