@@ -137,40 +137,56 @@ def compress(
     """
     if plan.unlisted[0] < np.inf:
         _list(plan, started, queue, last)
-    left_holes = -np.inf
+    left_holes, place = -np.inf, 0
     most = holes.most_free(plan.holes, before)
-    alike, latest, since, room = -1, np.inf, now, 0
-    for place in range(last):
-        wanted = queue.wanted[place]
+    latest, wide, long, since = np.inf, 0, 0.0, now
+    while place < last:
+        first, wanted, job = place, queue.wanted[place], queue.job[place]
+        place += 1
         if wanted > most:
             continue
-        job = queue.job[place]
         if not np.isnan(started.start_time[job]):
-            queue.wanted[place] = TAKEN
+            queue.wanted[first] = TAKEN
             continue
         start, lasting = plan.start[job], jobs.requested_time[job]
-        if alike < 0 or not _alike(jobs, alike, job) or start < latest:
+        if start < latest or wanted != wide or lasting != long:
             since = now
-        alike, latest = job, start
+        latest, wide, long = start, wanted, lasting
         if since >= min(start, before):
             continue
         moment, room = holes.earlier(plan.holes, wanted, lasting, start, before, since)
         since = min(moment, before)
         if moment == start:
             continue
-        holes.change(plan.holes, start, start + lasting, wanted)
-        holes.change(plan.holes, moment, moment + lasting, -wanted)
-        plan.start[job] = moment
-        if moment <= now:
-            running.start(jobs, started, job, now)
-            queue.wanted[place] = TAKEN
-            free -= wanted
-        else:
-            heappush(plan.due, (moment, job))
+        if room >= 2 * wanted:
+            most = min(last, first + room // wanted)
+            place = _last_beside(jobs, plan.start, queue.job, first, most)
+        holes.change(plan.holes, start, start + lasting, (place - first) * wanted)
+        holes.change(plan.holes, moment, moment + lasting, (first - place) * wanted)
+        for neighbor in range(first, place):
+            job = queue.job[neighbor]
+            plan.start[job] = moment
+            if moment <= now:
+                running.start(jobs, started, job, now)
+                queue.wanted[neighbor] = TAKEN
+                free -= wanted
+            else:
+                heappush(plan.due, (moment, job))
         left_holes = max(left_holes, start + lasting)
         before = max(before, start + lasting)
         most = holes.most_free(plan.holes, before)
     return free, left_holes
+
+
+@frugal_kernel
+def _last_beside(
+    jobs: Any, start: np.ndarray, waiting: np.ndarray, place: int, last: int
+) -> int:
+    """Where those end who, from this place on, are alike and have the same reservation."""
+    job, end = waiting[place], place + 1
+    while end < last and start[waiting[end]] == start[job] and _alike(jobs, job, waiting[end]):
+        end += 1
+    return end
 
 
 @kernel
