@@ -53,7 +53,8 @@ def test_the_earliest_hole_is_the_first_second_from_which_a_job_fits(intervals, 
     ours, cells = filled(intervals, now)
     endless = np.append(cells, np.full(last, NODES))
     fits = [t for t in range(now, SECONDS) if endless[t : t + last].min() >= wanted]
-    assert holes.earliest(ours, wanted, float(last)) == fits[0]
+    for since in (-np.inf, float(fits[0])):
+        assert holes.earliest(ours, wanted, float(last), since) == fits[0]
 
 
 @settings(max_examples=100)
@@ -62,7 +63,7 @@ def test_a_reservation_moves_to_the_first_hole_that_it_would_leave(
     intervals, now, wanted, last, before
 ):
     ours, cells = filled(intervals, now)
-    start = holes.earliest(ours, NODES, float(last))
+    start = holes.earliest(ours, NODES, float(last), -np.inf)
     holes.change(ours, start, start + last, -wanted)
     lifted = np.append(cells, np.full(last, NODES))
     fits = [t for t in range(now, int(start)) if lifted[t : t + last].min() >= wanted]

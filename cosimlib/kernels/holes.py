@@ -91,9 +91,12 @@ def _add(holes: Holes, left: int, right: int, end: float, count: int) -> None:
 
 
 @frugal_kernel
-def earliest(holes: Holes, wanted: int, lasting: float) -> float:
-    """The first moment from which `wanted` nodes are free for `lasting` seconds."""
-    place, _, _ = _find(holes, wanted, lasting, -np.inf)
+def earliest(holes: Holes, wanted: int, lasting: float, since: float) -> float:
+    """The first moment from which `wanted` nodes are free for `lasting` seconds.
+
+    It is known that there is none before `since`.
+    """
+    place, _, _ = _find(holes, wanted, lasting, since)
     return holes.times[place]
 
 

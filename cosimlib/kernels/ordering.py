@@ -103,6 +103,26 @@ def _put_eldest_first(queue: Queue, last: int) -> None:
 
 
 @kernel
+def by_start(waiting: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """The waiting jobs in order of their starts; ties: as they come.
+
+    Neighbors often start together: what is sorted is the stretches of those who do.
+    """
+    begins, stretches = np.empty(waiting.size + 1, np.int64), 0
+    for place in range(waiting.size):
+        if place == 0 or start[waiting[place]] != start[waiting[place - 1]]:
+            begins[stretches] = place
+            stretches += 1
+    begins[stretches] = waiting.size
+    sorted_jobs, size = np.empty_like(waiting), 0
+    for stretch in np.argsort(start[waiting[begins[:stretches]]], kind="mergesort"):
+        for place in range(begins[stretch], begins[stretch + 1]):
+            sorted_jobs[size] = waiting[place]
+            size += 1
+    return sorted_jobs
+
+
+@kernel
 def _forget_started(queue: Queue, start_time: np.ndarray, last: int) -> int:
     """Move jobs that have not started to the front of the arrays; return how many they are."""
     kept = 0

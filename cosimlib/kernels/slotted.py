@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels import clock, containers, holes
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.compiling import frugal_kernel, kernel
 from cosimlib.kernels.holes import Holes
 
 
@@ -162,9 +162,9 @@ def _retire(jobs: SlotArrays, progress: Progress, now: float) -> tuple[int, floa
 
 
 @kernel
-def _reserve(jobs: SlotArrays, progress: Progress, job: int, now: float) -> None:
-    """Give the job the first hole that there is."""
-    start = holes.earliest(progress.plan, jobs.nodes[job], jobs.requested[job])
+def _reserve(jobs: SlotArrays, progress: Progress, job: int, now: float, since: float) -> None:
+    """Give the job the first hole that there is; it is known that none is before `since`."""
+    start = holes.earliest(progress.plan, jobs.nodes[job], jobs.requested[job], since)
     if start > now:
         _note_barred(jobs, progress, job, now + jobs.requested[job], now)
     holes.change(progress.plan, start, start + jobs.requested[job], -jobs.nodes[job])
@@ -190,8 +190,9 @@ def _compress(
 
     Nodes have come free before the moment `before` and nowhere else since everybody was in the
     first hole. Returns until when those who moved leave holes to others before them in the queue.
+    What a job has looked at in vain, the next need not look at if it is alike and as late.
     """
-    left = -np.inf
+    left, wide, long, latest, since = -np.inf, 0, 0.0, np.inf, now
     plan = progress.plan
     most = holes.most_free(plan, before)
     for place in range(waiting):
@@ -199,7 +200,11 @@ def _compress(
         nodes, lasting, start = jobs.nodes[job], jobs.requested[job], progress.reserved[job]
         if start == now or nodes > most + max(0, progress.barred[0]):
             continue
-        moment, _ = holes.earlier(plan, nodes, lasting, start, before, now)
+        if start < latest or nodes != wide or lasting != long:
+            since = now
+        wide, long, latest = nodes, lasting, start
+        moment, _ = holes.earlier(plan, nodes, lasting, start, before, since)
+        since = max(since, min(moment, before))
         if moment > now:
             _note_barred(jobs, progress, job, min(now + lasting, start), now)
         if moment < start:
@@ -216,7 +221,10 @@ def _compress(
 def _plan_anew(
     jobs: SlotArrays, progress: Progress, waiting: int, now: float, capacity: int, barred: int
 ) -> None:
-    """Forget every reservation and make them again, in order."""
+    """Forget every reservation and make them again, in order.
+
+    A job like the one before it looks no earlier: while nodes are only taken no hole appears.
+    """
     plan = progress.plan
     plan.bounds[0], plan.bounds[1] = 0, 1
     plan.times[0], plan.free[0] = now, capacity
@@ -224,7 +232,18 @@ def _plan_anew(
     for _, job in progress.ends:
         holes.change(plan, now, progress.expected_end[job], -jobs.nodes[job])
     for place in range(waiting):
-        _reserve(jobs, progress, progress.queue[place], now)
+        job, since = progress.queue[place], now
+        if place > 0 and _alike(jobs, job, progress.queue[place - 1]):
+            since = progress.reserved[progress.queue[place - 1]]
+        _reserve(jobs, progress, job, now, since)
+
+
+@frugal_kernel
+def _alike(jobs: SlotArrays, job: int, other: int) -> bool:
+    """Whether both want as many nodes for as long."""
+    return (
+        jobs.nodes[job] == jobs.nodes[other] and jobs.requested[job] == jobs.requested[other]
+    )
 
 
 @kernel
@@ -233,7 +252,7 @@ def _admit(
 ) -> tuple[int, int]:
     """Queue jobs as long as there are places, and promise each its start."""
     while submitted < jobs.submit.size and jobs.submit[submitted] <= now and waiting < depth:
-        _reserve(jobs, progress, submitted, now)
+        _reserve(jobs, progress, submitted, now, now)
         progress.promised[submitted] = progress.reserved[submitted]
         progress.queue[waiting] = submitted
         submitted += 1

@@ -140,8 +140,7 @@ def _kept(
             last = ordering.put_in_turn(
                 jobs, queue, rank, started.start_time, aging, eldest, last, now
             )
-            waiting = queue.job[:last]
-            by_promise = waiting[np.argsort(ours.start[waiting], kind="mergesort")]
+            by_promise = ordering.by_start(queue.job[:last], ours.start)
             free = plan.renew(jobs, ours, started, by_promise, now, free)
             unsettled = -np.inf
         else:
