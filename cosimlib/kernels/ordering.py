@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cosimlib.kernels.clock import Queue
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.compiling import frugal_kernel, kernel
 
 
 @kernel
@@ -100,6 +100,19 @@ def _put_eldest_first(queue: Queue, last: int) -> None:
             queue.wanted[place] = queue.wanted[place - 1]
         queue.job[0] = job
         queue.wanted[0] = wanted
+
+
+@frugal_kernel
+def last_alike(nodes: np.ndarray, lasting: np.ndarray, waiting: np.ndarray, place: int) -> int:
+    """Where those end who, from this place on, all want as many nodes for as long."""
+    job, end = waiting[place], place + 1
+    while (
+        end < waiting.size
+        and nodes[waiting[end]] == nodes[job]
+        and lasting[waiting[end]] == lasting[job]
+    ):
+        end += 1
+    return end
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import clock, holes, running
+from cosimlib.kernels import clock, holes, ordering, running
 from cosimlib.kernels.clock import TAKEN, Queue
 from cosimlib.kernels.compiling import frugal_kernel, kernel
 from cosimlib.kernels.holes import Holes
@@ -159,8 +159,9 @@ def compress(
         if moment == start:
             continue
         if room >= 2 * wanted:
-            most = min(last, first + room // wanted)
-            place = _last_beside(jobs, plan.start, queue.job, first, most)
+            beside = queue.job[first : min(last, first + room // wanted)]
+            alike = ordering.last_alike(jobs.nodes, jobs.requested_time, beside, 0)
+            place = first + _last_together(plan.start, beside[:alike])
         holes.change(plan.holes, start, start + lasting, (place - first) * wanted)
         holes.change(plan.holes, moment, moment + lasting, (first - place) * wanted)
         for neighbor in range(first, place):
@@ -179,14 +180,12 @@ def compress(
 
 
 @frugal_kernel
-def _last_beside(
-    jobs: Any, start: np.ndarray, waiting: np.ndarray, place: int, last: int
-) -> int:
-    """Where those end who, from this place on, are alike and have the same reservation."""
-    job, end = waiting[place], place + 1
-    while end < last and start[waiting[end]] == start[job] and _alike(jobs, job, waiting[end]):
-        end += 1
-    return end
+def _last_together(start: np.ndarray, waiting: np.ndarray) -> int:
+    """Where those end who have the same reservation as the first."""
+    place = 1
+    while place < waiting.size and start[waiting[place]] == start[waiting[0]]:
+        place += 1
+    return place
 
 
 @kernel
@@ -203,7 +202,7 @@ def renew(
     holes.begin_anew(plan.holes, now, free, started.times, started.nodes, started.size[0])
     place, last, since = 0, waiting.size, now
     while place < last:
-        end = _last_alike(jobs, waiting, place)
+        end = ordering.last_alike(jobs.nodes, jobs.requested_time, waiting, place)
         since = now
         while place < end:
             job = waiting[place]
@@ -221,21 +220,3 @@ def renew(
                     free -= wanted
             place += placed
     return free
-
-
-@frugal_kernel
-def _last_alike(jobs: Any, waiting: np.ndarray, place: int) -> int:
-    """Where those end who, from this place on, all want as many nodes for as long."""
-    job, end = waiting[place], place + 1
-    while end < waiting.size and _alike(jobs, job, waiting[end]):
-        end += 1
-    return end
-
-
-@frugal_kernel
-def _alike(jobs: Any, job: int, other: int) -> bool:
-    """Whether both want as many nodes for as long."""
-    return (
-        jobs.nodes[job] == jobs.nodes[other]
-        and jobs.requested_time[job] == jobs.requested_time[other]
-    )
