@@ -101,9 +101,7 @@ def earliest(holes: Holes, wanted: int, lasting: float, since: float) -> float:
 
 
 @frugal_kernel
-def take(
-    holes: Holes, wanted: int, lasting: float, since: float, jobs: int
-) -> tuple[float, int]:
+def take(holes: Holes, wanted: int, lasting: float, since: float, jobs: int) -> tuple[float, int]:
     """Place a job in the earliest hole, and with it those of its neighbors that have room there.
 
     It is known that there is no hole before `since`. So many `jobs` are alike: each wants so many

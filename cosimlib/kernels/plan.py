@@ -41,9 +41,7 @@ def no_plan(jobs: Any, total_nodes: int) -> Plan:
     """Nobody waits; room for all jobs."""
     n = jobs.nodes.size
     empty = holes.all_free(2 * n, total_nodes)
-    return Plan(
-        empty, np.full(n, np.nan), np.full(n, np.nan), clock.no_ends(), np.full(1, np.inf)
-    )
+    return Plan(empty, np.full(n, np.nan), np.full(n, np.nan), clock.no_ends(), np.full(1, np.inf))
 
 
 @kernel
@@ -132,17 +130,24 @@ def compress(
 
     Nodes have come free before the moment `before` and nowhere else since everybody was in the
     earliest hole, so a job can only move to a moment before it, and only if at some moment before
-    it as many nodes are free as it wants. Returns the nodes left free, and the moment before which
-    those who moved have left holes to jobs that came earlier in the queue.
+    it as many nodes are free as it wants. Those many are counted anew, after a move, only when
+    somebody wants more. What a job has looked at in vain, the next one need not look at if it is
+    alike and not reserved earlier: it needs the same nodes for as long or longer. Neighbors who are
+    alike and have the same reservation move together, as many as have room.
+
+    Returns the nodes left free, and the moment before which those who moved have left holes to jobs
+    that came earlier in the queue.
     """
     if plan.unlisted[0] < np.inf:
         _list(plan, started, queue, last)
-    left_holes, place = -np.inf, 0
+    left_holes, place, stale = -np.inf, 0, False
     most = holes.most_free(plan.holes, before)
     latest, wide, long, since = np.inf, 0, 0.0, now
     while place < last:
         first, wanted, job = place, queue.wanted[place], queue.job[place]
         place += 1
+        if wanted > most and stale:
+            most, stale = holes.most_free(plan.holes, before), False
         if wanted > most:
             continue
         if not np.isnan(started.start_time[job]):
@@ -175,7 +180,7 @@ def compress(
                 heappush(plan.due, (moment, job))
         left_holes = max(left_holes, start + lasting)
         before = max(before, start + lasting)
-        most = holes.most_free(plan.holes, before)
+        stale = True
     return free, left_holes
 
 
@@ -207,7 +212,9 @@ def renew(
         while place < end:
             job = waiting[place]
             wanted = jobs.nodes[job]
-            since, placed = holes.take(plan.holes, wanted, jobs.requested_time[job], since, end - place)
+            since, placed = holes.take(
+                plan.holes, wanted, jobs.requested_time[job], since, end - place
+            )
             if since > now:
                 plan.unlisted[0] = min(plan.unlisted[0], since)
             for neighbor in range(place, place + placed):

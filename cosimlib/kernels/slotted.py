@@ -203,14 +203,17 @@ def _compress(
 
     Nodes have come free before the moment `before` and nowhere else since everybody was in the
     first hole. Returns until when those who moved leave holes to others before them in the queue.
-    What a job has looked at in vain, the next need not look at if it is alike and as late.
+    What a job has looked at in vain, the next need not look at if it is alike and not earlier;
+    the most nodes free are counted anew, after a move, only when somebody wants more.
     """
     left, wide, long, latest, since = -np.inf, 0, 0.0, np.inf, now
     plan = progress.plan
-    most = holes.most_free(plan, before)
+    most, stale = holes.most_free(plan, before), False
     for place in range(waiting):
         job = progress.queue[place]
         nodes, lasting, start = jobs.nodes[job], jobs.requested[job], progress.reserved[job]
+        if stale and nodes > most:
+            most, stale = holes.most_free(plan, before), False
         if start == now or nodes > most + max(0, progress.barred[0]):
             continue
         if start < latest or nodes != wide or lasting != long:
@@ -226,7 +229,7 @@ def _compress(
             progress.reserved[job] = moment
             left = max(left, start + lasting)
             before = max(before, left)
-            most = holes.most_free(plan, before)
+            stale = True
     return left
 
 
