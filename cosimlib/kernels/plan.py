@@ -199,7 +199,7 @@ def renew(
 ) -> int:
     """Forget all reservations and reserve for the `waiting` in their order; return nodes free.
 
-    Neighbours who are alike are placed together, as many at the earliest hole as have room in it;
+    Neighbors who are alike are placed together, as many at the earliest hole as have room in it;
     the next ones then look no earlier, for while nodes are only taken no earlier hole appears.
     """
     plan.due.clear()
