@@ -7,6 +7,11 @@ the plan anew (`renew`), reserve for a new job.
 Running jobs hold their nodes to their promised end. Where a job has outlived its request its nodes
 count as free from the present on, so that a reservation may be for *now* and yet cannot begin; such
 a plan holds for this instant only, and is renewed at the next.
+
+Where thousands wait, most of them want what their neighbors in the queue want: an array of jobs is
+submitted at once. Neighbors who are alike are planned as one, to the schedule that one by one gives.
+Each takes the earliest hole, and that is the same one for as many as have room in it side by side;
+those who do not look on from there, for whoever went before has only taken nodes.
 """
 
 from heapq import heapify, heappop, heappush
