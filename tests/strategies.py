@@ -18,3 +18,19 @@ def workloads(draw, max_jobs=12, max_nodes=8, overruns=False):
     requested = [max(1, r + e) for r, e in zip(run, extra, strict=True)]
     jobs = {"submit_time": submit, "run_time": run, "requested_time": requested, "nodes": nodes}
     return Workload(pd.DataFrame(jobs), "random")
+
+
+@st.composite
+def arrays(draw, max_jobs=24, max_nodes=8, overruns=False):
+    """Jobs of two or three kinds, most of them submitted as several that ask for the same."""
+    kinds = st.tuples(st.integers(1, max_nodes), st.integers(1, 9))
+    known = draw(st.lists(kinds, min_size=2, max_size=3))
+    batches = st.tuples(st.sampled_from(known), st.integers(1, 6), st.integers(0, 8))
+    rows, submit = [], 0
+    for (nodes, requested), count, pause in draw(st.lists(batches, min_size=1, max_size=8)):
+        for _ in range(count):
+            run = draw(st.integers(1, requested + (6 if overruns else 0)))
+            rows.append((submit, run, requested, nodes))
+        submit += pause
+    columns = ["submit_time", "run_time", "requested_time", "nodes"]
+    return Workload(pd.DataFrame(rows[:max_jobs], columns=columns), "arrays")

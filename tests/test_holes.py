@@ -53,7 +53,8 @@ def test_the_earliest_hole_is_the_first_second_from_which_a_job_fits(intervals, 
     ours, cells = filled(intervals, now)
     endless = np.append(cells, np.full(last, NODES))
     fits = [t for t in range(now, SECONDS) if endless[t : t + last].min() >= wanted]
-    assert holes.earliest(ours, wanted, float(last)) == fits[0]
+    for since in (-np.inf, float(fits[0])):
+        assert holes.earliest(ours, wanted, float(last), since) == fits[0]
 
 
 @settings(max_examples=100)
@@ -62,12 +63,15 @@ def test_a_reservation_moves_to_the_first_hole_that_it_would_leave(
     intervals, now, wanted, last, before
 ):
     ours, cells = filled(intervals, now)
-    start = holes.earliest(ours, NODES, float(last))
+    start = holes.earliest(ours, NODES, float(last), -np.inf)
     holes.change(ours, start, start + last, -wanted)
     lifted = np.append(cells, np.full(last, NODES))
     fits = [t for t in range(now, int(start)) if lifted[t : t + last].min() >= wanted]
     expected = next((t for t in fits if t < before), start)
-    assert holes.earlier(ours, wanted, float(last), start, float(before)) == expected
+    moment, room = holes.earlier(ours, wanted, float(last), start, float(before), float(now))
+    assert moment == expected
+    free = cells[int(moment) : min(int(moment) + last, int(start))]
+    assert room == (free.min() if moment < start else 0)
 
 
 @settings(max_examples=50)
@@ -76,3 +80,35 @@ def test_the_most_free_nodes_before_a_moment(intervals, now, seconds):
     ours, cells = filled(intervals, now)
     assert holes.most_free(ours, float(now + seconds)) == cells[now : now + seconds].max()
     assert holes.most_free(ours, float(now)) == 0
+
+
+@settings(max_examples=100)
+@given(INTERVALS, st.integers(0, 10), st.integers(1, 3), st.integers(1, 10), st.integers(1, 9))
+def test_jobs_that_are_alike_are_placed_as_if_one_by_one(intervals, now, wanted, last, jobs):
+    together, _ = filled(intervals, now)
+    alone, _ = filled(intervals, now)
+    moments, since = [], float(now)
+    while len(moments) < jobs:
+        since, placed = holes.take(together, wanted, float(last), since, jobs - len(moments))
+        moments += [since] * placed
+    assert moments == [holes.take(alone, wanted, float(last), -np.inf, 1)[0] for _ in moments]
+    assert as_cells(together, now).tolist() == as_cells(alone, now).tolist()
+
+
+@settings(max_examples=100)
+@given(INTERVALS, st.integers(0, 10), st.integers(1, 3), st.integers(1, 10))
+def test_a_search_goes_on_from_where_another_ended_in_vain(intervals, now, wanted, last):
+    ours, _ = filled(intervals, now)
+    start = holes.earliest(ours, NODES, float(last), -np.inf)
+    holes.change(ours, start, start + last, -wanted)
+    moment, room = holes.earlier(ours, wanted, float(last), start, np.inf, float(now))
+    assert holes.earlier(ours, wanted, float(last), start, np.inf, moment) == (moment, room)
+
+
+@given(INTERVALS, st.integers(0, 10))
+def test_promises_are_nodes_that_come_free(intervals, now):
+    ours, _ = filled(intervals, 0)
+    times, nodes = np.array([2.0, 5.0, 12.0, 20.0]), np.array([1, 2, 1, 1])
+    holes.begin_anew(ours, float(now), 1, times, nodes, 4)
+    expected = [1 + nodes[times <= max(second, now)].sum() for second in range(now, SECONDS)]
+    assert as_cells(ours, now).tolist() == expected

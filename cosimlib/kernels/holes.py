@@ -41,13 +41,45 @@ def advance(holes: Holes, now: float) -> None:
 
 
 @frugal_kernel
+def begin_anew(
+    holes: Holes, now: float, free: int, times: np.ndarray, nodes: np.ndarray, size: int
+) -> None:
+    """Let `free` nodes be free now, and more of them at each promised time; nothing else is known.
+
+    Promises are a profile (see `kernels.profile`). What was promised by now counts as free.
+    """
+    bounds = holes.bounds
+    bounds[0], bounds[1] = 0, 1
+    holes.times[0], holes.free[0] = now, free
+    for promise in range(size):
+        last = bounds[1]
+        if times[promise] > now:
+            holes.times[last] = times[promise]
+            holes.free[last] = holes.free[last - 1] + nodes[promise]
+            bounds[1] += 1
+        else:
+            holes.free[0] += nodes[promise]
+
+
+@frugal_kernel
 def change(holes: Holes, begin: float, end: float, count: int) -> None:
     """Add `count` free nodes, or take them away where it is negative, from `begin` to `end`."""
-    free, bounds = holes.free, holes.bounds
-    left = _split(holes, begin)
-    origin = bounds[0]
-    right = _split(holes, end)
-    left += bounds[0] - origin
+    times, bounds = holes.times, holes.bounds
+    left = bounds[0] + np.searchsorted(times[bounds[0] : bounds[1]], begin)
+    if left == bounds[1] or times[left] != begin:
+        left = _insert(holes, left, begin)
+    right = left + np.searchsorted(times[left : bounds[1]], end)
+    _add(holes, left, right, end, count)
+
+
+@frugal_kernel
+def _add(holes: Holes, left: int, right: int, end: float, count: int) -> None:
+    """Add `count` free nodes from a breakpoint to `end`, which is at or before that at `right`."""
+    times, free, bounds = holes
+    if right == bounds[1] or times[right] != end:
+        origin = bounds[0]
+        right = _insert(holes, right, end)
+        left += bounds[0] - origin
     for place in range(left, right):
         free[place] += count
     if left > bounds[0] and free[left] == free[left - 1]:
@@ -59,43 +91,77 @@ def change(holes: Holes, begin: float, end: float, count: int) -> None:
 
 
 @frugal_kernel
-def earliest(holes: Holes, wanted: int, lasting: float) -> float:
-    """The first moment from which `wanted` nodes are free for `lasting` seconds."""
+def earliest(holes: Holes, wanted: int, lasting: float, since: float) -> float:
+    """The first moment from which `wanted` nodes are free for `lasting` seconds.
+
+    It is known that there is none before `since`.
+    """
+    place, _, _ = _find(holes, wanted, lasting, since)
+    return holes.times[place]
+
+
+@frugal_kernel
+def take(holes: Holes, wanted: int, lasting: float, since: float, jobs: int) -> tuple[float, int]:
+    """Place a job in the earliest hole, and with it those of its neighbors that have room there.
+
+    It is known that there is no hole before `since`. So many `jobs` are alike: each wants so many
+    nodes for so long. Returns the moment that was found, and how many jobs were placed there.
+    """
+    place, end, room = _find(holes, wanted, lasting, since)
+    moment, placed = holes.times[place], 1
+    if jobs > 1:
+        placed = min(jobs, room // wanted)
+    _add(holes, place, end, moment + lasting, -placed * wanted)
+    return moment, placed
+
+
+@frugal_kernel
+def _find(holes: Holes, wanted: int, lasting: float, since: float) -> tuple[int, int, int]:
+    """The places where the earliest hole begins and has ended, and the nodes free all that time."""
     times, free, bounds = holes
     place, last = bounds[0], bounds[1]
+    if times[place] < since:
+        place += np.searchsorted(times[place:last], since)
     while True:
         while free[place] < wanted:
             place += 1
-        until = times[place] + lasting
+        until, room = times[place] + lasting, free[place]
         end = place + 1
         while end < last and times[end] < until and free[end] >= wanted:
+            room = min(room, free[end])
             end += 1
         if end == last or times[end] >= until:
-            return times[place]
+            return place, end, room
         place = end + 1
 
 
 @frugal_kernel
-def earlier(holes: Holes, wanted: int, lasting: float, start: float, before: float) -> float:
+def earlier(
+    holes: Holes, wanted: int, lasting: float, start: float, before: float, since: float
+) -> tuple[float, int]:
     """The first moment to which a reservation from `start` can move, or `start`.
 
-    Only moments before `before` are looked at. The reservation's own nodes count as taken: it
-    would give them back, so that what must be free is the time from that moment to `start`.
+    Only moments before `before` are looked at, and none before `since`, for they are known to be
+    in vain. The reservation's own nodes count as taken: it would give them back, so that what must
+    be free is the time from that moment to `start`. Returns, too, how many are free all that time.
     """
     times, free, bounds = holes
     place, last = bounds[0], bounds[1]
+    if times[place] < since:
+        place += np.searchsorted(times[place:last], since)
     stop = min(start, before)
     while place < last and times[place] < stop:
         if free[place] >= wanted:
-            until = min(times[place] + lasting, start)
+            until, room = min(times[place] + lasting, start), free[place]
             end = place + 1
             while end < last and times[end] < until and free[end] >= wanted:
+                room = min(room, free[end])
                 end += 1
             if end == last or times[end] >= until:
-                return times[place]
+                return times[place], room
             place = end
         place += 1
-    return start
+    return start, 0
 
 
 @frugal_kernel
@@ -125,17 +191,13 @@ def least_free(holes: Holes, begin: float, end: float) -> int:
 
 
 @frugal_kernel
-def _split(holes: Holes, time: float) -> int:
-    """The place of the breakpoint at `time`, made where there is none."""
+def _insert(holes: Holes, place: int, time: float) -> int:
+    """Make a breakpoint before the one at `place`; return the place where it is."""
     times, free, bounds = holes
-    first, last = bounds[0], bounds[1]
-    place = first + np.searchsorted(times[first:last], time)
-    if place < last and times[place] == time:
-        return place
-    if last == times.size:
+    if bounds[1] == times.size:
+        place -= bounds[0]
         _move_to_front(holes)
-        place -= first
-        first, last = bounds[0], bounds[1]
+    first, last = bounds[0], bounds[1]
     if first > 0 and place - first < last - place:
         for moved in range(first, place):
             times[moved - 1] = times[moved]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cosimlib.kernels.clock import Queue
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.compiling import frugal_kernel, kernel
 
 
 @kernel
@@ -100,6 +100,39 @@ def _put_eldest_first(queue: Queue, last: int) -> None:
             queue.wanted[place] = queue.wanted[place - 1]
         queue.job[0] = job
         queue.wanted[0] = wanted
+
+
+@frugal_kernel
+def last_alike(nodes: np.ndarray, lasting: np.ndarray, waiting: np.ndarray, place: int) -> int:
+    """Where those end who, from this place on, all want as many nodes for as long."""
+    job, end = waiting[place], place + 1
+    while (
+        end < waiting.size
+        and nodes[waiting[end]] == nodes[job]
+        and lasting[waiting[end]] == lasting[job]
+    ):
+        end += 1
+    return end
+
+
+@kernel
+def by_start(waiting: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """The waiting jobs in order of their starts; ties: as they come.
+
+    Neighbors often start together: what is sorted is the stretches of those who do.
+    """
+    begins, stretches = np.empty(waiting.size + 1, np.int64), 0
+    for place in range(waiting.size):
+        if place == 0 or start[waiting[place]] != start[waiting[place - 1]]:
+            begins[stretches] = place
+            stretches += 1
+    begins[stretches] = waiting.size
+    sorted_jobs, size = np.empty_like(waiting), 0
+    for stretch in np.argsort(start[waiting[begins[:stretches]]], kind="mergesort"):
+        for place in range(begins[stretch], begins[stretch + 1]):
+            sorted_jobs[size] = waiting[place]
+            size += 1
+    return sorted_jobs
 
 
 @kernel

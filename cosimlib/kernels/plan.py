@@ -7,30 +7,38 @@ the plan anew (`renew`), reserve for a new job.
 Running jobs hold their nodes to their promised end. Where a job has outlived its request its nodes
 count as free from the present on, so that a reservation may be for *now* and yet cannot begin; such
 a plan holds for this instant only, and is renewed at the next.
+
+Where thousands wait, most of them want what their neighbors in the queue want: an array of jobs is
+submitted at once. Neighbors who are alike are planned as one, to the schedule that one by one gives.
+Each takes the earliest hole, and that is the same one for as many as have room in it side by side;
+those who do not look on from there, for whoever went before has only taken nodes.
 """
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import clock, holes, running
+from cosimlib.kernels import clock, holes, ordering, running
 from cosimlib.kernels.clock import TAKEN, Queue
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.compiling import frugal_kernel, kernel
 from cosimlib.kernels.holes import Holes
 from cosimlib.kernels.running import Running
 
 
 class Plan(NamedTuple):
-    """Holes, the start that each job is promised now and was at first, and a heap of (start, job).
+    """Holes, the start that each job is promised now and was at first, and what is due next.
 
-    Starts are NaN before a job is submitted. The heap may hold reservations that have moved since.
+    Starts are NaN before a job is submitted. What is due is a heap of (start, job), which may hold
+    reservations that have moved since. A new plan does not list its reservations there, for it may
+    not live long: `unlisted` has one value, the earliest start of those that are not in the heap.
     """
 
     holes: Holes
     start: np.ndarray
     first_start: np.ndarray
     due: list[tuple[float, int]]
+    unlisted: np.ndarray
 
 
 @kernel
@@ -38,7 +46,7 @@ def no_plan(jobs: Any, total_nodes: int) -> Plan:
     """Nobody waits; room for all jobs."""
     n = jobs.nodes.size
     empty = holes.all_free(2 * n, total_nodes)
-    return Plan(empty, np.full(n, np.nan), np.full(n, np.nan), clock.no_ends())
+    return Plan(empty, np.full(n, np.nan), np.full(n, np.nan), clock.no_ends(), np.full(1, np.inf))
 
 
 @kernel
@@ -48,9 +56,9 @@ def next_due(plan: Plan, started: Running) -> float:
     while len(due) > 0:
         moment, job = due[0]
         if moment == plan.start[job] and np.isnan(started.start_time[job]):
-            return moment
+            return min(moment, plan.unlisted[0])
         heappop(due)
-    return np.inf
+    return plan.unlisted[0]
 
 
 @kernel
@@ -71,8 +79,12 @@ def absorb_ends(
 
 
 @kernel
-def start_due(jobs: Any, plan: Plan, started: Running, now: float, free: int) -> int:
+def start_due(
+    jobs: Any, plan: Plan, started: Running, queue: Queue, last: int, now: float, free: int
+) -> int:
     """Start the jobs whose reservations begin now; return the nodes left free."""
+    if plan.unlisted[0] <= now:
+        _list(plan, started, queue, last)
     while next_due(plan, started) <= now:
         job = heappop(plan.due)[1]
         running.start(jobs, started, job, now)
@@ -81,11 +93,22 @@ def start_due(jobs: Any, plan: Plan, started: Running, now: float, free: int) ->
 
 
 @kernel
+def _list(plan: Plan, started: Running, queue: Queue, last: int) -> None:
+    """Make the heap anew, of all who wait with a reservation."""
+    plan.due.clear()
+    for place in range(last):
+        job = queue.job[place]
+        if np.isnan(started.start_time[job]) and not np.isnan(plan.start[job]):
+            plan.due.append((plan.start[job], job))
+    heapify(plan.due)
+    plan.unlisted[0] = np.inf
+
+
+@kernel
 def reserve(jobs: Any, plan: Plan, started: Running, job: int, now: float, free: int) -> int:
     """Reserve the earliest hole, and start the job if that is here; return the nodes left free."""
     wanted, lasting = jobs.nodes[job], jobs.requested_time[job]
-    moment = holes.earliest(plan.holes, wanted, lasting)
-    holes.change(plan.holes, moment, moment + lasting, -wanted)
+    moment, _ = holes.take(plan.holes, wanted, lasting, now, 1)
     plan.start[job] = moment
     if np.isnan(plan.first_start[job]):
         plan.first_start[job] = moment
@@ -112,54 +135,100 @@ def compress(
 
     Nodes have come free before the moment `before` and nowhere else since everybody was in the
     earliest hole, so a job can only move to a moment before it, and only if at some moment before
-    it as many nodes are free as it wants. Returns the nodes left free, and the moment before which
-    those who moved have left holes to jobs that came earlier in the queue.
+    it as many nodes are free as it wants. Those many are counted anew, after a move, only when
+    somebody wants more. What a job has looked at in vain, the next one need not look at if it is
+    alike and not reserved earlier: it needs the same nodes for as long or longer. Neighbors who are
+    alike and have the same reservation move together, as many as have room.
+
+    Returns the nodes left free, and the moment before which those who moved have left holes to jobs
+    that came earlier in the queue.
     """
-    left_holes = -np.inf
+    if plan.unlisted[0] < np.inf:
+        _list(plan, started, queue, last)
+    left_holes, place, stale = -np.inf, 0, False
     most = holes.most_free(plan.holes, before)
-    for place in range(last):
-        wanted = queue.wanted[place]
+    latest, wide, long, since = np.inf, 0, 0.0, now
+    while place < last:
+        first, wanted, job = place, queue.wanted[place], queue.job[place]
+        place += 1
+        if wanted > most and stale:
+            most, stale = holes.most_free(plan.holes, before), False
         if wanted > most:
             continue
-        job = queue.job[place]
         if not np.isnan(started.start_time[job]):
-            queue.wanted[place] = TAKEN
+            queue.wanted[first] = TAKEN
             continue
         start, lasting = plan.start[job], jobs.requested_time[job]
-        moment = holes.earlier(plan.holes, wanted, lasting, start, before)
+        if start < latest or wanted != wide or lasting != long:
+            since = now
+        latest, wide, long = start, wanted, lasting
+        if since >= min(start, before):
+            continue
+        moment, room = holes.earlier(plan.holes, wanted, lasting, start, before, since)
+        since = min(moment, before)
         if moment == start:
             continue
-        holes.change(plan.holes, start, start + lasting, wanted)
-        holes.change(plan.holes, moment, moment + lasting, -wanted)
-        plan.start[job] = moment
-        if moment <= now:
-            running.start(jobs, started, job, now)
-            queue.wanted[place] = TAKEN
-            free -= wanted
-        else:
-            heappush(plan.due, (moment, job))
+        if room >= 2 * wanted:
+            beside = queue.job[first : min(last, first + room // wanted)]
+            alike = ordering.last_alike(jobs.nodes, jobs.requested_time, beside, 0)
+            place = first + _last_together(plan.start, beside[:alike])
+        holes.change(plan.holes, start, start + lasting, (place - first) * wanted)
+        holes.change(plan.holes, moment, moment + lasting, (first - place) * wanted)
+        for neighbor in range(first, place):
+            job = queue.job[neighbor]
+            plan.start[job] = moment
+            if moment <= now:
+                running.start(jobs, started, job, now)
+                queue.wanted[neighbor] = TAKEN
+                free -= wanted
+            else:
+                heappush(plan.due, (moment, job))
         left_holes = max(left_holes, start + lasting)
         before = max(before, start + lasting)
-        most = holes.most_free(plan.holes, before)
+        stale = True
     return free, left_holes
+
+
+@frugal_kernel
+def _last_together(start: np.ndarray, waiting: np.ndarray) -> int:
+    """Where those end who have the same reservation as the first."""
+    place = 1
+    while place < waiting.size and start[waiting[place]] == start[waiting[0]]:
+        place += 1
+    return place
 
 
 @kernel
 def renew(
     jobs: Any, plan: Plan, started: Running, waiting: np.ndarray, now: float, free: int
 ) -> int:
-    """Forget all reservations and reserve for the `waiting` in their order; return nodes free."""
-    times, room, bounds = plan.holes
-    bounds[0], bounds[1] = 0, 1
-    times[0], room[0] = now, free
-    for place in range(started.size[0]):
-        if started.times[place] > now:
-            times[bounds[1]] = started.times[place]
-            room[bounds[1]] = room[bounds[1] - 1] + started.nodes[place]
-            bounds[1] += 1
-        else:
-            room[0] += started.nodes[place]
+    """Forget all reservations and reserve for the `waiting` in their order; return nodes free.
+
+    Neighbors who are alike are placed together, as many at the earliest hole as have room in it;
+    the next ones then look no earlier, for while nodes are only taken no earlier hole appears.
+    """
     plan.due.clear()
-    for job in waiting:
-        free = reserve(jobs, plan, started, job, now, free)
+    plan.unlisted[0] = np.inf
+    holes.begin_anew(plan.holes, now, free, started.times, started.nodes, started.size[0])
+    place, last, since = 0, waiting.size, now
+    while place < last:
+        end = ordering.last_alike(jobs.nodes, jobs.requested_time, waiting, place)
+        since = now
+        while place < end:
+            job = waiting[place]
+            wanted = jobs.nodes[job]
+            since, placed = holes.take(
+                plan.holes, wanted, jobs.requested_time[job], since, end - place
+            )
+            if since > now:
+                plan.unlisted[0] = min(plan.unlisted[0], since)
+            for neighbor in range(place, place + placed):
+                job = waiting[neighbor]
+                plan.start[job] = since
+                if np.isnan(plan.first_start[job]):
+                    plan.first_start[job] = since
+                if since <= now and wanted <= free:
+                    running.start(jobs, started, job, now)
+                    free -= wanted
+            place += placed
     return free

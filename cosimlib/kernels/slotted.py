@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import clock, containers, holes
+from cosimlib.kernels import clock, containers, holes, ordering
 from cosimlib.kernels.compiling import kernel
 from cosimlib.kernels.holes import Holes
 
@@ -162,24 +162,37 @@ def _retire(jobs: SlotArrays, progress: Progress, now: float) -> tuple[int, floa
 
 
 @kernel
-def _reserve(jobs: SlotArrays, progress: Progress, job: int, now: float) -> None:
-    """Give the job the first hole that there is."""
-    start = holes.earliest(progress.plan, jobs.nodes[job], jobs.requested[job])
-    if start > now:
-        _note_barred(jobs, progress, job, now + jobs.requested[job], now)
-    holes.change(progress.plan, start, start + jobs.requested[job], -jobs.nodes[job])
-    progress.reserved[job] = start
+def _reserve(
+    jobs: SlotArrays, progress: Progress, waiting: np.ndarray, now: float, since: float
+) -> tuple[float, int]:
+    """Give the first of some who are alike the first hole, and others of them the room beside it.
+
+    It is known that no hole is before `since`. Returns the start, and how many have it.
+    """
+    nodes, requested = jobs.nodes[waiting[0]], jobs.requested[waiting[0]]
+    start, neighbors = holes.earliest(progress.plan, nodes, requested, since), waiting.size
+    if start > now and _note_barred(jobs, progress, waiting[0], now + requested, now):
+        neighbors = 1
+    _, placed = holes.take(progress.plan, nodes, requested, start, neighbors)
+    for place in range(placed):
+        progress.reserved[waiting[place]] = start
+    return start, placed
 
 
 @kernel
-def _note_barred(jobs: SlotArrays, progress: Progress, job: int, until: float, now: float) -> None:
-    """Note where only containers keep a job, that needs a hole until then, from starting now."""
+def _note_barred(jobs: SlotArrays, progress: Progress, job: int, until: float, now: float) -> bool:
+    """Note, and tell, where only containers keep a job from starting now in a hole until then.
+
+    If it is not so, it is not so for the next one either, if that is alike.
+    """
     nodes = jobs.nodes[job]
     if nodes > _free_now(progress) + progress.barred[0]:
-        return
-    if until <= now + 1 or holes.least_free(progress.plan, now + 1, until) >= nodes:
-        progress.held_up[job] = True
-        progress.barred[0] -= nodes
+        return False
+    if until > now + 1 and holes.least_free(progress.plan, now + 1, until) < nodes:
+        return False
+    progress.held_up[job] = True
+    progress.barred[0] -= nodes
+    return True
 
 
 @kernel
@@ -190,16 +203,24 @@ def _compress(
 
     Nodes have come free before the moment `before` and nowhere else since everybody was in the
     first hole. Returns until when those who moved leave holes to others before them in the queue.
+    What a job has looked at in vain, the next need not look at if it is alike and not earlier;
+    the most nodes free are counted anew, after a move, only when somebody wants more.
     """
-    left = -np.inf
+    left, wide, long, latest, since = -np.inf, 0, 0.0, np.inf, now
     plan = progress.plan
-    most = holes.most_free(plan, before)
+    most, stale = holes.most_free(plan, before), False
     for place in range(waiting):
         job = progress.queue[place]
         nodes, lasting, start = jobs.nodes[job], jobs.requested[job], progress.reserved[job]
+        if stale and nodes > most:
+            most, stale = holes.most_free(plan, before), False
         if start == now or nodes > most + max(0, progress.barred[0]):
             continue
-        moment = holes.earlier(plan, nodes, lasting, start, before)
+        if start < latest or nodes != wide or lasting != long:
+            since = now
+        wide, long, latest = nodes, lasting, start
+        moment, _ = holes.earlier(plan, nodes, lasting, start, before, since)
+        since = max(since, min(moment, before))
         if moment > now:
             _note_barred(jobs, progress, job, min(now + lasting, start), now)
         if moment < start:
@@ -208,7 +229,7 @@ def _compress(
             progress.reserved[job] = moment
             left = max(left, start + lasting)
             before = max(before, left)
-            most = holes.most_free(plan, before)
+            stale = True
     return left
 
 
@@ -216,15 +237,22 @@ def _compress(
 def _plan_anew(
     jobs: SlotArrays, progress: Progress, waiting: int, now: float, capacity: int, barred: int
 ) -> None:
-    """Forget every reservation and make them again, in order."""
-    plan = progress.plan
+    """Forget every reservation and make them again, in order.
+
+    A job like the one before it looks no earlier: while nodes are only taken no hole appears.
+    """
+    plan, queue = progress.plan, progress.queue[:waiting]
     plan.bounds[0], plan.bounds[1] = 0, 1
     plan.times[0], plan.free[0] = now, capacity
     holes.change(plan, now, now + 1, -barred)
     for _, job in progress.ends:
         holes.change(plan, now, progress.expected_end[job], -jobs.nodes[job])
-    for place in range(waiting):
-        _reserve(jobs, progress, progress.queue[place], now)
+    place = 0
+    while place < waiting:
+        end, since = ordering.last_alike(jobs.nodes, jobs.requested, queue, place), now
+        while place < end:
+            since, placed = _reserve(jobs, progress, queue[place:end], now, since)
+            place += placed
 
 
 @kernel
@@ -233,11 +261,11 @@ def _admit(
 ) -> tuple[int, int]:
     """Queue jobs as long as there are places, and promise each its start."""
     while submitted < jobs.submit.size and jobs.submit[submitted] <= now and waiting < depth:
-        _reserve(jobs, progress, submitted, now)
-        progress.promised[submitted] = progress.reserved[submitted]
         progress.queue[waiting] = submitted
-        submitted += 1
         waiting += 1
+        newest = progress.queue[waiting - 1 : waiting]
+        progress.promised[submitted], _ = _reserve(jobs, progress, newest, now, now)
+        submitted += 1
     return submitted, waiting
 
 

@@ -140,12 +140,11 @@ def _kept(
             last = ordering.put_in_turn(
                 jobs, queue, rank, started.start_time, aging, eldest, last, now
             )
-            waiting = queue.job[:last]
-            by_promise = waiting[np.argsort(ours.start[waiting], kind="mergesort")]
+            by_promise = ordering.by_start(queue.job[:last], ours.start)
             free = plan.renew(jobs, ours, started, by_promise, now, free)
             unsettled = -np.inf
         else:
-            free = plan.start_due(jobs, ours, started, now, free)
+            free = plan.start_due(jobs, ours, started, queue, last, now, free)
             if some_ended and unsettled > now:
                 last = ordering.put_in_turn(
                     jobs, queue, rank, started.start_time, aging, eldest, last, now
@@ -186,6 +185,6 @@ def _replanned(
             )
             free = plan.renew(jobs, ours, started, queue.job[:last], now, free)
         else:
-            free = plan.start_due(jobs, ours, started, now, free)
+            free = plan.start_due(jobs, ours, started, queue, last, now, free)
             for job in range(new, submitted):
                 free = plan.reserve(jobs, ours, started, job, now, free)
