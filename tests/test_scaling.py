@@ -46,13 +46,15 @@ def test_a_smaller_machine_has_smaller_applications():
     table = applications(1 / 8)
     assert table["nodes"].between(1, 120).all()
     assert not table.duplicated(["application", "nodes"]).any()
+    perfect = table[table["application"] == "perfect"]
+    np.testing.assert_allclose(perfect["nodes"] * perfect["run_time"], NODE_HOURS * 3600 / 8)
 
 
 def test_sizes_are_scaled_to_the_nearest_and_at_least_one():
-    """Of 1, 2, 3, 7, 12, 23, 42, 79, 148, 275, 514 and 960 nodes an eighth, each once."""
+    """Of 8 nodes, of which an eighth is the first whole one, to 960."""
     table = applications(1 / 8)
     nodes = table[table["application"] == "perfect"]["nodes"]
-    assert nodes.tolist() == [1, 2, 3, 5, 10, 18, 34, 64, 120]
+    assert nodes.tolist() == [1, 2, 4, 6, 9, 14, 21, 33, 50, 78, 120]
 
 
 @pytest.mark.parametrize("scale", [0, -1, np.nan, np.inf, "1", None, True], ids=str)

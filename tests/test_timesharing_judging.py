@@ -42,11 +42,11 @@ def summary(policy="time-sharing", mean=7.9, *, quartile=1.0, small=(1.0,) * 4, 
 
 
 def turnarounds(batch=(400.0, 400.0), shared=(100.0, 15.0)) -> pd.DataFrame:
-    """Two applications, ten times as fast on sixteen nodes as on one."""
+    """Three applications, ten times as fast on sixteen nodes as on one."""
     rows = [
         (policy, name, nodes, run_time, value)
         for policy, values in (("batch", batch), ("time-sharing", shared))
-        for name in "ab"
+        for name in "abc"
         for nodes, run_time, value in zip((1, 16), (10.0, 1.0), values, strict=True)
     ]
     names = ["policy", "application", "nodes", "run_time", "turnaround_time"]
@@ -161,6 +161,21 @@ def test_applications_unlike_the_jobs_decide_nothing():
     none = PAPER.turnarounds.assign(turnaround_time=math.nan)
     verdicts = judge(PAPER._replace(turnarounds=none))
     assert verdicts["turnaround-scales"] == ("none", None, verdicts["turnaround-batch"].why)
+    two = PAPER.turnarounds.query("application != 'c'")
+    verdict = judge(PAPER._replace(turnarounds=two))["turnaround-largest"]
+    assert verdict.holds is None and verdict.why.startswith("only 2 applications")
+
+
+def test_no_noise_or_hardly_any_decides_nothing_about_noise():
+    verdicts = judge(PAPER._replace(noise_cost=0.0))
+    assert {claim for claim, verdict in verdicts.items() if verdict.holds is None} == {
+        "noise-batch", "noise-batch-quartile", "noise-timesharing", "noise-wins",
+        "not-spmd-no-noise",
+    }  # fmt: skip
+    verdicts = judge(with_struck(batch=replace(STRUCK.batch, mean_slowdown=138.0)))
+    assert verdicts["noise-timesharing"].holds is None
+    slightly = replace(STRUCK.batch, quantiles=(13.1,) * len(LEVELS))
+    assert judge(with_struck(batch=slightly))["noise-batch-quartile"].holds is False
 
 
 def test_real_runs_are_judged():

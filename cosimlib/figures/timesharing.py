@@ -203,9 +203,7 @@ def plot_boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
             hovertemplate="mean %{y:.3g}<extra></extra>",
         )  # fmt: skip
     picture.update_xaxes(title="", tickangle=0)
-    picture.update_yaxes(
-        type="log", title="slowdown (◆ mean)", dtick=1, tickformat=",", minor={"ticks": "outside"}
-    )
+    picture.update_yaxes(type="log", title="slowdown (◆ mean)", dtick="D2", tickformat=",")
     return picture
 
 
@@ -235,8 +233,10 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
     )  # fmt: skip
     theme.style(picture, title=title, height=430, margin={"b": 110})
     picture.update_xaxes(title="overhead", tickformat=".0%")
-    picture.update_yaxes(title="utilization", tickformat=".0%", col=1)
-    picture.update_yaxes(title="mean slowdown", type="log", dtick="D1", tickformat="~g", col=2)
+    picture.update_yaxes(title="utilization", tickformat=".1%", col=1)
+    picture.update_yaxes(title="mean slowdown", tickformat="~g", col=2)
+    if table["slowdown"].max() > 4 * table["slowdown"].min():
+        picture.update_yaxes(type="log", dtick="D1", col=2)
     return picture.update_layout(legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0})
 
 
@@ -272,4 +272,6 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
     picture.update_xaxes(title="nodes", row=rows)
     picture.update_yaxes(type="log", dtick=1, tickformat=",")
     picture.update_yaxes(title="turnaround, min", col=1)
-    return picture.update_layout(legend={"orientation": "h", "y": -0.14, "yanchor": "top", "x": 0})
+    return picture.update_layout(
+        legend={"orientation": "h", "y": -0.28 / rows, "yanchor": "top", "x": 0}
+    )

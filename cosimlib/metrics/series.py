@@ -58,12 +58,13 @@ def utilization_series(
 
     The time-weighted mean of the series is `utilization` over the same window. Where jobs share
     nodes it is of useful work, and windows must begin and end with those of the schedule's series:
-    give a `start`.
+    by default from that in which the first job is submitted.
     """
     first, last = span(schedule, start, end)
     if not first < last:
         return pd.Series(dtype=np.float64, name="utilization")
     if isinstance(schedule, TimesharedSchedule):
+        first = first if start is not None else first // schedule.width * schedule.width
         edges = _edges(first, last, every)
         offered = schedule.system.total_nodes * np.diff(edges)
         useful = useful_node_seconds(schedule, edges) / offered

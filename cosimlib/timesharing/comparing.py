@@ -18,7 +18,8 @@ ENOUGH = 1_000
 def printed_statistics(workload: Workload) -> pd.DataFrame:
     """What the paper prints of Edison's jobs beside the same of a workload on its machine.
 
-    Sizes are parts of the machine: on one of 697 nodes, an eighth of Edison, 100 nodes are 13.
+    Sizes are parts of the machine: Edison's 31, 100 and 1,000 of 5,576 nodes are 4, 13 and 125 of
+    697, an eighth of Edison.
 
     Returns
     -------
@@ -34,11 +35,12 @@ def printed_statistics(workload: Workload) -> pd.DataFrame:
     sizes = [math.ceil(n * system.total_nodes / EDISON.total_nodes) for n in (31, 100, 1_000)]
     known = memory.notna() & (system.memory_per_node > 0)
     light = work[known & (memory < 0.6 * system.memory_per_node)].sum()
+    large = [float(work[nodes > size].sum() / work.sum()) for size in sizes[1:]]
     span = float(jobs["submit_time"].max() - jobs["submit_time"].min())
     rows = [
-        ("jobs under 32 nodes of 5,576", 0.90, float((nodes <= sizes[0]).mean())),
-        ("node-hours in jobs above 100 nodes", 0.50, work[nodes > sizes[1]].sum() / work.sum()),
-        ("node-hours in jobs above 1,000", 0.20, work[nodes > sizes[2]].sum() / work.sum()),
+        (f"jobs of up to {sizes[0]:,} nodes", 0.90, float((nodes <= sizes[0]).mean())),
+        (f"node-hours in jobs above {sizes[1]:,} nodes", 0.50, large[0]),
+        (f"node-hours in jobs above {sizes[2]:,} nodes", 0.20, large[1]),
         ("node-hours with less than 60 % of a node's memory", 0.90,
          light / work[known].sum() if work[known].any() else math.nan),
         ("offered load", 0.89, work.sum() / (system.total_nodes * span) if span else math.nan),
@@ -67,7 +69,7 @@ def undecided(batch: RunSummary) -> str:
 def ratio_by_length(
     batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0
 ) -> np.ndarray:
-    """Mean slowdown under batch ÷ time-shared by length of job; NaN where there is none.
+    """Mean slowdown under batch ÷ time-shared in each bin of `length_edges`; NaN for no jobs.
 
     Parameters
     ----------

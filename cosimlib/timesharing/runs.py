@@ -15,7 +15,7 @@ from cosimlib.schedulers.timesharing import check_knobs, simulate_timesharing
 from cosimlib.system import System
 from cosimlib.timesharing.batch import simulate_batch
 from cosimlib.timesharing.caching import cached_summary
-from cosimlib.timesharing.summary import RunSummary, summarize_run
+from cosimlib.timesharing.summary import RunSummary, check_warm_up, summarize_run
 from cosimlib.workload import Workload
 
 PATIENCE = 20.0
@@ -57,8 +57,11 @@ def run_batch(
     cache: str | Path | None = None,
     **knobs: Any,
 ) -> RunSummary:
-    """`simulate_batch` with `knobs`, summarized after a warm-up; kept in the folder `cache`."""
-    _check(knobs)
+    """`simulate_batch` with `knobs`, summarized; kept in the folder `cache` if one is given.
+
+    Jobs submitted in the first `warm_up` seconds do not count, by default the paper's 100 days.
+    """
+    _check(workload, warm_up, knobs)
     parameters = {"policy": "batch", **_given(workload, system, warm_up), **knobs}
 
     def run() -> RunSummary:
@@ -78,10 +81,13 @@ def run_timesharing(
 ) -> RunSummary:
     """`simulate_timesharing` with `knobs`, audited and summarized; without `memory` it has no end.
 
+    Jobs submitted in the first `warm_up` seconds do not count, by default the paper's 100 days.
     A run of more than 20 seconds shows how many jobs have been submitted. Interrupted, it leaves
     nothing behind.
     """
-    _check(knobs)
+    _check(workload, warm_up, knobs)
+    if not isinstance(memory, bool):
+        raise ValueError(f"memory={memory!r}; expected True or False")
     parameters = {"policy": "time-sharing", **_given(workload, system, warm_up), **knobs}
 
     def run() -> RunSummary:
@@ -94,8 +100,9 @@ def run_timesharing(
     return cached_summary(cache, parameters | {"memory": memory}, run)
 
 
-def _check(knobs: dict[str, Any]) -> None:
-    """Raise for the first knob that makes no sense."""
+def _check(workload: Workload, warm_up: float, knobs: dict[str, Any]) -> None:
+    """Raise for the first argument that makes no sense, before anything is simulated."""
+    check_warm_up(workload, warm_up)
     check_knobs(**{name: value for name, value in knobs.items() if name in CHECKED})
 
 

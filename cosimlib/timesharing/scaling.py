@@ -41,7 +41,8 @@ def applications(scale: float = 1.0) -> pd.DataFrame:
     Parameters
     ----------
     scale : float, default 1
-        Part of Edison that the machine is: node numbers are multiplied by it.
+        Part of Edison that the machine is: an application that takes so long on 80 of Edison's
+        nodes takes it on 10 of an eighth of it. The least size is one whole node.
 
     Returns
     -------
@@ -57,15 +58,16 @@ def applications(scale: float = 1.0) -> pd.DataFrame:
         raise ValueError(f"scale={scale!r}; expected a number above 0")
     tables = []
     for name, (least, efficiency) in APPLICATIONS.items():
-        nodes = np.unique(np.geomspace(least, MOST_NODES, POINTS).round())
+        given = np.geomspace(max(1.0, least * scale), max(1.0, MOST_NODES * scale), POINTS)
+        nodes = np.unique(given.round())
         # From efficiency = least · t(least) / (n · t(n)) at n = 960.
         more = MOST_NODES * efficiency
         serial = (1.0 - efficiency) / (1.0 - efficiency + more - least)
         one = NODE_HOURS * 3_600.0 / (least * serial + 1.0 - serial)
-        run_time = one * (serial + (1.0 - serial) / nodes)
-        scaled = np.maximum(1, (nodes * scale).round()).astype(int)
-        tables.append(pd.DataFrame({"application": name, "nodes": scaled, "run_time": run_time}))
-    return pd.concat(tables).drop_duplicates(["application", "nodes"]).reset_index(drop=True)
+        run_time = one * (serial + (1.0 - serial) / (nodes / scale))
+        columns = {"application": name, "nodes": nodes.astype(int), "run_time": run_time}
+        tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)
 
 
 def read_applications(path: str | Path) -> pd.DataFrame:

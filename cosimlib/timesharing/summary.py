@@ -10,6 +10,7 @@ import pandas as pd
 from cosimlib.metrics import DAY, HOUR, WEEK, hourly, occupied_nodes
 from cosimlib.schedule import Schedule, TimesharedSchedule
 from cosimlib.schedulers.timesharing.noise import is_number
+from cosimlib.workload import Workload
 
 BINS = 26
 TAU = 10.0
@@ -109,15 +110,9 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
     ValueError
         Where no job is submitted after the warm-up, or that is no number of seconds.
     """
-    if not is_number(warm_up) or not 0.0 <= warm_up < math.inf:
-        raise ValueError(f"warm_up={warm_up!r}; expected seconds, 0 or more")
+    check_warm_up(schedule.workload, warm_up)
     jobs = schedule.workload.jobs
     counted = (jobs["submit_time"] >= warm_up).to_numpy()
-    if not counted.any():
-        raise ValueError(
-            f"{schedule.name}: no job is submitted after a warm-up of {warm_up / DAY:g} days; the "
-            f"last comes at {jobs['submit_time'].max() / DAY:.3g} days: give a shorter one"
-        )
     slowdown = slowdowns(schedule)[counted]
     nodes, length = jobs["nodes"].to_numpy()[counted], jobs["run_time"].to_numpy()[counted]
     nodes_edges = _whole_edges(schedule.system.total_nodes)
@@ -150,6 +145,18 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
             week["cpu_load"].to_numpy(),
         )),
     )  # fmt: skip
+
+
+def check_warm_up(workload: Workload, warm_up: float) -> None:
+    """Raise where no job is submitted after a warm-up, or that is no number of seconds."""
+    if not is_number(warm_up) or not 0.0 <= warm_up < math.inf:
+        raise ValueError(f"warm_up={warm_up!r}; expected seconds, 0 or more")
+    submit_time = workload.jobs["submit_time"]
+    if not (submit_time >= warm_up).any():
+        raise ValueError(
+            f"{workload.name}: no job is submitted after a warm-up of {warm_up / DAY:g} days; the "
+            f"last comes at {submit_time.max() / DAY:.3g} days: give a shorter one"
+        )
 
 
 def slowdowns(schedule: Schedule) -> np.ndarray:
