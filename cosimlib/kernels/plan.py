@@ -9,15 +9,9 @@ count as free from the present on, so that a reservation may be for *now* and ye
 a plan holds for this instant only, and is renewed at the next.
 
 Where thousands wait, most of them want what their neighbors in the queue want: an array of jobs is
-<<<<<<< HEAD
-submitted at once. Neighbors who are alike are planned as one, to the schedule that one by one
-gives. Each takes the earliest hole, and that is the same one for as many as have room in it side by
-side; those who do not look on from there, for whoever went before has only taken nodes.
-=======
 submitted at once. Neighbors who are alike are planned together, and start as if they were planned
 one by one: each takes the earliest hole, which is the same one for as many as have room in it side
 by side; the next look on from there, for those who went before have only taken nodes.
->>>>>>> wtcons
 """
 
 from heapq import heapify, heappop, heappush
