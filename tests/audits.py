@@ -2,7 +2,7 @@
 
 ``python -m tests.audits`` audits all known traces that lie on this machine and prints a table of
 seconds; names given after it choose among them. RICC, where tens of thousands of jobs wait at once,
-takes a few minutes under each policy that plans for every job. Traces are looked for where
+takes some minutes under each policy that plans for every job. Traces are looked for where
 COSIMLIB_TRACES points.
 """
 
