@@ -23,6 +23,7 @@ from cosimlib.schedulers.coscheduling import simulate_coscheduling
 from cosimlib.synthetic import coupled as synthetic
 from cosimlib.synthetic import with_drawn_estimates
 from cosimlib.system import System
+from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
 SYSTEM = System.of(intrepid=synthetic.INTREPID_NODES, eureka=synthetic.EUREKA_NODES)
@@ -31,7 +32,6 @@ UTILIZATIONS = (0.25, 0.50, 0.75)
 PROPORTIONS = (0.025, 0.05, 0.10, 0.20, 0.33)
 PROPORTION_LOAD = 0.48
 WINDOW = 10.0
-HOUR = 3600.0
 
 MEASURES = ("wait", "slowdown", "sync_up", "lost")
 
@@ -100,7 +100,7 @@ def month_of_intrepid(
     """
     jobs = max(1, round(synthetic.INTREPID_JOBS * days / 30))
     if log is None:
-        return synthetic.intrepid(jobs, span=days * 86_400, seed=seed)
+        return synthetic.intrepid(jobs, span=days * DAY, seed=seed)
     narrow = log.keep(log.jobs["nodes"] <= synthetic.INTREPID_NODES, "wider than Intrepid")
     narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days looked at")
     dense = synthetic.packed(narrow, synthetic.INTREPID_NODES, load=synthetic.INTREPID_LOAD)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.system import System
+from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -156,7 +157,7 @@ class TimesharedSchedule(Schedule):
     def width(self) -> float:
         """Seconds of a window of the series: an hour, or more where that would be too many."""
         times = self.series.index
-        return float(times[1] - times[0]) if len(times) > 1 else 3_600.0
+        return float(times[1] - times[0]) if len(times) > 1 else HOUR
 
 
 def check_rigid(schedule: Schedule, what: str) -> None:

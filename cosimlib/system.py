@@ -7,8 +7,9 @@ another signature for either.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from types import MappingProxyType
+
+from cosimlib.arguments import is_whole
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class System:
         if not self.partitions:
             raise ValueError(f"{self.name}: a system has at least one partition; got none")
         for partition, nodes in self.partitions.items():
-            if isinstance(nodes, bool) or not isinstance(nodes, Integral) or nodes < 1:
+            if not is_whole(nodes, 1):
                 raise ValueError(
                     f"{self.name}: partition {partition!r} has {nodes!r} nodes; "
                     "expected a whole number of at least 1"

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from cosimlib.schedule import CoupledSchedule
+from cosimlib.units import MINUTE
 from cosimlib.waiting import Standing, circle, delayed_by, free_nodes, moments, standing
 
-MINUTE = 60.0
 MOST = 6
 """So many waiting jobs are told one by one."""
 

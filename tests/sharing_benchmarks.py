@@ -14,7 +14,6 @@ import numpy as np
 from cosimlib import synthetic
 from cosimlib.kernels import maxmin
 from cosimlib.kernels.compiling import kernel
-from cosimlib.metrics import DAY
 from cosimlib.schedulers.timesharing import loop, simulate_timesharing
 from cosimlib.schedulers.timesharing.state import (
     NOW,
@@ -25,6 +24,7 @@ from cosimlib.schedulers.timesharing.state import (
     nothing_happened,
 )
 from cosimlib.timesharing import simulate_batch
+from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
 NO_NOISE = Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))

@@ -8,18 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib.audit import audit
 from cosimlib.kernels import ordering
-from cosimlib.schedulers.backfilling import ORDERS, promised_starts, simulate_conservative
+from cosimlib.schedulers.backfilling import ORDERS, simulate_conservative
 from cosimlib.schedulers.filling import simulate_filling
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests import naive
 from tests.naive_filling import Filled
 from tests.strategies import arrays
+from tests.test_conservative import READINGS, assert_agrees
 
 NODES = 8
-READINGS = ("kept", "replanned")
 WAYS = ({"policy": "A"}, {"policy": "B", "reclaim": "save"}, {"policy": "B", "reclaim": "kill"})
 
 OVERTAKEN = """
@@ -70,30 +69,21 @@ def test_containers_may_hold_up_several_that_are_alike():
 @settings(max_examples=150)
 @given(arrays(overruns=True), st.sampled_from(ORDERS), st.sampled_from(READINGS))
 def test_arrays_agree_with_the_slow_version_in_every_order(asked, order, reading):
-    knobs = {"order": order, "reservations": reading}
-    starts, promised = naive.conservative_starts(asked.jobs, NODES, **knobs)
-    assert simulate_conservative(asked, System.of(NODES), **knobs).start_time.tolist() == starts
-    assert promised_starts(asked, System.of(NODES), **knobs).tolist() == promised
+    assert_agrees(asked, NODES, order=order, reservations=reading)
 
 
 @settings(max_examples=100)
 @given(arrays(), st.sampled_from(READINGS))
 def test_arrays_agree_where_nobody_outlives_the_request(asked, reading):
-    starts, promised = naive.conservative_starts(asked.jobs, NODES, reservations=reading)
-    schedule = simulate_conservative(asked, System.of(NODES), reservations=reading)
-    assert schedule.start_time.tolist() == starts
-    assert promised_starts(asked, System.of(NODES), reservations=reading).tolist() == promised
+    assert_agrees(asked, NODES, reservations=reading)
 
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("overruns", [False, True], ids=["within requests", "overruns"])
 def test_arrays_agree_where_dozens_wait(reading, overruns):
     asked = batches(3, overruns)
-    starts, promised = naive.conservative_starts(asked.jobs, 24, reservations=reading)
-    schedule = audit(simulate_conservative(asked, System.of(24), reservations=reading))
+    schedule = assert_agrees(asked, 24, reservations=reading)
     assert (schedule.jobs["wait_time"] > 0).sum() > 40
-    assert schedule.start_time.tolist() == starts
-    assert promised_starts(asked, System.of(24), reservations=reading).tolist() == promised
 
 
 @settings(max_examples=100)

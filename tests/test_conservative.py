@@ -73,6 +73,15 @@ def crowd(seed: int, n: int, nodes: int, overruns: bool) -> Workload:
     return Workload(pd.DataFrame(jobs), "crowd")
 
 
+def assert_agrees(asked, nodes, **knobs):
+    """Starts and first promises are the slow version's; the schedule could have happened."""
+    starts, promised = naive.conservative_starts(asked.jobs, nodes, **knobs)
+    schedule = audit(simulate_conservative(asked, System.of(nodes), **knobs))
+    assert schedule.start_time.tolist() == starts
+    assert promised_starts(asked, System.of(nodes), **knobs).tolist() == promised
+    return schedule
+
+
 @pytest.mark.parametrize("table", GOLDEN.values(), ids=GOLDEN)
 def test_golden_tables(table):
     jobs = pd.read_csv(StringIO(table), sep=r"\s+")
@@ -92,29 +101,20 @@ def test_golden_tables(table):
     st.sampled_from(READINGS),
 )
 def test_agrees_with_the_slow_version_in_every_order(asked, order, reading):
-    knobs = {"order": order, "reservations": reading}
-    starts, promised = naive.conservative_starts(asked.jobs, NODES, **knobs)
-    assert simulate_conservative(asked, System.of(NODES), **knobs).start_time.tolist() == starts
-    assert promised_starts(asked, System.of(NODES), **knobs).tolist() == promised
+    assert_agrees(asked, NODES, order=order, reservations=reading)
 
 
 @settings(max_examples=100)
 @given(workloads(max_jobs=20, max_nodes=NODES), st.sampled_from(READINGS))
 def test_agrees_with_the_slow_version_where_nobody_outlives_the_request(asked, reading):
-    starts, promised = naive.conservative_starts(asked.jobs, NODES, reservations=reading)
-    schedule = simulate_conservative(asked, System.of(NODES), reservations=reading)
-    assert schedule.start_time.tolist() == starts
-    assert promised_starts(asked, System.of(NODES), reservations=reading).tolist() == promised
+    assert_agrees(asked, NODES, reservations=reading)
 
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("overruns", [False, True], ids=["within requests", "overruns"])
 def test_agrees_where_dozens_wait(reading, overruns):
     asked = crowd(0 if overruns else 1, 120, 32, overruns)
-    starts, promised = naive.conservative_starts(asked.jobs, 32, reservations=reading)
-    schedule = audit(simulate_conservative(asked, System.of(32), reservations=reading))
-    assert schedule.start_time.tolist() == starts
-    assert promised_starts(asked, System.of(32), reservations=reading).tolist() == promised
+    assert_agrees(asked, 32, reservations=reading)
 
 
 @settings(max_examples=100)

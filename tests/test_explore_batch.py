@@ -1,7 +1,5 @@
 """The explorer of batch policies without a browser: the figure shows what the simulators say."""
 
-import time
-
 import numba
 import numpy as np
 import pandas as pd
@@ -20,6 +18,7 @@ from cosimlib.schedulers.backfilling import (
 )
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.quickness import least_seconds
 
 HOUR = 3600.0
 SOURCE = synthetic.with_estimates(synthetic.lublin(80, nodes=32, load=0.8, seed=4), seed=7)
@@ -181,13 +180,8 @@ def test_it_stays_light_and_quick():
     panel = explore_batch()
     assert len(panel.picture.to_json()) < 150_000
     for name, values in {"policy": [*POLICIES], "load": (0.6, 1.0, 1.2), "seed": (1, 2)}.items():
-        took = []
-        for value in values:
-            begin = time.perf_counter()
-            panel.controls[name].value = value
-            took.append(time.perf_counter() - begin)
         # Meant to be 0.3 s, and 0.15 s where nothing else runs; the bound forgives a busy machine.
-        assert min(took) < 0.6, name
+        assert least_seconds(panel, name, values) < 0.6, name
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,14 @@ from hypothesis import strategies as st
 
 from cosimlib import metrics, synthetic
 from cosimlib.synthetic.lomonosov import (
-    DAY,
     LOMONOSOV,
-    MINUTE,
     ROUND_VALUES,
     RUN_SHAPE,
     SLOTS_SHAPE,
     probabilities,
     with_round_estimates,
 )
+from cosimlib.units import DAY, MINUTE
 from cosimlib.workload import Workload
 
 PRINTED = {"slots": (SLOTS_SHAPE, 7.5, 16.7, 512), "minutes": (RUN_SHAPE, 255, 1204, 15 * 1440)}

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib import metrics
-from cosimlib.metrics import DAY, HOUR, WEEK
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers.backfilling import simulate_easy, simulate_fcfs
 from cosimlib.system import System
+from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
 from tests.strategies import workloads
 

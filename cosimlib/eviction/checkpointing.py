@@ -16,6 +16,7 @@ import pandas as pd
 
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.system import System
+from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
 ALLOCATED_SHARE = (0.4, 0.9)
@@ -93,7 +94,7 @@ def running_jobs_at(
     table = pd.DataFrame(
         {
             "nodes": nodes,
-            "loss": nodes * since / 3600.0,
+            "loss": nodes * since / HOUR,
             "app_time": app_time,
             "sys_time": checkpoint_time(nodes, memory["allocated"].to_numpy(), system),
             "elapsed": elapsed,

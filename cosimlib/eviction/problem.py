@@ -18,12 +18,12 @@ in whole node-milliseconds, so that equal losses are equal in whatever order the
 
 import math
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import is_number, is_whole
 from cosimlib.eviction.checkpointing import running_jobs_at
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -145,22 +145,17 @@ class EvictionProblem:
 def _check_numbers(problem: EvictionProblem) -> None:
     """Raise for a number of the problem itself that is out of range."""
     needed, horizon, step = problem.nodes_needed, problem.horizon, problem.step
-    if isinstance(needed, bool) or not isinstance(needed, Integral) or needed < 0:
+    if not is_whole(needed, 0):
         raise ValueError(f"nodes_needed={needed!r}; expected a whole number of 0 or more")
-    if not (_is_number(step) and 0 < step < np.inf):
+    if not (is_number(step) and 0 < step < np.inf):
         raise ValueError(f"step={step!r}; expected seconds above 0")
-    if not (_is_number(horizon) and 0 <= horizon < np.inf):
+    if not (is_number(horizon) and 0 <= horizon < np.inf):
         raise ValueError(f"horizon={horizon!r}; expected a number of seconds, 0 or more")
     if horizon / step > MOST_STEPS:
         raise ValueError(
             f"horizon={horizon!r} has more than {MOST_STEPS:,} steps of {step!r} s; "
             "take a longer step"
         )
-
-
-def _is_number(value: object) -> bool:
-    """Whether a value is a plain number, which True and False are not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _steps_within(horizon: float, step: float) -> int:

@@ -13,13 +13,15 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.explorers.panel import Panel, beginning, check_whole, is_number
+from cosimlib.arguments import is_number
+from cosimlib.explorers.panel import Panel, beginning, check_whole
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers import SIMULATORS
 from cosimlib.schedulers.backfilling import ORDERS
 from cosimlib.system import THETA, System
+from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
 Make = Callable[[float, int], Workload]
@@ -32,7 +34,6 @@ ESTIMATES = {
     "Tsafrir": "round values (Tsafrir et al.)",
 }
 NODES, LOAD = 64, 0.9
-HOUR = 3600.0
 
 
 def explore_batch(

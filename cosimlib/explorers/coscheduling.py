@@ -25,13 +25,13 @@ from cosimlib.schedulers.coscheduling import simulate_coscheduling
 from cosimlib.synthetic.crossing import MACHINES, PAIRS
 from cosimlib.system import System
 from cosimlib.telling import job_names, tell
+from cosimlib.units import MINUTE
 from cosimlib.waiting import moments
 from cosimlib.workload import Workload
 
 Make = Callable[[float], Workload]
 Scheduled = Callable[..., CoupledSchedule]
 
-MINUTE = 60.0
 BASE = "base"
 OFF = 0.0
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 1.0)

@@ -20,10 +20,10 @@ from cosimlib.explorers.panel import Draw, Panel
 from cosimlib.figures.eviction import plot_trade_off
 from cosimlib.metrics import occupied_nodes
 from cosimlib.schedule import Schedule
+from cosimlib.units import MINUTE
 
 Pose = Callable[[float, float], EvictionProblem]
 
-MINUTE = 60.0
 CLICK = "Click on the surface to choose nodes and deadline at once."
 NO_SCHEDULE = (
     f"{CLICK} Bandwidth and interval are switched off: this problem brought its own checkpoint "

@@ -14,7 +14,8 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.explorers.panel import Panel, beginning, check_whole, is_number
+from cosimlib.arguments import is_number
+from cosimlib.explorers.panel import Panel, beginning, check_whole
 from cosimlib.figures.filling import plot_use, use_table
 from cosimlib.schedulers import SIMULATORS
 from cosimlib.schedulers.filling import FilledSchedule

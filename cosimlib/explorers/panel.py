@@ -7,7 +7,6 @@ browser redraws little and keeps a reader's zoom.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from ipywidgets import (
     Widget,
 )
 
+from cosimlib.arguments import is_number
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -172,11 +172,6 @@ def beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workl
     if system is None:
         raise ValueError(f"{source.name}: its machine is unknown; give a system")
     return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
-
-
-def is_number(value: object) -> bool:
-    """Whether `value` is a real number, truth values aside."""
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def check_whole(name: str, value: Any, least: int, expected: str = "") -> None:

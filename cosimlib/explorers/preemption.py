@@ -14,7 +14,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
-from cosimlib.explorers.panel import Panel, is_number
+from cosimlib.arguments import is_number
+from cosimlib.explorers.panel import Panel
 from cosimlib.figures.preemption import FATES, plot_preemption
 from cosimlib.figures.violins import period_name
 from cosimlib.preemption import (
@@ -29,10 +30,10 @@ from cosimlib.preemption import (
 from cosimlib.schedule import Schedule
 from cosimlib.schedulers import SIMULATORS
 from cosimlib.schedulers.elastic import is_seconds
+from cosimlib.units import DAY, HOUR
 
 Scheduled = Callable[[int], Schedule]
 
-DAY, HOUR = 86_400.0, 3600.0
 EVERY = 30.0
 MOMENTS = 241
 """Columns of the heat map, the moment chosen being the middle one."""

@@ -15,13 +15,14 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.explorers.panel import Panel, check_whole, is_number
+from cosimlib.arguments import is_number
+from cosimlib.explorers.panel import Panel, check_whole
 from cosimlib.figures.sharing import plot_sharing
-from cosimlib.metrics import DAY, HOUR
 from cosimlib.schedule import Schedule, TimesharedSchedule
 from cosimlib.schedulers.timesharing import STEP, simulate_timesharing
 from cosimlib.synthetic import EDISON
 from cosimlib.timesharing import RunSummary, simulate_batch, summarize_run
+from cosimlib.units import DAY, HOUR
 
 WINDOW = 6 * HOUR
 """Seconds in which shares are shown, the moment in their middle."""

@@ -9,8 +9,8 @@ from cosimlib.figures import theme
 from cosimlib.metrics import occupied_nodes, overtaking, wait_time, waiting_jobs
 from cosimlib.placement import node_blocks
 from cosimlib.schedule import Schedule
+from cosimlib.units import HOUR
 
-HOUR = 3600.0
 TURNS = {
     "in turn": (theme.SKY, theme.BLUE, ""),
     "overtook a job submitted before it": (theme.ORANGE, theme.VERMILION, "/"),

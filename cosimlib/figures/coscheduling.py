@@ -10,9 +10,9 @@ from plotly.subplots import make_subplots
 from cosimlib.figures import theme
 from cosimlib.placement import node_stretches
 from cosimlib.schedule import CoupledSchedule
+from cosimlib.units import MINUTE
 from cosimlib.waiting import standing
 
-MINUTE = 60.0
 BASE = "base"
 COLORS = {"HH": theme.BLUE, "HY": theme.SKY, "YH": theme.ORANGE, "YY": theme.VERMILION,
           BASE: theme.GREY}  # fmt: skip

@@ -12,8 +12,8 @@ from cosimlib.figures.gantt import faded, plot_nodes
 from cosimlib.kernels.numbering import node_numbers
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedulers.filling import FilledSchedule, efficiency, node_seconds
+from cosimlib.units import HOUR
 
-HOUR = 3600.0
 USES = {
     "regular": ("regular jobs", theme.BLUE, ""),
     "containers": ("work in containers", theme.GREEN, "/"),

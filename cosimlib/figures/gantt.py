@@ -8,8 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlib.figures import theme
+from cosimlib.units import HOUR
 
-HOUR = 3600.0
 MOST_COUNTED = 12
 
 

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
+from cosimlib.units import DAY, HOUR
 
-DAY, HOUR = 86_400.0, 3600.0
 POINTS = 400
 LABELS = 30
 """Nodes or jobs that have room for their numbers along an axis."""

@@ -4,8 +4,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlib.figures import theme
-
-DAY = 86_400.0
+from cosimlib.units import DAY
 
 
 def plot_series(

@@ -10,9 +10,10 @@ from plotly.subplots import make_subplots
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.figures.timesharing import DURATIONS, RATIO_COLORS
-from cosimlib.metrics import HOUR, hourly, occupied_nodes, waiting_jobs
+from cosimlib.metrics import hourly, waiting_jobs
 from cosimlib.schedule import Schedule, TimesharedSchedule
-from cosimlib.timesharing import slowdowns
+from cosimlib.timesharing import slowdowns, use_by_hour
+from cosimlib.units import HOUR
 
 BANDS = 6
 """Jobs whose shares have a color of their own."""
@@ -78,14 +79,11 @@ def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
 
 def crowd_table(schedule: Schedule) -> pd.DataFrame:
     """By the hour: `cpu_load`, jobs on a node (in batch at most one), and `waiting` jobs."""
-    if isinstance(schedule, TimesharedSchedule):
-        table = schedule.series[["cpu_load", "waiting"]]
-    else:
+    table = use_by_hour(schedule)
+    if "waiting" not in table:
         end = float(schedule.end_time.max(initial=0.0))
-        held = hourly(occupied_nodes(schedule), HOUR, 0.0, end) / schedule.system.total_nodes
-        queued = hourly(waiting_jobs(schedule), HOUR, 0.0, end)
-        table = pd.DataFrame({"cpu_load": held, "waiting": queued})
-    return table.set_axis(table.index / HOUR)
+        table = table.assign(waiting=hourly(waiting_jobs(schedule), HOUR, 0.0, end))
+    return table[["cpu_load", "waiting"]].set_axis(table.index / HOUR)
 
 
 def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:

@@ -10,8 +10,8 @@ from plotly.subplots import make_subplots
 from cosimlib.figures import theme
 from cosimlib.timesharing import RunSummary
 from cosimlib.timesharing.summary import LEVELS
+from cosimlib.units import DAY
 
-DAY = 86_400.0
 DURATIONS = {10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h", 14_400: "4 h", 57_600: "16 h"}
 DURATIONS |= {172_800: "48 h"}
 

@@ -6,9 +6,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
+from cosimlib.units import HOUR, MINUTE
 
 WIDTH = 0.86
-HOUR, MINUTE = 3600.0, 60.0
 
 
 def plot_violins(

@@ -21,9 +21,6 @@ from cosimlib.metrics.jobs import (
     wait_time,
 )
 from cosimlib.metrics.series import (
-    DAY,
-    HOUR,
-    WEEK,
     daily,
     held_durations,
     hourly,
@@ -39,9 +36,6 @@ from cosimlib.metrics.users import by_user, fairness, jain_index
 from cosimlib.metrics.windows import window
 
 __all__ = [
-    "DAY",
-    "HOUR",
-    "WEEK",
     "bounded_slowdown",
     "by_submission",
     "by_user",

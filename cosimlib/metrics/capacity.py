@@ -9,11 +9,11 @@ import pandas as pd
 
 from cosimlib.kernels.compiling import kernel
 from cosimlib.kernels.steps import step_function
-from cosimlib.metrics.series import HOUR
 from cosimlib.metrics.sharing import useful_node_seconds
 from cosimlib.metrics.windows import span
 from cosimlib.schedule import Schedule, TimesharedSchedule, check_rigid
 from cosimlib.system import System
+from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
 NOBODY = np.iinfo(np.int64).max

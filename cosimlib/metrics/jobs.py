@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from cosimlib.metrics.series import DAY
 from cosimlib.metrics.windows import submitted
 from cosimlib.schedule import Schedule
+from cosimlib.units import DAY
 
 
 def wait_time(

@@ -9,10 +9,7 @@ from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.sharing import useful_node_seconds
 from cosimlib.metrics.windows import span
 from cosimlib.schedule import Schedule, TimesharedSchedule, check_rigid
-
-HOUR = 3600.0
-DAY = 24 * HOUR
-WEEK = 7 * DAY
+from cosimlib.units import DAY, HOUR, WEEK
 
 
 def occupied_nodes(schedule: Schedule) -> pd.Series:

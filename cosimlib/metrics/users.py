@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.metrics.jobs import bounded_slowdown
-from cosimlib.metrics.series import HOUR
 from cosimlib.metrics.windows import submitted
 from cosimlib.schedule import Schedule
+from cosimlib.units import HOUR
 
 
 def by_user(

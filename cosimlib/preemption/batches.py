@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 
 import pandas as pd
 
-from cosimlib.preemption.states import HOUR
+from cosimlib.arguments import check_whole
 from cosimlib.schedulers.elastic import is_seconds
+from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -84,8 +84,7 @@ def _check_selection(
 ) -> None:
     """Raise for the first number that selects nothing or makes no requests."""
     for name, value in (("max_nodes", max_nodes), ("jobs", 1 if jobs is None else jobs)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name}={value!r}; expected a whole number from 1")
+        check_whole(name, value, 1)
     if not is_seconds(max_run_time) or max_run_time == 0:
         raise ValueError(f"max_run_time={max_run_time!r}; expected a finite number above 0")
     if not is_seconds(request_factor) or request_factor < 1:

@@ -9,16 +9,17 @@ a policy is not to look good because users went away.
 
 from collections.abc import Iterable, Mapping
 from itertools import product
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import check_whole
 from cosimlib.preemption.auditing import audit_elastic
-from cosimlib.preemption.states import DAY, HOUR
 from cosimlib.schedulers.elastic import HOST, USER, ElasticSchedule, simulate_elastic
 from cosimlib.system import System
+from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
 TYPICAL: Mapping[str, Any] = {
@@ -59,8 +60,7 @@ def draw_preemptions(
         if not _is_number(number) or number < 0:
             raise ValueError(f"{name}={number!r}; expected a finite number of 0 or more")
     for name, whole, least in (("size", size, 1), ("seed", seed, 0)):
-        if isinstance(whole, bool) or not isinstance(whole, Integral) or whole < least:
-            raise ValueError(f"{name}={whole!r}; expected a whole number from {least}")
+        check_whole(name, whole, least)
     if not _is_number(duration) or duration <= 0:
         raise ValueError(f"duration={duration!r}; expected a finite number of seconds above 0")
     rng = np.random.default_rng(seed)

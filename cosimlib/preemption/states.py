@@ -11,18 +11,19 @@ states are never stored.
 """
 
 from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
+from cosimlib.arguments import is_whole
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.kernels import holding
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.schedulers.elastic import ElasticSchedule, is_seconds, priorities
+from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError
 
-HOUR, DAY = 3600.0, 86_400.0
 EVERY = 30.0
 PREEMPTED = 10
 SHORT_GRACE_PERIODS = (60.0, 120.0, 1200.0, 1800.0)
@@ -134,8 +135,7 @@ def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
 
 def check_preempted(preempted: int, total_nodes: int) -> None:
     """Raise unless that many of the nodes can be preempted."""
-    whole = isinstance(preempted, Integral) and not isinstance(preempted, bool)
-    if not whole or not 1 <= preempted <= total_nodes:
+    if not is_whole(preempted, 1) or preempted > total_nodes:
         raise ValueError(
             f"preempted={preempted!r} (the paper's P); expected a whole number from 1 to the "
             f"partition's {total_nodes} nodes (the paper's N)"

@@ -30,11 +30,11 @@ difference. Containers run from the first submission to the last end.
 """
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import is_number
 from cosimlib.kernels.slotted import SlotArrays, fill
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
@@ -227,26 +227,22 @@ def _check(
         raise ValueError(f"filling: policy={policy!r}; expected 'A', 'B' or None")
     if reclaim not in RECLAIMS:
         raise ValueError(f"filling: reclaim={reclaim!r}; expected 'save' or 'kill'")
-    if not _is_number(slot) or not (0 < slot < np.inf and slot % 1 == 0):
+    if not is_number(slot) or not (0 < slot < np.inf and slot % 1 == 0):
         raise ValueError(f"filling: slot={slot!r}; expected whole seconds above 0, such as 60")
-    if not _is_number(overhead) or not 0 <= overhead < 1:
+    if not is_number(overhead) or not 0 <= overhead < 1:
         raise ValueError(
             f"filling: overhead={overhead!r}; expected a part of a slot, from 0 to below 1"
         )
-    if not _is_number(speed) or not 0 < speed <= 1:
+    if not is_number(speed) or not 0 < speed <= 1:
         raise ValueError(
             f"filling: speed={speed!r}; expected that of a regular job (1) or less, above 0"
         )
     if queue_depth is not None and (
-        not _is_number(queue_depth) or queue_depth % 1 or queue_depth < 1
+        not is_number(queue_depth) or queue_depth % 1 or queue_depth < 1
     ):
         raise ValueError(
             f"filling: queue_depth={queue_depth!r}; expected a whole number from 1, or None"
         )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _in_slots(workload: Workload, system: System, slot: float) -> SlotArrays:

@@ -19,16 +19,17 @@ and not in what is asked in all.
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import check_whole
 from cosimlib.synthetic import shapes
 from cosimlib.system import System
+from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
-MONTH = 30 * 86_400.0
+MONTH = 30 * DAY
 INTREPID_NODES, EUREKA_NODES = 40_960, 100
 INTREPID_JOBS, INTREPID_LOAD = 9_220, 0.70
 EUREKA_JOBS: Mapping[float, int] = {0.25: 5_079, 0.48: 9_220, 0.50: 11_000, 0.75: 14_430}
@@ -131,10 +132,7 @@ def _month(
 ) -> Workload:
     """Jobs of a machine: sizes, run times that make the load, estimates, submissions."""
     for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(
-                f"synthetic {machine}: {name}={value!r}; expected a whole number from {least}"
-            )
+        check_whole(name, value, least, of=f"synthetic {machine}")
     if not (0 < load < math.inf and 0 < span < math.inf):
         raise ValueError(
             f"synthetic {machine}: load={load!r}, span={span!r}; expected numbers above 0"

@@ -8,9 +8,9 @@ import pandas as pd
 
 from cosimlib.mates import couple
 from cosimlib.system import System
+from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
-MINUTE = 60.0
 MACHINES = System.of(A=5, B=5)
 JOBS = {
     "A": [(0, 20, 3), (12, 20, 3), (16, 15, 2), (35, 20, 2), (50, 10, 4), (65, 25, 1)],

@@ -17,14 +17,15 @@ and bursts (`HOURS`, `WEEKENDS`, `WEEKS`, `BURSTS`); what users request (Tsafrir
 """
 
 import math
-from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import check_whole, is_number
 from cosimlib.synthetic import shapes
 from cosimlib.synthetic.estimates import with_estimates
 from cosimlib.system import System
+from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
 EDISON = System("Edison", {"main": 5576}, cores_per_node=24, memory_per_node=64.0)
@@ -103,7 +104,7 @@ def edison(
     shares = _size_shares()
     scale = nodes / EDISON.total_nodes
     sample = _sizes((np.arange(100_000) + 0.5) / 100_000, shares, scale)
-    work = load * nodes * days * 86_400.0
+    work = load * nodes * days * DAY
     jobs = max(1, round(work / (sample.mean() * _mean_run_time(shares))))
     sizes = _sizes(shapes.spread(jobs, rng), shares, scale)
     run_time = _run_times(shapes.spread(jobs, rng), _mean_run_time(shares))
@@ -123,13 +124,10 @@ def edison(
 def _check(days: float, nodes: int, load: float, seed: int) -> None:
     """Raise for the first argument that makes no workload."""
     for name, value in (("days", days), ("load", load)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
+        if not is_number(value) or not 0 < value < math.inf:
             raise ValueError(f"synthetic Edison: {name}={value!r}; expected a number above 0")
     for name, value, least in (("nodes", nodes, 16), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(
-                f"synthetic Edison: {name}={value!r}; expected a whole number from {least}"
-            )
+        check_whole(name, value, least, of="synthetic Edison")
 
 
 def _size_shares() -> np.ndarray:
@@ -159,7 +157,7 @@ def _sizes(uniform: np.ndarray, shares: np.ndarray, scale: float) -> np.ndarray:
 def _mean_run_time(shares: np.ndarray) -> float:
     """Seconds: what 4,000 jobs a day on 5,576 nodes need for a utilization of 89 %."""
     mean_size = float(_sizes((np.arange(100_000) + 0.5) / 100_000, shares, 1.0).mean())
-    return UTILIZATION * EDISON.total_nodes * 86_400.0 / (JOBS_PER_DAY * mean_size)
+    return UTILIZATION * EDISON.total_nodes * DAY / (JOBS_PER_DAY * mean_size)
 
 
 def _run_times(uniform: np.ndarray, mean: float) -> np.ndarray:
@@ -204,4 +202,4 @@ def _submissions(jobs: int, days: float, rng: np.random.Generator) -> np.ndarray
     counts = rng.multinomial(jobs, weight / weight.sum())
     length = np.minimum(1.0, days * 24 - hour)
     times = np.repeat(hour, counts) + rng.random(jobs) * np.repeat(length, counts)
-    return np.floor(np.sort(times) * 3_600.0)
+    return np.floor(np.sort(times) * HOUR)

@@ -17,17 +17,16 @@ round values with probability p(1 - p); the value after that one with probabilit
 """
 
 import math
-from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import check_whole, is_number
 from cosimlib.synthetic import shapes
 from cosimlib.system import System
+from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
-MINUTE = 60.0
-DAY = 86_400.0
 LOMONOSOV = System("Lomonosov-1 (512 CPU slots)", {"main": 512})
 """The machine of the paper's simulations; a node is one CPU slot."""
 
@@ -105,7 +104,7 @@ def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) 
     seed : int, default 0
     """
     _check_accuracy(accuracy)
-    _check_seed(seed)
+    check_whole("seed", seed, 0)
     rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
     run_time = workload.jobs["run_time"].to_numpy()
     draw = rng.random(run_time.size)
@@ -155,28 +154,19 @@ def _jobs(work: float, rng: np.random.Generator) -> pd.DataFrame:
 
 def _check(days: float, accuracy: float, load: float | None, seed: int) -> None:
     """Raise for the first argument that makes no workload."""
-    if not _is_number(days) or not 0 < days <= 36_500:
+    if not is_number(days) or not 0 < days <= 36_500:
         raise ValueError(
             f"synthetic Lomonosov: days={days!r}; expected a number above 0 and up to 36,500"
         )
     _check_accuracy(accuracy)
-    if load is not None and (not _is_number(load) or not 1e-6 <= load <= 1e3):
+    if load is not None and (not is_number(load) or not 1e-6 <= load <= 1e3):
         raise ValueError(
             f"synthetic Lomonosov: load={load!r}; expected a number from 1e-6 to 1e3 (such as "
             "0.9), or None for jobs that all wait from the start"
         )
-    _check_seed(seed)
+    check_whole("seed", seed, 0)
 
 
 def _check_accuracy(accuracy: float) -> None:
-    if not _is_number(accuracy) or not 0 <= accuracy <= 1:
+    if not is_number(accuracy) or not 0 <= accuracy <= 1:
         raise ValueError(f"accuracy={accuracy!r}; expected a number from 0 to 1")
-
-
-def _check_seed(seed: int) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ValueError(f"seed={seed!r}; expected a whole number from 0")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

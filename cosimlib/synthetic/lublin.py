@@ -19,12 +19,12 @@ Not in the model: requested times (`with_estimates` adds some), users, weekends.
 import math
 from collections.abc import Callable
 from functools import cache
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import check_whole, is_number
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -140,13 +140,10 @@ def _check(jobs: int, nodes: int, types: bool, load: float | None, seed: int) ->
         raise ValueError(f"Lublin-Feitelson: types={types!r}; expected True or False")
     least_nodes = 32 if types else 10
     for name, value, least in (("jobs", jobs, 1), ("nodes", nodes, least_nodes), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(
-                f"Lublin-Feitelson: {name}={value!r}; expected a whole number from {least}"
-            )
+        check_whole(name, value, least, of="Lublin-Feitelson")
     if load is None:
         return
-    if isinstance(load, bool) or not isinstance(load, Real) or not 1e-6 <= load <= 1e6:
+    if not is_number(load) or not 1e-6 <= load <= 1e6:
         raise ValueError(
             f"Lublin-Feitelson: load={load!r}; expected a number from 1e-6 to 1e6 (such as 0.7), "
             "or None for the model's own"

@@ -19,12 +19,14 @@ Draws are spread evenly, so that every seed has the printed statistics.
 """
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import check_whole, is_whole
 from cosimlib.synthetic import shapes
+from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
 JOBS = 7_275
@@ -97,9 +99,9 @@ def _nodes(run_time: np.ndarray, sizes: Sequence[int], rng: np.random.Generator)
     for _ in range(40):
         alpha = (low + high) / 2
         nodes = counts[(alpha * rank + (1 - alpha) * noise).argsort().argsort()]
-        enough = nodes @ run_time >= NODE_HOURS * 3600.0
+        enough = nodes @ run_time >= NODE_HOURS * HOUR
         low, high = (low, alpha) if enough else (alpha, high)
-    node_hours = float(nodes @ run_time) / 3600.0
+    node_hours = float(nodes @ run_time) / HOUR
     if abs(node_hours / NODE_HOURS - 1) > WITHIN:
         raise ValueError(
             f"synthetic PEREGRINE: sizes={sizes!r} make {node_hours:,.0f} node-hours; expected "
@@ -119,13 +121,12 @@ def _labels(
 
 def _check(sizes: Sequence[int], request_factor: float, seed: int) -> None:
     """Raise for the first argument that makes no workload."""
-    whole = all(isinstance(size, Integral) and not isinstance(size, bool) for size in sizes)
-    if not whole or not sizes or min(sizes) < 2 or list(sizes) != sorted(set(sizes)):
+    whole = all(is_whole(size, 2) for size in sizes)
+    if not whole or not sizes or list(sizes) != sorted(set(sizes)):
         raise ValueError(
             f"synthetic PEREGRINE: sizes={sizes!r}; expected ascending whole numbers from 2"
         )
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ValueError(f"synthetic PEREGRINE: seed={seed!r}; expected a whole number from 0")
+    check_whole("seed", seed, 0, of="synthetic PEREGRINE")
     if not isinstance(request_factor, Real) or not 1 <= request_factor < np.inf:
         raise ValueError(
             f"synthetic PEREGRINE: request_factor={request_factor!r}; expected a number from 1"

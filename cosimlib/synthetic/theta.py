@@ -25,12 +25,12 @@ Not modeled, since nothing about it is printed: users, days and weeks, dependenc
 """
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import check_whole, is_number
 from cosimlib.synthetic import shapes
 from cosimlib.system import THETA
 from cosimlib.workload import Workload
@@ -172,13 +172,10 @@ def theta(jobs: int = YEAR_JOBS, *, load: float | None = UTILIZATION, seed: int 
 def _check(jobs: int, load: float | None, seed: int) -> None:
     """Raise for the first argument that makes no workload."""
     for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(
-                f"synthetic Theta: {name}={value!r}; expected a whole number from {least}"
-            )
+        check_whole(name, value, least, of="synthetic Theta")
     if load is None:
         return
-    if isinstance(load, bool) or not isinstance(load, Real) or not 1e-6 <= load <= 1e6:
+    if not is_number(load) or not 1e-6 <= load <= 1e6:
         raise ValueError(
             f"synthetic Theta: load={load!r}; expected a number from 1e-6 to 1e6 (such as "
             "0.825), or None for the printed time between submissions"

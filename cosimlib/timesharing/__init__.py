@@ -16,7 +16,7 @@ from cosimlib.timesharing.judging import Evidence, Verdict, judge
 from cosimlib.timesharing.logs import with_node_memory
 from cosimlib.timesharing.runs import Policies, run_batch, run_policies, run_timesharing
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times
-from cosimlib.timesharing.summary import RunSummary, slowdowns, summarize_run
+from cosimlib.timesharing.summary import RunSummary, slowdowns, summarize_run, use_by_hour
 
 __all__ = [
     "Evidence",
@@ -44,6 +44,7 @@ __all__ = [
     "summarize_run",
     "turnaround_times",
     "undecided",
+    "use_by_hour",
     "with_node_memory",
     "won_bins",
 ]

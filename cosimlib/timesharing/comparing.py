@@ -6,9 +6,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from cosimlib.metrics import HOUR
 from cosimlib.synthetic.edison import EDISON
 from cosimlib.timesharing.summary import RunSummary
+from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
 ENOUGH = 1_000

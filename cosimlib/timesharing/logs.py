@@ -1,9 +1,8 @@
 """Real logs that say how much memory jobs used, on nodes whose memory they do not say."""
 
 from dataclasses import replace
-from numbers import Integral
 
-from cosimlib.schedulers.timesharing.noise import is_number
+from cosimlib.arguments import is_number, is_whole
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -33,7 +32,7 @@ def with_node_memory(
     ValueError
         For memory that is not above 0, or jobs that are not a whole number from 1.
     """
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, Integral) or jobs < 1):
+    if jobs is not None and not is_whole(jobs, 1):
         raise ValueError(f"jobs={jobs!r}; expected a whole number from 1, or None")
     if memory_per_node is not None and not (is_number(memory_per_node) and memory_per_node > 0):
         raise ValueError(f"memory_per_node={memory_per_node!r}; expected GB above 0, or None")

@@ -10,12 +10,12 @@ import numpy as np
 from tqdm import tqdm
 
 from cosimlib.audit import audit
-from cosimlib.metrics import DAY
 from cosimlib.schedulers.timesharing import check_knobs, simulate_timesharing
 from cosimlib.system import System
 from cosimlib.timesharing.batch import simulate_batch
 from cosimlib.timesharing.caching import cached_summary
 from cosimlib.timesharing.summary import RunSummary, check_warm_up, summarize_run
+from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
 PATIENCE = 20.0

@@ -7,14 +7,15 @@ least number of nodes, which memory dictates.
 """
 
 import math
-from numbers import Real
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import is_number
 from cosimlib.intake import TraceError, read_table
 from cosimlib.timesharing.summary import RunSummary
+from cosimlib.units import HOUR
 
 MOST_NODES = 960
 NODE_HOURS = 40.0
@@ -54,7 +55,7 @@ def applications(scale: float = 1.0) -> pd.DataFrame:
     ValueError
         For a scale that is not a number above 0.
     """
-    if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < scale < math.inf:
+    if not is_number(scale) or not 0 < scale < math.inf:
         raise ValueError(f"scale={scale!r}; expected a number above 0")
     tables = []
     for name, (least, efficiency) in APPLICATIONS.items():
@@ -63,7 +64,7 @@ def applications(scale: float = 1.0) -> pd.DataFrame:
         # From efficiency = least · t(least) / (n · t(n)) at n = 960.
         more = MOST_NODES * efficiency
         serial = (1.0 - efficiency) / (1.0 - efficiency + more - least)
-        one = NODE_HOURS * 3_600.0 / (least * serial + 1.0 - serial)
+        one = NODE_HOURS * HOUR / (least * serial + 1.0 - serial)
         run_time = one * (serial + (1.0 - serial) / (nodes / scale))
         columns = {"application": name, "nodes": nodes.astype(int), "run_time": run_time}
         tables.append(pd.DataFrame(columns))

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cosimlib.metrics import DAY, HOUR, WEEK, hourly, occupied_nodes
+from cosimlib.arguments import is_number
+from cosimlib.metrics import hourly, occupied_nodes
 from cosimlib.schedule import Schedule, TimesharedSchedule
-from cosimlib.schedulers.timesharing.noise import is_number
+from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
 
 BINS = 26
@@ -122,7 +123,7 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
     cell, shape = row * BINS + column, (nodes_edges.size - 1, BINS)
     sums = np.bincount(cell, weights=slowdown, minlength=math.prod(shape)).reshape(shape)
     counts = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
-    series = _hourly(schedule)
+    series = use_by_hour(schedule)
     last = float(jobs["submit_time"].max())
     inside = series[(series.index >= warm_up) & (series.index < last)]
     inside = inside if len(inside) else series
@@ -172,11 +173,11 @@ def _whole_edges(total_nodes: int) -> np.ndarray:
     return np.unique(np.ceil(edges * (1.0 - 1e-12)))
 
 
-def _hourly(schedule: Schedule) -> pd.DataFrame:
-    """Utilization and CPU load by the hour from time 0."""
+def use_by_hour(schedule: Schedule) -> pd.DataFrame:
+    """By the hour from time 0: `utilization`, `cpu_load`; also `waiting` where time-shared."""
     if isinstance(schedule, TimesharedSchedule):
         return schedule.series
-    held = hourly(occupied_nodes(schedule), HOUR, 0.0, float(np.max(schedule.end_time)))
+    held = hourly(occupied_nodes(schedule), HOUR, 0.0, float(schedule.end_time.max(initial=0.0)))
     part = held / schedule.system.total_nodes
     return pd.DataFrame({"utilization": part, "cpu_load": part})
 

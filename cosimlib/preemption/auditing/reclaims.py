@@ -11,8 +11,7 @@ import pandas as pd
 
 from cosimlib.preemption.auditing.demanding import demand, demand_apart
 from cosimlib.schedulers.elastic import ElasticSchedule
-
-MINUTE = 60.0
+from cosimlib.units import MINUTE
 
 
 def check_reclaims(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:

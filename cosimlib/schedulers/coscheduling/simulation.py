@@ -33,11 +33,11 @@ passes nested one after the other, else those that could give their nodes back.
 """
 
 from collections.abc import Sequence
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import is_number
 from cosimlib.mates import mate_groups
 from cosimlib.schedule import CoupledSchedule
 from cosimlib.schedulers.coscheduling.loop import coschedule
@@ -119,7 +119,7 @@ def simulate_coscheduling(
     partitions = list(system.partitions)
     letters = _letters(schemes, partitions)
     _check_knobs(order, mate_rule, release_interval, release_after, held_share, max_yields)
-    if not _is_number(least_remaining) or not least_remaining >= 0:
+    if not is_number(least_remaining) or not least_remaining >= 0:
         raise ValueError(f"least_remaining={least_remaining!r}; expected seconds, 0 or more")
     jobs = _coupled_jobs(workload, system, together=schemes is not None)
     capacity = np.array(list(system.partitions.values()), dtype=np.int64)
@@ -184,21 +184,17 @@ def _check_knobs(
     if mate_rule not in MATE_RULES:
         raise ValueError(f"mate_rule={mate_rule!r}; expected one of {', '.join(MATE_RULES)}")
     if release_interval is not None and not (
-        _is_number(release_interval) and 0 < release_interval < np.inf
+        is_number(release_interval) and 0 < release_interval < np.inf
     ):
         raise ValueError(
             f"release_interval={release_interval!r}; expected seconds above 0, or None for never"
         )
-    if not _is_number(release_after) or not 0 <= release_after < np.inf:
+    if not is_number(release_after) or not 0 <= release_after < np.inf:
         raise ValueError(f"release_after={release_after!r}; expected seconds, 0 or more")
-    if not _is_number(held_share) or not 0 <= held_share <= 1:
+    if not is_number(held_share) or not 0 <= held_share <= 1:
         raise ValueError(f"held_share={held_share!r}; expected a part of the machine, 0 to 1")
-    if max_yields is not None and (not _is_number(max_yields) or max_yields < 0 or max_yields % 1):
+    if max_yields is not None and (not is_number(max_yields) or max_yields < 0 or max_yields % 1):
         raise ValueError(f"max_yields={max_yields!r}; expected a whole number from 0, or None")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> CoupledJobs:
@@ -255,7 +251,7 @@ def _merged(outages: Sequence[Outage], partitions: list[str]) -> tuple[Outage, .
                 f"outage {outage!r} is of partition {partition!r}; the system has "
                 f"{', '.join(partitions)}"
             )
-        if not (_is_number(start) and _is_number(end) and 0 <= start < end < np.inf):
+        if not (is_number(start) and is_number(end) and 0 <= start < end < np.inf):
             raise ValueError(f"outage {outage!r}; expected 0 <= start < end, in seconds")
     merged: list[Outage] = []
     for partition, start, end in sorted(outages, key=lambda outage: (outage[0], outage[1])):

@@ -28,12 +28,12 @@ the least valued nodes are taken nor who rebalances; the tests' slow oracle of t
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import is_whole
 from cosimlib.kernels.valuing import POLICIES
 from cosimlib.schedulers.elastic import host, records
 from cosimlib.schedulers.elastic.machine import Rules, fresh
@@ -133,7 +133,7 @@ def _check(system: System, grace_period: Any, staleness: Any, spare: Any) -> Non
     for what, value in (("grace_period", grace_period), ("staleness", staleness)):
         if not is_seconds(value):
             raise ValueError(f"{what}={value!r}; expected a finite number of 0 or more seconds")
-    if isinstance(spare, bool) or not isinstance(spare, Integral) or spare < 0:
+    if not is_whole(spare, 0):
         raise ValueError(f"spare={spare!r}; expected a whole number of nodes from 0")
 
 

@@ -1,11 +1,11 @@
 """What preemption vectors are made of, checked: known policies, priorities above 0, seconds."""
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from cosimlib.arguments import check_whole, is_number
 from cosimlib.kernels.valuing import PAP_PLUS, POLICIES
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -22,7 +22,7 @@ def policy_number(policy: str, *, of: str = "") -> int:
 
 def is_seconds(value: Any) -> bool:
     """Whether it is a finite number of 0 or more."""
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf
+    return is_number(value) and 0 <= float(value) < np.inf
 
 
 def generator(seed: int) -> np.random.Generator:
@@ -33,8 +33,7 @@ def generator(seed: int) -> np.random.Generator:
     ValueError
         Where it is not a whole number from 0.
     """
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ValueError(f"seed={seed!r}; expected a whole number from 0")
+    check_whole("seed", seed, 0)
     return np.random.default_rng(int(seed))
 
 

@@ -5,10 +5,10 @@ derives, 5 or 6 of 5,576 nodes in a step and 0.025 % of the capacity, need 0.001
 """
 
 import math
-from numbers import Integral, Real
 
 import numpy as np
 
+from cosimlib.arguments import check_whole, is_number
 from cosimlib.schedulers.timesharing.state import Noise
 
 STEP = 10.0
@@ -29,13 +29,7 @@ def check_noise(noise: float | None, step: float | None, seed: int) -> None:
         raise ValueError(f"step={step!r}; expected seconds above 0, or None for exact times")
     if noise and step is None:
         raise ValueError(f"noise={noise!r} slows nodes for a step; give a step, such as {STEP:g}")
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ValueError(f"seed={seed!r}; expected a whole number from 0")
-
-
-def is_number(value: object) -> bool:
-    """Whether `value` is a real number, truth values aside."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    check_whole("seed", seed, 0)
 
 
 def noise_between(

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import is_number
 from cosimlib.kernels.maxmin import Sharing
-from cosimlib.schedulers.timesharing.noise import is_number
 
 
 class Sample(NamedTuple):

@@ -27,11 +27,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import is_number
 from cosimlib.kernels import maxmin
 from cosimlib.kernels.maxmin import Sharing
 from cosimlib.schedule import TimesharedSchedule
 from cosimlib.schedulers.timesharing.loop import NEEDS_ROOM, PAUSED, advance
-from cosimlib.schedulers.timesharing.noise import STEP, check_noise, is_number, noise_between
+from cosimlib.schedulers.timesharing.noise import STEP, check_noise, noise_between
 from cosimlib.schedulers.timesharing.sampling import Sample, checked, share_frame, stops, take
 from cosimlib.schedulers.timesharing.state import (
     DRAWN,
@@ -43,11 +44,11 @@ from cosimlib.schedulers.timesharing.state import (
     with_more_room,
 )
 from cosimlib.system import System
+from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 QUEUES = ("first_fit", "fcfs")
 
-HOUR = 3_600.0
 WINDOWS = 120
 """Windows of the series between two looks at the clock: five days, where they are hours."""
 
