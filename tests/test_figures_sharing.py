@@ -12,6 +12,7 @@ from cosimlib.figures.sharing import (
     ratio_table,
     share_table,
 )
+from cosimlib.figures.timesharing import NO_JOBS
 from cosimlib.schedulers.timesharing import simulate_timesharing
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_batch
@@ -126,3 +127,15 @@ def test_crowds_in_batch_are_nodes_held_and_jobs_queued_by_the_hour():
     assert queued["waiting"].tolist() == pytest.approx([1, 0.5, 0])
     assert queued["cpu_load"].tolist() == pytest.approx([1, 1, 1])
     assert queued.index.tolist() == [0, 1, 2]
+
+
+def test_the_map_is_gray_where_there_are_no_jobs():
+    """A ratio of about 1 is white: bins without jobs are not."""
+    schedule = placed([0, 1, 2], [0])
+    batch = simulate_batch(schedule.workload, System.of(3))
+    picture = plot_sharing(schedule, batch, at=0.0, title="x")
+    behind = [shape for shape in picture.layout.shapes if shape.type == "rect"]
+    assert [(shape.fillcolor, shape.layer) for shape in behind] == [(NO_JOBS, "below")]
+    (heat,) = (trace for trace in picture.data if trace.type == "heatmap")
+    assert behind[0].xref == f"{heat.xaxis} domain" and behind[0].yref == f"{heat.yaxis} domain"
+    assert None in heat.z.ravel() and not heat.hoverongaps

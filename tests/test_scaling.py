@@ -132,3 +132,8 @@ def test_turnaround_is_run_time_times_the_slowdown_of_jobs_like_that():
     assert found["turnaround_time"][3:5].isna().all()
     first, second = (part["turnaround_time"] for _, part in found.groupby("policy", sort=False))
     np.testing.assert_allclose(second, 2 * first)
+
+
+def test_turnarounds_under_no_policy_are_refused():
+    with pytest.raises(ValueError, match="no summaries of runs; give at least one"):
+        turnaround_times(applications())

@@ -71,6 +71,12 @@ def test_a_placement_that_is_none_names_the_job(entry, why):
         simulate_timesharing(THREE, FOUR, placement=placement)
 
 
+@pytest.mark.parametrize(("knob", "expected"), [("placement", "an array"), ("watch", "a function")])
+def test_what_is_no_placement_and_nothing_to_watch_with_is_refused(knob, expected):
+    with pytest.raises(ValueError, match=f"{knob}=5; expected {expected}"):
+        simulate_timesharing(THREE, FOUR, **{knob: 5})
+
+
 def test_a_placement_of_other_jobs_is_refused():
     with pytest.raises(ValueError, match="made up: placement has 2 entries for 3 jobs"):
         simulate_timesharing(THREE, FOUR, placement=[np.array([0]), np.array([0, 1])])

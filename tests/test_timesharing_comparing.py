@@ -120,6 +120,12 @@ def test_a_gain_is_the_median_over_applications():
     assert gain_at_largest(table, "time-sharing", "batch") == pytest.approx(1 / 1.5)
 
 
+def test_a_gain_over_an_unknown_policy_is_refused():
+    wrong = "no policy 'EASY' among the turnarounds; known are 'batch', 'time-sharing'"
+    with pytest.raises(ValueError, match=wrong):
+        gain_at_largest(turnarounds([(1, 100, 300, 240)]), "EASY", "time-sharing")
+
+
 def test_a_thousand_jobs_are_enough():
     assert undecided(replace(BATCH, jobs=999)) == "only 999 jobs are counted"
     assert undecided(replace(BATCH, jobs=1_000)) == ""

@@ -57,6 +57,12 @@ def test_given_memory_is_what_nodes_have():
     assert math.isnan(workload.machine.memory_per_node), "the workload was changed"
 
 
+def test_nodes_that_no_job_fits_are_refused():
+    wrong = "log: no job fits a node of 1e-09 GB; expected more"
+    with pytest.raises(InvalidWorkloadError, match=wrong):
+        with_node_memory(log(memory=[10.0, 64.0]), memory_per_node=1e-9)
+
+
 def test_wider_jobs_are_left_out_and_one_as_wide_as_the_machine_stays():
     found = with_node_memory(log(nodes=[4, 5, 1, 6]))
     assert found.jobs["nodes"].tolist() == [4, 1]

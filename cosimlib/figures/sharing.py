@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
-from cosimlib.figures.timesharing import DURATIONS, RATIO_COLORS
+from cosimlib.figures.timesharing import DURATIONS, NO_JOBS, RATIO_COLORS
 from cosimlib.metrics import hourly, waiting_jobs
 from cosimlib.schedule import Schedule, TimesharedSchedule
 from cosimlib.timesharing import slowdowns, use_by_hour
@@ -135,7 +135,7 @@ def plot_sharing(
         rows=3, cols=2, specs=[[{}, {"rowspan": 2}], [{}, None], [{}, None]],
         column_widths=[0.54, 0.46], horizontal_spacing=0.11,
         subplot_titles=(f"Shares on node {node}, the most crowded at hour {at / HOUR:.2f}",
-                        "Mean slowdown, batch ÷ time-sharing"),
+                        "Mean slowdown, batch ÷ time-sharing (gray: no jobs)"),
     )  # fmt: skip
     for band in _bands(shared, table, at):
         picture.add_trace(band, row=1, col=1)
@@ -144,6 +144,11 @@ def plot_sharing(
             steps = crowd_table(schedule)[measure]
             picture.add_trace(_steps(steps, kind, shown=row == 2), row=row, col=1)
     picture.add_trace(_ratios(ratio_table(batch, shared)), row=1, col=2)
+    whole = {f"{axis}{end}": end for axis in "xy" for end in (0, 1)}
+    picture.add_shape(
+        whole, type="rect", xref="x domain", yref="y domain", row=1, col=2, layer="below",
+        fillcolor=NO_JOBS, line_width=0,
+    )  # fmt: skip
     _mark(picture, shared, at)
     _style_shares(picture, table, len(jobs))
     return _styled(picture, title=title)

@@ -132,8 +132,18 @@ def kept_speedups(turnarounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def gain_at_largest(turnarounds: pd.DataFrame, batch: str, shared: str) -> float:
-    """Median over applications of turnaround under `batch` ÷ `shared` at the greatest size."""
+    """Median over applications of turnaround under `batch` ÷ `shared` at the greatest size.
+
+    Raises
+    ------
+    ValueError
+        For a policy that `turnarounds` do not have.
+    """
     pairs = _pairs(turnarounds)
+    for policy in (batch, shared):
+        if policy not in pairs:
+            known = ", ".join(map(repr, pairs.columns.drop("run_time")))
+            raise ValueError(f"no policy {policy!r} among the turnarounds; known are {known}")
     if pairs.empty:
         return math.nan
     return float((pairs[batch] / pairs[shared]).groupby("application").last().median())

@@ -28,7 +28,7 @@ def with_node_memory(
     Raises
     ------
     InvalidWorkloadError
-        Where the machine is unknown.
+        Where the machine is unknown, or no job is left.
     ValueError
         For memory that is not above 0, or jobs that are not a whole number from 1.
     """
@@ -48,6 +48,10 @@ def with_node_memory(
     one = Workload(table.assign(requested_time=requested), workload.name, system, workload.account)
     one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
     small = ~(one.column("memory") > memory_per_node)
+    if len(one) and not small.any():
+        raise InvalidWorkloadError(
+            f"{workload.name}: no job fits a node of {memory_per_node:.3g} GB; expected more"
+        )
     one = one.keep(small, f"more memory than the {memory_per_node:.3g} GB of a node")
     return (
         one if jobs is None else one.keep(one.jobs.index < int(jobs), f"after the first {jobs:,}")

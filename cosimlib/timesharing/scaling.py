@@ -149,7 +149,14 @@ def turnaround_times(table: pd.DataFrame, *summaries: RunSummary) -> pd.DataFram
     -------
     pd.DataFrame
         `policy`, `application`, `nodes`, `run_time`, `turnaround_time` (s; NaN for empty bins).
+
+    Raises
+    ------
+    ValueError
+        Without a summary.
     """
+    if not summaries:
+        raise ValueError("no summaries of runs; give at least one, such as run_batch's")
     tables = []
     for summary in summaries:
         row = np.searchsorted(summary.nodes_edges, table["nodes"], side="right") - 1

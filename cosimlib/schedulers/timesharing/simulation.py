@@ -110,9 +110,11 @@ def simulate_timesharing(
     InvalidWorkloadError
         For a job wider than the machine or with more memory than a node has.
     ValueError
-        For a knob or a placement that makes no sense.
+        For a knob, a placement or something to watch with that makes no sense.
     """
     check_knobs(overhead=overhead, spmd=spmd, noise=noise, step=step, queue=queue, seed=seed)
+    if watch is not None and not callable(watch):
+        raise ValueError(f"watch={watch!r}; expected a function of a time and a number of jobs")
     sampled = checked(sample)
     if len(system.partitions) > 1:
         raise ValueError(
@@ -226,6 +228,8 @@ def _members(
     first = np.concatenate([[0], np.cumsum(asked.nodes)])
     if placement is None:
         return first, np.empty(first[-1], np.int32)
+    if not isinstance(placement, Sequence | np.ndarray):
+        raise ValueError(f"placement={placement!r}; expected an array of node numbers for each job")
     if len(placement) != len(workload):
         raise ValueError(
             f"{workload.name}: placement has {len(placement)} entries for {len(workload)} jobs"
