@@ -119,6 +119,19 @@ def test_boxes_have_quartiles_whiskers_and_means(schedules, runs):
     assert [t.name for t in drawn.data if t.type == "box"] == ["batch", "sharing"]
 
 
+@pytest.mark.parametrize(
+    ("utilizations", "batch", "expected"),
+    [((0.6291, 0.6293), 0.629, (0.60915, 0.64915)), ((0.7, 0.8), 0.6, (0.584, 0.816))],
+    ids=["equal", "different"],
+)
+def test_utilizations_that_are_about_equal_look_so(utilizations, batch, expected):
+    """An axis of four points at least, or all and a little more."""
+    costs = pd.DataFrame({"memory": "limited", "overhead": [0.0, 0.1],
+                          "utilization": utilizations, "slowdown": 2.0})  # fmt: skip
+    drawn = figures.plot_overheads(costs, batch=batch, title="t")
+    assert drawn.layout.yaxis.range == pytest.approx(expected)
+
+
 def test_overheads_and_turnarounds_are_drawn_by_memory_and_application(runs):
     costs = pd.DataFrame(
         [("limited", 0.0, 0.8, 3.0), ("limited", 0.1, 0.7, 5.0), ("unlimited", 0.0, 0.8, 2.0)],

@@ -19,6 +19,9 @@ NO_JOBS = "#CFCFCF"
 FEW = 8
 """Points from which on a line needs no markers."""
 
+LEAST_RANGE = 0.04
+"""Part of the capacity that an axis of utilization shows at least."""
+
 SAME = "#F7F7F7"
 RATIO_COLORS = ((0.0, theme.BLUE), (0.5, SAME), (1.0, theme.VERMILION))
 """Blue, white, vermilion: told apart by color-blind readers too."""
@@ -229,14 +232,17 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
             )  # fmt: skip
     picture.add_hline(
         y=batch, line={"dash": "dash", "color": theme.BLACK}, row=1, col=1,
-        annotation={"text": f"batch: {batch:.0%}", "yanchor": "bottom"},
+        annotation={"text": f"batch: {batch:.0%}", "yanchor": "bottom", "yshift": 4},
     )  # fmt: skip
     theme.style(picture, title=title, height=430, margin={"b": 110})
     picture.update_xaxes(title="overhead", tickformat=".0%")
-    picture.update_yaxes(title="utilization", tickformat=".1%", col=1)
+    low, high = (pick(batch, pick(table["utilization"])) for pick in (min, max))
+    beyond = max(0.08 * (high - low), LEAST_RANGE / 2 - (high - low) / 2)
+    seen = {"tickformat": "~%", "range": [low - beyond, high + beyond]}
+    picture.update_yaxes(title="utilization", **seen, col=1)
     picture.update_yaxes(title="mean slowdown", tickformat="~g", col=2)
     if table["slowdown"].max() > 4 * table["slowdown"].min():
-        picture.update_yaxes(type="log", dtick="D1", col=2)
+        picture.update_yaxes(type="log", dtick="D2", col=2)
     return picture.update_layout(legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0})
 
 
