@@ -90,6 +90,9 @@ def test_a_map_has_sizes_upwards_and_batch_over_sharing():
     np.testing.assert_allclose(heat.z, [[1, np.log10(0.5)], [2, -1]])
     np.testing.assert_allclose(heat.customdata, [[10, 0.5], [100, 0.1]])
     assert heat.colorbar.title.text == "batch ÷<br>time-sharing"
+    long = replace(shared, policy="time-sharing (memory unlimited)")
+    (heat,) = figures.plot_bins(batch, long, title="t").data
+    assert heat.colorbar.title.text == "batch ÷<br>time-sharing<br>(memory unlimited)"
     assert drawn.layout.xaxis.title.text.startswith("dedicated run time")
     assert drawn.layout.yaxis.title.text == "nodes"
     np.testing.assert_allclose(figures.plot_bins(batch, title="t").data[0].z,

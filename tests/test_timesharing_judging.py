@@ -189,7 +189,7 @@ def test_real_runs_are_judged():
         )
         for overhead in (0.0, 0.05, 0.08, 0.13)
     }
-    times = turnaround_times(applications(64 / 5576), quiet.batch, quiet.shared)
+    times = turnaround_times(applications(64 / 5576), *quiet[:3])
     cost = noise_cost(workload, noise=0.01, seed=1)
     verdicts = judge(Evidence(quiet, quiet, struck, swept, times, cost, 10.0, True))
     assert sorted(verdicts) == sorted(CLAIMS)

@@ -154,7 +154,7 @@ def plot_bins(
         colorscale=theme.COLORSCALE if other is None else [list(c) for c in RATIO_COLORS],
         hovertemplate="from %{x:.3g} s, %{y:.3g} nodes: %{customdata:.3g}<extra></extra>",
         colorbar={"title": {"text": "mean slowdown" if other is None else
-                            f"{summary.policy} ÷<br>{other.policy}"},
+                            f"{summary.policy} ÷<br>" + other.policy.replace(" (m", "<br>(m")},
                   "tickvals": ticks, "ticktext": [f"{10.0**t:g}" for t in ticks]},
     )  # fmt: skip
     picture.update_xaxes(

@@ -61,7 +61,7 @@ class Evidence(NamedTuple):
     swept : mapping of float to RunSummary
         With unlimited memory by overhead, 0, 0.05, 0.08 and 0.13 among them.
     turnarounds : pd.DataFrame
-        As of `turnaround_times`, of `quiet`'s batch and time-sharing.
+        As of `turnaround_times`, of `quiet`'s first three.
     noise_cost : float
         Additional node-seconds that noise takes under batch scheduling, as a part.
     days : float
@@ -177,6 +177,7 @@ def _noise(evidence: Evidence) -> dict[str, Verdict]:
     quartiles = [run.quantile(0.75) for run in (calm.batch, struck.batch)]
     cost = f"noise makes these jobs {evidence.noise_cost:.1%} longer"
     bins, jobs = won_bins(struck.batch, struck.shared)
+    won = f"{bins:.0%} (memory unlimited {won_bins(struck.batch, struck.roomy)[0]:.0%}) of the bins"
     free = f"{1 - struck.batch.waited:.0%} of the jobs start at once under batch scheduling"
     moved = [grows["loose"], grows["loose_batch"]]
     verdicts = {
@@ -194,8 +195,7 @@ def _noise(evidence: Evidence) -> dict[str, Verdict]:
             f"× {grows['shared']:.2f} time-shared, × {grows['batch']:.2f} under batch",
         ),
         "noise-wins": _of_edison(
-            evidence, f"{bins:.0%} of the bins, {jobs:.0%} of the jobs", bins >= 0.9,
-            f"{free}; sharing gains them nothing",
+            evidence, f"{won}, {jobs:.0%} of the jobs", bins >= 0.9, f"{free}; they gain nothing",
         ),
         "not-spmd-no-noise": _verdict(
             f"sharing {arrows['loose']}, batch × {moved[1]:.3g}",
@@ -281,20 +281,20 @@ def _crowds(evidence: Evidence) -> dict[str, Verdict]:
 
 def _turnarounds(evidence: Evidence) -> dict[str, Verdict]:
     """Claim 6, between the least and the greatest size at which both have a turnaround."""
-    batch, shared = evidence.quiet.batch, evidence.quiet.shared
-    kept = kept_speedups(evidence.turnarounds)
-    gain = gain_at_largest(evidence.turnarounds, batch.policy, shared.policy)
+    batch, shared, roomy = evidence.quiet[:3]
+    times = evidence.turnarounds
+    kept = kept_speedups(times)
+    gain = [gain_at_largest(times, batch.policy, run.policy) for run in (shared, roomy)]
     names = ("turnaround-scales", "turnaround-batch", "turnaround-largest")
     if len(kept) < MANY:
-        why = "applications, of the given ones, have two sizes and lengths that these jobs have"
-        return dict.fromkeys(names, Verdict("none", None, f"only {len(kept)} {why}"))
-    falls = (kept >= 0.5).mean()
-    share = [f"in {falls[run.policy]:.0%} of {len(kept)} applications" for run in (shared, batch)]
-    free = f"{1 - batch.waited:.0%} of the jobs start at once under batch scheduling"
-    state = _state(evidence)
+        why = f"only {len(kept)} applications have two sizes and lengths that these jobs have"
+        return dict.fromkeys(names, Verdict("none", None, why))
+    waits, scales, freed = ((kept[run.policy] >= 0.5).mean() for run in (batch, shared, roomy))
+    share = f"in {scales:.0%} (memory unlimited {freed:.0%}) of {len(kept)}"
+    free, state = f"{1 - batch.waited:.0%} of the jobs start at once in batch", _state(evidence)
     verdicts = (
-        _verdict(share[0], falls[shared.policy] >= 0.8, state),
-        _verdict(share[1], falls[batch.policy] <= 0.5, free),
-        _of_edison(evidence, f"median factor {gain:.3g}", gain >= 10, f"{free}; {state}"),
+        _verdict(f"{share} applications", scales >= 0.8, state),
+        _verdict(f"in {waits:.0%} of {len(kept)} applications", waits <= 0.5, free),
+        _of_edison(evidence, f"median factor {_both(*gain)}", gain[0] >= 10, f"{free}; {state}"),
     )
     return dict(zip(names, verdicts, strict=True))
