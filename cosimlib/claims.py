@@ -51,9 +51,11 @@ class Claims:
         self.system = system
         self.data = data
         self._stated = rows.set_index("claim")
-        self._checked: dict[str, tuple[str, str, str]] = {}
+        self._checked: dict[str, tuple[str, str, str, str]] = {}
 
-    def row(self, claim: str, *, ours: str, holds: bool | None, why: str = "") -> None:
+    def row(
+        self, claim: str, *, ours: str, holds: bool | None, why: str = "", data: str = ""
+    ) -> None:
         """Set our number beside a claim: it holds, fails, or (None) cannot be decided.
 
         Parameters
@@ -65,10 +67,12 @@ class Claims:
         holds : bool or None
         why : str
             What explains a claim that does not hold or cannot be decided; required there.
+        data : str, optional
+            What this number was measured on, where that is not what the others were.
         """
         self._check(claim, holds, why)
         verdict = "unknown" if holds is None else "holds" if holds else "fails"
-        self._checked[claim] = (str(ours), verdict, why.strip())
+        self._checked[claim] = (str(ours), data or self.data, verdict, why.strip())
 
     def _check(self, claim: str, holds: bool | None, why: str) -> None:
         """Raise where a row would be wrong."""
@@ -88,11 +92,11 @@ class Claims:
 
     def table(self) -> pd.DataFrame:
         """Every claim about the system, in the table's order, with our number and the verdict."""
-        unchecked = ("", "unknown", "not checked")
+        unchecked = ("", self.data, "unknown", "not checked")
         checked = [self._checked.get(claim, unchecked) for claim in self._stated.index]
-        ours, verdict, why = zip(*checked, strict=True)
+        ours, data, verdict, why = zip(*checked, strict=True)
         table = self._stated.reset_index().rename(columns={"paper_value": "paper"})
-        return table.assign(ours=ours, data=self.data, verdict=verdict, why=why)[CHECKED]
+        return table.assign(ours=ours, data=data, verdict=verdict, why=why)[CHECKED]
 
     def write(self, folder: str | Path | None) -> None:
         """Write the table as `claims.csv` into a folder; nowhere where the folder is empty."""

@@ -71,10 +71,23 @@ def test_a_placement_that_is_none_names_the_job(entry, why):
         simulate_timesharing(THREE, FOUR, placement=placement)
 
 
-@pytest.mark.parametrize(("knob", "expected"), [("placement", "an array"), ("watch", "a function")])
-def test_what_is_no_placement_and_nothing_to_watch_with_is_refused(knob, expected):
-    with pytest.raises(ValueError, match=f"{knob}=5; expected {expected}"):
-        simulate_timesharing(THREE, FOUR, **{knob: 5})
+@pytest.mark.parametrize(
+    ("knob", "wrong", "message"),
+    [
+        ("placement", 5, "placement: int; expected a list of arrays"),
+        ("placement", "012", "placement: str; expected a list of arrays"),
+        ("watch", 5, "watch=5; expected a function"),
+    ],
+)
+def test_what_is_no_placement_and_nothing_to_watch_with_is_refused(knob, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        simulate_timesharing(THREE, FOUR, **{knob: wrong})
+
+
+def test_a_placement_may_be_a_column_of_a_table():
+    placement = pd.Series([np.array([0]), np.array([0, 1]), np.arange(4)])
+    schedule = simulate_timesharing(THREE, FOUR, placement=placement)
+    assert [schedule.nodes_of(job).tolist() for job in range(3)] == [[0], [0, 1], [0, 1, 2, 3]]
 
 
 def test_a_placement_of_other_jobs_is_refused():

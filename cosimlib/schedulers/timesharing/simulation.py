@@ -22,7 +22,7 @@ of the capacity, need 0.001: `noise.NOISE`.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set, Sized
 
 import numpy as np
 import pandas as pd
@@ -228,8 +228,8 @@ def _members(
     first = np.concatenate([[0], np.cumsum(asked.nodes)])
     if placement is None:
         return first, np.empty(first[-1], np.int32)
-    if not isinstance(placement, Sequence | np.ndarray):
-        raise ValueError(f"placement={placement!r}; expected an array of node numbers for each job")
+    if not isinstance(placement, Sized) or isinstance(placement, str | Mapping | Set):
+        raise ValueError(f"placement: {type(placement).__name__}; expected a list of arrays")
     if len(placement) != len(workload):
         raise ValueError(
             f"{workload.name}: placement has {len(placement)} entries for {len(workload)} jobs"
