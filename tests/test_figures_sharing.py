@@ -122,7 +122,9 @@ def test_sizes_go_from_one_power_of_two_to_the_next(nodes, bins):
 def test_crowds_in_batch_are_nodes_held_and_jobs_queued_by_the_hour():
     workload = made(submit_time=[0, 0], run_time=[1.5 * HOUR] * 2, nodes=[2, 2])
     batch = simulate_batch(workload, System.of(4))
-    assert crowd_table(batch)["cpu_load"].tolist() == [1, 1]
+    assert crowd_table(batch)["cpu_load"].tolist() == [1, 0.5]
+    shared = simulate_timesharing(workload, System.of(4))
+    assert crowd_table(shared)["cpu_load"].tolist() == [1, 0.5]
     queued = crowd_table(simulate_batch(workload, System.of(2)))
     assert queued["waiting"].tolist() == pytest.approx([1, 0.5, 0])
     assert queued["cpu_load"].tolist() == pytest.approx([1, 1, 1])

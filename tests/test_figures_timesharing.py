@@ -89,10 +89,10 @@ def test_a_map_has_sizes_upwards_and_batch_over_sharing():
     assert (list(heat.y), list(heat.x)) == ([1, 2, 10], [3_600, 36_000, 360_000])
     np.testing.assert_allclose(heat.z, [[1, np.log10(0.5)], [2, -1]])
     np.testing.assert_allclose(heat.customdata, [[10, 0.5], [100, 0.1]])
-    assert heat.colorbar.title.text == "batch ÷<br>time-sharing"
+    assert heat.colorbar.title.text == "batch ÷<br>time-sharing<br> "
     long = replace(shared, policy="time-sharing (memory unlimited)")
     (heat,) = figures.plot_bins(batch, long, title="t").data
-    assert heat.colorbar.title.text == "batch ÷<br>time-sharing<br>(memory unlimited)"
+    assert heat.colorbar.title.text == "batch ÷<br>time-sharing<br>(memory unlimited)<br> "
     assert drawn.layout.xaxis.title.text.startswith("dedicated run time")
     assert drawn.layout.yaxis.title.text == "nodes"
     np.testing.assert_allclose(figures.plot_bins(batch, title="t").data[0].z,
@@ -145,5 +145,7 @@ def test_overheads_and_turnarounds_are_drawn_by_memory_and_application(runs):
     table = turnaround_times(applications(64 / 5576), *runs)
     drawn = figures.plot_turnarounds(table, title="t")
     assert len(drawn.data) == 12 and {t.name for t in drawn.data} == {"batch", "time-sharing"}
+    many = pd.concat([table.assign(application=str(n)) for n in range(40)])
+    assert figures.plot_turnarounds(many, title="t").layout.height > 4_000
     first = table[(table["application"] == "perfect") & (table["policy"] == "batch")]
     np.testing.assert_allclose(drawn.data[0].y, first["turnaround_time"] / 60)

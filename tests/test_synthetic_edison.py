@@ -204,3 +204,9 @@ def test_bad_input_is_named(bad):
     assert f"{name}={value!r}; expected a {expected.get(name, 'number above 0')}" in str(
         caught.value
     )
+
+
+def test_a_load_of_ones_own_is_named():
+    assert synthetic.edison(1, nodes=16).name == "synthetic Edison (16 nodes, 1 days, seed 0)"
+    other = synthetic.edison(1, nodes=16, load=0.5)
+    assert other.name == "synthetic Edison (16 nodes, 1 days, seed 0, load 0.5)"

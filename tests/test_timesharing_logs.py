@@ -21,9 +21,8 @@ def log(total_nodes=4, **columns) -> Workload:
 
 def left_out(workload: Workload) -> dict[str, int]:
     """How many jobs the account says are gone, by reason."""
-    account = workload.account
-    assert (account["action"] == "dropped").all()
-    return dict(zip(account["reason"], account["records"], strict=True))
+    dropped = workload.account.query("action == 'dropped'")
+    return dict(zip(dropped["reason"], dropped["records"], strict=True))
 
 
 def test_a_node_has_twice_what_99_percent_of_the_jobs_need_at_most():
@@ -46,6 +45,25 @@ def test_memory_that_no_job_says_is_unlimited(columns):
     found = with_node_memory(log(**columns))
     assert math.isnan(found.machine.memory_per_node) and len(found) == 3
     assert simulate_timesharing(found, found.machine).jobs["wait_time"].tolist() == [0, 0, 0]
+
+
+def test_jobs_that_do_not_say_what_memory_they_need_are_told():
+    noted = with_node_memory(log(memory=[math.nan, 8.0, math.nan])).account.query(
+        "action == 'noted'"
+    )
+    assert noted[["reason", "records"]].to_numpy().tolist() == [
+        ["memory unknown, counted as none", 2]
+    ]
+    assert with_node_memory(log(memory=[8.0] * 3)).account.empty
+
+
+def test_times_are_from_the_first_submission():
+    """So that days before it are no part of a warm-up, nor of the utilization."""
+    late = log(submit_time=[500.0, 510.0, 700.0], recorded_start=[500.0, math.nan, 800.0])
+    found = with_node_memory(late).jobs
+    assert found["submit_time"].tolist() == [0.0, 10.0, 200.0]
+    assert found["recorded_start"].fillna(-1.0).tolist() == [0.0, -1.0, 300.0]
+    assert late.jobs["submit_time"].tolist() == [500.0, 510.0, 700.0], "the workload was changed"
 
 
 def test_given_memory_is_what_nodes_have():
@@ -108,5 +126,7 @@ def test_partitions_become_one():
 
 
 def test_a_log_without_a_machine_is_refused():
-    with pytest.raises(InvalidWorkloadError, match="log: its machine is unknown; name it in"):
+    with pytest.raises(
+        InvalidWorkloadError, match="log: its machine is unknown; name its nodes in"
+    ):
         with_node_memory(Workload(log().jobs, "log"))

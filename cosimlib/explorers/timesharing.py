@@ -48,7 +48,7 @@ def explore_timesharing(
     Parameters
     ----------
     days, nodes : int
-        For how long `synthetic.edison` submits jobs, and the nodes of its machine.
+        For how long `synthetic.edison` submits jobs, and the nodes of its machine, from 16.
     load : float, default 0.89
         Offered load.
     overhead : float, default 0
@@ -65,7 +65,8 @@ def explore_timesharing(
     Returns
     -------
     Panel
-        Its `controls` are `load`, `overhead`, `noise`, `spmd`, `seed` and `moment` (hours).
+        Its `controls` are `load`, `overhead`, `noise`, `spmd`, `seed` and `moment` (hours);
+        `choose` takes what their sliders reach.
 
     Raises
     ------

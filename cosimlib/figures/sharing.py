@@ -81,8 +81,8 @@ def crowd_table(schedule: Schedule) -> pd.DataFrame:
     """By the hour: `cpu_load`, jobs on a node (in batch at most one), and `waiting` jobs."""
     table = use_by_hour(schedule)
     if "waiting" not in table:
-        end = float(schedule.end_time.max(initial=0.0))
-        table = table.assign(waiting=hourly(waiting_jobs(schedule), HOUR, 0.0, end))
+        queued = hourly(waiting_jobs(schedule), HOUR, 0.0, HOUR * len(table))
+        table = table.assign(waiting=queued)
     return table[["cpu_load", "waiting"]].set_axis(table.index / HOUR)
 
 

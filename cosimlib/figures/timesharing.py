@@ -22,6 +22,9 @@ FEW = 8
 LEAST_RANGE = 0.04
 """Part of the capacity that an axis of utilization shows at least."""
 
+ROW, GAP = 290, 85
+"""Pixels of a row of panels, and between two."""
+
 SAME = "#F7F7F7"
 RATIO_COLORS = ((0.0, theme.BLUE), (0.5, SAME), (1.0, theme.VERMILION))
 """Blue, white, vermilion: told apart by color-blind readers too."""
@@ -154,7 +157,7 @@ def plot_bins(
         colorscale=theme.COLORSCALE if other is None else [list(c) for c in RATIO_COLORS],
         hovertemplate="from %{x:.3g} s, %{y:.3g} nodes: %{customdata:.3g}<extra></extra>",
         colorbar={"title": {"text": "mean slowdown" if other is None else
-                            f"{summary.policy} ÷<br>" + other.policy.replace(" (m", "<br>(m")},
+                            f"{summary.policy} ÷<br>{other.policy.replace(' (', '<br>(')}<br> "},
                   "tickvals": ticks, "ticktext": [f"{10.0**t:g}" for t in ticks]},
     )  # fmt: skip
     picture.update_xaxes(
@@ -259,7 +262,7 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
     rows = -(-len(names) // 3)
     picture = make_subplots(
         rows=rows, cols=min(3, len(names)), subplot_titles=names, shared_yaxes=True,
-        horizontal_spacing=0.04, vertical_spacing=0.16,
+        horizontal_spacing=0.04, vertical_spacing=GAP / (ROW * rows - 50),
     )  # fmt: skip
     policies = list(dict.fromkeys(table["policy"]))
     for place, name in enumerate(names):
@@ -273,7 +276,7 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
                 line={"color": theme.color(policy, number), "dash": theme.DASHES[number]},
                 marker={"symbol": theme.MARKERS[number], "size": 6}, **where,
             )  # fmt: skip
-    theme.style(picture, title=title, height=150 + 290 * rows, margin={"t": 100, "b": 100})
+    theme.style(picture, title=title, height=150 + ROW * rows, margin={"t": 100, "b": 100})
     picture.update_xaxes(type="log", dtick=1, tickformat=",", matches="x")
     picture.update_xaxes(title="nodes", row=rows)
     picture.update_yaxes(type="log", dtick=1, tickformat=",")

@@ -116,7 +116,8 @@ def edison(
             "memory": _memory(shapes.spread(jobs, rng)),
         }
     )
-    name = f"synthetic Edison ({nodes:,} nodes, {days:g} days, seed {seed})"
+    asked = "" if load == UTILIZATION else f", load {load:g}"
+    name = f"synthetic Edison ({nodes:,} nodes, {days:g} days, seed {seed}{asked})"
     system = EDISON if nodes == EDISON.total_nodes else EDISON.with_nodes(nodes)
     return with_estimates(Workload(table, name, system), seed=seed, maximum=LONGEST_RUN)
 

@@ -150,7 +150,7 @@ def gain_at_largest(turnarounds: pd.DataFrame, batch: str, shared: str) -> float
 
 
 def _pairs(turnarounds: pd.DataFrame) -> pd.DataFrame:
-    """A row an application and size: `run_time`, and the turnaround of every policy."""
+    """An application's size a row: `run_time`, and every policy's turnaround where all have one."""
     index = ["application", "nodes"]
     parts = turnarounds.set_index(index).groupby("policy")
     policies = {policy: part["turnaround_time"] for policy, part in parts}

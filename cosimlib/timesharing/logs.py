@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pandas as pd
+
 from cosimlib.arguments import is_number, is_whole
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, Workload
 
 
 def with_node_memory(
@@ -11,8 +13,10 @@ def with_node_memory(
 ) -> Workload:
     """The workload on its machine, nodes with memory: what time-sharing needs of a log.
 
-    Jobs wider than the machine are left out, and so are those that use more memory than a node
-    has; the account says how many. Requested times that are missing are the run times.
+    Jobs wider than the machine are left out, and so are those that need more memory than a node
+    has; the account says how many, and how many do not say what they need, which counts as
+    nothing. Times are from the first submission. Requested times that are missing are the run
+    times.
 
     Parameters
     ----------
@@ -21,7 +25,7 @@ def with_node_memory(
     memory_per_node : float, optional
         GB; by default twice what 99 % of the jobs need at most: logs do not say what their nodes
         had, and a node that just holds one job cannot be shared. NaN, which is unlimited, where no
-        job says how much it used.
+        job says how much it needs.
     jobs : int, optional
         Keep so many, from the first on.
 
@@ -37,15 +41,19 @@ def with_node_memory(
     if memory_per_node is not None and not (is_number(memory_per_node) and memory_per_node > 0):
         raise ValueError(f"memory_per_node={memory_per_node!r}; expected GB above 0, or None")
     if workload.machine is None:
-        raise InvalidWorkloadError(f"{workload.name}: its machine is unknown; name it in the log")
+        raise InvalidWorkloadError(
+            f"{workload.name}: its machine is unknown; name its nodes in the log's header "
+            "(; MaxNodes: 128), or make the Workload with a machine"
+        )
     memory = workload.column("memory")
     if memory_per_node is None:
         memory_per_node = 2.0 * float(memory.quantile(0.99))
     table = workload.jobs.drop(columns="partition", errors="ignore")
     requested = table["requested_time"].fillna(table["run_time"].clip(lower=1.0))
+    table = _from_first_submission(table.assign(requested_time=requested))
     total_nodes = workload.machine.total_nodes
     system = replace(workload.machine.with_nodes(total_nodes), memory_per_node=memory_per_node)
-    one = Workload(table.assign(requested_time=requested), workload.name, system, workload.account)
+    one = Workload(table, workload.name, system, _noted(workload.account, int(memory.isna().sum())))
     one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
     small = ~(one.column("memory") > memory_per_node)
     if len(one) and not small.any():
@@ -56,3 +64,19 @@ def with_node_memory(
     return (
         one if jobs is None else one.keep(one.jobs.index < int(jobs), f"after the first {jobs:,}")
     )
+
+
+def _from_first_submission(table: pd.DataFrame) -> pd.DataFrame:
+    """The jobs' times, counted from the first submission."""
+    first = table["submit_time"].min() if len(table) else 0.0
+    clocks = [name for name in ("submit_time", "recorded_start") if name in table]
+    return table.assign(**{name: table[name] - first for name in clocks})
+
+
+def _noted(account: pd.DataFrame, silent: int) -> pd.DataFrame:
+    """The account, with the number of jobs that do not say what memory they need, if any."""
+    if not silent:
+        return account
+    row = pd.DataFrame([("noted", "memory unknown, counted as none", silent)],
+                       columns=list(ACCOUNT_COLUMNS))  # fmt: skip
+    return pd.concat([account, row], ignore_index=True)

@@ -174,10 +174,11 @@ def _whole_edges(total_nodes: int) -> np.ndarray:
 
 
 def use_by_hour(schedule: Schedule) -> pd.DataFrame:
-    """By the hour from time 0: `utilization`, `cpu_load`; also `waiting` where time-shared."""
+    """By whole hours from time 0: `utilization`, `cpu_load`; also `waiting` where time-shared."""
     if isinstance(schedule, TimesharedSchedule):
         return schedule.series
-    held = hourly(occupied_nodes(schedule), HOUR, 0.0, float(schedule.end_time.max(initial=0.0)))
+    end = HOUR * math.ceil(float(schedule.end_time.max(initial=0.0)) / HOUR)
+    held = hourly(occupied_nodes(schedule), HOUR, 0.0, end)
     part = held / schedule.system.total_nodes
     return pd.DataFrame({"utilization": part, "cpu_load": part})
 
