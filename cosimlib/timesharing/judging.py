@@ -171,6 +171,7 @@ def _noise(evidence: Evidence) -> dict[str, Verdict]:
     freed = won_bins(struck.batch, struck.roomy)[0]
     won = f"{bins:.0%} (memory unlimited {freed:.0%}) of the bins"
     late = lost_late(struck.batch, struck.shared, hours=4.0)
+    wanting = f"; {freed - bins:.0%} of all are lost for want of memory" if freed > bins else ""
     moved = [grows["loose"], grows["loose_batch"]]
     verdicts = {
         "noise-batch": _of_edison(
@@ -188,7 +189,7 @@ def _noise(evidence: Evidence) -> dict[str, Verdict]:
         ),
         "noise-wins": _of_edison(
             evidence, f"{won}, {jobs:.0%} of the jobs", bins >= 0.9,
-            f"{late:.0%} of the bins that it loses are of jobs above 4 h",
+            f"{late:.0%} of the bins that it loses are of jobs above 4 h{wanting}",
         ),
         "not-spmd-no-noise": _verdict(
             f"sharing {arrows['loose']}, batch × {moved[1]:.3g}",
