@@ -149,3 +149,18 @@ def test_overheads_and_turnarounds_are_drawn_by_memory_and_application(runs):
     assert figures.plot_turnarounds(many, title="t").layout.height > 4_000
     first = table[(table["application"] == "perfect") & (table["policy"] == "batch")]
     np.testing.assert_allclose(drawn.data[0].y, first["turnaround_time"] / 60)
+
+
+def test_sizes_that_no_job_has_do_not_stretch_the_axis(runs):
+    table = turnaround_times(applications(64 / 5576), *runs)
+    beyond = table.head(1).assign(nodes=100_000, turnaround_time=np.nan)
+    drawn = figures.plot_turnarounds(pd.concat([table, beyond]), title="t")
+    assert max(max(trace.x) for trace in drawn.data if len(trace.x)) < 100
+
+
+def test_a_logarithmic_axis_with_few_powers_of_ten_has_more_ticks():
+    for most, ticks in ((99, "D2"), (100, 1)):
+        table = pd.DataFrame({"nodes": [1, most], "share": [0.1, 1.0]})
+        labels = {"nodes": "nodes", "share": "share"}
+        drawn = figures.plot_lines(table, x="nodes", y="share", title="t", labels=labels, log="x")
+        assert drawn.layout.xaxis.dtick == ticks and drawn.layout.xaxis.title.text == "nodes"

@@ -79,10 +79,17 @@ def test_the_order_of_columns_and_further_ones_do_not_matter(written):
     assert read_applications(written(text)).to_numpy().tolist() == [["a", 2, 10.0]]
 
 
+def test_applications_stay_in_the_order_of_the_file(written):
+    table = read_applications(written(HEADING + "b,9,1\na,4,2\nb,1,8\n"))
+    assert table["application"].drop_duplicates().tolist() == ["b", "a"]
+    assert table["nodes"].iloc[0] == 1 and table["nodes"].iloc[-1] == 4
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no columns 'application'; expected application, nodes, run_time, each once"),
+        ("", "no columns 'application' in ''; expected application, nodes, run_time"),
+        ("application;nodes;run_time\na;1;9\n", "in 'application;nodes;run_time'; expected"),
         ("application,nodes\na,1\n", "no columns 'run_time'"),
         ("application,nodes,nodes,run_time\n", "2 columns 'nodes'"),
         (HEADING, "no rows; expected one for each application"),

@@ -75,6 +75,15 @@ def test_the_same_run_is_read_from_its_file(policy, tmp_path, monkeypatch):
         run(WORKLOAD, SYSTEM, **knobs)
 
 
+@pytest.mark.parametrize("run", [run_batch, run_timesharing])
+def test_a_default_that_is_named_is_the_same_run(run, tmp_path, monkeypatch):
+    first = run(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path)
+    forbid(monkeypatch)
+    named = {"noise": None, "spmd": True, "step": 10.0, "seed": 0}
+    named |= {"overhead": 0.0, "queue": "first_fit"} if run is run_timesharing else {}
+    assert run(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path, **named).as_dict() == first.as_dict()
+
+
 OTHERS = [
     {"workload": with_(submit_time=[0.0, 100, 210, 86_400])},
     {"workload": with_(run_time=[1_000.0, 2_000, 500, 299])},

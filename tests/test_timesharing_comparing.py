@@ -67,7 +67,7 @@ def test_bins_with_few_jobs_are_not_counted_as_won():
 
 
 def test_few_jobs_or_no_waits_decide_nothing():
-    assert undecided(BATCH) == "only 37 jobs are counted"
+    assert undecided(BATCH) == "jobs that are counted: 37, too few"
     assert undecided(replace(BATCH, jobs=2000)) == ""
     assert "nobody waits" in undecided(replace(BATCH, jobs=2000, waited=0.0))
 
@@ -127,7 +127,7 @@ def test_a_gain_over_an_unknown_policy_is_refused():
 
 
 def test_a_thousand_jobs_are_enough():
-    assert undecided(replace(BATCH, jobs=999)) == "only 999 jobs are counted"
+    assert undecided(replace(BATCH, jobs=999)) == "jobs that are counted: 999, too few"
     assert undecided(replace(BATCH, jobs=1_000)) == ""
 
 

@@ -72,7 +72,8 @@ SWEPT = {
     0.08: summary(mean=10.0),
     0.13: summary(mean=40.0, utilization=0.83),
 }
-PAPER = Evidence(QUIET, QUIET, STRUCK, SWEPT, turnarounds(), 0.1, 500.0, 500.0, True)
+FREE = summary("time-sharing (not SPMD, memory unlimited)", 3.0, waited=0.0)
+PAPER = Evidence(QUIET, QUIET, STRUCK, FREE, SWEPT, turnarounds(), 0.1, 500.0, 500.0, True)
 
 
 def with_quiet(**changed) -> Evidence:
@@ -149,7 +150,9 @@ def test_numbers_of_edison_are_unknown_on_a_log():
         "slowdown-order", "noise-batch-quartile", "noise-timesharing", "not-spmd-no-noise",
         "turnaround-scales", "turnaround-batch",
     }  # fmt: skip
-    assert "this log keeps 89% busy" in verdicts["crossover"].why
+    assert "this machine is kept 89% busy" in verdicts["crossover"].why
+    light = judge(PAPER._replace(load=0.7))
+    assert {claim for claim, verdict in light.items() if verdict.holds is not None} == decided
 
 
 def test_nothing_is_decided_on_few_jobs_or_without_waits():
@@ -170,15 +173,27 @@ def test_applications_unlike_the_jobs_decide_nothing():
     assert verdicts["turnaround-scales"] == ("none", None, verdicts["turnaround-batch"].why)
     two = PAPER.turnarounds.query("application != 'c'")
     verdict = judge(PAPER._replace(turnarounds=two))["turnaround-largest"]
-    assert verdict.holds is None and verdict.why.startswith("only 2 applications")
+    assert verdict.holds is None and verdict.why == (
+        "applications with two sizes and lengths that these jobs have: 2, few"
+    )
 
 
-def test_no_noise_or_hardly_any_decides_nothing_about_noise():
+def test_a_number_that_there_is_not_is_told_in_words():
+    nobody = replace(STRUCK.batch, counts=((1,) * 4,) * 2)
+    verdict = judge(with_struck(batch=nobody))["noise-wins"]
+    assert "nan" not in verdict.ours + verdict.why and verdict.ours.startswith("none (memory")
+
+
+def test_no_noise_or_another_or_hardly_any_decides_nothing_about_noise():
     verdicts = judge(PAPER._replace(noise_cost=0.0))
-    assert {claim for claim, verdict in verdicts.items() if verdict.holds is None} == {
+    of_noise = {
         "noise-batch", "noise-batch-quartile", "noise-timesharing", "noise-wins",
         "not-spmd-no-noise",
     }  # fmt: skip
+    assert {claim for claim, verdict in verdicts.items() if verdict.holds is None} == of_noise
+    verdicts = judge(PAPER._replace(noise=0.01))
+    assert {claim for claim, verdict in verdicts.items() if verdict.holds is None} == of_noise
+    assert verdicts["noise-wins"].why == "of a noise of 0.001; this is one of 0.01"
     verdicts = judge(with_struck(batch=replace(STRUCK.batch, mean_slowdown=138.0)))
     assert verdicts["noise-timesharing"].holds is None
     slightly = replace(STRUCK.batch, quantiles=(13.1,) * len(LEVELS))
@@ -198,7 +213,10 @@ def test_real_runs_are_judged():
     }
     times = turnaround_times(applications(64 / 5576), *quiet[:3])
     cost = noise_cost(workload, noise=0.01, seed=1)
-    verdicts = judge(Evidence(quiet, quiet, struck, swept, times, cost, 10.0, 10.0, True))
+    free = run_timesharing(
+        workload, workload.machine, warm_up=0.0, seed=1, memory=False, spmd=False
+    )
+    verdicts = judge(Evidence(quiet, quiet, struck, free, swept, times, cost, 10.0, 10.0, True))
     assert sorted(verdicts) == sorted(CLAIMS)
     assert all(bool(verdict.why) == (verdict.holds is not True) for verdict in verdicts.values())
 

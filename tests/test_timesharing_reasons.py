@@ -12,7 +12,7 @@ from tests.test_timesharing_judging import BATCH, FREED, PAPER, QUIET, summary, 
 OURS = {
     "same-utilization": "batch 89%, sharing 89% (memory unlimited 88%)",
     "slowdown-timesharing": "7.9 (memory unlimited 7)",
-    "slowdown-order": "137 > 7.9 > 3.3; memory unlimited 7",
+    "slowdown-order": "137 > 7.9 > 3.3; memory unlimited 7, 3",
     "noise-timesharing": "7.9 → 13 (memory unlimited 7 → 12)",
     "noise-wins": "100% (memory unlimited 88%) of the bins, 100% of the jobs",
     "short-jobs-better": "600 (memory unlimited 750); best bin 600",
@@ -76,11 +76,16 @@ def test_where_no_backlog_builds_up_that_is_the_reason():
     assert why.startswith("so with unlimited memory, too")
 
 
-def test_jobs_that_are_not_spmd_are_explained_by_their_own_run():
+def test_jobs_that_are_not_spmd_are_explained_by_their_own_runs():
+    """Memory where unlimited memory passes, and the share that waits is theirs."""
     loose = summary(mean=21.0, waited=0.026, cpu_load=2.6)
     verdicts = judge(with_quiet(loose=loose))
-    own = "2.6% of its jobs wait for memory; its CPU load is 2.6"
-    assert verdicts["slowdown-not-spmd"].why == verdicts["slowdown-order"].why == own
+    own = "2.6% of the jobs wait for memory, whose spread is not printed"
+    assert verdicts["slowdown-not-spmd"].why == own
+    assert verdicts["slowdown-not-spmd"].ours == "21 (memory unlimited 3)"
+    crowded = with_quiet(loose=loose)._replace(free=summary(mean=12.0, waited=0.0))
+    for claim in ("slowdown-not-spmd", "slowdown-order"):
+        assert judge(crowded)[claim].why.startswith("so with unlimited memory, too")
 
 
 @pytest.mark.parametrize(("busy", "holds"), [(0.85, True), (0.83, False), (0.95, False)])

@@ -13,8 +13,8 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.arguments import is_number
-from cosimlib.explorers.panel import Panel, beginning, check_whole
+from cosimlib.arguments import check_whole, is_number
+from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.schedule import Schedule
@@ -89,10 +89,10 @@ def explore_batch(
     check_whole("jobs", jobs, 1)
     if source is None:
         system = System.of(NODES) if system is None else system
-        make: Make = partial(_made, int(jobs), system.total_nodes)
+        make: Make = partial(_made, jobs, system.total_nodes)
         own, known, why = LOAD, False, ""
     else:
-        source, system = beginning(source, system, int(jobs))
+        source, system = beginning(source, system, jobs)
         own, known = offered_load(source, system), _all_estimated(source)
         why = "" if 0 < own < np.inf else "the jobs offer no load, or all are submitted at once"
         own = 1.0 if why else own

@@ -16,8 +16,9 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, IntSlider, Play, SelectionSlider, Widget, link
 
 from cosimlib import synthetic
+from cosimlib.arguments import check_whole
 from cosimlib.coupled import lost_node_hours, sync_up_overhead
-from cosimlib.explorers.panel import Panel, check_whole
+from cosimlib.explorers.panel import Panel
 from cosimlib.figures.coscheduling import plot_coupled_moment
 from cosimlib.mates import couple, mates_by_proportion
 from cosimlib.schedule import CoupledSchedule
@@ -93,7 +94,7 @@ def explore_coscheduling(
     """
     check_whole("jobs", jobs, 1)
     check_whole("event", event, 1)
-    make, system, shares = _source(source, system, int(jobs))
+    make, system, shares = _source(source, system, jobs)
     letters = schemes or "H"
     spelled = letters * len(system.partitions) if len(letters) == 1 else letters
     asked = {"schemes": spelled, "release_interval": release_interval or OFF,

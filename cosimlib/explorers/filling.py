@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.arguments import is_number
-from cosimlib.explorers.panel import Panel, beginning, check_whole
+from cosimlib.arguments import check_whole, is_number
+from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.filling import plot_use, use_table
 from cosimlib.schedulers import SIMULATORS
 from cosimlib.schedulers.filling import FilledSchedule
@@ -88,14 +88,14 @@ def explore_filling(
     check_whole("jobs", jobs, 1)
     known = False
     if source is not None:
-        source, system = beginning(source, system, int(jobs))
+        source, system = beginning(source, system, jobs)
         known = bool(source.jobs["requested_time"].notna().all())
     depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
     asked = {"policy": policy, "accuracy": chosen, "overhead": overhead, "speed": speed,
              "queue_depth": depth, "seed": seed}  # fmt: skip
     _check(asked, known)
-    simulated = lru_cache(maxsize=8)(partial(_simulate, source, system or LOMONOSOV, int(jobs)))
+    simulated = lru_cache(maxsize=8)(partial(_simulate, source, system or LOMONOSOV, jobs))
     return Panel(_controls(asked, known), partial(_draw, simulated))
 
 
@@ -114,7 +114,7 @@ def _check(asked: dict[str, Any], known: bool) -> None:
     if not is_number(speed) or not 0 < speed <= 1:
         raise ValueError(f"speed={speed!r}; expected a number above 0 and up to 1")
     check_whole("seed", asked["seed"], 0)
-    check_whole("queue_depth", asked["queue_depth"], 0, "from 1, or 0 for all")
+    check_whole("queue_depth", asked["queue_depth"], 0)
 
 
 def _controls(asked: dict[str, Any], known: bool) -> dict[str, Widget]:

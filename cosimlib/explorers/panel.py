@@ -174,12 +174,6 @@ def beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workl
     return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
 
 
-def check_whole(name: str, value: Any, least: int, expected: str = "") -> None:
-    """Raise where the argument of that name is not a whole number from `least`."""
-    if not is_number(value) or value < least or value % 1:
-        raise ValueError(f"{name}={value!r}; expected a whole number {expected or f'from {least}'}")
-
-
 def _fits(control: Widget, value: Any) -> bool:
     """Whether a value is one of a control's options, or a number of its kind."""
     if isinstance(control, CHOICES):

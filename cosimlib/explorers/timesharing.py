@@ -15,8 +15,8 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.arguments import is_number
-from cosimlib.explorers.panel import Panel, check_whole
+from cosimlib.arguments import check_whole, is_number
+from cosimlib.explorers.panel import Panel
 from cosimlib.figures.sharing import plot_sharing
 from cosimlib.schedule import Schedule, TimesharedSchedule
 from cosimlib.schedulers.timesharing import STEP, simulate_timesharing
@@ -84,7 +84,7 @@ def explore_timesharing(
             "submitted, or nothing for the most crowded hour"
         )
     _compile()
-    run = _runner(int(days), nodes)
+    run = _runner(days, nodes)
     asked = {"load": load, "overhead": overhead, "noise": noise, "spmd": spmd, "seed": seed}
     moment = _most_crowded(run(None, **asked)[0], days * DAY) if at is None else float(at)
     return Panel(_controls(asked, moment, days * DAY), partial(_draw, run))

@@ -150,7 +150,7 @@ def plot_sharing(
         fillcolor=NO_JOBS, line_width=0,
     )  # fmt: skip
     _mark(picture, shared, at)
-    _style_shares(picture, table, len(jobs))
+    _style_shares(picture, table, len(jobs), spmd=shared.spmd)
     return _styled(picture, title=title)
 
 
@@ -235,8 +235,8 @@ def _mark(picture: go.Figure, schedule: TimesharedSchedule, at: float) -> None:
         picture.add_hline(y=schedule.speed, line={"color": theme.BLACK, "width": 1}, row=1, col=1)
 
 
-def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int) -> None:
-    """Axes and legend of the shares."""
+def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: bool) -> None:
+    """Axes and legend of the shares, which for jobs that are not SPMD are not of this node."""
     many = "nobody" if not there else f"{there} jobs" if there > 1 else "1 job"
     picture.update_layout(
         legend={"x": 0.555, "xanchor": "left", "y": 0.27, "yanchor": "top", "font": {"size": 12},
@@ -245,9 +245,8 @@ def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int) -> None:
     )  # fmt: skip
     hours, most = table.index, max(1.0, float(table.sum(axis=1).max()))
     picture.update_xaxes(range=[hours[0], hours[-1]], title="hours", title_standoff=2, row=1, col=1)
-    picture.update_yaxes(
-        title="share of full speed", range=[0, 1.04 * most], domain=[0.53, 1], row=1, col=1
-    )
+    title = "share of full speed" if spmd else "share, mean of a job's nodes"
+    picture.update_yaxes(title=title, range=[0, 1.04 * most], domain=[0.53, 1], row=1, col=1)
 
 
 def _styled(picture: go.Figure, *, title: str) -> go.Figure:

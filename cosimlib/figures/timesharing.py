@@ -15,6 +15,9 @@ from cosimlib.units import DAY
 DURATIONS = {10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h", 14_400: "4 h", 57_600: "16 h"}
 DURATIONS |= {172_800: "48 h"}
 
+LENGTHS = DURATIONS | {7 * 86_400: "7 days", 30 * 86_400: "30 days"}
+"""Where an axis of lengths has ticks."""
+
 NO_JOBS = "#CFCFCF"
 FEW = 8
 """Points from which on a line needs no markers."""
@@ -100,13 +103,16 @@ def plot_lines(
             line={"color": theme.color(str(name), place), "dash": theme.DASHES[place % 7],
                   "width": 2},
         )  # fmt: skip
-    for axis in "xy":
-        picture.update_layout({f"{axis}axis_title": labels[x if axis == "x" else y]})
-        if axis in log:
-            picture.update_layout(
-                {f"{axis}axis_type": "log", f"{axis}axis_dtick": 1, f"{axis}axis_tickformat": ","}
-            )
+    for axis, column in (("x", x), ("y", y)):
+        style = {"title": labels[column]} | (_logarithmic(table[column]) if axis in log else {})
+        picture.update_layout({f"{axis}axis": style})
     return picture.update_layout(legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0})
+
+
+def _logarithmic(values: pd.Series) -> dict[str, object]:
+    """A logarithmic axis: powers of ten, and 2 and 5 between them where there are few."""
+    few = values.max() < 100 * values.min()
+    return {"type": "log", "dtick": "D2" if few else 1, "tickformat": ",~g"}
 
 
 def bin_table(summary: RunSummary, other: RunSummary | None = None) -> pd.DataFrame:
@@ -148,8 +154,6 @@ def plot_bins(
     values = summary.bins if other is None else summary.bins / other.bins
     low, high = (0.0 if other is None else -np.log10(most)), np.log10(most)
     ticks = np.arange(np.ceil(low), high + 1e-9)
-    centers = [np.sqrt(np.array(e[:-1]) * e[1:]) for e in (summary.length_edges,
-                                                           summary.nodes_edges)]  # fmt: skip
     picture = theme.figure(title=title, height=520, plot_bgcolor=NO_JOBS)
     picture.add_heatmap(
         x=summary.length_edges, y=summary.nodes_edges, z=np.log10(values),
@@ -161,9 +165,9 @@ def plot_bins(
                   "tickvals": ticks, "ticktext": [f"{10.0**t:g}" for t in ticks]},
     )  # fmt: skip
     picture.update_xaxes(
-        type="log", title="dedicated run time (gray: no jobs)", tickvals=list(DURATIONS),
-        ticktext=list(DURATIONS.values()), showgrid=False,
-        range=[np.log10(centers[0][0] * 0.8), np.log10(summary.length_edges[-1])],
+        type="log", title="dedicated run time (gray: no jobs)", tickvals=list(LENGTHS),
+        ticktext=list(LENGTHS.values()), showgrid=False,
+        range=np.log10([summary.length_edges[0], summary.length_edges[-1]]).tolist(),
     )  # fmt: skip
     picture.update_yaxes(type="log", title="nodes", dtick=1, tickformat=",", showgrid=False)
     return picture
@@ -245,12 +249,14 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
     picture.update_yaxes(title="utilization", **seen, col=1)
     picture.update_yaxes(title="mean slowdown", tickformat="~g", col=2)
     if table["slowdown"].max() > 4 * table["slowdown"].min():
-        picture.update_yaxes(type="log", dtick="D2", col=2)
+        picture.update_yaxes(type="log", dtick="D2", title="mean slowdown (log)", col=2)
     return picture.update_layout(legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0})
 
 
 def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
     """Turnaround against nodes: a panel an application, a line a policy.
+
+    Sizes above the largest at which any policy has a turnaround are left out.
 
     Parameters
     ----------
@@ -265,6 +271,7 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
         horizontal_spacing=0.04, vertical_spacing=GAP / (ROW * rows - 50),
     )  # fmt: skip
     policies = list(dict.fromkeys(table["policy"]))
+    table = table[table["nodes"] <= table.loc[table["turnaround_time"].notna(), "nodes"].max()]
     for place, name in enumerate(names):
         where = {"row": place // 3 + 1, "col": place % 3 + 1}
         part = table[table["application"] == name]
@@ -277,9 +284,9 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
                 marker={"symbol": theme.MARKERS[number], "size": 6}, **where,
             )  # fmt: skip
     theme.style(picture, title=title, height=150 + ROW * rows, margin={"t": 100, "b": 100})
-    picture.update_xaxes(type="log", dtick=1, tickformat=",", matches="x")
+    picture.update_xaxes(**_logarithmic(table["nodes"]), matches="x")
     picture.update_xaxes(title="nodes", row=rows)
-    picture.update_yaxes(type="log", dtick=1, tickformat=",")
+    picture.update_yaxes(**_logarithmic(table["turnaround_time"]))
     picture.update_yaxes(title="turnaround, min", col=1)
     return picture.update_layout(
         legend={"orientation": "h", "y": -0.28 / rows, "yanchor": "top", "x": 0}

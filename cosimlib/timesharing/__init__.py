@@ -12,7 +12,8 @@ from cosimlib.timesharing.comparing import (
     undecided,
     won_bins,
 )
-from cosimlib.timesharing.judging import Evidence, Verdict, judge
+from cosimlib.timesharing.evidence import Evidence, Verdict
+from cosimlib.timesharing.judging import judge
 from cosimlib.timesharing.logs import with_node_memory
 from cosimlib.timesharing.runs import Policies, run_batch, run_policies, run_timesharing
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times

@@ -62,7 +62,7 @@ def overview(runs: Iterable[RunSummary]) -> pd.DataFrame:
 def undecided(batch: RunSummary) -> str:
     """Why a run under batch scheduling says nothing of its policy; empty where it does."""
     if batch.jobs < ENOUGH:
-        return f"only {batch.jobs:,} jobs are counted"
+        return f"jobs that are counted: {batch.jobs:,}, too few"
     return "" if batch.waited else "nobody waits under batch scheduling"
 
 

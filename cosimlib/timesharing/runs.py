@@ -10,7 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from cosimlib.audit import audit
-from cosimlib.schedulers.timesharing import check_knobs, simulate_timesharing
+from cosimlib.schedulers.timesharing import STEP, check_knobs, simulate_timesharing
 from cosimlib.system import System
 from cosimlib.timesharing.batch import simulate_batch
 from cosimlib.timesharing.caching import cached_summary
@@ -24,6 +24,9 @@ PATIENCE = 20.0
 CHECKED = ("overhead", "spmd", "noise", "step", "queue", "seed")
 """Knobs that are looked at before a file is looked for: a wrong one may equal a right one."""
 
+DEFAULTS: dict[str, Any] = {"noise": None, "spmd": True, "step": STEP, "seed": 0}
+"""Of both simulators, so that a run is the same whether or not they are named."""
+
 
 class Policies(NamedTuple):
     """The runs that are compared, of the same jobs on the same machine."""
@@ -35,11 +38,22 @@ class Policies(NamedTuple):
     loose_batch: RunSummary
 
 
-def run_policies(workload: Workload, system: System, **knobs: Any) -> Policies:
+def run_policies(
+    workload: Workload,
+    system: System,
+    *,
+    noise: float | None = None,
+    step: float = STEP,
+    warm_up: float = 100 * DAY,
+    cache: str | Path | None = None,
+    seed: int = 0,
+) -> Policies:
     """Batch, time-sharing, that with unlimited memory, and both of jobs that are not SPMD.
 
-    `knobs` are those of `run_batch` and `run_timesharing` that both take.
+    What `run_batch` and `run_timesharing` both take, so that all are of the same jobs and noise.
     """
+    knobs: dict[str, Any] = {"noise": noise, "step": step, "seed": seed}
+    knobs |= {"warm_up": warm_up, "cache": cache}
     return Policies(
         run_batch(workload, system, **knobs),
         run_timesharing(workload, system, **knobs),
@@ -62,7 +76,7 @@ def run_batch(
     Jobs submitted in the first `warm_up` seconds do not count, by default the paper's 100 days.
     """
     _check(workload, warm_up, knobs)
-    parameters = {"policy": "batch", **_given(workload, system, warm_up), **knobs}
+    parameters = {"policy": "batch", **_given(workload, system, warm_up), **DEFAULTS, **knobs}
 
     def run() -> RunSummary:
         return summarize_run(simulate_batch(workload, system, **knobs), warm_up=warm_up)
@@ -88,7 +102,8 @@ def run_timesharing(
     _check(workload, warm_up, knobs)
     if not isinstance(memory, bool):
         raise ValueError(f"memory={memory!r}; expected True or False")
-    parameters = {"policy": "time-sharing", **_given(workload, system, warm_up), **knobs}
+    given = {"policy": "time-sharing", **_given(workload, system, warm_up), "memory": memory}
+    parameters = {**given, **DEFAULTS, "overhead": 0.0, "queue": "first_fit", **knobs}
 
     def run() -> RunSummary:
         machine = system if memory else replace(system, memory_per_node=float("nan"))
@@ -97,7 +112,7 @@ def run_timesharing(
         summary = summarize_run(audit(schedule), warm_up=warm_up)
         return summary if memory else replace(summary, policy=_without_memory(summary.policy))
 
-    return cached_summary(cache, parameters | {"memory": memory}, run)
+    return cached_summary(cache, parameters, run)
 
 
 def _check(workload: Workload, warm_up: float, knobs: dict[str, Any]) -> None:

@@ -74,8 +74,8 @@ def applications(scale: float = 1.0) -> pd.DataFrame:
 def read_applications(path: str | Path) -> pd.DataFrame:
     """A user's own scaling data: CSV with `application`, `nodes`, `run_time` (s, dedicated).
 
-    Between the sizes given, run times are interpolated linearly, as in the paper. Further columns
-    are not read.
+    Between the sizes given, run times are interpolated linearly, as in the paper. Applications stay
+    in the file's order; further columns are not read.
 
     Raises
     ------
@@ -89,7 +89,8 @@ def read_applications(path: str | Path) -> pd.DataFrame:
     for name in COLUMNS:
         if heading.count(name) != 1:
             found = f"{heading.count(name) or 'no'} columns {name!r}"
-            raise TraceError(f"{path}: {found}; expected {', '.join(COLUMNS)}, each once")
+            asked = f"expected {', '.join(COLUMNS)}, each once, between commas"
+            raise TraceError(f"{path}: {found} in {','.join(heading)!r}; {asked}")
     if len(lines) < 2:
         raise TraceError(f"{path}: no rows; expected one for each application and number of nodes")
     places = [heading.index(name) for name in COLUMNS]
@@ -103,8 +104,9 @@ def read_applications(path: str | Path) -> pd.DataFrame:
             f"{path}: line {lines[row + 1][0]}: {name!r} has nodes={nodes} a second time; expected "
             "each number of nodes once"
         )
-    table = table.sort_values(["application", "nodes"], ignore_index=True)
-    parts = [_interpolated(part) for _, part in table.groupby("application", sort=False)]
+    table = table.sort_values("nodes")
+    order = dict.fromkeys(name for name, _, _ in rows)
+    parts = [_interpolated(table[table["application"] == name]) for name in order]
     return pd.concat(parts, ignore_index=True)
 
 
