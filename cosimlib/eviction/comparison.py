@@ -17,6 +17,7 @@ from cosimlib.eviction import (
 )
 from cosimlib.eviction.checkpointing import ALLOCATED_SHARE, CRITICAL_SHARE, checkpoint_time
 from cosimlib.system import THETA, System
+from cosimlib.units import HOUR
 
 SHORT = 0.05
 
@@ -111,14 +112,14 @@ def scaled_problem(
     random = np.random.default_rng(seed)
     weight = random.exponential(size=jobs)
     held = 1 + random.multinomial(nodes - jobs, weight / weight.sum())
-    since = random.uniform(0, 3600, jobs)
+    since = random.uniform(0, HOUR, jobs)
     allocated = system.memory_per_node * random.uniform(*ALLOCATED_SHARE, jobs)
     critical = allocated * random.uniform(*CRITICAL_SHARE, jobs)
     table = pd.DataFrame(
         {
             "nodes": held,
-            "loss": held * since / 3600,
-            "app_time": 3600 - since + checkpoint_time(held, critical, system),
+            "loss": held * since / HOUR,
+            "app_time": HOUR - since + checkpoint_time(held, critical, system),
             "sys_time": checkpoint_time(held, allocated, system),
         }
     )

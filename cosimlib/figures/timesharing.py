@@ -15,7 +15,7 @@ from cosimlib.units import DAY
 DURATIONS = {10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h", 14_400: "4 h", 57_600: "16 h"}
 DURATIONS |= {172_800: "48 h"}
 
-LENGTHS = DURATIONS | {7 * 86_400: "7 days", 30 * 86_400: "30 days"}
+LENGTHS = DURATIONS | {7 * DAY: "7 days", 30 * DAY: "30 days"}
 """Where an axis of lengths has ticks."""
 
 NO_JOBS = "#CFCFCF"

@@ -9,13 +9,12 @@ a policy is not to look good because users went away.
 
 from collections.abc import Iterable, Mapping
 from itertools import product
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import check_whole
+from cosimlib.arguments import check_whole, is_number
 from cosimlib.preemption.auditing import audit_elastic
 from cosimlib.schedulers.elastic import HOST, USER, ElasticSchedule, simulate_elastic
 from cosimlib.system import System
@@ -160,7 +159,7 @@ def average_sweep(table: pd.DataFrame, varied: str) -> pd.DataFrame:
 
 def _is_number(value: Any) -> bool:
     """Whether it is a finite number."""
-    return isinstance(value, Real) and bool(abs(float(value)) < np.inf)
+    return is_number(value) and bool(abs(float(value)) < np.inf)
 
 
 def _checked_variation(

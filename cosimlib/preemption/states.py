@@ -11,12 +11,11 @@ states are never stored.
 """
 
 from collections.abc import Iterable, Sequence
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.arguments import is_whole
+from cosimlib.arguments import is_number, is_whole
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.kernels import holding
 from cosimlib.schedule import Schedule, check_rigid
@@ -54,7 +53,7 @@ def execution_states(
         Count `every` anew from each job's end. Otherwise regular states are the multiples of
         `every` after the first start, and every end is a state besides.
     """
-    if not isinstance(every, Real) or not 0 < every < np.inf:
+    if not is_number(every) or not 0 < every < np.inf:
         raise ValueError(f"every={every!r}; expected a finite number of seconds above 0")
     check_followed(schedule)
     if schedule.start_time.size == 0:
@@ -152,7 +151,7 @@ def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
     if not given:
         raise ValueError(f"grace_periods={grace_periods!r}; expected one or more numbers")
     for place, period in enumerate(given):
-        named = f"{period:g} s" if isinstance(period, Real) else repr(period)
+        named = f"{period:g} s" if is_number(period) else repr(period)
         if not is_seconds(period):
             raise ValueError(f"grace period {named}; expected a finite number of 0 or more seconds")
         if period in given[:place]:

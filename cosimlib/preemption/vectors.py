@@ -6,11 +6,11 @@ number; draws of RANDOM are the `seed`'s, one a node and state in order.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.arguments import is_number
 from cosimlib.kernels import holding, valuing
 from cosimlib.kernels.compiling import kernel
 from cosimlib.preemption.states import (
@@ -60,7 +60,7 @@ def prioritize(
                 f"{workload.name}: no job with {by}={name!r} to give priority {priority!r}; "
                 f"known are {listed}"
             )
-        if not isinstance(priority, Real) or not 0 < priority < np.inf:
+        if not is_number(priority) or not 0 < priority < np.inf:
             raise InvalidWorkloadError(
                 f"{workload.name}: priority {priority!r} for {by}={name!r}; expected a number "
                 "above 0"

@@ -34,7 +34,7 @@ EDISON = System("Edison", {"main": 5576}, cores_per_node=24, memory_per_node=64.
 JOBS_PER_DAY = 4_000
 UTILIZATION = 0.89
 SHORTEST_RUN = 10
-LONGEST_RUN = 48 * 3_600
+LONGEST_RUN = int(48 * HOUR)
 
 SIZE_BOUNDS = (1, 32, 101, 1_001, 2_789)
 """Where the classes of size begin, and where the last one ends: at half the machine.

@@ -7,12 +7,10 @@ neighboring quartiles, and above the third a power that makes the mean (`shapes`
 evenly, so that every seed has the printed statistics and seeds differ in the jobs' order most.
 """
 
-from numbers import Real
-
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import check_whole
+from cosimlib.arguments import check_whole, is_number
 from cosimlib.synthetic import shapes
 from cosimlib.workload import Workload
 
@@ -66,7 +64,7 @@ def _check(copies: int, request_factor: float, seed: int) -> None:
     """Raise for the first argument that makes no workload."""
     for name, value, least in (("copies", copies, 1), ("seed", seed, 0)):
         check_whole(name, value, least, of="synthetic HTC")
-    if not isinstance(request_factor, Real) or not 1 <= request_factor < np.inf:
+    if not is_number(request_factor) or not 1 <= request_factor < np.inf:
         raise ValueError(
             f"synthetic HTC: request_factor={request_factor!r}; expected a number from 1"
         )

@@ -19,12 +19,11 @@ Draws are spread evenly, so that every seed has the printed statistics.
 """
 
 from collections.abc import Sequence
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import check_whole, is_whole
+from cosimlib.arguments import check_whole, is_number, is_whole
 from cosimlib.synthetic import shapes
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
@@ -127,7 +126,7 @@ def _check(sizes: Sequence[int], request_factor: float, seed: int) -> None:
             f"synthetic PEREGRINE: sizes={sizes!r}; expected ascending whole numbers from 2"
         )
     check_whole("seed", seed, 0, of="synthetic PEREGRINE")
-    if not isinstance(request_factor, Real) or not 1 <= request_factor < np.inf:
+    if not is_number(request_factor) or not 1 <= request_factor < np.inf:
         raise ValueError(
             f"synthetic PEREGRINE: request_factor={request_factor!r}; expected a number from 1"
         )
