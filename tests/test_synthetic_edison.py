@@ -94,8 +94,26 @@ def test_memory_is_as_printed(jobs):
         assert abs(np.corrcoef(part, np.log(jobs[column]))[0, 1]) < 0.01
 
 
+def test_the_least_memory_leaves_room_for_the_printed_load(jobs):
+    """Nodes have 9 jobs on average; so many of UniLu-Gaia's would not fit."""
+    part = jobs["memory"] / 64
+    assert sorted(part.unique()) == [1e-6, 0.6] and part.mean() == pytest.approx(0.06, abs=1e-4)
+    heavy = synthetic.edison(20, memory_spread="UniLu-Gaia").jobs["memory"] / 64
+    assert heavy.mean() == pytest.approx(0.189, abs=0.003) and heavy.mean() > 1 / 9 > part.mean()
+
+
+def test_spreads_of_memory_have_names():
+    light, heavy = (synthetic.edison(2, nodes=64, memory_spread=s) for s in edison.MEMORY_SPREADS)
+    assert heavy.name == "synthetic Edison (64 nodes, 2 days, seed 0, memory as UniLu-Gaia's)"
+    assert light.jobs.drop(columns="memory").equals(heavy.jobs.drop(columns="memory"))
+    assert ((light.jobs["memory"] >= 0.6 * 64) == (heavy.jobs["memory"] >= 0.6 * 64)).all()
+    with pytest.raises(ValueError, match=r"memory_spread='x'; expected 'least' or 'UniLu-Gaia'"):
+        synthetic.edison(2, nodes=64, memory_spread="x")
+
+
 def test_memory_spreads_like_that_of_gaia():
-    memory = edison._memory((np.arange(1_000_000) + 0.5) / 1_000_000)
+    memory = edison._memory((np.arange(1_000_000) + 0.5) / 1_000_000, "UniLu-Gaia")
+    assert np.mean(memory < 0.6 * 64) == pytest.approx(0.9, abs=1e-5)
     ratio = np.quantile(memory, 0.95) / np.median(memory)
     assert ratio == pytest.approx(11.38, abs=0.01)
     assert ratio == pytest.approx(829_440 / 72_875, abs=0.01)

@@ -56,7 +56,10 @@ def test_memory_is_blamed_only_where_unlimited_memory_passes(claim):
     wrong = replace(QUIET.shared, **HOLDS_FREED[claim])
     verdict = judge(with_quiet(shared=wrong))[claim]
     assert verdict.holds is False
-    assert verdict.why == "30.0% of the jobs wait for memory, whose spread is not printed"
+    assert (
+        verdict.why
+        == "30.0% of the jobs wait for memory, though they need the least that is printed"
+    )
     both = with_quiet(shared=wrong, roomy=replace(FREED, **FAILS_FREED[claim]))
     verdict = judge(both)[claim]
     assert verdict.holds is False and verdict.why.startswith("so with unlimited memory, too; how")
@@ -80,7 +83,7 @@ def test_jobs_that_are_not_spmd_are_explained_by_their_own_runs():
     """Memory where unlimited memory passes, and the share that waits is theirs."""
     loose = summary(mean=21.0, waited=0.026, cpu_load=2.6)
     verdicts = judge(with_quiet(loose=loose))
-    own = "2.6% of the jobs wait for memory, whose spread is not printed"
+    own = "2.6% of the jobs wait for memory, though they need the least that is printed"
     assert verdicts["slowdown-not-spmd"].why == own
     assert verdicts["slowdown-not-spmd"].ours == "21 (memory unlimited 3)"
     crowded = with_quiet(loose=loose)._replace(free=summary(mean=12.0, waited=0.0))

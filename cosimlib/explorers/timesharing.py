@@ -28,6 +28,7 @@ WINDOW = 6 * HOUR
 """Seconds in which shares are shown, the moment in their middle."""
 
 KINDS = (("SPMD: as fast as the slowest node", True), ("not SPMD: the mean of all nodes", False))
+MEMORY = (("as on UniLu-Gaia", "UniLu-Gaia"), ("the least that is printed", "least"))
 
 Run = Callable[..., tuple[TimesharedSchedule, Schedule]]
 
@@ -40,6 +41,7 @@ def explore_timesharing(
     overhead: float = 0.0,
     noise: float = 0.0,
     spmd: bool = True,
+    memory_spread: str = "UniLu-Gaia",
     seed: int = 0,
     at: float | None = None,
 ) -> Panel:
@@ -57,6 +59,8 @@ def explore_timesharing(
         Probability that a node is slowed in a step of 10 s, in batch too.
     spmd : bool, default True
         Whether a job runs everywhere at the speed of its slowest node.
+    memory_spread : {"UniLu-Gaia", "least"}, default "UniLu-Gaia"
+        How much memory jobs need, see `synthetic.edison`.
     seed : int, default 0
         Of the jobs and of the noise.
     at : float, optional
@@ -65,8 +69,8 @@ def explore_timesharing(
     Returns
     -------
     Panel
-        Its `controls` are `load`, `overhead`, `noise`, `spmd`, `seed` and `moment` (hours);
-        `choose` takes what their sliders reach.
+        Its `controls` are `load`, `overhead`, `noise`, `spmd`, `memory_spread`, `seed` and `moment`
+        (hours); `choose` takes what they offer.
 
     Raises
     ------
@@ -85,7 +89,8 @@ def explore_timesharing(
         )
     _compile()
     run = _runner(days, nodes)
-    asked = {"load": load, "overhead": overhead, "noise": noise, "spmd": spmd, "seed": seed}
+    asked: dict[str, Any] = {"load": load, "overhead": overhead, "noise": noise, "spmd": spmd}
+    asked |= {"memory_spread": memory_spread, "seed": seed}
     moment = _most_crowded(run(None, **asked)[0], days * DAY) if at is None else float(at)
     return Panel(_controls(asked, moment, days * DAY), partial(_draw, run))
 
@@ -110,15 +115,18 @@ def _runner(days: int, nodes: int) -> Run:
     made = lru_cache(maxsize=4)(partial(synthetic.edison, days, nodes=nodes))
 
     @lru_cache(maxsize=4)
-    def shared(at: float | None, *, load: float, seed: int, **knobs: Any) -> TimesharedSchedule:
-        workload, machine = made(load=load, seed=seed), EDISON.with_nodes(nodes)
+    def shared(
+        at: float | None, *, load: float, memory_spread: str, seed: int, **knobs: Any
+    ) -> TimesharedSchedule:
+        workload = made(load=load, memory_spread=memory_spread, seed=seed)
         sample = None if at is None else _around(at)
+        machine = EDISON.with_nodes(nodes)
         return simulate_timesharing(workload, machine, seed=seed, sample=sample, **knobs)
 
     @lru_cache(maxsize=4)
-    def batch(*, load: float, seed: int, **knobs: Any) -> Schedule:
-        workload, machine = made(load=load, seed=seed), EDISON.with_nodes(nodes)
-        return simulate_batch(workload, machine, seed=seed, **knobs)
+    def batch(*, load: float, memory_spread: str, seed: int, **knobs: Any) -> Schedule:
+        workload = made(load=load, memory_spread=memory_spread, seed=seed)
+        return simulate_batch(workload, EDISON.with_nodes(nodes), seed=seed, **knobs)
 
     def run(
         at: float | None, *, overhead: float, **asked: Any
@@ -149,6 +157,9 @@ def _controls(asked: dict[str, Any], at: float, span: float) -> dict[str, Widget
             description="noise (probability)",
         ),
         "spmd": Dropdown(options=KINDS, value=asked["spmd"], description="jobs"),
+        "memory_spread": Dropdown(
+            options=MEMORY, value=asked["memory_spread"], description="memory"
+        ),
         "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
         "moment": FloatSlider(
             at / HOUR, min=0.0, max=span / HOUR, step=0.25, readout_format=".2f",

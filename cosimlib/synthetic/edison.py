@@ -7,13 +7,14 @@ The trace of 2.4 million jobs is not public. Printed are, and built in:
   solution if run times do not depend on sizes, of which nothing is printed: see `_size_shares`.
 - *Run times.* From 10 s (shorter jobs were dropped). Their mean follows from 4,000 jobs a day, the
   mean size and a utilization of 89 %: 71 minutes.
-- *Memory.* Independent of size; 90 % of the node-hours use less than 60 % of a node's memory.
+- *Memory.* Independent of size; 90 % of the node-hours use less than 60 % of a node's memory. By
+  default nothing else is assumed: the others use 60 %, these next to nothing (see `_memory`).
 - *Submissions.* Bursty, with days and weeks.
 
 Not printed, and assumed: the largest size (see `SIZE_BOUNDS`); the median run time (mean over the
 median as in real logs, see `RUN_SKEW`) and the longest (48 hours; quantiles as in `shapes`); the
-spread of memory, which is that of UniLu-Gaia 2014 (see `MEMORY_SHAPE`); the strength of days, weeks
-and bursts (`HOURS`, `WEEKENDS`, `WEEKS`, `BURSTS`); what users request (Tsafrir's model).
+strength of days, weeks and bursts (`HOURS`, `WEEKENDS`, `WEEKS`, `BURSTS`); what users request
+(Tsafrir's model).
 """
 
 import math
@@ -48,10 +49,16 @@ RUN_SKEW = 11.5
 """Mean over median run time: the geometric mean of that of KTH-SP2 (10.5), SDSC-SP2 (20.6), HPC2N
 (5.9), CEA-Curie (49.7) and Theta 2023 (3.2)."""
 
+HEAVY, PART = 0.1, 0.6
+"""So many jobs use so large a part of a node's memory or more, as printed."""
+
+MEMORY_SPREADS = ("least", "UniLu-Gaia")
+"""How memory may spread below that part and above it, see `_memory`."""
+
 MEMORY_SHAPE = 0.2997
-"""First shape parameter of the memory's distribution (see `_memory`), so that its 95th percentile
-is 11.38 medians, as that of the memory that UniLu-Gaia's jobs used in 2014 (829,440 and 72,875 KB a
-processor)."""
+"""First shape parameter of the memory's distribution as on UniLu-Gaia (see `_memory`), so that its
+95th percentile is 11.38 medians, as that of the memory that UniLu-Gaia's jobs used in 2014 (829,440
+and 72,875 KB a processor)."""
 
 HOURS = 0.5
 """How much more, and less, than on average is submitted at 15:00 and 3:00: a cosine."""
@@ -71,6 +78,7 @@ def edison(
     *,
     nodes: int = 5576,
     load: float = UTILIZATION,
+    memory_spread: str = "least",
     seed: int = 0,
 ) -> Workload:
     """Jobs after Edison's, 2014 and 2015, or after those of a smaller machine of its kind.
@@ -85,6 +93,9 @@ def edison(
     load : float, default 0.89
         Offered load, Σ nodes · run_time ÷ (nodes · days). At 5,576 nodes and a load of 0.89 there
         are 4,000 jobs a day; more jobs for more load.
+    memory_spread : {"least", "UniLu-Gaia"}, default "least"
+        How much memory jobs need, 90 % of them less than 60 % of a node's: as little as that leaves
+        possible, or spread as on UniLu-Gaia in 2014.
     seed : int, default 0
         Of the PCG64 generator, 0 or more.
 
@@ -97,9 +108,9 @@ def edison(
     ------
     ValueError
         For days or a load that is not above 0, nodes that are not a whole number from
-        16, or a seed that is not one from 0.
+        16, a seed that is not one from 0, or an unknown spread of memory.
     """
-    _check(days, nodes, load, seed)
+    _check(days, nodes, load, memory_spread, seed)
     rng = np.random.Generator(np.random.PCG64(int(seed)))
     shares = _size_shares()
     scale = nodes / EDISON.total_nodes
@@ -113,22 +124,26 @@ def edison(
             "submit_time": _submissions(jobs, days, rng),
             "run_time": _to_load(run_time, sizes, work),
             "nodes": sizes,
-            "memory": _memory(shapes.spread(jobs, rng)),
+            "memory": _memory(shapes.spread(jobs, rng), memory_spread),
         }
     )
     asked = "" if load == UTILIZATION else f", load {load:g}"
+    asked += "" if memory_spread == "least" else f", memory as {memory_spread}'s"
     name = f"synthetic Edison ({nodes:,} nodes, {days:g} days, seed {seed}{asked})"
     system = EDISON if nodes == EDISON.total_nodes else EDISON.with_nodes(nodes)
     return with_estimates(Workload(table, name, system), seed=seed, maximum=LONGEST_RUN)
 
 
-def _check(days: float, nodes: int, load: float, seed: int) -> None:
+def _check(days: float, nodes: int, load: float, memory_spread: str, seed: int) -> None:
     """Raise for the first argument that makes no workload."""
     for name, value in (("days", days), ("load", load)):
         if not is_number(value) or not 0 < value < math.inf:
             raise ValueError(f"synthetic Edison: {name}={value!r}; expected a number above 0")
     for name, value, least in (("nodes", nodes, 16), ("seed", seed, 0)):
         check_whole(name, value, least, of="synthetic Edison")
+    if memory_spread not in MEMORY_SPREADS:
+        known = " or ".join(map(repr, MEMORY_SPREADS))
+        raise ValueError(f"synthetic Edison: memory_spread={memory_spread!r}; expected {known}")
 
 
 def _size_shares() -> np.ndarray:
@@ -181,14 +196,22 @@ def _to_load(run_time: np.ndarray, sizes: np.ndarray, work: float) -> np.ndarray
     return np.rint(run_time)
 
 
-def _memory(uniform: np.ndarray) -> np.ndarray:
+def _memory(uniform: np.ndarray, spread: str) -> np.ndarray:
     """GB a node: 90 % below 60 % of a node, none above the node's.
 
-    Kumaraswamy's distribution on (0, 1), ``1 - (1 - x^a)^b``, the beta distribution's like with
-    quantiles in closed form. ``b = ln 0.1 / ln(1 - 0.6^a)`` puts the 90th percentile at 0.6.
+    At least, a tenth needs 60 % and all others next to nothing. More would contradict what else is
+    printed: with admission control nodes of Edison have 9 jobs on average, so that these need at
+    most a ninth of a node each; the least is 0.06, UniLu-Gaia's spread 0.19.
+
+    The latter is Kumaraswamy's distribution on (0, 1), ``1 - (1 - x^a)^b``, the beta distribution's
+    like with quantiles in closed form. ``b = ln 0.1 / ln(1 - 0.6^a)`` puts the 90th percentile at
+    0.6.
     """
-    second = math.log(0.1) / math.log(1.0 - 0.6**MEMORY_SHAPE)
-    part = (1.0 - (1.0 - uniform) ** (1.0 / second)) ** (1.0 / MEMORY_SHAPE)
+    if spread == "least":
+        part = np.where(uniform < 1.0 - HEAVY, 0.0, PART)
+    else:
+        second = math.log(HEAVY) / math.log(1.0 - PART**MEMORY_SHAPE)
+        part = (1.0 - (1.0 - uniform) ** (1.0 / second)) ** (1.0 / MEMORY_SHAPE)
     return EDISON.memory_per_node * np.clip(part, 1e-6, 1.0)
 
 

@@ -32,8 +32,11 @@ def explain(shared: RunSummary, roomy: RunSummary, *, roomy_holds: bool, synthet
         Whether the jobs are like Edison's, or else of a log.
     """
     if roomy_holds and shared.waited:
-        of = "not printed" if synthetic else "assumed: the log does not say what its nodes have"
-        return f"{shared.waited:.1%} of the jobs wait for memory, whose spread is {of}"
+        of = (
+            "though they need the least that is printed" if synthetic
+            else "of nodes whose memory is assumed: the log does not say it"
+        )  # fmt: skip
+        return f"{shared.waited:.1%} of the jobs wait for memory, {of}"
     if synthetic and no_backlog(roomy):
         return (
             "no backlog like Edison's builds up on this machine in these days: "
