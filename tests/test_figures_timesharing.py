@@ -153,8 +153,10 @@ def test_overheads_and_turnarounds_are_drawn_by_memory_and_application(runs):
 
 def test_sizes_that_no_job_has_do_not_stretch_the_axis(runs):
     table = turnaround_times(applications(64 / 5576), *runs)
-    beyond = table.head(1).assign(nodes=100_000, turnaround_time=np.nan)
-    drawn = figures.plot_turnarounds(pd.concat([table, beyond]), title="t")
+    beyond = table.head(1).assign(application="huge", nodes=100_000, turnaround_time=np.nan)
+    drawn = figures.plot_turnarounds(pd.concat([beyond, table]), title="t")
+    listed = [trace.name for trace in drawn.data if trace.showlegend]
+    assert listed == ["batch", "time-sharing"]
     assert max(max(trace.x) for trace in drawn.data if len(trace.x)) < 100
 
 

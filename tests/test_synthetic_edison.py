@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib import metrics, synthetic
+from cosimlib.timesharing import run_timesharing
 
 # The package shows the function under the module's name.
 edison = importlib.import_module("cosimlib.synthetic.edison")
@@ -94,21 +95,44 @@ def test_memory_is_as_printed(jobs):
         assert abs(np.corrcoef(part, np.log(jobs[column]))[0, 1]) < 0.01
 
 
-def test_the_least_memory_leaves_room_for_the_printed_load(jobs):
-    """Nodes have 9 jobs on average; so many of UniLu-Gaia's would not fit."""
+def test_by_default_a_tenth_of_the_jobs_needs_much_memory(jobs):
     part = jobs["memory"] / 64
     assert sorted(part.unique()) == [1e-6, 0.6] and part.mean() == pytest.approx(0.06, abs=1e-4)
-    heavy = synthetic.edison(20, memory_spread="UniLu-Gaia").jobs["memory"] / 64
-    assert heavy.mean() == pytest.approx(0.189, abs=0.003) and heavy.mean() > 1 / 9 > part.mean()
+    even = synthetic.edison(20, memory_spread="UniLu-Gaia").jobs["memory"] / 64
+    assert even.mean() == pytest.approx(0.189, abs=0.003)
+
+
+def test_the_longest_jobs_with_a_tenth_of_the_node_hours_need_much_memory():
+    jobs = synthetic.edison(20, memory_spread="longest").jobs
+    heavy = jobs["memory"] >= 0.6 * 64
+    work = jobs["nodes"] * jobs["run_time"]
+    assert work[heavy].sum() / work.sum() == pytest.approx(0.1, abs=0.002)
+    assert jobs["run_time"][heavy].min() >= jobs["run_time"][~heavy].max()
+    assert sorted((jobs["memory"] / 64).unique()) == [1e-6, 0.6]
 
 
 def test_spreads_of_memory_have_names():
-    light, heavy = (synthetic.edison(2, nodes=64, memory_spread=s) for s in edison.MEMORY_SPREADS)
-    assert heavy.name == "synthetic Edison (64 nodes, 2 days, seed 0, memory as UniLu-Gaia's)"
-    assert light.jobs.drop(columns="memory").equals(heavy.jobs.drop(columns="memory"))
-    assert ((light.jobs["memory"] >= 0.6 * 64) == (heavy.jobs["memory"] >= 0.6 * 64)).all()
-    with pytest.raises(ValueError, match=r"memory_spread='x'; expected 'least' or 'UniLu-Gaia'"):
-        synthetic.edison(2, nodes=64, memory_spread="x")
+    made = {s: synthetic.edison(2, nodes=64, memory_spread=s) for s in edison.MEMORY_SPREADS}
+    assert [each.name[len("synthetic Edison (64 nodes, 2 days, seed 0") :] for each in made.values()
+            ] == [")", ", memory in the longest jobs)", ", memory as UniLu-Gaia's)"]  # fmt: skip
+    tenth, longest, even = (each.jobs for each in made.values())
+    for other in (longest, even):
+        assert tenth.drop(columns="memory").equals(other.drop(columns="memory"))
+    assert ((tenth["memory"] >= 0.6 * 64) == (even["memory"] >= 0.6 * 64)).all()
+    for wrong in ("x", None, ["tenth"], np.array(["tenth"])):
+        with pytest.raises(ValueError, match=r"memory_spread=.*; expected 'tenth' or 'longest' or"):
+            synthetic.edison(2, nodes=64, memory_spread=wrong)
+
+
+def test_which_jobs_need_memory_decides_who_waits():
+    """A machine on which more is submitted than it can do, so that jobs crowd."""
+    found = {}
+    for spread in edison.MEMORY_SPREADS:
+        workload = synthetic.edison(14, nodes=128, load=1.3, memory_spread=spread)
+        found[spread] = run_timesharing(workload, workload.machine, warm_up=5 * DAY)
+    tenth, longest, even = found.values()
+    assert longest.waited < 0.1 * tenth.waited and 2 * tenth.waited < even.waited
+    assert longest.cpu_load > 0.95 * tenth.cpu_load and tenth.cpu_load > 1.2 * even.cpu_load
 
 
 def test_memory_spreads_like_that_of_gaia():

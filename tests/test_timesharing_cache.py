@@ -80,7 +80,9 @@ def test_a_default_that_is_named_is_the_same_run(run, tmp_path, monkeypatch):
     first = run(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path)
     forbid(monkeypatch)
     named = {"noise": None, "spmd": True, "step": 10.0, "seed": 0}
-    named |= {"overhead": 0.0, "queue": "first_fit"} if run is run_timesharing else {}
+    named |= (
+        {"overhead": 0.0, "queue": "first_fit", "placement": None} if run is run_timesharing else {}
+    )
     assert run(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path, **named).as_dict() == first.as_dict()
 
 

@@ -2,7 +2,7 @@
 
 Jobs are made like Edison's and simulated twice, time-shared with the shares around the moment
 written down, and in batch. Every control simulates time-sharing anew, but batch only where it can
-differ: neither for the overhead nor for the moment. A picture takes about 0.3 s,
+differ: not for overhead, memory and moment. A picture takes about 0.3 s,
 under noise half a second.
 """
 
@@ -28,7 +28,8 @@ WINDOW = 6 * HOUR
 """Seconds in which shares are shown, the moment in their middle."""
 
 KINDS = (("SPMD: as fast as the slowest node", True), ("not SPMD: the mean of all nodes", False))
-MEMORY = (("as on UniLu-Gaia", "UniLu-Gaia"), ("the least that is printed", "least"))
+MEMORY = (("a tenth of the jobs needs 60 %", "tenth"), ("the longest jobs need 60 %", "longest"),
+          ("spread as on UniLu-Gaia", "UniLu-Gaia"))  # fmt: skip
 
 Run = Callable[..., tuple[TimesharedSchedule, Schedule]]
 
@@ -41,7 +42,7 @@ def explore_timesharing(
     overhead: float = 0.0,
     noise: float = 0.0,
     spmd: bool = True,
-    memory_spread: str = "UniLu-Gaia",
+    memory_spread: str = "tenth",
     seed: int = 0,
     at: float | None = None,
 ) -> Panel:
@@ -59,8 +60,8 @@ def explore_timesharing(
         Probability that a node is slowed in a step of 10 s, in batch too.
     spmd : bool, default True
         Whether a job runs everywhere at the speed of its slowest node.
-    memory_spread : {"UniLu-Gaia", "least"}, default "UniLu-Gaia"
-        How much memory jobs need, see `synthetic.edison`.
+    memory_spread : {"tenth", "longest", "UniLu-Gaia"}, default "tenth"
+        Which jobs need how much memory, see `synthetic.edison`.
     seed : int, default 0
         Of the jobs and of the noise.
     at : float, optional
@@ -87,6 +88,9 @@ def explore_timesharing(
             f"at={at!r}; expected a moment from 0 to {days * DAY:.0f} s, when the last jobs are "
             "submitted, or nothing for the most crowded hour"
         )
+    if memory_spread not in [value for _, value in MEMORY]:
+        known = " or ".join(repr(value) for _, value in MEMORY)
+        raise ValueError(f"memory_spread={memory_spread!r}; expected {known}")
     _compile()
     run = _runner(days, nodes)
     asked: dict[str, Any] = {"load": load, "overhead": overhead, "noise": noise, "spmd": spmd}
@@ -124,14 +128,15 @@ def _runner(days: int, nodes: int) -> Run:
         return simulate_timesharing(workload, machine, seed=seed, sample=sample, **knobs)
 
     @lru_cache(maxsize=4)
-    def batch(*, load: float, memory_spread: str, seed: int, **knobs: Any) -> Schedule:
-        workload = made(load=load, memory_spread=memory_spread, seed=seed)
+    def batch(*, load: float, seed: int, **knobs: Any) -> Schedule:
+        workload = made(load=load, seed=seed)
         return simulate_batch(workload, EDISON.with_nodes(nodes), seed=seed, **knobs)
 
     def run(
-        at: float | None, *, overhead: float, **asked: Any
+        at: float | None, *, overhead: float, memory_spread: str, **asked: Any
     ) -> tuple[TimesharedSchedule, Schedule]:
-        return shared(at, overhead=overhead, **asked), batch(**asked)
+        crowd = shared(at, overhead=overhead, memory_spread=memory_spread, **asked)
+        return crowd, batch(**asked)
 
     return run
 

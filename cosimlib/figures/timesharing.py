@@ -272,14 +272,17 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
     )  # fmt: skip
     policies = list(dict.fromkeys(table["policy"]))
     table = table[table["nodes"] <= table.loc[table["turnaround_time"].notna(), "nodes"].max()]
+    listed: set[str] = set()
     for place, name in enumerate(names):
         where = {"row": place // 3 + 1, "col": place % 3 + 1}
         part = table[table["application"] == name]
         for number, policy in enumerate(policies):
             here = part[part["policy"] == policy]
+            first = policy not in listed and here["turnaround_time"].notna().any()
+            listed |= {policy} if first else set()
             picture.add_scatter(
                 x=here["nodes"].tolist(), y=(here["turnaround_time"] / 60).tolist(), name=policy,
-                mode="lines+markers", legendgroup=policy, showlegend=place == 0,
+                mode="lines+markers", legendgroup=policy, showlegend=bool(first),
                 line={"color": theme.color(policy, number), "dash": theme.DASHES[number]},
                 marker={"symbol": theme.MARKERS[number], "size": 6}, **where,
             )  # fmt: skip

@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from cosimlib.synthetic.edison import UTILIZATION
 from cosimlib.timesharing.runs import Policies
 from cosimlib.timesharing.summary import RunSummary
-
-LOAD = 0.89
-"""Edison's offered load, as printed."""
 
 NOISE = 0.001
 """The paper's probability that a node is slowed in a step, as its own numbers need it."""
@@ -58,5 +56,5 @@ class Evidence(NamedTuple):
     days: float
     noisy_days: float
     edison: bool
-    load: float = LOAD
+    load: float = UTILIZATION
     noise: float = NOISE

@@ -21,6 +21,7 @@ import math
 
 import numpy as np
 
+from cosimlib.synthetic.edison import UTILIZATION
 from cosimlib.timesharing.comparing import (
     crossover,
     gain_at_largest,
@@ -29,7 +30,7 @@ from cosimlib.timesharing.comparing import (
     undecided,
     won_bins,
 )
-from cosimlib.timesharing.evidence import LOAD, NOISE, Evidence, Verdict
+from cosimlib.timesharing.evidence import NOISE, Evidence, Verdict
 from cosimlib.timesharing.reasons import explain, few_days, lost_late, no_backlog
 from cosimlib.timesharing.runs import Policies
 from cosimlib.timesharing.summary import RunSummary
@@ -61,21 +62,22 @@ def _verdict(ours: str, holds: bool, why: str) -> Verdict:
 
 def _of_edison(evidence: Evidence, ours: str, holds: bool, why: str) -> Verdict:
     """A claim that a log of another machine does not decide, nor another load."""
-    if evidence.edison and abs(evidence.load - LOAD) < 0.005:
+    if evidence.edison and math.isclose(evidence.load, UTILIZATION, rel_tol=0.01):
         return _verdict(ours, holds, why)
     busy = evidence.quiet.batch.utilization
-    return Verdict(ours, None, f"of Edison and its load; this machine is kept {busy:.0%} busy")
+    here = f"of {evidence.load:g}" if evidence.edison else f"that keeps it {busy:.0%} busy"
+    return Verdict(ours, None, f"of Edison and its load of {UTILIZATION}; here is one {here}")
 
 
 def _why(evidence: Evidence, roomy_holds: bool, limited: RunSummary | None = None) -> str:
-    """What explains a claim that fails with memory as printed, by default of SPMD jobs."""
+    """What explains a claim that fails with limited memory, by default of SPMD jobs."""
     _, shared, roomy, _, _ = evidence.quiet
     limited = limited or shared
     return explain(limited, roomy, roomy_holds=bool(roomy_holds), synthetic=evidence.edison)
 
 
 def _both(limited: float, unlimited: float) -> str:
-    """A number with memory as printed, and with unlimited memory."""
+    """A number with limited memory, and with unlimited."""
     return f"{_number(limited)} (memory unlimited {_number(unlimited)})"
 
 
@@ -99,7 +101,8 @@ def _slowdowns(evidence: Evidence) -> dict[str, Verdict]:
     batch, shared, roomy, loose, _ = evidence.quiet
     busy = [run.utilization for run in (batch, shared, roomy)]
     ours = f"batch {busy[0]:.0%}, sharing {busy[1]:.0%} (memory unlimited {busy[2]:.0%})"
-    same = [max(busy[0], u, 0.89) - min(busy[0], u, 0.89) <= 0.05 for u in busy[1:]]
+    spans = [(busy[0], each, UTILIZATION) for each in busy[1:]]
+    same = [max(span) - min(span) <= 0.05 for span in spans]
     means = [batch.mean_slowdown, shared.mean_slowdown, loose.mean_slowdown]
     freed = roomy.mean_slowdown
     order = " > " if means[0] > means[1] > means[2] else ", "
@@ -119,7 +122,7 @@ def _slowdowns(evidence: Evidence) -> dict[str, Verdict]:
         ),
         "slowdown-order": _verdict(
             f"{chain}; memory unlimited {freed:.3g}, {free:.3g}", means[0] > means[1] > means[2],
-            _why(evidence, means[0] > freed > free),
+            _why(evidence, means[0] > freed > free, shared if means[1] > means[2] else loose),
         ),
     }  # fmt: skip
 
@@ -139,7 +142,7 @@ def _noise(evidence: Evidence) -> dict[str, Verdict]:
     freed = won_bins(struck.batch, struck.roomy)[0]
     won = f"{_part(bins)} (memory unlimited {_part(freed)}) of the bins"
     late = lost_late(struck.batch, struck.shared, hours=4.0)
-    wanting = f"; {freed - bins:.0%} of all are lost for want of memory" if freed > bins else ""
+    wanting = f"; {freed - bins:.0%} more are won with unlimited memory" if freed > bins else ""
     moved = [grows["loose"], grows["loose_batch"]]
     verdicts = {
         "noise-batch": _of_edison(
@@ -166,7 +169,7 @@ def _noise(evidence: Evidence) -> dict[str, Verdict]:
         ),
     }  # fmt: skip
     wrong = "" if evidence.noise_cost else "no noise was asked for, or it struck nobody"
-    if evidence.noise_cost and not _near(evidence.noise, NOISE, 1.05):
+    if evidence.noise_cost and not math.isclose(evidence.noise, NOISE, rel_tol=0.01):
         wrong = f"of a noise of {NOISE}; this is one of {evidence.noise:g}"
     if wrong:
         return {claim: Verdict(given.ours, None, wrong) for claim, given in verdicts.items()}

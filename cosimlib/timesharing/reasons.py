@@ -1,4 +1,4 @@
-"""Why a claim about time-sharing fails in our runs: memory, a backlog not built up, or neither."""
+"""What is told of a claim about time-sharing that fails: memory, little load, or neither."""
 
 import math
 
@@ -20,28 +20,25 @@ def no_backlog(roomy: RunSummary) -> bool:
 
 
 def explain(shared: RunSummary, roomy: RunSummary, *, roomy_holds: bool, synthetic: bool) -> str:
-    """Why a claim fails under `shared`: of its causes, the one that is at work.
+    """Why a claim fails under `shared`: memory if it is that, or how days are unlike Edison's.
 
     Parameters
     ----------
     shared, roomy : RunSummary
-        Time-shared with memory as printed, and unlimited.
+        Time-shared with limited memory, and unlimited.
     roomy_holds : bool
         Whether the claim would hold on `roomy`; only then is memory the cause.
     synthetic : bool
         Whether the jobs are like Edison's, or else of a log.
     """
     if roomy_holds and shared.waited:
-        of = (
-            "though they need the least that is printed" if synthetic
-            else "of nodes whose memory is assumed: the log does not say it"
-        )  # fmt: skip
-        return f"{shared.waited:.1%} of the jobs wait for memory, {of}"
-    if synthetic and no_backlog(roomy):
-        return (
-            "no backlog like Edison's builds up on this machine in these days: "
-            f"CPU load {roomy.cpu_load:.1f} with unlimited memory, Edison's 9"
+        unknown = (
+            "which of them need much is" if synthetic else "nodes' memory is assumed, for it is"
         )
+        source = "not printed" if synthetic else "not in the log"
+        return f"{shared.waited:.1%} of the jobs wait for memory; {unknown} {source}"
+    if synthetic and no_backlog(roomy):
+        return f"unlike Edison's days: CPU load {roomy.cpu_load:.1f} with unlimited memory, there 9"
     unknown = "; how sizes go with lengths and estimates is not printed" if synthetic else ""
     return f"so with unlimited memory, too{unknown}"
 

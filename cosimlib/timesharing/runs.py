@@ -1,6 +1,7 @@
 """One run, simulated, audited, summarized; shown while it lasts, and kept if asked to."""
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +25,14 @@ PATIENCE = 20.0
 CHECKED = ("overhead", "spmd", "noise", "step", "queue", "seed")
 """Knobs that are looked at before a file is looked for: a wrong one may equal a right one."""
 
-DEFAULTS: dict[str, Any] = {"noise": None, "spmd": True, "step": STEP, "seed": 0}
-"""Of both simulators, so that a run is the same whether or not they are named."""
+
+def _named(simulate: Callable[..., Any]) -> dict[str, Any]:
+    """A simulator's knobs as they are by default: named or not, a run is the same."""
+    knobs = inspect.signature(simulate).parameters.values()
+    return {k.name: k.default for k in knobs if k.default is not k.empty and k.name != "watch"}
+
+
+BATCH_KNOBS, SHARING_KNOBS = _named(simulate_batch), _named(simulate_timesharing)
 
 
 class Policies(NamedTuple):
@@ -50,7 +57,7 @@ def run_policies(
 ) -> Policies:
     """Batch, time-sharing, that with unlimited memory, and both of jobs that are not SPMD.
 
-    What `run_batch` and `run_timesharing` both take, so that all are of the same jobs and noise.
+    Knobs are those that `run_batch` and `run_timesharing` both take; `spmd` is varied.
     """
     knobs: dict[str, Any] = {"noise": noise, "step": step, "seed": seed}
     knobs |= {"warm_up": warm_up, "cache": cache}
@@ -76,7 +83,8 @@ def run_batch(
     Jobs submitted in the first `warm_up` seconds do not count, by default the paper's 100 days.
     """
     _check(workload, warm_up, knobs)
-    parameters = {"policy": "batch", **_given(workload, system, warm_up), **DEFAULTS, **knobs}
+    parameters = {"policy": "batch", **_given(workload, system, warm_up)}
+    parameters |= BATCH_KNOBS | knobs
 
     def run() -> RunSummary:
         return summarize_run(simulate_batch(workload, system, **knobs), warm_up=warm_up)
@@ -102,8 +110,8 @@ def run_timesharing(
     _check(workload, warm_up, knobs)
     if not isinstance(memory, bool):
         raise ValueError(f"memory={memory!r}; expected True or False")
-    given = {"policy": "time-sharing", **_given(workload, system, warm_up), "memory": memory}
-    parameters = {**given, **DEFAULTS, "overhead": 0.0, "queue": "first_fit", **knobs}
+    parameters = {"policy": "time-sharing", **_given(workload, system, warm_up), "memory": memory}
+    parameters |= SHARING_KNOBS | knobs
 
     def run() -> RunSummary:
         machine = system if memory else replace(system, memory_per_node=float("nan"))

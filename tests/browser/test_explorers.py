@@ -1,6 +1,7 @@
 """Explorers in a real JupyterLab: controls move the figure, axes are linked, the player plays."""
 
 import re
+import warnings
 
 import pytest
 
@@ -32,6 +33,7 @@ class Explorer:
         try:
             expect(self.title).to_have_text(re.compile(begins), timeout=lab.PATIENCE)
         except AssertionError:
+            warnings.warn(f"{name}: no live figure at first", stacklevel=2)
             lab.run_all(self.page)
             expect(self.title).to_have_text(re.compile(begins), timeout=lab.PATIENCE)
         lab.wait_until_idle(self.page)
