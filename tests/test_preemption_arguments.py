@@ -209,7 +209,7 @@ def test_the_systems_own_bad_input_is_named_at_both_doors():
         ({"grace_periods": [60, 120.0, 60]}, "grace period 60 s is given twice; give it once"),
         ({"grace_periods": ["a"]}, "grace period 'a'; expected a finite number"),
         ({"grace_periods": [None]}, "grace period None; expected a finite number"),
-        ({"grace_periods": [True]}, "grace period 1 s; expected a finite number"),
+        ({"grace_periods": [True]}, "grace period True; expected a finite number"),
         ({"grace_periods": [np.nan]}, "grace period nan s; expected a finite number"),
         ({"grace_periods": 60.0}, "grace_periods=60.0; expected one or more numbers"),
         ({"grace_periods": []}, r"grace_periods=\[\]; expected one or more numbers"),

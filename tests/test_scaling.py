@@ -144,3 +144,19 @@ def test_turnaround_is_run_time_times_the_slowdown_of_jobs_like_that():
 def test_turnarounds_under_no_policy_are_refused():
     with pytest.raises(ValueError, match="no summaries of runs; give at least one"):
         turnaround_times(applications())
+
+
+def test_a_turnaround_needs_ten_jobs_like_it():
+    """By default; a bin of nine tells nothing."""
+    workload = synthetic.edison(4, nodes=64, seed=1)
+    run = summarize_run(simulate_batch(workload, workload.machine), warm_up=0.0)
+    table = applications(64 / 5576)
+    all_of, ten = (turnaround_times(table, run, at_least=n) for n in (1, 10))
+    counts = np.array(run.counts)
+    row = np.searchsorted(run.nodes_edges, table["nodes"], side="right") - 1
+    column = np.searchsorted(run.length_edges, table["run_time"].clip(lower=10), side="right") - 1
+    here = counts[row, column]
+    assert (ten["turnaround_time"].notna() == (here >= 10)).all() and ten.equals(
+        turnaround_times(table, run)
+    )
+    assert (all_of["turnaround_time"].notna() == (here >= 1)).all() and (here[here > 0] < 10).any()

@@ -165,10 +165,22 @@ def test_nothing_is_decided_on_few_jobs_or_without_waits():
         assert all(v.holds is None and v.why and v.ours for v in verdicts.values())
 
 
-def test_light_days_do_not_decide_the_bound_of_a_week():
-    light = summary(cpu_load=3.0, weekly_load=(3.0, 4.0))
-    verdict = judge(with_quiet(shared=light, roomy=light))["cpu-load-week"]
-    assert verdict.holds is None and "unlike Edison's days" in verdict.why
+def test_light_days_decide_no_number_of_edison():
+    """They hold no number and fail none, whatever the numbers are."""
+    light = with_quiet(roomy=replace(FREED, cpu_load=5.9))
+    decided = {claim for claim, verdict in judge(light).items() if verdict.holds is not None}
+    assert decided == {
+        "slowdown-order", "noise-batch-quartile", "noise-timesharing", "not-spmd-no-noise",
+        "turnaround-scales", "turnaround-batch",
+    }  # fmt: skip
+    verdict = judge(light)["crossover"]
+    assert verdict.why == "too few jobs at once: CPU load 5.9, Edison's is 9"
+    assert judge(with_quiet(roomy=replace(FREED, cpu_load=6.1)))["crossover"].holds is True
+
+
+def test_noise_that_does_not_raise_time_sharing_raises_it_less():
+    calm = replace(STRUCK.shared, mean_slowdown=QUIET.shared.mean_slowdown)
+    assert judge(with_struck(shared=calm))["noise-timesharing"].holds is True
 
 
 def test_applications_unlike_the_jobs_decide_nothing():
@@ -178,7 +190,7 @@ def test_applications_unlike_the_jobs_decide_nothing():
     two = PAPER.turnarounds.query("application != 'c'")
     verdict = judge(PAPER._replace(turnarounds=two))["turnaround-largest"]
     assert verdict.holds is None and verdict.why == (
-        "applications with two sizes and lengths that these jobs have: 2, few"
+        "fewer than 3 applications have turnarounds at two sizes: 2"
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cosimlib.timesharing import judge
-from cosimlib.timesharing.reasons import lost_late
+from cosimlib.timesharing.reasons import explain, lost_late
 from tests.test_timesharing_judging import BATCH, FREED, PAPER, QUIET, summary, with_quiet
 
 OURS = {
@@ -67,12 +67,12 @@ def test_memory_is_blamed_only_where_unlimited_memory_passes(claim):
 
 
 def test_where_no_backlog_builds_up_that_is_the_reason():
-    few = replace(QUIET.shared, mean_slowdown=2.0), replace(FREED, mean_slowdown=2.0, cpu_load=5.9)
-    why = judge(with_quiet(shared=few[0], roomy=few[1]))["slowdown-timesharing"].why
-    assert why == ("unlike Edison's days: CPU load 5.9 with unlimited memory, there 9")
+    few = summary(mean=2.0), replace(FREED, mean_slowdown=2.0, cpu_load=5.9)
+    known = {"roomy_holds": False, "synthetic": True}
+    assert explain(*few, **known) == "too few jobs at once: CPU load 5.9, Edison's is 9"
+    assert explain(*few, roomy_holds=False, synthetic=False) == "so with unlimited memory, too"
     enough = replace(few[1], cpu_load=6.1)
-    why = judge(with_quiet(shared=few[0], roomy=enough))["slowdown-timesharing"].why
-    assert why.startswith("so with unlimited memory, too")
+    assert explain(few[0], enough, **known).startswith("so with unlimited memory, too; how")
 
 
 def test_jobs_that_are_not_spmd_are_explained_by_their_own_runs():

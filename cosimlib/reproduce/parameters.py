@@ -67,7 +67,7 @@ def read_parameters(notebook: NotebookNode, label: str) -> dict[str, Parameter]:
     if missing:
         raise BadArgumentError(
             f"{label} has no parameter '{missing[0]}'; its cell tagged 'parameters' must set "
-            f"{', '.join(REQUIRED)}"
+            f"{', '.join(REQUIRED)}; explorers do not, open them with `make lab`"
         )
     return parameters
 

@@ -61,9 +61,10 @@ def _verdict(ours: str, holds: bool, why: str) -> Verdict:
 
 
 def _of_edison(evidence: Evidence, ours: str, holds: bool, why: str) -> Verdict:
-    """A claim that a log of another machine does not decide, nor another load."""
+    """A claim that a log of another machine does not decide, nor another load or light days."""
     if evidence.edison and math.isclose(evidence.load, UTILIZATION, rel_tol=0.01):
-        return _verdict(ours, holds, why)
+        light = no_backlog(evidence.quiet.roomy)
+        return Verdict(ours, None, light) if light else _verdict(ours, holds, why)
     busy = evidence.quiet.batch.utilization
     here = f"of {evidence.load:g}" if evidence.edison else f"that keeps it {busy:.0%} busy"
     return Verdict(ours, None, f"of Edison and its load of {UTILIZATION}; here is one {here}")
@@ -155,7 +156,7 @@ def _noise(evidence: Evidence) -> dict[str, Verdict]:
         ),
         "noise-timesharing": _verdict(
             f"{arrows['shared']} (memory unlimited {arrows['roomy']})",
-            1 < grows["shared"] <= 1 + (grows["batch"] - 1) / 2,
+            grows["shared"] <= 1 + (grows["batch"] - 1) / 2,
             f"× {grows['shared']:.2f} time-shared, × {grows['batch']:.2f} under batch",
         ),
         "noise-wins": _of_edison(
@@ -236,8 +237,6 @@ def _crowds(evidence: Evidence) -> dict[str, Verdict]:
     near = [abs(each / 9 - 1) <= 1 / 3 for each in load]
     most = [max(run.weekly_load, default=math.nan) for run in (shared, roomy)]
     weeks = _of_edison(evidence, _both(*most), most[0] <= 20, "a burst of submissions")
-    if weeks.holds and no_backlog(roomy):
-        weeks = Verdict(_both(*most), None, f"a bound for a backlog: {_why(evidence, False)}")
     return {
         "cpu-load-mean": _of_edison(evidence, _both(*load), near[0], _why(evidence, near[1])),
         "cpu-load-week": weeks,
@@ -252,7 +251,7 @@ def _turnarounds(evidence: Evidence) -> dict[str, Verdict]:
     gain = [gain_at_largest(times, batch.policy, run.policy) for run in (shared, roomy)]
     names = ("turnaround-scales", "turnaround-batch", "turnaround-largest")
     if len(kept) < MANY:
-        why = f"applications with two sizes and lengths that these jobs have: {len(kept)}, few"
+        why = f"fewer than {MANY} applications have turnarounds at two sizes: {len(kept)}"
         return dict.fromkeys(names, Verdict("none", None, why))
     waits, scales, freed = ((kept[run.policy] >= 0.5).mean() for run in (batch, shared, roomy))
     share = f"in {scales:.0%} (memory unlimited {freed:.0%}) of {len(kept)}"

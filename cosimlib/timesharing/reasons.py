@@ -14,9 +14,10 @@ LONG = 100.0
 """Days from which on a backlog has had time to build up."""
 
 
-def no_backlog(roomy: RunSummary) -> bool:
-    """Whether the load is far below Edison's even with unlimited memory."""
-    return roomy.cpu_load < LIGHT
+def no_backlog(roomy: RunSummary) -> str:
+    """Says so where the load is far below Edison's even with unlimited memory, empty elsewhere."""
+    load = roomy.cpu_load
+    return f"too few jobs at once: CPU load {load:.1f}, Edison's is 9" if load < LIGHT else ""
 
 
 def explain(shared: RunSummary, roomy: RunSummary, *, roomy_holds: bool, synthetic: bool) -> str:
@@ -38,7 +39,7 @@ def explain(shared: RunSummary, roomy: RunSummary, *, roomy_holds: bool, synthet
         source = "not printed" if synthetic else "not in the log"
         return f"{shared.waited:.1%} of the jobs wait for memory; {unknown} {source}"
     if synthetic and no_backlog(roomy):
-        return f"unlike Edison's days: CPU load {roomy.cpu_load:.1f} with unlimited memory, there 9"
+        return no_backlog(roomy)
     unknown = "; how sizes go with lengths and estimates is not printed" if synthetic else ""
     return f"so with unlimited memory, too{unknown}"
 

@@ -135,7 +135,9 @@ def _interpolated(part: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"application": name, "nodes": nodes, "run_time": run_time})
 
 
-def turnaround_times(table: pd.DataFrame, *summaries: RunSummary) -> pd.DataFrame:
+def turnaround_times(
+    table: pd.DataFrame, *summaries: RunSummary, at_least: int = 10
+) -> pd.DataFrame:
     """Expected turnaround of applications: dedicated time × mean slowdown of jobs like that.
 
     Times below 10 s count as that, as in slowdowns.
@@ -145,12 +147,15 @@ def turnaround_times(table: pd.DataFrame, *summaries: RunSummary) -> pd.DataFram
     table : pd.DataFrame
         As of `applications`.
     *summaries : RunSummary
-        One a policy; a bin in which it has no jobs gives no turnaround.
+        One a policy.
+    at_least : int, default 10
+        Bins with fewer jobs give no turnaround.
 
     Returns
     -------
     pd.DataFrame
-        `policy`, `application`, `nodes`, `run_time`, `turnaround_time` (s; NaN for empty bins).
+        `policy`, `application`, `nodes`, `run_time`, `turnaround_time` (s; NaN for few
+        jobs).
 
     Raises
     ------
@@ -166,7 +171,9 @@ def turnaround_times(table: pd.DataFrame, *summaries: RunSummary) -> pd.DataFram
         column = np.searchsorted(summary.length_edges, length, side="right") - 1
         inside = (row < summary.bins.shape[0]) & (column >= 0) & (column < summary.bins.shape[1])
         slowdown = np.full(len(table), np.nan)
-        slowdown[inside] = summary.bins[row[inside], column[inside]]
+        counts = np.array(summary.counts)
+        bins = np.where(counts >= max(1, at_least), summary.bins, np.nan)
+        slowdown[inside] = bins[row[inside], column[inside]]
         turnaround = length * slowdown
         tables.append(table.assign(policy=summary.policy, turnaround_time=turnaround))
     return pd.concat(tables, ignore_index=True)
