@@ -6,7 +6,7 @@ A job takes the free nodes with the lowest numbers, and keeps those that it held
 import numpy as np
 import pandas as pd
 
-from cosimlib.kernels import holding
+from cosimlib.kernels import occupancy
 from cosimlib.schedule import CoupledSchedule, Schedule, check_rigid
 
 COLUMNS = ["job", "machine", "state", "start", "end", "node", "nodes"]
@@ -31,8 +31,8 @@ def node_blocks(schedule: Schedule) -> pd.DataFrame:
         np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
     )
     nodes = schedule.workload.jobs["nodes"].to_numpy(dtype=np.int64, copy=True)
-    line = holding.timeline(start_time, end_time, nodes, schedule.system.total_nodes)
-    if (line.held == holding.IDLE).any():
+    line = occupancy.timeline(start_time, end_time, nodes, schedule.system.total_nodes)
+    if (line.held == occupancy.IDLE).any():
         raise ValueError(
             f"{schedule.name}: more nodes are held than the {schedule.system.total_nodes} of "
             f"{schedule.system.name}: audit the schedule"

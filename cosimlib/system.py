@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from cosimlib.arguments import is_whole
+from cosimlib.checks import is_whole
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from cosimlib.audit import audit
+from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs
 from cosimlib.schedule import Schedule
-from cosimlib.schedulers.backfilling import simulate_conservative, simulate_easy, simulate_fcfs
 from cosimlib.system import System
 from cosimlib.workload import Workload
 

@@ -15,8 +15,8 @@ import pandas as pd
 
 from cosimlib import traces
 from cosimlib.audit import audit
+from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
-from cosimlib.schedulers import SIMULATORS
 from cosimlib.synthetic import with_drawn_estimates
 from cosimlib.workload import Workload
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 from cosimlib.audit import InfeasibleScheduleError, audit
+from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
-from cosimlib.schedulers import SIMULATORS
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.strategies import workloads

@@ -5,8 +5,8 @@ import pytest
 
 from cosimlib import traces
 from cosimlib.audit import InfeasibleScheduleError
-from cosimlib.schedulers import SIMULATORS
-from cosimlib.schedulers.backfilling import simulate_fcfs
+from cosimlib.batch import simulate_fcfs
+from cosimlib.policies import SIMULATORS
 from tests import audits
 
 SMALL = (

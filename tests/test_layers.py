@@ -16,7 +16,7 @@ LINT = [sys.executable, "-c", "from importlinter.cli import lint_imports_command
 VIOLATIONS = {
     "metrics.py": ("import cosimlib.explorers.trial", "only from floors below its own"),
     "audit.py": ("import plotly.graph_objects", "only figures and explorers draw"),
-    "schedulers/trial.py": ("import cosimlib.schedulers.second", "do not know one another"),
+    "timesharing/trial.py": ("import cosimlib.filling.second", "only from floors below its own"),
     "kernels/trial.py": ("import pandas", "kernels see arrays only"),
     "figures/trial.py": ("import ipywidgets", "only explorers know widgets"),
 }

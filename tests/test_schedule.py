@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from cosimlib.schedule import Schedule
-from cosimlib.swf import read_swf
 from cosimlib.system import System
+from cosimlib.traces.swf import read_swf
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.strategies import workloads
 

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 
-from cosimlib.reproduce.runs import plan_runs
+from cosimlib.reproduce.plan import plan_runs
 from cosimlib.traces import TRACES
 from tests.refresh_notebooks import NotebookError, refresh, tidy
 from tests.suites import ROOT, SUITES, members

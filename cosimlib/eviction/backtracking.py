@@ -13,7 +13,7 @@ import numpy as np
 
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.jit import kernel
 
 VISITS_BETWEEN_LOOKS = 200_000
 """Choices tried between two looks at the clock, about a millisecond."""

@@ -7,15 +7,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from cosimlib.eviction import (
-    EvictionPlan,
-    EvictionProblem,
-    solve_backtracking,
-    solve_dynamic,
-    solve_greedy,
-    solve_spectrum,
-)
+from cosimlib.eviction.backtracking import solve_backtracking
 from cosimlib.eviction.checkpointing import ALLOCATED_SHARE, CRITICAL_SHARE, checkpoint_time
+from cosimlib.eviction.dynamic import solve_dynamic, solve_spectrum
+from cosimlib.eviction.greedy import solve_greedy
+from cosimlib.eviction.plan import EvictionPlan
+from cosimlib.eviction.problem import EvictionProblem
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR
 

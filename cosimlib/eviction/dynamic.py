@@ -21,14 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cosimlib.eviction.plan import EvictionPlan
-from cosimlib.eviction.problem import (
-    APP,
-    KILL,
-    MILLISECONDS_PER_HOUR,
-    SYS,
-    EvictionProblem,
-)
-from cosimlib.kernels.compiling import kernel
+from cosimlib.eviction.problem import APP, KILL, MILLISECONDS_PER_HOUR, SYS, EvictionProblem
+from cosimlib.kernels.jit import kernel
 
 MEMORY_LIMIT = 2**30
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionProblem
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels.jit import kernel
 
 
 def solve_greedy(problem: EvictionProblem) -> EvictionPlan:

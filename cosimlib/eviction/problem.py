@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import is_number, is_whole
+from cosimlib.checks import is_number, is_whole
 from cosimlib.eviction.checkpointing import running_jobs_at
 from cosimlib.schedule import Schedule
 from cosimlib.system import System

@@ -2,9 +2,9 @@
 
 from cosimlib.explorers.batch import explore_batch
 from cosimlib.explorers.coscheduling import explore_coscheduling
+from cosimlib.explorers.elastic import explore_preemption
 from cosimlib.explorers.eviction import explore_eviction
 from cosimlib.explorers.filling import explore_filling
-from cosimlib.explorers.preemption import explore_preemption
 from cosimlib.explorers.timesharing import explore_timesharing
 
 __all__ = [

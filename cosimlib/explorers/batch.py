@@ -13,13 +13,13 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.arguments import check_whole, is_number
+from cosimlib.batch import ORDERS
+from cosimlib.checks import check_whole, is_number
 from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
+from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
-from cosimlib.schedulers import SIMULATORS
-from cosimlib.schedulers.backfilling import ORDERS
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload

@@ -16,18 +16,18 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, IntSlider, Play, SelectionSlider, Widget, link
 
 from cosimlib import synthetic
-from cosimlib.arguments import check_whole
-from cosimlib.coupled import lost_node_hours, sync_up_overhead
+from cosimlib.checks import check_whole
+from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.coscheduling.comparison import lost_node_hours, sync_up_overhead
+from cosimlib.coscheduling.deadlock import moments
+from cosimlib.coscheduling.example import MACHINES, PAIRS
+from cosimlib.coscheduling.mates import couple, mates_by_proportion
+from cosimlib.coscheduling.narrative import job_names, tell
 from cosimlib.explorers.panel import Panel
 from cosimlib.figures.coscheduling import plot_coupled_moment
-from cosimlib.mates import couple, mates_by_proportion
 from cosimlib.schedule import CoupledSchedule
-from cosimlib.schedulers.coscheduling import simulate_coscheduling
-from cosimlib.synthetic.crossing import MACHINES, PAIRS
 from cosimlib.system import System
-from cosimlib.telling import job_names, tell
 from cosimlib.units import MINUTE
-from cosimlib.waiting import moments
 from cosimlib.workload import Workload
 
 Make = Callable[[float], Workload]

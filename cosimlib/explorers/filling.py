@@ -14,11 +14,11 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.arguments import check_whole, is_number
+from cosimlib.checks import check_whole, is_number
 from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.filling import plot_use, use_table
-from cosimlib.schedulers import SIMULATORS
-from cosimlib.schedulers.filling import FilledSchedule
+from cosimlib.filling import FilledSchedule
+from cosimlib.policies import SIMULATORS
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN, with_round_estimates
 from cosimlib.system import System
 from cosimlib.workload import Workload

@@ -23,7 +23,7 @@ from ipywidgets import (
     Widget,
 )
 
-from cosimlib.arguments import is_number
+from cosimlib.checks import is_number
 from cosimlib.system import System
 from cosimlib.workload import Workload
 

@@ -15,13 +15,18 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import synthetic
-from cosimlib.arguments import check_whole, is_number
+from cosimlib.checks import check_whole, is_number
 from cosimlib.explorers.panel import Panel
 from cosimlib.figures.sharing import plot_sharing
 from cosimlib.schedule import Schedule, TimesharedSchedule
-from cosimlib.schedulers.timesharing import STEP, simulate_timesharing
 from cosimlib.synthetic import EDISON
-from cosimlib.timesharing import RunSummary, simulate_batch, summarize_run
+from cosimlib.timesharing import (
+    STEP,
+    RunSummary,
+    simulate_batch,
+    simulate_timesharing,
+    summarize_run,
+)
 from cosimlib.units import DAY, HOUR
 
 WINDOW = 6 * HOUR

@@ -7,11 +7,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib.coscheduling.deadlock import standing
 from cosimlib.figures import theme
 from cosimlib.placement import node_stretches
 from cosimlib.schedule import CoupledSchedule
 from cosimlib.units import MINUTE
-from cosimlib.waiting import standing
 
 BASE = "base"
 COLORS = {"HH": theme.BLUE, "HY": theme.SKY, "YH": theme.ORANGE, "YY": theme.VERMILION,

@@ -9,9 +9,9 @@ from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded, plot_nodes
-from cosimlib.kernels.numbering import node_numbers
+from cosimlib.filling import FilledSchedule, efficiency, node_seconds
+from cosimlib.kernels.occupancy import node_numbers
 from cosimlib.kernels.steps import step_function
-from cosimlib.schedulers.filling import FilledSchedule, efficiency, node_seconds
 from cosimlib.units import HOUR
 
 USES = {

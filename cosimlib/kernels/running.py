@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import clock, profile
-from cosimlib.kernels.compiling import kernel
+from cosimlib.kernels import queue, releases
+from cosimlib.kernels.jit import kernel
 
 TURN = 32
 JOB = (1 << TURN) - 1
@@ -37,7 +37,7 @@ def nothing_runs(n: int, total_nodes: int) -> Running:
     room = min(n, total_nodes)
     return Running(
         np.full(n, np.nan),
-        clock.no_ends(),
+        queue.no_ends(),
         np.empty(room, np.float64),
         np.empty(room, np.int64),
         np.zeros(2, np.int64),
@@ -50,7 +50,7 @@ def start(jobs: Any, running: Running, job: int, now: float) -> None:
     running.start_time[job] = now
     heappush(running.ends, (now + jobs.run_time[job], running.size[1] << TURN | job))
     running.size[1] += 1
-    running.size[0] = profile.promise(
+    running.size[0] = releases.promise(
         running.times,
         running.nodes,
         running.size[0],
@@ -64,7 +64,7 @@ def end_next(jobs: Any, running: Running) -> int:
     """Let the job that ends first end, promise and all; return its number."""
     job = heappop(running.ends)[1] & JOB
     promised = running.start_time[job] + jobs.requested_time[job]
-    running.size[0] = profile.redeem(
+    running.size[0] = releases.redeem(
         running.times, running.nodes, running.size[0], promised, jobs.nodes[job]
     )
     return job

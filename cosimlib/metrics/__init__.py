@@ -10,15 +10,24 @@ jobs submitted in it, ``start <= submit_time < end``; a number of the machine is
 idle or waiting in it, whoever submitted it when. `window` makes one that leaves out the warm-up.
 """
 
-from cosimlib.metrics.capacity import loss_of_capacity, node_hours, offered_load, utilization
 from cosimlib.metrics.jobs import (
     bounded_slowdown,
     by_submission,
+    by_user,
+    fairness,
+    jain_index,
     makespan,
     overtaking,
     slowdown,
     turnaround_time,
     wait_time,
+)
+from cosimlib.metrics.machine import (
+    loss_of_capacity,
+    node_hours,
+    offered_load,
+    summarize,
+    utilization,
 )
 from cosimlib.metrics.series import (
     daily,
@@ -31,8 +40,6 @@ from cosimlib.metrics.series import (
     waiting_nodes,
     weekly,
 )
-from cosimlib.metrics.summary import summarize
-from cosimlib.metrics.users import by_user, fairness, jain_index
 from cosimlib.metrics.windows import window
 
 __all__ = [

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.kernels.steps import step_function
-from cosimlib.metrics.sharing import useful_node_seconds
+from cosimlib.metrics.machine import useful_node_seconds
 from cosimlib.metrics.windows import span
 from cosimlib.schedule import Schedule, TimesharedSchedule, check_rigid
 from cosimlib.units import DAY, HOUR, WEEK

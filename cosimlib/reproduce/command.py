@@ -1,4 +1,7 @@
-"""The command: what to run, how it went, and the exit status that says so."""
+"""The command: what to run, how it went, and the exit status that says so.
+
+Kernels compiled once, before several processes would compile the same at the same time.
+"""
 
 import argparse
 import os
@@ -9,13 +12,35 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+import pandas as pd
+
+from cosimlib import synthetic
+from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.elastic import simulate_elastic
+from cosimlib.eviction import SOLVERS, solve_spectrum
+from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.figures.publishing import render_images
-from cosimlib.reproduce.executing import PACKAGE, Task
-from cosimlib.reproduce.parameters import BadArgumentError
-from cosimlib.reproduce.placing import place, write_scorecard
-from cosimlib.reproduce.runs import SYNTHETIC, Run, is_up_to_date, plan_runs, write_record
-from cosimlib.reproduce.supervising import Outcome, say, supervise
-from cosimlib.reproduce.warming import warm
+from cosimlib.policies import SIMULATORS
+from cosimlib.reproduce.execute import (
+    PACKAGE,
+    Outcome,
+    Task,
+    place,
+    say,
+    supervise,
+    write_scorecard,
+)
+from cosimlib.reproduce.plan import (
+    SYNTHETIC,
+    BadArgumentError,
+    Run,
+    is_up_to_date,
+    plan_runs,
+    write_record,
+)
+from cosimlib.system import System
+from cosimlib.timesharing import run_batch, run_timesharing
+from cosimlib.workload import Workload
 
 FAILED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
 
@@ -165,3 +190,21 @@ def _complain(line: str, status: int) -> int:
     sys.stdout.flush()
     print(f"reproduce: {line}", file=sys.stderr)
     return status
+
+
+def warm() -> None:
+    """Run every simulator and solver on the smallest input that there is."""
+    problem = scaled_problem(2, 4)
+    for solve in SOLVERS.values():
+        solve(problem)
+    solve_spectrum(problem)
+    workload = synthetic.theta(2)
+    for simulate in SIMULATORS.values():
+        simulate(workload, workload.machine)
+    one = {"submit_time": [0.0, 0.0], "run_time": 1.0, "requested_time": 1.0, "nodes": 1}
+    pair = pd.DataFrame(one).assign(partition=["a", "b"], mate=[1, 0])
+    simulate_coscheduling(Workload(pair, "pair"), System.of(a=1, b=1))
+    simulate_elastic(Workload(pd.DataFrame(one), "two"), System.of(1))
+    small, machine = synthetic.edison(0.2, nodes=16), synthetic.EDISON.with_nodes(16)
+    run_batch(small, machine, warm_up=0.0)
+    run_timesharing(small, machine, warm_up=0.0)

@@ -1,14 +1,10 @@
 """Workloads made from a seed and printed statistics, for where no trace may or can be had."""
 
-from cosimlib.synthetic.coupled import eureka, intrepid, packed, with_drawn_estimates
-from cosimlib.synthetic.crossing import crossing
+from cosimlib.coscheduling.example import crossing
 from cosimlib.synthetic.edison import EDISON, edison
-from cosimlib.synthetic.estimates import (
-    estimate_shares,
-    with_estimates,
-    with_scaled_estimates,
-)
+from cosimlib.synthetic.estimates import estimate_shares, with_estimates, with_scaled_estimates
 from cosimlib.synthetic.htc import htc
+from cosimlib.synthetic.intrepid import eureka, intrepid, packed, with_drawn_estimates
 from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
 from cosimlib.synthetic.peregrine import peregrine

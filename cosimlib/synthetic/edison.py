@@ -21,7 +21,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import check_whole, is_number
+from cosimlib.checks import check_whole, is_number
 from cosimlib.synthetic import shapes
 from cosimlib.synthetic.estimates import with_estimates
 from cosimlib.system import System

@@ -10,7 +10,7 @@ evenly, so that every seed has the printed statistics and seeds differ in the jo
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import check_whole, is_number
+from cosimlib.checks import check_whole, is_number
 from cosimlib.synthetic import shapes
 from cosimlib.workload import Workload
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import check_whole, is_number, is_whole
+from cosimlib.checks import check_whole, is_number, is_whole
 from cosimlib.synthetic import shapes
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload

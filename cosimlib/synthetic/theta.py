@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import check_whole, is_number
+from cosimlib.checks import check_whole, is_number
 from cosimlib.synthetic import shapes
 from cosimlib.system import THETA
 from cosimlib.workload import Workload

@@ -1,8 +1,8 @@
 """Time-sharing against batch scheduling: runs, and what figures and claims need of them."""
 
 from cosimlib.timesharing.batch import lengthened, noise_cost, simulate_batch
-from cosimlib.timesharing.caching import cached_summary, project_cache
-from cosimlib.timesharing.comparing import (
+from cosimlib.timesharing.claims import Evidence, Verdict, judge
+from cosimlib.timesharing.comparison import (
     crossover,
     gain_at_largest,
     kept_speedups,
@@ -12,22 +12,37 @@ from cosimlib.timesharing.comparing import (
     undecided,
     won_bins,
 )
-from cosimlib.timesharing.evidence import Evidence, Verdict
-from cosimlib.timesharing.judging import judge
 from cosimlib.timesharing.logs import with_node_memory
-from cosimlib.timesharing.runs import Policies, run_batch, run_policies, run_timesharing
+from cosimlib.timesharing.noise import NOISE, SLOWEST, STEP, check_noise, draw_noise
+from cosimlib.timesharing.runs import (
+    Policies,
+    cached_summary,
+    project_cache,
+    run_batch,
+    run_policies,
+    run_timesharing,
+)
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times
+from cosimlib.timesharing.simulation import QUEUES, check_knobs, in_steps, simulate_timesharing
 from cosimlib.timesharing.summary import RunSummary, slowdowns, summarize_run, use_by_hour
 
 __all__ = [
+    "NOISE",
+    "QUEUES",
+    "SLOWEST",
+    "STEP",
     "Evidence",
     "Policies",
     "RunSummary",
     "Verdict",
     "applications",
     "cached_summary",
+    "check_knobs",
+    "check_noise",
     "crossover",
+    "draw_noise",
     "gain_at_largest",
+    "in_steps",
     "judge",
     "kept_speedups",
     "lengthened",
@@ -41,6 +56,7 @@ __all__ = [
     "run_policies",
     "run_timesharing",
     "simulate_batch",
+    "simulate_timesharing",
     "slowdowns",
     "summarize_run",
     "turnaround_times",

@@ -13,11 +13,12 @@ import math
 import numpy as np
 
 from cosimlib.audit import audit
-from cosimlib.kernels.compiling import kernel
+from cosimlib.batch import simulate_easy
+from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
-from cosimlib.schedulers.backfilling import simulate_easy
-from cosimlib.schedulers.timesharing import SLOWEST, STEP, check_knobs, in_steps
 from cosimlib.system import System
+from cosimlib.timesharing.noise import SLOWEST, STEP
+from cosimlib.timesharing.simulation import check_knobs, in_steps
 from cosimlib.workload import Workload
 
 ROUNDING = 1e-9

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from cosimlib.arguments import is_number, is_whole
+from cosimlib.checks import is_number, is_whole
 from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, Workload
 
 

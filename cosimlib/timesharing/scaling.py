@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import is_number
-from cosimlib.intake import TraceError, read_table
+from cosimlib.checks import is_number
 from cosimlib.timesharing.summary import RunSummary
+from cosimlib.traces.account import TraceError, read_table
 from cosimlib.units import HOUR
 
 MOST_NODES = 960

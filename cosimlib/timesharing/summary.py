@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cosimlib.arguments import is_number
+from cosimlib.checks import is_number
 from cosimlib.metrics import hourly, occupied_nodes
 from cosimlib.schedule import Schedule, TimesharedSchedule
 from cosimlib.units import DAY, HOUR, WEEK

@@ -1,0 +1,252 @@
+"""Coupled machines compared: what coscheduling costs each of them, by scheme, seed and workload.
+
+Four numbers a machine, as Tang et al. define them: the average wait and the average slowdown of all
+its jobs, the average sync-up overhead of its jobs with mates (from the first moment at which a job
+held or yielded to its start), and the capability lost: node-hours held idle, also as a share of
+what the machine offers.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.audit import audit
+from cosimlib.coscheduling.mates import couple, mates_by_proportion, mates_by_proximity, read_mates
+from cosimlib.coscheduling.simulation import simulate_coscheduling
+from cosimlib.metrics import slowdown
+from cosimlib.schedule import CoupledSchedule
+from cosimlib.synthetic import intrepid as synthetic
+from cosimlib.synthetic import with_drawn_estimates
+from cosimlib.system import System
+from cosimlib.units import DAY, HOUR
+from cosimlib.workload import Workload
+
+SYSTEM = System.of(intrepid=synthetic.INTREPID_NODES, eureka=synthetic.EUREKA_NODES)
+SCHEMES = ("HH", "HY", "YH", "YY")
+UTILIZATIONS = (0.25, 0.50, 0.75)
+PROPORTIONS = (0.025, 0.05, 0.10, 0.20, 0.33)
+PROPORTION_LOAD = 0.48
+WINDOW = 10.0
+
+MEASURES = ("wait", "slowdown", "sync_up", "lost")
+
+
+def sync_up_overhead(schedule: CoupledSchedule) -> pd.Series:
+    """Seconds from the moment a job first held or yielded to its start, per job with a mate.
+
+    0 for a job that started with its mates at its first turn; NaN for one that was never started.
+    """
+    paired = np.flatnonzero(schedule.group >= 0)
+    start_time, first_try = schedule.start_time[paired], schedule.first_try[paired]
+    overhead = np.where(np.isnan(first_try), 0.0, start_time - first_try)
+    overhead[np.isnan(start_time)] = np.nan
+    return pd.Series(overhead, index=paired, name="sync_up_overhead")
+
+
+def lost_node_hours(schedule: CoupledSchedule) -> pd.Series:
+    """Node-hours that each machine's jobs held idle; infinite where a hold never ends."""
+    holds = schedule.holds
+    jobs = holds["job"].to_numpy()
+    idle = (holds["end"] - holds["start"]) * schedule.workload.jobs["nodes"].to_numpy()[jobs]
+    lost = idle.groupby(schedule.partition.to_numpy()[jobs]).sum() / HOUR
+    return lost.reindex(list(schedule.system.partitions), fill_value=0.0).rename("lost")
+
+
+def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
+    """One row a machine.
+
+    Returns
+    -------
+    pd.DataFrame
+        `machine`, `jobs`, `paired` (its jobs with mates), mean `wait` (minutes), mean `slowdown`,
+        mean `sync_up` of paired jobs that started (minutes; 0 without any), `lost` (idle
+        node-hours) and `lost_share` (of what the machine offers from the first submission to the
+        last end).
+    """
+    overhead, lost = sync_up_overhead(schedule), lost_node_hours(schedule)
+    jobs = schedule.jobs.assign(slowdown=slowdown(schedule), sync_up=overhead)
+    jobs["paired"] = schedule.group >= 0
+    span = (jobs["end_time"].max() - jobs["submit_time"].min()) / HOUR
+    rows = []
+    for machine, nodes in schedule.system.partitions.items():
+        here = jobs[schedule.partition == machine]
+        rows.append(
+            {
+                "machine": machine,
+                "jobs": len(here),
+                "paired": int(here["paired"].sum()),
+                "wait": here["wait_time"].mean() / 60,
+                "slowdown": here["slowdown"].mean(),
+                "sync_up": (here["sync_up"].mean() if here["sync_up"].notna().any() else 0.0) / 60,
+                "lost": lost[machine],
+                "lost_share": lost[machine] / (nodes * span) if span > 0 else np.nan,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def month_of_intrepid(
+    *, seed: int = 0, log: Workload | None = None, days: float = 30.0
+) -> Workload:
+    """Intrepid's jobs: synthetic, or those of a log with its missing estimates drawn.
+
+    Of a log the first jobs, as many as so many days of the paper's month have; they keep their
+    order, sizes and run times, and are packed to the utilization of 70 %.
+    """
+    jobs = max(1, round(synthetic.INTREPID_JOBS * days / 30))
+    if log is None:
+        return synthetic.intrepid(jobs, span=days * DAY, seed=seed)
+    narrow = log.keep(log.jobs["nodes"] <= synthetic.INTREPID_NODES, "wider than Intrepid")
+    narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days looked at")
+    dense = synthetic.packed(narrow, synthetic.INTREPID_NODES, load=synthetic.INTREPID_LOAD)
+    return with_drawn_estimates(dense, seed=seed)
+
+
+def by_utilization(intrepid: Workload, *, load: float, seed: int = 0) -> Workload:
+    """Intrepid's jobs beside a Eureka of the given utilization; mates by proximity."""
+    span = float(intrepid.jobs["submit_time"].max())
+    machines = {"intrepid": intrepid, "eureka": synthetic.eureka(load=load, span=span, seed=seed)}
+    mates = mates_by_proximity(machines, window=WINDOW)
+    return couple(machines, mates, name=f"Eureka at {load:.0%}")
+
+
+def by_proportion(intrepid: Workload, *, share: float, seed: int = 0) -> Workload:
+    """Intrepid's jobs beside as many of Eureka at 48 %, every n-th of either with a mate.
+
+    Eureka's jobs are submitted when Intrepid's are, job by job, so that mates come together.
+    """
+    span = float(intrepid.jobs["submit_time"].max())
+    eureka = synthetic.eureka(len(intrepid), load=PROPORTION_LOAD, span=span, seed=seed)
+    submit_time = intrepid.jobs["submit_time"].to_numpy()
+    together = Workload(eureka.jobs.assign(submit_time=submit_time), eureka.name, eureka.machine)
+    machines = {"intrepid": intrepid, "eureka": together}
+    return couple(machines, mates_by_proportion(machines, share=share), name=f"{share:.1%} paired")
+
+
+def couple_logs(logs: Mapping[str, Workload], mates: str | Path = "") -> tuple[Workload, System]:
+    """Your own machines: one workload of several logs, and the system of their machines.
+
+    Clocks are laid over each other as they are. Jobs wider than their machine are left out and
+    missing estimates are drawn. A machine that its log does not tell is as wide as its widest job.
+
+    Parameters
+    ----------
+    logs : mapping of str to Workload
+        By the name of their partition.
+    mates : str or Path, default ""
+        A CSV for `read_mates`; empty: nobody has a mate.
+
+    Raises
+    ------
+    FileNotFoundError, TraceError
+        Where `read_mates` does.
+    """
+    machines, sizes = {}, {}
+    for name, log in logs.items():
+        widest = int(log.jobs["nodes"].max())
+        sizes[name] = log.machine.total_nodes if log.machine else widest
+        narrow = log.keep(log.jobs["nodes"] <= sizes[name], "wider than its machine")
+        machines[name] = with_drawn_estimates(narrow)
+    groups = read_mates(mates, machines) if mates else None
+    return couple(machines, groups), System("+".join(sizes), sizes)
+
+
+def compare_schemes(
+    make: Callable[..., Workload],
+    values: Iterable[float],
+    *,
+    by: str,
+    seeds: Sequence[int],
+    log: Workload | None = None,
+    days: float = 30.0,
+    schemes: Sequence[str] = SCHEMES,
+    executor: Executor | None = None,
+    **knobs: Any,
+) -> pd.DataFrame:
+    """Every scheme beside the base, on every workload and seed.
+
+    Parameters
+    ----------
+    make : callable
+        `by_utilization` or `by_proportion`.
+    values : iterable of float
+        What its keyword `by` takes.
+    by : str
+        ``"load"`` or ``"share"``: the column of the values.
+    seeds : sequence of int
+    log, days
+        As for `month_of_intrepid`.
+    schemes : sequence of str
+        Beside ``"base"``, without coscheduling.
+    executor : Executor, optional
+        Of threads or processes; one run after the other by default.
+    **knobs
+        For `simulate_coscheduling`.
+
+    Returns
+    -------
+    pd.DataFrame
+        The rows of `summarize_machines` with `by`, `seed`, `scheme`, `stuck` (jobs never started)
+        and `apart` (paired jobs that did not start with their mates). Every schedule was audited.
+    """
+    cases = [(make, by, value, seed, log, days, tuple(schemes), knobs)
+             for seed, value in product(seeds, values)]  # fmt: skip
+    tables = list(executor.map(_compare, cases) if executor else map(_compare, cases))
+    return pd.concat(tables, ignore_index=True)
+
+
+def compare_on(
+    workload: Workload, system: System, *, schemes: Sequence[str] = SCHEMES, **knobs: Any
+) -> pd.DataFrame:
+    """The base and every scheme on one workload, each schedule audited.
+
+    Returns
+    -------
+    pd.DataFrame
+        The rows of `summarize_machines` with `scheme`, `stuck` and `apart`.
+    """
+    tables: list[pd.DataFrame] = []
+    for scheme in (None, *schemes):
+        schedule = audit(simulate_coscheduling(workload, system, schemes=scheme, **knobs))
+        table = summarize_machines(schedule).assign(scheme=schedule.policy)
+        tables.append(table.assign(stuck=len(schedule.stuck), apart=starts_apart(schedule)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def averages(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Means over seeds of what `compare_schemes` measured, and how far the seeds reach.
+
+    Returns
+    -------
+    pd.DataFrame
+        `machine`, `by`, `scheme`, `measure` (of `MEASURES` and `lost_share`), `mean`, and `least`
+        and `most` of any seed.
+    """
+    measures = [*MEASURES, "lost_share"]
+    keys = ["machine", by, "scheme", "measure"]
+    long = comparison.melt(["machine", by, "scheme", "seed"], measures, "measure")
+    cells = long.groupby(keys, sort=False)["value"]
+    table = {"mean": cells.mean(), "least": cells.min(), "most": cells.max()}
+    return pd.DataFrame(table).reset_index()
+
+
+def starts_apart(schedule: CoupledSchedule) -> int:
+    """Jobs that did not start at the instant at which the first job of their group started."""
+    grouped = schedule.group >= 0
+    start_time = pd.Series(schedule.start_time[grouped])
+    first = start_time.groupby(schedule.group[grouped]).transform("min")
+    return int((start_time != first).sum())
+
+
+def _compare(case: tuple) -> pd.DataFrame:
+    """The base and all schemes on one workload."""
+    make, by, value, seed, log, days, schemes, knobs = case
+    intrepid = month_of_intrepid(seed=seed, log=log, days=days)
+    workload = make(intrepid, seed=seed, **{by: value})
+    marks: Mapping[str, object] = {by: value, "seed": seed}
+    return compare_on(workload, SYSTEM, schemes=schemes, **knobs).assign(**marks)

@@ -1,0 +1,142 @@
+"""The clock of coupled machines: what happens at an instant, and which machines pass then."""
+
+from heapq import heappop
+
+import numpy as np
+
+from cosimlib.coscheduling.passes import run_pass, start_group_if_complete
+from cosimlib.coscheduling.state import (
+    HOLDING,
+    CoupledJobs,
+    Rules,
+    State,
+    enqueue,
+    give_back,
+    new_state,
+    retire,
+)
+from cosimlib.kernels.jit import kernel
+
+PATIENCE = 1000
+
+
+@kernel
+def coschedule(
+    jobs: CoupledJobs,
+    rules: Rules,
+    job_state: np.recarray,
+    machine_state: np.recarray,
+    change_time: np.ndarray,
+    change_machine: np.ndarray,
+    change_down: np.ndarray,
+) -> list[tuple[int, float, float]]:
+    """Bring the state of all jobs to its end; return the stretches of holding.
+
+    Changes are beginnings (+1) and ends (−1) of outages in order of time. Simulation ends when
+    nothing more can happen, or when nobody has started after `PATIENCE` rounds of releases in
+    which nothing else happened.
+    """
+    n = jobs.job.size
+    state = new_state(job_state, machine_state)
+    submitted, changed, ticks, idle = 0, 0, 1, 0
+    origin = jobs.job.submit_time[0] if n > 0 else 0.0
+    # A hold outlasts many releases where they come more often than it may last.
+    patience = PATIENCE + 2 * rules.release_after / rules.release_interval
+    while idle < patience:
+        tick = np.inf
+        if state.machine.holders.sum() > 0:
+            tick = origin + ticks * rules.release_interval
+        now = _next(jobs, state, submitted, tick)
+        if changed < change_time.size and (
+            submitted < n or state.machine.queued.sum() > 0 or now < np.inf
+        ):
+            now = min(now, change_time[changed])
+        if now == np.inf:
+            break
+        alone = len(state.ends) == 0 and submitted == n and changed == change_time.size
+        idle = idle + 1 if alone and now == tick else 0
+        state.machine.due[:] = 0
+        _absorb_ends(jobs, state, now)
+        begun = 0
+        while changed < change_time.size and change_time[changed] <= now:
+            begun += _change(jobs, state, change_machine[changed], change_down[changed], now)
+            changed += 1
+        if begun > 0:
+            _tell_holders(jobs, state, now)
+        while submitted < n and jobs.job.submit_time[submitted] <= now:
+            enqueue(jobs, state, submitted)
+            state.machine.due[jobs.job.machine[submitted]] = 1
+            submitted += 1
+        if tick <= now:
+            _release(jobs, rules, state, now)
+        while origin + ticks * rules.release_interval <= now:
+            ticks += 1
+        for machine in range(machine_state.size):
+            if state.machine.due[machine] and state.machine.down[machine] == 0:
+                run_pass(jobs, rules, state, machine, now)
+        if tick <= now:
+            state.job.released[:] = 0
+    _close(jobs, state)
+    return state.log
+
+
+@kernel
+def _next(jobs: CoupledJobs, state: State, submitted: int, tick: float) -> float:
+    """The earliest of the next submission, the next end and the next release."""
+    now = tick
+    if submitted < jobs.job.size:
+        now = min(now, jobs.job.submit_time[submitted])
+    if len(state.ends) > 0:
+        now = min(now, state.ends[0][0])
+    return now
+
+
+@kernel
+def _absorb_ends(jobs: CoupledJobs, state: State, now: float) -> None:
+    """Free the nodes of every job that ends by now; its machine is due."""
+    while len(state.ends) > 0 and state.ends[0][0] <= now:
+        _, job = heappop(state.ends)
+        retire(jobs, state, job)
+        state.machine.due[jobs.job.machine[job]] = 1
+
+
+@kernel
+def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float) -> int:
+    """Begin or end an outage, in which held nodes are given back; 1 where one begins."""
+    state.machine.down[machine] += down
+    state.machine.due[machine] = 1
+    if down < 0:
+        return 0
+    while state.machine.holders[machine] > 0:
+        give_back(jobs, state, state.holding[machine, 0], now)
+    return 1
+
+
+@kernel
+def _tell_holders(jobs: CoupledJobs, state: State, now: float) -> None:
+    """After machines went down: jobs that held for mates on them start, everybody asks anew."""
+    state.machine.due[:] = 1
+    for job in range(jobs.job.size):
+        if state.job.status[job] == HOLDING:
+            start_group_if_complete(jobs, state, job, now)
+
+
+@kernel
+def _release(jobs: CoupledJobs, rules: Rules, state: State, now: float) -> None:
+    """Return every job that has held long enough to its queue, last in it for this instant."""
+    for machine in range(state.machine.size):
+        for place in range(state.machine.holders[machine] - 1, -1, -1):
+            job = state.holding[machine, place]
+            if now - state.job.hold_since[job] >= rules.release_after:
+                give_back(jobs, state, job, now)
+                state.job.released[job] = 1
+                state.machine.due[machine] = 1
+
+
+@kernel
+def _close(jobs: CoupledJobs, state: State) -> None:
+    """Log the holds that never ended."""
+    for machine in range(state.machine.size):
+        for place in range(state.machine.holders[machine]):
+            job = state.holding[machine, place]
+            state.log.append((job, state.job.hold_since[job], np.inf))

@@ -1,0 +1,262 @@
+"""Mates: jobs of coupled machines that must start at the same instant, and how they are found.
+
+A workload for coupled machines names each job's machine in `partition` and a row of its group in
+`mate`. Groups are what these links join: two jobs that name each other, or a chain or ring of three
+on three machines. A group has at most one job a machine, and at least two in all.
+
+Before there is such a workload, mates are a table: a column a machine, a row a group, in it the
+rows of the machines' own workloads (NA where a machine takes no part). `couple` joins the two.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.traces.account import TraceError, read_table
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+
+def couple(
+    machines: Mapping[str, Workload], mates: pd.DataFrame | None = None, *, name: str | None = None
+) -> Workload:
+    """One workload of several machines' workloads, with `partition` and `mate`.
+
+    Parameters
+    ----------
+    machines : mapping of str to Workload
+        By the name of their partition.
+    mates : pd.DataFrame, optional
+        A column a machine, a row a group; nobody has a mate by default.
+    name : str, optional
+        The workloads' names with a plus sign by default.
+
+    Returns
+    -------
+    Workload
+        In order of submission; at equal times in the order of machines.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a group names a job that does not exist or that is in another group, or is no group.
+    """
+    tables = [asked.jobs.assign(partition=machine) for machine, asked in machines.items()]
+    first = dict(zip(machines, np.cumsum([0, *map(len, tables)]).tolist(), strict=False))
+    jobs = pd.concat(tables, ignore_index=True)
+    mate = np.full(len(jobs), -1)
+    mates = pd.DataFrame(columns=list(machines)) if mates is None else mates
+    for row, members in enumerate(_members(machines, mates)):
+        rows = [first[machine] + job for machine, job in members]
+        taken = [member for member, at in zip(members, rows, strict=True) if mate[at] >= 0]
+        if taken:
+            raise InvalidWorkloadError(
+                f"mates, row {row}: job {taken[0][1]} on {taken[0][0]} is in an earlier group; a "
+                "job has one group"
+            )
+        mate[rows] = np.roll(rows, -1)
+    order = np.argsort(jobs["submit_time"].to_numpy(), kind="stable")
+    place = np.empty(len(jobs), dtype=np.int64)
+    place[order] = np.arange(len(jobs))
+    linked = pd.Series(np.where(mate >= 0, place[mate], -1), dtype="Int64")
+    jobs = jobs.assign(mate=linked.where(linked >= 0)).iloc[order]
+    return Workload(jobs, name or " + ".join(asked.name for asked in machines.values()))
+
+
+def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.ndarray:
+    """The group of every job, numbered from 0 in order of their first jobs; −1 without a mate.
+
+    Parameters
+    ----------
+    workload : Workload
+    partition : pd.Series, optional
+        The machine of every job, by default the workload's own column.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a mate is not a row of the workload or the job itself, or a group has two jobs on one
+        machine.
+    """
+    mate = workload.column("mate")
+    linked = np.flatnonzero(mate.notna())
+    leader = np.arange(len(workload))
+    for job, other in zip(linked.tolist(), mate.iloc[linked].astype(int).tolist(), strict=True):
+        if not 0 <= other < len(workload) or other == job:
+            raise InvalidWorkloadError(
+                f"{workload.label(job)} has mate={other}; expected another row of the workload, "
+                f"from 0 to {len(workload) - 1}"
+            )
+        one, two = sorted((_leader(leader, job), _leader(leader, other)))
+        leader[two] = one
+    leaders = np.array([_leader(leader, job) for job in range(len(workload))], dtype=np.int64)
+    size = np.bincount(leaders, minlength=len(workload))
+    group = np.full(len(workload), -1)
+    grouped = size[leaders] > 1 if len(workload) else np.zeros(0, dtype=bool)
+    group[grouped] = np.unique(leaders[grouped], return_inverse=True)[1]
+    partition = workload.column("partition").fillna("") if partition is None else partition
+    _check_machines(workload, group, partition)
+    return group
+
+
+def mates_by_proximity(machines: Mapping[str, Workload], *, window: float = 10.0) -> pd.DataFrame:
+    """Jobs of two machines submitted within `window` seconds of each other, one to one.
+
+    In order of submission on the first machine, each job takes the earliest free job of the second
+    that is near enough.
+    """
+    if len(machines) != 2:
+        raise ValueError(f"{len(machines)} machines; mates by proximity are found between two")
+    if not window >= 0:
+        raise ValueError(f"window={window!r}; expected seconds, 0 or more")
+    first, second = (asked.jobs["submit_time"].to_numpy() for asked in machines.values())
+    pairs, candidate = [], 0
+    for job, time in enumerate(first.tolist()):
+        candidate = max(candidate, int(np.searchsorted(second, time - window)))
+        if candidate < second.size and second[candidate] <= time + window:
+            pairs.append((job, candidate))
+            candidate += 1
+    return pd.DataFrame(pairs, columns=list(machines), dtype="Int64")
+
+
+def mates_by_proportion(machines: Mapping[str, Workload], *, share: float) -> pd.DataFrame:
+    """Every n-th job of each machine, the k-th of one with the k-th of the others.
+
+    Parameters
+    ----------
+    machines : mapping of str to Workload
+    share : float
+        Part of the smallest workload's jobs that is to have mates: n is its inverse.
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"share={share!r}; expected a part of the jobs, 0 to 1")
+    groups = round(share * min(len(asked) for asked in machines.values()))
+    numbers = np.arange(groups)
+    columns = {m: numbers * len(asked) // max(groups, 1) for m, asked in machines.items()}
+    return pd.DataFrame(columns, dtype="Int64")
+
+
+def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFrame:
+    """Mates from a CSV: a heading of machines, then a group a line, jobs by their logs' numbers.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip. A field is empty where a machine takes no part in a group.
+    machines : mapping of str to Workload
+        By the names in the heading. A job's number is its `job_id`, or its row where there is none.
+
+    Returns
+    -------
+    pd.DataFrame
+        For `couple`.
+
+    Raises
+    ------
+    FileNotFoundError
+    TraceError
+        Naming the file, the line, the value and what was expected.
+    """
+    path = Path(path)
+    lines = read_table(path)
+    heading = lines[0][1] if lines else []
+    if sorted(heading) != sorted(machines) or len(machines) < 2:
+        raise TraceError(
+            f"{path}: line {lines[0][0] if lines else 1} names {', '.join(heading) or 'nothing'}; "
+            f"expected the machines {', '.join(machines)}"
+        )
+    rows = {machine: _rows_by_number(asked) for machine, asked in machines.items()}
+    seen: dict[tuple[str, int], int] = {}
+    groups = [_group(path, number, heading, fields, rows, seen) for number, fields in lines[1:]]
+    return pd.DataFrame(groups, columns=heading, dtype="Int64")[list(machines)]
+
+
+def _members(machines: Mapping[str, Workload], mates: pd.DataFrame) -> list[list[tuple[str, int]]]:
+    """The groups as lists of machine and row, checked."""
+    unknown = [machine for machine in mates.columns if machine not in machines]
+    if unknown:
+        raise InvalidWorkloadError(
+            f"mates name the machine {unknown[0]!r}; the machines are {', '.join(machines)}"
+        )
+    groups = []
+    for row, values in enumerate(mates.itertuples(index=False)):
+        pairs = zip(mates.columns, values, strict=True)
+        members = [(machine, int(job)) for machine, job in pairs if pd.notna(job)]
+        for machine, job in members:
+            if not 0 <= job < len(machines[machine]):
+                raise InvalidWorkloadError(
+                    f"mates, row {row}: no job {job} on {machine}, which has "
+                    f"{len(machines[machine])} jobs"
+                )
+        if len(members) < 2:
+            raise InvalidWorkloadError(
+                f"mates, row {row}: {len(members)} job; a group has jobs on two machines or more"
+            )
+        groups.append(members)
+    return groups
+
+
+def _leader(leader: np.ndarray, job: int) -> int:
+    """The first job of a job's group, with the way to it shortened."""
+    while leader[job] != job:
+        leader[job] = leader[leader[job]]
+        job = leader[job]
+    return int(job)
+
+
+def _check_machines(workload: Workload, group: np.ndarray, partition: pd.Series) -> None:
+    """Raise for the first group with two jobs on one machine."""
+    grouped = pd.DataFrame({"group": group, "partition": partition})
+    grouped = grouped[grouped["group"] >= 0]
+    twice = grouped.duplicated(["group", "partition"])
+    if twice.any():
+        job = int(twice.idxmax())
+        machine = grouped.loc[job, "partition"]
+        raise InvalidWorkloadError(
+            f"{workload.label(job)} has a mate on its own partition {machine!r}; mates are on "
+            "different partitions, one job on each"
+        )
+
+
+def _rows_by_number(workload: Workload) -> dict[int, int]:
+    """The row of every job by its number; −1 for a number that two jobs have."""
+    numbers = workload.column("job_id")
+    if numbers.isna().all():
+        return {row: row for row in range(len(workload))}
+    rows: dict[int, int] = {}
+    for row, number in enumerate(numbers):
+        if pd.notna(number):
+            rows[int(number)] = -1 if int(number) in rows else row
+    return rows
+
+
+def _group(
+    path: Path,
+    number: int,
+    heading: list[str],
+    fields: list[str],
+    rows: dict[str, dict[int, int]],
+    seen: dict[tuple[str, int], int],
+) -> list[int | None]:
+    """One line of a file of mates as rows of the workloads."""
+    place = f"{path}: line {number}"
+    group: list[int | None] = []
+    for machine, field in zip(heading, fields, strict=True):
+        if not field:
+            group.append(None)
+            continue
+        if not field.isdecimal():
+            raise TraceError(f"{place}: {machine} is {field!r}; expected a job's number")
+        row = rows[machine].get(int(field))
+        if row is None or row < 0:
+            found = "two jobs" if row is not None else "no job"
+            raise TraceError(f"{place}: {found} with the number {field} on {machine}")
+        if (machine, row) in seen:
+            before = seen[machine, row]
+            raise TraceError(f"{place}: job {field} on {machine} is in line {before} already")
+        seen[machine, row] = number
+        group.append(row)
+    if sum(row is not None for row in group) < 2:
+        raise TraceError(f"{place} names one job; expected jobs on two machines or more")
+    return group

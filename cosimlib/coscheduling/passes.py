@@ -1,0 +1,217 @@
+"""One scheduling pass of one machine, and what a job with mates does when its turn comes."""
+
+import numpy as np
+
+from cosimlib.coscheduling.state import (
+    HOLDING,
+    QUEUED,
+    UNSUBMITTED,
+    CoupledJobs,
+    Rules,
+    State,
+    give_back,
+    hold,
+    reservation,
+    start,
+    take,
+)
+from cosimlib.kernels.jit import kernel
+
+NOBODY = -1
+
+
+@kernel
+def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float) -> None:
+    """The machine's own pass: everybody in its queue has a turn, the most urgent first."""
+    queue, yielding = state.queue[machine], state.job.yielding
+    for place in range(state.machine.queued[machine]):
+        yielding[queue[place]] = 0
+    ranked = _ranked(jobs, rules, state, machine, now, NOBODY, False)
+    shadow_time, extra = np.inf, 0
+    for job in ranked:
+        if jobs.job.nodes[job] > state.machine.free[machine]:
+            if shadow_time == np.inf:
+                shadow_time, extra = reservation(
+                    jobs, rules, state, machine, jobs.job.nodes[job], now
+                )
+            continue
+        late = now + jobs.job.requested_time[job] > shadow_time
+        if late and jobs.job.nodes[job] > extra:
+            continue
+        _take_turn(jobs, rules, state, job, now)
+        if late and state.job.status[job] != QUEUED:
+            extra -= jobs.job.nodes[job]
+
+
+@kernel
+def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Start a holding job and its holding mates where no other mate can be heard of."""
+    group = jobs.job.group[job]
+    for place in range(jobs.first_member[group], jobs.first_member[group + 1]):
+        mate = jobs.members[place]
+        reachable = state.machine.down[jobs.job.machine[mate]] == 0
+        if reachable and (
+            state.job.status[mate] == UNSUBMITTED or state.job.status[mate] == QUEUED
+        ):
+            return
+    _start_group(jobs, state, job, now)
+
+
+@kernel
+def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
+    """Algorithm 1: start, or else hold or yield, which is the machine's scheme."""
+    if jobs.job.group[job] < 0:
+        start(jobs, state, job, now)
+    elif _mates_can_start(jobs, rules, state, job, now):
+        _start_group(jobs, state, job, now)
+    else:
+        _hold_or_yield(jobs, rules, state, job, now)
+
+
+@kernel
+def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
+    """Keep the nodes idle, where scheme and cap allow it, or give up the turn."""
+    machine = jobs.job.machine[job]
+    if np.isnan(state.job.first_try[job]):
+        state.job.first_try[job] = now
+    holds = rules.holds[machine] or state.job.yields[job] >= rules.max_yields
+    if holds and state.machine.held[machine] + jobs.job.nodes[job] <= rules.held_limit[machine]:
+        hold(jobs, state, job, now)
+        return
+    state.job.yields[job] += 1
+    state.job.yielding[job] = 1
+
+
+@kernel
+def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> bool:
+    """Whether every mate that can be heard of holds nodes, or was just given some.
+
+    Mates whose machine is down, or that have started, have the status "unknown". Where one mate
+    cannot start, those that were given nodes here give them back.
+    """
+    first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
+    for place in range(first, last):
+        mate = jobs.members[place]
+        if (
+            state.machine.down[jobs.job.machine[mate]] == 0
+            and state.job.status[mate] == UNSUBMITTED
+        ):
+            return False
+    for place in range(first, last):
+        mate = jobs.members[place]
+        if (
+            mate == job
+            or state.machine.down[jobs.job.machine[mate]] > 0
+            or state.job.status[mate] != QUEUED
+        ):
+            continue
+        allowed = state.job.yielding[mate] == 1 or not rules.only_yielding
+        if not (allowed and _try_start_mate(jobs, rules, state, mate, now)):
+            for earlier in range(first, place):
+                given = jobs.members[earlier]
+                # One that holds of its own accord has held since some moment.
+                if state.job.status[given] == HOLDING and np.isnan(state.job.hold_since[given]):
+                    give_back(jobs, state, given, now)
+            return False
+    return True
+
+
+@kernel
+def _start_group(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Start `job` and its mates that have nodes."""
+    first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
+    for place in range(first, last):
+        mate = jobs.members[place]
+        if mate == job or (
+            state.job.status[mate] == HOLDING and state.machine.down[jobs.job.machine[mate]] == 0
+        ):
+            start(jobs, state, mate, now)
+
+
+@kernel
+def _try_start_mate(jobs: CoupledJobs, rules: Rules, state: State, mate: int, now: float) -> bool:
+    """A nested pass of the mate's machine: whether the mate was given nodes in it.
+
+    Jobs without mates may start in it; others but the mate are passed over.
+    """
+    machine = jobs.job.machine[mate]
+    ranked = _ranked(jobs, rules, state, machine, now, mate, True)
+    shadow_time, extra = np.inf, 0
+    for job in ranked:
+        if jobs.job.nodes[job] > state.machine.free[machine]:
+            if shadow_time == np.inf:
+                shadow_time, extra = reservation(
+                    jobs, rules, state, machine, jobs.job.nodes[job], now
+                )
+            continue
+        if now + jobs.job.requested_time[job] > shadow_time:
+            if jobs.job.nodes[job] > extra:
+                continue
+            extra -= jobs.job.nodes[job]
+        if job == mate:
+            take(jobs, state, job)
+        else:
+            start(jobs, state, job, now)
+    return state.job.status[mate] == HOLDING
+
+
+@kernel
+def _ranked(
+    jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float, mate: int, nested: bool
+) -> np.ndarray:
+    """The queued jobs that fit, the most urgent first, and the most urgent that does not.
+
+    More urgent is a higher WFP priority, ``(waited / requested)³ · nodes``, or an earlier
+    submission; jobs that were just released come last. Free nodes only become fewer in a pass, so
+    nobody else could start in it, and the first job that cannot start is one of these. In a nested
+    pass jobs with mates do not count, but `mate`.
+    """
+    # Every look at a field of records counts references, so fields are looked up once.
+    queue, queued = state.queue[machine], state.machine.queued[machine]
+    free, nodes, group = state.machine.free[machine], jobs.job.nodes, jobs.job.group
+    fitting, blocked, most = 0, NOBODY, -np.inf
+    for place in range(queued):
+        job = queue[place]
+        if nodes[job] <= free and (not nested or group[job] < 0 or job == mate):
+            fitting += 1
+    chosen = np.empty(fitting + 1 if fitting > 0 else 0, np.int64)
+    if fitting == 0:
+        return chosen
+    urgency = np.empty(chosen.size, np.float64)
+    submit_time, requested_time = jobs.job.submit_time, jobs.job.requested_time
+    released, fair = state.job.released, rules.fair
+    fitting = 0
+    for place in range(queued):
+        job = queue[place]
+        if nested and group[job] >= 0 and job != mate:
+            continue
+        value = -float(job)
+        if released[job] == 1:
+            value = -np.inf
+        elif fair:
+            waited = (now - submit_time[job]) / requested_time[job]
+            value = waited * waited * waited * nodes[job]
+        if nodes[job] <= free:
+            chosen[fitting] = job
+            urgency[fitting] = -value
+            fitting += 1
+        elif blocked == NOBODY or value > most:
+            blocked, most = job, value
+    if blocked != NOBODY:
+        _insert(chosen, urgency, fitting, blocked, -most)
+        fitting += 1
+    if fitting == 1:
+        return chosen[:1]
+    return chosen[np.argsort(urgency[:fitting], kind="mergesort")]
+
+
+@kernel
+def _insert(chosen: np.ndarray, urgency: np.ndarray, size: int, job: int, value: float) -> None:
+    """Put `job` among the first `size` jobs, in order of jobs."""
+    place = size
+    while place > 0 and chosen[place - 1] > job:
+        chosen[place] = chosen[place - 1]
+        urgency[place] = urgency[place - 1]
+        place -= 1
+    chosen[place] = job
+    urgency[place] = value

@@ -1,0 +1,227 @@
+"""What the machines of a coscheduling simulation know, and the small steps that change it."""
+
+from heapq import heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels import releases
+from cosimlib.kernels.jit import kernel
+
+UNSUBMITTED, QUEUED, HOLDING, STARTED = 0, 1, 2, 3
+
+
+JOB = np.dtype(
+    [
+        ("submit_time", "f8"),
+        ("run_time", "f8"),
+        ("requested_time", "f8"),
+        ("nodes", "i8"),
+        ("machine", "i8"),
+        ("group", "i8"),
+    ]
+)
+JOB_STATE = np.dtype(
+    [
+        ("status", "i8"),
+        ("start_time", "f8"),
+        ("hold_since", "f8"),
+        ("first_try", "f8"),
+        ("yields", "i8"),
+        ("yielding", "i8"),
+        ("released", "i8"),
+    ]
+)
+MACHINE_STATE = np.dtype(
+    [
+        ("free", "i8"),
+        ("held", "i8"),
+        ("down", "i8"),
+        ("due", "i8"),
+        ("queued", "i8"),
+        ("holders", "i8"),
+        ("promises", "i8"),
+    ]
+)
+"""Records, because every array that is handed from kernel to kernel costs time to compile."""
+
+
+class CoupledJobs(NamedTuple):
+    """Records of `JOB`; members of group g are ``members[first_member[g]:first_member[g + 1]]``."""
+
+    job: np.recarray
+    first_member: np.ndarray
+    members: np.ndarray
+
+
+class Rules(NamedTuple):
+    """The knobs; `holds` and `held_limit` have one value a machine."""
+
+    holds: np.ndarray
+    held_limit: np.ndarray
+    fair: bool
+    only_yielding: bool
+    release_interval: float
+    release_after: float
+    max_yields: int
+    least_remaining: float
+
+
+class State(NamedTuple):
+    """Records of `JOB_STATE` and `MACHINE_STATE`, and lists a machine, whose sizes these tell."""
+
+    job: np.recarray
+    machine: np.recarray
+    queue: np.ndarray
+    holding: np.ndarray
+    promise_time: np.ndarray
+    promise_nodes: np.ndarray
+    ends: list[tuple[float, int]]
+    log: list[tuple[int, float, float]]
+
+
+def records(n: int, dtype: np.dtype, **columns: np.ndarray | float) -> np.recarray:
+    """Records of zeros but for the columns given."""
+    made = np.zeros(n, dtype).view(np.recarray)
+    for name, values in columns.items():
+        made[name] = values
+    return made
+
+
+@kernel
+def new_state(job: np.recarray, machine: np.recarray) -> State:
+    """Lists for as many jobs as can wait, and as can have nodes, on the machines given."""
+    n, machines = job.size, machine.size
+    room = min(n, machine.free.max())
+    return State(
+        job,
+        machine,
+        np.empty((machines, n), np.int64),
+        np.empty((machines, room), np.int64),
+        np.empty((machines, room), np.float64),
+        np.empty((machines, room), np.int64),
+        [(0.0, 0) for _ in range(0)],
+        [(0, 0.0, 0.0) for _ in range(0)],
+    )
+
+
+@kernel
+def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
+    """Put `job` in its machine's queue, which is kept in order of jobs."""
+    machine = jobs.job.machine[job]
+    queue, place = state.queue[machine], state.machine.queued[machine]
+    while place > 0 and queue[place - 1] > job:
+        queue[place] = queue[place - 1]
+        place -= 1
+    queue[place] = job
+    state.machine.queued[machine] += 1
+    state.job.status[job] = QUEUED
+
+
+@kernel
+def take(jobs: CoupledJobs, state: State, job: int) -> None:
+    """Give a queued job its nodes, idle for now."""
+    machine = jobs.job.machine[job]
+    _remove(state.queue[machine], state.machine.queued[machine], job)
+    state.machine.queued[machine] -= 1
+    state.holding[machine, state.machine.holders[machine]] = job
+    state.machine.holders[machine] += 1
+    state.machine.free[machine] -= jobs.job.nodes[job]
+    state.job.status[job] = HOLDING
+
+
+@kernel
+def hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Let a queued job keep its nodes idle from now on."""
+    take(jobs, state, job)
+    state.job.hold_since[job] = now
+    state.machine.held[jobs.job.machine[job]] += jobs.job.nodes[job]
+
+
+@kernel
+def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Return a job that was given nodes to its queue."""
+    machine = jobs.job.machine[job]
+    _end_hold(jobs, state, job, now)
+    _remove(state.holding[machine], state.machine.holders[machine], job)
+    state.machine.holders[machine] -= 1
+    state.machine.free[machine] += jobs.job.nodes[job]
+    enqueue(jobs, state, job)
+
+
+@kernel
+def start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Let a queued or a holding job run from now on."""
+    if state.job.status[job] == QUEUED:
+        take(jobs, state, job)
+    machine = jobs.job.machine[job]
+    _end_hold(jobs, state, job, now)
+    _remove(state.holding[machine], state.machine.holders[machine], job)
+    state.machine.holders[machine] -= 1
+    state.job.status[job] = STARTED
+    state.job.start_time[job] = now
+    heappush(state.ends, (now + jobs.job.run_time[job], job))
+    state.machine.promises[machine] = releases.promise(
+        state.promise_time[machine],
+        state.promise_nodes[machine],
+        state.machine.promises[machine],
+        now + jobs.job.requested_time[job],
+        jobs.job.nodes[job],
+    )
+
+
+@kernel
+def retire(jobs: CoupledJobs, state: State, job: int) -> None:
+    """Free the nodes of a job that ends, and forget its promise."""
+    machine = jobs.job.machine[job]
+    state.machine.free[machine] += jobs.job.nodes[job]
+    state.machine.promises[machine] = releases.redeem(
+        state.promise_time[machine],
+        state.promise_nodes[machine],
+        state.machine.promises[machine],
+        state.job.start_time[job] + jobs.job.requested_time[job],
+        jobs.job.nodes[job],
+    )
+
+
+@kernel
+def reservation(
+    jobs: CoupledJobs, rules: Rules, state: State, machine: int, wanted: int, now: float
+) -> tuple[float, int]:
+    """Shadow time and extra nodes of a blocked job: running jobs keep their promises, of which
+    those in the next `least_remaining` seconds count for then, and holding jobs start now."""
+    size, holders = state.machine.promises[machine], state.machine.holders[machine]
+    times, nodes = state.promise_time[machine], state.promise_nodes[machine]
+    if holders > 0:
+        times, nodes = np.empty(size + holders, np.float64), np.empty(size + holders, np.int64)
+        times[:size] = state.promise_time[machine, :size]
+        nodes[:size] = state.promise_nodes[machine, :size]
+    for place in range(holders):
+        job = state.holding[machine, place]
+        end = now + jobs.job.requested_time[job]
+        size = releases.promise(times, nodes, size, end, jobs.job.nodes[job])
+    return releases.shadow(
+        times, nodes, size, state.machine.free[machine], wanted, now + rules.least_remaining
+    )
+
+
+@kernel
+def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Close the stretch in which `job` held nodes, where it did, and log it."""
+    since = state.job.hold_since[job]
+    if np.isnan(since):
+        return
+    state.job.hold_since[job] = np.nan
+    state.machine.held[jobs.job.machine[job]] -= jobs.job.nodes[job]
+    if now > since:
+        state.log.append((job, since, now))
+
+
+@kernel
+def _remove(line: np.ndarray, size: int, job: int) -> None:
+    """Take `job` out of the first `size` places of a line, whose order stays."""
+    place = 0
+    while line[place] != job:
+        place += 1
+    for later in range(place, size - 1):
+        line[later] = line[later + 1]

@@ -1,0 +1,220 @@
+"""A host and its elastic partitions in one simulation (Duplyakin, Johnson and Ricci, 2017).
+
+The paper analyzes one preemption at a time and leaves sequences to future work. Here the protocol
+itself runs (its Section 3), with the rules that it leaves open made explicit:
+
+- *AddNodes*: a partition asks for as many nodes as its waiting jobs want beyond its idle nodes. The
+  host hands out free nodes one by one, to whoever has least in proportion to its size.
+- *DeleteNodes*: a partition gives idle nodes back as soon as nobody waits in it.
+- *Preemption*: the host's interactive users ask for nodes at given times and keep each for a given
+  while. They get the host's free nodes, then the least valued of all partitions'. Where users have
+  or wait for so many that too few are left, a request gets those; the rest of it lapses at once
+  and never comes back (`ElasticSchedule.preemptions` says how much each was granted). Also, a
+  partition that waits and has less than its size gets nodes back from those that have more than
+  theirs.
+- *NotifyDeletePending* is called at once and each minute. A node told so takes no new jobs and
+  leaves when it is idle, or when the grace period ends. A job that still runs on it then is killed
+  on all its nodes, and runs again from its beginning.
+- *Preemption vectors* are as old as `staleness` when the host decides. A node that did nothing for
+  its owner then counts as idle, though a job may have begun on it since. Each partition's vector is
+  divided by its own maximum, so the host compares shares of maxima, not node-seconds, across
+  partitions: one of young jobs seems to be worth as much as one of old ones.
+
+Moving a node takes no time. A job fits its partition's size, so every job ends once users stop.
+Not modeled are the host's own vector of 0 and 1, for its spare nodes simply go first, and
+DiscoverResources, for partitions learn of new nodes at once. `audit_elastic` does not check that
+the least valued nodes are taken nor who rebalances; the tests' slow oracle of the protocol does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.checks import is_whole
+from cosimlib.elastic import host, schedule
+from cosimlib.elastic.machine import Rules, fresh
+from cosimlib.elastic.policies import POLICIES, generator, is_seconds, policy_number, priorities
+from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+REQUESTS = ("time", "nodes", "duration")
+
+
+def combine(workloads: Mapping[str, Workload], *, name: str = "") -> Workload:
+    """One workload of several, each for the partition whose name it is given under.
+
+    Where one of them has priorities, jobs of those that have none get the default, 1.
+    """
+    tables = [each.jobs.assign(partition=partition) for partition, each in workloads.items()]
+    if any("priority" in table for table in tables):
+        tables = [table.assign(priority=each.column("priority"))
+                  for table, each in zip(tables, workloads.values(), strict=True)]  # fmt: skip
+    if not tables:
+        raise InvalidWorkloadError("no workloads to combine; give at least one partition's")
+    jobs = pd.concat(tables, ignore_index=True).sort_values("submit_time", kind="stable")
+    return Workload(jobs, name or " + ".join(each.name for each in workloads.values()))
+
+
+def simulate_elastic(
+    workload: Workload,
+    system: System,
+    *,
+    policy: str | Mapping[str, str] = "PAP",
+    preemptions: pd.DataFrame | None = None,
+    grace_period: float = 120.0,
+    staleness: float = 0.0,
+    spare: int = 0,
+    seed: int = 0,
+) -> ElasticSchedule:
+    """Run elastic partitions, each with its own jobs, on one hosting cluster.
+
+    Parameters
+    ----------
+    workload : Workload
+        Each job on the partition that it names, or else on the first; PAP+ reads `priority`.
+    system : System
+        The partitions and the size of each: what it begins with, and gets when all want more.
+    policy : str or mapping of str to str, default "PAP"
+        The preemption policy, or that of each partition.
+    preemptions : pd.DataFrame, optional
+        What the host's users ask for: `time` (s, ascending), `nodes`, `duration` (s).
+    grace_period : float, default 120.0
+        Seconds.
+    staleness : float, default 0.0
+        Age of the preemption vectors at a decision, seconds.
+    spare : int, default 0
+        Nodes that are the host's own at the beginning.
+    seed : int, default 0
+        Of RANDOM's draws.
+
+    Returns
+    -------
+    ElasticSchedule
+        `start_time` is each job's first start, `end_time` its only successful end.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a job is wider than its partition, names an unknown one, or has no requested time;
+        under PAP+, where one's priority is not a number above 0.
+    ValueError
+        For a grace period, staleness or spare that is no number of 0 or more, an unknown policy,
+        a partition called `host` or `user`, or preemptions that are not in order or ask for more
+        nodes than there are.
+    """
+    _check(system, grace_period, staleness, spare)
+    names = list(system.partitions)
+    sizes = np.array(list(system.partitions.values()), dtype=np.int64)
+    requests = _requests(preemptions, int(sizes.sum()) + int(spare))
+    partition, numbers = _partitions(workload, system), _policies(policy, names)
+    arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
+    priority = priorities(workload, numbers)
+    rules = Rules(sizes, numbers, float(grace_period), float(staleness), arrays.nodes, priority)
+    state = fresh(arrays, partition, sizes, int(spare))
+    log = host.run(*state, rules, requests, generator(seed))
+    asked = schedule.preemptions(requests, list(log[4]))
+    settings = asked, float(grace_period), float(staleness), int(spare)
+    return _schedule(workload, system, log, policy, settings)
+
+
+def _check(system: System, grace_period: Any, staleness: Any, spare: Any) -> None:
+    """Raise for a partition whose name is taken, and for what is no number of seconds or nodes."""
+    for name in (HOST, USER):
+        if name in system.partitions:
+            raise ValueError(
+                f"system {system.name!r} has a partition called {name!r}, as tables call the owner "
+                "of nodes that no partition has; rename it"
+            )
+    for what, value in (("grace_period", grace_period), ("staleness", staleness)):
+        if not is_seconds(value):
+            raise ValueError(f"{what}={value!r}; expected a finite number of 0 or more seconds")
+    if not is_whole(spare, 0):
+        raise ValueError(f"spare={spare!r}; expected a whole number of nodes from 0")
+
+
+def _partitions(workload: Workload, system: System) -> np.ndarray:
+    """The number of each job's partition, once it is shown that the job fits it."""
+    names = list(system.partitions)
+    partition = workload.column("partition").fillna(names[0])
+    known = partition.isin(names)
+    if not known.all():
+        job = int((~known).idxmax())
+        raise InvalidWorkloadError(
+            f"{workload.label(job)} is for partition {partition[job]!r}; the system has "
+            f"{', '.join(names)}"
+        )
+    sizes = partition.map(dict(system.partitions)).to_numpy(dtype=np.int64)
+    wide = workload.jobs["nodes"].to_numpy() > sizes
+    if wide.any():
+        job = int(wide.argmax())
+        raise InvalidWorkloadError(
+            f"{workload.label(job)} asks for {workload.jobs['nodes'][job]} nodes; partition "
+            f"{partition[job]!r} has {sizes[job]}; drop it with Workload.keep or widen it"
+        )
+    return partition.map({name: place for place, name in enumerate(names)}).to_numpy(np.int64)
+
+
+def _policies(policy: str | Mapping[str, str], names: list[str]) -> np.ndarray:
+    """The number of each partition's policy."""
+    if not isinstance(policy, str | Mapping):
+        raise ValueError(f"policy={policy!r}; expected one of {', '.join(POLICIES)}, or a mapping "
+                         f"of one for each of {', '.join(names)}")  # fmt: skip
+    given = dict.fromkeys(names, policy) if isinstance(policy, str) else dict(policy)
+    if set(given) != set(names):
+        listed = ", ".join(map(str, given)) or "no partition"
+        raise ValueError(f"policies for {listed}; expected one for {', '.join(names)}")
+    return np.array([policy_number(given[name], of=name) for name in names], dtype=np.int64)
+
+
+def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.ndarray:
+    """Preemptions as rows of time, nodes and duration."""
+    if preemptions is None:
+        return np.empty((0, len(REQUESTS)))
+    missing = [name for name in REQUESTS if name not in preemptions]
+    if missing:
+        raise ValueError(f"preemptions have no column {missing[0]!r}; expected {REQUESTS}")
+    rows = np.ascontiguousarray(preemptions[list(REQUESTS)], dtype=np.float64)
+    rules = (
+        ("time", (rows[:, 0] >= 0) & np.isfinite(rows[:, 0]), "seconds, 0 or more"),
+        ("time", ~(np.diff(rows[:, 0], prepend=0.0) < 0), "preemptions in order of time"),
+        ("nodes", (rows[:, 1] >= 1) & (rows[:, 1] <= total_nodes) & (rows[:, 1] % 1 == 0),
+         f"a whole number from 1 to the {total_nodes} nodes of all partitions and the host"),
+        ("duration", (rows[:, 2] > 0) & np.isfinite(rows[:, 2]), "seconds above 0"),
+    )  # fmt: skip
+    for column, fine, expected in rules:
+        if not fine.all():
+            row = int((~fine).argmax())
+            value = rows[row, REQUESTS.index(column)]
+            raise ValueError(f"preemption {row} has {column}={value:g}; expected {expected}")
+    return rows
+
+
+def _schedule(
+    workload: Workload,
+    system: System,
+    log: tuple,
+    policy: str | Mapping[str, str],
+    settings: tuple[pd.DataFrame, float, float, int],
+) -> ElasticSchedule:
+    """The log as tables, and each job's first start and last end."""
+    attempts = schedule.attempts(log[0])
+    by_job = attempts.groupby("job")
+    jobs = pd.RangeIndex(len(workload))
+    names = list(system.partitions)
+    named = policy if isinstance(policy, str) else "/".join(policy[name] for name in names)
+    return ElasticSchedule(
+        workload,
+        system,
+        f"elastic {named}",
+        by_job["start_time"].min().reindex(jobs).to_numpy(),
+        by_job["end_time"].max().reindex(jobs).to_numpy(),
+        attempts,
+        schedule.holdings(log[1]),
+        schedule.ownership(log[2], names),
+        schedule.reclaimed(log[3], names),
+        *settings,
+    )

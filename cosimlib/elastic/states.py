@@ -1,0 +1,168 @@
+"""The moments at which a preemption is thought to come, and checks of what is asked about them.
+
+Duplyakin, Johnson and Ricci (ScienceCloud 2017) record the state of a simulation whenever a job
+completes and, "while advancing through the simulated time between these moments", every 30 s, and
+take each state as one preemption that may come. We read this as 30 s after the last recorded
+state: that gives the paper's number of samples for HTC, "over 14K"; a clock that ticks every 30 s
+whatever happens gives a third more (`restart=False`). For PEREGRINE both give about 168K.
+
+A state is a moment: who runs then, and where, follows from the schedule (`kernels.holding`), so
+states are never stored.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.audit import InfeasibleScheduleError
+from cosimlib.checks import is_number, is_whole
+from cosimlib.elastic.policies import is_seconds, priorities
+from cosimlib.elastic.schedule import ElasticSchedule
+from cosimlib.kernels import occupancy
+from cosimlib.schedule import Schedule, check_rigid
+from cosimlib.units import HOUR
+from cosimlib.workload import InvalidWorkloadError
+
+EVERY = 30.0
+PREEMPTED = 10
+SHORT_GRACE_PERIODS = (60.0, 120.0, 1200.0, 1800.0)
+LONG_GRACE_PERIODS = tuple(hours * HOUR for hours in range(1, 7))
+GRACE_PERIODS = SHORT_GRACE_PERIODS + LONG_GRACE_PERIODS
+"""Seconds, those of the paper's figure 3 and of its figure 4."""
+
+
+class Followed(NamedTuple):
+    """A schedule as kernels follow it: who holds which nodes when, at what priority."""
+
+    line: occupancy.Timeline
+    total_nodes: int
+    priority: np.ndarray
+
+
+def execution_states(
+    schedule: Schedule, *, every: float = EVERY, restart: bool = True
+) -> np.ndarray:
+    """The distinct moments from the first start to before the last end, ascending, in seconds.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    every : float, default 30.0
+        Seconds between two regular states.
+    restart : bool, default True
+        Count `every` anew from each job's end. Otherwise regular states are the multiples of
+        `every` after the first start, and every end is a state besides.
+    """
+    if not is_number(every) or not 0 < every < np.inf:
+        raise ValueError(f"every={every!r}; expected a finite number of seconds above 0")
+    check_followed(schedule)
+    if schedule.start_time.size == 0:
+        return np.empty(0)
+    first, last = float(schedule.start_time.min()), float(schedule.end_time.max())
+    ends = np.unique(schedule.end_time)
+    if restart:
+        begins = np.append(first, ends[:-1])
+        counts = np.maximum(np.ceil((ends - begins) / every), 1).astype(np.int64)
+        step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        moments = np.repeat(begins, counts) + every * step
+    else:
+        regular = first + every * np.arange(np.ceil((last - first) / every))
+        moments = np.union1d(regular, ends)
+    return np.unique(moments[moments < last])
+
+
+def check_followed(schedule: Schedule) -> None:
+    """Raise unless jobs run once, on the nodes of one partition, which then follow from times.
+
+    Raises
+    ------
+    TypeError
+        For an `ElasticSchedule`.
+    ValueError
+        Where the system has several partitions, or jobs share nodes.
+    """
+    check_rigid(schedule, "a preemption")
+    if isinstance(schedule, ElasticSchedule):
+        raise TypeError(
+            f"{schedule.name}: an elastic schedule kills jobs and moves nodes, so starts and ends "
+            "do not tell who holds what; analyze the schedule of one partition (simulate_easy), or "
+            "read attempts, holdings and reclaims of this one"
+        )
+    if len(schedule.system.partitions) > 1:
+        raise ValueError(
+            f"{schedule.name}: the system has {len(schedule.system.partitions)} partitions, "
+            f"{', '.join(schedule.system.partitions)}; a preemption is analyzed on one: schedule "
+            "its jobs alone"
+        )
+
+
+def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
+    """A schedule with the numbers of the nodes that each job holds: always the lowest free.
+
+    `policies` are those that will value nodes: PAP+ wants priorities above 0.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a job is wider than the partition, or has a priority that PAP+ cannot take.
+    InfeasibleScheduleError
+        Where the schedule holds more nodes than the partition has.
+    """
+    check_followed(schedule)
+    partition, capacity = next(iter(schedule.system.partitions.items()))
+    nodes = schedule.workload.jobs["nodes"].to_numpy()
+    if (nodes > capacity).any():
+        job = int((nodes > capacity).argmax())
+        raise InvalidWorkloadError(
+            f"{schedule.workload.label(job)} asks for {nodes[job]} nodes; partition {partition!r} "
+            f"has {capacity}; drop it with Workload.keep or take a wider partition"
+        )
+    start_time, end_time = (
+        np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
+    )
+    line = occupancy.timeline(start_time, end_time, np.array(nodes), capacity)
+    if (line.held == occupancy.IDLE).any():
+        place = int((line.held == occupancy.IDLE).argmax())
+        job = int(np.searchsorted(line.first, place, side="right")) - 1
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {schedule.workload.label(job)} starts at "
+            f"t={start_time[job]:.15g} where fewer than its {nodes[job]} nodes are free; "
+            f"partition {partition!r} has {capacity}"
+        )
+    return Followed(line, capacity, priorities(schedule.workload, policies))
+
+
+def check_preempted(preempted: int, total_nodes: int) -> None:
+    """Raise unless that many of the nodes can be preempted."""
+    if not is_whole(preempted, 1) or preempted > total_nodes:
+        raise ValueError(
+            f"preempted={preempted!r} (the paper's P); expected a whole number from 1 to the "
+            f"partition's {total_nodes} nodes (the paper's N)"
+        )
+
+
+def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
+    """Grace periods as an array, once each of them is 0 or more seconds and no other is the same.
+
+    The same twice would be one row of every table, and half of it lost.
+    """
+    several = isinstance(grace_periods, Iterable) and not isinstance(grace_periods, str)
+    given = list(grace_periods) if several else []
+    if not given:
+        raise ValueError(f"grace_periods={grace_periods!r}; expected one or more numbers")
+    for place, period in enumerate(given):
+        named = f"{period:g} s" if is_number(period) else repr(period)
+        if not is_seconds(period):
+            raise ValueError(f"grace period {named}; expected a finite number of 0 or more seconds")
+        if period in given[:place]:
+            raise ValueError(f"grace period {named} is given twice; give it once")
+    return np.array(given, dtype=np.float64)
+
+
+def checked_moments(moments: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Moments as an array, once they are in ascending order."""
+    at = np.array(moments, dtype=np.float64)
+    if at.ndim != 1 or not np.isfinite(at).all() or (np.diff(at) < 0).any():
+        raise ValueError("moments must be finite seconds in ascending order; sort them")
+    return at

@@ -1,0 +1,198 @@
+"""Preemption vectors of a schedule, and the nodes and jobs that a preemption would take.
+
+Values are those of `kernels.valuing`. The host takes the nodes of least value, ties to the lower
+number; draws of RANDOM are the `seed`'s, one a node and state in order.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.checks import is_number
+from cosimlib.elastic import policies
+from cosimlib.elastic.policies import generator, policy_number
+from cosimlib.elastic.states import (
+    PREEMPTED,
+    check_preempted,
+    checked_grace_periods,
+    checked_moments,
+    execution_states,
+    follow,
+)
+from cosimlib.kernels import occupancy as occupancys
+from cosimlib.kernels.jit import kernel
+from cosimlib.schedule import Schedule
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+
+def prioritize(
+    workload: Workload, priorities: Mapping[str, float], *, by: str = "queue"
+) -> Workload:
+    """The workload with the priorities given to a queue, an application, …, and 1 for all others.
+
+    Parameters
+    ----------
+    workload : Workload
+    priorities : mapping of str to float
+        As the paper's ``{"bigmem": 10.0}``.
+    by : str, default "queue"
+        The column that the mapping names values of.
+
+    Raises
+    ------
+    TypeError
+        Where `priorities` is no mapping.
+    InvalidWorkloadError
+        Where the workload has no such column, no job with such a value, or a priority is not a
+        number above 0.
+    """
+    if not isinstance(priorities, Mapping):
+        raise TypeError(
+            f"priorities={priorities!r}; expected a mapping of values of {by} to numbers, such as "
+            "{'bigmem': 10.0}"
+        )
+    known = workload.column(by).dropna().unique() if by in workload.jobs else []
+    for name, priority in priorities.items():
+        if name not in known:
+            listed = ", ".join(repr(value) for value in sorted(known)[:20]) or "none"
+            raise InvalidWorkloadError(
+                f"{workload.name}: no job with {by}={name!r} to give priority {priority!r}; "
+                f"known are {listed}"
+            )
+        if not is_number(priority) or not 0 < priority < np.inf:
+            raise InvalidWorkloadError(
+                f"{workload.name}: priority {priority!r} for {by}={name!r}; expected a number "
+                "above 0"
+            )
+    given = workload.column(by).map(dict(priorities)) if priorities else np.nan
+    priority = pd.Series(given, index=workload.jobs.index, dtype="float64").fillna(1.0)
+    return replace(workload, jobs=workload.jobs.assign(priority=priority))
+
+
+def preemption_values(
+    schedule: Schedule, moments: Sequence[float] | np.ndarray, *, policy: str = "PAP", seed: int = 0
+) -> pd.DataFrame:
+    """The preemption vector at each moment: one row a moment, one column a node, in [0, 1].
+
+    Parameters
+    ----------
+    schedule : Schedule
+    moments : sequence of float
+        Ascending seconds, such as `execution_states` gives.
+    policy : str, default "PAP"
+        One of `POLICIES`; PAP+ reads the workload's `priority`.
+    seed : int, default 0
+        Of RANDOM's draws.
+    """
+    at, number = checked_moments(moments), policy_number(policy)
+    followed, rng = follow(schedule, [number]), generator(seed)
+    values = np.empty((at.size, followed.total_nodes))
+    _vectors(followed.line, followed.priority, at, number, rng, values)
+    index, columns = pd.Index(at, name="time"), pd.RangeIndex(followed.total_nodes, name="node")
+    return pd.DataFrame(values, index=index, columns=columns)
+
+
+def occupants(schedule: Schedule, moments: Sequence[float] | np.ndarray) -> pd.DataFrame:
+    """The job on each node at each moment, -1 where it is idle: one row a moment."""
+    at, followed = checked_moments(moments), follow(schedule)
+    jobs = np.empty((at.size, followed.total_nodes), dtype=np.int64)
+    _occupants(followed.line, at, jobs)
+    index, columns = pd.Index(at, name="time"), pd.RangeIndex(followed.total_nodes, name="node")
+    return pd.DataFrame(jobs, index=index, columns=columns)
+
+
+def preempted_jobs(
+    schedule: Schedule,
+    at: float,
+    *,
+    policy: str = "PAP",
+    preempted: int = PREEMPTED,
+    grace_period: float = 120.0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The jobs that a preemption at one moment touches, and what becomes of each.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by job: `nodes`, `nodes_taken`, `elapsed` and `remaining` (s), `killed` (whether
+        it cannot end within the grace period), `wasted_cycles` (node-seconds).
+    """
+    (grace,) = checked_grace_periods([grace_period])
+    values = preemption_values(schedule, [at], policy=policy, seed=seed).to_numpy()[0]
+    check_preempted(preempted, values.size)
+    taken = np.argsort(values, kind="stable")[:preempted]
+    jobs, counts = np.unique(occupants(schedule, [at]).to_numpy()[0][taken], return_counts=True)
+    jobs, counts = jobs[jobs != occupancys.IDLE], counts[jobs != occupancys.IDLE]
+    nodes = schedule.workload.jobs["nodes"].to_numpy()[jobs]
+    elapsed, remaining = at - schedule.start_time[jobs], schedule.end_time[jobs] - at
+    killed = remaining >= grace
+    columns = {"nodes": nodes, "nodes_taken": counts, "elapsed": elapsed, "remaining": remaining}
+    table = pd.DataFrame(columns, index=pd.Index(jobs, name="job"))
+    return table.assign(killed=killed, wasted_cycles=np.where(killed, (elapsed + grace) * nodes, 0))
+
+
+def same_choice(
+    schedule: Schedule,
+    first: str,
+    second: str,
+    *,
+    preempted: int = PREEMPTED,
+    moments: Sequence[float] | np.ndarray | None = None,
+    seed: int = 0,
+) -> float:
+    """In which share of the states two policies preempt the very same nodes; NaN without states.
+
+    `moments` are by default `execution_states`; `preempted` is the paper's P. Both policies see the
+    draws of `seed`, as each does alone: RANDOM agrees with itself.
+    """
+    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    numbers = policy_number(first), policy_number(second)
+    followed = follow(schedule, numbers)
+    check_preempted(preempted, followed.total_nodes)
+    draws = generator(seed), generator(seed)
+    agreed = _agreement(followed.line, followed.priority, followed.total_nodes, at, *numbers,
+                        preempted, *draws)  # fmt: skip
+    return agreed / at.size if at.size else float("nan")
+
+
+@kernel
+def _vectors(line, priority, at, policy, rng, values):
+    """Every moment's vector (moments × nodes)."""
+    nodes = values.shape[1]
+    occupancy = occupancys.Occupancy(np.full(nodes, occupancys.IDLE), np.zeros(2, np.int64))
+    elapsed = np.empty(nodes)
+    for state in range(at.size):
+        occupancys.advance(line, occupancy, at[state])
+        occupancys.elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
+        policies.evaluate(policy, occupancy.job, elapsed, line.nodes, priority, rng, values[state])
+
+
+@kernel
+def _occupants(line, at, jobs):
+    """Every moment's job on each node (moments × nodes)."""
+    occupancy = occupancys.Occupancy(np.full(jobs.shape[1], occupancys.IDLE), np.zeros(2, np.int64))
+    for state in range(at.size):
+        occupancys.advance(line, occupancy, at[state])
+        jobs[state] = occupancy.job
+
+
+@kernel
+def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, other_rng):
+    """In how many of the moments two policies choose the same nodes."""
+    occupancy = occupancys.Occupancy(np.full(total_nodes, occupancys.IDLE), np.zeros(2, np.int64))
+    elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
+    every = np.ones(total_nodes, np.bool_)
+    one, other = np.empty(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
+    agreed = 0
+    for now in at:
+        occupancys.advance(line, occupancy, now)
+        occupancys.elapsed_at(line.start_time, occupancy.job, now, elapsed)
+        policies.evaluate(first, occupancy.job, elapsed, line.nodes, priority, rng, values)
+        policies.least(values, every, preempted, one)
+        policies.evaluate(second, occupancy.job, elapsed, line.nodes, priority, other_rng, values)
+        policies.least(values, every, preempted, other)
+        agreed += np.array_equal(one, other)
+    return agreed

@@ -1,0 +1,151 @@
+"""A trace as the paper takes it: jobs that fit the partition, all submitted at once.
+
+Classes of jobs to give priorities to, in logs whose queues tell nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.checks import check_whole
+from cosimlib.elastic.policies import generator, is_seconds
+from cosimlib.units import HOUR
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+
+def as_batch(
+    workload: Workload,
+    *,
+    max_nodes: int = 20,
+    max_run_time: float = 24 * HOUR,
+    jobs: int | None = None,
+    request_factor: float = 1.0,
+) -> Workload:
+    """The jobs that the paper would select, in their order, all submitted at time 0.
+
+    Parameters
+    ----------
+    workload : Workload
+    max_nodes : int, default 20
+    max_run_time : float, default 24 h
+        Seconds; jobs of no run time are left out too, and so are those known not to have completed.
+    jobs : int, optional
+        Only so many of the jobs selected, the first ones.
+    request_factor : float, default 1.0
+        Requested times are run times × this.
+
+    Raises
+    ------
+    ValueError
+        For a number of nodes or jobs that is no whole number from 1, a run time that is not above
+        0, or a factor below 1, with which every job would run longer than was asked for.
+    InvalidWorkloadError
+        Where no job is selected, with how many were dropped for what.
+    """
+    _check_selection(max_nodes, max_run_time, jobs, request_factor)
+    kept = workload.keep(workload.jobs["nodes"] <= max_nodes, f"more than {max_nodes} nodes")
+    run_time = kept.jobs["run_time"]
+    kept = kept.keep((run_time > 0) & (run_time <= max_run_time), "run time 0 or too long")
+    kept = kept.keep((kept.column("status").fillna(1) == 1).to_numpy(bool), "not completed")
+    if jobs is not None:
+        kept = kept.keep(kept.jobs.index < jobs, f"after the first {jobs}")
+    if not len(kept):
+        counts = kept.account.tail(3)
+        dropped = "; ".join(f"{row.reason}: {row.records}" for row in counts.itertuples())
+        raise InvalidWorkloadError(
+            f"{workload.name}: none of {len(workload)} jobs is selected ({dropped}); take more "
+            "nodes, a longer run time or another log"
+        )
+    requested = kept.jobs["run_time"] * request_factor
+    return replace(kept, jobs=kept.jobs.assign(submit_time=0.0, requested_time=requested))
+
+
+def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:
+    """The paper's Table 1 of some workloads, one row each.
+
+    Returns
+    -------
+    pd.DataFrame
+        `workload`, `jobs`, `node-hours`; mean, minimum, quartiles and maximum of run times (s)
+        and of node counts.
+    """
+    rows = []
+    for name, workload in workloads.items():
+        jobs = workload.jobs
+        row = {"workload": name, "jobs": len(jobs)}
+        row["node-hours"] = round(float(jobs["nodes"] @ jobs["run_time"]) / HOUR, 2)
+        for label, column in (("run", "run_time"), ("nodes", "nodes")):
+            values = jobs[column].describe().drop(["count", "std"]).round(2)
+            row |= {f"{label} {statistic}": value for statistic, value in values.items()}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _check_selection(
+    max_nodes: int, max_run_time: float, jobs: int | None, request_factor: float
+) -> None:
+    """Raise for the first number that selects nothing or makes no requests."""
+    for name, value in (("max_nodes", max_nodes), ("jobs", 1 if jobs is None else jobs)):
+        check_whole(name, value, 1)
+    if not is_seconds(max_run_time) or max_run_time == 0:
+        raise ValueError(f"max_run_time={max_run_time!r}; expected a finite number above 0")
+    if not is_seconds(request_factor) or request_factor < 1:
+        raise ValueError(f"request_factor={request_factor!r}; expected a finite number from 1")
+
+
+LOT = "lot"
+
+
+def priority_classes(
+    workload: Workload, shares: Sequence[float], *, by: str = "user", seed: int = 0
+) -> tuple[Workload, dict[str, str]]:
+    """The workload, and one class of jobs a share: its name, and the column that has it.
+
+    Classes are values of the column `by`, such as users: for each share in turn the one whose part
+    of the jobs is nearest to it, ties to the first in the workload. A value with half of the jobs
+    or more is no class, for nobody would be left to compare it with. Where there are too few, as in
+    a log that names no users, jobs are drawn by lot, and the workload gets a column ``lot``.
+
+    Parameters
+    ----------
+    workload : Workload
+    shares : sequence of float
+        Parts of the number of jobs, such as 0.01 and 0.05.
+    by : str, default "user"
+    seed : int, default 0
+        Of the lots.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where there are not more jobs than classes.
+    ValueError
+        For shares that are not above 0 or make up half of the jobs or more.
+    """
+    if not shares or min(shares) <= 0 or sum(shares) >= 0.5:
+        raise ValueError(f"shares={shares!r}; expected parts above 0 that sum to less than 0.5")
+    parts = workload.column(by).value_counts() / max(len(workload), 1)
+    parts = parts[parts < 0.5]
+    classes: dict[str, str] = {}
+    if len(parts) >= len(shares):
+        for share in shares:
+            classes[str((parts.drop(list(classes)) - share).abs().idxmin())] = by
+        return workload, classes
+    return _by_lot(workload, shares, seed), {f"{share:.1%}": LOT for share in shares}
+
+
+def _by_lot(workload: Workload, shares: Sequence[float], seed: int) -> Workload:
+    """The workload with a column that names the share that a job was drawn for."""
+    if len(workload) <= len(shares):
+        raise InvalidWorkloadError(
+            f"{workload.name}: {len(workload)} jobs do not make {len(shares)} classes and others; "
+            "take a longer log"
+        )
+    drawn = generator(seed).permutation(len(workload))
+    lot = np.full(len(workload), "", dtype=object)
+    for share in shares:
+        count = max(1, round(share * len(workload)))
+        lot[drawn[:count]], drawn = f"{share:.1%}", drawn[count:]
+    return replace(workload, jobs=workload.jobs.assign(**{LOT: lot}))

@@ -1,0 +1,243 @@
+"""Which nodes a preemption takes, by policy, and what becomes of the jobs on them.
+
+Every control asks the library anew, which takes milliseconds: the vectors are those of a window of
+moments, not of the whole schedule. Another number of nodes is another system, on which the
+schedule's own policy schedules the workload again.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
+
+from cosimlib.checks import is_number
+from cosimlib.elastic import (
+    GRACE_PERIODS,
+    POLICIES,
+    PREEMPTED,
+    execution_states,
+    is_seconds,
+    occupants,
+    preempted_jobs,
+    preemption_values,
+)
+from cosimlib.explorers.panel import Panel
+from cosimlib.figures.elastic import FATES, period_name, plot_preemption
+from cosimlib.policies import SIMULATORS
+from cosimlib.schedule import Schedule
+from cosimlib.units import DAY, HOUR
+
+Scheduled = Callable[[int], Schedule]
+
+EVERY = 30.0
+MOMENTS = 241
+"""Columns of the heat map, the moment chosen being the middle one."""
+IDLE = -1
+
+
+def explore_preemption(
+    source: Schedule,
+    *,
+    at: float | None = None,
+    preempted: int = PREEMPTED,
+    policy: str = "PAP",
+    grace_period: float = 120.0,
+    window: float = DAY,
+    seed: int = 0,
+) -> Panel:
+    """Knobs of a preemption, the vectors around its moment, and what becomes of which job.
+
+    Parameters
+    ----------
+    source : Schedule
+        On one partition of the paper's N nodes.
+    at : float, optional
+        The moment of the preemption, seconds of the schedule's clock; by default the middle one of
+        `execution_states`.
+    preempted : int, default 10
+        The paper's P.
+    policy : str, default "PAP"
+        One of `POLICIES`; PAP+ reads the workload's `priority`.
+    grace_period : float, default 120.0
+        Seconds.
+    window : float, default 86400.0
+        Seconds of the heat map, half of them before the moment.
+    seed : int, default 0
+        Of RANDOM's draws.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `policy`, `grace_period` (seconds), `nodes` (the paper's N; disabled
+        where nothing can schedule the workload again), `preempted` and `at` (seconds).
+
+    Raises
+    ------
+    TypeError
+        Where `source` is no schedule, or an elastic one, whose jobs move.
+    ValueError
+        Where the schedule is on several partitions or not under way at `at`, for an unknown policy,
+        more preempted nodes than there are, a grace period below 0, or a window not above 0.
+    """
+    if not isinstance(source, Schedule):
+        raise TypeError(f"source is of type {type(source).__name__}; expected a Schedule")
+    if not is_seconds(window) or window == 0:
+        raise ValueError(f"window={window!r}; expected a finite number of seconds above 0")
+    at = _moment(source, at)
+    asked: dict[str, Any] = {
+        "policy": policy,
+        "preempted": preempted,
+        "grace_period": grace_period,
+        "seed": seed,
+    }
+    preempted_jobs(source, at, **asked)
+    why = _fixed_because(source)
+    controls = _controls(source, at, asked, why)
+
+    @lru_cache(maxsize=8)
+    def scheduled(nodes: int) -> Schedule:
+        return source if nodes == _nodes(source) else _schedule(source, nodes)
+
+    # Before the panel's own observers: what they draw must fit the other number of nodes.
+    controls["nodes"].observe(partial(_refit, controls, scheduled), names="value")
+    draw = partial(_draw, scheduled, window=window, seed=seed)
+    return Panel(controls, draw, hint=f"The number of nodes is fixed: {why}." if why else "")
+
+
+def _moment(schedule: Schedule, at: float | None) -> float:
+    """The moment asked for, checked, or the middle one of the schedule's states."""
+    states = execution_states(schedule)
+    if not states.size:
+        raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
+    if at is None:
+        return float(states[states.size // 2])
+    first, last = _span(schedule)
+    if not is_number(at):
+        raise ValueError(f"at={at!r}; expected a moment in seconds, or nothing for the middle one")
+    if not first <= at < last:
+        raise ValueError(
+            f"{schedule.name}: at={at:g} is outside of the schedule, which runs from {first:g} to "
+            f"before {last:g} s: choose a moment between, or leave at out"
+        )
+    return float(at)
+
+
+def _span(schedule: Schedule) -> tuple[float, float]:
+    """First start and last end."""
+    return float(schedule.start_time.min()), float(schedule.end_time.max())
+
+
+def _nodes(schedule: Schedule) -> int:
+    """Nodes of the first partition, the paper's N."""
+    return next(iter(schedule.system.partitions.values()))
+
+
+def _fixed_because(schedule: Schedule) -> str:
+    """Why the workload cannot be scheduled on other numbers of nodes; empty where it can."""
+    if schedule.policy not in SIMULATORS:
+        return f"no simulator is called {schedule.policy!r}, as this schedule's policy is"
+    return ""
+
+
+def _schedule(source: Schedule, nodes: int) -> Schedule:
+    """The workload on another number of nodes, under the same policy."""
+    return SIMULATORS[source.policy](source.workload, source.system.with_nodes(nodes))
+
+
+def _controls(source: Schedule, at: float, asked: dict[str, Any], why: str) -> dict[str, Widget]:
+    """The widgets; that of the number of nodes is disabled where there is a reason `why`."""
+    grace_period, nodes = float(asked["grace_period"]), _nodes(source)
+    periods = sorted({0.0, 300.0, 600.0, grace_period, *GRACE_PERIODS})
+    widest = int(source.workload.jobs["nodes"].max())
+    first, last = _span(source)
+    return {
+        "policy": Dropdown(options=POLICIES, value=asked["policy"], description="policy"),
+        "grace_period": SelectionSlider(
+            options=[(period_name(period), period) for period in periods], value=grace_period,
+            description="grace period",
+        ),
+        "nodes": IntSlider(
+            nodes, nodes if why else widest, nodes if why else max(2 * nodes, widest + 1),
+            description="nodes (N)", disabled=bool(why),
+        ),
+        "preempted": IntSlider(
+            int(asked["preempted"]), 1, nodes, description="nodes preempted (P)"
+        ),
+        "at": FloatSlider(
+            at, min=first, max=max(at, last - EVERY), step=EVERY, readout_format=",.0f",
+            description="moment (s)",
+        ),
+    }  # fmt: skip
+
+
+def _refit(controls: dict[str, Widget], scheduled: Scheduled, change: dict[str, Any]) -> None:
+    """Keep P and the moment within what the new number of nodes allows."""
+    first, last = _span(scheduled(change["new"]))
+    controls["preempted"].max = change["new"]
+    controls["at"].max = max(first, last - EVERY)
+
+
+def _draw(
+    scheduled: Scheduled,
+    *,
+    window: float,
+    seed: int,
+    nodes: int,
+    at: float,
+    **asked: Any,
+) -> tuple[go.Figure, str]:
+    """What the panel shows for the controls' values."""
+    schedule = scheduled(nodes)
+    values = _window(schedule, at, window, asked["policy"], seed)
+    taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[: asked["preempted"]])
+    touched = preempted_jobs(schedule, at, seed=seed, **asked)
+    jobs = _running(schedule, at, touched)
+    idle = asked["preempted"] - int(touched["nodes_taken"].sum())
+    wasted = touched["wasted_cycles"].sum()
+    title = (
+        f"{asked['policy']} preempts {asked['preempted']} of {nodes} nodes on day {at / DAY:.2f}: "
+        f"{wasted / HOUR:,.1f} node-hours wasted"
+    )
+    killed = int(touched["killed"].sum())
+    text = (
+        f"wasted cycles {wasted:,.0f} node-seconds · jobs killed {killed}, ending within "
+        f"{period_name(asked['grace_period'])} {len(touched) - killed}, not touched "
+        f"{len(jobs) - len(touched)} · idle nodes taken {idle}"
+    )
+    picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title)
+    return picture, text
+
+
+def _window(schedule: Schedule, at: float, window: float, policy: str, seed: int) -> pd.DataFrame:
+    """Vectors around a moment; that at the moment itself is what `preempted_jobs` goes by.
+
+    RANDOM draws anew at each moment, so that the vectors before would change the draws.
+    """
+    moments = at + np.linspace(-window / 2, window / 2, MOMENTS)
+    moments[MOMENTS // 2] = at
+    values = preemption_values(schedule, moments, policy=policy, seed=seed)
+    values.loc[at] = preemption_values(schedule, [at], policy=policy, seed=seed).loc[at]
+    return values
+
+
+def _running(schedule: Schedule, at: float, touched: pd.DataFrame) -> pd.DataFrame:
+    """All jobs on nodes at a moment, as `plot_preemption` takes them; the worst hit come first."""
+    on_nodes = np.unique(occupants(schedule, [at]).to_numpy())
+    running = pd.Index(on_nodes[on_nodes != IDLE], name="job")
+    fates = touched["killed"].map({True: "kill", False: "spare"}).astype(object)
+    jobs = pd.DataFrame(
+        {
+            "nodes": schedule.workload.jobs["nodes"].to_numpy()[running],
+            "elapsed": at - schedule.start_time[running],
+            "remaining": schedule.end_time[running] - at,
+            "fate": fates.reindex(running, fill_value="keep"),
+        },
+        index=running,
+    )
+    hit = touched[["nodes_taken", "wasted_cycles"]].reindex(running, fill_value=0)
+    jobs = jobs.join(hit).sort_values("wasted_cycles", ascending=False, kind="stable")
+    return jobs.sort_values("fate", key=lambda fate: fate.map(list(FATES).index), kind="stable")

@@ -1,0 +1,143 @@
+"""Which nodes a rigid job holds: the lowest numbers that are free when it starts.
+
+That is a pure function of starts and ends, so no simulator has to remember it. At equal times ends
+come before starts, and the lower job starts first. A job of zero run time holds nothing.
+
+Which nodes a rigid job held: the lowest numbers that are free when it starts.
+"""
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels.jit import kernel
+
+IDLE = -1
+"""The job on a node that nobody holds."""
+
+
+class Timeline(NamedTuple):
+    """Starts and ends of jobs in order, and the nodes that each of them holds.
+
+    `held[first[job] : first[job + 1]]` are the numbers of a job's nodes, ascending.
+    """
+
+    start_time: np.ndarray
+    end_time: np.ndarray
+    nodes: np.ndarray
+    by_start: np.ndarray
+    by_end: np.ndarray
+    first: np.ndarray
+    held: np.ndarray
+
+
+class Occupancy(NamedTuple):
+    """The job on each node at a moment, and how many starts and ends have come to pass."""
+
+    job: np.ndarray
+    passed: np.ndarray
+
+
+def timeline(
+    start_time: np.ndarray, end_time: np.ndarray, nodes: np.ndarray, total_nodes: int
+) -> Timeline:
+    """The timeline of a schedule on `total_nodes` nodes; -1 in `held` where it overfills them."""
+    lasts = end_time > start_time
+    by_start = np.lexsort((np.arange(start_time.size), start_time))
+    by_end = np.lexsort((np.arange(end_time.size), end_time))
+    by_start, by_end = by_start[lasts[by_start]], by_end[lasts[by_end]]
+    first = np.zeros(start_time.size + 1, dtype=np.int64)
+    np.cumsum(np.where(lasts, nodes, 0), out=first[1:])
+    held = np.full(first[-1], IDLE, dtype=np.int64)
+    line = Timeline(start_time, end_time, nodes, by_start, by_end, first, held)
+    _take_lowest(line, total_nodes)
+    return line
+
+
+@kernel
+def advance(line: Timeline, occupancy: Occupancy, now: float) -> None:
+    """Let all ends and starts up to `now` come to pass; moments must not go back."""
+    starts, ends = occupancy.passed
+    while ends < line.by_end.size and line.end_time[line.by_end[ends]] <= now:
+        # What ended has started, so the starts of this very stretch come first where they must.
+        job = line.by_end[ends]
+        while starts < line.by_start.size and (
+            line.start_time[line.by_start[starts]] < line.end_time[job]
+        ):
+            _hold(line, occupancy, line.by_start[starts])
+            starts += 1
+        for place in range(line.first[job], line.first[job + 1]):
+            occupancy.job[line.held[place]] = IDLE
+        ends += 1
+    while starts < line.by_start.size and line.start_time[line.by_start[starts]] <= now:
+        _hold(line, occupancy, line.by_start[starts])
+        starts += 1
+    occupancy.passed[0] = starts
+    occupancy.passed[1] = ends
+
+
+@kernel
+def elapsed_at(start_time: np.ndarray, job: np.ndarray, now: float, elapsed: np.ndarray) -> None:
+    """Write how long the job on each node has run at `now`, 0 where there is none."""
+    for node in range(job.size):
+        elapsed[node] = now - start_time[job[node]] if job[node] != IDLE else 0.0
+
+
+@kernel
+def _hold(line: Timeline, occupancy: Occupancy, job: int) -> None:
+    """Put a job on its nodes."""
+    for place in range(line.first[job], line.first[job + 1]):
+        occupancy.job[line.held[place]] = job
+
+
+@kernel
+def _take_lowest(line: Timeline, total_nodes: int) -> None:
+    """Fill in `held`; a job for which too few nodes are free keeps -1 from there on."""
+    free = np.ones(total_nodes, np.bool_)
+    ends = 0
+    for job in line.by_start:
+        now = line.start_time[job]
+        while ends < line.by_end.size and line.end_time[line.by_end[ends]] <= now:
+            ended = line.by_end[ends]
+            for place in range(line.first[ended], line.first[ended + 1]):
+                if line.held[place] != IDLE:
+                    free[line.held[place]] = True
+            ends += 1
+        place = line.first[job]
+        for node in range(total_nodes):
+            if place == line.first[job + 1]:
+                break
+            if free[node]:
+                free[node] = False
+                line.held[place] = node
+                place += 1
+
+
+def node_numbers(
+    start: np.ndarray, end: np.ndarray, nodes: np.ndarray, total: int
+) -> list[np.ndarray]:
+    """For each interval [start, end) the numbers, from 0, of the nodes that it holds, ascending.
+
+    At equal times ends come before starts; among starts, the earlier in the arrays chooses first.
+
+    Raises
+    ------
+    ValueError
+        Where more nodes are held than there are.
+    """
+    free = list(range(total))
+    ends: list[tuple[float, int]] = []
+    held = [np.empty(0, np.int64) for _ in range(len(start))]
+    for place in np.argsort(start, kind="stable"):
+        while ends and ends[0][0] <= start[place]:
+            for number in held[heapq.heappop(ends)[1]]:
+                heapq.heappush(free, int(number))
+        if nodes[place] > len(free):
+            raise ValueError(
+                f"{nodes[place]} nodes asked for at t={start[place]:.15g}; {len(free)} of {total} "
+                "are free: audit the schedule"
+            )
+        held[place] = np.array([heapq.heappop(free) for _ in range(nodes[place])], np.int64)
+        heapq.heappush(ends, (float(end[place]), int(place)))
+    return held

@@ -1,0 +1,171 @@
+"""Months of coupled machines, Intrepid and Eureka, from printed statistics and little else.
+
+Printed, by Tang et al.: the jobs of a month and the utilization of either machine. Measured, on the
+first three thousand jobs that the Parallel Workloads Archive has of Intrepid: the shares of sizes,
+median over mean of run times (.668) and of the time between submissions (.168).
+
+Of Eureka only its 100 nodes are known. Its jobs' sizes are ours, powers of two up to the whole
+machine; shapes of run times and submissions are Intrepid's. Neither log has estimates: a job asks
+for its run time divided by a uniform number, as accuracy on Argonne's later machines nearly is, in
+whole five minutes and up to a day. Rounding makes accuracy .44 on average on Intrepid and, where
+jobs are shorter, .35 on Eureka.
+
+Run times follow a two-piece quantile function with that median over mean (`shapes`), and are scaled
+so that the offered load is the wanted utilization. Submissions are a Weibull renewal stream over
+the month. Draws are spread evenly over each distribution, so that seeds differ in the order of jobs
+and not in what is asked in all.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.checks import check_whole
+from cosimlib.synthetic import shapes
+from cosimlib.system import System
+from cosimlib.units import DAY
+from cosimlib.workload import Workload
+
+MONTH = 30 * DAY
+INTREPID_NODES, EUREKA_NODES = 40_960, 100
+INTREPID_JOBS, INTREPID_LOAD = 9_220, 0.70
+EUREKA_JOBS: Mapping[float, int] = {0.25: 5_079, 0.48: 9_220, 0.50: 11_000, 0.75: 14_430}
+"""Jobs of Eureka's month by its utilization."""
+
+INTREPID_SIZES = {512: 52.0, 64: 15.0, 1_024: 12.6, 2_048: 6.0, 4_096: 6.0, 8_192: 4.0,
+                  16_384: 2.7, 32_768: 1.4, 40_960: 0.3}  # fmt: skip
+EUREKA_SIZES = {1: 30.0, 2: 15.0, 4: 15.0, 8: 15.0, 16: 12.0, 32: 8.0, 64: 3.0, 100: 2.0}
+
+MEDIAN_RUN = 3_320.0 / 4_973.0
+MEDIAN_INTERARRIVAL = 98.0 / 582.0
+SHORTEST_RUN, LONGEST_RUN = 28.0 / 4_973.0, 86_400.0 / 4_973.0
+LEAST_ACCURACY, ESTIMATE_STEP, LONGEST_ESTIMATE = 0.05, 300.0, 86_400.0
+
+
+def intrepid(
+    jobs: int = INTREPID_JOBS,
+    *,
+    load: float = INTREPID_LOAD,
+    span: float = MONTH,
+    seed: int = 0,
+) -> Workload:
+    """A synthetic month of Intrepid, Argonne's Blue Gene/P of 40,960 nodes.
+
+    Parameters
+    ----------
+    jobs : int, default 9_220
+    load : float, default 0.7
+        Σ nodes · run_time ÷ (nodes of the machine · `span`), to within rounding to seconds.
+    span : float, default 30 days
+        Seconds from the first submission to the last.
+    seed : int, default 0
+    """
+    return _month("Intrepid", INTREPID_NODES, INTREPID_SIZES, jobs, load, span, seed)
+
+
+def eureka(
+    jobs: int | None = None, *, load: float = 0.5, span: float = MONTH, seed: int = 0
+) -> Workload:
+    """A synthetic month of Eureka, Argonne's analysis cluster of 100 nodes.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        By default as many as printed for the utilization (.25, .48, .5, .75), as a month has them.
+    load, span, seed
+        As for `intrepid`.
+
+    Raises
+    ------
+    ValueError
+        Where neither `jobs` nor a printed utilization is given.
+    """
+    if jobs is None:
+        if load not in EUREKA_JOBS:
+            raise ValueError(
+                f"synthetic Eureka: load={load!r} and no jobs; numbers of jobs are printed for "
+                f"{', '.join(map(str, EUREKA_JOBS))}: give jobs"
+            )
+        jobs = max(1, round(EUREKA_JOBS[load] * span / MONTH))
+    # Another stream than Intrepid's: equal seeds must not make equal draws.
+    return _month("Eureka", EUREKA_NODES, EUREKA_SIZES, jobs, load, span, seed, stream=1)
+
+
+def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
+    """A workload whose unknown requested times are drawn as the module says."""
+    unknown = workload.jobs["requested_time"].isna()
+    rng = np.random.default_rng([seed, 2])
+    drawn = _estimates(workload.jobs["run_time"].to_numpy(), rng)
+    estimates = workload.jobs["requested_time"].where(~unknown, drawn)
+    return replace(workload, jobs=workload.jobs.assign(requested_time=estimates))
+
+
+def packed(workload: Workload, nodes: int, *, load: float) -> Workload:
+    """A workload with the time between submissions scaled to an offered load on `nodes` nodes.
+
+    Submissions then begin at 0.
+    """
+    if not load > 0:
+        raise ValueError(f"{workload.name}: load={load!r}; expected more than 0")
+    jobs = workload.jobs
+    submit_time = jobs["submit_time"] - jobs["submit_time"].min()
+    span = float(submit_time.max())
+    if not span > 0:
+        raise ValueError(f"{workload.name}: all jobs are submitted at once; nothing to pack")
+    work = float(jobs["nodes"] @ jobs["run_time"])
+    scaled = (submit_time * (work / (load * nodes) / span)).round()
+    return replace(workload, jobs=jobs.assign(submit_time=scaled))
+
+
+def _month(
+    machine: str,
+    nodes: int,
+    sizes: Mapping[int, float],
+    jobs: int,
+    load: float,
+    span: float,
+    seed: int,
+    stream: int = 0,
+) -> Workload:
+    """Jobs of a machine: sizes, run times that make the load, estimates, submissions."""
+    for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0)):
+        check_whole(name, value, least, of=f"synthetic {machine}")
+    if not (0 < load < math.inf and 0 < span < math.inf):
+        raise ValueError(
+            f"synthetic {machine}: load={load!r}, span={span!r}; expected numbers above 0"
+        )
+    rng = np.random.default_rng([int(seed), stream])
+    menu, shares = np.array(list(sizes)), np.array(list(sizes.values()))
+    wide = shapes.choice_at(shapes.spread(jobs, rng), menu, shares / shares.sum())
+    run_time = shapes.two_piece_quantiles(
+        shapes.spread(jobs, rng), shortest=SHORTEST_RUN, pivot=MEDIAN_RUN, longest=LONGEST_RUN,
+        below=0.5, mean=1.0,
+    )  # fmt: skip
+    run_time = np.maximum(np.rint(run_time * (load * nodes * span / (run_time @ wide))), 1.0)
+    table = pd.DataFrame(
+        {
+            "submit_time": _submissions(jobs, span, rng),
+            "run_time": run_time,
+            "requested_time": _estimates(run_time, rng),
+            "nodes": wide,
+        }
+    )
+    return Workload(table, f"synthetic {machine} (seed {seed})", System(machine, {"main": nodes}))
+
+
+def _estimates(run_time: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Requested times: the run time divided by an accuracy, no less than the run time."""
+    accuracy = rng.uniform(LEAST_ACCURACY, 1.0, run_time.size)
+    asked = np.minimum(run_time / accuracy, np.maximum(run_time, LONGEST_ESTIMATE))
+    return np.maximum(np.ceil(asked / ESTIMATE_STEP), 1.0) * ESTIMATE_STEP
+
+
+def _submissions(jobs: int, span: float, rng: np.random.Generator) -> np.ndarray:
+    """Times of submission in whole seconds, from 0 to `span`."""
+    shape = shapes.weibull_shape(MEDIAN_INTERARRIVAL)
+    apart = shapes.weibull_quantiles(shapes.spread(jobs - 1, rng), mean=1.0, shape=shape)
+    times = np.concatenate([[0.0], np.cumsum(apart)])
+    return np.rint(times * (span / times[-1])) if jobs > 1 else times

@@ -1,0 +1,59 @@
+"""Equal parts of nodes for jobs whose processes do not wait for one another.
+
+Each of `load` jobs on a node has ``capacity / load`` of it, which here is the node's level. The
+rate of a job is the mean over its nodes. So a change of a node moves the rates of all jobs on it.
+"""
+
+from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.timesharing import maxmin
+from cosimlib.timesharing.maxmin import Sharing
+
+
+@frugal_kernel
+def join(sharing: Sharing, job: int) -> None:
+    """Let `job` run on its nodes."""
+    maxmin.note(sharing, job)
+    size = sharing.first[job + 1] - sharing.first[job]
+    for place in range(sharing.first[job], sharing.first[job + 1]):
+        node = sharing.members[place]
+        load = sharing.load[node]
+        part = sharing.capacity[node] / (load + 1)
+        _give(sharing, node, part)
+        sharing.on[node, load] = job
+        sharing.load[node] = load + 1
+        sharing.level[node], sharing.used[node] = part, sharing.capacity[node]
+        sharing.rate[job] += part / size
+
+
+@frugal_kernel
+def leave(sharing: Sharing, job: int) -> None:
+    """Take `job` off its nodes."""
+    for place in range(sharing.first[job], sharing.first[job + 1]):
+        node = sharing.members[place]
+        maxmin.take_off(sharing, job, node)
+        load = sharing.load[node]
+        if load > 0:
+            _give(sharing, node, sharing.capacity[node] / load)
+        else:
+            sharing.used[node] = 0.0
+    sharing.rate[job] = 0.0
+
+
+@frugal_kernel
+def resize(sharing: Sharing, node: int, capacity: float) -> None:
+    """Give `node` another capacity."""
+    sharing.capacity[node] = capacity
+    if sharing.load[node] > 0:
+        _give(sharing, node, capacity / sharing.load[node])
+        sharing.used[node] = capacity
+
+
+@frugal_kernel
+def _give(sharing: Sharing, node: int, part: float) -> None:
+    """Move all jobs on `node` from the part that they have of it to another."""
+    more = part - sharing.level[node]
+    for place in range(sharing.load[node]):
+        job = sharing.on[node, place]
+        maxmin.note(sharing, job)
+        sharing.rate[job] += more / (sharing.first[job + 1] - sharing.first[job])
+    sharing.level[node] = part

@@ -1,0 +1,372 @@
+"""Max-min fair rates of jobs that run on several nodes at once, kept up to date change by change.
+
+A job has one rate, the same on all its nodes; the rates on a node add up to at most its capacity.
+They are max-min fair if no job can have more without taking from one that has no more than it. Such
+rates are the only ones in which every job has a *bottleneck*: a full node on which nobody has
+more (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
+
+The *level* of a node is the rate that its bottlenecked jobs have there. With ``limit(job)`` the
+lowest level of the job's other nodes, it solves ``Σ min(level, limit(job)) = capacity``, and is
+infinite where the node cannot be filled; the rate of a job is the lowest level of its nodes.
+
+`settle` makes levels and rates agree again after changes. Nodes whose level may be wrong are an
+agenda. A node taken from it gets its level from the rates as they are; if that moves rates, other
+nodes of those jobs join the agenda. When it is empty, every node's level agrees with the rates
+and every rate with the levels: every job has a bottleneck, so that the rates are the max-min fair
+ones, in whatever order nodes were taken. The order decides how much work that is. A change can only
+touch levels above the lowest that it moves, hence the lowest go first: what they say is final.
+
+`fill` computes the same from nothing, by progressive filling: all rates rise together, and those
+on a node that becomes full stay behind.
+
+Who shares which nodes, and whose rates have moved: what both ways to share keep track of.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels import heap
+from cosimlib.kernels.heap import Agenda
+from cosimlib.kernels.jit import frugal_kernel, kernel
+
+
+class Sharing(NamedTuple):
+    """Who runs where, and how fast.
+
+    Per job: `members[first[job]:first[job + 1]]` are its nodes; `rate`; `bottleneck`, a node at
+    whose level it runs (−1: none). Per node: `capacity`; `level`; `used`, the sum of its rates;
+    `load`, how many jobs are there, and `on`, a row of them. `pending` are nodes to be settled;
+    `changed[:moved[0]]` jobs whose rate moved, once each, `is_changed` marks them, and `before` is
+    the rate they had. `limit` and `other` are scratch for one node's jobs.
+    """
+
+    first: np.ndarray
+    members: np.ndarray
+    rate: np.ndarray
+    bottleneck: np.ndarray
+    bound: np.ndarray
+    runner_up: np.ndarray
+    capacity: np.ndarray
+    level: np.ndarray
+    used: np.ndarray
+    load: np.ndarray
+    on: np.ndarray
+    pending: Agenda
+    changed: np.ndarray
+    is_changed: np.ndarray
+    before: np.ndarray
+    moved: np.ndarray
+    limit: np.ndarray
+    other: np.ndarray
+
+
+@kernel
+def nobody_runs(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, room: int) -> Sharing:
+    """All nodes empty; `room` for so many jobs on a node."""
+    n, nodes = first.size - 1, capacity.size
+    return Sharing(
+        first,
+        members,
+        np.zeros(n),
+        np.full(n, -1, np.int64),
+        np.zeros(n),
+        np.full(n, -1, np.int64),
+        capacity,
+        np.full(nodes, np.inf),
+        np.zeros(nodes),
+        np.zeros(nodes, np.int64),
+        np.empty((nodes, room), np.int64),
+        heap.empty_agenda(nodes),
+        np.empty(n, np.int64),
+        np.zeros(n, np.bool_),
+        np.zeros(n),
+        np.zeros(1, np.int64),
+        np.empty(room),
+        np.empty(room, np.int64),
+    )
+
+
+@frugal_kernel
+def take_off(sharing: Sharing, job: int, node: int) -> None:
+    """Strike `job` from those on `node`."""
+    position = 0
+    while sharing.on[node, position] != job:
+        position += 1
+    sharing.load[node] -= 1
+    sharing.on[node, position] = sharing.on[node, sharing.load[node]]
+
+
+@frugal_kernel
+def note(sharing: Sharing, job: int) -> None:
+    """Remember that the rate of `job` moves."""
+    if not sharing.is_changed[job]:
+        sharing.is_changed[job] = True
+        sharing.before[job] = sharing.rate[job]
+        sharing.changed[sharing.moved[0]] = job
+        sharing.moved[0] += 1
+
+
+@frugal_kernel
+def forget_changes(sharing: Sharing) -> None:
+    """Begin a new list of jobs whose rate moved."""
+    for place in range(sharing.moved[0]):
+        sharing.is_changed[sharing.changed[place]] = False
+    sharing.moved[0] = 0
+
+
+__all__ = [
+    "Sharing",
+    "fill",
+    "forget_changes",
+    "join",
+    "leave",
+    "nobody_runs",
+    "note",
+    "resize",
+    "settle",
+    "take_off",
+]
+
+TOLERANCE = 1e-13
+"""Relative changes below this are rounding."""
+
+PATIENCE = 64
+"""How often all nodes may have their turn, on average, before `settle` fills from nothing."""
+
+
+@frugal_kernel
+def join(sharing: Sharing, job: int) -> None:
+    """Let `job` run on its nodes; `settle` then says how fast.
+
+    It is first given the least level that one of its nodes would have if the job had no other.
+    """
+    level, at = np.inf, -1
+    sharing.bound[job], sharing.runner_up[job] = 0.0, -1
+    for place in range(sharing.first[job], sharing.first[job + 1]):
+        node = sharing.members[place]
+        sharing.on[node, sharing.load[node]] = job
+        sharing.load[node] += 1
+        mine = _level_as_is(sharing, node)
+        if mine < level:
+            level, at = mine, node
+    note(sharing, job)
+    sharing.rate[job], sharing.bottleneck[job] = level, at
+    for place in range(sharing.first[job], sharing.first[job + 1]):
+        node = sharing.members[place]
+        sharing.used[node] += level
+        if node == at or sharing.level[node] < np.inf or _is_full(sharing, node):
+            heap.put_earlier(sharing.pending, node, level)
+
+
+@frugal_kernel
+def leave(sharing: Sharing, job: int) -> None:
+    """Take `job` off its nodes; `settle` then gives what it had to the others."""
+    for place in range(sharing.first[job], sharing.first[job + 1]):
+        node = sharing.members[place]
+        take_off(sharing, job, node)
+        sharing.used[node] -= sharing.rate[job]
+        if sharing.load[node] == 0:
+            sharing.used[node], sharing.level[node] = 0.0, np.inf
+            heap.remove(sharing.pending, node)
+        elif sharing.level[node] < np.inf:
+            heap.put_earlier(sharing.pending, node, sharing.level[node])
+    sharing.rate[job], sharing.bottleneck[job] = 0.0, -1
+
+
+@frugal_kernel
+def resize(sharing: Sharing, node: int, capacity: float) -> None:
+    """Give `node` another capacity."""
+    less = sharing.capacity[node] - capacity
+    sharing.capacity[node] = capacity
+    level = sharing.level[node]
+    if level < np.inf:
+        heap.put_earlier(sharing.pending, node, max(0.0, level - max(0.0, less)))
+    elif sharing.load[node] > 0 and _is_full(sharing, node):
+        heap.put_earlier(sharing.pending, node, 0.0)
+
+
+@kernel
+def settle(sharing: Sharing) -> int:
+    """Make levels and rates agree; return how many nodes had their turn."""
+    turns = 0
+    most = PATIENCE * sharing.capacity.size
+    while sharing.pending.size[0] > 0:
+        _settle_node(sharing, heap.take_first(sharing.pending))
+        turns += 1
+        if turns > most:
+            fill(sharing)
+    return turns
+
+
+@frugal_kernel
+def _settle_node(sharing: Sharing, node: int) -> None:
+    """Give `node` its level, its jobs what follows, and their other nodes notice."""
+    load, level = sharing.load[node], sharing.level[node]
+    lowest = np.inf
+    for place in range(load):
+        job = sharing.on[node, place]
+        mine = sharing.bottleneck[job] == node
+        sharing.limit[place] = np.inf if mine else sharing.rate[job]
+        sharing.other[place] = -1
+        if mine:
+            lowest = min(lowest, sharing.rate[job])
+    # Jobs bottlenecked here are limited elsewhere at their rate or above: no need to know where,
+    # unless one would rise.
+    new = _level(sharing.limit, load, sharing.capacity[node])
+    if new > lowest and _find_limits(sharing, node, new):
+        new = _level(sharing.limit, load, sharing.capacity[node])
+    if new != level and not abs(new - level) <= TOLERANCE * min(new, level):
+        sharing.level[node] = new
+    else:
+        new = level
+    for place in range(load):
+        job = sharing.on[node, place]
+        if sharing.bottleneck[job] != node:
+            if new < sharing.rate[job] * (1.0 - TOLERANCE):
+                _leave_bottleneck(sharing, job)
+                _move(sharing, job, new, node, node)
+            elif new < sharing.bound[job]:
+                sharing.bound[job], sharing.runner_up[job] = new, node
+        elif sharing.limit[place] < new:
+            # The level of `node` itself is among the others' now, and above this bound.
+            _move(sharing, job, sharing.limit[place], sharing.other[place], node)
+        elif sharing.rate[job] != new:
+            _move(sharing, job, new, node, node)
+    used = 0.0
+    for place in range(load):
+        used += sharing.rate[sharing.on[node, place]]
+    sharing.used[node] = used
+
+
+@frugal_kernel
+def _leave_bottleneck(sharing: Sharing, job: int) -> None:
+    """Count the node at which `job` was bottlenecked among its others."""
+    left = sharing.bottleneck[job]
+    if sharing.level[left] < sharing.bound[job]:
+        sharing.bound[job], sharing.runner_up[job] = sharing.level[left], left
+
+
+@frugal_kernel
+def _find_limits(sharing: Sharing, node: int, wanted: float) -> bool:
+    """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere; whether anything does.
+
+    Only jobs whose bound is below `wanted` need a look, and only where the node that set the
+    bound has another level by now, a look at all their nodes.
+    """
+    found = False
+    for place in range(sharing.load[node]):
+        job = sharing.on[node, place]
+        if sharing.bottleneck[job] != node or sharing.bound[job] >= wanted:
+            continue
+        at = sharing.runner_up[job]
+        if at < 0 or at == node or sharing.level[at] != sharing.bound[job]:
+            limit, at = np.inf, -1
+            for member in range(sharing.first[job], sharing.first[job + 1]):
+                other = sharing.members[member]
+                if sharing.level[other] < limit and other != node:
+                    limit, at = sharing.level[other], other
+            sharing.bound[job], sharing.runner_up[job] = limit, at
+        sharing.limit[place], sharing.other[place] = sharing.bound[job], at
+        found = found or sharing.limit[place] < wanted
+    return found
+
+
+@frugal_kernel
+def _level(limit: np.ndarray, n: int, capacity: float) -> float:
+    """The level at which `n` jobs with these limits fill a node; infinite where they cannot."""
+    left, free = capacity, n
+    while free > 0:
+        level = left / free
+        bound = level * (1.0 - TOLERANCE)
+        left, count = capacity, n
+        for place in range(n):
+            if limit[place] < bound:
+                left -= limit[place]
+                count -= 1
+        if count == free:
+            return level
+        free = count
+    return np.inf
+
+
+@frugal_kernel
+def _level_as_is(sharing: Sharing, node: int) -> float:
+    """The level of `node` if its last job has no other nodes and the others keep their limits."""
+    load = sharing.load[node]
+    for place in range(load - 1):
+        job = sharing.on[node, place]
+        mine = sharing.bottleneck[job] == node
+        sharing.limit[place] = np.inf if mine else sharing.rate[job]
+    sharing.limit[load - 1] = np.inf
+    return _level(sharing.limit, load, sharing.capacity[node])
+
+
+@frugal_kernel
+def _is_full(sharing: Sharing, node: int) -> bool:
+    """Whether the rates on `node` might exceed its capacity, rounding aside."""
+    return sharing.used[node] > sharing.capacity[node] * (1.0 + TOLERANCE)
+
+
+@frugal_kernel
+def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -> None:
+    """Give `job` a new rate, and put down the nodes whose level that may move."""
+    before = sharing.rate[job]
+    sharing.bottleneck[job] = bottleneck
+    if rate == before:
+        return
+    note(sharing, job)
+    sharing.rate[job] = rate
+    more = rate - before
+    for place in range(sharing.first[job], sharing.first[job + 1]):
+        node = sharing.members[place]
+        sharing.used[node] += more
+        if node == here:
+            continue
+        level = sharing.level[node]
+        if level == np.inf:
+            if more > 0.0 and _is_full(sharing, node):
+                heap.put_earlier(sharing.pending, node, before)
+        elif more < 0.0:
+            heap.put_earlier(sharing.pending, node, level)
+        else:
+            heap.put_earlier(sharing.pending, node, max(before, level - more))
+
+
+@kernel
+def fill(sharing: Sharing) -> None:
+    """Rates and levels of all jobs from nothing, by progressive filling."""
+    nodes = sharing.capacity.size
+    left, free = sharing.capacity.copy(), sharing.load.copy()
+    filling = sharing.pending
+    while filling.size[0] > 0:
+        heap.take_first(filling)
+    for node in range(nodes):
+        sharing.level[node] = np.inf
+        for place in range(sharing.load[node]):
+            job = sharing.on[node, place]
+            if sharing.bottleneck[job] >= 0:
+                note(sharing, job)
+                sharing.bottleneck[job] = -1
+                sharing.bound[job], sharing.runner_up[job] = 0.0, -1
+        if free[node] > 0:
+            heap.put(filling, node, left[node] / free[node])
+    while filling.size[0] > 0:
+        node = heap.take_first(filling)
+        level = max(0.0, left[node] / free[node])
+        sharing.level[node] = level
+        for place in range(sharing.load[node]):
+            job = sharing.on[node, place]
+            if sharing.bottleneck[job] >= 0:
+                continue
+            sharing.rate[job], sharing.bottleneck[job] = level, node
+            for member in range(sharing.first[job], sharing.first[job + 1]):
+                other = sharing.members[member]
+                left[other] -= level
+                free[other] -= 1
+                if free[other] > 0:
+                    heap.put(filling, other, left[other] / free[other])
+                else:
+                    heap.remove(filling, other)
+    for node in range(nodes):
+        sharing.used[node] = sharing.capacity[node] - left[node]

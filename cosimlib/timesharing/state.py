@@ -1,0 +1,106 @@
+"""What a time-shared machine keeps track of, as its clock sees it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels import heap
+from cosimlib.kernels.heap import Agenda
+from cosimlib.kernels.jit import kernel
+from cosimlib.timesharing import placement
+from cosimlib.timesharing.maxmin import Sharing
+from cosimlib.timesharing.placement import Memory
+
+NOW, TOTAL, PRESENT, FREED, RESTORE = 0, 1, 2, 3, 4
+"""Cells of a `Progress`'s clock."""
+
+SUBMITTED, QUEUED, SLOWED, DRAWN, UNFINISHED = 0, 1, 2, 3, 4
+"""Cells of a `Progress`'s numbers."""
+
+
+class Asked(NamedTuple):
+    """Jobs as the loop sees them, one value a job, and the knobs."""
+
+    submit_time: np.ndarray
+    run_time: np.ndarray
+    nodes: np.ndarray
+    memory: np.ndarray
+    speed: float
+    step: float
+    spmd: bool
+    placed: bool
+    in_turn: bool
+    whole: bool
+
+
+class Progress(NamedTuple):
+    """What has happened to each job, who waits, and where the clock stands.
+
+    `clock`: the time; the sums of rates × nodes and of nodes over the jobs present; on how many
+    nodes memory came free so far; when slowed nodes have their speed back. `numbers`: the jobs
+    submitted, those queued, the slowed nodes, the noise used up,
+    and whether the instant of the clock has yet to be finished. `enough[job]` is what
+    `clock[FREED]` must reach before a queued job can fit.
+    """
+
+    start_time: np.ndarray
+    end_time: np.ndarray
+    left: np.ndarray
+    since: np.ndarray
+    finish: Agenda
+    queue: np.ndarray
+    enough: np.ndarray
+    memory: Memory
+    slowed: np.ndarray
+    clock: np.ndarray
+    numbers: np.ndarray
+    tally: np.ndarray
+
+
+class Noise(NamedTuple):
+    """Which node is slowed to which speed in the step that begins when, in order of time."""
+
+    time: np.ndarray
+    node: np.ndarray
+    speed: np.ndarray
+
+
+class Series(NamedTuple):
+    """Integrals over windows of `width` seconds from `begin` on.
+
+    Columns: node-seconds of useful work, jobs × nodes × seconds present, jobs × seconds waiting.
+    """
+
+    begin: float
+    width: float
+    sums: np.ndarray
+
+
+def with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
+    """The same state with rows for twice as many jobs on a node."""
+    nodes, room = sharing.on.shape
+    on = np.empty((nodes, 2 * room), np.int64)
+    on[:, :room] = sharing.on
+    scratch = np.empty(2 * room), np.empty(2 * room, np.int64)
+    sharing = sharing._replace(on=on, limit=scratch[0], other=scratch[1])
+    return sharing, progress._replace(tally=np.zeros(2 * room + 2, np.int64))
+
+
+@kernel
+def nothing_happened(run_time: np.ndarray, total_nodes: int, memory: float, room: int) -> Progress:
+    """The state before the first submission."""
+    n = run_time.size
+    return Progress(
+        np.full(n, np.nan),
+        np.full(n, np.nan),
+        run_time.copy(),
+        np.zeros(n),
+        heap.empty_agenda(n),
+        np.empty(n, np.int64),
+        np.zeros(n),
+        placement.all_free(total_nodes, memory),
+        np.empty(total_nodes, np.int64),
+        np.zeros(5),
+        np.zeros(5, np.int64),
+        np.zeros(room + 2, np.int64),
+    )

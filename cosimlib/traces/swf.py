@@ -1,0 +1,371 @@
+"""The Standard Workload Format of the Parallel Workloads Archive: file to workload and back.
+
+A line is a job of 18 numbers, −1 where unknown; lines that begin with a semicolon are comments, and
+those of the form ``; Key: value`` describe the machine. The format, version 2.2, is defined at
+https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Real logs hold more: whole numbers
+written ``995.00``, more than 18 columns, records out of order, comments and blank lines in the
+middle, and headers that are missing, wordy or stale.
+
+Records that are no jobs are dropped, each counted under the first of these reasons:
+
+1. its submit time is unknown;
+2. status 2, 3 or 4: part of the execution of a job that has a record of its own;
+3. status 5 and a run time of 0 or −1: cancelled before it ran for a second, whether or not the log
+   shows processors for it;
+4. its run time is unknown;
+5. neither the requested nor the allocated number of processors is known.
+
+Lines of the Standard Workload Format: text of a log to a table of 18 columns and back.
+
+What the columns mean for a workload is the business of `cosimlib.swf`.
+"""
+
+import csv
+import gzip
+import io
+import re
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.files import write_whole
+from cosimlib.system import System
+from cosimlib.traces.account import Account, TraceError, assemble, read_bytes, shortened
+from cosimlib.workload import Workload
+
+__all__ = ["TraceError", "read_swf", "write_swf"]
+
+PARTIAL_EXECUTION = (2, 3, 4)
+CANCELLED = 5
+
+
+def read_swf(
+    path: str | Path, *, cores_per_node: int = 1, name: str | None = None, verbose: bool = True
+) -> Workload:
+    """The jobs of a log in Standard Workload Format, plain or gzip, and the machine in its header.
+
+    Parameters
+    ----------
+    path : str or Path
+    cores_per_node : int, default 1
+        Processors of the log that make one of our nodes; a part of a node counts as a whole one.
+    name : str, optional
+        What the workload is called; the file's name without its endings by default.
+    verbose : bool, default True
+        Whether to print the account of what was dropped, mended and noted.
+
+    Returns
+    -------
+    Workload
+        `nodes` from the requested processors, or the allocated ones where those are unknown;
+        `recorded_start` is submit plus wait; `memory` (GB a node) from the requested memory, or the
+        used one where that is unknown. As in the file: `allocated_processors`, `average_cpu_time`,
+        `used_memory`, `requested_memory` (KB a processor), `preceding_job`, `think_time`. Columns
+        without any value are left out.
+
+    Raises
+    ------
+    FileNotFoundError
+    TraceError
+        Naming the file and, of a bad line, its number, its text and what was expected.
+    """
+    path = Path(path)
+    _check_cores(cores_per_node)
+    data = read_bytes(path)
+    name = name or path.name.removesuffix(".gz").removesuffix(".swf")
+    table = parse_table(path, data)
+    account = Account()
+    account.add("noted", "more than 18 columns, the rest ignored", wide_lines(data))
+    jobs = _jobs(account.drop(table, _no_jobs(table)), cores_per_node, account)
+    machine = _machine(parse_header(data), name, cores_per_node)
+    return assemble(jobs, name, machine, account, path=path, records=len(table), verbose=verbose)
+
+
+def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) -> Path:
+    """Write a workload in Standard Workload Format, as gzip where `path` ends in ``.gz``.
+
+    `read_swf` gives the same jobs back, with the same `cores_per_node`. SWF has no place for
+    `mate`, `priority` and columns of other names, and takes a memory of 0 for unknown. Labels
+    (`user`, `queue`, …) that are not all numbers are numbered in the order in which they appear,
+    jobs without a `job_id` from 1. The same workload gives the same bytes.
+
+    Parameters
+    ----------
+    workload : Workload
+    path : str or Path
+        Replaced when everything has been written, and not before.
+    cores_per_node : int, default 1
+        Processors in the file for a node of the workload.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    TraceError
+        For a workload without jobs, or a job with a value that SWF cannot hold.
+    """
+    path = Path(path)
+    _check_cores(cores_per_node)
+    if not len(workload):
+        raise TraceError(f"{workload.name}: no job to write to {path}")
+    data = format_lines(_header(workload, cores_per_node), _table(workload, cores_per_node))
+    if path.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    write_whole(path, data)
+    return path
+
+
+def _check_cores(cores_per_node: int) -> None:
+    if cores_per_node < 1 or cores_per_node % 1:
+        raise ValueError(f"cores_per_node={cores_per_node!r}; expected a whole number from 1")
+
+
+def _no_jobs(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
+    """Why a record is no job, in the order of the module's docstring."""
+    run_time, status = table["run_time"], table["status"]
+    processors = table[["requested_processors", "allocated_processors"]]
+    return [
+        ("submit time unknown", table["submit_time"].isna()),
+        ("part of an execution (status 2, 3 or 4)", status.isin(PARTIAL_EXECUTION)),
+        ("cancelled before it ran (status 5)", (status == CANCELLED) & ~(run_time > 0)),
+        ("run time unknown", run_time.isna()),
+        ("number of processors unknown", ~(processors > 0).any(axis=1)),
+    ]
+
+
+def _jobs(table: pd.DataFrame, cores_per_node: int, account: Account) -> pd.DataFrame:
+    """The columns of a workload, made from those of a log."""
+    requested, used = table["requested_processors"], table["used_memory"]
+    unasked = ~(requested > 0)
+    processors = table["allocated_processors"].where(unasked, requested)
+    account.add("noted", "requested processors unknown, allocated taken", unasked.sum())
+    instead = ~(table["requested_memory"] > 0) & (used > 0)
+    account.add("noted", "requested memory unknown, used taken", instead.sum())
+    return pd.DataFrame(
+        {
+            "submit_time": table["submit_time"],
+            "run_time": table["run_time"],
+            "requested_time": table["requested_time"].where(table["requested_time"] > 0),
+            "nodes": np.ceil(processors / cores_per_node),
+            "recorded_start": table["submit_time"] + table["wait_time"],
+            "memory": _memory(table, cores_per_node),
+        }
+        | {field: table[field].astype("Int64") for field in NUMBERS}
+        | {field: _labels(table[field]) for field in LABELS}
+        | {field: table[field].astype("float64") for field in QUANTITIES}
+    )
+
+
+def _memory(table: pd.DataFrame, cores_per_node: int) -> pd.Series:
+    """GB a node, from KB (1,024 bytes) a processor."""
+    requested, used = table["requested_memory"], table["used_memory"]
+    kilobytes = requested.where(requested > 0, used.where(used > 0))
+    return kilobytes * (1024 * cores_per_node) / 1e9
+
+
+def _labels(values: pd.Series) -> pd.Series:
+    """Numbers of users, queues, … as text."""
+    codes, numbers = pd.factorize(values)
+    labels = pd.array([*(str(int(number)) for number in numbers), pd.NA], dtype="string")
+    return pd.Series(labels.take(codes), index=values.index)
+
+
+def _machine(header: dict[str, str], name: str, cores_per_node: int) -> System | None:
+    """The machine as the header tells it; None where it tells no size."""
+    processors, nodes = (leading_number(header.get(key, "")) for key in ("MaxProcs", "MaxNodes"))
+    if processors:
+        nodes = max(1, processors // cores_per_node)
+    if not nodes:
+        return None
+    called = header.get("Computer") or header.get("Installation") or name
+    return System(called, {"main": nodes}, cores_per_node=cores_per_node)
+
+
+def _header(workload: Workload, cores_per_node: int) -> list[str]:
+    """Lines that name the machine, and the queues and partitions that have names."""
+    jobs, machine = workload.jobs, workload.machine
+    lines = ["Version: 2.2"]
+    if machine is not None:
+        nodes = machine.total_nodes
+        lines += [f"Computer: {machine.name}", f"MaxNodes: {nodes}"]
+        lines += [f"MaxProcs: {nodes * cores_per_node}"]
+    lines += [f"MaxJobs: {len(jobs)}", f"MaxRecords: {len(jobs)}"]
+    lines += [f"Note: {workload.name}, written by cosimlib; processors a node: {cores_per_node}"]
+    for field, key in (("queue", "Queue"), ("partition", "Partition")):
+        labels = workload.column(field)
+        if not _all_numbers(labels):
+            names = pd.factorize(labels)[1]
+            lines += [f"{key}: {number} {label}" for number, label in enumerate(names, start=1)]
+    return lines
+
+
+def _table(workload: Workload, cores_per_node: int) -> pd.DataFrame:
+    """The 18 columns of a workload as floats, NaN where unknown."""
+    jobs = workload.jobs
+    table = jobs.reindex(columns=list(FIELDS))
+    for field in LABELS:
+        table[field] = _label_numbers(workload.column(field))
+    table = table.astype("float64")
+    if "job_id" not in jobs:
+        table["job_id"] = np.arange(1.0, len(jobs) + 1.0)
+    table["wait_time"] = workload.column("recorded_start") - jobs["submit_time"]
+    table["requested_processors"] = jobs["nodes"] * float(cores_per_node)
+    if "allocated_processors" not in jobs:
+        table["allocated_processors"] = table["requested_processors"]
+    memory = workload.column("memory")
+    changed = memory.notna() & (_memory(table, cores_per_node) != memory)
+    table.loc[changed, "requested_memory"] = _kilobytes(memory[changed], cores_per_node)
+    _check_writable(workload, table)
+    return table
+
+
+def _kilobytes(memory: pd.Series, cores_per_node: int) -> pd.Series:
+    """KB a processor from GB a node, whole ones where they say the same."""
+    kilobytes = memory * 1e9 / (1024 * cores_per_node)
+    whole = kilobytes.round()
+    return whole.where(whole * (1024 * cores_per_node) / 1e9 == memory, kilobytes)
+
+
+def _all_numbers(labels: pd.Series) -> bool:
+    """Whether every label is a number as `read_swf` would write it."""
+    known = labels.dropna().unique()
+    return all(label.isdecimal() and label == str(int(label)) for label in known)
+
+
+def _label_numbers(labels: pd.Series) -> pd.Series:
+    """Labels that are numbers as they are; others numbered from 1 in order of appearance."""
+    if _all_numbers(labels):
+        return labels.astype("Float64").astype("float64")
+    codes = pd.Series(pd.factorize(labels)[0] + 1.0, index=labels.index)
+    return codes.where(codes > 0)
+
+
+def _check_writable(workload: Workload, table: pd.DataFrame) -> None:
+    """Raise for the first job with a number below 0 or beyond what a float counts exactly."""
+    wrong = table.notna() & ~((table >= 0) & (table < LIMIT))
+    if not wrong.to_numpy().any():
+        return
+    job = int(wrong.any(axis=1).idxmax())
+    field = str(wrong.loc[job].idxmax())
+    value = table.loc[job, field]
+    raise TraceError(
+        f"{workload.label(job)} has {field}={value:g}; SWF holds numbers from 0 below 2**53, and "
+        "NA where unknown"
+    )
+
+
+FIELDS = (
+    "job_id", "submit_time", "wait_time", "run_time", "allocated_processors", "average_cpu_time",
+    "used_memory", "requested_processors", "requested_time", "requested_memory", "status", "user",
+    "group", "application", "queue", "partition", "preceding_job", "think_time",
+)  # fmt: skip
+LABELS = ("user", "group", "application", "queue", "partition")
+NUMBERS = ("job_id", "allocated_processors", "status", "preceding_job")
+QUANTITIES = ("average_cpu_time", "used_memory", "requested_memory", "think_time")
+WHOLE = (*LABELS, *NUMBERS, "requested_processors")
+
+LIMIT = 2.0**53
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+INDENTED_COMMENT = re.compile(rb"^[ \t]+;", re.MULTILINE)
+HEADER = re.compile(rb"^[ \t]*;+[ \t]*([A-Za-z]+)[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+
+
+def parse_table(path: Path, data: bytes) -> pd.DataFrame:
+    """The jobs of a log as 18 columns of numbers, NaN where they are below 0: unknown.
+
+    Raises
+    ------
+    TraceError
+        Naming the file, the line, its text and what was expected.
+    """
+    # pandas would take a comment after blanks for a row of empty fields
+    lines = INDENTED_COMMENT.sub(b";", data)
+    try:
+        table = pd.read_csv(
+            io.BytesIO(lines), sep=r"\s+", header=None, names=list(FIELDS), usecols=list(FIELDS),
+            comment=";", quoting=csv.QUOTE_NONE, na_filter=False, low_memory=False,
+            encoding="latin-1",
+        )  # fmt: skip
+    except ValueError as error:
+        _complain(path, data, str(error))
+    if not len(table):
+        raise TraceError(f"{path}: no job in it; expected lines of {len(FIELDS)} numbers")
+    for field in FIELDS:
+        values = table[field]
+        fine = values.dtype.kind in "if" and bool((values.abs() < LIMIT).all())
+        if not fine or (field in WHOLE and values.dtype.kind == "f" and (values % 1 != 0).any()):
+            _complain(path, data, f"{field} is not a number in every line")
+    return table.where(table >= 0)
+
+
+def wide_lines(data: bytes) -> int:
+    """How many jobs have more than 18 columns."""
+    return sum(len(tokens) > len(FIELDS) for tokens in map(_tokens, data.splitlines()))
+
+
+def parse_header(data: bytes) -> dict[str, str]:
+    """What the comments of the form ``; Key: value`` say; the first one where a key comes twice."""
+    header: dict[str, str] = {}
+    for key, value in HEADER.findall(data):
+        header.setdefault(key.decode(), value.decode("utf-8", "replace"))
+    return header
+
+
+def leading_number(text: str) -> int:
+    """338 of ``338 (batch partition)``, 9216 of ``9,216``; 0 where there is none."""
+    found = re.match(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+", text)
+    return int(found[0].replace(",", "")) if found else 0
+
+
+def format_lines(header: list[str], table: pd.DataFrame) -> bytes:
+    """Comment lines, then a line a job: −1 for NaN, whole numbers without a point."""
+    comments = "".join(f"; {' '.join(line.split())}\n" for line in header)
+    columns = {field: _written(table[field].fillna(-1.0)) for field in FIELDS}
+    lines = pd.DataFrame(columns).to_csv(sep=" ", header=False, index=False, lineterminator="\n")
+    return (comments + lines).encode()
+
+
+def _written(values: pd.Series) -> pd.Series:
+    """A column of floats as it is written, fractions to the last bit."""
+    if (values % 1 == 0).all():
+        return values.astype("int64")
+    written = [int(value) if value.is_integer() else value for value in values.tolist()]
+    return pd.Series(written, index=values.index, dtype="object")
+
+
+def _complain(path: Path, data: bytes, reason: str) -> NoReturn:
+    """Find the first bad line, slowly, and name it."""
+    first, fine = "", 0
+    for number, line in enumerate(data.splitlines(), start=1):
+        problem = _problem(_tokens(line))
+        if problem is None:
+            fine += 1
+        elif problem and not first:
+            first = f"line {number} reads {shortened(line)}: {problem}"
+    if first and not fine:
+        raise TraceError(f"{path}: not an SWF, no line has {len(FIELDS)} numbers; {first}")
+    raise TraceError(f"{path}: {first or reason}; mend the line or put a ';' before it")
+
+
+def _problem(tokens: list[bytes]) -> str | None:
+    """What is wrong with a line: a sentence; None where it is a job, "" where it is blank."""
+    if not tokens:
+        return ""
+    for field, token in zip(FIELDS, tokens, strict=False):
+        whole = field in WHOLE
+        value = float(token) if NUMBER.fullmatch(token) else np.nan
+        if not abs(value) < LIMIT or (whole and value % 1 != 0):
+            shown = token[:20].decode("utf-8", "replace")
+            return f"{field} is {shown!r}; expected a {'whole ' if whole else ''}number below 2**53"
+    if len(tokens) < len(FIELDS):
+        return f"{len(tokens)} columns; expected {len(FIELDS)}"
+    return None
+
+
+def _tokens(line: bytes) -> list[bytes]:
+    return line.partition(b";")[0].split()

@@ -1,0 +1,215 @@
+"""FCFS and EASY: golden tables, the slow versions, and what must not change."""
+
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from cosimlib.audit import audit
+from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.policies import SIMULATORS
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.batch import naive
+from tests.strategies import workloads
+
+NODES = 8
+AT_ANY_TIME = {name: run for name, run in SIMULATORS.items() if "fill" not in name}
+"""Simulators that act when something happens; those that fill wait for the next minute."""
+
+GOLDEN = {
+    "job 2 may overtake job 1 because it ends by t=10": """
+submit_time run_time requested_time nodes  fcfs easy
+          0       10             10     3     0    0
+          1       10             10     3    10   10
+          2        5              8     1    10    2
+""",
+    "job 2 would end after the shadow time, and the head leaves no node over": """
+submit_time run_time requested_time nodes  fcfs easy
+          0       10             10     3     0    0
+          1       10             10     4    10   10
+          2        5              9     1    20   20
+""",
+    "job 2 is long, but takes the one extra node; job 3 finds none left": """
+submit_time run_time requested_time nodes  fcfs easy
+          0       10             10     2     0    0
+          1       10             10     3    10   10
+          2       50             50     1    10    2
+          3       50             50     1    20   20
+""",
+    "job 0 ends early, yet job 2 ends by the promise made to job 1, which is kept, no better": """
+submit_time run_time requested_time nodes  fcfs easy
+          0        4             10     3     0    0
+          1        5              5     4     4   10
+          2        8              8     1     9    2
+""",
+    "job 0 ends early: at t=4 the promise to job 1 is 10 no more but 7, too early for job 3": """
+submit_time run_time requested_time nodes  fcfs easy
+          0        4             10     2     0    0
+          1        6              6     1     1    1
+          2        9              9     4     7    7
+          5        5              5     1    16   16
+""",
+    "job 0 outlives its request: it is expected to end now, so nobody fits before": """
+submit_time run_time requested_time nodes  fcfs easy
+          0       20              5     3     0    0
+          1        5              5     4    20   20
+          6        1              1     1    25   25
+""",
+    "job 0 holds its nodes for one pass of t=0, which makes job 1 the head; then job 1 starts": """
+submit_time run_time requested_time nodes  fcfs easy
+          0        0              5     4     0    0
+          0        6              6     3     0    0
+          0        6              6     2     6    6
+          0        3              3     1     6    0
+""",
+}  # all on four nodes
+
+
+def workload(**columns) -> Workload:
+    return Workload(pd.DataFrame(columns), "made up")
+
+
+def moved(given: Workload, shift: float = 0.0, scale: float = 1.0) -> Workload:
+    jobs = given.jobs
+    return Workload(
+        jobs.assign(
+            submit_time=jobs["submit_time"] * scale + shift,
+            run_time=jobs["run_time"] * scale,
+            requested_time=jobs["requested_time"] * scale,
+        ),
+        given.name,
+    )
+
+
+@pytest.mark.parametrize("table", GOLDEN.values(), ids=GOLDEN)
+def test_golden_tables(table):
+    jobs = pd.read_csv(StringIO(table), sep=r"\s+")
+    asked = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
+    for simulate, column in ((simulate_fcfs, "fcfs"), (simulate_easy, "easy")):
+        schedule = audit(simulate(asked, System.of(4)))
+        assert schedule.start_time.tolist() == jobs[column].tolist(), column
+
+
+@settings(max_examples=100)
+@given(workloads(max_nodes=NODES, overruns=True))
+def test_fcfs_agrees_with_the_slow_version(asked):
+    schedule = simulate_fcfs(asked, System.of(NODES))
+    assert schedule.start_time.tolist() == naive.fcfs_starts(asked.jobs, NODES)
+
+
+@settings(max_examples=200)
+@given(workloads(max_jobs=20, max_nodes=NODES, overruns=True))
+def test_easy_agrees_with_shadow_time_and_extra_nodes(asked):
+    schedule = simulate_easy(asked, System.of(NODES))
+    assert schedule.start_time.tolist() == naive.easy_starts(asked.jobs, NODES)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_easy_agrees_where_hundreds_of_jobs_wait(seed):
+    rng = np.random.default_rng(seed)
+    n = 250
+    run_time = rng.integers(0, 60, n)
+    crowd = workload(
+        submit_time=np.sort(rng.integers(0, 400, n)),
+        run_time=run_time,
+        requested_time=np.maximum(1, run_time + rng.integers(-20, 40, n)),
+        nodes=np.minimum(rng.geometric(0.15, n), 32),
+    )
+    schedule = audit(simulate_easy(crowd, System.of(32)))
+    assert schedule.start_time.tolist() == naive.easy_starts(crowd.jobs, 32)
+
+
+@pytest.mark.parametrize("simulate", AT_ANY_TIME.values(), ids=AT_ANY_TIME)
+@given(asked=workloads(max_nodes=NODES, overruns=True))
+@settings(max_examples=25)
+def test_shifted_and_scaled_times_shift_and_scale_the_schedule(simulate, asked):
+    start_time = simulate(asked, System.of(NODES)).start_time
+    shifted = simulate(moved(asked, shift=1024.0), System.of(NODES)).start_time
+    scaled = simulate(moved(asked, scale=2.0), System.of(NODES)).start_time
+    assert shifted.tolist() == (start_time + 1024.0).tolist()
+    assert scaled.tolist() == (start_time * 2.0).tolist()
+
+
+@pytest.mark.parametrize("simulate", AT_ANY_TIME.values(), ids=AT_ANY_TIME)
+@given(asked=workloads(max_nodes=NODES, overruns=True))
+@settings(max_examples=25)
+def test_schedules_could_have_happened_and_room_for_all_makes_nobody_wait(simulate, asked):
+    audit(simulate(asked, System.of(NODES)))
+    roomy = audit(simulate(asked, System.of(int(asked.jobs["nodes"].sum()))))
+    assert (roomy.jobs["wait_time"] == 0).all()
+
+
+@settings(max_examples=25)
+@given(workloads(max_nodes=NODES, overruns=True))
+def test_fcfs_starts_in_order_of_submission(asked):
+    assert (np.diff(simulate_fcfs(asked, System.of(NODES)).start_time) >= 0).all()
+
+
+@settings(max_examples=25)
+@given(workloads(max_nodes=NODES))
+def test_easy_without_overtaking_candidates_is_fcfs(asked):
+    endless = Workload(asked.jobs.assign(requested_time=1e9, nodes=NODES), "whole machine")
+    fcfs, easy = (run(endless, System.of(NODES)) for run in (simulate_fcfs, simulate_easy))
+    assert easy.start_time.tolist() == fcfs.start_time.tolist()
+
+
+def test_fcfs_needs_no_requested_times():
+    asked = workload(submit_time=[0, 0], run_time=[3, 4], nodes=[2, 3])
+    assert simulate_fcfs(asked, System.of(4)).start_time.tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("simulate", [simulate_fcfs, simulate_easy, simulate_conservative])
+def test_killing_at_request_cuts_runs_and_says_so(simulate):
+    asked = workload(submit_time=[0, 0], run_time=[9, 4], requested_time=[5, 6], nodes=[4, 4])
+    schedule = audit(simulate(asked, System.of(4), kill_at_request=True))
+    assert schedule.start_time.tolist() == [0, 5]
+    assert schedule.end_time.tolist() == [5, 9]
+    assert schedule.jobs["run_time"].tolist() == [5, 4]
+    assert schedule.workload.account.to_numpy().tolist() == [
+        ["mended", "run_time cut at requested_time", 1]
+    ]
+    assert asked.jobs["run_time"].tolist() == [9, 4]
+
+
+@settings(max_examples=25)
+@given(workloads(max_nodes=NODES, overruns=True))
+def test_killing_at_request_is_cutting_the_workload(asked):
+    cut = asked.jobs[["run_time", "requested_time"]].min(axis=1)
+    cut_before = Workload(asked.jobs.assign(run_time=cut), asked.name)
+    killed = simulate_easy(asked, System.of(NODES), kill_at_request=True)
+    assert killed.start_time.tolist() == naive.easy_starts(cut_before.jobs, NODES)
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+def test_no_jobs_make_an_empty_schedule(simulate):
+    nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
+    assert len(audit(simulate(nobody, System.of(4))).start_time) == 0
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+def test_a_job_wider_than_the_system_is_refused(simulate):
+    asked = workload(submit_time=[0, 0], run_time=[1, 1], requested_time=[1, 1], nodes=[4, 5])
+    with pytest.raises(InvalidWorkloadError, match=r"made up: job 1 asks for 5 .*'small' has 4"):
+        simulate(asked, System.of(small=4))
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+def test_a_system_of_two_partitions_is_refused(simulate):
+    asked = workload(submit_time=[0], run_time=[1], requested_time=[1], nodes=[4])
+    message = (
+        r"^made up: the system 'small\+big' has 2 partitions, small, big; this policy schedules "
+        r"one machine: .*System\.of\(small=4\), or take simulate_coscheduling or simulate_elastic$"
+    )
+    with pytest.raises(InvalidWorkloadError, match=message):
+        simulate(asked, System.of(small=4, big=100))
+
+
+def test_missing_requested_times_are_refused_where_they_are_needed():
+    asked = workload(submit_time=[0], run_time=[1], nodes=[1])
+    with pytest.raises(InvalidWorkloadError, match="job 0 has no requested_time"):
+        simulate_easy(asked, System.of(4))
+    with pytest.raises(InvalidWorkloadError, match="job 0 has no requested_time"):
+        simulate_fcfs(asked, System.of(4), kill_at_request=True)

@@ -1,0 +1,170 @@
+"""Orders of the queue under every policy, and EASY's two ways to decide."""
+
+from functools import partial
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosimlib.audit import audit
+from cosimlib.batch import ORDERS, simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.batch import naive
+from tests.strategies import workloads
+
+NODES = 8
+DECIDE = ("per_instant", "per_event")
+POLICIES = {
+    "fcfs": simulate_fcfs,
+    "easy": simulate_easy,
+    "easy per event": partial(simulate_easy, decide="per_event"),
+    "kept": simulate_conservative,
+    "replanned": partial(simulate_conservative, reservations="replanned"),
+}
+
+STRICT = """
+submit_time run_time requested_time nodes  submit shortest longest smallest largest  wfp
+          0       10             10     4       0        0       0        0       0    0
+          1        8              8     2      10       18      10       10      18   18
+          2        4              4     3      18       10      18       18      14   10
+          3        2              2     1      18       10      26       10      18   10
+          4        4              4     4      22       14      22       22      10   14
+"""  # on four nodes, without backfilling; wfp scores at t=10: 2.8, 24, 42.9, 13.5
+
+BACKFILLED = """
+submit_time run_time requested_time nodes  submit sjbf shortest
+          0       10             10     3       0    0        0
+          1       10             10     4      10   10       12
+          2        8              8     1       2   20        4
+          2        2              2     1      20    2        2
+"""  # on four nodes: sjbf has the head of `submit`, and lets job 3 overtake before job 2
+
+
+def test_golden_table_of_orders_without_backfilling():
+    jobs = pd.read_csv(StringIO(STRICT), sep=r"\s+")
+    asked = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
+    for order in ("submit", "shortest", "longest", "smallest", "largest", "wfp"):
+        schedule = audit(simulate_fcfs(asked, System.of(4), order=order))
+        assert schedule.start_time.tolist() == jobs[order].tolist(), order
+
+
+def test_golden_table_of_orders_with_backfilling():
+    jobs = pd.read_csv(StringIO(BACKFILLED), sep=r"\s+")
+    asked = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
+    for order in ("submit", "sjbf", "shortest"):
+        schedule = audit(simulate_easy(asked, System.of(4), order=order))
+        assert schedule.start_time.tolist() == jobs[order].tolist(), order
+
+
+@settings(max_examples=150)
+@given(workloads(max_jobs=20, max_nodes=NODES, overruns=True), st.sampled_from(ORDERS))
+def test_strict_orders_agree_with_the_slow_version(asked, order):
+    schedule = simulate_fcfs(asked, System.of(NODES), order=order)
+    slow = naive.strict_starts(asked.jobs, NODES, "submit" if order == "sjbf" else order)
+    assert schedule.start_time.tolist() == slow
+
+
+@settings(max_examples=300)
+@given(
+    workloads(max_jobs=20, max_nodes=NODES, overruns=True),
+    st.sampled_from(ORDERS),
+    st.sampled_from(DECIDE),
+)
+def test_easy_agrees_with_the_slow_version_in_every_order(asked, order, decide):
+    schedule = simulate_easy(asked, System.of(NODES), order=order, decide=decide)
+    assert schedule.start_time.tolist() == naive.easy_starts(asked.jobs, NODES, order, decide)
+
+
+@pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
+@settings(max_examples=30)
+@given(asked=workloads(max_nodes=NODES, overruns=True), order=st.sampled_from(ORDERS))
+def test_every_order_is_a_schedule_that_could_have_happened(simulate, asked, order):
+    audit(simulate(asked, System.of(NODES), order=order))
+
+
+@pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
+@settings(max_examples=20)
+@given(asked=workloads(max_nodes=NODES, overruns=True))
+def test_orders_cannot_tell_equal_jobs_apart(simulate, asked):
+    twins = Workload(asked.jobs.assign(requested_time=7.0, nodes=3))
+    submit = simulate(twins, System.of(NODES)).start_time.tolist()
+    for order in ORDERS:
+        assert simulate(twins, System.of(NODES), order=order).start_time.tolist() == submit
+
+
+@pytest.mark.parametrize(
+    ("order", "column", "ascending"),
+    [
+        ("shortest", "requested_time", True),
+        ("longest", "requested_time", False),
+        ("smallest", "nodes", True),
+        ("largest", "nodes", False),
+    ],
+)
+@settings(max_examples=20)
+@given(asked=workloads(max_nodes=NODES, overruns=True))
+def test_jobs_submitted_together_start_in_the_order_asked_for(asked, order, column, ascending):
+    together = Workload(asked.jobs.assign(submit_time=0.0))
+    schedule = simulate_fcfs(together, System.of(NODES), order=order)
+    key = together.jobs[column].to_numpy() * (1 if ascending else -1)
+    assert (np.diff(schedule.start_time[np.argsort(key, kind="stable")]) >= 0).all()
+
+
+def test_per_event_decides_between_two_ends_of_one_instant():
+    """Jobs 0 and 1 both end at t=5. Per event the first end is followed by a pass that does not
+    know of the second: job 2 is promised job 1's request, t=9, and job 3 ends by then.
+    """
+    jobs = {
+        "submit_time": [0, 0, 1, 2],
+        "run_time": [5, 5, 5, 3],
+        "requested_time": [5, 9, 5, 3],
+        "nodes": [2, 2, 4, 2],
+    }
+    asked = Workload(pd.DataFrame(jobs), "two ends")
+    per_instant, per_event = (
+        audit(simulate_easy(asked, System.of(4), decide=decide)).start_time.tolist()
+        for decide in DECIDE
+    )
+    assert per_instant == [0, 0, 5, 10]
+    assert per_event == [0, 0, 8, 5]
+
+
+def test_policies_are_named_after_their_knobs():
+    asked = Workload(
+        pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})
+    )
+    assert simulate_fcfs(asked, System.of(1), order="largest").policy == "FCFS (largest)"
+    assert simulate_easy(asked, System.of(1)).policy == "EASY"
+    assert simulate_easy(asked, System.of(1), order="sjbf", decide="per_event").policy == (
+        "EASY (per event, sjbf)"
+    )
+
+
+@pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
+def test_an_unknown_order_is_refused_by_name(simulate):
+    asked = Workload(
+        pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})
+    )
+    message = "order='random'; expected one of 'submit', 'shortest', 'longest', 'smallest', "
+    with pytest.raises(ValueError, match=message):
+        simulate(asked, System.of(1), order="random")
+
+
+def test_an_unknown_way_to_decide_is_refused_by_name():
+    asked = Workload(
+        pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})
+    )
+    with pytest.raises(ValueError, match="decide='often'; expected one of 'per_instant', 'per_ev"):
+        simulate_easy(asked, System.of(1), decide="often")
+
+
+def test_orders_by_request_need_requested_times_and_others_do_not():
+    asked = Workload(pd.DataFrame({"submit_time": [0, 0], "run_time": [3, 4], "nodes": [3, 2]}))
+    assert simulate_fcfs(asked, System.of(4), order="smallest").start_time.tolist() == [4, 0]
+    for order in ("shortest", "longest", "wfp"):
+        with pytest.raises(InvalidWorkloadError, match="job 0 has no requested_time"):
+            simulate_fcfs(asked, System.of(4), order=order)

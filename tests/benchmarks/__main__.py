@@ -1,0 +1,258 @@
+"""Speeds, measured in one run: `make bench` prints this table and keeps it as figures/bench.csv.
+
+Compilation is told apart: every kernel runs once before it is timed, and the time that a first
+run takes with an empty cache is a row of its own. A goal that depends on the machine is printed
+beside the measurement; ratios compare two things measured one after the other.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import elastic, synthetic, traces
+from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.coscheduling import comparison, simulate_coscheduling
+from cosimlib.elastic import simulate_elastic
+from cosimlib.eviction import (
+    EvictionProblem,
+    solve_backtracking,
+    solve_dynamic,
+    solve_greedy,
+    solve_spectrum,
+)
+from cosimlib.eviction.comparison import scaled_problem
+from cosimlib.eviction.scenarios import draw_scenario
+from cosimlib.files import write_whole
+from cosimlib.filling import simulate_filling
+from cosimlib.metrics import utilization
+from cosimlib.schedule import Schedule
+from cosimlib.synthetic.lomonosov import LOMONOSOV
+from cosimlib.system import THETA, System
+from cosimlib.traces import swf
+from tests.benchmarks.batch import scheduler_rows
+from tests.benchmarks.timesharing import sharing_rows
+from tests.eviction import naive
+
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = ("what", "measured", "unit", "goal", "met")
+COLD = """
+import tempfile, time
+from pathlib import Path
+from cosimlib.kernels import jit
+jit.cache_folder = lambda: Path({folder!r})
+begin = time.perf_counter()
+from cosimlib.eviction.comparison import scaled_problem
+from cosimlib.eviction import solve_dynamic
+problem = scaled_problem(24, 4352)
+imported = time.perf_counter()
+solve_dynamic(problem)
+print(time.perf_counter() - imported)
+"""
+
+
+def median_of(run: Callable[[], object], repeat: int = 7) -> float:
+    """Median seconds of `repeat` runs after one that is not counted."""
+    run()
+    times = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times))
+
+
+def theta_problem() -> EvictionProblem:
+    """24 jobs on 4352 nodes, 16 deadlines, half the machine needed: the paper's hardest case."""
+    workload = synthetic.theta(seed=0)
+    schedule = simulate_easy(workload, workload.machine)
+    scenario = draw_scenario(schedule, jobs=24, occupied=4352)
+    return EvictionProblem.from_schedule(
+        scenario.schedule, at=scenario.at, nodes_needed=2048, system=THETA
+    )
+
+
+def eviction_rows() -> list[tuple]:
+    """The speeds that the eviction solvers are to reach."""
+    problem = theta_problem()
+    dynamic = median_of(lambda: solve_dynamic(problem), 51)
+    greedy = median_of(lambda: solve_greedy(problem), 51)
+    spectrum = median_of(lambda: solve_spectrum(problem), 21)
+    loss_only = median_of(lambda: naive.integer_program(problem, then_time=False), 3)
+    loss_then_time = median_of(lambda: naive.integer_program(problem), 3)
+    ahead = median_of(lambda: solve_backtracking(problem, look_ahead=True), 3)
+    plan = solve_backtracking(problem, time_limit=2.0)
+    sign = "" if plan.optimal else " (at least)"
+    large = scaled_problem(1000, 10_000, horizon=3600.0)
+    one, all_nodes = (
+        median_of(partial(solve, large), 3) for solve in (solve_dynamic, solve_spectrum)
+    )
+    case = "24 jobs, 4352 nodes, 16 deadlines: "
+    wide = "1,000 jobs, 10,000 nodes, 61 deadlines: "
+    return [
+        (case + "dynamic, one K", dynamic * 1e3, "ms", "<= 1"),
+        (case + "dynamic, whole spectrum", spectrum * 1e3, "ms", "<= 3"),
+        (case + "greedy", greedy * 1e3, "ms", ""),
+        (case + "SciPy HiGHS, loss then time / dynamic", loss_then_time / dynamic, "x", ">= 300"),
+        (case + "SciPy HiGHS, loss only / dynamic", loss_only / dynamic, "x", ">= 300"),
+        (case + f"backtracking / dynamic{sign}", plan.response_time[-1] / dynamic, "x", ""),
+        (case + "backtracking with look-ahead / dynamic", ahead / dynamic, "x", ""),
+        (wide + "dynamic, a quarter needed", one, "s", "<= 2"),
+        (wide + "dynamic, whole spectrum", all_nodes, "s", "<= 2"),
+        ("first solve_dynamic with an empty cache (compilation)", _cold_start(), "s", ""),
+    ]
+
+
+def _cold_start() -> float:
+    """Seconds of a first solve in a new process that finds nothing compiled."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", COLD.format(folder=folder)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def trace_rows() -> list[tuple]:
+    """Loading and scheduling of the logs that are there."""
+    rows = []
+    curie = traces.find_trace("CEA-Curie-2011-2.1-cln")
+    if curie is not None:
+        seconds = median_of(lambda: swf.read_swf(curie, verbose=False), 3)
+        rows.append(("CEA-Curie, 312,826 records: read_swf", seconds, "s", "<= 3"))
+    for name in ("theta-2023-prod", "KTH-SP2-1996-2.1-cln"):
+        if traces.find_trace(name) is not None:
+            workload = traces.load(name, verbose=False)
+            rows += [
+                _policy_row(name, policy, workload) for policy in (simulate_fcfs, simulate_easy)
+            ]
+    workload = synthetic.theta(seed=0)
+    rows.append(_policy_row("synthetic Theta", simulate_easy, workload))
+    return rows
+
+
+def _policy_row(name: str, simulate: Callable[..., Schedule], workload) -> tuple:
+    """Jobs a second of one policy on one log, odd jobs left out."""
+    narrow = workload.jobs["nodes"] <= workload.machine.total_nodes
+    workload = workload.keep(narrow, "wider than the machine")
+    seconds = median_of(lambda: simulate(workload, workload.machine), 5)
+    return (f"{name}: {simulate.__name__}", len(workload) / seconds, "jobs/s", "")
+
+
+PEAK = """
+import resource
+from cosimlib import preemption, synthetic
+from cosimlib.batch import simulate_easy
+from cosimlib.system import System
+for workload in (synthetic.htc(), synthetic.peregrine()):
+    preemption.compare_policies(simulate_easy(workload, System.of(20)))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def elastic_rows() -> list[tuple]:
+    """Single preemptions at all states of both workloads, and the protocol."""
+    workloads = (synthetic.htc(), synthetic.peregrine())
+    schedules = [simulate_easy(workload, System.of(20)) for workload in workloads]
+    states = sum(elastic.execution_states(schedule).size for schedule in schedules)
+    seconds = median_of(lambda: [elastic.compare_policies(each) for each in schedules], 3)
+    asked = elastic.draw_preemptions(rate=4.0, size=10, duration=3600.0, horizon=60 * 86_400.0)
+    protocol = median_of(
+        lambda: simulate_elastic(workloads[1], System.of(20), preemptions=asked), 3
+    )
+    case = f"HTC and PEREGRINE, {states:,} states x 5 policies x 10 grace periods"
+    sequence = f"PEREGRINE, 7,275 jobs, {len(asked)} preemptions: simulate_elastic"
+    return [
+        (case, seconds, "s", "<= 60"),
+        (case + ": peak memory of the process", _peak_memory(), "GiB", "<= 2"),
+        (sequence, protocol, "s", ""),
+    ]
+
+
+def _peak_memory() -> float:
+    """GiB that a process of its own holds at most, imports and compilation included."""
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    # Linux counts in KiB, macOS in bytes.
+    return float(done.stdout) / (2**30 if sys.platform == "darwin" else 2**20)
+
+
+def coscheduling_rows() -> list[tuple]:
+    """A month of Intrepid and the fullest Eureka, a scheme each; then the notebook's figure set."""
+    workload = comparison.by_utilization(comparison.month_of_intrepid(), load=0.75)
+    rows = []
+    for scheme in (None, *comparison.SCHEMES):
+        run = partial(simulate_coscheduling, workload, comparison.SYSTEM, schemes=scheme)
+        what = f"Intrepid and Eureka, {len(workload):,} jobs, {scheme or 'base'}"
+        rows.append((what, median_of(run, 3), "s", "<= 2"))
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(2) as executor:
+        given = {"seeds": range(5), "executor": executor}
+        comparison.compare_schemes(
+            comparison.by_utilization, comparison.UTILIZATIONS, by="load", **given
+        )
+        comparison.compare_schemes(
+            comparison.by_proportion, comparison.PROPORTIONS, by="share", **given
+        )
+    seconds = time.perf_counter() - begin
+    return [*rows, ("both coscheduling experiments, 5 seeds, 2 threads", seconds, "s", "<= 180")]
+
+
+def filling_rows() -> list[tuple]:
+    """Conservative backfilling in slots, with and without containers, at the paper's scale."""
+    rows = []
+    for accuracy in (0.0, 0.5, 1.0):
+        jobs = synthetic.lomonosov(accuracy=accuracy)
+        for policy in (None, "B"):
+            fill = partial(simulate_filling, jobs, LOMONOSOV, policy=policy, queue_depth=100)
+            what = f"{len(jobs):,} jobs, 512 slots, 180 days, p = {accuracy:g}: "
+            name = f"containers, policy {policy}" if policy else "no containers"
+            rows.append((what + name, median_of(fill, 1), "s", "<= 5"))
+    begin = time.perf_counter()
+    with ThreadPoolExecutor() as pool:
+        runs = list(pool.map(_load_of, product(np.linspace(0, 1, 11), range(10))))
+    seconds = time.perf_counter() - begin
+    return [*rows, (f"load against p, {len(runs)} runs of 180 days", seconds, "s", "<= 180")]
+
+
+def _load_of(point: tuple[float, int]) -> float:
+    """One point of the figure of load against accuracy."""
+    accuracy, seed = point
+    jobs = synthetic.lomonosov(accuracy=accuracy, seed=seed)
+    schedule = simulate_filling(jobs, LOMONOSOV, policy=None, queue_depth=100)
+    return utilization(schedule, start=0.0, end=180 * 86_400.0)
+
+
+def met(measured: float, goal: str) -> str:
+    """Whether a measurement reaches a goal such as ``<= 3``; empty where there is none."""
+    if not goal:
+        return ""
+    sign, number = goal.split()
+    reached = measured <= float(number) if sign == "<=" else measured >= float(number)
+    return "yes" if reached else "no"
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    measured = eviction_rows() + trace_rows() + coscheduling_rows() + elastic_rows()
+    measured += scheduler_rows(median_of) + filling_rows() + list(sharing_rows())
+    rows = [(*row, met(row[1], row[3])) for row in measured]
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    table["measured"] = [float(f"{value:.3g}") for value in table["measured"]]
+    with pd.option_context("display.width", 200, "display.max_colwidth", 90):
+        print(table.to_string(index=False, float_format=lambda value: f"{value:,.10g}"))
+    path = ROOT / "figures" / "bench.csv"
+    path.parent.mkdir(exist_ok=True)
+    write_whole(path, table.to_csv(index=False).encode())
+    print(f"kept as {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

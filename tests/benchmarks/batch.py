@@ -1,0 +1,122 @@
+"""Speeds of FCFS, EASY and conservative backfilling on real logs, and what they are measured by.
+
+Speeds are measured through the faces, from workload to schedule. Other people's are constants: the
+jobs a second that those who made the reference schedules saw beside them (see docs/agreement.md).
+"""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from cosimlib import traces
+from cosimlib.batch import simulate_conservative, simulate_easy
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+EASY_ELSEWHERE = {
+    "KTH-SP2": {
+        "pyss": 10_783,
+        "AccaSim": 3_688,
+        "CQSim": 4_105,
+        "Batsim": 1_695,
+        "plain Python": 112_000,
+    },
+    "HPC2N": {
+        "pyss": 1_241,
+        "AccaSim": 3_203,
+        "CQSim": 1_319,
+        "Batsim": 1_014,
+        "plain Python": 38_000,
+    },
+}
+CONSERVATIVE_ELSEWHERE = {"pyss": 5_821, "CQSim": 3_107, "plain Python": 11_900}
+"""Jobs a second, conservative on KTH-SP2."""
+
+EASY_GOALS = {
+    "KTH-SP2": (">= 1000000", ""),
+    "SDSC-SP2": ("", ""),
+    "HPC2N": (">= 200000", ""),
+    "CEA-Curie": ("", "<= 10"),
+    "RICC": ("", "<= 10"),
+}
+"""Goals in jobs a second and in seconds."""
+
+replanned = partial(simulate_conservative, reservations="replanned")
+
+
+def ready(workload: Workload) -> Workload:
+    """The log on its machine as one partition: no job too wide, exact requests where unknown."""
+    jobs = workload.jobs.drop(columns="partition", errors="ignore")
+    requested = jobs["requested_time"].fillna(jobs["run_time"].clip(lower=1.0))
+    one = Workload(jobs.assign(requested_time=requested), workload.name, workload.machine)
+    return one.keep(one.jobs["nodes"] <= one.machine.total_nodes, "wider than the machine")
+
+
+def scheduler_rows(best_of: Callable[..., float]) -> list[tuple]:
+    """EASY on five logs, conservative on KTH-SP2 and in a growing queue; ratios to others."""
+    rows = []
+    for name, goals in EASY_GOALS.items():
+        path = traces.find_trace(name)
+        if path is None:
+            continue
+        workload = ready(traces.load(name, verbose=False))
+        seconds = best_of(partial(simulate_easy, workload, workload.machine), 5)
+        speed, what = len(workload) / seconds, f"{name}, {len(workload):,} jobs: EASY"
+        rows += [(what, speed, "jobs/s", goals[0]), (what, seconds, "s", goals[1])]
+        rows += _ratios(f"{name}: EASY", speed, EASY_ELSEWHERE.get(name, {}))
+        if name == "KTH-SP2":
+            rows += _conservative_rows(workload, best_of)
+    return rows + _growth_rows(best_of)
+
+
+def _conservative_rows(workload: Workload, best_of: Callable[..., float]) -> list[tuple]:
+    """Both readings of conservative backfilling on one log."""
+    rows = []
+    for reading, simulate in (("kept", simulate_conservative), ("replanned", replanned)):
+        speed = len(workload) / best_of(partial(simulate, workload, workload.machine), 5)
+        what = f"{workload.name}: conservative, {reading}"
+        rows += [
+            (what, speed, "jobs/s", ">= 100000"),
+            *_ratios(what, speed, CONSERVATIVE_ELSEWHERE),
+        ]
+    return rows
+
+
+def _ratios(what: str, speed: float, elsewhere: dict[str, int]) -> list[tuple]:
+    """How many times the speed of each of the others."""
+    return [
+        (f"{what} / {name}'s speed", speed / theirs, "x", "") for name, theirs in elsewhere.items()
+    ]
+
+
+def _growth_rows(best_of: Callable[..., float]) -> list[tuple]:
+    """Conservative on the first jobs of an overloaded machine, whose queue grows and grows."""
+    path = Path(os.environ.get("COSIMLIB_ORACLES", "")) / "lublin10k.csv.gz"
+    if not path.is_file():
+        return []
+    table = pd.read_csv(path)[["submit_time", "run_time", "nodes", "requested_time"]]
+    rows, machine = [], System.of(256)
+    for factor, estimates in ((1, "exact"), (3, "threefold")):
+        for n in (1_250, 2_500, 5_000, 10_000):
+            jobs = table.head(n).assign(requested_time=factor * table["requested_time"])
+            workload = Workload(jobs, "lublin10k")
+            for reading, simulate in (("kept", simulate_conservative), ("replanned", replanned)):
+                run = partial(simulate, workload, machine)
+                what = (
+                    f"lublin10k, first {n:,}, up to {longest_queue(run()):,} waiting, {estimates} "
+                    f"estimates: conservative, {reading}"
+                )
+                rows.append((what, n / best_of(run, 3), "jobs/s", ""))
+    return rows
+
+
+def longest_queue(schedule: Schedule) -> int:
+    """The most jobs that ever waited at a time."""
+    jobs = schedule.jobs
+    waits = jobs[jobs["wait_time"] > 0]
+    changes = pd.concat([pd.Series(1, waits["submit_time"]), pd.Series(-1, waits["start_time"])])
+    return int(changes.groupby(level=0).sum().sort_index().cumsum().max())

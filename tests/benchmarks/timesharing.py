@@ -1,0 +1,101 @@
+"""Speeds of time-sharing at the paper's scale, beside full recomputation of all rates.
+
+The runs are of synthetic Edison: 5,576 nodes, memory admission, steps of 10 s, on one core. A
+stretch is the same events from the same state, once with rates kept up to date and once with
+progressive filling from nothing at every event.
+"""
+
+import resource
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from cosimlib import synthetic
+from cosimlib.kernels.jit import kernel
+from cosimlib.timesharing import loop, maxmin, simulate_batch, simulate_timesharing
+from cosimlib.timesharing.state import NOW, Asked, Noise, Progress, Series, nothing_happened
+from cosimlib.units import DAY
+from cosimlib.workload import Workload
+
+NO_NOISE = Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
+EVENTS = 3_000
+State = tuple[Asked, maxmin.Sharing, Progress]
+
+
+def sharing_rows(days: int = 600) -> Iterator[tuple]:
+    """Batch and time-sharing for `days` days; stretches by size of machine and load."""
+    workload = synthetic.edison(days)
+    what = f"Edison, {days} days, {len(workload):,} jobs"
+    for name, simulate, goal in (
+        ("batch", simulate_batch, "<= 60"),
+        ("time-sharing", simulate_timesharing, "<= 300"),
+    ):
+        small = workload.keep(workload.jobs.index < 100, "after the first 100")
+        simulate(small, workload.machine)
+        begin = time.process_time()
+        simulate(workload, workload.machine)
+        yield (f"{what}: {name}, CPU time", time.process_time() - begin, "s", goal)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    yield (f"{what}: peak memory of this process", peak, "GiB", "<= 4")
+    yield from _stretches()
+
+
+def _stretches() -> Iterator[tuple]:
+    """An event with rates kept up to date, and how many times as long filling takes."""
+    for nodes, load in ((697, 0.89), (1_394, 0.89), (2_788, 0.89), (5_576, 0.89), (5_576, 0.7)):
+        workload = synthetic.edison(12, nodes=nodes, load=load)
+        seconds = {}
+        for whole in (False, True):
+            state = _after(workload, 8 * DAY)
+            state = (state[0]._replace(whole=whole), *state[1:])
+            _events(*state, NO_NOISE, 1)
+            pairs = int(state[1].load.sum())
+            begin = time.perf_counter()
+            done = _events(*state, NO_NOISE, EVENTS)
+            seconds[whole] = (time.perf_counter() - begin) / done
+        what = f"{nodes:,} nodes, load {load:g}, {pairs:,} job-node pairs"
+        yield (f"{what}: an event", seconds[False] * 1e6, "µs", "")
+        goal = ">= 30" if (nodes, load) == (5_576, 0.89) else ""
+        yield (f"{what}: full recomputation / that", seconds[True] / seconds[False], "x", goal)
+
+
+def _after(workload: Workload, until: float) -> State:
+    """The state of a time-shared machine at a time."""
+    jobs, nodes = workload.jobs, workload.machine.total_nodes
+    sizes = jobs["nodes"].to_numpy().copy()
+    asked = Asked(
+        np.rint(jobs["submit_time"].to_numpy() / 10.0) * 10.0,
+        jobs["run_time"].to_numpy().copy(),
+        sizes,
+        jobs["memory"].to_numpy().copy(),
+        1.0,
+        10.0,
+        True,
+        False,
+        False,
+        False,
+    )
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    room = 128
+    sharing = maxmin.nobody_runs(first, np.empty(first[-1], np.int32), np.ones(nodes), room)
+    memory = workload.machine.memory_per_node
+    progress = nothing_happened(asked.run_time, nodes, memory, room)
+    series = Series(0.0, DAY, np.zeros((int(until / DAY) + 1, 3)))
+    assert loop.advance(asked, sharing, progress, NO_NOISE, series, until) == loop.PAUSED
+    return asked, sharing, progress
+
+
+@kernel
+def _events(
+    asked: Asked, sharing: maxmin.Sharing, progress: Progress, noise: Noise, most: int
+) -> int:
+    """Let up to `most` instants happen; return how many did."""
+    for done in range(most):
+        now = loop.next_instant(asked, progress, noise)
+        if now == np.inf:
+            return done
+        progress.clock[NOW] = now
+        if not loop.happen(asked, sharing, progress, noise, now):
+            return done
+    return most

@@ -1,0 +1,188 @@
+"""Comparisons of schemes: closed forms, tables and figures; audit of held nodes."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib import synthetic
+from cosimlib.audit import InfeasibleScheduleError, audit
+from cosimlib.coscheduling import comparison as comparisons
+from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.coscheduling.example import MACHINES
+from cosimlib.figures.coscheduling import plot_coupled_gantt, plot_schemes
+from cosimlib.placement import node_stretches
+from cosimlib.system import System
+from cosimlib.traces.account import TraceError
+from cosimlib.workload import Workload
+
+TEN = System.of(A=10, B=10)
+
+
+@pytest.fixture
+def schedule():
+    """A's job 0 holds five nodes for 1,800 s, released once at 1,200 s; B's mate comes then."""
+    jobs = {"submit_time": [0, 600, 1800], "run_time": 3600, "requested_time": 3600}
+    jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
+    return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), TEN, schemes="HH")
+
+
+def test_measures_in_closed_form(schedule):
+    assert schedule.start_time.tolist() == [1800, 600, 1800]
+    table = comparisons.summarize_machines(audit(schedule)).set_index("machine")
+    assert comparisons.sync_up_overhead(schedule).to_dict() == {0: 1800, 2: 0}
+    assert table.loc["A", ["jobs", "paired"]].tolist() == [2, 1]
+    assert table["lost"].tolist() == [5 * 1800 / 3600, 0]
+    assert table["lost_share"].tolist() == [5 * 1800 / (10 * 5400), 0]
+    assert table["wait"].tolist() == [15, 0]
+    assert table["slowdown"].tolist() == [(1.5 + 1) / 2, 1]
+    assert table["sync_up"].tolist() == [30, 0]
+    assert comparisons.starts_apart(schedule) == 0
+
+
+def test_mates_that_never_start_are_paired_all_the_same():
+    schedule = simulate_coscheduling(synthetic.crossing(), MACHINES, release_interval=None)
+    table = comparisons.summarize_machines(schedule)
+    assert np.isnan(schedule.start_time[schedule.group >= 0]).any()
+    assert table["paired"].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"holds": [(0, 0.0, 2000.0)]}, "job 0 holds from t=0 to t=2000; .* starts at t=1800"),
+        ({"holds": [(2, 0.0, 1800.0)]}, "job 2 holds from t=0"),
+        ({"longest_hold": 100.0}, "may hold for 100 s"),
+        ({"holds": [(0, 0.0, 1800.0)] * 2}, "12 nodes busy at t=600; partition 'A' has 10"),
+    ],
+)
+def test_audit_knows_held_nodes(schedule, changes, message):
+    if "holds" in changes:
+        holds = pd.DataFrame(changes["holds"], columns=["job", "start", "end"])
+        changes = changes | {"holds": holds}
+    with pytest.raises(InfeasibleScheduleError, match=message):
+        audit(replace(schedule, **changes))
+
+
+def test_audit_knows_mates_and_outages(schedule):
+    start_time = schedule.start_time + np.array([0.0, 0.0, 5.0])
+    apart = replace(schedule, start_time=start_time, end_time=start_time + 3600)
+    with pytest.raises(InfeasibleScheduleError, match=r"job 2 starts at t=1805, a mate .* t=1800"):
+        audit(apart)
+    assert comparisons.starts_apart(apart) == 1
+    assert audit(replace(apart, outages=(("B", 1700.0, 1805.0),)))
+    with pytest.raises(InfeasibleScheduleError, match="mates start at one instant"):
+        audit(replace(apart, outages=(("A", 1700.0, 1805.0),)))
+
+
+def test_nodes_are_kept_from_holding_to_running(schedule):
+    table = node_stretches(schedule)
+    job = table[table["job"] == 0]
+    assert job["state"].tolist() == ["holds", "holds", "runs"]
+    assert job["node"].tolist() == [0, 0, 0] and job["nodes"].tolist() == [5, 5, 5]
+    other = table[table["job"] == 1].iloc[0]
+    assert (other["node"], other["nodes"], other["machine"]) == (5, 2, "A")
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    with ThreadPoolExecutor(2) as executor:
+        return comparisons.compare_schemes(
+            comparisons.by_proportion,
+            (0.1, 0.33),
+            by="share",
+            seeds=(0, 1),
+            days=0.5,
+            executor=executor,
+        )
+
+
+def test_comparisons_have_a_row_a_case(comparison):
+    assert len(comparison) == 2 * 2 * 2 * 5
+    assert comparison["apart"][comparison["scheme"] != "base"].eq(0).all()
+    assert comparison["stuck"].eq(0).all()
+    yielding = comparison[(comparison["scheme"] == "YY") | (comparison["scheme"] == "base")]
+    assert yielding["lost"].eq(0).all()
+    assert comparison.loc[comparison["scheme"] == "HH", "lost"].gt(0).any()
+    shares = comparison[comparison["scheme"] == "YY"].groupby("share")[["paired", "jobs"]].sum()
+    assert (shares["paired"] / shares["jobs"]).tolist() == pytest.approx([0.1, 0.33], abs=0.01)
+
+
+def test_averages_are_means_over_seeds(comparison):
+    table = comparisons.averages(comparison, "share")
+    row = table.query("machine == 'eureka' and share == .33 and scheme == 'HY'")
+    part = comparison.query("machine == 'eureka' and share == .33 and scheme == 'HY'")
+    wait = row[row["measure"] == "wait"].iloc[0]
+    assert wait["mean"] == pytest.approx(part["wait"].mean())
+    assert wait[["least", "most"]].tolist() == sorted(part["wait"])
+
+
+def test_a_log_is_packed_and_given_estimates():
+    log = synthetic.intrepid(400, load=0.2, seed=3)
+    log = Workload(log.jobs.drop(columns="requested_time"), "log", log.machine)
+    month = comparisons.month_of_intrepid(log=log, days=1.0)
+    assert len(month) == round(9_220 / 30)
+    assert month.jobs["requested_time"].notna().all()
+    machines = comparisons.by_utilization(month, load=0.5).jobs["partition"].value_counts()
+    assert machines["intrepid"] == len(month) and machines["eureka"] > 0
+
+
+def test_panels_draw_the_table(comparison):
+    table = comparisons.averages(comparison, "share")
+    words = {"title": "Wait", "unit": "minutes", "label": "proportion"}
+    picture = plot_schemes(table, by="share", measure="wait", **words)
+    assert [bar.name for bar in picture.data[:5]] == [
+        "base (no coscheduling)",
+        *comparisons.SCHEMES,
+    ]
+    assert len(picture.data) == 10 and list(picture.data[0].x) == ["10 %", "33 %"]
+    only = plot_schemes(table, by="share", measure="lost", base=False, **words)
+    assert [bar.name for bar in only.data] == [*comparisons.SCHEMES] * 2
+
+
+def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):
+    picture = plot_coupled_gantt(schedule, title="Small", names=["a", "c", "b"])
+    blocks = picture.data[:-2]
+    hatched = [bool(block.marker.pattern.shape) for block in blocks]
+    assert hatched == [True, False, True, False, False]
+    steps = picture.layout.sliders[0].steps
+    assert [step.label for step in steps[:-1]] == ["0", "10", "20", "30", "70", "90"]
+    assert len(picture.frames) == len(steps)
+    assert picture.frames[1].data[0].x == (10.0,)
+    assert picture.frames[-1].data[0].x == blocks[0].x
+    still = plot_coupled_gantt(schedule, title="Small", steps=False)
+    assert not still.frames and not still.layout.sliders
+
+
+def test_two_logs_and_a_csv_of_mates_make_one_workload(tmp_path):
+    """A job wider than its machine is left out, numbers are the logs' own, a lack is drawn."""
+    jobs = {"submit_time": [0, 5, 9], "run_time": 60.0, "nodes": [2, 9, 4], "job_id": [7, 8, 9]}
+    big = Workload(pd.DataFrame(jobs), "big log", System.of(4))
+    small = Workload(pd.DataFrame(jobs).assign(requested_time=90.0, nodes=1), "small log")
+    (tmp_path / "mates.csv").write_text("small,big\n9,7\n")
+    together, system = comparisons.couple_logs({"big": big, "small": small}, tmp_path / "mates.csv")
+    assert dict(system.partitions) == {"big": 4, "small": 1}
+    rows = together.jobs[["partition", "job_id", "mate"]].astype(object).fillna("-")
+    assert rows.to_numpy().tolist() == [
+        ["big", 7, 4], ["small", 7, "-"], ["small", 8, "-"], ["big", 9, "-"], ["small", 9, 0]
+    ]  # fmt: skip
+    requested = together.jobs["requested_time"]
+    assert (requested[together.jobs["partition"] == "small"] == 90).all()
+    assert (requested >= 60).all()
+    table = comparisons.compare_on(together, system)
+    assert table.groupby("scheme")["paired"].sum().to_dict() == {
+        "base": 0, "HH": 2, "HY": 2, "YH": 2, "YY": 2
+    }  # fmt: skip
+    assert (table["apart"] == 0).all() and (table["stuck"] == 0).all()
+    alone, _ = comparisons.couple_logs({"big": big, "small": small})
+    assert alone.column("mate").isna().all()
+
+
+def test_mates_that_name_a_job_that_was_left_out_are_refused(tmp_path):
+    jobs = {"submit_time": [0, 5], "run_time": 60.0, "nodes": [2, 9], "job_id": [7, 8]}
+    logs = {name: Workload(pd.DataFrame(jobs), name, System.of(4)) for name in ("big", "small")}
+    (tmp_path / "mates.csv").write_text("big,small\n7,8\n")
+    with pytest.raises(TraceError, match=r"mates.csv: line 2: no job with the number 8 on small"):
+        comparisons.couple_logs(logs, tmp_path / "mates.csv")

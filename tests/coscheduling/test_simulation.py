@@ -1,0 +1,264 @@
+"""Coscheduling: Algorithm 1 case by case, the slow version, laws, deadlock, and bad input."""
+
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+
+from cosimlib.audit import audit
+from cosimlib.batch import simulate_easy
+from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.system import System
+from cosimlib.workload import Workload
+from tests.coscheduling.instances import instances, ours, slow
+from tests.strategies import workloads
+
+FOUR = System.of(A=4, B=4)
+HEADING = "partition submit_time run_time requested_time nodes mate  HH HY YH YY\n"
+GOLDEN = {
+    "no mates: everybody starts": """
+        A            0       10             10     4    -   0  0  0  0
+        B            1       10             10     4    -   1  1  1  1
+""",
+    "unsubmitted: job 0 holds or yields; then its mate finds it holding, or queuing": """
+        A            0       10             10     2    1   5  5  5  5
+        B            5       10             10     2    0   5  5  5  5
+""",
+    "queuing, and cannot start yet: what A's job 3 may use meanwhile depends on A's scheme": """
+        B            0       10             10     4    -   0  0  0  0
+        A            1       10             10     2    2  10 10 10 10
+        B            2       10             10     2    1  10 10 10 10
+        A            3        5              5     4    -  20 20  3  3
+""",
+    "queuing, and can start: neither holds nor yields": """
+        A            1       10             10     2    1   1  1  1  1
+        B            1       10             10     2    0   1  1  1  1
+""",
+    "A is full at t=1: B's job 2 holds and is ready at t=10, or yields, and job 3 overtakes": """
+        A            0       10             10     4    -   0  0  0  0
+        A            1       10             10     2    2  10 22 10 22
+        B            1       10             10     2    1  10 22 10 22
+        B            2       20             20     3    -  20  2 20  2
+""",
+    "at t=10 A's job 4 has B pass for job 5: job 3 may start, job 2, somebody else's mate, not": """
+        B            0       10             10     4    -   0  0  0  0
+        A            0       10             10     4    -   0  0  0  0
+        B            1       10             10     4    6 100 100 100 100
+        B            2        5              5     3    -  10 10 10 10
+        A            3        5              5     2    5  10 10 10 10
+        B            3        5              5     1    4  10 10 10 10
+        A          100       10             10     1    2 100 100 100 100
+""",
+}  # four nodes a machine, all of which may be held; queues in order of submission
+
+
+def table_of(text):
+    return pd.read_csv(StringIO(HEADING + text.strip()), sep=r"\s+", na_values="-")
+
+
+def coupled(table, name="golden"):
+    columns = HEADING.split()[:6]
+    return Workload(table[columns].astype({"mate": "Int64"}), name)
+
+
+def deadlock():
+    """a1 holds and waits for b1, behind b2, which holds and waits for a2, behind a1."""
+    jobs = pd.DataFrame(
+        {
+            "submit_time": [0, 60, 120, 180],
+            "run_time": 1200,
+            "requested_time": 1200,
+            "nodes": 3,
+            "partition": list("ABBA"),
+            "mate": [2, 3, 0, 1],
+        }
+    )
+    return Workload(jobs, "deadlock"), System.of(A=5, B=5)
+
+
+@pytest.mark.parametrize("scheme", ["HH", "HY", "YH", "YY"])
+@pytest.mark.parametrize("case", GOLDEN)
+def test_golden_tables(case, scheme):
+    table = table_of(GOLDEN[case])
+    schedule = simulate_coscheduling(
+        coupled(table), FOUR, schemes=scheme, order="submit", held_share=1.0
+    )
+    assert audit(schedule).start_time.tolist() == table[scheme].tolist()
+    assert schedule.policy == scheme
+
+
+@settings(max_examples=150)
+@given(instances())
+def test_agrees_with_the_slow_version(instance):
+    schedule, expected = ours(instance), slow(instance)
+    jobs = range(len(schedule.start_time))
+    starts = [expected.start.get(job, np.nan) for job in jobs]
+    np.testing.assert_array_equal(schedule.start_time, starts)
+    tries = [expected.first_try.get(job, np.nan) for job in jobs]
+    np.testing.assert_array_equal(schedule.first_try, tries)
+    if not len(schedule.stuck):
+        assert schedule.yields.tolist() == [expected.yields[job] for job in jobs]
+        assert sorted(schedule.holds.itertuples(index=False, name=None)) == sorted(expected.holds)
+
+
+@settings(max_examples=60)
+@given(instances(releases=(5, 20, 1200)))
+def test_with_releases_everybody_starts_and_could_have(instance):
+    assert not len(audit(ours(instance)).stuck)
+
+
+@settings(max_examples=40)
+@given(instances(outages=False))
+def test_groups_start_at_one_instant(instance):
+    schedule = ours(instance)
+    for group in range(schedule.group.max(initial=-1) + 1):
+        starts = schedule.start_time[schedule.group == group]
+        assert (starts == starts[0]).all() or np.isnan(starts).all()
+
+
+@settings(max_examples=40)
+@given(instances(outages=False))
+def test_yielding_holds_nothing_and_never_deadlocks(instance):
+    schedule = audit(ours(instance, schemes="Y", max_yields=None, release_interval=None))
+    assert schedule.holds.empty
+
+
+@settings(max_examples=40)
+@given(instances(outages=False))
+def test_shifted_times_shift_the_schedule(instance):
+    jobs, *rest = instance
+    later = [{**job, "submit": job["submit"] + 4096} for job in jobs]
+    np.testing.assert_array_equal(ours((later, *rest)).start_time, ours(instance).start_time + 4096)
+
+
+@settings(max_examples=60)
+@given(workloads(max_jobs=20, overruns=True))
+def test_one_machine_in_order_of_submission_is_easy(asked):
+    knobs = {"order": "submit", "least_remaining": 0.0}
+    schedule = simulate_coscheduling(asked, System.of(8), **knobs)
+    assert schedule.start_time.tolist() == simulate_easy(asked, System.of(8)).start_time.tolist()
+
+
+@settings(max_examples=30)
+@given(instances(outages=False))
+def test_the_base_does_not_know_mates(instance):
+    jobs, *rest = instance
+    single = [{**job, "mates": []} for job in jobs]
+    base = ours(instance, schemes=None)
+    assert base.policy == "base"
+    assert base.start_time.tolist() == ours((single, *rest)).start_time.tolist()
+
+
+def test_holding_without_release_deadlocks():
+    workload, system = deadlock()
+    schedule = simulate_coscheduling(workload, system, schemes="HH", release_interval=None)
+    assert schedule.stuck.tolist() == [0, 1, 2, 3]
+    assert schedule.holds.to_numpy().tolist() == [[0, 0, np.inf], [1, 60, np.inf]]
+
+
+def test_a_release_ends_the_deadlock():
+    """At 1,200 s a1 and b2 are last in their queues, so a2 starts, and with it b2; then a1, b1."""
+    workload, system = deadlock()
+    schedule = audit(simulate_coscheduling(workload, system, schemes="HH"))
+    assert schedule.start_time.tolist() == [2400, 1200, 2400, 1200]
+    assert schedule.holds.to_numpy().tolist() == [[0, 0, 1200], [1, 60, 1200]]
+    assert schedule.first_try.tolist()[:2] == [0, 60]
+
+
+@pytest.mark.parametrize("scheme", ["HY", "YH", "YY"])
+def test_one_yielding_machine_prevents_it(scheme):
+    workload, system = deadlock()
+    schedule = audit(simulate_coscheduling(workload, system, schemes=scheme, release_interval=None))
+    assert not len(schedule.stuck)
+
+
+def test_who_held_less_than_600_seconds_is_not_released():
+    workload, system = deadlock()
+    late = Workload(workload.jobs.assign(submit_time=[0, 700, 720, 780]), "late")
+    schedule = audit(simulate_coscheduling(late, system, schemes="HH"))
+    # b2 has held for 500 s at 1,200 s; a1 is released, so a2 finds b2 holding
+    assert schedule.start_time.tolist() == [2400, 1200, 2400, 1200]
+    assert schedule.holds.to_numpy().tolist() == [[0, 0, 1200], [1, 700, 1200]]
+
+
+def test_releases_may_come_much_more_often_than_a_hold_lasts():
+    workload, system = deadlock()
+    schedule = simulate_coscheduling(workload, system, schemes="HH", release_interval=0.25)
+    assert audit(schedule).start_time.tolist() == [1800, 600, 1800, 600]
+
+
+def test_a_released_job_holds_again_if_nobody_takes_its_nodes():
+    table = table_of("A 0 10 10 2 1 0 0 0 0\nB 3000 10 10 2 0 0 0 0 0")
+    schedule = audit(simulate_coscheduling(coupled(table), FOUR, held_share=1.0))
+    stretches = [[0, 0, 1200], [0, 1200, 2400], [0, 2400, 3000]]
+    assert schedule.holds.to_numpy().tolist() == stretches
+    assert schedule.start_time.tolist() == [3000, 3000]
+
+
+def test_a_job_beyond_the_cap_yields_instead():
+    table = table_of(next(table for case, table in GOLDEN.items() if "cannot start yet" in case))
+    schedule = simulate_coscheduling(
+        coupled(table), FOUR, schemes="HH", order="submit", held_share=0.25
+    )
+    assert schedule.start_time.tolist() == table["YY"].tolist()
+    assert schedule.holds.empty and schedule.yields[1] > 0
+
+
+@settings(max_examples=30)
+@given(instances(outages=False))
+def test_yielding_no_times_is_holding(instance):
+    never = ours(instance, schemes="Y", max_yields=0)
+    holding = ours(instance, schemes="H", max_yields=None)
+    np.testing.assert_array_equal(never.start_time, holding.start_time)
+
+
+def test_the_authors_code_tries_only_mates_that_yielded():
+    """Both come at once: by the slides the first tries the second, by the code it must wait."""
+    table = table_of("A 0 10 10 2 1 0 0 0 0\nB 0 10 10 2 0 0 0 0 0")
+    slides = simulate_coscheduling(coupled(table), FOUR, schemes="Y")
+    code = simulate_coscheduling(coupled(table), FOUR, schemes="Y", mate_rule="yielding")
+    assert slides.start_time.tolist() == code.start_time.tolist() == [0, 0]
+    assert slides.yields.tolist() == [0, 0]
+    assert code.yields.tolist() == [1, 0]
+
+
+def test_nobody_waits_for_a_machine_that_is_down():
+    table = table_of("A 1 10 10 2 1 0 0 0 0\nB 2 10 10 2 0 0 0 0 0")
+    schedule = audit(simulate_coscheduling(coupled(table), FOUR, outages=[("B", 0, 100)]))
+    assert schedule.start_time.tolist() == [1, 100]
+
+
+def test_a_job_that_holds_starts_when_the_other_machine_goes_down():
+    table = table_of("A 1 10 10 2 1 0 0 0 0\nB 900 10 10 2 0 0 0 0 0")
+    schedule = audit(simulate_coscheduling(coupled(table), FOUR, outages=[("B", 50, 60)]))
+    assert schedule.start_time.tolist() == [50, 900]
+    assert schedule.holds.to_numpy().tolist() == [[0, 1, 50]]
+
+
+def test_three_machines_start_a_group_together():
+    jobs = {"submit_time": [0, 5, 9], "run_time": 4, "requested_time": 4, "nodes": 2}
+    table = pd.DataFrame(jobs | {"partition": list("ABC"), "mate": [1, 2, None]})
+    system = System.of(A=2, B=2, C=2)
+    schedule = audit(
+        simulate_coscheduling(Workload(table, "three"), system, schemes="HYH", held_share=1.0)
+    )
+    assert schedule.start_time.tolist() == [9, 9, 9]
+    assert schedule.holds.to_numpy().tolist() == [[0, 0, 9]]
+
+
+def test_no_jobs_make_an_empty_schedule():
+    empty = Workload(pd.DataFrame({"submit_time": [], "run_time": [], "nodes": []}), "nobody")
+    assert len(audit(simulate_coscheduling(empty, FOUR)).start_time) == 0
+
+
+@given(instances())
+@settings(max_examples=20)
+def test_dropped_jobs_take_their_mates_links_along(instance):
+    workload = ours(instance).workload
+    assume(len(workload) > 1)
+    kept = workload.keep(np.arange(len(workload)) != 0, "the first")
+    links = kept.jobs["mate"].dropna()
+    for row, mate in links.items():
+        assert workload.jobs["mate"][row + 1] == mate + 1

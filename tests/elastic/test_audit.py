@@ -1,0 +1,239 @@
+"""The audit of elastic schedules refuses every tampering with what really happened."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib.audit import InfeasibleScheduleError
+from cosimlib.elastic import HOST, audit_elastic, combine, simulate_elastic
+from cosimlib.system import System
+from tests.elastic.test_simulation import ONE, users, workload
+
+
+def scene():
+    """Four nodes and one of the host's; jobs 0 (nodes 0, 1), 1 (node 2) and 2 (node 3) from 0 on.
+
+    FIFO, 120 s. At 50 a user gets node 4 for 100 s, at once, and nodes 0 and 1, for which job 0 is
+    killed at 170. Another one at 60 finds nodes 2 and 3 only and is granted 2 of the 4 it wants:
+    job 1 ends at 100 and gives node 2; job 2 is killed at 180.
+    """
+    return simulate_elastic(
+        ONE, System.of(4), policy="FIFO", spare=1, grace_period=120.0,
+        preemptions=users((50, 3, 100), (60, 4, 500)),
+    )  # fmt: skip
+
+
+GOOD = scene()
+
+
+def test_the_scene_is_as_told():
+    audit_elastic(GOOD)
+    assert GOOD.preemptions["granted"].tolist() == [3, 2] and GOOD.served == 5 / 7
+    assert GOOD.reclaims.to_numpy().tolist() == [
+        [0, "main", 50.0, 170.0, 0, 0, 2], [1, "main", 50.0, 170.0, 0, 0, 2],
+        [2, "main", 60.0, 100.0, 1, -1, 1], [3, "main", 60.0, 180.0, 1, 2, 2],
+    ]  # fmt: skip
+    used = GOOD.ownership.query("owner == 'user'").drop(columns="owner")
+    assert used.to_numpy().tolist() == [
+        [0, 170, 270], [1, 170, 270], [2, 100, 600], [3, 180, 680], [4, 50, 150],
+    ]  # fmt: skip
+
+
+def changed(table, row, **values):
+    """One of the scene's tables with other values in one row."""
+    copy = getattr(GOOD, table).copy()
+    for name, value in values.items():
+        copy[name] = copy[name].astype(object if isinstance(value, str) else copy[name].dtype)
+        copy.loc[copy.index[row], name] = value
+    return {table: copy}
+
+
+def without(table, *rows):
+    """One of the scene's tables without some rows."""
+    return {table: getattr(GOOD, table).drop(list(rows)).reset_index(drop=True)}
+
+
+def stretch(node, owner):
+    """The row of a node's first stretch with an owner."""
+    return int(GOOD.ownership.query("node == @node and owner == @owner").index[0])
+
+
+def killed_on(node):
+    return int(GOOD.reclaims.query("node == @node").index[0])
+
+
+def later(table, row, name, seconds):
+    """One value of the scene moved by some seconds."""
+    return changed(table, row, **{name: getattr(GOOD, table)[name].iloc[row] + seconds})
+
+
+KILLED = int(np.flatnonzero(~GOOD.attempts["completed"])[0])
+DONE = int(np.flatnonzero(GOOD.attempts["completed"])[0])
+ENDS = GOOD.end_time + np.array([0, 0, 1])
+
+EARLY = {"workload": workload(submit_time=[0, 5, 5], run_time=[300, 100, 200], nodes=[2, 1, 1])}
+AGAIN = changed("attempts", len(GOOD.attempts) - 1, start_time=100.0, end_time=400.0)
+MORE = pd.DataFrame({"job": [1], "start_time": [900.0], "end_time": [950.0], "completed": [False]})
+AFTER = {
+    "attempts": pd.concat([GOOD.attempts, MORE], ignore_index=True),
+    "end_time": np.where(np.arange(3) == 1, 950.0, GOOD.end_time),
+}
+IDLE = pd.DataFrame([(4, "main", 90.0, 90.0, -1, -1, 1)], columns=GOOD.reclaims.columns)
+STAYED = {"reclaims": pd.concat([GOOD.reclaims, IDLE], ignore_index=True)}
+
+TAMPERINGS = {
+    "a job lost": (without("attempts", len(GOOD.attempts) - 1), "held by no run 4"),
+    "a job of nobody": (changed("attempts", DONE, job=9), "there is no job 9"),
+    "a run cut short": (later("attempts", DONE, "end_time", -1), "ends before or after its run"),
+    "a kill after the end": (later("attempts", KILLED, "end_time", 999), "killed before its start"),
+    "another start": ({"start_time": GOOD.start_time + 1}, "job 0 does not start when its runs do"),
+    "another end": ({"end_time": ENDS}, "job 2 does not end when its runs do"),
+    "a node taken away": (without("holdings", 0), "another number of nodes"),
+    "a node of no run": (changed("holdings", 0, attempt=99), "held by no run 99"),
+    "a node twice": (changed("holdings", 3, node=2), "node 2 is on two runs"),
+    "a kill nobody ordered": (without("reclaims", killed_on(3)), "job 2 was killed without"),
+    "no reclaims at all": (without("reclaims", 0, 1, 2, 3), "job 0 was killed without"),
+    "a reclaim that hides its kill": (changed("reclaims", killed_on(3), killed=-1),
+                                      "node 3 left with a run whose fate was another"),
+    "a reclaim of another's kill": (changed("reclaims", killed_on(3), killed=0),
+                                    "node 3 left with a run whose fate was another"),
+    "an end told as a kill": (changed("reclaims", killed_on(2), killed=1),
+                              "node 2 left with a run whose fate was another"),
+    "a kill before its time": (later("reclaims", killed_on(3), "notified", 10),
+                               "job 2 was killed without a node whose grace period was over"),
+    "a notice too early": (later("reclaims", killed_on(3), "notified", -10),
+                           "node 3 left after the grace period"),
+    "a shorter grace period": ({"grace_period": 100.0}, "node 0 left after the grace period"),
+    "a longer grace period": ({"grace_period": 121.0}, "job 0 was killed without a node"),
+    "a release before the kill": (later("reclaims", killed_on(3), "released", -10),
+                                  "node 3 left at another time than the run on it ended"),
+    "a release that never was": (changed("reclaims", killed_on(3), released=np.nan),
+                                 "node 3 left after the grace period, or never"),
+    "one notice too many": (changed("reclaims", killed_on(0), notices=3), "number of notices"),
+    "one notice too few": (changed("reclaims", killed_on(0), notices=1), "number of notices"),
+    "a reclaim told twice": ({"reclaims": pd.concat([GOOD.reclaims, GOOD.reclaims.head(1)])},
+                             "node 0 was wanted back twice"),
+    "a reclaim from nobody": (changed("reclaims", 0, partition="other"),
+                              "from other, which is none"),
+    "a reclaim for nobody": (changed("reclaims", 0, request=-1),
+                             "fewer of the host's nodes from t=50"),
+    "a reclaim for another": (changed("reclaims", 0, request=1), "for preemption 1 at another tim"),
+    "a reclaim for a ghost": (changed("reclaims", 0, request=7), "preemption 7, which nobody"),
+    "two owners": ({"ownership": pd.concat([GOOD.ownership, GOOD.ownership.head(1)])},
+                   "node 0 has two owners at a time"),
+    "a node that is not there": (changed("ownership", 0, node=12), "there is no node 12"),
+    "a node without an owner": (without("ownership", *GOOD.ownership.query("node == 4").index),
+                                "node 4 never has an owner"),
+    "an owner too late": (changed("ownership", stretch(4, HOST), start_time=1.0),
+                          "node 4 has no owner once"),
+    "an owner too short": (changed("ownership", stretch(4, HOST), end_time=40.0),
+                           "node 4 has no owner once"),
+    "no owner in the end": (changed("ownership", -1, end_time=1e6), "no owner in the end"),
+    "an owner unknown": (changed("ownership", 0, owner="nobody"), "owner nobody is unknown"),
+    "a run before its submission": (EARLY, "job 1 runs before its submission"),
+    "an early start again": (AGAIN, "job 0 runs twice at a time"),
+    "a run after the end": (AFTER, "job 1 runs again after its end"),
+    "a node that stayed": (STAYED, "node 4 was released and stayed"),
+    "a run on the host's node": (changed("ownership", stretch(0, "main"), owner=HOST),
+                                 "runs on a node of another partition"),
+    "another number of nodes": ({"spare": 2}, "node 5 never has an owner"),
+    "more granted than asked": (changed("preemptions", 0, granted=4), "more nodes than it asked"),
+    "more granted than given": (changed("preemptions", 1, granted=3), "host's nodes from t=60"),
+    "less granted than given": (changed("preemptions", 1, granted=1), "got more nodes than it was"),
+    "nobody asked": (without("preemptions", 0, 1), "for preemption 0, which nobody asked for"),
+    "asked at another time": (later("preemptions", 0, "time", 1), "at another time than it came"),
+    "kept for another time": (later("preemptions", 1, "duration", 1), "another time than asked"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_every_tampering_is_refused(name):
+    change, message = TAMPERINGS[name]
+    with pytest.raises(InfeasibleScheduleError, match=f"elastic FIFO: .*({message})"):
+        audit_elastic(replace(GOOD, **change))
+
+
+def test_a_run_that_completed_did_so_before_its_grace_period_was_over():
+    """Job 1 has 70 s to go: that is enough with a grace period of 71 s only."""
+    good = simulate_elastic(ONE, System.of(4), preemptions=users((30, 1, 50)), grace_period=71.0)
+    assert audit_elastic(good).kills == 0
+    with pytest.raises(InfeasibleScheduleError, match="job 1 completed on a node whose grace per"):
+        audit_elastic(replace(good, grace_period=70.0))
+
+
+def test_an_idle_node_kills_nobody():
+    """Job 0 runs on nodes 0 and 1, job 1 waits for all four: node 2 is idle, and the user's."""
+    jobs = workload(submit_time=[0, 0], run_time=[100, 10], requested_time=[100, 10], nodes=[2, 4])
+    good = audit_elastic(simulate_elastic(jobs, System.of(4), preemptions=users((50, 1, 9))))
+    assert good.reclaims.drop(columns="partition").to_numpy().tolist() == [[2, 50, 50, 0, -1, 1]]
+    with pytest.raises(InfeasibleScheduleError, match="job 0 was not killed when a reclaim says"):
+        audit_elastic(replace(good, reclaims=good.reclaims.assign(killed=0)))
+
+
+def test_nodes_are_wanted_back_from_who_has_them():
+    jobs = combine({"a": ONE, "b": ONE.keep([False, True, False], "only the second")})
+    good = simulate_elastic(jobs, System.of(a=4, b=1), preemptions=users((30, 5, 50)))
+    assert set(audit_elastic(good).reclaims["partition"]) == {"a", "b"}
+    swapped = good.reclaims.replace({"partition": {"a": "b", "b": "a"}})
+    with pytest.raises(InfeasibleScheduleError, match=r"node \d was wanted back from who did not"):
+        audit_elastic(replace(good, reclaims=swapped))
+
+
+def moved_user(node, seconds):
+    """The scene with a user who gives a node back so much later."""
+    owned = GOOD.ownership.copy()
+    row = stretch(node, "user")
+    owned.loc[row, "end_time"] += seconds
+    owned.loc[row + 1, "start_time"] += seconds
+    return replace(GOOD, ownership=owned)
+
+
+def test_a_user_keeps_what_it_was_granted_for_as_long_as_it_asked():
+    with pytest.raises(InfeasibleScheduleError, match="a user kept node 3 for another time"):
+        audit_elastic(moved_user(3, 5))
+    with pytest.raises(InfeasibleScheduleError, match="more or fewer of the host's nodes from t="):
+        audit_elastic(moved_user(4, 5))
+    nobody = GOOD.ownership.replace({"owner": {"user": HOST}})
+    with pytest.raises(InfeasibleScheduleError, match="node 0 was released to no user"):
+        audit_elastic(replace(GOOD, ownership=nobody))
+
+
+def test_nobody_may_be_refused_what_is_there():
+    """One node asked for on an empty machine, and nothing given."""
+    nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
+    asked = users((5, 1, 10))
+    good = audit_elastic(simulate_elastic(nobody, System.of(2), preemptions=asked))
+    assert good.attempts.empty and good.served == 1
+    refused = good.preemptions.assign(granted=0)
+    idle = good.ownership.replace({"owner": {"user": HOST}})
+    with pytest.raises(InfeasibleScheduleError, match="preemption 0 was granted less than it ask"):
+        audit_elastic(replace(good, preemptions=refused, ownership=idle))
+
+
+def test_without_any_run_owners_and_users_are_checked_all_the_same():
+    nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
+    good = simulate_elastic(nobody, System.of(2), preemptions=users((5, 1, 10)))
+    for change, message in (
+        ({"ownership": good.ownership.iloc[1:]}, "node 0 has no owner once"),
+        ({"ownership": good.ownership.query("node == 1")}, "node 0 never has an owner"),
+        ({"preemptions": good.preemptions.assign(duration=11.0)}, "fewer of the host's nodes"),
+        ({"preemptions": good.preemptions.head(0)}, "fewer of the host's nodes"),
+    ):
+        with pytest.raises(InfeasibleScheduleError, match=message):
+            audit_elastic(replace(good, **change))
+    lost = replace(simulate_elastic(ONE, System.of(4)), attempts=GOOD.attempts.head(0),
+                   holdings=GOOD.holdings.head(0))  # fmt: skip
+    with pytest.raises(InfeasibleScheduleError, match="job 0 does not end exactly once"):
+        audit_elastic(lost)
+
+
+def test_a_busy_node_cannot_leave_as_if_it_were_idle():
+    """The reclaim of node 3 told as one of an idle node, with the user's stretch moved along."""
+    owned, row = GOOD.ownership.copy(), stretch(3, "user")
+    owned.loc[row - 1, "end_time"] = owned.loc[row, "start_time"] = 60.0
+    owned.loc[row, "end_time"] = owned.loc[row + 1, "start_time"] = 560.0
+    idle = changed("reclaims", killed_on(3), released=60.0, killed=-1, notices=1)
+    with pytest.raises(InfeasibleScheduleError, match="job 2 runs on a node of another partition"):
+        audit_elastic(replace(GOOD, ownership=owned, **idle))

@@ -1,0 +1,217 @@
+"""The explorer of batch policies without a browser: the figure shows what the simulators say."""
+
+import numba
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from cosimlib import metrics, synthetic
+from cosimlib.audit import audit
+from cosimlib.batch import ORDERS, simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.explorers import explore_batch
+from cosimlib.explorers.batch import ESTIMATES, POLICIES
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.explorers.quickness import least_seconds
+
+HOUR = 3600.0
+SOURCE = synthetic.with_estimates(synthetic.lublin(80, nodes=32, load=0.8, seed=4), seed=7)
+
+
+def simulated(workload: Workload, system: System, settings):
+    """What the controls ask for, without them."""
+    if settings["policy"] == "FCFS":
+        return audit(simulate_fcfs(workload, system, order=settings["order"]))
+    if settings["policy"] == "EASY":
+        return audit(simulate_easy(workload, system, order=settings["order"]))
+    reading = "replanned" if "replanned" in settings["policy"] else "kept"
+    return audit(
+        simulate_conservative(workload, system, order=settings["order"], reservations=reading)
+    )
+
+
+def made(settings, jobs=60) -> Workload:
+    """The jobs that the controls ask for, without them."""
+    seed = settings["seed"]
+    workload = synthetic.lublin(jobs, nodes=64, load=settings["load"], seed=seed)
+    if settings["estimates"] == "Tsafrir":
+        return synthetic.with_estimates(workload, seed=seed)
+    factor = settings["factor"] if settings["estimates"] == "factor" else 1.0
+    requested = np.maximum(workload.jobs["run_time"] * factor, 1.0)
+    return Workload(workload.jobs.assign(requested_time=requested), workload.name)
+
+
+def assert_shows(panel, schedule):
+    """Bars, steps, title and text are this schedule's."""
+    *bars, busy, waiting = panel.figure.data
+    jobs, origin = schedule.jobs, schedule.workload.jobs["submit_time"].min()
+    drawn = pd.DataFrame(
+        {
+            "job": np.concatenate([bar.customdata[:, 0] for bar in bars if len(bar.x)]),
+            "start": np.concatenate([np.array(bar.base, float) for bar in bars]),
+            "length": np.concatenate([bar.x for bar in bars]),
+            "nodes": np.concatenate([bar.width for bar in bars]),
+        }
+    )
+    lasting = jobs[jobs["end_time"] > jobs["start_time"]]
+    by_job = drawn.groupby("job").agg({"nodes": "sum", "start": ["min", "max"], "length": "max"})
+    assert by_job.index.tolist() == lasting.index.tolist()
+    assert by_job["nodes", "sum"].tolist() == lasting["nodes"].tolist()
+    for edge in ("min", "max"):
+        begins = (lasting["start_time"] - origin) / HOUR
+        np.testing.assert_allclose(by_job["start", edge], begins, atol=5.1e-5)
+    lengths = (lasting["end_time"] - lasting["start_time"]) / HOUR
+    np.testing.assert_allclose(by_job["length", "max"], lengths, atol=5.1e-5)
+
+    held = metrics.occupied_nodes(schedule)
+    np.testing.assert_allclose(busy.y, 100 * held / schedule.system.total_nodes, atol=1e-3)
+    np.testing.assert_array_equal(waiting.y, metrics.waiting_jobs(schedule))
+    wait, slowdown = jobs["wait_time"].mean() / HOUR, metrics.bounded_slowdown(schedule).mean()
+    load = metrics.offered_load(schedule.workload, schedule.system)
+    title = f"{schedule.policy}, offered load {load:.2f}: mean wait {wait:,.2f} h"
+    assert panel.figure.layout.title.text == title
+    start = jobs["start_time"].to_numpy()
+    overtook = sum(any(start[job] < start[:job]) for job in range(len(jobs)))
+    assert panel.text.value == (
+        f"{schedule.workload.name}: mean wait {wait:,.2f} h · mean bounded slowdown "
+        f"{slowdown:,.1f} (τ = 10 s) · utilization {metrics.utilization(schedule):.1%} · makespan "
+        f"{(jobs['end_time'].max() - origin) / HOUR:,.1f} h · {overtook} of {len(jobs)} jobs "
+        "overtook one submitted before them"
+    )
+
+
+def test_it_opens_with_what_is_asked_for():
+    panel = explore_batch(jobs=60, policy="FCFS", order="smallest", load=1.1, seed=3)
+    assert panel.settings == {
+        "policy": "FCFS", "order": "smallest", "load": 1.1, "seed": 3, "estimates": "exact",
+        "factor": 5.0,
+    }  # fmt: skip
+    assert_shows(panel, simulated(made(panel.settings), System.of(64), panel.settings))
+    assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
+    assert repr(panel).startswith("FCFS (smallest), offered load 1.10: mean wait ")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "others"),
+    [
+        ("policy", [*POLICIES][::-1], {"load": 1.2, "estimates": "Tsafrir"}),
+        ("order", [*ORDERS][::-1], {"load": 1.2}),
+        ("load", [0.3, 1.5], {}),
+        ("seed", [5, 1], {"estimates": "Tsafrir"}),
+        ("estimates", ["factor", "Tsafrir", "exact"], {"load": 1.2}),
+        ("factor", [1.0, 20.0], {"load": 1.5, "estimates": "factor", "policy": "conservative"}),
+    ],
+)
+def test_every_knob_shows_what_the_simulators_say(name, values, others):
+    panel = explore_batch(jobs=60, **others)
+    seen = {panel.text.value}
+    for value in values:
+        panel.controls[name].value = value
+        assert panel.settings[name] == value
+        assert_shows(panel, simulated(made(panel.settings), System.of(64), panel.settings))
+        seen.add(panel.text.value)
+    assert len(seen) > 1
+
+
+def test_a_workload_is_explored_as_it_is_until_a_knob_says_otherwise():
+    system = System.of(32)
+    panel = explore_batch(SOURCE, system)
+    own = metrics.offered_load(SOURCE, system)
+    assert panel.settings["load"] == own and panel.settings["estimates"] == "given"
+    assert_shows(panel, simulate_easy(SOURCE, system))
+    panel.controls["load"].value = 1.4
+    packed = synthetic.packed(SOURCE, 32, load=1.4)
+    assert_shows(panel, simulate_easy(packed, system))
+    panel.choose(estimates="exact", policy="conservative")
+    exact = Workload(packed.jobs.assign(requested_time=packed.jobs["run_time"]), SOURCE.name)
+    assert_shows(panel, simulate_conservative(exact, system))
+
+
+def test_only_the_first_jobs_of_a_workload_are_taken():
+    panel = explore_batch(SOURCE, System.of(32), jobs=25)
+    assert_shows(panel, simulate_easy(SOURCE.keep(np.arange(80) < 25, "later"), System.of(32)))
+
+
+def test_jobs_without_estimates_get_exact_ones_and_none_are_given():
+    unknown = Workload(SOURCE.jobs.drop(columns="requested_time"), "no estimates", System.of(32))
+    panel = explore_batch(unknown)
+    assert panel.settings["estimates"] == "exact"
+    offered = [name for _, name in panel.controls["estimates"].options]
+    assert offered == [name for name in ESTIMATES if name != "given"]
+    with pytest.raises(ValueError, match="estimates='given'; expected one of 'exact', 'factor'"):
+        explore_batch(unknown, estimates="given")
+
+
+def test_a_load_that_cannot_change_is_switched_off():
+    at_once = Workload(SOURCE.jobs.assign(submit_time=0.0), "at once", System.of(32))
+    panel = explore_batch(at_once)
+    assert panel.controls["load"].disabled
+    assert "The load is fixed: " in panel.children[1].value
+    assert panel.text.value.startswith("at once: mean wait ")
+    panel.controls["policy"].value = "FCFS"
+    start = [block for bar in panel.figure.data[:2] for block in bar.base]
+    assert len(start) >= 70 and min(start) == 0
+
+
+def test_the_factor_is_switched_on_where_it_counts():
+    panel = explore_batch(jobs=20)
+    assert panel.controls["factor"].disabled
+    panel.controls["estimates"].value = "factor"
+    assert not panel.controls["factor"].disabled
+    panel.controls["estimates"].value = "Tsafrir"
+    assert panel.controls["factor"].disabled
+
+
+def test_a_readers_zoom_stays_while_knobs_move():
+    panel = explore_batch(jobs=60)
+    panel.figure.plotly_relayout({"xaxis3.range[0]": 2, "xaxis3.range[1]": 6})
+    panel.choose(policy="FCFS", seed=2)
+    assert panel.figure.layout.xaxis3.range == (2, 6)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
+def test_it_stays_light_and_quick():
+    panel = explore_batch()
+    assert len(panel.picture.to_json()) < 150_000
+    for name, values in {"policy": [*POLICIES], "load": (0.6, 1.0, 1.2), "seed": (1, 2)}.items():
+        # Meant to be 0.3 s, and 0.15 s where nothing else runs; the bound forgives a busy machine.
+        assert least_seconds(panel, name, values) < 0.6, name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"policy": "LIFO"}, "policy='LIFO'; expected one of 'FCFS', 'EASY', 'conservative'"),
+        ({"order": "random"}, "order='random'; expected one of 'submit', 'shortest'"),
+        ({"estimates": "good"}, "estimates='good'; expected one of 'given', 'exact'"),
+        ({"load": "a"}, "load='a'; expected a number"),
+        ({"factor": None}, "factor=None; expected a number"),
+        ({"load": 0.0}, r"load=0.0; expected a finite number above 0"),
+        ({"load": np.inf}, "load=inf"),
+        ({"factor": 0.5}, r"factor=0.5; expected a finite number from 1"),
+        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
+        ({"seed": 1.5}, r"seed=1.5"),
+        ({"jobs": "all"}, "jobs='all'; expected a whole number from 1"),
+        ({"seed": None}, "seed=None; expected a whole number from 0"),
+        ({"load": True}, "load=True; expected a number"),
+        ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
+        ({"jobs": 2.5}, r"jobs=2.5"),
+    ],
+)
+def test_nonsense_is_a_clear_error(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        explore_batch(SOURCE, System.of(32), **wrong)
+
+
+def test_what_cannot_be_scheduled_is_named():
+    with pytest.raises(TypeError, match="source is of type DataFrame; expected a Workload"):
+        explore_batch(SOURCE.jobs)
+    with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
+        explore_batch(Workload(SOURCE.jobs[:0], "gone"), System.of(32))
+    with pytest.raises(ValueError, match="lost: its machine is unknown; give a system"):
+        explore_batch(Workload(SOURCE.jobs, "lost"))
+    with pytest.raises(InvalidWorkloadError, match=r"job \d+ asks for \d+ nodes; partition 'main'"):
+        explore_batch(SOURCE, System.of(4))
+    with pytest.raises(InvalidWorkloadError, match="has 2 partitions, A, B"):
+        explore_batch(SOURCE, System.of(A=32, B=32))

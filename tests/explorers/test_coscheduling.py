@@ -1,0 +1,255 @@
+"""The explorer of coscheduling without a browser: figure and words are the schedule's."""
+
+import re
+
+import numba
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from ipywidgets import Play
+
+from cosimlib import synthetic
+from cosimlib.audit import audit
+from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.coscheduling.comparison import lost_node_hours, sync_up_overhead
+from cosimlib.coscheduling.deadlock import moments, standing
+from cosimlib.coscheduling.example import MACHINES
+from cosimlib.coscheduling.mates import couple, mates_by_proportion
+from cosimlib.coscheduling.narrative import job_names, tell
+from cosimlib.explorers import explore_coscheduling
+from cosimlib.placement import node_stretches
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.explorers.quickness import least_seconds
+
+MINUTE = 60.0
+LETTERS = ("HH", "HY", "YH", "YY", "base")
+
+
+def twins() -> dict[str, Workload]:
+    """Two machines' workloads of twenty jobs each."""
+    return {
+        "big": Workload(synthetic.lublin(20, nodes=64, seed=3).jobs, "big", System.of(64)),
+        "small": Workload(synthetic.lublin(20, nodes=32, seed=8).jobs, "small", System.of(32)),
+    }
+
+
+TWINS = {name: synthetic.with_scaled_estimates(each, 2.0) for name, each in twins().items()}
+
+
+def from_zero(workloads, jobs=20) -> dict[str, Workload]:
+    """The first jobs of each machine, on a clock that begins with them."""
+    tables = {name: each.jobs[:jobs] for name, each in workloads.items()}
+    starts = {name: table["submit_time"].iloc[0] for name, table in tables.items()}
+    assert min(starts.values()) > 0
+    return {
+        name: Workload(table.assign(submit_time=table["submit_time"] - starts[name]), name)
+        for name, table in tables.items()
+    }
+
+
+def simulated(workload, system, settings, **knobs):
+    """What the controls ask for, without them."""
+    schemes = None if settings["schemes"] == "base" else settings["schemes"]
+    interval = settings["release_interval"] or None
+    return simulate_coscheduling(
+        workload, system, schemes=schemes, release_interval=interval, **knobs
+    )
+
+
+def made(settings) -> Workload:
+    return synthetic.crossing(round(6 * settings["share"]))
+
+
+def assert_shows(panel, schedule):
+    """Bars, line, headings, title and text are this schedule's, up to the event chosen."""
+    every, names = moments(schedule), job_names(schedule)
+    event = panel.settings["event"]
+    at = every[event - 1]
+    assert (panel.controls["event"].min, panel.controls["event"].max) == (1, len(every))
+    bars = panel.figure.data[: len(schedule.system.partitions)]
+    table = node_stretches(schedule)
+    for machine, bar in zip(schedule.system.partitions, bars, strict=True):
+        here = table[(table["machine"] == machine) & (table["start"] < at)]
+        np.testing.assert_allclose(bar.base, here["start"] / MINUTE, atol=1e-4)
+        length = (np.minimum(here["end"], at) - here["start"]) / MINUTE
+        np.testing.assert_allclose(bar.x, length, atol=1e-4)
+        np.testing.assert_allclose(bar.y, here["node"] + here["nodes"] / 2)
+        assert list(bar.width) == here["nodes"].tolist()
+        assert list(bar.text) == [f"<b>{names[job]}</b>" for job in here["job"]]
+        hatched = [shape == "/" for shape in bar.marker.pattern.shape]
+        assert hatched == (here["state"] == "holds").tolist()
+    assert {line.x0 for line in panel.figure.layout.shapes} == {at / MINUTE}
+    now = standing(schedule, at).state
+    for machine, note in zip(
+        schedule.system.partitions, panel.figure.layout.annotations, strict=True
+    ):
+        queue = np.flatnonzero((now == "waiting") & (schedule.partition == machine))
+        shown = note.text.removeprefix(f"waiting on {machine}: ").split(" and ")[0]
+        told = [part.split(" (")[0] for part in shown.split(", ")]
+        assert told == ([names[job] for job in queue[:5]] or ["nobody"])
+    interval = panel.settings["release_interval"]
+    how = f"released every {interval / MINUTE:g} min" if interval else "never released"
+    assert panel.figure.layout.title.text == (
+        f"{schedule.policy}, held nodes {how}: minute {at / MINUTE:g}, event {event} of "
+        f"{len(every)}"
+    )
+    *sentences, outcome = panel.text.value.split("<br>")
+    assert [re.sub("</?b>", "", sentence) for sentence in sentences] == tell(schedule, at, names)
+    lost = lost_node_hours(schedule).map("{:,.2f}".format).replace("inf", "no end")
+    assert outcome.endswith(f"held idle: {', '.join(f'{m} {told}' for m, told in lost.items())}")
+    overhead = sync_up_overhead(schedule).dropna()
+    if len(overhead):
+        assert f"sync-up overhead {overhead.mean() / MINUTE:,.1f} min" in outcome
+    stuck = len(schedule.stuck)
+    assert (f"{stuck} jobs never start" if stuck else "all jobs start") in outcome
+
+
+def test_it_opens_with_what_is_asked_for():
+    panel = explore_coscheduling(schemes="HY", share=0.5, release_interval=1800.0, event=4)
+    assert panel.settings == {
+        "schemes": "HY", "share": 0.5, "release_interval": 1800.0, "event": 4
+    }  # fmt: skip
+    assert_shows(panel, simulated(made(panel.settings), MACHINES, panel.settings))
+    assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
+    assert repr(panel).startswith("HY, held nodes released every 30 min: minute ")
+
+
+def test_a_deadlock_step_by_step_and_its_release():
+    panel = explore_coscheduling()
+    locked = simulated(synthetic.crossing(), MACHINES, panel.settings)
+    for event, at in enumerate(moments(locked), start=1):
+        panel.controls["event"].value = event
+        assert_shows(panel, locked)
+        assert ("<b>Deadlock</b>: a1 → b2" in panel.text.value) == (at >= 12 * MINUTE)
+    panel.choose(event=int(np.searchsorted(moments(locked), 16 * MINUTE)) + 1)
+    assert "none of them will ever start" in panel.text.value
+    panel.controls["release_interval"].value = 1200.0
+    freed = audit(simulated(synthetic.crossing(), MACHINES, panel.settings))
+    assert moments(freed)[panel.settings["event"] - 1] == 16 * MINUTE
+    assert "held nodes are given back at minute 20" in panel.text.value
+    panel.controls["event"].value += 1
+    assert_shows(panel, freed)
+    assert "held nodes are released, a1 gives its nodes back" in panel.text.value
+    assert "<b>That breaks the circle</b>." in panel.text.value
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("schemes", [*LETTERS[::-1]]),
+        ("share", [0.0, 1 / 6, 1.0]),
+        ("release_interval", [300.0, 3600.0, 0.0]),
+        ("event", [17, 1, 3]),
+    ],
+)
+def test_every_knob_shows_what_the_simulator_says(name, values):
+    panel = explore_coscheduling(event=9)
+    seen = {panel.figure.layout.title.text + panel.text.value}
+    for value in values:
+        panel.controls[name].value = value
+        assert panel.settings[name] == value
+        assert_shows(panel, simulated(made(panel.settings), MACHINES, panel.settings))
+        seen.add(panel.figure.layout.title.text + panel.text.value)
+    assert len(seen) > 1
+
+
+def test_other_knobs_stay_at_the_time_of_the_event():
+    panel = explore_coscheduling(event=12)
+    settings = panel.settings
+    for name, value in [("release_interval", 1200.0), ("schemes", "YY"), ("share", 1.0)]:
+        before = moments(simulated(made(settings), MACHINES, settings))[settings["event"] - 1]
+        panel.controls[name].value = value
+        settings = panel.settings
+        every = moments(simulated(made(settings), MACHINES, settings))
+        assert every[settings["event"] - 1] == every[every <= before].max()
+        assert_shows(panel, simulated(made(settings), MACHINES, settings))
+
+
+def test_a_player_moves_the_event_and_the_other_way_round():
+    panel = explore_coscheduling(event=2)
+    (player,) = [widget for widget in panel.children[0].children if isinstance(widget, Play)]
+    assert (player.value, player.max) == (2, panel.controls["event"].max)
+    player.value = 5
+    assert panel.settings["event"] == 5
+    assert_shows(panel, simulated(synthetic.crossing(), MACHINES, panel.settings))
+    panel.controls["event"].value = 7
+    assert player.value == 7
+    panel.controls["release_interval"].value = 1200.0
+    assert player.max == panel.controls["event"].max
+    assert player not in panel.controls.values()
+
+
+def test_two_workloads_are_coupled_by_proportion():
+    panel = explore_coscheduling(TWINS, jobs=20, share=0.5, schemes="HY", event=15, order="submit")
+    system, machines = System.of(big=64, small=32), from_zero(TWINS)
+    for share in (0.5, 0.0, 1.0):
+        panel.controls["share"].value = share
+        together = couple(machines, mates_by_proportion(machines, share=share))
+        assert_shows(panel, simulated(together, system, panel.settings, order="submit"))
+
+
+def test_only_the_first_jobs_of_each_machine_are_taken():
+    few = from_zero(TWINS, jobs=6)
+    together = couple(few, mates_by_proportion(few, share=0.33))
+    panel = explore_coscheduling(TWINS, jobs=6, share=0.33)
+    assert_shows(panel, simulated(together, System.of(big=64, small=32), panel.settings))
+
+
+def test_a_coupled_workload_keeps_its_mates():
+    panel = explore_coscheduling(synthetic.crossing(3), MACHINES, schemes="YH")
+    assert panel.controls["share"].disabled
+    assert "this workload brought its own mates" in panel.children[1].value
+    assert_shows(panel, simulated(synthetic.crossing(3), MACHINES, panel.settings))
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
+def test_it_is_quick():
+    panel = explore_coscheduling()
+    for name, values in {"event": (3, 9, 12), "schemes": ("YY", "HY"), "share": (1.0, 0.5)}.items():
+        # Meant to be 0.3 s, and 0.1 s where nothing else runs; the bound forgives a busy machine.
+        assert least_seconds(panel, name, values) < 0.6, name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"schemes": "HX"}, "schemes='HX'; expected H .hold. or Y"),
+        ({"schemes": "HHH"}, "schemes='HHH'"),
+        ({"share": 1.5}, r"share=1.5; expected a part of the jobs, 0 to 1"),
+        ({"share": np.nan}, "share=nan"),
+        ({"release_interval": -5.0}, r"release_interval=-5.0; expected seconds above 0"),
+        ({"release_after": -1.0}, r"release_after=-1.0"),
+        ({"order": "random"}, "order='random'; expected one of wfp, submit"),
+        ({"event": 0}, "event=0; expected a whole number from 1"),
+        ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
+    ],
+)
+def test_nonsense_is_a_clear_error(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        explore_coscheduling(**wrong)
+
+
+def test_what_cannot_be_coupled_is_named():
+    nothing = Workload(TWINS["big"].jobs[:0], "gone", System.of(4))
+    with pytest.raises(TypeError, match="source is of type list; expected a Workload, or a map"):
+        explore_coscheduling([TWINS["big"]])
+    with pytest.raises(ValueError, match="small: no jobs; expected at least one"):
+        explore_coscheduling(TWINS | {"small": nothing})
+    with pytest.raises(ValueError, match="small: its number of nodes is unknown; give a system"):
+        explore_coscheduling(TWINS | {"small": Workload(TWINS["small"].jobs, "lost")})
+    with pytest.raises(ValueError, match=r"2 pairs.*: its machines are unknown; give a system"):
+        explore_coscheduling(synthetic.crossing())
+    with pytest.raises(InvalidWorkloadError, match="asks for 3 nodes; partition 'A' has 2"):
+        explore_coscheduling(synthetic.crossing(), System.of(A=2, B=5))
+
+
+@pytest.mark.parametrize("letter", ["H", "Y"])
+def test_one_letter_is_for_all_machines(letter):
+    """Three machines; the same panel as with the letter spelled out."""
+    three = TWINS | {"third": TWINS["small"]}
+    short, long = (
+        explore_coscheduling(three, schemes=schemes, event=20) for schemes in (letter, 3 * letter)
+    )
+    assert short.controls["schemes"].value == 3 * letter
+    assert short.text.value == long.text.value

@@ -1,0 +1,230 @@
+"""The explorer of preemptions without a browser: what the knobs say is what the figure shows."""
+
+from dataclasses import replace
+
+import numba
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from cosimlib import synthetic
+from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.elastic import (
+    POLICIES,
+    execution_states,
+    occupants,
+    preempted_jobs,
+    preemption_values,
+    prioritize,
+)
+from cosimlib.explorers import explore_preemption
+from cosimlib.figures.elastic import FATES, period_name
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import DAY, HOUR
+from cosimlib.workload import Workload
+from tests.explorers.quickness import least_seconds
+
+ROWS = (
+    *((0, 9000, 4), (0, 300, 2), (10, 20_000, 1), (10, 4000, 3), (20, 400, 2), (40, 7000, 5)),
+    *((50, 100, 1), (60, 12_000, 2), (90, 3000, 6), (90, 700, 1), (100, 30_000, 1)),
+)
+AT = 3900.0
+
+
+def made(*rows) -> Workload:
+    """Rows of submission, run time, nodes; requested times are exact, every third job is dear."""
+    jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"])
+    dear = np.where(np.arange(len(jobs)) % 3 == 0, 50.0, 1.0)
+    jobs = jobs.assign(requested_time=jobs["run_time"], priority=dear)
+    return Workload(jobs, "made")
+
+
+@pytest.fixture(scope="module")
+def schedule():
+    return simulate_easy(made(*ROWS), System.of(10))
+
+
+@pytest.fixture(scope="module")
+def peregrine():
+    return simulate_easy(prioritize(synthetic.peregrine(), {"bigmem": 10.0}), System.of(20))
+
+
+def assert_shows(panel, schedule, *, seed=0):
+    """Title, text, heat map, marked nodes and bars are what the library says of `schedule`."""
+    asked = dict(panel.settings)
+    nodes, at = asked.pop("nodes"), asked.pop("at")
+    assert schedule.system.total_nodes == nodes
+    jobs = preempted_jobs(schedule, at, seed=seed, **asked)
+    held = occupants(schedule, [at]).to_numpy()[0]
+    vector = preemption_values(schedule, [at], policy=asked["policy"], seed=seed).to_numpy()[0]
+    heat, taken, *bars = panel.figure.data
+
+    assert heat.z.shape == (nodes, len(heat.x)) and list(heat.y) == list(range(nodes))
+    middle = len(heat.x) // 2
+    assert heat.x[middle] == round(at / DAY, 4)
+    np.testing.assert_array_equal(heat.z[:, middle], vector.round(3))
+    (line,) = panel.figure.layout.shapes
+    assert line.x0 == line.x1 == at / DAY and set(taken.x) == {at / DAY}
+
+    chosen = np.array(taken.y)
+    assert len(set(chosen)) == asked["preempted"]
+    assert vector[chosen].max() <= np.delete(vector, chosen).min(initial=np.inf)
+    on_them, counts = np.unique(held[chosen][held[chosen] >= 0], return_counts=True)
+    assert dict(zip(on_them, counts, strict=True)) == jobs["nodes_taken"].to_dict()
+
+    fates = {job: "kill" if jobs["killed"][job] else "spare" for job in jobs.index}
+    running = set(held[held >= 0].tolist())
+    size = schedule.workload.jobs["nodes"]
+    for fate, bar in zip(FATES, bars, strict=True):
+        wanted = {f"job {j}": size[j] if fates.get(j, "keep") == fate else 0 for j in running}
+        assert dict(zip(bar.y, bar.x, strict=True)) == wanted and bar.name == FATES[fate]
+    wasted, killed = jobs["wasted_cycles"].sum(), int(jobs["killed"].sum())
+    assert panel.figure.layout.title.text == (
+        f"{asked['policy']} preempts {asked['preempted']} of {nodes} nodes on day {at / DAY:.2f}: "
+        f"{wasted / HOUR:,.1f} node-hours wasted"
+    )
+    assert panel.text.value == (
+        f"wasted cycles {wasted:,.0f} node-seconds · jobs killed {killed}, ending within "
+        f"{period_name(asked['grace_period'])} {len(jobs) - killed}, not touched "
+        f"{len(running) - len(jobs)} · idle nodes taken {int((held[chosen] < 0).sum())}"
+    )
+
+
+def test_it_opens_with_what_is_asked_for(schedule):
+    panel = explore_preemption(
+        schedule, at=AT, preempted=4, policy="PAP+", grace_period=90.0, seed=5
+    )
+    assert panel.settings == {
+        "policy": "PAP+", "grace_period": 90.0, "nodes": 10, "preempted": 4, "at": AT
+    }  # fmt: skip
+    assert_shows(panel, schedule)
+    assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
+    assert repr(panel).startswith("PAP+ preempts 4 of 10 nodes on day 0.05")
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("policy", [*POLICIES[::-1]]),
+        ("grace_period", [0.0, 1200.0, 21_600.0]),
+        ("preempted", [1, 7, 10]),
+        ("at", [0.0, 777.5, 4000.0, 9000.0, 30_000.0]),
+    ],
+)
+def test_every_knob_shows_what_the_library_says(schedule, name, values, seed):
+    start = {"policy": "RANDOM" if name != "policy" else "PAP", "preempted": 5}
+    panel = explore_preemption(schedule, at=AT, seed=seed, grace_period=120.0, **start)
+    seen = {panel.text.value}
+    for value in values:
+        panel.controls[name].value = value
+        assert panel.settings[name] == value
+        assert_shows(panel, schedule, seed=seed)
+        seen.add(panel.text.value)
+    assert len(seen) > 2
+
+
+def test_policies_tell_jobs_apart(schedule):
+    panel = explore_preemption(schedule, at=AT, preempted=5)
+    heat = {}
+    for policy in POLICIES:
+        panel.controls["policy"].value = policy
+        heat[policy] = panel.figure.data[0].z.tobytes()
+    assert len(set(heat.values())) == len(POLICIES)
+
+
+@pytest.mark.parametrize("simulate", [simulate_easy, simulate_fcfs])
+def test_another_number_of_nodes_is_scheduled_again(simulate):
+    workload = made(*ROWS)
+    panel = explore_preemption(simulate(workload, System.of(10)), at=AT, preempted=10)
+    assert (panel.controls["nodes"].min, panel.controls["nodes"].max) == (6, 20)
+    for nodes in (20, 13, 10, 7):
+        panel.controls["nodes"].value = nodes
+        assert_shows(panel, simulate(workload, System.of(nodes)))
+    assert panel.settings["preempted"] == 7 == panel.controls["preempted"].max
+    panel.choose(nodes=18, preempted=16, policy="LIFO")
+    assert_shows(panel, simulate(workload, System.of(18)))
+    assert panel.settings["preempted"] == 16
+
+
+def test_the_moment_stays_within_a_schedule_that_more_nodes_make_shorter():
+    workload = made((0, 5000, 4), (0, 5000, 4), (0, 5000, 4))
+    panel = explore_preemption(simulate_easy(workload, System.of(4)), at=14_000.0, preempted=2)
+    panel.controls["nodes"].value = 8
+    assert panel.settings["at"] == 10_000 - 30
+    assert_shows(panel, simulate_easy(workload, System.of(8)))
+
+
+def test_a_moment_at_which_nothing_runs_wastes_nothing():
+    idle = simulate_easy(made((0, 100, 2), (5000, 100, 3)), System.of(4))
+    panel = explore_preemption(idle, at=600.0, preempted=4)
+    assert_shows(panel, idle)
+    assert panel.text.value.startswith("wasted cycles 0 ") and "taken 4" in panel.text.value
+
+
+def test_who_could_not_be_scheduled_again_keeps_its_nodes(schedule):
+    recorded = replace(schedule, policy="recorded")
+    panel = explore_preemption(recorded, at=AT)
+    assert panel.controls["nodes"].disabled and not panel.controls["preempted"].disabled
+    assert "fixed: no simulator is called 'recorded'" in panel.children[1].value
+    assert_shows(panel, recorded)
+    assert not explore_preemption(schedule, at=AT).controls["nodes"].disabled
+
+
+def test_without_a_moment_it_takes_the_middle_state(peregrine):
+    panel = explore_preemption(peregrine)
+    states = execution_states(peregrine)
+    assert panel.settings["at"] == states[states.size // 2]
+    assert_shows(panel, peregrine)
+
+
+def test_the_window_is_as_long_as_asked_for(schedule):
+    panel = explore_preemption(schedule, at=AT, preempted=3, window=7200.0)
+    assert panel.figure.layout.xaxis.range == pytest.approx(((AT - 3600) / DAY, (AT + 3600) / DAY))
+    panel.controls["policy"].value = "FIFO"
+    assert_shows(panel, schedule)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
+def test_a_month_of_jobs_stays_light_and_quick(peregrine):
+    panel = explore_preemption(peregrine, at=123_456.0)
+    assert len(panel.picture.to_json()) < 150_000
+    knobs = {"nodes": (30, 25, 24), "policy": ("LIFO", "FIFO", "PAP+"), "at": (2e6, 1e6, 5e5)}
+    for name, values in knobs.items():
+        # Meant to be 0.3 s, and 0.1 s where nothing else runs; the bound forgives a busy machine.
+        assert least_seconds(panel, name, values) < 0.6, name
+    assert_shows(panel, simulate_easy(peregrine.workload, System.of(24)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"preempted": 11}, r"preempted=11 .* from 1 to the partition's 10 nodes"),
+        ({"preempted": 0}, "preempted=0"),
+        ({"preempted": 2.5}, r"preempted=2\.5"),
+        ({"policy": "MIFO"}, "no preemption policy 'MIFO'; known are RANDOM"),
+        ({"grace_period": -1.0}, "grace period -1 s; expected a finite number of 0 or more"),
+        ({"grace_period": np.inf}, "grace period inf s"),
+        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
+        ({"seed": 0.5}, r"seed=0\.5; expected a whole number from 0"),
+        ({"seed": "0"}, "seed='0'; expected a whole number from 0"),
+        ({"window": 0.0}, "window=0.0; expected a finite number of seconds above 0"),
+        ({"window": np.nan}, "window=nan"),
+        ({"at": -1.0}, "made: at=-1 is outside of the schedule, which runs from 0 to before"),
+        ({"at": 1e9}, r"made: at=1e\+09 is outside"),
+        ({"at": np.nan}, "made: at=nan is outside"),
+    ],
+)
+def test_nonsense_is_a_clear_error(schedule, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        explore_preemption(schedule, **{"at": AT, **wrong})
+
+
+def test_what_is_no_schedule_or_never_runs_is_named(schedule):
+    with pytest.raises(TypeError, match="source is of type Workload; expected a Schedule"):
+        explore_preemption(schedule.workload)
+    nothing = Schedule.from_starts(made(), System.of(4), np.empty(0), "EASY")
+    with pytest.raises(ValueError, match="made: no job ever runs"):
+        explore_preemption(nothing)

@@ -1,0 +1,230 @@
+"""The explorer of filling without a browser: the figure shows what simulator and measures say."""
+
+import numba
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from cosimlib import metrics, synthetic
+from cosimlib.audit import audit
+from cosimlib.explorers import explore_filling
+from cosimlib.explorers.filling import POLICIES
+from cosimlib.figures.filling import USES
+from cosimlib.filling import efficiency, node_seconds, simulate_filling
+from cosimlib.synthetic.lomonosov import LOMONOSOV, with_round_estimates
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.explorers.quickness import least_seconds
+
+HOUR = 3600.0
+WAYS = {
+    "not filled": {"policy": None},
+    "filling A": {"policy": "A"},
+    "filling B, save": {"policy": "B", "reclaim": "save"},
+    "filling B, kill": {"policy": "B", "reclaim": "kill"},
+}
+SOURCE = synthetic.with_estimates(synthetic.lublin(120, nodes=32, load=0.9, seed=4), seed=7)
+SOURCE = Workload(SOURCE.jobs, "a source", System.of(32))
+
+
+def made(settings, jobs=200) -> Workload:
+    """The jobs that the controls ask for, without them: the first ones of Lomonosov's."""
+    workload = synthetic.lomonosov(1.0, accuracy=settings["accuracy"], seed=settings["seed"])
+    return Workload(workload.jobs[:jobs], workload.name, LOMONOSOV)
+
+
+def simulated(workload, settings) -> dict:
+    """Every policy's schedule with the costs asked for."""
+    costs = {"overhead": settings["overhead"], "speed": settings["speed"]}
+    depth = settings["queue_depth"] or None
+    return {
+        name: audit(simulate_filling(workload, workload.machine, queue_depth=depth, **costs, **way))
+        for name, way in WAYS.items()
+    }
+
+
+def measured(runs, settings) -> dict[str, float]:
+    """The window: until fewer wait than may, or until the last job starts."""
+    started = np.sort(runs["not filled"].start_time)
+    return {
+        "start": float(np.ceil(runs["not filled"].workload.jobs["submit_time"][0] / 60) * 60),
+        "end": float(started[len(started) - settings["queue_depth"] - 1]),
+    }
+
+
+def assert_shows(panel, workload):
+    """Bars, areas, title and text are what `simulate_filling` and `node_seconds` say."""
+    settings = panel.settings
+    runs = simulated(workload, settings)
+    window = measured(runs, settings)
+    regular, containers, *bars, told = panel.figure.data
+    assert [bar.name for bar in bars] == [name for name, *_ in USES.values()]
+    drawn = pd.DataFrame({use: bar.x for use, bar in zip(USES, bars, strict=True)}, index=WAYS)
+    assert all(list(bar.y) == list(WAYS) for bar in bars)
+    for name, run in runs.items():
+        use, speed = node_seconds(run, **window) / HOUR, settings["speed"]
+        expected = [
+            use["regular"], speed * use["computing"], (1 - speed) * use["computing"],
+            use["overhead"], use["lost"], use["idle"],
+        ]  # fmt: skip
+        np.testing.assert_allclose(drawn.loc[name], expected, atol=0.0051)
+    shares = {name: efficiency(run, **window) for name, run in runs.items()}
+    assert [text.strip() for text in told.text] == [f"{share:.1%}" for share in shares.values()]
+    assert_areas(regular, containers, runs[settings["policy"]], window)
+
+    chosen, policy = runs[settings["policy"]], settings["policy"]
+    gain = f" to {shares[policy]:.1%}" if policy != "not filled" else ""
+    title = f"{policy}: utilization {shares['not filled']:.1%}{gain}"
+    assert panel.figure.layout.title.text == title
+    delay = np.mean(chosen.start_time - runs["not filled"].start_time) / 60
+    assert panel.text.value.startswith(f"{workload.name}, {len(workload):,} jobs, node-hours: ")
+    assert panel.text.value.endswith(
+        f" · {chosen.held_up.sum():,} jobs wait for containers to be saved, mean delay "
+        f"{delay:,.2f} min"
+    )
+    idle = node_seconds(runs["not filled"], **window)["idle"] / HOUR
+    assert f"(without containers {idle:,.1f})" in panel.text.value
+
+
+def assert_areas(regular, containers, run, window):
+    """The areas' integrals are what node_seconds counts, and they begin where the window does."""
+    lasts = np.diff(np.asarray(regular.x, float))
+    use = node_seconds(run, **window) / HOUR
+    for area, expected in (
+        (regular, metrics.node_hours(run, **window)["useful"]),
+        (containers, use["computing"] + use["overhead"] + use["lost"]),
+    ):
+        assert lasts @ np.asarray(area.y, float)[:-1] == pytest.approx(expected, rel=0.01, abs=2)
+    assert regular.x[0] == 0
+    assert regular.x[-1] == pytest.approx((window["end"] - window["start"]) / HOUR, abs=1e-3)
+    assert (np.add(regular.y, containers.y) <= run.system.total_nodes).all()
+
+
+def test_it_opens_with_what_is_asked_for():
+    panel = explore_filling(
+        jobs=200, policy="filling B, kill", accuracy=0.3, overhead=0.2, speed=0.9, queue_depth=30,
+        seed=2,
+    )  # fmt: skip
+    assert panel.settings == {
+        "policy": "filling B, kill", "accuracy": 0.3, "overhead": 0.2, "speed": 0.9,
+        "queue_depth": 30, "seed": 2,
+    }  # fmt: skip
+    assert_shows(panel, made(panel.settings))
+    assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
+    assert repr(panel).startswith("filling B, kill: utilization ")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("policy", [*POLICIES]),
+        ("accuracy", [0.0, 1.0]),
+        ("overhead", [0.0, 0.9]),
+        ("speed", [0.5, 1.0]),
+        ("queue_depth", [30, 100]),
+        ("seed", [1, 7]),
+    ],
+)
+def test_every_knob_shows_what_the_simulator_says(name, values):
+    panel = explore_filling(jobs=200, policy="filling B, kill", speed=0.8)
+    seen = {panel.text.value}
+    for value in values:
+        panel.controls[name].value = value
+        assert panel.settings[name] == value
+        assert_shows(panel, made(panel.settings))
+        seen.add(panel.text.value)
+    assert len(seen) > 2
+
+
+def test_costs_change_no_start_and_are_not_simulated_again(monkeypatch):
+    panel = explore_filling(jobs=100)
+    monkeypatch.setattr("cosimlib.explorers.filling.SIMULATORS", {})
+    panel.choose(overhead=0.4, speed=0.6, policy="filling B, save")
+    assert_shows(panel, made(panel.settings, jobs=100))
+    with pytest.raises(KeyError):
+        panel.controls["seed"].value = 1
+
+
+def test_a_workload_brings_its_estimates_and_its_machine():
+    panel = explore_filling(SOURCE, policy="filling B, save")
+    assert panel.settings["accuracy"] == "given" and panel.settings["queue_depth"] == 0
+    assert_shows(panel, SOURCE)
+    panel.controls["accuracy"].value = 0.7
+    assert_shows(panel, with_round_estimates(SOURCE, 0.7))
+    panel.choose(accuracy="given", queue_depth=10)
+    assert_shows(panel, SOURCE)
+
+
+def test_only_the_first_jobs_of_a_workload_are_taken():
+    few = explore_filling(SOURCE, jobs=40, policy="filling B, save")
+    assert_shows(few, SOURCE.keep(np.arange(120) < 40, "later"))
+    alone = explore_filling(SOURCE, jobs=1)
+    assert alone.text.value.startswith("a source, 1 jobs, node-hours: ")
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
+def test_it_stays_light_and_quick():
+    panel = explore_filling()
+    assert len(panel.picture.to_json()) < 200_000
+    knobs = {
+        "policy": POLICIES,
+        "accuracy": (0.1, 0.2, 0.9),
+        "overhead": (0.5, 0.6),
+        "seed": (1, 2),
+    }
+    for name, values in knobs.items():
+        # Meant to be 0.3 s, and less where nothing else runs; the bound forgives a busy machine.
+        assert least_seconds(panel, name, values) < 0.6, name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"policy": "A"}, "policy='A'; expected one of 'not filled', 'filling A'"),
+        ({"accuracy": 1.1}, r"accuracy=1.1; expected a number from 0 to 1"),
+        ({"accuracy": "exact"}, "accuracy='exact'; expected a number from 0 to 1 or 'given'"),
+        ({"overhead": 1.0}, r"overhead=1.0; expected a part of a slot, from 0 to below 1"),
+        ({"overhead": np.nan}, "overhead=nan"),
+        ({"speed": 0.0}, r"speed=0.0; expected a number above 0 and up to 1"),
+        ({"accuracy": "0.5"}, "accuracy='0.5'; expected a number from 0 to 1 or 'given'"),
+        ({"accuracy": np.nan}, "accuracy=nan; expected a number from 0 to 1"),
+        ({"accuracy": True}, "accuracy=True; expected a number from 0 to 1"),
+        ({"accuracy": [1]}, r"accuracy=\[1\]; expected a number from 0 to 1"),
+        ({"overhead": "0.1"}, "overhead='0.1'; expected a part of a slot, from 0 to below 1"),
+        ({"overhead": None}, "overhead=None; expected a part of a slot"),
+        ({"overhead": False}, "overhead=False; expected a part of a slot"),
+        ({"speed": "1"}, "speed='1'; expected a number above 0 and up to 1"),
+        ({"speed": None}, "speed=None; expected a number above 0 and up to 1"),
+        ({"speed": np.nan}, "speed=nan; expected a number above 0 and up to 1"),
+        ({"speed": True}, "speed=True; expected a number above 0 and up to 1"),
+        ({"queue_depth": "10"}, "queue_depth='10'; expected a whole number from 0"),
+        ({"queue_depth": True}, "queue_depth=True"),
+        ({"seed": "0"}, "seed='0'; expected a whole number from 0"),
+        ({"seed": None}, "seed=None"),
+        ({"jobs": "10"}, "jobs='10'; expected a whole number from 1"),
+        ({"jobs": None}, "jobs=None"),
+        ({"queue_depth": -1}, "queue_depth=-1; expected a whole number from 0"),
+        ({"queue_depth": 2.5}, r"queue_depth=2.5"),
+        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
+        ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
+    ],
+)
+def test_nonsense_is_a_clear_error(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        explore_filling(SOURCE, **wrong)
+
+
+def test_what_cannot_be_scheduled_is_named():
+    with pytest.raises(TypeError, match="source is of type DataFrame; expected a Workload"):
+        explore_filling(SOURCE.jobs)
+    with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
+        explore_filling(Workload(SOURCE.jobs[:0], "gone"), System.of(32))
+    with pytest.raises(ValueError, match="lost: its machine is unknown; give a system"):
+        explore_filling(Workload(SOURCE.jobs, "lost"))
+    with pytest.raises(InvalidWorkloadError, match=r"job \d+ asks for \d+ nodes; partition 'main'"):
+        explore_filling(SOURCE, System.of(4))
+    unknown = Workload(SOURCE.jobs.drop(columns="requested_time"), "unknown", System.of(32))
+    with pytest.raises(ValueError, match=r"accuracy='given'; expected a number from 0 to 1$"):
+        explore_filling(unknown, accuracy="given")
+    assert explore_filling(unknown).settings["accuracy"] == 0.5

@@ -1,0 +1,297 @@
+"""The explorer of time-sharing without a browser: the figure shows what the simulators say."""
+
+import json
+import math
+import re
+
+import numba
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from cosimlib import synthetic
+from cosimlib.audit import audit
+from cosimlib.explorers import explore_timesharing
+from cosimlib.explorers import timesharing as module
+from cosimlib.figures.sharing import BANDS
+from cosimlib.synthetic import EDISON
+from cosimlib.timesharing import simulate_batch, simulate_timesharing
+from tests.explorers.quickness import least_seconds
+
+DAY, HOUR = 86_400.0, 3_600.0
+SMALL = {"days": 2, "nodes": 20}
+LENGTHS = (10, 60, 600, 3_600, 14_400, 57_600, math.inf)
+
+
+def simulated(settings, *, days=2, nodes=20, **more):
+    """Both schedules that the controls ask for, made without them."""
+    asked = {name: settings[name] for name in ("load", "memory_spread", "seed")}
+    workload = synthetic.edison(days, nodes=nodes, **asked)
+    knobs = {name: settings[name] for name in ("noise", "spmd", "seed")}
+    machine = EDISON.with_nodes(nodes)
+    taxed = {**knobs, "overhead": settings["overhead"], **more}
+    shared = simulate_timesharing(workload, machine, **taxed)
+    return audit(shared), simulate_batch(workload, machine, **knobs)
+
+
+def slowdown(schedule):
+    """Turnaround over run time, none below 10 s: no ratio below 1."""
+    jobs = schedule.jobs
+    assert jobs["run_time"].min() >= 10
+    return (jobs["turnaround_time"] / jobs["run_time"]).clip(lower=1).to_numpy()
+
+
+def assert_shows(panel, **machine):
+    settings = panel.settings
+    shared, batch = simulated(settings, **machine)
+    *bands, loaded, held, waiting, queued, ratios = panel.figure.data
+    assert_shares(panel, bands, shared, settings, machine)
+    for line, schedule in ((loaded, shared), (held, batch), (waiting, shared), (queued, batch)):
+        assert line.name == ("batch" if schedule is batch else "time-sharing")
+    assert_crowds(shared, loaded, waiting)
+    assert_crowds(batch, held, queued)
+    assert_ratios(ratios, shared, batch)
+    means, medians = ([f(slowdown(s)) for s in (shared, batch)] for f in (np.mean, np.median))
+    assert panel.figure.layout.title.text == (
+        f"{shared.policy}: mean slowdown {means[0]:,.2f}; {batch.policy}: {means[1]:,.2f}"
+    )
+    text = panel.text.value
+    assert text.startswith(f"{shared.workload.name}, {len(shared.workload):,} jobs · time-sharing:")
+    found = re.findall(r"slowdown ([\d,.]+) \(median\), ([\d,.]+) \(mean\), utilization", text)
+    assert found == [(f"{b:,.2f}", f"{a:,.2f}") for a, b in zip(means, medians, strict=True)]
+    late = [(s.jobs["wait_time"] > 0).sum() for s in (shared, batch)]
+    assert f", {late[0]:,} jobs wait for memory · batch: " in text
+    assert text.endswith(f", {late[1]:,} jobs wait for nodes")
+    assert f"(at most {shared.series['cpu_load'].max():.2f} in an hour)" in text
+
+
+def assert_shares(panel, bands, shared, settings, machine):
+    """Between its steps every area is as high as the share sampled there; no node has more jobs."""
+    at = settings["moment"] * HOUR
+    there = np.flatnonzero((shared.start_time <= at) & (at < shared.end_time))
+    title = panel.figure.layout.annotations[0].text
+    node = int(re.match(r"Shares on node (\d+), the most crowded at hour", title)[1])
+    meeting = [job for job in there if node in shared.nodes_of(job)]
+    crowds = [sum(n in shared.nodes_of(job) for job in there)
+              for n in range(shared.system.total_nodes)]  # fmt: skip
+    assert len(meeting) == max(crowds) and node in np.flatnonzero(np.array(crowds) == max(crowds))
+    drawn = [int(re.match(r"job (\d+), ", band.name)[1]) for band in bands[:BANDS] if band.name]
+    assert set(drawn) <= set(meeting) and len(drawn) == min(BANDS, len(meeting))
+    hours = np.array(bands[-1].x, float)
+    assert hours[-1] - hours[0] == pytest.approx(6, abs=0.01)
+    assert hours[0] == pytest.approx(max(0, at / HOUR - 3), abs=0.01)
+    # A step's hour is rounded to 0.36 s: look at the second before the next one.
+    moments = np.append(hours[1:] * HOUR - 1, at)
+    sampled = simulated(settings, **machine, sample=moments)[0].shares
+    others = [job for job in sampled if node in shared.nodes_of(job) and job not in drawn]
+    for moment, place in zip(moments, [*range(len(moments) - 1), None], strict=True):
+        place = np.searchsorted(hours * HOUR - 0.4, moment, "right") - 1 if place is None else place
+        row = sampled.loc[moment]
+        for job, band in zip(drawn, bands, strict=False):
+            assert band.y[place] == pytest.approx(row.get(job, 0.0), abs=1e-4)
+        assert bands[-1].y[place] == pytest.approx(row[others].sum(), abs=1e-4)
+    (limit,) = [s.y0 for s in panel.figure.layout.shapes if s.y0 == s.y1] or [None]
+    assert limit == (1 - settings["overhead"] if settings["spmd"] else None)
+    height = np.sum([band.y for band in bands if len(band.y)], axis=0).max()
+    assert panel.figure.layout.yaxis.range[1] > height
+    assert not settings["spmd"] or height <= limit + 1e-3
+    for job, band in zip(drawn, bands, strict=False):
+        waited = shared.jobs["wait_time"][job] / 60
+        size, share = shared.jobs["nodes"][job], sampled.loc[at, job]
+        assert band.name == (
+            f"job {job}, {size} node{'s' if size > 1 else ''}: {share:.2f}"
+            + (f", waited {waited:,.0f} min" if waited else "")
+        )
+
+
+def assert_crowds(schedule, loaded, waiting):
+    """Means over some hours: who held nodes, and who waited, in them."""
+    jobs = schedule.jobs
+    for line, begin, end, weight, scale in (
+        (loaded, "start_time", "end_time", jobs["nodes"], schedule.system.total_nodes),
+        (waiting, "submit_time", "start_time", 1, 1),
+    ):
+        assert len(line.x) > 30 and line.x[0] == 0 and line.x[1] == 1
+        for place in range(3, len(line.x) - 1, 7):
+            first, last = line.x[place] * HOUR, line.x[place + 1] * HOUR
+            inside = jobs[end].clip(upper=last) - jobs[begin].clip(lower=first)
+            mean = (inside.clip(lower=0) * weight).sum() / HOUR / scale
+            assert line.y[place] == pytest.approx(mean, abs=6e-4)
+
+
+def assert_ratios(heat, shared, batch):
+    """Every cell's ratio is that of the two means over its jobs."""
+    jobs = shared.workload.jobs
+    pair = slowdown(batch), slowdown(shared)
+    counted = 0
+    for row, label in enumerate(heat.y):
+        low = int(label.split("–")[0])
+        for column in range(6):
+            inside = (
+                (jobs["nodes"] >= low) & (jobs["nodes"] < 2 * low)
+                & (jobs["run_time"] >= LENGTHS[column])
+                & (jobs["run_time"] < LENGTHS[column + 1])
+            ).to_numpy()  # fmt: skip
+            counted += inside.sum()
+            if not inside.any():
+                assert heat.z[row][column] is None and heat.text[row][column] == ""
+                continue
+            means = [values[inside].mean() for values in pair]
+            assert heat.z[row][column] == pytest.approx(np.log10(means[0] / means[1]), abs=6e-4)
+            assert heat.customdata[row][column][0] == inside.sum()
+            told = float(heat.text[row][column].replace(",", ""))
+            assert told == pytest.approx(means[0] / means[1], rel=0.06)
+    assert counted == len(jobs)
+    assert_a_browser_can_read(heat)
+
+
+def assert_a_browser_can_read(heat):
+    """JSON knows no NaN, and what has two dimensions is sent to a widget as JSON."""
+    for name in ("z", "customdata"):
+        json.dumps(np.asarray(heat[name]).tolist(), allow_nan=False)
+
+
+def test_it_opens_with_what_is_asked_for():
+    asked = {"load": 0.8, "overhead": 0.05, "noise": 0.01, "spmd": False}
+    asked |= {"memory_spread": "longest", "seed": 3}
+    panel = explore_timesharing(days=2, nodes=20, at=100_000.0, **asked)
+    assert panel.settings == {**asked, "moment": pytest.approx(100_000 / HOUR)}
+    assert_shows(panel)
+    assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
+    assert repr(panel).startswith("time-sharing (overhead 5.0%, not SPMD, noise): mean slowdown")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("load", [0.5, 1.2]),
+        ("overhead", [0.1, 0.3]),
+        ("noise", [0.02, 0.05]),
+        ("spmd", [False, True]),
+        ("memory_spread", ["longest", "UniLu-Gaia"]),
+        ("seed", [1, 7]),
+        ("moment", [0.0, 47.75]),
+    ],
+)
+def test_every_knob_shows_what_the_simulators_say(name, values):
+    # More than fits at once, so that memory decides, too.
+    load = 1.5 if name in ("memory_spread", "spmd") else 0.95
+    panel = explore_timesharing(load=load, **SMALL)
+    seen = {tuple(panel.figure.data[0].y), panel.figure.layout.annotations[0].text}
+    for value in values:
+        panel.controls[name].value = value
+        assert panel.settings[name] == value
+        assert_shows(panel)
+        seen |= {tuple(panel.figure.data[0].y), panel.figure.layout.annotations[0].text}
+    assert len(seen) > 2
+
+
+def test_without_a_moment_it_opens_in_the_most_crowded_hour():
+    panel = explore_timesharing(**SMALL)
+    shared, _ = simulated(panel.settings)
+    hour = int(panel.settings["moment"])
+    assert panel.settings["moment"] == hour + 0.5
+    crowd = shared.series["cpu_load"]
+    assert crowd.loc[hour * HOUR] == crowd.loc[: 2 * DAY - 1].max()
+
+
+def test_the_moment_simulates_no_batch_and_no_jobs_again(monkeypatch):
+    panel = explore_timesharing(**SMALL)
+    monkeypatch.setattr("cosimlib.explorers.timesharing.simulate_batch", None)
+    panel.controls["moment"].value = 20.0
+    assert_shows(panel)
+    with pytest.raises(TypeError):
+        panel.controls["seed"].value = 1
+
+
+def test_a_draw_simulates_what_can_differ_once(monkeypatch):
+    """Shares around the moment are written down in the same run; batch knows no overhead."""
+    ran = []
+
+    def counted(simulate):
+        def run(*args, **knobs):
+            ran.append(simulate.__name__)
+            return simulate(*args, **knobs)
+
+        return run
+
+    both = ["simulate_timesharing", "simulate_batch"]
+    for name in both:
+        monkeypatch.setattr(module, name, counted(getattr(module, name)))
+    panel = explore_timesharing(**SMALL)
+    for name, value, expected in (
+        ("moment", 20.0, both[:1]), ("overhead", 0.1, both[:1]), ("noise", 0.01, both),
+        ("noise", 0.0, []), ("moment", 21.0, both[:1]), ("seed", 1, both), ("spmd", False, both),
+        ("memory_spread", "longest", both[:1]), ("load", 0.5, both),
+    ):  # fmt: skip
+        ran.clear()
+        panel.controls[name].value = value
+        assert ran == expected, name
+    assert_shows(panel)
+
+
+def test_jobs_that_wait_for_memory_are_told():
+    machine = {"days": 3, "nodes": 16}
+    panel = explore_timesharing(**machine, load=1.5, memory_spread="UniLu-Gaia")
+    shared, _ = simulated(panel.settings, **machine)
+    told = []
+    for job in np.flatnonzero(shared.jobs["wait_time"] > 600):
+        moment = (shared.start_time[job] + shared.end_time[job]) / 2
+        if moment <= 3 * DAY:
+            panel.controls["moment"].value = moment / HOUR
+            names = [band.name for band in panel.figure.data[:BANDS]]
+            told += [name for name in names if name.startswith(f"job {job}, ")]
+            if told:
+                break
+    assert re.search(r", waited [1-9]\d+ min$", told[0])
+    assert_shows(panel, **machine)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
+def test_a_week_on_64_nodes_stays_light_and_quick():
+    panel = explore_timesharing()
+    assert len(panel.picture.to_json()) < 100_000
+    knobs = {"load": (0.8, 0.95), "overhead": (0.05, 0.1), "moment": (30.0, 40.0),
+             "spmd": (False, True), "seed": (1, 2), "noise": (0.01, 0.02)}  # fmt: skip
+    for name, values in knobs.items():
+        # Meant to be 0.3 s, 0.5 s under noise; the bound forgives a busy machine.
+        assert least_seconds(panel, name, values) < 1.5, name
+    assert len(panel.picture.to_json()) < 400_000
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"days": 0}, "days=0; expected a whole number from 1"),
+        ({"days": 1.5}, r"days=1\.5"),
+        ({"days": "7"}, "days='7'"),
+        ({"days": True}, "days=True"),
+        ({"nodes": 8}, "synthetic Edison: nodes=8; expected a whole number from 16"),
+        ({"nodes": 64.0}, r"synthetic Edison: nodes=64\.0"),
+        ({"nodes": None}, "synthetic Edison: nodes=None"),
+        ({"load": 0}, "synthetic Edison: load=0; expected a number above 0"),
+        ({"load": math.inf}, "synthetic Edison: load=inf"),
+        ({"load": "much"}, "synthetic Edison: load='much'"),
+        ({"overhead": 1}, "overhead=1; expected a part of the capacity, from 0 to below 1"),
+        ({"overhead": -0.1}, r"overhead=-0\.1"),
+        ({"overhead": None}, "overhead=None"),
+        ({"noise": 1.1}, r"noise=1\.1; expected a probability from 0 to 1"),
+        ({"noise": -0.1}, r"noise=-0\.1"),
+        ({"noise": "some"}, "noise='some'"),
+        ({"noise": None}, "noise=None; expected a probability from 0 to 1"),
+        ({"spmd": 1}, "spmd=1; expected True or False"),
+        ({"spmd": "no"}, "spmd='no'"),
+        ({"memory_spread": "x"}, "memory_spread='x'; expected 'tenth' or 'longest' or 'UniLu-Ga"),
+        ({"memory_spread": ["tenth"]}, r"memory_spread=\['tenth'\]; expected 'tenth' or"),
+        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
+        ({"seed": 1.5}, r"seed=1\.5"),
+        ({"at": -1}, "at=-1; expected a moment from 0 to 172800 s, when the last jobs are"),
+        ({"at": 172_801}, "at=172801"),
+        ({"at": math.nan}, "at=nan"),
+        ({"at": "noon"}, "at='noon'"),
+    ],
+    ids=str,
+)
+def test_nonsense_is_a_clear_error(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        explore_timesharing(**{**SMALL, **wrong})

@@ -1,0 +1,95 @@
+"""The Gantt chart of one machine: its blocks against the slow numbering, and its linked axes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from cosimlib.batch import simulate_easy
+from cosimlib.figures.batch import TURNS, block_table, plot_batch
+from cosimlib.kernels.occupancy import node_numbers
+from cosimlib.metrics import overtaking
+from cosimlib.placement import node_blocks
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.workload import Workload
+from tests.strategies import workloads
+
+NODES = 8
+
+
+def made(*rows, nodes=6) -> Schedule:
+    """Rows of submission, start, run time, nodes."""
+    table = pd.DataFrame(rows, columns=["submit_time", "start", "run_time", "nodes"])
+    workload = Workload(table.drop(columns="start"), "made up")
+    return Schedule.from_starts(workload, System.of(nodes), table["start"], "given")
+
+
+@given(workloads(max_jobs=16, max_nodes=NODES, overruns=True))
+@settings(max_examples=60)
+def test_blocks_are_the_lowest_free_nodes_in_pieces(workload):
+    schedule = simulate_easy(workload, System.of(NODES))
+    blocks = node_blocks(schedule)
+    start, end = schedule.start_time, schedule.end_time
+    numbers = node_numbers(start, end, workload.jobs["nodes"].to_numpy(), NODES)
+    for job, expected in enumerate(numbers):
+        own = blocks[blocks["job"] == job]
+        held = [np.arange(block.node, block.node + block.nodes) for block in own.itertuples()]
+        assert np.concatenate([*held, []]).tolist() == (
+            expected.tolist() if end[job] > start[job] else []
+        )
+        assert all(one[-1] + 1 < other[0] for one, other in pairwise(held))
+        assert (own["start"] == start[job]).all() and (own["end"] == end[job]).all()
+
+
+def test_a_job_between_two_others_is_in_two_pieces():
+    blocks = node_blocks(made((0, 0, 9, 1), (0, 0, 2, 2), (0, 0, 9, 2), (3, 3, 5, 3)))
+    assert blocks[["job", "node", "nodes"]].to_numpy().tolist() == [
+        [0, 0, 1], [1, 1, 2], [2, 3, 2], [3, 1, 2], [3, 5, 1]
+    ]  # fmt: skip
+
+
+def test_more_nodes_than_there_are_are_refused():
+    with pytest.raises(
+        ValueError, match="given, made up: more nodes are held than the 6 of 6 nodes"
+    ):
+        node_blocks(made((0, 0, 9, 4), (0, 5, 9, 3)))
+
+
+@given(workloads(max_jobs=16, max_nodes=NODES, overruns=True))
+@settings(max_examples=40)
+def test_overtaking_is_starting_before_somebody_submitted_earlier(workload):
+    start = simulate_easy(workload, System.of(NODES)).start_time
+    schedule = Schedule.from_starts(workload, System.of(NODES), start, "EASY")
+    expected = [any(start[job] < start[other] for other in range(job)) for job in range(len(start))]
+    assert overtaking(schedule).tolist() == expected
+
+
+def test_the_chart_has_four_traces_on_one_clock():
+    """Hours from the first submission, at 3600 s; job 2 overtakes job 1 for half an hour."""
+    schedule = made((3600, 3600, 3600, 4), (3600, 7200, 7200, 5), (3660, 3660, 1800, 2))
+    in_turn, overtook, busy, waiting = plot_batch(schedule, title="T").data
+    assert [in_turn.name, overtook.name] == list(TURNS)
+    assert in_turn.base.tolist() == [0, 1] and in_turn.x.tolist() == [1, 2]
+    assert in_turn.y.tolist() == [2, 2.5] and in_turn.width.tolist() == [4, 5]
+    assert overtook.base.tolist() == [0.0167] and overtook.x.tolist() == [0.5]
+    assert overtook.customdata.tolist() == [[2, 2, 0]]
+    assert in_turn.customdata.tolist() == [[0, 4, 0], [1, 5, 1]]
+    assert busy.x.tolist() == [0, 0.0167, 0.5167, 1, 3]
+    assert busy.y.tolist() == [66.667, 100, 66.667, 83.333, 0]
+    assert waiting.x.tolist() == [0, 0.0167, 1] and waiting.y.tolist() == [1, 1, 0]
+
+
+def test_a_zoom_of_one_is_a_zoom_of_all():
+    layout = plot_batch(made((0, 0, 9, 4)), title="T").layout
+    assert {layout.xaxis.matches, layout.xaxis2.matches, layout.xaxis3.matches} <= {"x3", None}
+    assert [layout.xaxis.matches, layout.xaxis2.matches].count("x3") == 2
+    assert layout.xaxis3.title.text == "hours since the first submission"
+    assert layout.yaxis.range == (0, 6) and layout.title.text == "T"
+
+
+def test_jobs_of_zero_run_time_and_no_jobs_have_no_blocks():
+    assert block_table(made((0, 0, 0, 4), (0, 0, 3600, 2)))["job"].tolist() == [1]
+    assert block_table(made()).empty and len(plot_batch(made(), title="T").data) == 4

@@ -1,0 +1,124 @@
+"""Schedules node by node, their containers, and the load: the tables behind the figures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosimlib.figures.filling import load_table, node_table, plot_filling, plot_load
+from cosimlib.figures.gantt import plot_nodes
+from cosimlib.filling import simulate_filling
+from cosimlib.kernels.occupancy import node_numbers
+from cosimlib.system import System
+from cosimlib.workload import Workload
+from tests.strategies import workloads
+
+RUN = [1, 2, 2, 3, 1, 4, 1]
+SEVEN = Workload(
+    pd.DataFrame(
+        {
+            "submit_time": 0.0,
+            "run_time": [60.0 * minutes for minutes in RUN],
+            "requested_time": [60.0 * minutes for minutes in RUN],
+            "nodes": [1, 1, 4, 2, 1, 2, 4],
+        }
+    )
+)
+
+
+def test_lowest_free_numbers_first_and_ends_before_starts():
+    start, end, nodes = np.array([0, 0, 5, 5]), np.array([5, 9, 6, 9]), np.array([1, 2, 2, 1])
+    numbers = node_numbers(start, end, nodes, 5)
+    assert [held.tolist() for held in numbers] == [[0], [1, 2], [0, 3], [4]]
+
+
+def test_more_nodes_than_there_are_cannot_be_numbered():
+    with pytest.raises(ValueError, match="2 nodes asked for at t=1; 1 of 3 are free"):
+        node_numbers(np.array([0, 1]), np.array([5, 5]), np.array([2, 2]), 3)
+
+
+def test_seven_jobs_node_by_node():
+    """Job 5 overtakes job 4, and job 7 gets nodes 0, 1, 4 and 5, which are not neighbors."""
+    table = node_table(simulate_filling(SEVEN, System.of(6), policy="B"))
+    blocks = [
+        (row.label, row.start / 60, row.end / 60, row.first, row.nodes)
+        for row in table.itertuples()
+    ]
+    assert blocks == [
+        ("1", 0, 1, 0, 1),
+        ("2", 0, 2, 1, 1),
+        ("3", 0, 2, 2, 4),
+        ("4", 2, 5, 0, 2),
+        ("5", 1, 2, 0, 1),
+        ("6", 2, 6, 2, 2),
+        ("7", 5, 6, 0, 2),
+        ("7", 5, 6, 4, 2),
+        ("a1", 2, 5, 4, 1),
+        ("a2", 2, 5, 5, 1),
+    ]
+    assert table["kind"].tolist() == ["regular"] * 8 + ["container"] * 2
+
+
+@given(workloads(max_nodes=6), st.sampled_from(["save", "kill"]))
+@settings(max_examples=40)
+def test_no_two_blocks_overlap_and_all_nodes_are_taken(workload, reclaim):
+    schedule = simulate_filling(workload, System.of(6), policy="B", reclaim=reclaim, slot=1)
+    table = node_table(schedule)
+    for moment in np.arange(workload.jobs["submit_time"].min(), schedule.end_time.max()):
+        now = table[(table["start"] <= moment) & (moment < table["end"])]
+        numbers = [n for row in now.itertuples() for n in range(row.first, row.first + row.nodes)]
+        assert sorted(numbers) == list(range(6))
+
+
+def test_policy_a_draws_a_container_a_slot():
+    table = node_table(simulate_filling(SEVEN, System.of(6), policy="A"))
+    containers = table[table["kind"] == "container"]
+    assert containers["label"].tolist() == [f"a{number}" for number in range(1, 7)]
+    assert (containers["end"] - containers["start"] == 60).all()
+    assert containers["start"].tolist() == [120, 120, 180, 180, 240, 240]
+
+
+def test_the_picture_has_a_labeled_rectangle_a_block():
+    schedule = simulate_filling(SEVEN, System.of(6), policy="B")
+    figure = plot_filling(schedule, title="Seven")
+    table = node_table(schedule)
+    assert len(figure.data) == len(table) == len(figure.layout.annotations)
+    first = figure.data[0]
+    assert list(first.x) == [0, 1, 1, 0, 0] and list(first.y) == [0, 0, 1, 1, 0]
+    hatched = [bool(trace.fillpattern.shape) for trace in figure.data]
+    assert hatched == (table["kind"] == "container").tolist()
+    assert figure.data[6].fillcolor == figure.data[7].fillcolor
+    assert list(figure.layout.xaxis.ticktext) == ["1", "2", "3", "4", "5", "6"]
+    assert figure.layout.yaxis.title.text == "CPU slot" and figure.layout.title.text == "Seven"
+
+
+def test_long_schedules_have_hours_on_the_axis():
+    table = pd.DataFrame(
+        {"label": ["1"], "kind": "regular", "start": 0.0, "end": 90_000.0, "first": 0, "nodes": 3}
+    )
+    figure = plot_nodes(table, title="A day")
+    assert figure.layout.xaxis.ticktext is None and list(figure.layout.xaxis.range) == [0, 25]
+    assert figure.data[0].hovertext == "1: nodes 1 to 3"
+
+
+def test_load_is_averaged_over_seeds_and_its_spread_shaded():
+    runs = pd.DataFrame(
+        {
+            "queue_depth": [10] * 4 + [100] * 2,
+            "accuracy": [0.0, 0.0, 1.0, 1.0, 0.0, 1.0],
+            "seed": [0, 1, 0, 1, 0, 0],
+            "load": [0.7, 0.9, 0.8, 0.8, 0.95, 0.99],
+        }
+    )
+    table = load_table(runs)
+    assert table["load"].round(9).tolist() == [0.8, 0.8, 0.95, 0.99]
+    assert table["spread"].round(9).tolist() == [round(np.sqrt(0.02), 9), 0, 0, 0]
+    assert table["lowest"].tolist() == [0.7, 0.8, 0.95, 0.99]
+    assert table["seeds"].tolist() == [2, 2, 1, 1]
+    figure = plot_load(table, title="Load", reference=(0.9, "said"))
+    band, line, *_ = figure.data
+    assert list(line.y) == [0.8, 0.8] and line.name == "10 jobs wait"
+    assert list(band.x) == [0, 1, 1, 0] and band.fill == "toself"
+    np.testing.assert_allclose(band.y, [0.8 + np.sqrt(0.02), 0.8, 0.8, 0.8 - np.sqrt(0.02)], 1e-4)
+    assert len(figure.data) == 4 and figure.layout.annotations[0].text == "said"

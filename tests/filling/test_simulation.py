@@ -1,0 +1,288 @@
+"""Containers in the holes of conservative backfilling: closed forms, the slow version, laws."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosimlib import synthetic, traces
+from cosimlib.audit import audit
+from cosimlib.batch import simulate_conservative
+from cosimlib.filling import FilledSchedule, efficiency, node_seconds, simulate_filling
+from cosimlib.system import System
+from cosimlib.workload import Workload
+from tests.filling.naive import Filled
+from tests.strategies import workloads
+
+NODES = 8
+WAYS = {
+    "none": {"policy": None},
+    "A": {"policy": "A"},
+    "B, save": {"policy": "B", "reclaim": "save"},
+    "B, kill": {"policy": "B", "reclaim": "kill"},
+}
+WAY_NAMES = st.sampled_from(list(WAYS))
+DEPTHS = st.sampled_from([None, 1, 2, 4])
+
+
+def made(**columns) -> Workload:
+    return Workload(pd.DataFrame(columns), "made up")
+
+
+def at_least_one_slot(workload: Workload) -> Workload:
+    """The same jobs, none of zero run time."""
+    run_time = workload.jobs["run_time"].clip(lower=1)
+    return Workload(workload.jobs.assign(run_time=run_time), workload.name)
+
+
+def exact(workload: Workload) -> Workload:
+    """The same jobs with true estimates."""
+    jobs = at_least_one_slot(workload).jobs
+    return Workload(jobs.assign(requested_time=jobs["run_time"]), workload.name)
+
+
+def container_runs(schedule: FilledSchedule) -> Counter:
+    """How often a container ran from one slot to another and was saved, or not."""
+    runs: Counter = Counter()
+    for row in schedule.containers.itertuples():
+        steps = np.linspace(row.start_time, row.end_time, row.starts + 1)
+        for begin, end in pairwise(steps):
+            runs[begin, end, row.saved] += row.nodes
+    return runs
+
+
+@given(workloads(max_nodes=NODES, overruns=True), WAY_NAMES, DEPTHS)
+@settings(max_examples=80)
+def test_agrees_with_the_slow_version(workload, way, depth):
+    workload = at_least_one_slot(workload)
+    schedule = audit(
+        simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
+    )
+    slow = Filled(workload.jobs, NODES, depth=depth or len(workload), **WAYS[way])
+    jobs = range(len(workload))
+    assert schedule.start_time.tolist() == [slow.starts[job] for job in jobs]
+    assert schedule.promised_time.tolist() == [slow.promised[job] for job in jobs]
+    assert set(np.flatnonzero(schedule.held_up)) == slow.held_up
+    assert container_runs(schedule) == Counter(slow.closed)
+
+
+@given(workloads(max_nodes=NODES))
+@settings(max_examples=40)
+def test_without_containers_it_is_conservative_backfilling(workload):
+    filled = simulate_filling(workload, System.of(NODES), policy=None, slot=1)
+    conservative = simulate_conservative(workload, System.of(NODES), reservations="kept")
+    assert filled.start_time.tolist() == conservative.start_time.tolist()
+    assert filled.containers.empty
+
+
+@pytest.mark.oracles
+@pytest.mark.parametrize(("file_name", "nodes"), [("kth.csv.gz", 100), ("sdsc5k.csv.gz", 128)])
+def test_agrees_job_by_job_with_other_conservative_simulators(oracle_path, file_name, nodes):
+    table = pd.read_csv(oracle_path(file_name))
+    columns = ["job_id", "submit_time", "run_time", "requested_time", "nodes"]
+    schedule = simulate_filling(Workload(table[columns]), System.of(nodes), slot=1)
+    assert (schedule.start_time == table["conservative_kept"]).all()
+
+
+@given(workloads(max_nodes=NODES), WAY_NAMES, DEPTHS)
+@settings(max_examples=40)
+def test_true_estimates_make_every_job_start_when_it_was_promised(workload, way, depth):
+    schedule = simulate_filling(
+        exact(workload), System.of(NODES), slot=1, queue_depth=depth, **WAYS[way]
+    )
+    assert schedule.start_time.tolist() == schedule.promised_time.tolist()
+
+
+@given(workloads(max_nodes=NODES), WAY_NAMES, DEPTHS)
+@settings(max_examples=40)
+def test_nobody_starts_later_than_promised(workload, way, depth):
+    schedule = simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
+    assert (schedule.start_time <= schedule.promised_time).all()
+
+
+@given(workloads(max_nodes=NODES, overruns=True), st.sampled_from([1, 3, 60]))
+@settings(max_examples=40)
+def test_containers_that_give_way_delay_no_regular_job(workload, slot):
+    starts = [
+        simulate_filling(workload, System.of(NODES), slot=slot, **WAYS[way]).start_time.tolist()
+        for way in ("none", "A", "B, kill")
+    ]
+    assert starts[0] == starts[1] == starts[2]
+
+
+@given(workloads(max_nodes=NODES, overruns=True), WAY_NAMES, st.sampled_from([1, 3]))
+@settings(max_examples=40)
+def test_regular_jobs_containers_and_idle_nodes_add_up(workload, way, slot):
+    """Node by node and slot by slot; only what a job leaves of its last slot may be idle."""
+    system = System.of(NODES)
+    schedule = audit(simulate_filling(workload, system, slot=slot, overhead=0.25, **WAYS[way]))
+    first = np.ceil(workload.jobs["submit_time"].min() / slot) * slot
+    jobs, containers = schedule.jobs, schedule.containers
+    last_slot_end = np.maximum(np.ceil(jobs["end_time"] / slot) * slot, jobs["start_time"] + slot)
+    moments = np.arange(first, last_slot_end.max(), slot)
+    for moment in moments:
+        regular = jobs["nodes"][(jobs["start_time"] <= moment) & (moment < last_slot_end)].sum()
+        running = (containers["start_time"] <= moment) & (moment < containers["end_time"])
+        assert regular + containers["nodes"][running].sum() == (
+            NODES if WAYS[way]["policy"] else regular
+        )
+    use = node_seconds(schedule, start=first, end=float(last_slot_end.max()))
+    remainder = float((last_slot_end - jobs["end_time"]) @ jobs["nodes"])
+    assert (use >= -1e-9).all()
+    assert use.sum() == pytest.approx(NODES * slot * len(moments))
+    if WAYS[way]["policy"]:
+        assert use["idle"] == pytest.approx(remainder)
+
+
+@given(workloads(max_nodes=NODES), WAY_NAMES, st.integers(1, 50))
+@settings(max_examples=40)
+def test_shifted_times_shift_everything(workload, way, slots):
+    """By whole slots; and twice as long slots with twice as long times are twice as long."""
+    jobs, times = workload.jobs, ["submit_time", "run_time", "requested_time"]
+    later = Workload(jobs.assign(submit_time=jobs["submit_time"] + 2 * slots))
+    twice = Workload(jobs.assign(**{name: 2 * jobs[name] for name in times}))
+    system = System.of(NODES)
+    first = simulate_filling(workload, system, slot=2, **WAYS[way])
+    shifted = simulate_filling(later, system, slot=2, **WAYS[way])
+    stretched = simulate_filling(twice, system, slot=4, **WAYS[way])
+    assert (shifted.start_time == first.start_time + 2 * slots).all()
+    assert (stretched.start_time == 2 * first.start_time).all()
+    assert shifted.containers["nodes"].tolist() == first.containers["nodes"].tolist()
+
+
+# Six nodes; job 0 holds four of them and says 4 slots but ends after 2; job 1 wants five.
+EARLY = made(submit_time=[0, 0], run_time=[120, 60], requested_time=[240, 60], nodes=[4, 5])
+
+
+@pytest.mark.parametrize(
+    ("way", "start", "held_up"),
+    [("none", 120, False), ("A", 120, False), ("B, save", 180, True), ("B, kill", 120, False)],
+)
+def test_an_early_end_finds_nodes_taken_under_policy_b(way, start, held_up):
+    schedule = audit(simulate_filling(EARLY, System.of(6), overhead=0.5, **WAYS[way]))
+    assert schedule.start_time.tolist() == [0, start]
+    assert schedule.promised_time.tolist() == [0, 240]
+    assert schedule.held_up.tolist() == [False, held_up]
+
+
+def test_who_no_longer_fits_a_slot_later_is_held_up_too():
+    """Job 2 fits from minute 7 to 9 and not from 8 to 10, where job 1 has all; job 3 follows."""
+    jobs = {"submit_time": [4, 5, 7, 10], "run_time": [5, 1, 2, 4], "nodes": [1, 6, 5, 2]}
+    table = pd.DataFrame(jobs).assign(requested_time=jobs["run_time"])
+    table[["submit_time", "run_time", "requested_time"]] *= 60
+    runs = {way: simulate_filling(Workload(table), System.of(6), **WAYS[way]) for way in WAYS}
+    starts = {way: (run.start_time / 60).tolist() for way, run in runs.items()}
+    assert starts == {way: [4, 9, 7, 10] for way in WAYS} | {"B, save": [4, 9, 10, 12]}
+    assert runs["B, save"].held_up.tolist() == [False, False, True, False]
+    assert not any(runs[way].held_up.any() for way in WAYS if way != "B, save")
+
+
+@given(workloads(max_nodes=NODES, overruns=True), DEPTHS)
+@settings(max_examples=60)
+def test_where_nobody_is_held_up_everybody_starts_as_without_containers(workload, depth):
+    plain, saved = (
+        simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
+        for way in ("none", "B, save")
+    )
+    assert saved.held_up.any() or saved.start_time.tolist() == plain.start_time.tolist()
+
+
+def test_what_containers_do_in_that_example():
+    """Two idle nodes for 2 slots, then one for 1. A: 5 runs of a slot, half of each overhead."""
+    a, save, kill = (
+        simulate_filling(EARLY, System.of(6), overhead=0.5, speed=0.8, **WAYS[way])
+        for way in ("A", "B, save", "B, kill")
+    )
+    assert container_runs(a) == {(0, 60, True): 2, (60, 120, True): 2, (120, 180, True): 1}
+    assert node_seconds(a).to_dict() == {
+        "regular": 780, "computing": 150, "overhead": 150, "lost": 0, "idle": 0,
+    }  # fmt: skip
+    assert efficiency(a) == pytest.approx((780 + 0.8 * 150) / 1080)
+    # B, kill: one container is killed after 2 slots; the other goes on to the end, one overhead.
+    assert container_runs(kill) == {(0, 120, False): 1, (0, 180, True): 1}
+    assert node_seconds(kill)[["computing", "overhead", "lost"]].tolist() == [150, 30, 120]
+    # B, save: job 1 waits a slot; one container is saved in it; four new ones last just this slot.
+    assert container_runs(save) == {(0, 240, True): 1, (0, 180, True): 1, (120, 180, True): 4}
+    assert node_seconds(save)[["computing", "overhead", "lost"]].tolist() == [480, 180, 0]
+
+
+def test_a_new_job_finds_nodes_taken_under_policy_b():
+    jobs = made(submit_time=[0, 120], run_time=[300, 60], requested_time=[300, 60], nodes=[3, 2])
+    starts = {way: simulate_filling(jobs, System.of(6), **WAYS[way]).start_time[1] for way in WAYS}
+    assert starts == {"none": 120, "A": 120, "B, save": 180, "B, kill": 120}
+
+
+def test_the_window_cuts_jobs_and_containers():
+    schedule = simulate_filling(EARLY, System.of(6), overhead=0.5)
+    use = node_seconds(schedule, start=60, end=150)
+    assert use.to_dict() == {
+        "regular": 4 * 60 + 5 * 30, "computing": 75, "overhead": 75, "lost": 0, "idle": 0,
+    }  # fmt: skip
+
+
+@given(workloads(max_nodes=NODES), st.floats(0, 0.99), st.floats(0.01, 1))
+@settings(max_examples=40)
+def test_what_policy_a_gains_is_the_papers_formula_and_b_that_saves_no_less(workload, t, c):
+    """Whole slots, so that nothing is idle but for containers: (1 - load)(1 - t) c."""
+    system = System.of(NODES)
+    window = {"start": 0.0, "end": 20.0}
+    run = {"slot": 1, "overhead": t, "speed": c}
+    none, a, b = (
+        simulate_filling(workload, system, **run, **WAYS[way]) for way in ("none", "A", "B, kill")
+    )
+    window["start"] = float(workload.jobs["submit_time"].min())
+    window["end"] = float(none.end_time.max())
+    load = efficiency(none, **window)
+    assert efficiency(a, **window) == pytest.approx(load + (1 - load) * (1 - t) * c)
+    if b.containers["saved"].all():
+        assert efficiency(b, **window) >= efficiency(a, **window) - 1e-12
+
+
+def test_a_queue_that_is_limited_lets_jobs_in_as_places_come_free():
+    jobs = made(
+        submit_time=[0] * 3, run_time=[60, 60, 60], requested_time=[60] * 3, nodes=[6, 6, 1]
+    )
+    schedule = simulate_filling(jobs, System.of(6), queue_depth=1)
+    assert schedule.start_time.tolist() == [0, 60, 120]
+
+
+def test_times_inside_a_slot_are_seen_when_the_next_begins():
+    jobs = made(submit_time=[0.5, 61], run_time=[59, 0], requested_time=[61, 1], nodes=[6, 6])
+    schedule = audit(simulate_filling(jobs, System.of(6)))
+    assert schedule.start_time.tolist() == [60, 120]
+    assert schedule.promised_time.tolist() == [60, 120]
+    # The second does nothing, and holds its nodes for a slot.
+    assert schedule.containers.empty and node_seconds(schedule)["idle"] == 6 * 61
+
+
+def test_a_workload_without_jobs_has_a_schedule_without_containers():
+    schedule = simulate_filling(made(submit_time=[], run_time=[], nodes=[]), System.of(6))
+    assert len(schedule.start_time) == 0 and schedule.containers.empty
+
+
+def test_a_backlog_of_lomonosov_jobs_fills_the_machine():
+    workload = synthetic.lomonosov(3, accuracy=0.5, seed=1)
+    end = 3 * 86_400.0
+    for way in WAYS:
+        schedule = simulate_filling(workload, workload.machine, queue_depth=30, **WAYS[way])
+        use = node_seconds(audit(schedule), start=0, end=end)
+        assert 0.7 < use["regular"] / use.sum() < 1
+        assert (use["idle"] == 0) == (way != "none")
+
+
+@pytest.mark.traces
+def test_a_real_trace_is_filled(trace_path):
+    workload = traces.load(trace_path("KTH-SP2-1996-2.1-cln.swf.gz"), verbose=False)
+    workload = Workload(workload.jobs[:3000], workload.name, workload.machine)
+    plain = simulate_filling(workload, workload.machine, policy=None)
+    for way in ("A", "B, save", "B, kill"):
+        schedule = audit(simulate_filling(workload, workload.machine, **WAYS[way]))
+        use = node_seconds(schedule)
+        assert use["idle"] / use.sum() < 0.005
+        same = (schedule.start_time == plain.start_time).all()
+        assert same == (way != "B, save")
+        assert (use["lost"] > 0) == (way == "B, kill")

@@ -1,0 +1,192 @@
+"""What became of capacity: by hand, against counting second by second, and laws."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosimlib import metrics
+from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.traces.swf import read_swf
+from cosimlib.workload import Workload
+from tests.strategies import workloads
+
+RULES = ("fits", "waiting", "demand")
+
+
+def schedule_of(submit, run, nodes, start, system=None, **columns) -> Schedule:
+    jobs = {"submit_time": submit, "run_time": run, "nodes": nodes, **columns}
+    workload = Workload(pd.DataFrame(jobs), "made up")
+    return Schedule.from_starts(workload, system or System.of(10), np.array(start, float), "HAND")
+
+
+@pytest.fixture
+def blocked() -> Schedule:
+    """Of ten nodes 6 are held from 0 to 100; 5 nodes wait from 20 on, and 3 from 50 to 100."""
+    return schedule_of([0, 20, 50], [100, 50, 100], [6, 5, 3], [0, 100, 100])
+
+
+# --- loss of capacity -------------------------------------------------------------------------
+
+
+def test_three_readings_of_loss_of_capacity(blocked):
+    """Four nodes are idle until 100; the first to wait does not fit, the second would."""
+    offered = 10 * 200
+    assert metrics.loss_of_capacity(blocked) == 4 * 50 / offered
+    assert metrics.loss_of_capacity(blocked, rule="waiting") == 4 * 80 / offered
+    assert metrics.loss_of_capacity(blocked, rule="demand") == 4 * 80 / offered
+    narrow = schedule_of([0, 0], [10, 10], [6, 3], [0, 10])
+    assert metrics.loss_of_capacity(narrow) == 4 * 10 / 200
+    assert metrics.loss_of_capacity(narrow, rule="waiting") == 4 * 10 / 200
+    assert metrics.loss_of_capacity(narrow, rule="demand") == 3 * 10 / 200
+
+
+def test_a_job_of_exactly_the_idle_nodes_fits():
+    exact = schedule_of([0, 0], [10, 10], [6, 4], [0, 10])
+    assert metrics.loss_of_capacity(exact) == 4 * 10 / 200
+
+
+def test_loss_of_capacity_in_windows(blocked):
+    assert metrics.loss_of_capacity(blocked, start=50, end=100) == 4 / 10
+    assert metrics.loss_of_capacity(blocked, start=0, end=50) == 0
+    assert metrics.loss_of_capacity(blocked, start=90, end=110) == 4 * 10 / 200
+    assert metrics.loss_of_capacity(blocked, start=-50, end=20, rule="waiting") == 0
+    assert metrics.loss_of_capacity(blocked, start=500, end=600, rule="waiting") == 0
+
+
+def test_jobs_wait_for_nodes_of_their_own_partition():
+    """One node of `small` is idle while a job waits for it; `big` has nobody waiting."""
+    system = System.of(big=6, small=2)
+    schedule = schedule_of(
+        [0, 0, 0], [10, 10, 10], [3, 1, 1], [0, 0, 10], system, partition=["big", "small", "small"]
+    )
+    for rule in RULES:
+        assert metrics.loss_of_capacity(schedule, rule=rule) == 1 * 10 / (8 * 20)
+
+
+def test_a_recorded_schedule_may_overrun_its_machine():
+    over = schedule_of([0, 0, 0], [10, 10, 10], [8, 8, 1], [0, 0, 10])
+    assert metrics.loss_of_capacity(over, rule="waiting") == 0
+    assert metrics.utilization(over, end=10) == 1.6
+
+
+def test_loss_of_capacity_refuses_what_it_cannot_tell(blocked):
+    with pytest.raises(ValueError, match="rule='none'; expected one of 'fits', 'waiting'"):
+        metrics.loss_of_capacity(blocked, rule="none")
+    with pytest.raises(ValueError, match="window from 9 to 9 s"):
+        metrics.loss_of_capacity(blocked, start=9, end=9)
+    never = schedule_of([0, 0], [10, 10], [6, 4], [0, math.nan])
+    with pytest.raises(ValueError, match="HAND: made up: job 1 starts at nan; expected a sched"):
+        metrics.loss_of_capacity(never)
+
+
+def lost_each_second(schedule: Schedule, second: int) -> dict[str, int]:
+    """Node-seconds lost in one second by each rule, from the definitions."""
+    jobs = schedule.jobs
+    held = jobs[(jobs["start_time"] <= second) & (jobs["end_time"] > second)]["nodes"].sum()
+    waiting = jobs[(jobs["submit_time"] <= second) & (jobs["start_time"] > second)]["nodes"]
+    idle = schedule.system.total_nodes - held
+    return {
+        "fits": idle if (waiting <= idle).any() else 0,
+        "waiting": idle if len(waiting) else 0,
+        "demand": min(idle, waiting.sum()),
+    }
+
+
+@settings(max_examples=40)
+@given(workloads(overruns=True), st.integers(0, 20), st.integers(1, 40))
+def test_loss_of_capacity_agrees_with_counting_second_by_second(asked, start, length):
+    schedule = simulate_easy(asked, System.of(8))
+    window = {"start": start, "end": start + length}
+    counted = [lost_each_second(schedule, second) for second in range(start, start + length)]
+    for rule in RULES:
+        share = metrics.loss_of_capacity(schedule, rule=rule, **window)
+        assert share == pytest.approx(sum(lost[rule] for lost in counted) / (8 * length))
+
+
+@settings(max_examples=40)
+@given(workloads())
+def test_laws_of_loss_of_capacity(asked):
+    """In both policies the head waits only if it does not fit: nobody asks for less than is idle.
+    FCFS leaves idle what EASY may use; used, lost and other idle node-seconds are all there are."""
+    system = System.of(8)
+    for schedule in (simulate_fcfs(asked, system), simulate_easy(asked, system)):
+        fits, waiting, demand = (metrics.loss_of_capacity(schedule, rule=rule) for rule in RULES)
+        assert 0 <= fits <= waiting + 1e-12
+        assert waiting == pytest.approx(demand)
+        assert metrics.utilization(schedule) + waiting <= 1 + 1e-12
+    roomy = simulate_fcfs(asked, System.of(8 * len(asked)))
+    if metrics.makespan(roomy) > 0:
+        assert all(metrics.loss_of_capacity(roomy, rule=rule) == 0 for rule in RULES)
+
+
+# --- node-hours -------------------------------------------------------------------------------
+
+
+def test_node_hours_are_useful_lost_or_idle():
+    schedule = schedule_of([0, 0], [3_600, 7_200], [4, 2], [0, 0])
+    assert metrics.node_hours(schedule).to_dict() == {"useful": 8, "lost": 0, "idle": 12}
+    wasted = np.array([False, True])
+    parts = metrics.node_hours(schedule, wasted=wasted)
+    assert parts.to_dict() == {"useful": 4, "lost": 4, "idle": 12}
+    parts = metrics.node_hours(schedule, wasted=wasted, start=0, end=1_800)
+    assert parts.to_dict() == {"useful": 2, "lost": 1, "idle": 2}
+    assert metrics.node_hours(schedule, end=14_400)["idle"] == 32
+
+
+def test_nodes_held_beyond_the_run_are_lost():
+    """Two hours of run in three hours of four nodes; a window keeps the proportion."""
+    asked = schedule_of([0], [7_200], [4], [0]).workload
+    held = Schedule(asked, System.of(10), "HOLD", np.array([0.0]), np.array([10_800.0]))
+    assert metrics.node_hours(held).to_dict() == {"useful": 8, "lost": 4, "idle": 18}
+    half = metrics.node_hours(held, start=0, end=5_400)
+    assert half.to_dict() == pytest.approx({"useful": 4, "lost": 2, "idle": 9})
+
+
+def test_failed_jobs_of_a_status_column():
+    schedule = schedule_of([0, 0, 0], [3_600] * 3, [1, 2, 3], [0] * 3, status=[0, 1, None])
+    failed = schedule.jobs["status"] == 0
+    parts = metrics.node_hours(schedule, wasted=failed)
+    assert parts.to_dict() == {"useful": 5, "lost": 1, "idle": 4}
+    with pytest.raises(ValueError, match="wasted has 2 values; expected one for each of the 3"):
+        metrics.node_hours(schedule, wasted=[True, False])
+
+
+@settings(max_examples=40)
+@given(workloads(), st.integers(0, 20), st.integers(1, 40))
+def test_node_hours_add_up(asked, start, length):
+    schedule = simulate_easy(asked, System.of(8))
+    window = {"start": start, "end": start + length}
+    parts = metrics.node_hours(schedule, wasted=asked.jobs["nodes"] > 4, **window)
+    assert parts.sum() == pytest.approx(8 * length / 3_600)
+    assert (parts >= -1e-12).all()
+    held = metrics.utilization(schedule, **window) * 8 * length / 3_600
+    assert parts["useful"] + parts["lost"] == pytest.approx(held)
+
+
+# --- a trace ----------------------------------------------------------------------------------
+
+
+@pytest.mark.traces
+def test_what_the_recorded_kth_sp2_adds_up_to(trace_path):
+    """The archive's utilization, and the identities between metrics, on 28,000 real jobs."""
+    trace = read_swf(trace_path("KTH-SP2-1996-2.1-cln.swf.gz"), verbose=False)
+    schedule = simulate_easy(trace, trace.machine)
+    weeks = metrics.weekly(metrics.occupied_nodes(schedule))
+    assert len(weeks) in (48, 49)
+    assert (weeks <= 100).all()
+    fits, waiting, demand = (metrics.loss_of_capacity(schedule, rule=rule) for rule in RULES)
+    assert 0 < fits < waiting < 1 - metrics.utilization(schedule)
+    assert waiting == pytest.approx(demand)
+    hours = metrics.node_hours(schedule)
+    useful = (trace.jobs["nodes"] @ trace.jobs["run_time"]) / 3_600
+    assert hours["useful"] == pytest.approx(useful)
+    assert hours.sum() == pytest.approx(100 * metrics.makespan(schedule) / 3_600)
+    queue = metrics.waiting_jobs(schedule)
+    area = (queue.to_numpy()[:-1] * np.diff(queue.index)).sum()
+    assert area == pytest.approx(metrics.wait_time(schedule).sum())

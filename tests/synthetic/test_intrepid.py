@@ -1,0 +1,92 @@
+"""Synthetic Intrepid and Eureka have the numbers that they were calibrated to."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib import synthetic, traces
+from cosimlib.metrics import offered_load
+from cosimlib.synthetic.intrepid import EUREKA_JOBS, INTREPID_SIZES, MONTH
+from cosimlib.workload import Workload
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_intrepid_has_its_jobs_sizes_and_utilization(seed):
+    month = synthetic.intrepid(seed=seed)
+    assert len(month) == 9_220
+    shares = month.jobs["nodes"].value_counts(normalize=True) * 100
+    for nodes, share in INTREPID_SIZES.items():
+        assert shares[nodes] == pytest.approx(share, abs=0.1)
+    assert month.jobs["submit_time"].agg(["min", "max"]).tolist() == [0, MONTH]
+    assert offered_load(month, month.machine) == pytest.approx(0.70, abs=0.001)
+    run_time = month.jobs["run_time"]
+    assert run_time.median() / run_time.mean() == pytest.approx(3_320 / 4_973, abs=0.01)
+    apart = month.jobs["submit_time"].diff()
+    assert apart.median() / apart.mean() == pytest.approx(98 / 582, abs=0.02)
+
+
+@pytest.mark.parametrize("load", EUREKA_JOBS)
+def test_eureka_has_its_jobs_and_utilization(load):
+    month = synthetic.eureka(load=load, seed=1)
+    assert len(month) == EUREKA_JOBS[load]
+    assert offered_load(month, month.machine) == pytest.approx(load, rel=0.005)
+    assert month.jobs["nodes"].max() <= 100
+
+
+@pytest.mark.parametrize(
+    ("make", "accuracy"), [(synthetic.intrepid, 0.44), (synthetic.eureka, 0.35)]
+)
+def test_estimates_hold_and_are_as_accurate_as_said(make, accuracy):
+    jobs = make(seed=2).jobs
+    assert (jobs["requested_time"] >= jobs["run_time"]).all()
+    assert (jobs["requested_time"] % 300 == 0).all()
+    assert (jobs["run_time"] / jobs["requested_time"]).mean() == pytest.approx(accuracy, abs=0.02)
+
+
+def test_a_seed_is_a_workload_and_machines_differ():
+    one, same, other = (synthetic.intrepid(500, seed=seed).jobs for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(one, same)
+    assert not one.equals(other)
+    eureka = synthetic.eureka(500, load=0.5, seed=1).jobs
+    assert not np.array_equal(one["submit_time"], eureka["submit_time"])
+
+
+def test_packing_scales_submissions_and_nothing_else():
+    loose = synthetic.intrepid(500, load=0.1, seed=0)
+    dense = synthetic.packed(loose, 40_960, load=0.7)
+    assert offered_load(dense, loose.machine) == pytest.approx(0.7, rel=0.001)
+    unchanged = ["run_time", "requested_time", "nodes"]
+    pd.testing.assert_frame_equal(dense.jobs[unchanged], loose.jobs[unchanged])
+    with pytest.raises(ValueError, match="load=0; expected more than 0"):
+        synthetic.packed(loose, 40_960, load=0)
+    with pytest.raises(ValueError, match="submitted at once"):
+        synthetic.packed(loose.keep(np.arange(500) < 1, "one"), 40_960, load=0.7)
+
+
+def test_only_unknown_estimates_are_drawn():
+    table = {"submit_time": 0.0, "run_time": [50.0, 70.0], "nodes": 1}
+    given = Workload(pd.DataFrame(table | {"requested_time": [60.0, np.nan]}), "half")
+    drawn = synthetic.with_drawn_estimates(given, seed=0).jobs["requested_time"]
+    assert drawn[0] == 60 and drawn[1] >= 300
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (synthetic.intrepid, {"jobs": 0}, "synthetic Intrepid: jobs=0; expected a whole number"),
+        (synthetic.intrepid, {"seed": -1}, "seed=-1"),
+        (synthetic.intrepid, {"load": 0.0}, "load=0.0, span=2592000.0; expected numbers above 0"),
+        (synthetic.eureka, {"load": 0.6}, "load=0.6 and no jobs; .* 0.25, 0.48, 0.5, 0.75"),
+    ],
+)
+def test_arguments_that_make_no_workload_are_refused(make, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**arguments)
+
+
+@pytest.mark.traces
+def test_the_first_real_jobs_have_the_sizes_that_we_draw(trace_path):
+    log = traces.load(trace_path("intrepid-2009-first3000.swf.gz"), verbose=False)
+    shares = log.jobs["nodes"].value_counts(normalize=True) * 100
+    for nodes in (64, 512, 1_024, 2_048, 4_096, 8_192):
+        assert shares[nodes] == pytest.approx(INTREPID_SIZES[nodes], abs=0.4)

@@ -1,0 +1,55 @@
+"""From the name of a trace to a workload and to a schedule."""
+
+import pytest
+
+from cosimlib.prepare import prepare_schedule, prepare_workload
+
+LINES = ["; MaxNodes: 8", *(f"{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9 for k in (1, 2, 3))]
+
+
+def test_the_default_is_synthetic_and_simulated():
+    schedule = prepare_schedule(seed=3)
+    assert schedule.name == "EASY, synthetic Theta (seed 3)"
+    assert prepare_schedule(seed=3, policy="FCFS").policy == "FCFS"
+
+
+def test_a_log_that_tells_its_starts_is_taken_at_its_word(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join(LINES) + "\n")
+    schedule = prepare_schedule(str(path), policy="FCFS")
+    assert schedule.policy == "recorded" and schedule.start_time.tolist() == [2, 4, 6]
+
+
+def test_a_log_that_does_not_is_simulated(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join([*LINES, "4 4 -1 10 8 -1 -1 8 20" + " -1" * 9]) + "\n")
+    schedule = prepare_schedule(str(path))
+    assert schedule.policy == "EASY" and schedule.start_time.tolist() == [1, 2, 11, 21]
+    path.write_text("\n".join([*LINES[1:], "4 4 -1 10 8 -1 -1 8 20" + " -1" * 9]) + "\n")
+    with pytest.raises(ValueError, match="neither MaxNodes nor MaxProcs"):
+        prepare_schedule(str(path))
+
+
+def test_a_log_without_requests_is_served_first_come_and_without_its_widest_jobs(tmp_path, capsys):
+    path = tmp_path / "log.swf"
+    wide = "3 3 -1 10 99 -1 -1 99 -1" + " -1" * 9
+    path.write_text("\n".join([LINES[0], "1 1 -1 10 4 -1 -1 4 -1" + " -1" * 9, wide]) + "\n")
+    schedule = prepare_schedule(str(path))
+    assert schedule.policy == "FCFS" and len(schedule.workload) == 1
+    assert "1 jobs wider than its machine are left out" in capsys.readouterr().out
+
+
+def test_an_unknown_policy_is_named():
+    with pytest.raises(ValueError, match="policy='SJF'; expected one of FCFS, EASY"):
+        prepare_schedule(policy="SJF")
+
+
+def test_a_workload_is_a_log_without_jobs_wider_than_its_machine(tmp_path, capsys):
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join([*LINES, "9 9 -1 10 99 -1 -1 99 20" + " -1" * 9]) + "\n")
+    workload = prepare_workload(str(path))
+    assert workload.jobs["job_id"].tolist() == [1, 2, 3] and workload.machine.total_nodes == 8
+    assert "log: 1 jobs wider than its machine are left out" in capsys.readouterr().out
+    path.write_text("\n".join(LINES[1:]) + "\n")
+    with pytest.raises(ValueError, match=r"log: .* its jobs are to be simulated; add the size"):
+        prepare_workload(str(path))

@@ -1,0 +1,113 @@
+"""Why claims of time-sharing fail: memory where it is the cause, and its numbers beside ours."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from cosimlib.timesharing import judge
+from cosimlib.timesharing.claims import explain, lost_late
+from tests.timesharing.test_claims import BATCH, FREED, PAPER, QUIET, summary, with_quiet
+
+OURS = {
+    "same-utilization": "batch 89%, sharing 89% (memory unlimited 88%)",
+    "slowdown-timesharing": "7.9 (memory unlimited 7)",
+    "slowdown-order": "137 > 7.9 > 3.3; memory unlimited 7, 3",
+    "noise-timesharing": "7.9 → 13 (memory unlimited 7 → 12)",
+    "noise-wins": "100% (memory unlimited 88%) of the bins, 100% of the jobs",
+    "short-jobs-better": "600 (memory unlimited 750); best bin 600",
+    "long-jobs-worse": "5 (memory unlimited 5); worst bin 5",
+    "crossover": "2.5 (memory unlimited 2.5) h",
+    "crossover-large": "5 (memory unlimited 2.5) h",
+    "cpu-load-mean": "9 (memory unlimited 8)",
+    "cpu-load-week": "15 (memory unlimited 14)",
+    "turnaround-scales": "in 100% (memory unlimited 100%) of 3 applications",
+    "turnaround-largest": "median factor 26.7 (memory unlimited 40)",
+}
+
+
+@pytest.mark.parametrize("claim", OURS)
+def test_memory_as_printed_comes_first_and_unlimited_beside(claim):
+    assert judge(PAPER)[claim].ours == OURS[claim]
+
+
+HOLDS_FREED = {
+    "same-utilization": {"utilization": 0.83},
+    "slowdown-timesharing": {"mean_slowdown": 100.0},
+    "slowdown-order": {"mean_slowdown": 150.0},
+    "cpu-load-mean": {"cpu_load": 5.0},
+    "short-jobs-better": {"slowdown_sums": ((9e4, 1e3, 1e3, 1e3),) * 2},
+    "long-jobs-worse": {"slowdown_sums": ((1e3, 1e3, 1e2, 1e2),) * 2},
+    "crossover": {"slowdown_sums": ((1e6, 1e6, 1e6, 1e6),) * 2},
+}
+FAILS_FREED = {
+    "same-utilization": {"utilization": 0.8},
+    "slowdown-timesharing": {"mean_slowdown": 12.0},
+    "slowdown-order": {"mean_slowdown": 140.0},
+    "cpu-load-mean": {"cpu_load": 13.0},
+    "short-jobs-better": {"slowdown_sums": ((9e4, 1e3, 1e3, 1e3),) * 2},
+    "long-jobs-worse": {"slowdown_sums": ((1e3, 1e3, 1e2, 1e2),) * 2},
+    "crossover": {"slowdown_sums": ((1e6, 1e6, 1e6, 1e6),) * 2},
+}
+
+
+@pytest.mark.parametrize("claim", HOLDS_FREED)
+def test_memory_is_blamed_only_where_unlimited_memory_passes(claim):
+    wrong = replace(QUIET.shared, **HOLDS_FREED[claim])
+    verdict = judge(with_quiet(shared=wrong))[claim]
+    assert verdict.holds is False
+    assert (
+        verdict.why == "30.0% of the jobs wait for memory; which of them need much is not printed"
+    )
+    both = with_quiet(shared=wrong, roomy=replace(FREED, **FAILS_FREED[claim]))
+    verdict = judge(both)[claim]
+    assert verdict.holds is False and verdict.why.startswith("so with unlimited memory, too; how")
+    nobody = judge(with_quiet(shared=replace(wrong, waited=0.0)))[claim]
+    assert nobody.why.startswith("so with unlimited memory, too")
+
+
+def test_where_no_backlog_builds_up_that_is_the_reason():
+    few = summary(mean=2.0), replace(FREED, mean_slowdown=2.0, cpu_load=5.9)
+    known = {"roomy_holds": False, "synthetic": True}
+    assert explain(*few, **known) == "too few jobs at once: CPU load 5.9, Edison's is 9"
+    assert explain(*few, roomy_holds=False, synthetic=False) == "so with unlimited memory, too"
+    enough = replace(few[1], cpu_load=6.1)
+    assert explain(few[0], enough, **known).startswith("so with unlimited memory, too; how")
+
+
+def test_jobs_that_are_not_spmd_are_explained_by_their_own_runs():
+    """Memory where unlimited memory passes, and the share that waits is theirs."""
+    loose = summary(mean=21.0, waited=0.026, cpu_load=2.6)
+    verdicts = judge(with_quiet(loose=loose))
+    own = "2.6% of the jobs wait for memory; which of them need much is not printed"
+    assert verdicts["slowdown-not-spmd"].why == own
+    assert verdicts["slowdown-not-spmd"].ours == "21 (memory unlimited 3)"
+    assert verdicts["slowdown-order"].why == own
+    crowded = with_quiet(loose=loose)._replace(free=summary(mean=12.0, waited=0.0))
+    for claim in ("slowdown-not-spmd", "slowdown-order"):
+        assert judge(crowded)[claim].why.startswith("so with unlimited memory, too")
+
+
+@pytest.mark.parametrize(("busy", "holds"), [(0.85, True), (0.83, False), (0.95, False)])
+def test_utilizations_are_near_one_another_and_the_printed_one(busy, holds):
+    both = {"batch": replace(BATCH, utilization=busy), "shared": summary(utilization=busy)}
+    assert judge(with_quiet(**both))["same-utilization"].holds is holds
+
+
+def test_large_jobs_have_a_hundredth_of_the_machine():
+    """Bins of 56 nodes and more of 5,576 are large, those of 55 are not."""
+    for least, hours in ((55.0, "0.01"), (56.0, "5")):
+        edges = {"nodes_edges": (1.0, least, 5577.0)}
+        runs = {"batch": replace(BATCH, **edges), "shared": summary(**edges),
+                "roomy": replace(FREED, **edges)}  # fmt: skip
+        found = judge(with_quiet(**runs))["crossover-large"].ours
+        assert found.startswith(f"{hours} (") is (least == 56.0), found
+
+
+def test_bins_lost_late_are_a_share_of_those_that_are_lost():
+    """Of three lost bins two are of jobs from 5 hours on; bins with few jobs do not count."""
+    batch = summary("batch", small=(2.0, 0.5, 2.0, 0.5), large=(2.0, 2.0, 2.0, 0.5))
+    assert lost_late(batch, summary(), hours=4.0) == pytest.approx(2 / 3)
+    few = replace(batch, counts=((1000, 9, 1000, 1000), (1000,) * 4))
+    assert lost_late(few, summary(), hours=4.0) == 1.0
+    assert math.isnan(lost_late(summary(small=(2.0,) * 4, large=(2.0,) * 4), summary(), hours=4.0))

@@ -1,0 +1,146 @@
+"""Shares at moments: those of the slow version, and nothing else changes."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosimlib import synthetic
+from cosimlib.system import System
+from cosimlib.timesharing import draw_noise, simulate_timesharing
+from tests.timesharing.naive import Shared
+from tests.timesharing.test_simulation import MEMORY, NODES, QUEUE, SYSTEM, asked, made, uneven
+
+MOMENTS = st.lists(
+    st.one_of(st.integers(0, 400), st.floats(0, 400), st.sampled_from([0, 10, 2000])), max_size=12
+)
+
+
+def assert_shares(schedule, slow, sample, *, apart=0.0):
+    """A row a moment with the slow version's rates, but where it is `apart` from a change."""
+    shares = schedule.shares
+    assert shares.index.tolist() == sorted(set(sample))
+    for moment in shares.index:
+        changes = [float(line[0]) for line in slow.log]
+        if apart and min((abs(moment - change) for change in changes), default=1.0) < apart:
+            continue
+        row = shares.loc[moment]
+        running = slow.shares(moment)
+        assert row[row > 0].index.tolist() == sorted(running)
+        np.testing.assert_allclose(
+            row[row > 0], [running[job] for job in sorted(running)], rtol=1e-9
+        )
+
+
+@given(asked(), MOMENTS, st.sampled_from([1, 10, 7.5]), QUEUE, st.booleans())
+@settings(max_examples=60)
+def test_shares_in_steps_are_those_of_the_slow_version(given_jobs, sample, step, queue, spmd):
+    workload, _ = given_jobs
+    knobs = {"step": step, "queue": queue, "spmd": spmd, "overhead": 0.125}
+    schedule = simulate_timesharing(workload, SYSTEM, sample=sample, **knobs)
+    slow = Shared(workload.jobs, NODES, memory=MEMORY, **knobs)
+    assert_shares(schedule, slow, sample)
+    # Every start and end, too: what happens at a moment has happened.
+    edges = [*schedule.start_time, *schedule.end_time]
+    assert_shares(simulate_timesharing(workload, SYSTEM, sample=edges, **knobs), slow, edges)
+
+
+@given(asked(memory=False), MOMENTS, st.booleans())
+@settings(max_examples=40)
+def test_shares_in_exact_times_are_those_of_the_slow_version(given_jobs, sample, spmd):
+    workload, placement = given_jobs
+    workload = uneven(workload)
+    knobs = {"step": None, "spmd": spmd, "placement": placement}
+    schedule = simulate_timesharing(workload, System.of(NODES), sample=sample, **knobs)
+    assert_shares(schedule, Shared(workload.jobs, NODES, **knobs), sample, apart=1e-6)
+
+
+@given(asked(), MOMENTS, st.sampled_from([0.05, 0.5, 1.0]), st.integers(0, 9), st.booleans())
+@settings(max_examples=30)
+def test_shares_under_noise_are_those_of_the_slow_version(given_jobs, sample, noise, seed, spmd):
+    workload, _ = given_jobs
+    knobs = {"step": 10.0, "spmd": spmd}
+    schedule = simulate_timesharing(
+        workload, SYSTEM, noise=noise, seed=seed, sample=sample, **knobs
+    )
+    drawn = draw_noise(np.random.default_rng(seed), NODES, 0.0, 43_200, 10.0, noise)
+    early = drawn.time < 30_000
+    struck = zip(drawn.time[early], drawn.node[early], drawn.speed[early], strict=True)
+    slow = Shared(workload.jobs, NODES, memory=MEMORY, noise=list(struck), **knobs)
+    assert_shares(schedule, slow, sample)
+
+
+@pytest.mark.parametrize("knobs", [{}, {"noise": 0.01}, {"spmd": False}, {"step": None}], ids=str)
+def test_sampling_changes_no_start_no_end_and_no_series(knobs):
+    """Over six days, so that moments are in several stretches, and with more jobs than rows."""
+    workload = synthetic.edison(6, nodes=16, load=1.6, seed=1)
+    without = simulate_timesharing(workload, workload.machine, **knobs)
+    moments = np.linspace(0, 1.2 * without.end_time.max(), 301)
+    # The edge of two stretches, just before it and just after.
+    edge = 120 * 3_600.0
+    moments = [*moments, edge, np.nextafter(edge, 0), np.nextafter(edge, np.inf)]
+    schedule = simulate_timesharing(workload, workload.machine, sample=moments, **knobs)
+    assert without.shares is None
+    for name in ("start_time", "end_time", "members"):
+        assert (getattr(schedule, name) == getattr(without, name)).all()
+    np.testing.assert_allclose(schedule.series, without.series, rtol=1e-9, atol=1e-12)
+    assert schedule.shares.shape[0] == len(set(moments)) == 304
+    assert_who_runs_has_a_share(schedule)
+
+
+def assert_who_runs_has_a_share(schedule):
+    """Exactly those that have started and not ended; together no more than a node can give."""
+    shares = schedule.shares
+    start_time, end_time = schedule.start_time, schedule.end_time
+    for moment in shares.index:
+        running = np.flatnonzero((start_time <= moment) & (moment < end_time))
+        row = shares.loc[moment]
+        assert row.index[row > 0].tolist() == running.tolist()
+        used = np.zeros(schedule.system.total_nodes)
+        for job in running:
+            used[schedule.nodes_of(job)] += row[job] if schedule.spmd else 0.0
+        assert used.max() <= schedule.speed * (1 + 1e-9)
+
+
+def test_the_papers_example_of_a_quarter_and_three_quarters():
+    jobs = made(submit_time=[0] * 5, run_time=[100.0] * 5, nodes=[1, 1, 1, 2, 1])
+    placement = [np.array(nodes) for nodes in ([0], [0], [0], [0, 1], [1])]
+    sample = [0, 133, 134, 399, 400]
+    knobs = {"placement": placement, "step": None, "sample": sample}
+    shares = simulate_timesharing(jobs, System.of(2), **knobs).shares
+    assert shares.loc[[0.0, 133.0]].to_numpy().tolist() == [[0.25] * 4 + [0.75]] * 2
+    assert shares.loc[[134.0, 399.0]].to_numpy().tolist() == [[0.25] * 4 + [0.0]] * 2
+    assert shares.loc[400.0].tolist() == [0.0] * 5
+    parts = simulate_timesharing(jobs, System.of(2), spmd=False, **knobs).shares
+    assert parts.loc[0.0].tolist() == [0.25, 0.25, 0.25, 0.375, 0.5]
+
+
+def test_no_moments_and_no_jobs_make_an_empty_frame():
+    jobs = made(submit_time=[5], run_time=[100], nodes=[1])
+    assert simulate_timesharing(jobs, SYSTEM, sample=[]).shares.shape == (0, 0)
+    assert simulate_timesharing(jobs, SYSTEM, sample=[0, 3e9]).shares.shape == (2, 0)
+    empty = made(submit_time=[], run_time=[], nodes=[])
+    assert simulate_timesharing(empty, SYSTEM, sample=[7]).shares.shape == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([0.0, -1], r"sample\[1\]=-1; expected seconds from 0"),
+        ([math.nan], r"sample\[0\]=nan"),
+        ([1, math.inf], r"sample\[1\]=inf"),
+        (["10"], r"sample\[0\]='10'"),
+        ([None], r"sample\[0\]=None"),
+        ([True], r"sample\[0\]=True"),
+        ([[1, 2]], r"sample\[0\]=\[1, 2\]"),
+        (600.0, r"sample=600\.0; expected a sequence of moments in seconds, or None"),
+        ("600", r"sample='600'; expected a sequence"),
+    ],
+    ids=str,
+)
+def test_moments_that_are_none_are_named(wrong, message):
+    jobs = made(submit_time=[0], run_time=[100], nodes=[1])
+    with pytest.raises(ValueError, match=f"^{message}"):
+        simulate_timesharing(jobs, SYSTEM, sample=wrong)
