@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.kernels import occupancy
-from cosimlib.schedule import CoupledSchedule, Schedule, check_rigid
+from cosimlib.schedule import Schedule, check_rigid
 
 COLUMNS = ["job", "machine", "state", "start", "end", "node", "nodes"]
 
@@ -51,7 +51,7 @@ def node_blocks(schedule: Schedule) -> pd.DataFrame:
     )
 
 
-def node_stretches(schedule: CoupledSchedule) -> pd.DataFrame:
+def node_stretches(schedule: Schedule) -> pd.DataFrame:
     """Rectangles of neighboring nodes and time, in order of time.
 
     Returns
@@ -79,16 +79,19 @@ def node_stretches(schedule: CoupledSchedule) -> pd.DataFrame:
     )
 
 
-def _stretches(schedule: CoupledSchedule, machine: str) -> list[tuple]:
+def _stretches(schedule: Schedule, machine: str) -> list[tuple]:
     """Start, rank, job, state and end of every stretch of one machine, in order.
 
-    At equal times those go first who keep their nodes: jobs that run on from holding.
+    At equal times jobs that keep their nodes go first: those that run on from holding.
     """
-    here = (schedule.partition == machine).to_numpy()
-    holds = schedule.holds[here[schedule.holds["job"].to_numpy()]]
+    table = schedule.allocations
+    partition = schedule.workload.column("partition").fillna(next(iter(schedule.system.partitions)))
+    table = table[(partition == machine).to_numpy()[table["job"]] & (table["end"] > table["start"])]
+    holds = table[table["use"] == "hold"]
     held_until = set(zip(holds["job"], holds["end"], strict=True))
-    stretches = [(h.start, 1, int(h.job), "holds", h.end) for h in holds.itertuples()]
-    for job in np.flatnonzero(here & (schedule.end_time > schedule.start_time)).tolist():
-        start, end = float(schedule.start_time[job]), float(schedule.end_time[job])
-        stretches.append((start, int((job, start) not in held_until), job, "runs", end))
-    return sorted(stretches)
+    return sorted(
+        (row.start, 1, row.job, "holds", row.end)
+        if row.use == "hold"
+        else (row.start, int((row.job, row.start) not in held_until), row.job, "runs", row.end)
+        for row in table.itertuples()
+    )

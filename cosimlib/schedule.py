@@ -1,19 +1,33 @@
-"""What happened: every job's start and end, and what follows from them."""
+"""The schedule of a workload on a system: starts, ends, and the nodes held over time.
+
+Everything that counts nodes (metrics, audits, charts) reads `Schedule.allocations` and nothing
+else. A rigid schedule derives them from starts and ends; a system in which nodes are held in
+other ways tells them itself.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
+from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
-from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
+
+USES = ("run", "hold", "killed", "container")
+"""What nodes are held for: a run that completes; idle, for a job that has not started; a run that
+is killed and leaves nothing; a filler container that is saved."""
+
+
+class SharedNodesError(ValueError):
+    """Jobs share nodes, so that what would count the nodes of each counts nodes several times."""
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """A workload that met a system: starts and ends, one a job.
+    """A workload that met a system: starts and ends, one per job.
 
     Parameters
     ----------
@@ -22,8 +36,13 @@ class Schedule:
     policy : str
         The name by which tables and figures call the rule that made it.
     start_time, end_time : np.ndarray
-        Seconds from the start of the trace, first start and last end, one a job.
+        Seconds from the start of the trace, first start and last end, one per job.
     """
+
+    rigid: ClassVar[bool] = True
+    """Whether each job holds its nodes exactly from its start to its end."""
+    resolution: ClassVar[float] = 0.0
+    """Seconds to whose multiples `node_seconds` is known; 0 where it is known to any instant."""
 
     workload: Workload
     system: System
@@ -78,98 +97,71 @@ class Schedule:
             turnaround_time=self.end_time - jobs["submit_time"],
         )
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CoupledSchedule(Schedule):
-    """What happened on coupled machines, where jobs with mates start together.
-
-    Parameters
-    ----------
-    workload, system, policy, start_time, end_time
-        As of a `Schedule`; a job that was never started has NaN.
-    group : np.ndarray
-        The group of mates of every job, −1 for none and where mates were strangers.
-    holds : pd.DataFrame
-        Stretches in which a job kept nodes idle before it started: `job`, `start`, `end`; several a
-        job where held nodes were released in between.
-    first_try : np.ndarray
-        When a job first held or yielded, NaN where it never did.
-    yields : np.ndarray
-        How often a job yielded.
-    outages : tuple of (partition, start, end)
-        When a machine could not be heard of.
-    longest_hold : float
-        Seconds that no stretch of holding may exceed; infinite where held nodes are not released.
-    """
-
-    group: np.ndarray
-    holds: pd.DataFrame
-    first_try: np.ndarray
-    yields: np.ndarray
-    outages: tuple[tuple[str, float, float], ...] = ()
-    longest_hold: float = np.inf
-
     @cached_property
-    def partition(self) -> pd.Series:
-        """The machine of every job."""
-        return self.workload.column("partition").fillna(next(iter(self.system.partitions)))
+    def allocations(self) -> pd.DataFrame:
+        """Nodes held over time, one row per job and stretch; jobs that never start have none.
 
-    @property
-    def stuck(self) -> np.ndarray:
-        """Rows of the jobs that were never started, which a deadlock leaves."""
-        return np.flatnonzero(np.isnan(self.start_time))
+        Returns
+        -------
+        pd.DataFrame
+            `job` (its row, or -1 for nodes that no job holds), `start` and `end` (s; infinite for
+            what never ends), `nodes`, and `use`, one of `USES`.
+
+        Raises
+        ------
+        SharedNodesError
+            Where jobs share nodes.
+        """
+        started = np.flatnonzero(~np.isnan(self.start_time))
+        nodes = self.workload.jobs["nodes"].to_numpy()[started]
+        return allocation_table(started, self.start_time[started], self.end_time[started], nodes)
+
+    def node_seconds(self, edges: np.ndarray) -> np.ndarray:
+        """Node-seconds held from each instant in `edges` (s, ascending) to the next."""
+        table = self.allocations
+        start, end, nodes = (table[name].to_numpy() for name in ("start", "end", "nodes"))
+        if edges.size == 2:
+            inside = np.minimum(end, edges[1]) - np.maximum(start, edges[0])
+            return np.array([nodes @ np.maximum(inside, 0.0)])
+        times, held = step_function(start, end, nodes)
+        if not times.size:
+            return np.zeros(edges.size - 1)
+        area = np.append(0.0, np.cumsum(held[:-1] * np.diff(times)))
+        after = np.maximum(edges - times[-1], 0.0)
+        return np.diff(np.interp(edges, times, area) + held[-1] * after)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TimesharedSchedule(Schedule):
-    """What happened where jobs share nodes: a job takes longer than its dedicated run time.
-
-    Parameters
-    ----------
-    workload, system, policy, start_time, end_time
-        As of a `Schedule`.
-    speed : float
-        Capacity of a node, relative to one that is not shared; the rest is overhead.
-    spmd : bool
-        Whether each job runs everywhere at the speed of its slowest node.
-    first, members : np.ndarray
-        ``members[first[job]:first[job + 1]]`` are the nodes of a job.
-    series : pd.DataFrame
-        Means over windows (hours), indexed by their begin in seconds: `utilization`, useful
-        node-seconds over those offered; `cpu_load`, jobs on a node; `waiting`, queued jobs.
-    shares : pd.DataFrame, optional
-        Share of each job that runs at one of the moments sampled, a column a job, indexed by `time`
-        (s): from each moment on, after all that happens at it; 0 while the job does not run.
-    """
-
-    speed: float
-    spmd: bool
-    first: np.ndarray
-    members: np.ndarray
-    series: pd.DataFrame
-    shares: pd.DataFrame | None = None
-
-    def nodes_of(self, job: int) -> np.ndarray:
-        """The node numbers of a job, ascending where the simulator chose them."""
-        return self.members[self.first[job] : self.first[job + 1]]
-
-    @property
-    def width(self) -> float:
-        """Seconds of a window of the series: an hour, or more where that would be too many."""
-        times = self.series.index
-        return float(times[1] - times[0]) if len(times) > 1 else HOUR
+def allocation_table(
+    job: np.ndarray,
+    start: np.ndarray,
+    end: np.ndarray,
+    nodes: np.ndarray,
+    use: "str | np.ndarray" = "run",
+) -> pd.DataFrame:
+    """The table of `Schedule.allocations`; `use` is one for all rows, or one per row."""
+    if isinstance(use, str):
+        codes = np.full(len(job), USES.index(use), dtype=np.int8)
+        use = pd.Categorical.from_codes(codes, categories=list(USES))
+    columns = {"job": job, "start": start, "end": end, "nodes": nodes}
+    table = pd.DataFrame(columns).astype(
+        {"job": "int64", "start": "float64", "end": "float64", "nodes": "int64"}
+    )
+    return table.assign(use=pd.Categorical(use, categories=list(USES)))
 
 
 def check_rigid(schedule: Schedule, what: str) -> None:
-    """Raise where jobs share nodes, so that `what` would count nodes several times.
+    """Raise where jobs do not hold their nodes from start to end, as `what` supposes.
 
     Raises
     ------
+    SharedNodesError
+        Where jobs share nodes.
     ValueError
-        For a `TimesharedSchedule`.
+        Where jobs are killed and run again.
     """
-    if isinstance(schedule, TimesharedSchedule):
+    if not schedule.rigid:
+        _ = schedule.allocations  # raises where nodes are shared, and says so
         raise ValueError(
-            f"{schedule.name}: {what} needs jobs that have nodes for themselves, and here they "
-            "share them; take utilization, or the schedule's series"
+            f"{schedule.name}: {what} needs jobs that run once, from start to end, and here some "
+            "are killed and run again; read the schedule's allocations"
         )

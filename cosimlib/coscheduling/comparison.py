@@ -15,18 +15,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.coscheduling.mates import couple, mates_by_proportion, mates_by_proximity, read_mates
+from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.coscheduling.simulation import simulate_coscheduling
 from cosimlib.metrics import slowdown
-from cosimlib.schedule import CoupledSchedule
-from cosimlib.synthetic import intrepid as synthetic
-from cosimlib.synthetic import with_drawn_estimates
+from cosimlib.synthetic.intrepid import (
+    EUREKA_NODES,
+    INTREPID_JOBS,
+    INTREPID_LOAD,
+    INTREPID_NODES,
+)
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
-SYSTEM = System.of(intrepid=synthetic.INTREPID_NODES, eureka=synthetic.EUREKA_NODES)
+SYSTEM = System.of(intrepid=INTREPID_NODES, eureka=EUREKA_NODES)
 SCHEMES = ("HH", "HY", "YH", "YY")
 UTILIZATIONS = (0.25, 0.50, 0.75)
 PROPORTIONS = (0.025, 0.05, 0.10, 0.20, 0.33)
@@ -98,13 +103,13 @@ def month_of_intrepid(
     Of a log the first jobs, as many as so many days of the paper's month have; they keep their
     order, sizes and run times, and are packed to the utilization of 70 %.
     """
-    jobs = max(1, round(synthetic.INTREPID_JOBS * days / 30))
+    jobs = max(1, round(INTREPID_JOBS * days / 30))
     if log is None:
         return synthetic.intrepid(jobs, span=days * DAY, seed=seed)
-    narrow = log.keep(log.jobs["nodes"] <= synthetic.INTREPID_NODES, "wider than Intrepid")
+    narrow = log.keep(log.jobs["nodes"] <= INTREPID_NODES, "wider than Intrepid")
     narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days looked at")
-    dense = synthetic.packed(narrow, synthetic.INTREPID_NODES, load=synthetic.INTREPID_LOAD)
-    return with_drawn_estimates(dense, seed=seed)
+    dense = synthetic.packed(narrow, INTREPID_NODES, load=INTREPID_LOAD)
+    return synthetic.with_drawn_estimates(dense, seed=seed)
 
 
 def by_utilization(intrepid: Workload, *, load: float, seed: int = 0) -> Workload:
@@ -151,7 +156,7 @@ def couple_logs(logs: Mapping[str, Workload], mates: str | Path = "") -> tuple[W
         widest = int(log.jobs["nodes"].max())
         sizes[name] = log.machine.total_nodes if log.machine else widest
         narrow = log.keep(log.jobs["nodes"] <= sizes[name], "wider than its machine")
-        machines[name] = with_drawn_estimates(narrow)
+        machines[name] = synthetic.with_drawn_estimates(narrow)
     groups = read_mates(mates, machines) if mates else None
     return couple(machines, groups), System("+".join(sizes), sizes)
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.schedule import CoupledSchedule
+from cosimlib.coscheduling.schedule import CoupledSchedule
 
 STATES = ("unsubmitted", "waiting", "holding", "running", "ended")
 

@@ -12,7 +12,7 @@ from cosimlib.coscheduling.deadlock import (
     moments,
     standing,
 )
-from cosimlib.schedule import CoupledSchedule
+from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.units import MINUTE
 
 MOST = 6

@@ -40,8 +40,8 @@ import pandas as pd
 from cosimlib.checks import is_number
 from cosimlib.coscheduling.loop import coschedule
 from cosimlib.coscheduling.mates import mate_groups
+from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.coscheduling.state import JOB, JOB_STATE, MACHINE_STATE, CoupledJobs, Rules, records
-from cosimlib.schedule import CoupledSchedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 

@@ -1,37 +1,26 @@
-"""Whether nodes left when they had to, and whether jobs were killed for that and nothing else.
+"""Audit of elastic partitions: runs, nodes, owners, reclaims and users.
 
-A node that was wanted back takes no new job. If it was idle it left at once, else when the run on
-it ended. That run completed before the grace period was over, or it was killed at the end of the
-grace period of one of its nodes: a job may have several, and the first of them to be withdrawn
-takes the others along.
+*Reclaims.* A node that was wanted back takes no new job. If it was idle it left at once, else when
+the run on it ended. That run completed before the grace period was over, or it was killed at the
+end of the grace period of one of its nodes: a job may have several, and the first of them to be
+withdrawn takes the others along.
 
-Could an elastic schedule have happened? Raises where it could not.
-
-`cosimlib.audit` wants jobs that run once, so schedules that kill jobs have a check of their own.
-
-How a check fails: with the policy, and the name of the first thing that is wrong.
-
-Whether the runs of jobs, and the nodes that they hold, could have been.
-
-Whether every node has exactly one owner at any time, and runs are on their owner's nodes.
-
-Whether the host's users got what they were granted, when and for as long as they asked for it.
-
-A user's nodes come from the host, at once, or from a partition, when the reclaim for that very
-preemption is over. Each is kept for the preemption's duration. Who was granted less than asked for
-must have found nothing else: every node was a user's or was wanted back already.
+*Users.* A user's nodes come from the host, at once, or from a partition, when the reclaim for that
+very preemption is over. Each is kept for the preemption's duration. Who was granted less than asked
+for must have found nothing else: every node was a user's or was wanted back already.
 """
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.audit import InfeasibleScheduleError
+from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_held
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.units import MINUTE
 
 
-def audit_elastic(schedule: ElasticSchedule) -> ElasticSchedule:
-    """The schedule itself, once it is shown that it could have happened.
+@audit_rule.register
+def audit_elastic(schedule: ElasticSchedule) -> None:
+    """Raise where a schedule of elastic partitions could not have happened.
 
     - *Jobs*: every job completes exactly once and after its full run time, none of its runs overlap
       or come before its submission, and its start and end are those of its first and last run.
@@ -56,10 +45,8 @@ def audit_elastic(schedule: ElasticSchedule) -> ElasticSchedule:
     check_reclaims(schedule, runs)
     check_kills(schedule, runs)
     check_users(schedule)
-    return schedule
-
-
-__all__ = ["audit_elastic"]
+    every = np.ones(len(schedule.allocations), dtype=bool)
+    check_held(schedule, every, schedule.system.total_nodes, "the system")
 
 
 def demand(

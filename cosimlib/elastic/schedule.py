@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, allocation_table
 
 HOST, USER = "host", "user"
 """How tables call the owners of nodes that no partition has."""
@@ -40,6 +41,7 @@ class ElasticSchedule(Schedule):
         Nodes that were the host's own at the beginning; they have the highest numbers.
     """
 
+    rigid: ClassVar[bool] = False
     attempts: pd.DataFrame
     holdings: pd.DataFrame
     ownership: pd.DataFrame
@@ -50,12 +52,18 @@ class ElasticSchedule(Schedule):
     spare: int
 
     @cached_property
+    def allocations(self) -> pd.DataFrame:
+        """Every run of a job, those that were killed among them (`killed`)."""
+        runs = self.attempts
+        nodes = self.workload.jobs["nodes"].to_numpy()[runs["job"]]
+        use = np.where(runs["completed"], "run", "killed")
+        return allocation_table(runs["job"], runs["start_time"], runs["end_time"], nodes, use)
+
+    @cached_property
     def wasted_cycles(self) -> float:
         """Node-seconds that killed runs held."""
-        attempts = self.attempts
-        nodes = self.workload.jobs["nodes"].to_numpy()[attempts["job"]]
-        held = nodes * (attempts["end_time"] - attempts["start_time"])
-        return float(held[~attempts["completed"]].sum())
+        killed = self.allocations[self.allocations["use"] == "killed"]
+        return float((killed["nodes"] * (killed["end"] - killed["start"])).sum())
 
     @property
     def kills(self) -> int:

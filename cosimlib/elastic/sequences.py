@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosimlib.audit import audit
 from cosimlib.checks import check_whole, is_number
-from cosimlib.elastic.audit import audit_elastic
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.elastic.simulation import simulate_elastic
 from cosimlib.system import System
@@ -192,7 +192,7 @@ def _simulate(
 ) -> ElasticSchedule:
     """One run, audited."""
     drawn = {name: point[name] for name in ("rate", "size", "duration")}
-    return audit_elastic(
+    return audit(
         simulate_elastic(
             workload,
             system,

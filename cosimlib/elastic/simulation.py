@@ -22,7 +22,7 @@ itself runs (its Section 3), with the rules that it leaves open made explicit:
 
 Moving a node takes no time. A job fits its partition's size, so every job ends once users stop.
 Not modeled are the host's own vector of 0 and 1, for its spare nodes simply go first, and
-DiscoverResources, for partitions learn of new nodes at once. `audit_elastic` does not check that
+DiscoverResources, for partitions learn of new nodes at once. `audit` does not check that
 the least valued nodes are taken nor who rebalances; the tests' slow oracle of the protocol does.
 """
 

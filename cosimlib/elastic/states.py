@@ -18,7 +18,6 @@ import numpy as np
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.checks import is_number, is_whole
 from cosimlib.elastic.policies import is_seconds, priorities
-from cosimlib.elastic.schedule import ElasticSchedule
 from cosimlib.kernels import occupancy
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.units import HOUR
@@ -77,18 +76,10 @@ def check_followed(schedule: Schedule) -> None:
 
     Raises
     ------
-    TypeError
-        For an `ElasticSchedule`.
     ValueError
-        Where the system has several partitions, or jobs share nodes.
+        Where the system has several partitions, jobs share nodes, or some are killed.
     """
     check_rigid(schedule, "a preemption")
-    if isinstance(schedule, ElasticSchedule):
-        raise TypeError(
-            f"{schedule.name}: an elastic schedule kills jobs and moves nodes, so starts and ends "
-            "do not tell who holds what; analyze the schedule of one partition (simulate_easy), or "
-            "read attempts, holdings and reclaims of this one"
-        )
     if len(schedule.system.partitions) > 1:
         raise ValueError(
             f"{schedule.name}: the system has {len(schedule.system.partitions)} partitions, "

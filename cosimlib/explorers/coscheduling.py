@@ -23,9 +23,9 @@ from cosimlib.coscheduling.deadlock import moments
 from cosimlib.coscheduling.example import MACHINES, PAIRS
 from cosimlib.coscheduling.mates import couple, mates_by_proportion
 from cosimlib.coscheduling.narrative import job_names, tell
+from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.explorers.panel import Panel
 from cosimlib.figures.coscheduling import plot_coupled_moment
-from cosimlib.schedule import CoupledSchedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload

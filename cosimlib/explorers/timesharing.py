@@ -18,7 +18,7 @@ from cosimlib import synthetic
 from cosimlib.checks import check_whole, is_number
 from cosimlib.explorers.panel import Panel
 from cosimlib.figures.sharing import plot_sharing
-from cosimlib.schedule import Schedule, TimesharedSchedule
+from cosimlib.schedule import Schedule
 from cosimlib.synthetic import EDISON
 from cosimlib.timesharing import (
     STEP,
@@ -27,6 +27,7 @@ from cosimlib.timesharing import (
     simulate_timesharing,
     summarize_run,
 )
+from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import DAY, HOUR
 
 WINDOW = 6 * HOUR

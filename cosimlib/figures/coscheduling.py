@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.coscheduling.deadlock import standing
+from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.figures import theme
 from cosimlib.placement import node_stretches
-from cosimlib.schedule import CoupledSchedule
 from cosimlib.units import MINUTE
 
 BASE = "base"

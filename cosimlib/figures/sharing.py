@@ -11,8 +11,9 @@ from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.figures.timesharing import DURATIONS, NO_JOBS, RATIO_COLORS
 from cosimlib.metrics import hourly, waiting_jobs
-from cosimlib.schedule import Schedule, TimesharedSchedule
+from cosimlib.schedule import Schedule
 from cosimlib.timesharing import slowdowns, use_by_hour
+from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import HOUR
 
 BANDS = 6

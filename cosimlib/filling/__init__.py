@@ -1,5 +1,7 @@
 """Filler containers: short jobs on the nodes that batch scheduling leaves idle."""
 
-from cosimlib.filling.simulation import FilledSchedule, efficiency, node_seconds, simulate_filling
+from cosimlib.filling.audit import audit_filled
+from cosimlib.filling.schedule import FilledSchedule
+from cosimlib.filling.simulation import efficiency, node_seconds, simulate_filling
 
-__all__ = ["FilledSchedule", "efficiency", "node_seconds", "simulate_filling"]
+__all__ = ["FilledSchedule", "audit_filled", "efficiency", "node_seconds", "simulate_filling"]

@@ -29,47 +29,18 @@ Containers that stop are the youngest, which is the least loss; which of them st
 difference. Containers run from the first submission to the last end.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
 from cosimlib.checks import is_number
+from cosimlib.filling.schedule import FilledSchedule
 from cosimlib.filling.slots import SlotArrays, fill
 from cosimlib.kernels.steps import step_function
-from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
 POLICIES = ("A", "B")
 RECLAIMS = ("save", "kill")
-
-
-@dataclass(frozen=True, eq=False)
-class FilledSchedule(Schedule):
-    """A schedule of regular jobs, and what containers did beside them.
-
-    Parameters
-    ----------
-    containers : pd.DataFrame
-        One row for containers that ran alike: `start_time`, `end_time` (s), `nodes` that they held,
-        `starts`, how often each was started and saved between these times, `saved` (or killed).
-    promised_time : np.ndarray
-        Each regular job's first reservation, seconds.
-    held_up : np.ndarray
-        Whether only containers ever kept each regular job from starting in a slot that began, so
-        that it had to wait a slot or, where it then no longer fit, longer. Jobs that start later
-        only because such a job does are not among them.
-    slot, overhead, speed : float
-        As simulated.
-    """
-
-    containers: pd.DataFrame
-    promised_time: np.ndarray
-    held_up: np.ndarray
-    slot: float
-    overhead: float
-    speed: float
 
 
 def simulate_filling(

@@ -1,9 +1,9 @@
-"""Numbers that follow from a schedule, each in one function named as papers name it.
+"""Metrics of a schedule, each in one function named as papers name it.
 
 A *step function* is a Series indexed by time in seconds: its value holds from that instant on, to
-the next; before the first instant it is 0. Jobs are rigid: they hold their nodes from start to end.
-Where they share nodes, in a `TimesharedSchedule`, metrics that count nodes raise an error, and
-`utilization` goes by the schedule's series.
+the next; before the first instant it is 0. Nodes are counted by `Schedule.allocations`, whatever
+they are held for. Where jobs share nodes, in a `TimesharedSchedule`, metrics that count nodes raise
+a `SharedNodesError`, and `utilization` goes by the schedule's series.
 
 A *window* is given as `start=` and `end=`, both optional, in seconds. A number a job is then of the
 jobs submitted in it, ``start <= submit_time < end``; a number of the machine is of what was held,
@@ -25,6 +25,7 @@ from cosimlib.metrics.jobs import (
 from cosimlib.metrics.machine import (
     loss_of_capacity,
     node_hours,
+    node_hours_by_use,
     offered_load,
     summarize,
     utilization,
@@ -54,6 +55,7 @@ __all__ = [
     "loss_of_capacity",
     "makespan",
     "node_hours",
+    "node_hours_by_use",
     "occupied_nodes",
     "offered_load",
     "overtaking",

@@ -1,11 +1,7 @@
-"""What became of the machine's capacity: held, lost, idle; idle although somebody waited.
+"""Machine metrics: utilization, node-hours by use, loss of capacity, and policies side by side.
 
-What can be said of a machine whose nodes jobs share: what its series add up to.
-
-Jobs that share nodes hold none of them alone, and how fast they were is not kept. Known is how much
-useful work was done in each window of the schedule's own series, hence between edges of these.
-
-Schedules side by side.
+All count nodes by `Schedule.allocations`. Jobs that share nodes hold none of them alone: of a
+time-shared schedule only the useful work in each window of its own series is known.
 """
 
 import math
@@ -20,7 +16,7 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.jobs import bounded_slowdown, makespan, wait_time
 from cosimlib.metrics.windows import span
-from cosimlib.schedule import Schedule, TimesharedSchedule, check_rigid
+from cosimlib.schedule import USES, Schedule, check_rigid
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
@@ -34,9 +30,11 @@ LossRule = Literal["fits", "waiting", "demand"]
 def utilization(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> float:
-    """Node-seconds held inside a window ÷ node-seconds the whole system offers in it.
+    """Utilization: node-seconds held in a window ÷ node-seconds the whole system offers in it.
 
-    Where jobs share nodes, node-seconds of useful work: what they would have held alone.
+    Held for whatever use: runs, nodes held idle for a mate, runs that are killed, containers; see
+    `node_hours_by_use`. Where jobs share nodes, node-seconds of useful work: what they would have
+    held alone.
 
     Parameters
     ----------
@@ -57,11 +55,7 @@ def utilization(
         Where the window ends before it starts, or has no length, or cuts one of a series.
     """
     first, last = span(schedule, start, end)
-    if isinstance(schedule, TimesharedSchedule):
-        held = float(useful_node_seconds(schedule, np.array([first, last])).sum())
-    else:
-        nodes = schedule.workload.jobs["nodes"].to_numpy()
-        held = float(nodes @ _seconds_inside(schedule, first, last))
+    held = float(schedule.node_seconds(np.array([first, last])).sum())
     offered = schedule.system.total_nodes * (last - first)
     return held / offered if offered > 0 else math.nan
 
@@ -75,9 +69,9 @@ def node_hours(
 ) -> pd.Series:
     """Node-hours *useful*, *lost* and *idle* in a window; together, what the system offers in it.
 
-    A job is held from start to end and useful for its run time. What it is held beyond that is
-    lost: work done again, nodes that wait for a mate. In a window that cuts a job, useful and lost
-    are in the same proportion as in the whole job.
+    Useful are the run times of jobs, and containers that are saved. Lost is what is held besides:
+    runs that are killed, nodes held idle for a mate, and what a run is longer than its run time. In
+    a window that cuts a run, useful and lost are in the same proportion as in the whole run.
 
     Parameters
     ----------
@@ -97,18 +91,43 @@ def node_hours(
     ValueError
         Where the window has no length, or jobs share nodes.
     """
-    check_rigid(schedule, "node_hours")
     first, last = span(schedule, start, end)
-    jobs = schedule.workload.jobs
-    held = jobs["nodes"].to_numpy() * _seconds_inside(schedule, first, last) / HOUR
-    length = schedule.end_time - schedule.start_time
-    run_time = jobs["run_time"].to_numpy()
-    share = np.divide(run_time, length, out=np.ones(len(jobs)), where=length > run_time)
+    table, held = schedule.allocations, _held_node_hours(schedule, first, last)
+    use, job = table["use"], table["job"].to_numpy()
+    length = (table["end"] - table["start"]).to_numpy()
+    run_time = np.append(schedule.workload.jobs["run_time"].to_numpy(), np.inf)[job]
+    share = np.divide(run_time, length, out=np.ones(len(table)), where=length > run_time)
+    share = np.where(use.isin(["run", "container"]), share, 0.0)
     if wasted is not None:
-        share = np.where(_mask(wasted, len(jobs)), 0.0, share)
-    offered = schedule.system.total_nodes * (last - first) / HOUR if first < last else 0.0
-    parts = {"useful": held @ share, "lost": held @ (1.0 - share), "idle": offered - held.sum()}
-    return pd.Series(parts, name="node_hours", dtype=np.float64)
+        share = np.where(np.append(_mask(wasted, len(schedule.workload)), False)[job], 0.0, share)
+    parts = {"useful": held @ share, "lost": held @ (1.0 - share)}
+    idle = _offered_node_hours(schedule, first, last) - held.sum()
+    return pd.Series(parts | {"idle": idle}, name="node_hours", dtype=np.float64)
+
+
+def node_hours_by_use(
+    schedule: Schedule, *, start: float | None = None, end: float | None = None
+) -> pd.Series:
+    """Node-hours per use of `Schedule.allocations` in a window, and `idle`; the sum is offered.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    start, end : float, optional
+        The window in seconds; by default from the first submission to the last end.
+
+    Raises
+    ------
+    ValueError
+        Where the window has no length, or jobs share nodes.
+    """
+    first, last = span(schedule, start, end)
+    held = pd.Series(_held_node_hours(schedule, first, last))
+    by_use = held.groupby(schedule.allocations["use"], observed=True).sum()
+    by_use = by_use.reindex([use for use in USES if use in by_use.index])
+    by_use.index = by_use.index.astype("str")
+    by_use["idle"] = _offered_node_hours(schedule, first, last) - by_use.sum()
+    return by_use.rename("node_hours").rename_axis("use")
 
 
 def loss_of_capacity(
@@ -187,10 +206,16 @@ def offered_load(workload: Workload, system: System) -> float:
     return work / (system.total_nodes * seconds) if seconds > 0 else math.inf
 
 
-def _seconds_inside(schedule: Schedule, first: float, last: float) -> np.ndarray:
-    """How long each job is held between two instants."""
-    inside = np.minimum(schedule.end_time, last) - np.maximum(schedule.start_time, first)
-    return np.maximum(inside, 0.0)
+def _held_node_hours(schedule: Schedule, first: float, last: float) -> np.ndarray:
+    """Node-hours of each allocation between two instants."""
+    table = schedule.allocations
+    inside = np.minimum(table["end"], last) - np.maximum(table["start"], first)
+    return (table["nodes"] * np.maximum(inside, 0.0)).to_numpy() / HOUR
+
+
+def _offered_node_hours(schedule: Schedule, first: float, last: float) -> float:
+    """Node-hours that the system offers between two instants; 0 where they are not in order."""
+    return schedule.system.total_nodes * (last - first) / HOUR if first < last else 0.0
 
 
 def _mask(wasted: "pd.Series | np.ndarray", n: int) -> np.ndarray:
@@ -207,8 +232,9 @@ def _lost_node_seconds(
     """What the jobs of one partition leave idle while they wait, from `first` to `last`."""
     jobs = schedule.workload.jobs[here]
     submit_time, nodes = jobs["submit_time"].to_numpy(np.float64), jobs["nodes"].to_numpy(np.int64)
-    start_time, end_time = schedule.start_time[here], schedule.end_time[here]
-    held = step_function(start_time, end_time, nodes)
+    start_time, table = schedule.start_time[here], schedule.allocations
+    table = table[np.append(here, len(schedule.system.partitions) == 1)[table["job"]]]
+    held = step_function(*(table[name].to_numpy() for name in ("start", "end", "nodes")))
     if rule == "fits":
         order = np.argsort(start_time, kind="stable")
         waiting = _smallest_waiting(*map(np.array, (submit_time, start_time, order, nodes)))
@@ -261,31 +287,6 @@ def _smallest_waiting(
         fewest[size] = waiting[0][0] if len(waiting) > 0 else NOBODY
         size += 1
     return times[:size], fewest[:size]
-
-
-def useful_node_seconds(schedule: TimesharedSchedule, edges: np.ndarray) -> np.ndarray:
-    """Useful node-seconds from each instant in `edges` to the next.
-
-    Raises
-    ------
-    ValueError
-        For an edge that cuts a window of the series in which somebody runs.
-    """
-    if not len(schedule.workload):
-        return np.zeros(edges.size - 1)
-    width, begin, end = schedule.width, schedule.start_time.min(), schedule.end_time.max()
-    outside = (edges <= begin) | (edges >= end)
-    cuts = ~outside & (edges % width != 0)
-    if cuts.any():
-        raise ValueError(
-            f"{schedule.name}: t={edges[cuts.argmax()]:.15g} is inside a window of the series; "
-            f"expected multiples of {width:.15g} s, or all from the first start to the last end"
-        )
-    done = schedule.series["utilization"].to_numpy() * width * schedule.system.total_nodes
-    total = np.append(0.0, np.cumsum(done))
-    place = np.clip(edges // width, 0, done.size).astype(np.int64)
-    place = np.where(edges <= begin, 0, np.where(edges >= end, done.size, place))
-    return np.diff(total[place])
 
 
 def summarize(

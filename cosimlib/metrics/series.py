@@ -6,23 +6,22 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.kernels.steps import step_function
-from cosimlib.metrics.machine import useful_node_seconds
 from cosimlib.metrics.windows import span
-from cosimlib.schedule import Schedule, TimesharedSchedule, check_rigid
+from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, WEEK
 
 
 def occupied_nodes(schedule: Schedule) -> pd.Series:
-    """Nodes held in the whole system, an exact step function.
+    """Nodes held in the whole system, for whatever use: an exact step function.
 
     Raises
     ------
-    ValueError
+    SharedNodesError
         Where jobs share nodes.
     """
-    check_rigid(schedule, "occupied_nodes")
-    nodes = schedule.workload.jobs["nodes"].to_numpy()
-    return _steps(schedule.start_time, schedule.end_time, nodes, "occupied_nodes")
+    table = schedule.allocations
+    begin, end, nodes = (table[name].to_numpy() for name in ("start", "end", "nodes"))
+    return _steps(begin, end, nodes, "occupied_nodes")
 
 
 def running_jobs(schedule: Schedule) -> pd.Series:
@@ -60,14 +59,11 @@ def utilization_series(
     first, last = span(schedule, start, end)
     if not first < last:
         return pd.Series(dtype=np.float64, name="utilization")
-    if isinstance(schedule, TimesharedSchedule):
-        first = first if start is not None else first // schedule.width * schedule.width
-        edges = _edges(first, last, every)
-        offered = schedule.system.total_nodes * np.diff(edges)
-        useful = useful_node_seconds(schedule, edges) / offered
-        return pd.Series(useful, index=edges[:-1], name="utilization")
-    held = hourly(occupied_nodes(schedule), every, first, last)
-    return (held / schedule.system.total_nodes).rename("utilization")
+    if start is None and schedule.resolution:
+        first = first // schedule.resolution * schedule.resolution
+    edges = _edges(first, last, every)
+    held = schedule.node_seconds(edges) / (schedule.system.total_nodes * np.diff(edges))
+    return pd.Series(held, index=edges[:-1], name="utilization")
 
 
 def hourly(

@@ -119,7 +119,7 @@ def _task(run: Run, workspace: Path) -> Task:
     folder.mkdir()
     trace = str(run.trace) if run.trace else SYNTHETIC
     marks = {"scale": run.parameters["scale"], "trace": trace, "output": str(folder)}
-    given = run.values | marks
+    given = marks | dict(run.values)
     return Task(run.notebook, folder, given, run.parameters, workspace / f"{run.name}.log")
 
 

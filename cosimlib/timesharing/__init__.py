@@ -1,5 +1,6 @@
 """Time-sharing against batch scheduling: runs, and what figures and claims need of them."""
 
+from cosimlib.timesharing.audit import audit_timeshared
 from cosimlib.timesharing.batch import lengthened, noise_cost, simulate_batch
 from cosimlib.timesharing.claims import Evidence, Verdict, judge
 from cosimlib.timesharing.comparison import (
@@ -23,6 +24,7 @@ from cosimlib.timesharing.runs import (
     run_timesharing,
 )
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times
+from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.timesharing.simulation import QUEUES, check_knobs, in_steps, simulate_timesharing
 from cosimlib.timesharing.summary import RunSummary, slowdowns, summarize_run, use_by_hour
 
@@ -34,8 +36,10 @@ __all__ = [
     "Evidence",
     "Policies",
     "RunSummary",
+    "TimesharedSchedule",
     "Verdict",
     "applications",
+    "audit_timeshared",
     "cached_summary",
     "check_knobs",
     "check_noise",

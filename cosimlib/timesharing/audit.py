@@ -2,13 +2,25 @@
 
 import numpy as np
 
-from cosimlib.audit import InfeasibleScheduleError, check_lengths
+from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_lengths
 from cosimlib.kernels.jit import kernel
-from cosimlib.schedule import TimesharedSchedule
+from cosimlib.timesharing.schedule import TimesharedSchedule
 
 
-def check_sharing(schedule: TimesharedSchedule) -> None:
-    """Raise for the first job, node or sum that no sharing of nodes can have led to."""
+@audit_rule.register
+def audit_timeshared(schedule: TimesharedSchedule) -> None:
+    """Raise where a schedule of shared nodes could not have happened.
+
+    No job starts early or is done sooner than alone on its nodes, each is on as many different
+    nodes of the system as it asks for, no node's memory is exceeded, no node does more work in a
+    busy period than it lasts (SPMD jobs), and the series adds up to the jobs' work, presence and
+    waiting.
+
+    Raises
+    ------
+    InfeasibleScheduleError
+        Naming the policy, and the job, the node, or the sum.
+    """
     jobs = schedule.workload.jobs
     check_lengths(schedule)
     _check_placement(schedule)
@@ -62,7 +74,7 @@ def _check_series(schedule: TimesharedSchedule) -> None:
             f"{schedule.policy}: utilization {series['utilization'].iloc[window]:.15g} at "
             f"t={series.index[window]:.15g}; nodes have a speed of {schedule.speed:.15g}"
         )
-    total = series.sum() * schedule.width
+    total = series.sum() * schedule.resolution
     work, present, waited = (
         float(jobs["run_time"].to_numpy() @ nodes),
         float((schedule.end_time - schedule.start_time) @ nodes),

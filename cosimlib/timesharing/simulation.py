@@ -34,12 +34,12 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.checks import is_number
-from cosimlib.schedule import TimesharedSchedule
 from cosimlib.system import System
 from cosimlib.timesharing import maxmin
 from cosimlib.timesharing.loop import NEEDS_ROOM, PAUSED, advance
 from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.timesharing.noise import STEP, check_noise, noise_between
+from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.timesharing.state import (
     DRAWN,
     SUBMITTED,

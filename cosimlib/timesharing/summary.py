@@ -9,7 +9,8 @@ import pandas as pd
 
 from cosimlib.checks import is_number
 from cosimlib.metrics import hourly, occupied_nodes
-from cosimlib.schedule import Schedule, TimesharedSchedule
+from cosimlib.schedule import Schedule
+from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
 

@@ -181,7 +181,9 @@ def test_what_cannot_be_followed_is_refused():
         execution_states,
         explore_preemption,
     ):
-        with pytest.raises(TypeError, match="elastic PAP, made: an elastic schedule kills jobs"):
+        with pytest.raises(
+            ValueError, match="elastic PAP, made: a preemption needs jobs that run once"
+        ):
             ask(elastic)
         with pytest.raises(ValueError, match="EASY, made: the system has 2 partitions, a, b; a pr"):
             ask(coupled)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.audit import InfeasibleScheduleError
-from cosimlib.elastic import HOST, audit_elastic, combine, simulate_elastic
+from cosimlib.audit import InfeasibleScheduleError, audit
+from cosimlib.elastic import HOST, combine, simulate_elastic
 from cosimlib.system import System
 from tests.elastic.test_simulation import ONE, users, workload
 
@@ -29,7 +29,7 @@ GOOD = scene()
 
 
 def test_the_scene_is_as_told():
-    audit_elastic(GOOD)
+    audit(GOOD)
     assert GOOD.preemptions["granted"].tolist() == [3, 2] and GOOD.served == 5 / 7
     assert GOOD.reclaims.to_numpy().tolist() == [
         [0, "main", 50.0, 170.0, 0, 0, 2], [1, "main", 50.0, 170.0, 0, 0, 2],
@@ -152,33 +152,33 @@ TAMPERINGS = {
 def test_every_tampering_is_refused(name):
     change, message = TAMPERINGS[name]
     with pytest.raises(InfeasibleScheduleError, match=f"elastic FIFO: .*({message})"):
-        audit_elastic(replace(GOOD, **change))
+        audit(replace(GOOD, **change))
 
 
 def test_a_run_that_completed_did_so_before_its_grace_period_was_over():
     """Job 1 has 70 s to go: that is enough with a grace period of 71 s only."""
     good = simulate_elastic(ONE, System.of(4), preemptions=users((30, 1, 50)), grace_period=71.0)
-    assert audit_elastic(good).kills == 0
+    assert audit(good).kills == 0
     with pytest.raises(InfeasibleScheduleError, match="job 1 completed on a node whose grace per"):
-        audit_elastic(replace(good, grace_period=70.0))
+        audit(replace(good, grace_period=70.0))
 
 
 def test_an_idle_node_kills_nobody():
     """Job 0 runs on nodes 0 and 1, job 1 waits for all four: node 2 is idle, and the user's."""
     jobs = workload(submit_time=[0, 0], run_time=[100, 10], requested_time=[100, 10], nodes=[2, 4])
-    good = audit_elastic(simulate_elastic(jobs, System.of(4), preemptions=users((50, 1, 9))))
+    good = audit(simulate_elastic(jobs, System.of(4), preemptions=users((50, 1, 9))))
     assert good.reclaims.drop(columns="partition").to_numpy().tolist() == [[2, 50, 50, 0, -1, 1]]
     with pytest.raises(InfeasibleScheduleError, match="job 0 was not killed when a reclaim says"):
-        audit_elastic(replace(good, reclaims=good.reclaims.assign(killed=0)))
+        audit(replace(good, reclaims=good.reclaims.assign(killed=0)))
 
 
 def test_nodes_are_wanted_back_from_who_has_them():
     jobs = combine({"a": ONE, "b": ONE.keep([False, True, False], "only the second")})
     good = simulate_elastic(jobs, System.of(a=4, b=1), preemptions=users((30, 5, 50)))
-    assert set(audit_elastic(good).reclaims["partition"]) == {"a", "b"}
+    assert set(audit(good).reclaims["partition"]) == {"a", "b"}
     swapped = good.reclaims.replace({"partition": {"a": "b", "b": "a"}})
     with pytest.raises(InfeasibleScheduleError, match=r"node \d was wanted back from who did not"):
-        audit_elastic(replace(good, reclaims=swapped))
+        audit(replace(good, reclaims=swapped))
 
 
 def moved_user(node, seconds):
@@ -192,24 +192,24 @@ def moved_user(node, seconds):
 
 def test_a_user_keeps_what_it_was_granted_for_as_long_as_it_asked():
     with pytest.raises(InfeasibleScheduleError, match="a user kept node 3 for another time"):
-        audit_elastic(moved_user(3, 5))
+        audit(moved_user(3, 5))
     with pytest.raises(InfeasibleScheduleError, match="more or fewer of the host's nodes from t="):
-        audit_elastic(moved_user(4, 5))
+        audit(moved_user(4, 5))
     nobody = GOOD.ownership.replace({"owner": {"user": HOST}})
     with pytest.raises(InfeasibleScheduleError, match="node 0 was released to no user"):
-        audit_elastic(replace(GOOD, ownership=nobody))
+        audit(replace(GOOD, ownership=nobody))
 
 
 def test_nobody_may_be_refused_what_is_there():
     """One node asked for on an empty machine, and nothing given."""
     nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
     asked = users((5, 1, 10))
-    good = audit_elastic(simulate_elastic(nobody, System.of(2), preemptions=asked))
+    good = audit(simulate_elastic(nobody, System.of(2), preemptions=asked))
     assert good.attempts.empty and good.served == 1
     refused = good.preemptions.assign(granted=0)
     idle = good.ownership.replace({"owner": {"user": HOST}})
     with pytest.raises(InfeasibleScheduleError, match="preemption 0 was granted less than it ask"):
-        audit_elastic(replace(good, preemptions=refused, ownership=idle))
+        audit(replace(good, preemptions=refused, ownership=idle))
 
 
 def test_without_any_run_owners_and_users_are_checked_all_the_same():
@@ -222,11 +222,11 @@ def test_without_any_run_owners_and_users_are_checked_all_the_same():
         ({"preemptions": good.preemptions.head(0)}, "fewer of the host's nodes"),
     ):
         with pytest.raises(InfeasibleScheduleError, match=message):
-            audit_elastic(replace(good, **change))
+            audit(replace(good, **change))
     lost = replace(simulate_elastic(ONE, System.of(4)), attempts=GOOD.attempts.head(0),
                    holdings=GOOD.holdings.head(0))  # fmt: skip
     with pytest.raises(InfeasibleScheduleError, match="job 0 does not end exactly once"):
-        audit_elastic(lost)
+        audit(lost)
 
 
 def test_a_busy_node_cannot_leave_as_if_it_were_idle():
@@ -236,4 +236,4 @@ def test_a_busy_node_cannot_leave_as_if_it_were_idle():
     owned.loc[row, "end_time"] = owned.loc[row + 1, "start_time"] = 560.0
     idle = changed("reclaims", killed_on(3), released=60.0, killed=-1, notices=1)
     with pytest.raises(InfeasibleScheduleError, match="job 2 runs on a node of another partition"):
-        audit_elastic(replace(GOOD, ownership=owned, **idle))
+        audit(replace(GOOD, ownership=owned, **idle))

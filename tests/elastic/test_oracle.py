@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib.elastic import audit_elastic, combine, simulate_elastic
+from cosimlib.audit import audit
+from cosimlib.elastic import combine, simulate_elastic
 from cosimlib.system import System
 from tests.elastic import naive_protocol
 from tests.elastic.test_simulation import preemptions, users, workload
@@ -31,7 +32,7 @@ def compare(jobs, system, policies, asked, **knobs):
     assert mine == sorted(naive_protocol.reclaimed(slow))
     assert schedule.ownership.to_numpy().tolist() == naive_protocol.stretches(slow)
     assert schedule.preemptions["granted"].tolist() == slow.granted
-    return audit_elastic(schedule)
+    return audit(schedule)
 
 
 @settings(max_examples=70, deadline=None)

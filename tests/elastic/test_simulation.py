@@ -7,11 +7,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cosimlib import synthetic
+from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
     HOST,
     USER,
-    audit_elastic,
     combine,
     draw_preemptions,
     execution_states,
@@ -53,7 +53,7 @@ def test_a_preemption_by_hand():
     """FIFO, at t = 50: all nodes are worth 1, so 0 and 1 go. Job 0 is killed at 110, waits for
     two nodes (2 is idle from 100 on, 3 from 200 on), and runs again from 200 to 500. The user has
     both nodes from 110 to 1110."""
-    schedule = audit_elastic(
+    schedule = audit(
         simulate_elastic(ONE, System.of(4), policy="FIFO", preemptions=users((50, 2, 1000)),
                          grace_period=60.0)
     )  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_preemption_by_hand():
 
 def test_a_node_that_falls_idle_leaves_at_once_and_notices_come_each_minute():
     """LIFO with a PAP tie: node 2 (job 1) ends at 100 within the grace period, nobody is killed."""
-    schedule = audit_elastic(
+    schedule = audit(
         simulate_elastic(ONE, System.of(4), policy="PAP", preemptions=users((30, 1, 50)),
                          grace_period=600.0)
     )  # fmt: skip
@@ -98,7 +98,7 @@ def test_a_job_with_exactly_the_grace_period_to_go_is_killed_as_the_paper_counts
 @settings(max_examples=60)
 @given(workloads(overruns=True))
 def test_alone_and_undisturbed_a_partition_is_easy(asked):
-    schedule = audit_elastic(simulate_elastic(asked, System.of(8)))
+    schedule = audit(simulate_elastic(asked, System.of(8)))
     assert schedule.start_time.tolist() == simulate_easy(asked, System.of(8)).start_time.tolist()
 
 
@@ -123,7 +123,7 @@ def test_one_preemption_wastes_what_the_analysis_says(asked, policy, size, grace
     at = float(states[int(share * (states.size - 1))])
     assume((before.start_time != at).all())
     expected = preempted_jobs(before, at, policy=policy, preempted=size, grace_period=grace)
-    schedule = audit_elastic(
+    schedule = audit(
         simulate_elastic(asked, System.of(8), policy=policy, preemptions=users((at, size, 1e4)),
                          grace_period=grace)
     )  # fmt: skip
@@ -146,7 +146,7 @@ SYSTEM = System.of(a=8, b=5)
 )
 def test_nothing_is_lost_and_nothing_held_twice(first, second, policies, asked, grace, staleness):
     both = combine({"a": stretched(first, 25.0), "b": stretched(second, 20.0)})
-    schedule = audit_elastic(
+    schedule = audit(
         simulate_elastic(
             both, SYSTEM, policy=dict(zip("ab", policies, strict=True)), preemptions=asked,
             grace_period=grace, staleness=staleness, spare=2,
@@ -174,7 +174,7 @@ def test_partitions_grow_into_idle_nodes_and_get_their_size_back():
             "b": workload(submit_time=[100], run_time=[50], requested_time=[50], nodes=[2]),
         }
     )  # fmt: skip
-    schedule = audit_elastic(simulate_elastic(jobs, System.of(a=2, b=2), grace_period=60.0))
+    schedule = audit(simulate_elastic(jobs, System.of(a=2, b=2), grace_period=60.0))
     assert schedule.attempts["start_time"].tolist()[:4] == [0, 0, 0, 0]
     assert schedule.kills == 2 and (schedule.reclaims["request"] == -1).all()
     b = int((jobs.jobs["partition"] == "b").to_numpy().argmax())
@@ -185,7 +185,7 @@ def test_partitions_grow_into_idle_nodes_and_get_their_size_back():
 
 def test_spare_nodes_are_the_hosts_until_somebody_wants_them():
     jobs = workload(submit_time=[10, 10], run_time=[5, 5], requested_time=[5, 5], nodes=[2, 2])
-    schedule = audit_elastic(simulate_elastic(jobs, System.of(2), spare=2))
+    schedule = audit(simulate_elastic(jobs, System.of(2), spare=2))
     assert schedule.start_time.tolist() == [10, 10]
     owners = schedule.ownership.query("node == 3")["owner"].tolist()
     assert owners == [HOST, "main", HOST]
@@ -201,7 +201,7 @@ def test_stale_vectors_misjudge():
                     requested_time=[200, 400, 400], nodes=[1, 1, 1])  # fmt: skip
     killed = {}
     for staleness in (0.0, 50.0):
-        schedule = audit_elastic(
+        schedule = audit(
             simulate_elastic(jobs, System.of(2), policy="LIFO", staleness=staleness,
                              preemptions=users((210, 1, 10)))
         )  # fmt: skip
@@ -223,7 +223,7 @@ def test_a_stale_vector_is_scaled_by_the_nodes_of_its_time():
     )  # fmt: skip
     asked = users((600, 1, 3600), (640, 1, 3600))
     knobs = {"policy": "LIFO", "preemptions": asked, "grace_period": 0.0, "staleness": 60.0}
-    schedule = audit_elastic(simulate_elastic(jobs, System.of(a=2, b=2), **knobs))
+    schedule = audit(simulate_elastic(jobs, System.of(a=2, b=2), **knobs))
     taken = schedule.ownership.query("owner == 'user'").sort_values("start_time")
     assert taken["node"].tolist() == [0, 3]
     assert schedule.reclaims["node"].tolist() == [3]
@@ -276,7 +276,7 @@ def test_partitions_are_not_called_as_the_owners_of_other_nodes(name):
 
 def test_no_jobs_make_an_empty_schedule():
     nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
-    schedule = audit_elastic(simulate_elastic(nobody, System.of(4)))
+    schedule = audit(simulate_elastic(nobody, System.of(4)))
     assert len(schedule.start_time) == 0 and schedule.wasted_cycles == 0
 
 

@@ -120,8 +120,8 @@ def test_what_the_simulator_makes_could_have_happened(knobs):
 def test_a_schedule_of_less_than_an_hour_is_audited_too():
     jobs = Workload(pd.DataFrame({"submit_time": [0], "run_time": [60], "nodes": [1]}), "short")
     schedule = audit(simulate_timesharing(jobs, System.of(1)))
-    assert len(schedule.series) == 1 and schedule.width == 3_600
+    assert len(schedule.series) == 1 and schedule.resolution == 3_600
     with pytest.raises(InfeasibleScheduleError, match="make 60 node-seconds of work"):
         audit(replace(schedule, series=schedule.series * 0.5))
     empty = Workload(pd.DataFrame({"submit_time": [], "run_time": [], "nodes": []}), "none")
-    assert audit(simulate_timesharing(empty, System.of(1))).width == 3_600
+    assert audit(simulate_timesharing(empty, System.of(1))).resolution == 3_600

@@ -28,7 +28,9 @@ def project(tmp_path, monkeypatch, trace_path):
     notebooks.mkdir(parents=True)
     monkeypatch.chdir(notebooks)
     monkeypatch.delenv("COSIMLIB_TRACES", raising=False)
-    monkeypatch.setattr(traces, "__file__", str(tmp_path / "site-packages" / "x" / "traces" / "__init__.py"))
+    monkeypatch.setattr(
+        traces, "__file__", str(tmp_path / "site-packages" / "x" / "traces" / "__init__.py")
+    )
     return folder
 
 
