@@ -82,6 +82,11 @@ class Schedule:
         return cls.from_starts(workload, system, start_time.to_numpy(), "recorded")
 
     @property
+    def total_nodes(self) -> int:
+        """Nodes that the allocations may hold together."""
+        return self.system.total_nodes
+
+    @property
     def name(self) -> str:
         """Policy and data in one line, as figures print it."""
         return f"{self.policy}, {self.workload.name}"

@@ -15,7 +15,7 @@ import yaml
 import cosimlib
 from tests.suites import ROOT
 
-LONGEST = 300
+LONGEST = 500
 FORBIDDEN = {"utils", "util", "common", "core", "helpers", "legacy", "misc"}
 FORBIDDEN_ENDINGS = ("_v2", "_fast", "_old", "_new")
 MODULES = sorted(m.name for m in pkgutil.walk_packages(cosimlib.__path__, "cosimlib."))

@@ -21,7 +21,7 @@ PAIRS = ((0, 1), (1, 0), (2, 2), (3, 3), (4, 4), (5, 5))
 """Jobs of A and of B, in the order in which they become mates."""
 
 
-def crossing(pairs: int = 2) -> Workload:
+def deadlock_example(pairs: int = 2) -> Workload:
     """Six jobs on each of two machines of five nodes, the first `pairs` pairs of them mates.
 
     Parameters

@@ -46,7 +46,7 @@ def audit_elastic(schedule: ElasticSchedule) -> None:
     check_kills(schedule, runs)
     check_users(schedule)
     every = np.ones(len(schedule.allocations), dtype=bool)
-    check_held(schedule, every, schedule.system.total_nodes, "the system")
+    check_held(schedule, every, schedule.total_nodes, "the system")
 
 
 def demand(

@@ -51,6 +51,11 @@ class ElasticSchedule(Schedule):
     staleness: float
     spare: int
 
+    @property
+    def total_nodes(self) -> int:
+        """Nodes that the allocations may hold together: the partitions' and the host's."""
+        return self.system.total_nodes + self.spare
+
     @cached_property
     def allocations(self) -> pd.DataFrame:
         """Every run of a job, those that were killed among them (`killed`)."""

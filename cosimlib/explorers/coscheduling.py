@@ -15,12 +15,11 @@ import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, IntSlider, Play, SelectionSlider, Widget, link
 
-from cosimlib import synthetic
 from cosimlib.checks import check_whole
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.coscheduling.comparison import lost_node_hours, sync_up_overhead
 from cosimlib.coscheduling.deadlock import moments
-from cosimlib.coscheduling.example import MACHINES, PAIRS
+from cosimlib.coscheduling.example import MACHINES, PAIRS, deadlock_example
 from cosimlib.coscheduling.mates import couple, mates_by_proportion
 from cosimlib.coscheduling.narrative import job_names, tell
 from cosimlib.coscheduling.schedule import CoupledSchedule
@@ -60,7 +59,7 @@ def explore_coscheduling(
     source : Workload or mapping of str to Workload, optional
         The machines' workloads by partition, every n-th job of which becomes a mate, and whose
         clocks begin at their first jobs; or one workload with `partition` and mates of its own. By
-        default `synthetic.crossing`.
+        default `deadlock_example`.
     system : System, optional
         By default the machines of the source's workloads; a single workload needs one.
     jobs : int, default 12
@@ -159,7 +158,7 @@ def _check_jobs(name: str, workload: Workload) -> None:
 
 def _crossing(share: float) -> Workload:
     """The made-up machines with about so many mates."""
-    return synthetic.crossing(round(share * len(PAIRS)))
+    return deadlock_example(round(share * len(PAIRS)))
 
 
 def _paired(machines: Mapping[str, Workload], share: float) -> Workload:

@@ -56,7 +56,7 @@ def utilization(
     """
     first, last = span(schedule, start, end)
     held = float(schedule.node_seconds(np.array([first, last])).sum())
-    offered = schedule.system.total_nodes * (last - first)
+    offered = schedule.total_nodes * (last - first)
     return held / offered if offered > 0 else math.nan
 
 
@@ -189,7 +189,7 @@ def loss_of_capacity(
         _lost_node_seconds(schedule, (asked == name).to_numpy(bool), nodes, rule, first, last)
         for name, nodes in partitions.items()
     )
-    return lost / (schedule.system.total_nodes * (last - first))
+    return lost / (schedule.total_nodes * (last - first))
 
 
 def offered_load(workload: Workload, system: System) -> float:
@@ -215,7 +215,7 @@ def _held_node_hours(schedule: Schedule, first: float, last: float) -> np.ndarra
 
 def _offered_node_hours(schedule: Schedule, first: float, last: float) -> float:
     """Node-hours that the system offers between two instants; 0 where they are not in order."""
-    return schedule.system.total_nodes * (last - first) / HOUR if first < last else 0.0
+    return schedule.total_nodes * (last - first) / HOUR if first < last else 0.0
 
 
 def _mask(wasted: "pd.Series | np.ndarray", n: int) -> np.ndarray:

@@ -62,7 +62,7 @@ def utilization_series(
     if start is None and schedule.resolution:
         first = first // schedule.resolution * schedule.resolution
     edges = _edges(first, last, every)
-    held = schedule.node_seconds(edges) / (schedule.system.total_nodes * np.diff(edges))
+    held = schedule.node_seconds(edges) / (schedule.total_nodes * np.diff(edges))
     return pd.Series(held, index=edges[:-1], name="utilization")
 
 

@@ -1,6 +1,5 @@
 """Workloads made from a seed and printed statistics, for where no trace may or can be had."""
 
-from cosimlib.coscheduling.example import crossing
 from cosimlib.synthetic.edison import EDISON, edison
 from cosimlib.synthetic.estimates import estimate_shares, with_estimates, with_scaled_estimates
 from cosimlib.synthetic.htc import htc
@@ -12,7 +11,6 @@ from cosimlib.synthetic.theta import theta
 
 __all__ = [
     "EDISON",
-    "crossing",
     "edison",
     "estimate_shares",
     "eureka",

@@ -11,7 +11,7 @@ from cosimlib import synthetic
 from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.coscheduling import comparison as comparisons
 from cosimlib.coscheduling import simulate_coscheduling
-from cosimlib.coscheduling.example import MACHINES
+from cosimlib.coscheduling.example import MACHINES, deadlock_example
 from cosimlib.figures.coscheduling import plot_coupled_gantt, plot_schemes
 from cosimlib.placement import node_stretches
 from cosimlib.system import System
@@ -43,7 +43,7 @@ def test_measures_in_closed_form(schedule):
 
 
 def test_mates_that_never_start_are_paired_all_the_same():
-    schedule = simulate_coscheduling(synthetic.crossing(), MACHINES, release_interval=None)
+    schedule = simulate_coscheduling(deadlock_example(), MACHINES, release_interval=None)
     table = comparisons.summarize_machines(schedule)
     assert np.isnan(schedule.start_time[schedule.group >= 0]).any()
     assert table["paired"].tolist() == [2, 2]

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.coscheduling.deadlock import circle, deadlock, free_nodes, moments, standing
-from cosimlib.coscheduling.example import MACHINES
+from cosimlib.coscheduling.example import MACHINES, deadlock_example
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.coscheduling.instances import instances, ours
@@ -23,14 +22,12 @@ A1, B1, B2, A2 = 0, 1, 2, 3
 
 @pytest.fixture(scope="module")
 def locked():
-    return simulate_coscheduling(
-        synthetic.crossing(), MACHINES, schemes="HH", release_interval=None
-    )
+    return simulate_coscheduling(deadlock_example(), MACHINES, schemes="HH", release_interval=None)
 
 
 @pytest.fixture(scope="module")
 def released():
-    return audit(simulate_coscheduling(synthetic.crossing(), MACHINES, schemes="HH"))
+    return audit(simulate_coscheduling(deadlock_example(), MACHINES, schemes="HH"))
 
 
 def test_the_first_two_pairs_cross_and_lock(locked):
@@ -58,7 +55,7 @@ def test_a_release_ends_the_circle(released):
 @pytest.mark.parametrize("pairs", range(7))
 @pytest.mark.parametrize("schemes", ["HH", "HY", "YH", "YY", None])
 def test_only_two_crossing_pairs_that_hold_lock_the_made_up_machines(pairs, schemes):
-    workload = synthetic.crossing(pairs)
+    workload = deadlock_example(pairs)
     assert workload.column("mate").notna().sum() == 2 * pairs
     schedule = simulate_coscheduling(workload, MACHINES, schemes=schemes, release_interval=None)
     assert bool(circle(schedule, 1e9)) == (schemes == "HH" and pairs >= 2)
@@ -69,7 +66,7 @@ def test_only_two_crossing_pairs_that_hold_lock_the_made_up_machines(pairs, sche
 @pytest.mark.parametrize("pairs", [-1, 7, 1.5, True])
 def test_other_numbers_of_pairs_are_refused(pairs):
     with pytest.raises(ValueError, match=f"pairs={pairs}; expected a whole number from 0 to 6"):
-        synthetic.crossing(pairs)
+        deadlock_example(pairs)
 
 
 def test_moments_are_all_that_happens(locked):

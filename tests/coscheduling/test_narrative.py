@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from cosimlib import synthetic
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.coscheduling.deadlock import moments, standing
-from cosimlib.coscheduling.example import MACHINES
+from cosimlib.coscheduling.example import MACHINES, deadlock_example
 from cosimlib.coscheduling.narrative import job_names, tell
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -46,25 +45,25 @@ def told(schedule, minute) -> list[str]:
 
 @pytest.mark.parametrize("minute", LOCKED)
 def test_a_deadlock_is_told_step_by_step(minute):
-    schedule = simulate_coscheduling(synthetic.crossing(), MACHINES, release_interval=None)
+    schedule = simulate_coscheduling(deadlock_example(), MACHINES, release_interval=None)
     assert told(schedule, minute) == LOCKED[minute]
 
 
 @pytest.mark.parametrize("minute", RELEASED)
 def test_a_release_is_told_with_what_it_breaks(minute):
-    schedule = simulate_coscheduling(synthetic.crossing(), MACHINES)
+    schedule = simulate_coscheduling(deadlock_example(), MACHINES)
     assert told(schedule, minute) == RELEASED[minute]
     assert told(schedule, 12)[-1].endswith("next; held nodes are given back at minute 20.")
 
 
 def test_the_end_of_a_deadlock_says_who_never_starts():
-    schedule = simulate_coscheduling(synthetic.crossing(), MACHINES, release_interval=None)
+    schedule = simulate_coscheduling(deadlock_example(), MACHINES, release_interval=None)
     last = tell(schedule, float(moments(schedule)[-1]), job_names(schedule))[-1]
     assert last == "Nothing more happens: a1, b1, b2, a2, b4, a5 and b6 never start."
 
 
 def test_yielding_waits_for_mates_without_nodes():
-    schedule = simulate_coscheduling(synthetic.crossing(), MACHINES, schemes="YY")
+    schedule = simulate_coscheduling(deadlock_example(), MACHINES, schemes="YY")
     assert told(schedule, 0) == [
         "Minute 0: a1 is submitted, a1 yields for the first time.",
         "a1 waits for b2, not submitted yet.",
@@ -75,7 +74,7 @@ def test_yielding_waits_for_mates_without_nodes():
 def test_an_outage_is_told_and_who_gives_nodes_back_because_of_it():
     outage = ("A", 6 * MINUTE, 9 * MINUTE)
     schedule = simulate_coscheduling(
-        synthetic.crossing(), MACHINES, release_interval=None, outages=[outage]
+        deadlock_example(), MACHINES, release_interval=None, outages=[outage]
     )
     first = told(schedule, 6)[0]
     assert first.startswith("Minute 6: A goes down, a1 gives its nodes back, b1 starts")

@@ -13,7 +13,7 @@ from cosimlib.audit import audit
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.coscheduling.comparison import lost_node_hours, sync_up_overhead
 from cosimlib.coscheduling.deadlock import moments, standing
-from cosimlib.coscheduling.example import MACHINES
+from cosimlib.coscheduling.example import MACHINES, deadlock_example
 from cosimlib.coscheduling.mates import couple, mates_by_proportion
 from cosimlib.coscheduling.narrative import job_names, tell
 from cosimlib.explorers import explore_coscheduling
@@ -58,7 +58,7 @@ def simulated(workload, system, settings, **knobs):
 
 
 def made(settings) -> Workload:
-    return synthetic.crossing(round(6 * settings["share"]))
+    return deadlock_example(round(6 * settings["share"]))
 
 
 def assert_shows(panel, schedule):
@@ -117,7 +117,7 @@ def test_it_opens_with_what_is_asked_for():
 
 def test_a_deadlock_step_by_step_and_its_release():
     panel = explore_coscheduling()
-    locked = simulated(synthetic.crossing(), MACHINES, panel.settings)
+    locked = simulated(deadlock_example(), MACHINES, panel.settings)
     for event, at in enumerate(moments(locked), start=1):
         panel.controls["event"].value = event
         assert_shows(panel, locked)
@@ -125,7 +125,7 @@ def test_a_deadlock_step_by_step_and_its_release():
     panel.choose(event=int(np.searchsorted(moments(locked), 16 * MINUTE)) + 1)
     assert "none of them will ever start" in panel.text.value
     panel.controls["release_interval"].value = 1200.0
-    freed = audit(simulated(synthetic.crossing(), MACHINES, panel.settings))
+    freed = audit(simulated(deadlock_example(), MACHINES, panel.settings))
     assert moments(freed)[panel.settings["event"] - 1] == 16 * MINUTE
     assert "held nodes are given back at minute 20" in panel.text.value
     panel.controls["event"].value += 1
@@ -172,7 +172,7 @@ def test_a_player_moves_the_event_and_the_other_way_round():
     assert (player.value, player.max) == (2, panel.controls["event"].max)
     player.value = 5
     assert panel.settings["event"] == 5
-    assert_shows(panel, simulated(synthetic.crossing(), MACHINES, panel.settings))
+    assert_shows(panel, simulated(deadlock_example(), MACHINES, panel.settings))
     panel.controls["event"].value = 7
     assert player.value == 7
     panel.controls["release_interval"].value = 1200.0
@@ -197,10 +197,10 @@ def test_only_the_first_jobs_of_each_machine_are_taken():
 
 
 def test_a_coupled_workload_keeps_its_mates():
-    panel = explore_coscheduling(synthetic.crossing(3), MACHINES, schemes="YH")
+    panel = explore_coscheduling(deadlock_example(3), MACHINES, schemes="YH")
     assert panel.controls["share"].disabled
     assert "this workload brought its own mates" in panel.children[1].value
-    assert_shows(panel, simulated(synthetic.crossing(3), MACHINES, panel.settings))
+    assert_shows(panel, simulated(deadlock_example(3), MACHINES, panel.settings))
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
@@ -239,9 +239,9 @@ def test_what_cannot_be_coupled_is_named():
     with pytest.raises(ValueError, match="small: its number of nodes is unknown; give a system"):
         explore_coscheduling(TWINS | {"small": Workload(TWINS["small"].jobs, "lost")})
     with pytest.raises(ValueError, match=r"2 pairs.*: its machines are unknown; give a system"):
-        explore_coscheduling(synthetic.crossing())
+        explore_coscheduling(deadlock_example())
     with pytest.raises(InvalidWorkloadError, match="asks for 3 nodes; partition 'A' has 2"):
-        explore_coscheduling(synthetic.crossing(), System.of(A=2, B=5))
+        explore_coscheduling(deadlock_example(), System.of(A=2, B=5))
 
 
 @pytest.mark.parametrize("letter", ["H", "Y"])

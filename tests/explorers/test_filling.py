@@ -92,7 +92,7 @@ def assert_areas(regular, containers, run, window):
     lasts = np.diff(np.asarray(regular.x, float))
     use = node_seconds(run, **window) / HOUR
     for area, expected in (
-        (regular, metrics.node_hours(run, **window)["useful"]),
+        (regular, metrics.node_hours_by_use(run, **window)["run"]),
         (containers, use["computing"] + use["overhead"] + use["lost"]),
     ):
         assert lasts @ np.asarray(area.y, float)[:-1] == pytest.approx(expected, rel=0.01, abs=2)

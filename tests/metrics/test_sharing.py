@@ -12,6 +12,7 @@ from cosimlib.batch import simulate_easy
 from cosimlib.elastic import execution_states, preemption_values
 from cosimlib.eviction import EvictionProblem
 from cosimlib.placement import node_blocks
+from cosimlib.schedule import SharedNodesError
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_timesharing
 from cosimlib.workload import Workload
@@ -120,24 +121,21 @@ def test_jobs_are_counted_whether_they_share_nodes_or_not(shared):
 
 
 @pytest.mark.parametrize(
-    ("metric", "name"),
+    "metric",
     [
-        (metrics.occupied_nodes, "occupied_nodes"),
-        (metrics.node_hours, "node_hours"),
-        (metrics.loss_of_capacity, "loss_of_capacity"),
-        (lambda schedule: metrics.loss_of_capacity(schedule, rule="demand"), "loss_of_capacity"),
-        (node_blocks, "node_blocks"),
-        (execution_states, "a preemption"),
-        (lambda schedule: preemption_values(schedule, [5_000.0]), "a preemption"),
-        (
-            lambda schedule: EvictionProblem.from_schedule(schedule, at=5_000.0, nodes_needed=1),
-            "an eviction",
-        ),
+        metrics.occupied_nodes,
+        metrics.node_hours,
+        metrics.node_hours_by_use,
+        metrics.loss_of_capacity,
+        lambda schedule: metrics.loss_of_capacity(schedule, rule="demand"),
+        node_blocks,
+        execution_states,
+        lambda schedule: preemption_values(schedule, [5_000.0]),
+        lambda schedule: EvictionProblem.from_schedule(schedule, at=5_000.0, nodes_needed=1),
     ],
 )
-def test_what_counts_held_nodes_says_that_they_are_shared(shared, metric, name):
-    message = f"^time-sharing, made up: {name} needs jobs that have nodes for themselves, and here"
-    with pytest.raises(ValueError, match=message):
+def test_what_counts_held_nodes_says_that_they_are_shared(shared, metric):
+    with pytest.raises(SharedNodesError, match=r"^time-sharing, made up: jobs share nodes, so"):
         metric(shared)
 
 
