@@ -1,6 +1,19 @@
-"""What arguments are asked before they are believed."""
+"""Validation of arguments: one declaration per argument, one wording per kind of error.
 
+A face says what it expects, ``check.whole("jobs", jobs, 1)`` after ``from cosimlib import checks as
+check``, and every error reads ``where: name=value; expected what``. True and False are numbers
+nowhere, nor are NaN and infinity. `none` allows None, and may be a text that says what it stands
+for: ``none="for never"``.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
 
 
 def is_number(value: object) -> bool:
@@ -8,13 +21,168 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def is_whole(value: object, least: int) -> bool:
+def is_whole(value: object, least: float = -math.inf) -> bool:
     """Whether a value is an integer from `least`, which True is not, nor 1.0."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
+def that(
+    name: str,
+    value: object,
+    fine: bool,
+    expected: str,
+    *,
+    none: bool | str = False,
+    where: str = "",
+) -> None:
+    """Any condition on an argument, refused in the words of the other checks."""
+    if none:
+        expected += ", or None" if none is True else f", or None {none}"
+    if not fine and not (none and value is None):
+        raise ValueError(f"{_prefix(where)}{name}={value!r}; expected {expected}")
+
+
+def whole(
+    name: str,
+    value: Any,
+    least: float,
+    most: float = math.inf,
+    *,
+    floats: bool = False,
+    none: bool | str = False,
+    where: str = "",
+) -> None:
+    """A whole number from `least` to `most`; 60.0 is one only where `floats` are allowed."""
+    fine = is_whole(value) or (floats and is_number(value) and value % 1 == 0)
+    expected = f"a whole number {_range(least, most)}"
+    that(name, value, fine and least <= value <= most, expected, none=none, where=where)
+
+
+def seed(value: object, *, where: str = "") -> None:
+    """The seed of random numbers: a whole number from 0."""
+    whole("seed", value, 0, where=where)
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+    above: float = -math.inf,
+    below: float = math.inf,
+    kind: str = "a number",
+    none: bool | str = False,
+    where: str = "",
+) -> None:
+    """A finite number; `least` and `most` are allowed themselves, `above` and `below` are not.
+
+    `kind` says of what: "a probability", "a part of a slot,".
+    """
+    fine = is_number(value) and least <= value <= most and above < value < below
+    expected = " ".join([kind, _range(least, most, above, below)]).strip()
+    that(name, value, fine, expected, none=none, where=where)
+
+
+def seconds(
+    name: str,
+    value: object,
+    *,
+    above: float | None = None,
+    most: float = math.inf,
+    none: bool | str = False,
+    where: str = "",
+) -> None:
+    """A finite number of seconds: from 0, or more than `above`."""
+    low = {"least": 0.0} if above is None else {"above": above}
+    number(name, value, **low, most=most, kind="seconds", none=none, where=where)
+
+
+def flag(name: str, value: object, *, where: str = "") -> None:
+    """True or False, which 1 and 0 are not."""
+    that(name, value, isinstance(value, bool | np.bool_), "True or False", where=where)
+
+
+def choice(name: str, value: object, options: Iterable[object], *, where: str = "") -> None:
+    """One of several values."""
+    known = list(options)
+    fine = any(_equal(value, one) for one in known)
+    that(name, value, fine, f"one of {', '.join(map(repr, known))}", where=where)
+
+
+def instance(name: str, value: object, *types: type, expected: str = "") -> None:
+    """An object of one of several types; the TypeError says of which type it is instead."""
+    if not isinstance(value, types):
+        articles = ["an" if one.__name__[0] in "AEIOU" else "a" for one in types]
+        names = [f"{a} {one.__name__}" for a, one in zip(articles, types, strict=True)]
+        is_type = f"{name} is of type {type(value).__name__}"
+        raise TypeError(f"{is_type}; expected {expected or ' or '.join(names)}")
+
+
+def window(start: float, end: float, *, name: str = "window") -> None:
+    """A window of time, in seconds, that has a length."""
+    if not start < end:
+        raise ValueError(f"{name} from {start:.15g} to {end:.15g} s; expected start before end")
+
+
+def machine(system: T | None, where: str, *, error: type[Exception] = ValueError) -> T:
+    """The system that was given or that a workload knows."""
+    if system is None:
+        raise error(f"{where}: its machine is unknown; give a system")
+    return system
+
+
+def columns(
+    table: Any, needed: Sequence[str], *, where: str = "", error: type[Exception] = ValueError
+) -> None:
+    """The columns that a table must have."""
+    for name in needed:
+        if name not in table:
+            raise error(f"{_prefix(where)}no column {name!r}; expected {', '.join(needed)}")
+
+
+def rows(
+    name: str,
+    values: Any,
+    fine: Any,
+    expected: str,
+    *,
+    row: Callable[[int], str],
+    error: type[Exception] = ValueError,
+) -> None:
+    """A condition on each row of a column; the error names the first that breaks it by `row`."""
+    broken = ~np.asarray(fine, dtype=bool)
+    if broken.any():
+        first = int(broken.argmax())
+        value = np.asarray(values)[first]
+        shown = f"{value:g}" if is_number(value) else repr(value)
+        raise error(f"{row(first)} has {name}={shown}; expected {expected}")
+
+
+def _prefix(where: str) -> str:
+    return f"{where}: " if where else ""
+
+
+def _equal(value: object, option: object) -> bool:
+    """Whether a value is an option, which neither True is of 1 nor an array of anything."""
+    kin = is_number(value) if is_number(option) else isinstance(value, type(option))
+    return kin and bool(value == option)
+
+
+def _range(least: float, most: float, above: float = -math.inf, below: float = math.inf) -> str:
+    """Bounds in words: "from 0 to below 1", "above 0 and up to 1"."""
+    words = []
+    if least > -math.inf:
+        words.append(f"from {least:,.15g}")
+    if above > -math.inf:
+        words.append(f"above {above:,.15g}")
+    if min(most, below) < math.inf:
+        joint = "to" if least > -math.inf else "and" if words else ""
+        end = "below" if below < most else "" if joint == "to" else "up to"
+        words += [joint, end, f"{min(most, below):,.15g}"]
+    return " ".join(filter(None, words))
+
+
 def check_whole(name: str, value: object, least: int, *, of: str = "") -> None:
-    """Raise where the argument of that name, of a model if one is named, is no such integer."""
-    if not is_whole(value, least):
-        where = f"{of}: " if of else ""
-        raise ValueError(f"{where}{name}={value!r}; expected a whole number from {least}")
+    """A whole number from `least`."""
+    whole(name, value, least, where=of)
