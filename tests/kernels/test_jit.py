@@ -126,7 +126,7 @@ def small(tmp_path, monkeypatch):
     (package / "kernels").mkdir(parents=True)
     for name, text in SMALL.items():
         (package / name).write_text(text)
-    monkeypatch.setattr(compiling, "PACKAGE", package)
+    monkeypatch.setattr(jit, "PACKAGE", package)
     yield package
     forget()
 
@@ -134,7 +134,7 @@ def small(tmp_path, monkeypatch):
 def forget():
     """Make the next question for a hash look at the files again."""
     for remembered in ("_sources", "source_hash", "kernel_hash", "cache_folder"):
-        getattr(compiling, remembered).cache_clear()
+        getattr(jit, remembered).cache_clear()
 
 
 def folder_of(package):
