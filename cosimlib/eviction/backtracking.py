@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 
+from cosimlib import checks as check
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem
 from cosimlib.kernels.jit import kernel
@@ -35,8 +36,7 @@ def solve_backtracking(
         Whether to abandon branches that can no longer free enough nodes; hundreds of times faster
         where many nodes are needed.
     """
-    if not time_limit > 0:
-        raise ValueError(f"time_limit={time_limit!r}; expected seconds above 0")
+    check.seconds("time_limit", time_limit, above=0)
     begin = time.perf_counter()
     deadlines, n = len(problem.deadlines), len(problem)
     choices = np.zeros((deadlines, n), dtype=np.uint8)

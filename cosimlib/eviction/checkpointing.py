@@ -14,6 +14,7 @@ memory, that is taken for the allocated part.
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -24,13 +25,7 @@ CRITICAL_SHARE = (0.2, 0.6)
 
 
 def checkpoint_time(nodes: np.ndarray, size: np.ndarray, system: System) -> np.ndarray:
-    """Seconds to write `size` GB from each of `nodes` nodes: the paper's Equation 1.
-
-    Raises
-    ------
-    ValueError
-        Where the system's bandwidths are unknown.
-    """
+    """Seconds to write `size` GB from each of `nodes` nodes: the paper's Equation 1."""
     for quantity in ("aggregate_bandwidth", "node_bandwidth"):
         if not getattr(system, quantity) > 0:
             raise ValueError(
@@ -70,15 +65,9 @@ def running_jobs_at(
     pd.DataFrame
         Indexed by job: `nodes`, `loss` (node-hours), `app_time`, `sys_time` (seconds), and for
         information `elapsed`, `since_checkpoint` (seconds) and the trace's `job_id`, where known.
-
-    Raises
-    ------
-    ValueError
-        Where nothing runs at `at`, jobs share nodes, or a bandwidth or the memory is unknown.
     """
     check_rigid(schedule, "an eviction")
-    if not interval > 0:
-        raise ValueError(f"interval={interval!r}; expected seconds above 0")
+    check.seconds("interval", interval, above=0)
     running = (schedule.start_time <= at) & (at < schedule.end_time)
     if not running.any():
         raise ValueError(

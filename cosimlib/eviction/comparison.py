@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.eviction.backtracking import solve_backtracking
 from cosimlib.eviction.checkpointing import ALLOCATED_SHARE, CRITICAL_SHARE, checkpoint_time
 from cosimlib.eviction.dynamic import solve_dynamic, solve_spectrum
@@ -104,8 +105,7 @@ def scaled_problem(
     moment between two hourly application checkpoints; memory is drawn as the paper does.
     `needed` is the share of the nodes that is asked for.
     """
-    if not 1 <= jobs <= nodes:
-        raise ValueError(f"jobs={jobs}, nodes={nodes}; expected 1 <= jobs <= nodes")
+    check.whole("jobs", jobs, 1, nodes)
     random = np.random.default_rng(seed)
     weight = random.exponential(size=jobs)
     held = 1 + random.multinomial(nodes - jobs, weight / weight.sum())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.eviction.problem import (
     ACTIONS,
     APP,
@@ -93,10 +94,7 @@ class EvictionPlan:
 
     def row(self, deadline: float) -> int:
         """Which row of `choices` answers `deadline` (seconds)."""
-        if not 0 <= deadline <= self.problem.horizon:
-            raise ValueError(
-                f"deadline={deadline!r}; expected seconds from 0 to {self.problem.horizon:g}"
-            )
+        check.seconds("deadline", deadline, most=self.problem.horizon)
         slack = 1e-9 * self.problem.step
         return int(np.searchsorted(self.deadlines, deadline + slack, side="right")) - 1
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import is_number, is_whole
+from cosimlib import checks as check
 from cosimlib.eviction.checkpointing import running_jobs_at
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -70,8 +70,6 @@ class EvictionProblem:
     ------
     InfeasibleEvictionError
         Where `nodes_needed` is more than all jobs hold.
-    ValueError
-        For any other value out of range, naming the job, the value and what was expected.
     """
 
     jobs: pd.DataFrame
@@ -145,12 +143,9 @@ class EvictionProblem:
 def _check_numbers(problem: EvictionProblem) -> None:
     """Raise for a number of the problem itself that is out of range."""
     needed, horizon, step = problem.nodes_needed, problem.horizon, problem.step
-    if not is_whole(needed, 0):
-        raise ValueError(f"nodes_needed={needed!r}; expected a whole number of 0 or more")
-    if not (is_number(step) and 0 < step < np.inf):
-        raise ValueError(f"step={step!r}; expected seconds above 0")
-    if not (is_number(horizon) and 0 <= horizon < np.inf):
-        raise ValueError(f"horizon={horizon!r}; expected a number of seconds, 0 or more")
+    check.whole("nodes_needed", needed, 0)
+    check.seconds("step", step, above=0)
+    check.seconds("horizon", horizon)
     if horizon / step > MOST_STEPS:
         raise ValueError(
             f"horizon={horizon!r} has more than {MOST_STEPS:,} steps of {step!r} s; "
@@ -165,24 +160,18 @@ def _steps_within(horizon: float, step: float) -> int:
 
 def _check_jobs(jobs: pd.DataFrame) -> None:
     """Raise for the first job that breaks a rule."""
-    missing = [column for column in COLUMNS if column not in jobs]
-    if missing:
-        raise ValueError(f"no column {missing[0]!r}; jobs have {', '.join(COLUMNS)}")
+    check.columns(jobs, COLUMNS)
     if not jobs.index.is_unique:
         twice = jobs.index[jobs.index.duplicated()][0]
         raise ValueError(f"job {twice} stands twice in the index; expected every job once")
     for column in COLUMNS:
         values = pd.to_numeric(jobs[column], errors="coerce").to_numpy(dtype=np.float64)
-        fine = values >= 0
-        expected = "0 or more"
+        fine, expected = values >= 0, "0 or more"
         if column == "nodes":
             fine, expected = (values >= 1) & (values % 1 == 0), "a whole number from 1"
         if column == "loss":
             fine, expected = fine & np.isfinite(values), "finite node-hours of 0 or more"
-        if not fine.all():
-            job = jobs.index[int(np.argmin(fine))]
-            value = jobs[column].loc[job]
-            raise ValueError(f"job {job} has {column}={value}; expected {expected}")
+        check.rows(column, jobs[column], fine, expected, row=lambda row: f"job {jobs.index[row]}")
 
 
 def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:

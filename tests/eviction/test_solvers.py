@@ -236,7 +236,7 @@ def test_all_nodes_needed_evicts_every_job():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"nodes_needed": -1}, "nodes_needed=-1; expected a whole number of 0 or more"),
+        ({"nodes_needed": -1}, "nodes_needed=-1; expected a whole number from 0"),
         ({"nodes_needed": 1.5}, "nodes_needed=1.5; expected a whole number"),
         ({"nodes_needed": 11}, "nodes_needed=11, but the 2 running jobs hold 10 nodes in all"),
         ({"step": 0}, "step=0; expected seconds above 0"),
@@ -244,8 +244,8 @@ def test_all_nodes_needed_evicts_every_job():
         ({"step": True}, "step=True; expected seconds above 0"),
         ({"step": "60"}, "step='60'; expected seconds above 0"),
         ({"step": 1e-9}, "more than 1,000,000 steps of 1e-09 s; take a longer step"),
-        ({"horizon": -60.0}, "horizon=-60.0; expected a number of seconds, 0 or more"),
-        ({"horizon": float("inf")}, "horizon=inf; expected a number of seconds"),
+        ({"horizon": -60.0}, "horizon=-60.0; expected seconds from 0"),
+        ({"horizon": float("inf")}, "horizon=inf; expected seconds from 0"),
     ],
 )
 def test_numbers_out_of_range_are_named(change, message):
@@ -259,10 +259,10 @@ def test_numbers_out_of_range_are_named(change, message):
     ("column", "value", "message"),
     [
         ("nodes", 0, "job b has nodes=0.*a whole number from 1"),
-        ("loss", -1.0, "job b has loss=-1.0"),
+        ("loss", -1.0, "job b has loss=-1;"),
         ("loss", np.inf, "job b has loss=inf"),
         ("app_time", np.nan, "job b has app_time=nan"),
-        ("sys_time", -5.0, "job b has sys_time=-5.0"),
+        ("sys_time", -5.0, "job b has sys_time=-5;"),
         ("loss", 1e12, "no longer compare exactly"),
     ],
 )
