@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.metrics.windows import submitted
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR
@@ -67,8 +68,7 @@ def bounded_slowdown(
     pd.Series
         ``max(1, turnaround_time / max(run_time, tau))``, indexed by job.
     """
-    if not tau > 0:
-        raise ValueError(f"tau={tau!r}; expected seconds above 0")
+    check.seconds("tau", tau, above=0)
     jobs = schedule.jobs[submitted(schedule, start, end)]
     bounded = jobs["turnaround_time"] / jobs["run_time"].clip(lower=tau)
     return bounded.clip(lower=1.0).rename("bounded_slowdown")
@@ -103,14 +103,8 @@ def by_submission(
     -------
     pd.DataFrame
         `jobs` and the mean of the values (NaN without jobs), indexed by the windows' beginnings.
-
-    Raises
-    ------
-    ValueError
-        Where the values are not numbers of jobs, or the windows have no length.
     """
-    if not every > 0:
-        raise ValueError(f"every={every!r}; expected seconds above 0")
+    check.seconds("every", every, above=0)
     all_times = schedule.workload.jobs["submit_time"]
     if len(values) and not set(values.index) <= set(all_times.index):
         raise ValueError("values are not indexed by job; expected some such as wait_time(schedule)")

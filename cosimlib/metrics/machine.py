@@ -12,6 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.jobs import bounded_slowdown, makespan, wait_time
@@ -48,11 +49,6 @@ def utilization(
     -------
     float
         NaN where the schedule itself has no length and no window was given.
-
-    Raises
-    ------
-    ValueError
-        Where the window ends before it starts, or has no length, or cuts one of a series.
     """
     first, last = span(schedule, start, end)
     held = float(schedule.node_seconds(np.array([first, last])).sum())
@@ -170,9 +166,7 @@ def loss_of_capacity(
         started.
     """
     check_rigid(schedule, "loss_of_capacity")
-    if rule not in get_args(LossRule):
-        known = ", ".join(map(repr, get_args(LossRule)))
-        raise ValueError(f"loss of capacity: rule={rule!r}; expected one of {known}")
+    check.choice("rule", rule, get_args(LossRule), where="loss of capacity")
     first, last = span(schedule, start, end)
     if not first < last:
         return math.nan

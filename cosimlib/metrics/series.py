@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.windows import span
 from cosimlib.schedule import Schedule
@@ -89,29 +90,23 @@ def hourly(
     pd.Series
         Indexed by the windows' beginnings.
     """
-    _check_every(every)
+    check.seconds("every", every, above=0)
     times, values = steps.index.to_numpy(dtype=np.float64), steps.to_numpy(dtype=np.float64)
     if times.size == 0:
         return pd.Series(dtype=np.float64, name=steps.name)
     first = float(times[0]) if start is None else start
     last = float(times[-1]) if end is None else end
-    if last < first:
-        raise ValueError(f"windows from {first:.15g} to {last:.15g} s; expected start before end")
+    if first != last:
+        check.window(first, last, name="windows")
     edges = _edges(first, last, every)
     area = np.append(0.0, np.cumsum(values[:-1] * np.diff(times)))
     area_at = np.interp(edges, times, area) + values[-1] * np.maximum(edges - times[-1], 0.0)
     return pd.Series(np.diff(area_at) / np.diff(edges), index=edges[:-1], name=steps.name)
 
 
-def _check_every(every: float) -> None:
-    """Raise for windows without a length."""
-    if not every > 0:
-        raise ValueError(f"every={every!r}; expected seconds above 0")
-
-
 def _edges(first: float, last: float, every: float) -> np.ndarray:
     """Where windows of `every` seconds begin, and where the last one ends."""
-    _check_every(every)
+    check.seconds("every", every, above=0)
     edges = first + every * np.arange(math.ceil((last - first) / every))
     return np.append(edges[edges < last], last)
 

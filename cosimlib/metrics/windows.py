@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.schedule import Schedule
 
 
@@ -24,15 +25,9 @@ def window(
     cool_down : float, optional
         Seconds from the window's end to the last submission. Without it the window has no `end`:
         numbers of the machine then go on to the last end.
-
-    Raises
-    ------
-    ValueError
-        Where a length is negative, or nothing of the schedule is left.
     """
     for name, length in (("warm_up", warm_up), ("cool_down", cool_down)):
-        if length is not None and not 0 <= length < math.inf:
-            raise ValueError(f"{name}={length!r}; expected seconds, 0 or more")
+        check.seconds(name, length, none=name == "cool_down")
     submit_time = schedule.workload.jobs["submit_time"]
     first, last = float(submit_time.min()), float(submit_time.max())
     if cool_down is None:
@@ -53,35 +48,18 @@ def span(schedule: Schedule, start: float | None, end: float | None) -> tuple[fl
     """The window in seconds, by default from the first submission to the last end.
 
     Both are NaN, or equal, where nothing was given and the schedule itself has no length.
-
-    Raises
-    ------
-    ValueError
-        Where a given window ends before it starts, or has no length.
     """
     first = float(schedule.workload.jobs["submit_time"].min()) if start is None else start
     last = float(pd.Series(schedule.end_time).max()) if end is None else end
     if start is not None or end is not None:
-        check_order(first, last)
+        check.window(first, last)
     return first, last
 
 
 def submitted(schedule: Schedule, start: float | None, end: float | None) -> np.ndarray:
-    """Which jobs were submitted in the window, from `start` to before `end`: a mask.
-
-    Raises
-    ------
-    ValueError
-        Where the window ends before it starts, or has no length.
-    """
+    """Which jobs were submitted in the window, from `start` to before `end`: a mask."""
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()
     first = -math.inf if start is None else start
     last = math.inf if end is None else end
-    check_order(first, last)
+    check.window(first, last)
     return (submit_time >= first) & (submit_time < last)
-
-
-def check_order(first: float, last: float) -> None:
-    """Raise where a window does not run from somewhere to somewhere later."""
-    if not first < last:
-        raise ValueError(f"window from {first:.15g} to {last:.15g} s; expected start before end")

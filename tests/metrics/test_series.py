@@ -89,8 +89,8 @@ def test_warm_up_and_cool_down_make_a_window(schedule):
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
-        ({"warm_up": -1}, "warm_up=-1; expected seconds, 0 or more"),
-        ({"cool_down": math.inf}, "cool_down=inf; expected seconds, 0 or more"),
+        ({"warm_up": -1}, "warm_up=-1; expected seconds from 0"),
+        ({"cool_down": math.inf}, "cool_down=inf; expected seconds from 0, or None"),
         ({"warm_up": math.nan}, "warm_up=nan; expected seconds"),
         ({"warm_up": 12, "cool_down": 8}, "leave nothing of the 20 s of submissions"),
         ({"warm_up": 50}, "leave nothing of the 20 s of submissions"),
