@@ -6,6 +6,7 @@ fit on one machine. Everything is made up, after the circle that Tang et al. sho
 
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.coscheduling.mates import couple
 from cosimlib.system import System
 from cosimlib.units import MINUTE
@@ -28,14 +29,8 @@ def deadlock_example(pairs: int = 2) -> Workload:
     ----------
     pairs : int, default 2
         From 0 to 6; from 2 on, machines that only hold can deadlock.
-
-    Raises
-    ------
-    ValueError
-        For another number of pairs.
     """
-    if isinstance(pairs, bool) or not 0 <= pairs <= len(PAIRS) or pairs % 1:
-        raise ValueError(f"pairs={pairs!r}; expected a whole number from 0 to {len(PAIRS)}")
+    check.whole("pairs", pairs, 0, len(PAIRS), floats=True)
     machines = {}
     for machine, rows in JOBS.items():
         jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"])

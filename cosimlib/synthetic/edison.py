@@ -21,13 +21,14 @@ import math
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import check_whole, is_number
+from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.synthetic.estimates import with_estimates
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
+NAME = "synthetic Edison"
 EDISON = System("Edison", {"main": 5576}, cores_per_node=24, memory_per_node=64.0)
 """Edison, NERSC's Cray XC30: 5,576 nodes of 24 cores and 64 GB."""
 
@@ -103,14 +104,12 @@ def edison(
     -------
     Workload
         In whole seconds, with `memory` in GB a node and requested times after Tsafrir's model.
-
-    Raises
-    ------
-    ValueError
-        For days or a load that is not above 0, nodes that are not a whole number from
-        16, a seed that is not one from 0, or an unknown spread of memory.
     """
-    _check(days, nodes, load, memory_spread, seed)
+    check.number("days", days, above=0, where=NAME)
+    check.whole("nodes", nodes, 16, where=NAME)
+    check.number("load", load, above=0, where=NAME)
+    check.choice("memory_spread", memory_spread, MEMORY_SPREADS, where=NAME)
+    check.seed(seed, where=NAME)
     rng = np.random.Generator(np.random.PCG64(int(seed)))
     shares = _size_shares()
     scale = nodes / EDISON.total_nodes
@@ -133,21 +132,9 @@ def edison(
     asked += {"tenth": "", "longest": ", memory in the longest jobs"}.get(
         memory_spread, f", memory as {memory_spread}'s"
     )
-    name = f"synthetic Edison ({nodes:,} nodes, {days:g} days, seed {seed}{asked})"
+    name = f"{NAME} ({nodes:,} nodes, {days:g} days, seed {seed}{asked})"
     system = EDISON if nodes == EDISON.total_nodes else EDISON.with_nodes(nodes)
     return with_estimates(Workload(table, name, system), seed=seed, maximum=LONGEST_RUN)
-
-
-def _check(days: float, nodes: int, load: float, memory_spread: str, seed: int) -> None:
-    """Raise for the first argument that makes no workload."""
-    for name, value in (("days", days), ("load", load)):
-        if not is_number(value) or not 0 < value < math.inf:
-            raise ValueError(f"synthetic Edison: {name}={value!r}; expected a number above 0")
-    for name, value, least in (("nodes", nodes, 16), ("seed", seed, 0)):
-        check_whole(name, value, least, of="synthetic Edison")
-    if not isinstance(memory_spread, str) or memory_spread not in MEMORY_SPREADS:
-        known = " or ".join(map(repr, MEMORY_SPREADS))
-        raise ValueError(f"synthetic Edison: memory_spread={memory_spread!r}; expected {known}")
 
 
 def _size_shares() -> np.ndarray:

@@ -17,11 +17,11 @@ the generator that they published. Users choose few round values, the longest al
 
 import math
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, Workload
 
@@ -77,8 +77,6 @@ def with_estimates(
     ------
     InvalidWorkloadError
         Where a job runs longer than the maximum.
-    ValueError
-        For another argument that makes no estimates.
     """
     run_time = workload.jobs["run_time"].to_numpy()
     if maximum is None:
@@ -110,14 +108,8 @@ def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
         Requested times that it has are replaced. Nobody asks for less than a second.
     factor : float, default 1.0
         From 1.
-
-    Raises
-    ------
-    ValueError
-        For another factor.
     """
-    if isinstance(factor, bool) or not 1 <= factor < math.inf:
-        raise ValueError(f"estimates: factor={factor!r}; expected a number from 1")
+    check.number("factor", factor, least=1, where="estimates")
     requested_time = np.maximum(factor * workload.jobs["run_time"].to_numpy(), 1.0)
     account = pd.DataFrame(
         [("mended", f"requested_time set to {factor:g} times run_time", len(workload))],
@@ -145,36 +137,23 @@ def estimate_shares(
     distinct : int, optional
         Below the twenty popular ones, only the most popular remain. A short maximum may have room
         for fewer.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and what was expected.
     """
-    _check_whole("jobs", jobs, 1)
+    check.whole("jobs", jobs, 1, where="estimates")
     return _shares(int(jobs), maximum, distinct, _generator(seed))
 
 
 def _generator(seed: int) -> np.random.Generator:
-    _check_whole("seed", seed, 0)
+    check.seed(seed, where="estimates")
     return np.random.Generator(np.random.PCG64(int(seed)))
-
-
-def _check_whole(name: str, value: float, least: int, most: float = math.inf) -> None:
-    """Raise where an argument is not a whole number in its range."""
-    whole = isinstance(value, Integral | float | np.floating) and value == np.floor(value)
-    if isinstance(value, bool) or not whole or not least <= value <= most or value == math.inf:
-        limits = f"from {least}" + (f" to {most:g}" if most < math.inf else "")
-        raise ValueError(f"estimates: {name}={value!r}; expected a whole number {limits}")
 
 
 def _shares(jobs: int, maximum: int, distinct: int | None, rng: np.random.Generator) -> pd.Series:
     """Share of each estimate, by ascending seconds."""
-    _check_whole("maximum", maximum, HOUR)
+    check.whole("maximum", maximum, HOUR, floats=True, where="estimates")
     if distinct is None:
         distinct = max(1, math.floor(np.interp(jobs, *DISTINCT) + 0.5))
     elif jobs:
-        _check_whole("distinct", distinct, 1, jobs)
+        check.whole("distinct", distinct, 1, jobs, floats=True, where="estimates")
     head = _head(int(maximum), rng)
     if distinct <= len(head):
         shares = head.nlargest(int(distinct))

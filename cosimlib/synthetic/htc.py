@@ -10,10 +10,11 @@ evenly, so that every seed has the printed statistics and seeds differ in the jo
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import check_whole, is_number
+from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.workload import Workload
 
+NAME = "synthetic HTC"
 TRACE_JOBS = 1_120
 COPIES = 10
 QUARTILES = (54.0, 84.0, 106.0, 134.25, 7_140.0)
@@ -30,14 +31,10 @@ def htc(copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0) -> 
         Requested times are run times × this; 1 makes them exact.
     seed : int, default 0
         Of the PCG64 generator, 0 or more.
-
-    Raises
-    ------
-    ValueError
-        For copies that are not a whole number from 1, a seed that is not one from 0, or a factor
-        below 1.
     """
-    _check(copies, request_factor, seed)
+    check.whole("copies", copies, 1, where=NAME)
+    check.number("request_factor", request_factor, least=1, where=NAME)
+    check.seed(seed, where=NAME)
     rng = np.random.Generator(np.random.PCG64(int(seed)))
     trace = _run_times(rng)
     run_time = np.concatenate([rng.permutation(trace) for _ in range(int(copies))])
@@ -49,7 +46,7 @@ def htc(copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0) -> 
             "nodes": 1,
         }
     )
-    return Workload(jobs, f"synthetic HTC (seed {seed})")
+    return Workload(jobs, f"{NAME} (seed {seed})")
 
 
 def _run_times(rng: np.random.Generator) -> np.ndarray:
@@ -58,13 +55,3 @@ def _run_times(rng: np.random.Generator) -> np.ndarray:
     run_time = np.rint(shapes.quartile_quantiles(uniform, quartiles=QUARTILES, mean=MEAN))
     run_time[uniform.argmin()], run_time[uniform.argmax()] = QUARTILES[0], QUARTILES[-1]
     return run_time
-
-
-def _check(copies: int, request_factor: float, seed: int) -> None:
-    """Raise for the first argument that makes no workload."""
-    for name, value, least in (("copies", copies, 1), ("seed", seed, 0)):
-        check_whole(name, value, least, of="synthetic HTC")
-    if not is_number(request_factor) or not 1 <= request_factor < np.inf:
-        raise ValueError(
-            f"synthetic HTC: request_factor={request_factor!r}; expected a number from 1"
-        )

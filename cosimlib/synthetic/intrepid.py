@@ -16,14 +16,13 @@ the month. Draws are spread evenly over each distribution, so that seeds differ 
 and not in what is asked in all.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import check_whole
+from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.system import System
 from cosimlib.units import DAY
@@ -108,8 +107,7 @@ def packed(workload: Workload, nodes: int, *, load: float) -> Workload:
 
     Submissions then begin at 0.
     """
-    if not load > 0:
-        raise ValueError(f"{workload.name}: load={load!r}; expected more than 0")
+    check.number("load", load, above=0, where=workload.name)
     jobs = workload.jobs
     submit_time = jobs["submit_time"] - jobs["submit_time"].min()
     span = float(submit_time.max())
@@ -131,12 +129,11 @@ def _month(
     stream: int = 0,
 ) -> Workload:
     """Jobs of a machine: sizes, run times that make the load, estimates, submissions."""
-    for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0)):
-        check_whole(name, value, least, of=f"synthetic {machine}")
-    if not (0 < load < math.inf and 0 < span < math.inf):
-        raise ValueError(
-            f"synthetic {machine}: load={load!r}, span={span!r}; expected numbers above 0"
-        )
+    where = f"synthetic {machine}"
+    check.whole("jobs", jobs, 1, where=where)
+    check.number("load", load, above=0, where=where)
+    check.seconds("span", span, above=0, where=where)
+    check.seed(seed, where=where)
     rng = np.random.default_rng([int(seed), stream])
     menu, shares = np.array(list(sizes)), np.array(list(sizes.values()))
     wide = shapes.choice_at(shapes.spread(jobs, rng), menu, shares / shares.sum())

@@ -21,12 +21,13 @@ import math
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import check_whole, is_number
+from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
+NAME = "synthetic Lomonosov"
 LOMONOSOV = System("Lomonosov-1 (512 CPU slots)", {"main": 512})
 """The machine of the paper's simulations; a node is one CPU slot."""
 
@@ -68,14 +69,12 @@ def lomonosov(
     -------
     Workload
         In whole minutes, given in seconds.
-
-    Raises
-    ------
-    ValueError
-        For days that are not above 0, an accuracy outside [0, 1], a load that is not between 1e-6
-        and 1e3, or a seed that is not a whole number from 0.
     """
-    _check(days, accuracy, load, seed)
+    waiting = "for jobs that all wait from the start"
+    check.number("days", days, above=0, most=36_500, where=NAME)
+    check.number("accuracy", accuracy, least=0, most=1, where=NAME)
+    check.number("load", load, least=1e-6, most=1e3, none=waiting, where=NAME)
+    check.seed(seed, where=NAME)
     rng = np.random.Generator(np.random.PCG64(int(seed)))
     minutes = days * 1440
     if load is None:
@@ -86,7 +85,7 @@ def lomonosov(
         jobs = jobs.assign(submit_time=np.ceil(np.sort(rng.uniform(0.0, minutes, len(jobs)))))
     times = jobs[["submit_time", "run_time"]] * MINUTE
     jobs = jobs.assign(**times)
-    workload = Workload(jobs, f"synthetic Lomonosov (seed {seed})", LOMONOSOV)
+    workload = Workload(jobs, f"{NAME} (seed {seed})", LOMONOSOV)
     return with_round_estimates(workload, accuracy, seed=seed)
 
 
@@ -103,8 +102,8 @@ def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) 
         The paper's p, from 0 to 1.
     seed : int, default 0
     """
-    _check_accuracy(accuracy)
-    check_whole("seed", seed, 0)
+    check.number("accuracy", accuracy, least=0, most=1)
+    check.seed(seed)
     rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
     run_time = workload.jobs["run_time"].to_numpy()
     draw = rng.random(run_time.size)
@@ -150,23 +149,3 @@ def _jobs(work: float, rng: np.random.Generator) -> pd.DataFrame:
         jobs = pd.concat([jobs, _dimensions(block, rng)], ignore_index=True)
     done = np.cumsum(jobs["run_time"] * jobs["nodes"])
     return jobs[: int(np.searchsorted(done, work)) + 1]
-
-
-def _check(days: float, accuracy: float, load: float | None, seed: int) -> None:
-    """Raise for the first argument that makes no workload."""
-    if not is_number(days) or not 0 < days <= 36_500:
-        raise ValueError(
-            f"synthetic Lomonosov: days={days!r}; expected a number above 0 and up to 36,500"
-        )
-    _check_accuracy(accuracy)
-    if load is not None and (not is_number(load) or not 1e-6 <= load <= 1e3):
-        raise ValueError(
-            f"synthetic Lomonosov: load={load!r}; expected a number from 1e-6 to 1e3 (such as "
-            "0.9), or None for jobs that all wait from the start"
-        )
-    check_whole("seed", seed, 0)
-
-
-def _check_accuracy(accuracy: float) -> None:
-    if not is_number(accuracy) or not 0 <= accuracy <= 1:
-        raise ValueError(f"accuracy={accuracy!r}; expected a number from 0 to 1")

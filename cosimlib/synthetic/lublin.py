@@ -24,10 +24,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import check_whole, is_number
+from cosimlib import checks as check
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
+NAME = "Lublin-Feitelson"
 MODELED_NODES = 128
 LONGEST_LOG_RUN = 12.0
 LONGEST_LOG_GAP = 13.0
@@ -112,13 +113,13 @@ def lublin(
     Workload
         In whole seconds, rounded down as in the published generator, without requested times; time
         0 is a midnight, and the first submission a while later.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and what was expected.
     """
-    _check(jobs, nodes, types, load, seed)
+    check.flag("types", types, where=NAME)
+    check.whole("jobs", jobs, 1, where=NAME)
+    check.whole("nodes", nodes, 32 if types else 10, where=NAME)
+    own = "for the model's own"
+    check.number("load", load, least=1e-6, most=1e6, none=own, where=NAME)
+    check.seed(seed, where=NAME)
     rng = np.random.Generator(np.random.PCG64(int(seed)))
     kinds = {"batch": BATCH, "interactive": INTERACTIVE} if types else {"any": TYPELESS}
     streams = [_stream(kind, name, int(jobs), int(nodes), rng) for name, kind in kinds.items()]
@@ -131,23 +132,7 @@ def lublin(
         table = table.sort_values("submit_time", kind="stable", ignore_index=True)
     table["submit_time"] = np.floor(table["submit_time"])
     columns = ["submit_time", "run_time", "nodes", *(["queue"] if types else [])]
-    return Workload(table[columns], f"Lublin-Feitelson (seed {seed})", System.of(int(nodes)))
-
-
-def _check(jobs: int, nodes: int, types: bool, load: float | None, seed: int) -> None:
-    """Raise for the first argument that makes no workload."""
-    if not isinstance(types, bool | np.bool_):
-        raise ValueError(f"Lublin-Feitelson: types={types!r}; expected True or False")
-    least_nodes = 32 if types else 10
-    for name, value, least in (("jobs", jobs, 1), ("nodes", nodes, least_nodes), ("seed", seed, 0)):
-        check_whole(name, value, least, of="Lublin-Feitelson")
-    if load is None:
-        return
-    if not is_number(load) or not 1e-6 <= load <= 1e6:
-        raise ValueError(
-            f"Lublin-Feitelson: load={load!r}; expected a number from 1e-6 to 1e6 (such as 0.7), "
-            "or None for the model's own"
-        )
+    return Workload(table[columns], f"{NAME} (seed {seed})", System.of(int(nodes)))
 
 
 def _stream(

@@ -23,11 +23,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import check_whole, is_number, is_whole
+from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
+NAME = "synthetic PEREGRINE"
 JOBS = 7_275
 QUARTILES = (33.0, 439.5, 1_921.0, 6_840.5, 85_945.0)
 MEAN = 7_119.07
@@ -60,10 +61,13 @@ def peregrine(
     Raises
     ------
     ValueError
-        For a seed that is not a whole number from 0, a factor below 1, or sizes that are not
-        ascending whole numbers from 2 or do not make the printed mean and node-hours.
+        For sizes that do not make the printed mean and node-hours.
     """
-    _check(sizes, request_factor, seed)
+    whole = all(check.is_whole(size, 2) for size in sizes)
+    ascending = whole and bool(sizes) and list(sizes) == sorted(set(sizes))
+    check.that("sizes", sizes, ascending, "ascending whole numbers from 2", where=NAME)
+    check.number("request_factor", request_factor, least=1, where=NAME)
+    check.seed(seed, where=NAME)
     rng = np.random.Generator(np.random.PCG64(int(seed)))
     run_time = _run_times(rng)
     jobs = pd.DataFrame(
@@ -76,7 +80,7 @@ def peregrine(
             "application": _labels(APPLICATIONS, OTHER_APPLICATIONS, rng),
         }
     )
-    return Workload(jobs, f"synthetic PEREGRINE (seed {seed})")
+    return Workload(jobs, f"{NAME} (seed {seed})")
 
 
 def _run_times(rng: np.random.Generator) -> np.ndarray:
@@ -103,7 +107,7 @@ def _nodes(run_time: np.ndarray, sizes: Sequence[int], rng: np.random.Generator)
     node_hours = float(nodes @ run_time) / HOUR
     if abs(node_hours / NODE_HOURS - 1) > WITHIN:
         raise ValueError(
-            f"synthetic PEREGRINE: sizes={sizes!r} make {node_hours:,.0f} node-hours; expected "
+            f"{NAME}: sizes={sizes!r} make {node_hours:,.0f} node-hours; expected "
             f"{NODE_HOURS:,.0f} within {WITHIN:.0%}: take others"
         )
     return nodes
@@ -116,17 +120,3 @@ def _labels(
     named = [name for name, count in counts.items() for _ in range(count)]
     rest = [others[place % len(others)] for place in range(JOBS - len(named))]
     return rng.permutation(np.array(named + rest, dtype=object))
-
-
-def _check(sizes: Sequence[int], request_factor: float, seed: int) -> None:
-    """Raise for the first argument that makes no workload."""
-    whole = all(is_whole(size, 2) for size in sizes)
-    if not whole or not sizes or list(sizes) != sorted(set(sizes)):
-        raise ValueError(
-            f"synthetic PEREGRINE: sizes={sizes!r}; expected ascending whole numbers from 2"
-        )
-    check_whole("seed", seed, 0, of="synthetic PEREGRINE")
-    if not is_number(request_factor) or not 1 <= request_factor < np.inf:
-        raise ValueError(
-            f"synthetic PEREGRINE: request_factor={request_factor!r}; expected a number from 1"
-        )

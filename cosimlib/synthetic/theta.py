@@ -30,11 +30,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import check_whole, is_number
+from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.system import THETA
 from cosimlib.workload import Workload
 
+NAME = "synthetic Theta"
 YEAR_JOBS = 29_520
 YEAR_SECONDS = 365 * 86_400
 NODES = 4_360
@@ -144,12 +145,6 @@ def theta(jobs: int = YEAR_JOBS, *, load: float | None = UTILIZATION, seed: int 
     Workload
         In whole seconds, on 4,360 nodes of Theta.
 
-    Raises
-    ------
-    ValueError
-        For jobs that are not a whole number from 1, a seed that is not one from 0, or a load that
-        is not between 1e-6 and 1e6.
-
     Notes
     -----
     The module says how it is built. Over seeds, a year of 29,520 jobs meets the printed shares of
@@ -158,7 +153,10 @@ def theta(jobs: int = YEAR_JOBS, *, load: float | None = UTILIZATION, seed: int 
     is the 30 jobs of 9 to 127 nodes: one of them moves their median by up to a third. Fewer jobs
     meet all of it less closely; some of their estimates are longer than drawn, as they must fit.
     """
-    _check(jobs, load, seed)
+    printed = "for the printed time between submissions"
+    check.whole("jobs", jobs, 1, where=NAME)
+    check.number("load", load, least=1e-6, most=1e6, none=printed, where=NAME)
+    check.seed(seed, where=NAME)
     rng = np.random.Generator(np.random.PCG64(int(seed)))
     counts = shapes.whole_counts(int(jobs), np.array([c.jobs for c in SIZE_CLASSES]), rng)
     parts = [_class_jobs(c, n, rng) for c, n in zip(SIZE_CLASSES, counts, strict=True) if n]
@@ -166,20 +164,7 @@ def theta(jobs: int = YEAR_JOBS, *, load: float | None = UTILIZATION, seed: int 
     work = float(table["run_time"] @ table["nodes"])
     span = None if load is None else work / (load * NODES)
     table["submit_time"] = _submissions(int(jobs), span, rng)
-    return Workload(table, f"synthetic Theta (seed {seed})", THETA.with_nodes(NODES))
-
-
-def _check(jobs: int, load: float | None, seed: int) -> None:
-    """Raise for the first argument that makes no workload."""
-    for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0)):
-        check_whole(name, value, least, of="synthetic Theta")
-    if load is None:
-        return
-    if not is_number(load) or not 1e-6 <= load <= 1e6:
-        raise ValueError(
-            f"synthetic Theta: load={load!r}; expected a number from 1e-6 to 1e6 (such as "
-            "0.825), or None for the printed time between submissions"
-        )
+    return Workload(table, f"{NAME} (seed {seed})", THETA.with_nodes(NODES))
 
 
 def _class_jobs(size_class: SizeClass, n: int, rng: np.random.Generator) -> pd.DataFrame:

@@ -266,9 +266,9 @@ def test_a_run_beyond_the_maximum_is_refused():
         ({"distinct": 51}, "from 1 to 50"),
         ({"distinct": True}, "from 1 to 50"),
         ({"distinct": "all"}, "from 1 to 50"),
-        ({"maximum": 3_599}, "from 3600"),
-        ({"maximum": 3_600.5}, "from 3600"),
-        ({"maximum": math.inf}, "from 3600"),
+        ({"maximum": 3_599}, "from 3,600"),
+        ({"maximum": 3_600.5}, "from 3,600"),
+        ({"maximum": math.inf}, "from 3,600"),
     ],
     ids=str,
 )

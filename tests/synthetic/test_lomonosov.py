@@ -146,7 +146,7 @@ def test_a_seed_gives_the_same_jobs_and_another_one_others():
         ({"accuracy": 1.01}, "accuracy=1.01; expected a number from 0 to 1"),
         ({"accuracy": -0.1}, "accuracy=-0.1"),
         ({"accuracy": float("nan")}, "accuracy=nan"),
-        ({"load": 0}, r"load=0; expected a number from 1e-6 .* or None"),
+        ({"load": 0}, r"load=0; expected a number from 1e-06 to 1,000, or None for jobs"),
         ({"load": True}, "load=True"),
         ({"seed": -1}, "seed=-1; expected a whole number from 0"),
         ({"seed": 0.5}, "seed=0.5"),
