@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from cosimlib.checks import is_whole
+from cosimlib import checks as check
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,6 @@ class System:
         Of the parallel file system, GB/s; NaN where unknown.
     node_bandwidth : float
         What one node can write to that file system, GB/s; NaN where unknown.
-
-    Raises
-    ------
-    ValueError
-        For no partition, a partition without nodes, or a size below zero.
     """
 
     name: str
@@ -47,17 +42,11 @@ class System:
         if not self.partitions:
             raise ValueError(f"{self.name}: a system has at least one partition; got none")
         for partition, nodes in self.partitions.items():
-            if not is_whole(nodes, 1):
-                raise ValueError(
-                    f"{self.name}: partition {partition!r} has {nodes!r} nodes; "
-                    "expected a whole number of at least 1"
-                )
+            check.whole(f"partitions[{partition!r}]", nodes, 1, where=self.name)
         quantities = ("cores_per_node", "memory_per_node", "aggregate_bandwidth", "node_bandwidth")
         for quantity in quantities:
-            if getattr(self, quantity) <= 0:
-                raise ValueError(
-                    f"{self.name}: {quantity}={getattr(self, quantity)!r}; expected more than 0"
-                )
+            value = getattr(self, quantity)
+            check.that(quantity, value, not value <= 0, "a number above 0", where=self.name)
         partitions = {name: int(nodes) for name, nodes in self.partitions.items()}
         object.__setattr__(self, "partitions", MappingProxyType(partitions))
         object.__setattr__(self, "total_nodes", sum(partitions.values()))
