@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.system import THETA, System
 from cosimlib.traces.account import Account, TraceError, assemble, read_bytes, shortened
 from cosimlib.workload import Workload
@@ -116,14 +117,15 @@ def _checked(
     """A column converted; raise for the first value that is there and is not what it should be."""
     values = _texts(text, column)
     converted = convert(values)
-    wrong = converted.isna() & values.notna()
-    if wrong.any():
-        row = int(wrong.idxmax())
-        kind = "a time such as 2023-01-31 23:59:59" if column in TIMES else "a number"
-        raise TraceError(
-            f"{path}: record {row + 1} (line {row + 2}) has {column}={values[row]!r}; "
-            f"expected {kind}, or nothing where unknown"
-        )
+    kind = "a time such as 2023-01-31 23:59:59" if column in TIMES else "a number"
+    check.rows(
+        column,
+        values,
+        converted.notna() | values.isna(),
+        f"{kind}, or nothing where unknown",
+        row=lambda row: f"{path}: record {row + 1} (line {row + 2})",
+        error=TraceError,
+    )
     return converted
 
 

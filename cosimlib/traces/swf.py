@@ -30,6 +30,7 @@ from typing import NoReturn
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.files import write_whole
 from cosimlib.system import System
 from cosimlib.traces.account import Account, TraceError, assemble, read_bytes, shortened
@@ -72,7 +73,7 @@ def read_swf(
         Naming the file and, of a bad line, its number, its text and what was expected.
     """
     path = Path(path)
-    _check_cores(cores_per_node)
+    check.whole("cores_per_node", cores_per_node, 1, floats=True)
     data = read_bytes(path)
     name = name or path.name.removesuffix(".gz").removesuffix(".swf")
     table = parse_table(path, data)
@@ -110,7 +111,7 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
         For a workload without jobs, or a job with a value that SWF cannot hold.
     """
     path = Path(path)
-    _check_cores(cores_per_node)
+    check.whole("cores_per_node", cores_per_node, 1, floats=True)
     if not len(workload):
         raise TraceError(f"{workload.name}: no job to write to {path}")
     data = format_lines(_header(workload, cores_per_node), _table(workload, cores_per_node))
@@ -118,11 +119,6 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
         data = gzip.compress(data, mtime=0)
     write_whole(path, data)
     return path
-
-
-def _check_cores(cores_per_node: int) -> None:
-    if cores_per_node < 1 or cores_per_node % 1:
-        raise ValueError(f"cores_per_node={cores_per_node!r}; expected a whole number from 1")
 
 
 def _no_jobs(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
