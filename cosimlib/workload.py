@@ -1,12 +1,14 @@
 """What was asked: a row per job in order of submission, checked at birth, never mutated."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.system import System
 
 
@@ -35,6 +37,8 @@ OPTIONAL_COLUMNS: Mapping[str, Column] = {
     "application": Column("string", pd.NA, "name or number of its executable (SWF 14)"),
     "status": Column("Int64", pd.NA, "0 failed, 1 completed, 5 cancelled (SWF 11)"),
 }
+
+NEEDED = ("submit_time", "run_time", "nodes")
 
 LATEST = 2.0**52
 """From here on, floats do not tell a second or a node from the next."""
@@ -89,14 +93,10 @@ class Workload:
         jobs = self.jobs.reset_index(drop=True)
         if "requested_time" not in jobs:
             jobs["requested_time"] = np.nan
-        missing = [name for name in ("submit_time", "run_time", "nodes") if name not in jobs]
-        if missing:
-            raise InvalidWorkloadError(
-                f"{self.name}: no column {missing[0]!r}; a workload has submit_time, run_time, "
-                "requested_time and nodes"
-            )
-        jobs = jobs.astype(_dtypes(self.name, jobs))
-        _check(self.name, jobs)
+        check.columns(jobs, NEEDED, where=self.name, error=InvalidWorkloadError)
+        label = partial(_label, self.name, jobs)
+        jobs = jobs.astype(_dtypes(jobs, label))
+        _check(jobs, label)
         jobs["nodes"] = jobs["nodes"].astype("int64")
         first = ["submit_time", "run_time", "requested_time", "nodes"]
         object.__setattr__(self, "jobs", jobs[first + [c for c in jobs if c not in first]])
@@ -178,22 +178,18 @@ def _label(name: str, jobs: pd.DataFrame, job: int) -> str:
     return f"{name}: job {number}"
 
 
-def _dtypes(name: str, jobs: pd.DataFrame) -> dict[str, str]:
+def _dtypes(jobs: pd.DataFrame, label: Callable[[int], str]) -> dict[str, str]:
     """The declared type of every column present; numbers are checked to be numbers first."""
     numbers = ("submit_time", "run_time", "requested_time", "nodes")
     for column in numbers:
         values = pd.to_numeric(jobs[column], errors="coerce")
-        odd = values.isna() & jobs[column].notna()
-        if odd.any():
-            job = int(odd.idxmax())
-            raise InvalidWorkloadError(
-                f"{_label(name, jobs, job)} has {column}={jobs[column][job]!r}; expected a number"
-            )
+        fine = values.notna() | jobs[column].isna()
+        check.rows(column, jobs[column], fine, "a number", row=label, error=InvalidWorkloadError)
     declared = {c: OPTIONAL_COLUMNS[c].dtype for c in jobs if c in OPTIONAL_COLUMNS}
     return dict.fromkeys(numbers, "float64") | declared
 
 
-def _check(name: str, jobs: pd.DataFrame) -> None:
+def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
     """Raise for the first job that breaks a rule."""
     submit, run, nodes = jobs["submit_time"], jobs["run_time"], jobs["nodes"]
     requested = jobs["requested_time"]
@@ -206,9 +202,4 @@ def _check(name: str, jobs: pd.DataFrame) -> None:
         ("submit_time", ~(submit.diff() < 0), "jobs in order of submission: sort by submit_time"),
     )  # fmt: skip
     for column, fine, expected in rules:
-        if not fine.all():
-            job = int((~fine).idxmax())
-            value = jobs[column][job]
-            raise InvalidWorkloadError(
-                f"{_label(name, jobs, job)} has {column}={value:g}; expected {expected}"
-            )
+        check.rows(column, jobs[column], fine, expected, row=label, error=InvalidWorkloadError)

@@ -56,7 +56,7 @@ def test_a_workload_may_be_empty():
 
 @pytest.mark.parametrize("column", ["submit_time", "run_time", "nodes"])
 def test_a_column_that_must_be_there(column):
-    message = f"^W: no column '{column}'; a workload has submit_time, run_time, requested_time and"
+    message = f"^W: no column '{column}'; expected submit_time, run_time, nodes"
     with pytest.raises(InvalidWorkloadError, match=message):
         Workload(jobs(**{column: None}), "W")
 
