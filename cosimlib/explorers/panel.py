@@ -23,7 +23,7 @@ from ipywidgets import (
     Widget,
 )
 
-from cosimlib.checks import is_number
+from cosimlib import checks as check
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -120,16 +120,14 @@ class Panel(VBox):
                 f"{name}={value!r}: no control of that name; expected {_listed(self.controls)}"
             )
         control = self.controls[name]
-        if not _fits(control, value):
-            raise ValueError(f"{name}={value!r}; expected {_offered(control)}")
+        check.that(name, value, _fits(control, value), _offered(control))
 
     def _set(self, values: Mapping[str, Any]) -> None:
         """Set controls, and raise for a value beyond the ends that a slider then has."""
         self._put(values)
         for name, value in values.items():
             control = self.controls[name]
-            if not _is(control.value, value):
-                raise ValueError(f"{name}={value!r}; expected {_offered(control)}")
+            check.that(name, value, _is(control.value, value), _offered(control))
 
     def _put(self, values: Mapping[str, Any]) -> None:
         """Give controls these values, twice: the first may move what the second can reach."""
@@ -164,13 +162,10 @@ class Panel(VBox):
 
 def beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workload, System]:
     """The first jobs of a workload, and its system."""
-    if not isinstance(source, Workload):
-        raise TypeError(f"source is of type {type(source).__name__}; expected a Workload")
+    check.instance("source", source, Workload)
     if not len(source):
         raise ValueError(f"{source.name}: no jobs; expected at least one")
-    system = system or source.machine
-    if system is None:
-        raise ValueError(f"{source.name}: its machine is unknown; give a system")
+    system = check.machine(system or source.machine, source.name)
     return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
 
 
@@ -178,14 +173,14 @@ def _fits(control: Widget, value: Any) -> bool:
     """Whether a value is one of a control's options, or a number of its kind."""
     if isinstance(control, CHOICES):
         return any(_is(each, value) for each in control._options_values)
-    return is_number(value) and (not isinstance(control, IntSlider) or value % 1 == 0)
+    return check.is_number(value) and (not isinstance(control, IntSlider) or value % 1 == 0)
 
 
 def _is(one: Any, other: Any) -> bool:
     """Whether two values are equal but for rounding, True not being 1."""
-    if is_number(one) and is_number(other):
+    if check.is_number(one) and check.is_number(other):
         return math.isclose(one, other, rel_tol=1e-12)
-    return is_number(one) == is_number(other) and _same(one, other)
+    return check.is_number(one) == check.is_number(other) and _same(one, other)
 
 
 def _offered(control: Widget) -> str:
