@@ -26,6 +26,7 @@ import pandas as pd
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from cosimlib import checks as check
 from cosimlib.claims import CHECKED, scorecard
 from cosimlib.files import write_whole
 
@@ -324,8 +325,5 @@ def _read(path: Path) -> pd.DataFrame:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
     except pd.errors.EmptyDataError:
         table = pd.DataFrame()
-    missing = [name for name in CHECKED if name not in table]
-    if missing:
-        place = f"{path.parent.name}/{path.name}"
-        raise ValueError(f"{place} has no column '{missing[0]}'; write it with Claims.write")
+    check.columns(table, CHECKED, where=f"{path.parent.name}/{path.name}")
     return table

@@ -164,6 +164,6 @@ def test_old_results_come_back_where_the_move_fails(tmp_path):
 def test_claims_that_are_no_table_are_named(tmp_path, text):
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "claims.csv").write_text(text)
-    with pytest.raises(ValueError, match=r"one/claims\.csv has no column"):
+    with pytest.raises(ValueError, match=r"one/claims\.csv: no column"):
         write_scorecard(tmp_path)
     assert not (tmp_path / "claims.csv").exists()
