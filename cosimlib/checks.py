@@ -34,12 +34,13 @@ def that(
     *,
     none: bool | str = False,
     where: str = "",
+    error: type[Exception] = ValueError,
 ) -> None:
     """Any condition on an argument, refused in the words of the other checks."""
     if none:
         expected += ", or None" if none is True else f", or None {none}"
     if not fine and not (none and value is None):
-        raise ValueError(f"{_prefix(where)}{name}={value!r}; expected {expected}")
+        raise error(f"{_prefix(where)}{name}={value!r}; expected {expected}")
 
 
 def whole(

@@ -1,5 +1,6 @@
 """From the name of a trace to a workload, and to a schedule to experiment on."""
 
+from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.audit import audit
 from cosimlib.policies import SIMULATORS
@@ -27,10 +28,10 @@ def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "")
     Raises
     ------
     ValueError
-        For an unknown policy, or a trace that the policy cannot schedule on its machine.
+        For a trace that the policy cannot schedule on its machine.
     """
-    if policy and policy not in SIMULATORS:
-        raise ValueError(f"policy={policy!r}; expected one of {', '.join(SIMULATORS)}")
+    if policy:
+        check.choice("policy", policy, SIMULATORS)
     workload = synthetic.theta(seed=seed) if trace == SYNTHETIC else traces.load(trace)
     if workload.column("recorded_start").notna().all():
         return Schedule.recorded(workload)

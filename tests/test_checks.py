@@ -137,6 +137,8 @@ def test_a_known_machine_is_given_back():
 
 
 def test_errors_are_of_the_kind_that_a_room_raises():
+    with pytest.raises(OSError, match="size=1; expected 2"):
+        check.that("size", 1, False, "2", error=OSError)
     with pytest.raises(KeyError, match="no column"):
         check.columns({}, ["a"], error=KeyError)
     with pytest.raises(LookupError, match="unknown"):

@@ -40,7 +40,7 @@ def test_a_log_without_requests_is_served_first_come_and_without_its_widest_jobs
 
 
 def test_an_unknown_policy_is_named():
-    with pytest.raises(ValueError, match="policy='SJF'; expected one of FCFS, EASY"):
+    with pytest.raises(ValueError, match="policy='SJF'; expected one of 'FCFS', 'EASY'"):
         prepare_schedule(policy="SJF")
 
 

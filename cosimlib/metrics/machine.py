@@ -162,8 +162,7 @@ def loss_of_capacity(
     Raises
     ------
     ValueError
-        For an unknown rule, a window without length, jobs that share nodes, or one that never
-        started.
+        For jobs that share nodes, or one that never started.
     """
     check_rigid(schedule, "loss_of_capacity")
     check.choice("rule", rule, get_args(LossRule), where="loss of capacity")
