@@ -5,13 +5,17 @@ system's rows; `scorecard` joins the tables of all notebooks. A claim that nobod
 the data cannot decide, is `unknown`: it is never left out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cosimlib.files import write_whole
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
 
 PACKAGE = Path(__file__).resolve().parent
 STATED = ["system", "number", "claim", "statement", "paper_value", "source"]
@@ -27,6 +31,24 @@ CHECKED = [
     "why",
 ]
 VERDICTS = ("holds", "fails", "unknown")
+
+
+class Verdict(NamedTuple):
+    """Our number beside a claim; whether it holds, None where that is unknown; why not."""
+
+    ours: str
+    holds: bool | None
+    why: str = ""
+
+
+def verdict(ours: str, holds: bool, why: str) -> Verdict:
+    """A claim that is decided: `why` explains it where it fails."""
+    return Verdict(ours, bool(holds), "" if holds else why)
+
+
+def unknown(ours: str, why: str) -> Verdict:
+    """A claim that the data cannot decide, with the reason."""
+    return Verdict(ours, None, why)
 
 
 class Claims:
@@ -71,8 +93,13 @@ class Claims:
             What this number was measured on, where that is not what the others were.
         """
         self._check(claim, holds, why)
-        verdict = "unknown" if holds is None else "holds" if holds else "fails"
-        self._checked[claim] = (str(ours), data or self.data, verdict, why.strip())
+        decided = "unknown" if holds is None else "holds" if holds else "fails"
+        self._checked[claim] = (str(ours), data or self.data, decided, why.strip())
+
+    def fill(self, verdicts: Mapping[str, Verdict]) -> None:
+        """Set a verdict beside each claim named, as `row` does."""
+        for claim, (ours, holds, why) in verdicts.items():
+            self.row(claim, ours=ours, holds=holds, why=why)
 
     def _check(self, claim: str, holds: bool | None, why: str) -> None:
         """Raise where a row would be wrong."""
@@ -97,6 +124,11 @@ class Claims:
         ours, data, verdict, why = zip(*checked, strict=True)
         table = self._stated.reset_index().rename(columns={"paper_value": "paper"})
         return table.assign(ours=ours, data=data, verdict=verdict, why=why)[CHECKED]
+
+    def show(self) -> "Styler":
+        """The scorecard of this run as a notebook shows it: no index, text to the left."""
+        table = self.table()[["number", "claim", "paper", "ours", "verdict", "why"]]
+        return table.style.hide(axis="index").set_properties(**{"text-align": "left"})
 
     def write(self, folder: str | Path | None) -> None:
         """Write the table as `claims.csv` into a folder; nowhere where the folder is empty."""
