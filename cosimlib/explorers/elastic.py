@@ -39,7 +39,7 @@ MOMENTS = 241
 IDLE = -1
 
 
-def explore_preemption(
+def explore_elastic(
     source: Schedule,
     *,
     at: float | None = None,

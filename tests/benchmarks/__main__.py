@@ -147,11 +147,11 @@ def _policy_row(name: str, simulate: Callable[..., Schedule], workload) -> tuple
 
 PEAK = """
 import resource
-from cosimlib import preemption, synthetic
+from cosimlib import elastic, synthetic
 from cosimlib.batch import simulate_easy
 from cosimlib.system import System
 for workload in (synthetic.htc(), synthetic.peregrine()):
-    preemption.compare_policies(simulate_easy(workload, System.of(20)))
+    elastic.compare_policies(simulate_easy(workload, System.of(20)))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

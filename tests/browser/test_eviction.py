@@ -8,7 +8,7 @@ import pytest
 from tests.browser import lab
 
 NOTEBOOK = "notebooks/explore/eviction.ipynb"
-PREEMPTION = "notebooks/explore/preemption.ipynb"
+ELASTIC = "notebooks/explore/elastic.ipynb"
 SLOWEST = 1000.0
 """Milliseconds from key to picture of the fastest move; a quiet machine takes 150 to 250."""
 
@@ -141,7 +141,7 @@ def test_a_preemption_shows_its_vectors_and_what_becomes_of_every_job(page, addr
     """A live figure once drew no job at all, which no test of the figure's numbers could see."""
     from playwright.sync_api import expect
 
-    lab.open_notebook(page, address, PREEMPTION)
+    lab.open_notebook(page, address, ELASTIC)
     lab.run_all(page)
     explorer = Explorer(page)
     begin = re.compile(r"^PAP preempts 10 of 20 nodes on day 28\.29: [\d.]+ node-hours wasted$")

@@ -24,7 +24,7 @@ from cosimlib.elastic import (
     sweep_preemptions,
     wasted_cycles,
 )
-from cosimlib.explorers import explore_preemption
+from cosimlib.explorers import explore_elastic
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -179,7 +179,7 @@ def test_what_cannot_be_followed_is_refused():
         lambda schedule: preemption_values(schedule, [0.0]),
         lambda schedule: same_choice(schedule, "LIFO", "PAP", preempted=1),
         execution_states,
-        explore_preemption,
+        explore_elastic,
     ):
         with pytest.raises(
             ValueError, match="elastic PAP, made: a preemption needs jobs that run once"
@@ -237,7 +237,7 @@ def test_policies_and_grace_periods_are_compared_once_each(knobs, message):
 )
 def test_strings_are_no_seconds_to_the_explorer(knobs, message):
     with pytest.raises(ValueError, match=message):
-        explore_preemption(simulate_easy(made(), System.of(2)), preempted=1, **knobs)
+        explore_elastic(simulate_easy(made(), System.of(2)), preempted=1, **knobs)
 
 
 def test_random_agrees_with_itself_and_not_with_others():

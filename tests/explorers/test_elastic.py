@@ -18,7 +18,7 @@ from cosimlib.elastic import (
     preemption_values,
     prioritize,
 )
-from cosimlib.explorers import explore_preemption
+from cosimlib.explorers import explore_elastic
 from cosimlib.figures.elastic import FATES, period_name
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -93,9 +93,7 @@ def assert_shows(panel, schedule, *, seed=0):
 
 
 def test_it_opens_with_what_is_asked_for(schedule):
-    panel = explore_preemption(
-        schedule, at=AT, preempted=4, policy="PAP+", grace_period=90.0, seed=5
-    )
+    panel = explore_elastic(schedule, at=AT, preempted=4, policy="PAP+", grace_period=90.0, seed=5)
     assert panel.settings == {
         "policy": "PAP+", "grace_period": 90.0, "nodes": 10, "preempted": 4, "at": AT
     }  # fmt: skip
@@ -116,7 +114,7 @@ def test_it_opens_with_what_is_asked_for(schedule):
 )
 def test_every_knob_shows_what_the_library_says(schedule, name, values, seed):
     start = {"policy": "RANDOM" if name != "policy" else "PAP", "preempted": 5}
-    panel = explore_preemption(schedule, at=AT, seed=seed, grace_period=120.0, **start)
+    panel = explore_elastic(schedule, at=AT, seed=seed, grace_period=120.0, **start)
     seen = {panel.text.value}
     for value in values:
         panel.controls[name].value = value
@@ -127,7 +125,7 @@ def test_every_knob_shows_what_the_library_says(schedule, name, values, seed):
 
 
 def test_policies_tell_jobs_apart(schedule):
-    panel = explore_preemption(schedule, at=AT, preempted=5)
+    panel = explore_elastic(schedule, at=AT, preempted=5)
     heat = {}
     for policy in POLICIES:
         panel.controls["policy"].value = policy
@@ -138,7 +136,7 @@ def test_policies_tell_jobs_apart(schedule):
 @pytest.mark.parametrize("simulate", [simulate_easy, simulate_fcfs])
 def test_another_number_of_nodes_is_scheduled_again(simulate):
     workload = made(*ROWS)
-    panel = explore_preemption(simulate(workload, System.of(10)), at=AT, preempted=10)
+    panel = explore_elastic(simulate(workload, System.of(10)), at=AT, preempted=10)
     assert (panel.controls["nodes"].min, panel.controls["nodes"].max) == (6, 20)
     for nodes in (20, 13, 10, 7):
         panel.controls["nodes"].value = nodes
@@ -151,7 +149,7 @@ def test_another_number_of_nodes_is_scheduled_again(simulate):
 
 def test_the_moment_stays_within_a_schedule_that_more_nodes_make_shorter():
     workload = made((0, 5000, 4), (0, 5000, 4), (0, 5000, 4))
-    panel = explore_preemption(simulate_easy(workload, System.of(4)), at=14_000.0, preempted=2)
+    panel = explore_elastic(simulate_easy(workload, System.of(4)), at=14_000.0, preempted=2)
     panel.controls["nodes"].value = 8
     assert panel.settings["at"] == 10_000 - 30
     assert_shows(panel, simulate_easy(workload, System.of(8)))
@@ -159,29 +157,29 @@ def test_the_moment_stays_within_a_schedule_that_more_nodes_make_shorter():
 
 def test_a_moment_at_which_nothing_runs_wastes_nothing():
     idle = simulate_easy(made((0, 100, 2), (5000, 100, 3)), System.of(4))
-    panel = explore_preemption(idle, at=600.0, preempted=4)
+    panel = explore_elastic(idle, at=600.0, preempted=4)
     assert_shows(panel, idle)
     assert panel.text.value.startswith("wasted cycles 0 ") and "taken 4" in panel.text.value
 
 
 def test_who_could_not_be_scheduled_again_keeps_its_nodes(schedule):
     recorded = replace(schedule, policy="recorded")
-    panel = explore_preemption(recorded, at=AT)
+    panel = explore_elastic(recorded, at=AT)
     assert panel.controls["nodes"].disabled and not panel.controls["preempted"].disabled
     assert "fixed: no simulator is called 'recorded'" in panel.children[1].value
     assert_shows(panel, recorded)
-    assert not explore_preemption(schedule, at=AT).controls["nodes"].disabled
+    assert not explore_elastic(schedule, at=AT).controls["nodes"].disabled
 
 
 def test_without_a_moment_it_takes_the_middle_state(peregrine):
-    panel = explore_preemption(peregrine)
+    panel = explore_elastic(peregrine)
     states = execution_states(peregrine)
     assert panel.settings["at"] == states[states.size // 2]
     assert_shows(panel, peregrine)
 
 
 def test_the_window_is_as_long_as_asked_for(schedule):
-    panel = explore_preemption(schedule, at=AT, preempted=3, window=7200.0)
+    panel = explore_elastic(schedule, at=AT, preempted=3, window=7200.0)
     assert panel.figure.layout.xaxis.range == pytest.approx(((AT - 3600) / DAY, (AT + 3600) / DAY))
     panel.controls["policy"].value = "FIFO"
     assert_shows(panel, schedule)
@@ -189,7 +187,7 @@ def test_the_window_is_as_long_as_asked_for(schedule):
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
 def test_a_month_of_jobs_stays_light_and_quick(peregrine):
-    panel = explore_preemption(peregrine, at=123_456.0)
+    panel = explore_elastic(peregrine, at=123_456.0)
     assert len(panel.picture.to_json()) < 150_000
     knobs = {"nodes": (30, 25, 24), "policy": ("LIFO", "FIFO", "PAP+"), "at": (2e6, 1e6, 5e5)}
     for name, values in knobs.items():
@@ -219,12 +217,12 @@ def test_a_month_of_jobs_stays_light_and_quick(peregrine):
 )
 def test_nonsense_is_a_clear_error(schedule, wrong, message):
     with pytest.raises(ValueError, match=message):
-        explore_preemption(schedule, **{"at": AT, **wrong})
+        explore_elastic(schedule, **{"at": AT, **wrong})
 
 
 def test_what_is_no_schedule_or_never_runs_is_named(schedule):
     with pytest.raises(TypeError, match="source is of type Workload; expected a Schedule"):
-        explore_preemption(schedule.workload)
+        explore_elastic(schedule.workload)
     nothing = Schedule.from_starts(made(), System.of(4), np.empty(0), "EASY")
     with pytest.raises(ValueError, match="made: no job ever runs"):
-        explore_preemption(nothing)
+        explore_elastic(nothing)
