@@ -108,7 +108,7 @@ def month_of_intrepid(
         return synthetic.intrepid(jobs, span=days * DAY, seed=seed)
     narrow = log.keep(log.jobs["nodes"] <= INTREPID_NODES, "wider than Intrepid")
     narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days looked at")
-    dense = synthetic.packed(narrow, INTREPID_NODES, load=INTREPID_LOAD)
+    dense = synthetic.with_offered_load(narrow, INTREPID_NODES, load=INTREPID_LOAD)
     return synthetic.with_drawn_estimates(dense, seed=seed)
 
 

@@ -124,7 +124,7 @@ def _made(jobs: int, nodes: int, load: float, seed: int) -> Workload:
 
 def _scaled(source: Workload, nodes: int, own: float, load: float, seed: int) -> Workload:
     """The source itself at its own load, else with the times between submissions scaled."""
-    return source if load == own else synthetic.packed(source, nodes, load=load)
+    return source if load == own else synthetic.with_offered_load(source, nodes, load=load)
 
 
 def _all_estimated(source: Workload) -> bool:

@@ -3,7 +3,12 @@
 from cosimlib.synthetic.edison import EDISON, edison
 from cosimlib.synthetic.estimates import estimate_shares, with_estimates, with_scaled_estimates
 from cosimlib.synthetic.htc import htc
-from cosimlib.synthetic.intrepid import eureka, intrepid, packed, with_drawn_estimates
+from cosimlib.synthetic.intrepid import (
+    eureka,
+    intrepid,
+    with_drawn_estimates,
+    with_offered_load,
+)
 from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
 from cosimlib.synthetic.peregrine import peregrine
@@ -18,10 +23,10 @@ __all__ = [
     "intrepid",
     "lomonosov",
     "lublin",
-    "packed",
     "peregrine",
     "theta",
     "with_drawn_estimates",
     "with_estimates",
+    "with_offered_load",
     "with_scaled_estimates",
 ]

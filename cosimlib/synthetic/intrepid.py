@@ -1,19 +1,19 @@
-"""Months of coupled machines, Intrepid and Eureka, from printed statistics and little else.
+"""Synthetic months of two coupled machines, Intrepid and Eureka, from printed statistics.
 
-Printed, by Tang et al.: the jobs of a month and the utilization of either machine. Measured, on the
-first three thousand jobs that the Parallel Workloads Archive has of Intrepid: the shares of sizes,
-median over mean of run times (.668) and of the time between submissions (.168).
+Printed by Tang et al.: the number of jobs of a month and the utilization of each machine. Measured
+on the first three thousand jobs that the Parallel Workloads Archive has of Intrepid: the shares of
+sizes, and median over mean of run times (.668) and of the time between submissions (.168).
 
-Of Eureka only its 100 nodes are known. Its jobs' sizes are ours, powers of two up to the whole
-machine; shapes of run times and submissions are Intrepid's. Neither log has estimates: a job asks
-for its run time divided by a uniform number, as accuracy on Argonne's later machines nearly is, in
-whole five minutes and up to a day. Rounding makes accuracy .44 on average on Intrepid and, where
-jobs are shorter, .35 on Eureka.
+Of Eureka only its 100 nodes are known. The sizes of its jobs are ours, powers of two up to the
+whole machine; shapes of run times and submissions are Intrepid's. Neither log has estimates: the
+requested time is the run time divided by a uniform number, as accuracy on Argonne's later machines
+nearly is, in whole five minutes and up to a day. Rounding makes the mean accuracy .44 on Intrepid
+and .35 on Eureka, where jobs are shorter.
 
 Run times follow a two-piece quantile function with that median over mean (`shapes`), and are scaled
-so that the offered load is the wanted utilization. Submissions are a Weibull renewal stream over
-the month. Draws are spread evenly over each distribution, so that seeds differ in the order of jobs
-and not in what is asked in all.
+so that the offered load is the utilization. Submissions are a Weibull renewal stream over the
+month. Draws are spread evenly over each distribution, so that seeds differ in the order of jobs
+and not in their total work.
 """
 
 from collections.abc import Mapping
@@ -73,7 +73,7 @@ def eureka(
     Parameters
     ----------
     jobs : int, optional
-        By default as many as printed for the utilization (.25, .48, .5, .75), as a month has them.
+        By default the number printed for the utilization (.25, .48, .5, .75), per 30 days.
     load, span, seed
         As for `intrepid`.
 
@@ -94,7 +94,10 @@ def eureka(
 
 
 def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
-    """A workload whose unknown requested times are drawn as the module says."""
+    """A workload with its missing requested times drawn: run time ÷ uniform accuracy, rounded up.
+
+    See the module for the distribution; requested times that the workload has are kept.
+    """
     unknown = workload.jobs["requested_time"].isna()
     rng = np.random.default_rng([seed, 2])
     drawn = _estimates(workload.jobs["run_time"].to_numpy(), rng)
@@ -102,17 +105,25 @@ def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
     return replace(workload, jobs=workload.jobs.assign(requested_time=estimates))
 
 
-def packed(workload: Workload, nodes: int, *, load: float) -> Workload:
-    """A workload with the time between submissions scaled to an offered load on `nodes` nodes.
+def with_offered_load(workload: Workload, nodes: int, *, load: float) -> Workload:
+    """A workload scaled to an offered load: the times between submissions times one factor.
 
-    Submissions then begin at 0.
+    Sizes, run times and requested times stay. Submissions are whole seconds from 0.
+
+    Parameters
+    ----------
+    workload : Workload
+    nodes : int
+        Nodes of the machine that the load is offered to.
+    load : float
+        Σ nodes · run_time ÷ (`nodes` · seconds from the first submission to the last).
     """
     check.number("load", load, above=0, where=workload.name)
     jobs = workload.jobs
     submit_time = jobs["submit_time"] - jobs["submit_time"].min()
     span = float(submit_time.max())
     if not span > 0:
-        raise ValueError(f"{workload.name}: all jobs are submitted at once; nothing to pack")
+        raise ValueError(f"{workload.name}: all jobs are submitted at once; nothing to scale")
     work = float(jobs["nodes"] @ jobs["run_time"])
     scaled = (submit_time * (work / (load * nodes) / span)).round()
     return replace(workload, jobs=jobs.assign(submit_time=scaled))
@@ -128,26 +139,26 @@ def _month(
     seed: int,
     stream: int = 0,
 ) -> Workload:
-    """Jobs of a machine: sizes, run times that make the load, estimates, submissions."""
+    """A synthetic month: sizes, run times scaled to the load, estimates, submissions."""
     where = f"synthetic {machine}"
     check.whole("jobs", jobs, 1, where=where)
     check.number("load", load, above=0, where=where)
     check.seconds("span", span, above=0, where=where)
     check.seed(seed, where=where)
     rng = np.random.default_rng([int(seed), stream])
-    menu, shares = np.array(list(sizes)), np.array(list(sizes.values()))
-    wide = shapes.choice_at(shapes.spread(jobs, rng), menu, shares / shares.sum())
+    widths, shares = np.array(list(sizes)), np.array(list(sizes.values()))
+    width = shapes.choice_at(shapes.spread(jobs, rng), widths, shares / shares.sum())
     run_time = shapes.two_piece_quantiles(
         shapes.spread(jobs, rng), shortest=SHORTEST_RUN, pivot=MEDIAN_RUN, longest=LONGEST_RUN,
         below=0.5, mean=1.0,
     )  # fmt: skip
-    run_time = np.maximum(np.rint(run_time * (load * nodes * span / (run_time @ wide))), 1.0)
+    run_time = np.maximum(np.rint(run_time * (load * nodes * span / (run_time @ width))), 1.0)
     table = pd.DataFrame(
         {
             "submit_time": _submissions(jobs, span, rng),
             "run_time": run_time,
             "requested_time": _estimates(run_time, rng),
-            "nodes": wide,
+            "nodes": width,
         }
     )
     return Workload(table, f"synthetic {machine} (seed {seed})", System(machine, {"main": nodes}))
@@ -156,8 +167,8 @@ def _month(
 def _estimates(run_time: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Requested times: the run time divided by an accuracy, no less than the run time."""
     accuracy = rng.uniform(LEAST_ACCURACY, 1.0, run_time.size)
-    asked = np.minimum(run_time / accuracy, np.maximum(run_time, LONGEST_ESTIMATE))
-    return np.maximum(np.ceil(asked / ESTIMATE_STEP), 1.0) * ESTIMATE_STEP
+    estimate = np.minimum(run_time / accuracy, np.maximum(run_time, LONGEST_ESTIMATE))
+    return np.maximum(np.ceil(estimate / ESTIMATE_STEP), 1.0) * ESTIMATE_STEP
 
 
 def _submissions(jobs: int, span: float, rng: np.random.Generator) -> np.ndarray:

@@ -121,10 +121,10 @@ def test_a_workload_is_explored_as_it_is_until_a_knob_says_otherwise():
     assert panel.settings["load"] == own and panel.settings["estimates"] == "given"
     assert_shows(panel, simulate_easy(SOURCE, system))
     panel.controls["load"].value = 1.4
-    packed = synthetic.packed(SOURCE, 32, load=1.4)
-    assert_shows(panel, simulate_easy(packed, system))
+    dense = synthetic.with_offered_load(SOURCE, 32, load=1.4)
+    assert_shows(panel, simulate_easy(dense, system))
     panel.choose(estimates="exact", policy="conservative")
-    exact = Workload(packed.jobs.assign(requested_time=packed.jobs["run_time"]), SOURCE.name)
+    exact = Workload(dense.jobs.assign(requested_time=dense.jobs["run_time"]), SOURCE.name)
     assert_shows(panel, simulate_conservative(exact, system))
 
 

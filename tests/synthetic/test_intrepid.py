@@ -36,14 +36,14 @@ def test_eureka_has_its_jobs_and_utilization(load):
 @pytest.mark.parametrize(
     ("make", "accuracy"), [(synthetic.intrepid, 0.44), (synthetic.eureka, 0.35)]
 )
-def test_estimates_hold_and_are_as_accurate_as_said(make, accuracy):
+def test_estimates_cover_run_times_and_have_the_documented_accuracy(make, accuracy):
     jobs = make(seed=2).jobs
     assert (jobs["requested_time"] >= jobs["run_time"]).all()
     assert (jobs["requested_time"] % 300 == 0).all()
     assert (jobs["run_time"] / jobs["requested_time"]).mean() == pytest.approx(accuracy, abs=0.02)
 
 
-def test_a_seed_is_a_workload_and_machines_differ():
+def test_equal_seeds_make_equal_workloads_but_not_on_the_other_machine():
     one, same, other = (synthetic.intrepid(500, seed=seed).jobs for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(one, same)
     assert not one.equals(other)
@@ -51,16 +51,16 @@ def test_a_seed_is_a_workload_and_machines_differ():
     assert not np.array_equal(one["submit_time"], eureka["submit_time"])
 
 
-def test_packing_scales_submissions_and_nothing_else():
+def test_an_offered_load_scales_submissions_and_nothing_else():
     loose = synthetic.intrepid(500, load=0.1, seed=0)
-    dense = synthetic.packed(loose, 40_960, load=0.7)
+    dense = synthetic.with_offered_load(loose, 40_960, load=0.7)
     assert offered_load(dense, loose.machine) == pytest.approx(0.7, rel=0.001)
     unchanged = ["run_time", "requested_time", "nodes"]
     pd.testing.assert_frame_equal(dense.jobs[unchanged], loose.jobs[unchanged])
     with pytest.raises(ValueError, match="load=0; expected a number above 0"):
-        synthetic.packed(loose, 40_960, load=0)
+        synthetic.with_offered_load(loose, 40_960, load=0)
     with pytest.raises(ValueError, match="submitted at once"):
-        synthetic.packed(loose.keep(np.arange(500) < 1, "one"), 40_960, load=0.7)
+        synthetic.with_offered_load(loose.keep(np.arange(500) < 1, "one"), 40_960, load=0.7)
 
 
 def test_only_unknown_estimates_are_drawn():
