@@ -1,10 +1,19 @@
 """The eviction problem: which running jobs give their nodes back, how, and at what loss."""
 
 from cosimlib.eviction.backtracking import solve_backtracking
+from cosimlib.eviction.claims import Evidence, judge, response_times, speedups
+from cosimlib.eviction.comparison import (
+    compare_solvers,
+    relative_loss,
+    scale_solvers,
+    scaled_problem,
+    seconds_by_horizon,
+)
 from cosimlib.eviction.dynamic import EvictionSpectrum, solve_dynamic, solve_spectrum
 from cosimlib.eviction.greedy import solve_greedy
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError
+from cosimlib.eviction.scenarios import EXPENDABLE, Scenario, choose_scenario
 
 SOLVERS = {
     "dynamic": solve_dynamic,
@@ -13,13 +22,25 @@ SOLVERS = {
 }
 
 __all__ = [
+    "EXPENDABLE",
     "SOLVERS",
     "EvictionPlan",
     "EvictionProblem",
     "EvictionSpectrum",
+    "Evidence",
     "InfeasibleEvictionError",
+    "Scenario",
+    "choose_scenario",
+    "compare_solvers",
+    "judge",
+    "relative_loss",
+    "response_times",
+    "scale_solvers",
+    "scaled_problem",
+    "seconds_by_horizon",
     "solve_backtracking",
     "solve_dynamic",
     "solve_greedy",
     "solve_spectrum",
+    "speedups",
 ]

@@ -1,4 +1,4 @@
-"""Many runs, one tidy table."""
+"""Comparison of eviction solvers: many runs, one tidy table."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -147,6 +147,17 @@ def scale_solvers(
         times = {"dynamic": dynamic, "greedy": greedy, "spectrum": float(spectrum)}
         rows += [(jobs, nodes, solver, seconds) for solver, seconds in times.items()]
     return pd.DataFrame(rows, columns=["jobs", "nodes", "solver", "response_time"])
+
+
+def seconds_by_horizon(
+    problem: EvictionProblem, horizons: Iterable[float], *, repeat: int = 9
+) -> dict[float, float]:
+    """Median seconds of dynamic programming per horizon (s), of `repeat` runs each."""
+    asked = {horizon: replace(problem, horizon=horizon) for horizon in horizons}
+    return {
+        horizon: float(np.median([solve_dynamic(one).response_time[-1] for _ in range(repeat)]))
+        for horizon, one in asked.items()
+    }
 
 
 def relative_loss(comparison: pd.DataFrame) -> pd.DataFrame:
