@@ -1,1 +1,78 @@
-"""A research workbench for co-scheduling on supercomputers."""
+"""A research workbench for co-scheduling on supercomputers.
+
+A `Workload` meets a `System` in a simulator and becomes a `Schedule`; everything else reads that
+schedule. Every name below is loaded when it is first used::
+
+    import cosimlib as cs
+
+    workload = cs.load_trace("KTH-SP2")
+    schedule = cs.simulate_easy(workload, workload.machine)
+    cs.metrics.summarize([cs.audit(schedule)])
+
+Nouns
+
+- `Workload`: jobs in order of submission, and the account of what reading them dropped
+- `System`: partitions of nodes, their memory and bandwidths
+- `Schedule`: start, end and nodes held, for each job of a workload on a system
+- `EvictionProblem`: running jobs, nodes needed, a deadline
+- `EvictionPlan`: the action for each running job, and the node-hours lost
+- `Claims`: a paper's statements, each with our number and a verdict
+
+Traces
+
+- `read_swf`: a log in the Standard Workload Format
+- `read_alcf`: a job log of the Argonne Leadership Computing Facility
+- `load_trace`: a public trace by name, or a log by its path
+- `fetch_trace`: the path of a public trace, downloaded where it is not on this machine
+- `write_swf`: a workload as a file in the Standard Workload Format
+- `prepare_workload`: a trace, or a synthetic workload in its place, cut to size
+- `prepare_schedule`: the same, simulated under a batch policy
+
+Simulators: workload and system to schedule
+
+- `simulate_fcfs`: first come, first served
+- `simulate_easy`: backfilling around one reservation, that of the queue's head
+- `simulate_conservative`: backfilling around a reservation for every waiting job
+- `simulate_filling`: filler containers on the nodes that a batch policy leaves idle
+- `simulate_coscheduling`: mates on coupled machines start together
+- `simulate_timesharing`: jobs share nodes
+- `simulate_elastic`: a malleable job takes and returns nodes, by preemption
+- `audit`: the schedule, or an error that names the job and the rule it breaks
+
+Eviction: problem to plan
+
+- `solve_dynamic`: least loss, by dynamic programming
+- `solve_greedy`: cheapest jobs first
+- `solve_backtracking`: least loss, by search
+- `solve_spectrum`: least loss for every number of nodes and every deadline
+
+Explorers: widgets for a notebook
+
+- `explore_batch`: batch policies
+- `explore_coscheduling`: hold and yield on coupled machines
+- `explore_elastic`: preemption policies
+- `explore_eviction`: nodes, deadline and loss
+- `explore_filling`: filler containers
+- `explore_timesharing`: shares of nodes
+
+Modules
+
+- `batch`: FCFS, EASY, conservative backfilling, queue orders
+- `coscheduling`: coupled machines, mates, deadlock
+- `elastic`: malleable jobs, preemption vectors, wasted cycles
+- `eviction`: checkpoints, scenarios, comparison of solvers
+- `figures`: plotly figures, `plot_*`, and `Publisher`
+- `filling`: filler containers, efficiency
+- `metrics`: utilization, slowdown, waits, node-hours, time series
+- `synthetic`: workloads from a seed and published statistics
+- `timesharing`: time-sharing against batch scheduling
+- `traces`: public traces, readers and writers
+- `units`: seconds per minute, hour, day, week
+"""
+
+from importlib.metadata import version
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__version__ = version(__name__)

@@ -1,17 +1,23 @@
-"""Widgets on figures: turn a knob, see what the simulator or the solver says."""
+"""Widgets on figures: a control changes, the simulator or solver runs, the figure follows.
 
-from cosimlib.explorers.batch import explore_batch
-from cosimlib.explorers.coscheduling import explore_coscheduling
-from cosimlib.explorers.elastic import explore_elastic
-from cosimlib.explorers.eviction import explore_eviction
-from cosimlib.explorers.filling import explore_filling
-from cosimlib.explorers.timesharing import explore_timesharing
+- `explore_batch`: batch policies, queue orders, users' estimates
+- `explore_coscheduling`: hold and yield on coupled machines
+- `explore_elastic`: preemption of nodes at an instant, policy by policy
+- `explore_eviction`: nodes, deadline and loss
+- `explore_filling`: filler containers on idle nodes
+- `explore_timesharing`: jobs that share nodes
+"""
 
-__all__ = [
-    "explore_batch",
-    "explore_coscheduling",
-    "explore_elastic",
-    "explore_eviction",
-    "explore_filling",
-    "explore_timesharing",
-]
+from typing import Any
+
+import lazy_loader
+
+from cosimlib.extras import needed_by
+
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    with needed_by(name):
+        value = _load(name)
+    return value

@@ -1,1 +1,36 @@
-"""Pictures of schedules and of what was measured on them."""
+"""Plotly figures of schedules and of what was measured on them, and the tables behind them.
+
+Every `plot_x` takes data and returns a figure; it does not show or write it.
+
+- `theme`: colors, patterns and layout
+- `Publisher`: writes figures with their data to a folder, and shows them
+
+Schedules
+
+- `plot_gantt`, `plot_nodes`: jobs over time, by job or by node
+- `plot_batch`, `block_table`: one machine under a batch policy
+- `plot_coupled_gantt`, `plot_coupled_moment`: coupled machines, over time or at an instant
+- `plot_filling`, `node_table`, `plot_use`, `use_table`, `held_table`: filler containers
+- `plot_sharing`, `share_table`, `crowd_table`, `ratio_table`: jobs that share nodes
+- `plot_preemption`, `plot_vectors`, `plot_owners`: nodes taken from running jobs
+
+Eviction
+
+- `plot_plan`, `plan_table`, `plot_jobs`: a plan
+- `plot_loss_surface`, `surface_table`, `plot_trade_off`: the loss of all plans
+
+Comparisons
+
+- `plot_curves`, `plot_series`: lines over a parameter, or over time
+- `plot_table`: a table as a figure
+- `plot_schemes`: schemes of coscheduling
+- `plot_load`, `load_table`: filling over load
+- `plot_cumulative`, `cumulative_table`, `plot_violins`: waste of preemption policies
+- `plot_bins`, `bin_table`, `plot_boxes`, `box_table`: slowdown by size and length of jobs
+- `plot_lines`, `week_table`, `size_table`, `slowdown_table`: slowdown by week
+- `plot_overheads`, `plot_turnarounds`: time-sharing under overheads
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -141,6 +141,10 @@ def load(name_or_path: str | Path, *, folder: str | Path | None = None, **option
     return workload if trace.machine is None else replace(workload, machine=trace.machine)
 
 
+load_trace = load
+"""`load` by the name that it has at the front door."""
+
+
 def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
     """Where a known trace lies on this machine; it is downloaded if it lies nowhere.
 

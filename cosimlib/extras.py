@@ -1,0 +1,33 @@
+"""Optional dependencies: the extra that has each, and the error where one is not installed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+EXTRAS = {
+    "anywidget": "notebooks",
+    "ipywidgets": "notebooks",
+    "kaleido": "images",
+    "nbclient": "notebooks",
+    "nbformat": "notebooks",
+    "papermill": "notebooks",
+}
+"""The extra of the project that has an optional package."""
+
+
+@contextmanager
+def needed_by(what: str) -> Iterator[None]:
+    """Say what to install where an import in the block fails for want of an extra.
+
+    Raises
+    ------
+    ImportError
+        With the command that installs it.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        install = f'pip install "cosimlib[{EXTRAS[package]}]"'
+        raise ImportError(f"{what} needs {package}: {install}", name=package) from error

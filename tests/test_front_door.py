@@ -1,0 +1,130 @@
+"""`import cosimlib as cs`: light, complete, and said in one list."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+from packaging.requirements import Requirement
+
+import cosimlib as cs
+from cosimlib.extras import EXTRAS, needed_by
+from tests.suites import ROOT
+
+HEAVY = {"IPython", "ipywidgets", "numba", "numpy", "pandas", "plotly"}
+LAZY = ["cosimlib", "cosimlib.explorers", "cosimlib.figures"]
+
+
+def run(code: str) -> str:
+    """What a fresh Python prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def listed(module) -> list[str]:
+    """The names in a docstring's table of contents: lines of the form "- `name`, `name`: ..."."""
+    lines = re.findall(r"^- ((?:`\w+`(?:, )?)+): \S", module.__doc__, re.M)
+    return [name for line in lines for name in re.findall(r"`(\w+)`", line)]
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_docstring_stub_and_all_name_the_same(name):
+    module = import_module(name)
+    stub = ast.parse(Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    stubbed = [alias.asname for node in imports for alias in node.names]
+    assert sorted(listed(module)) == sorted(module.__all__) == sorted(stubbed) == dir(module)
+    assert len(set(stubbed)) == len(stubbed)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_every_name_loads(name):
+    module = import_module(name)
+    for attribute in module.__all__:
+        value = getattr(module, attribute)
+        assert getattr(value, "__name__", attribute).rpartition(".")[2] in (attribute, "load")
+
+
+def test_an_import_loads_nothing_heavy():
+    loaded = run("import sys, cosimlib; print(*sorted({m.partition('.')[0] for m in sys.modules}))")
+    assert not HEAVY & set(loaded.split())
+
+
+def test_figures_and_explorers_load_what_is_used_only():
+    code = "import sys, cosimlib as cs; cs.{}; print(*(m for m in sys.modules if 'cosimlib.' in m))"
+    loaded = run(code.format("figures.plot_table")).split()
+    assert "cosimlib.figures.tables" in loaded and "cosimlib.figures.elastic" not in loaded
+    loaded = run(code.format("explore_eviction")).split()
+    assert "cosimlib.explorers.eviction" in loaded and "cosimlib.explorers.batch" not in loaded
+
+
+def test_audit_is_the_function_whatever_is_imported_first():
+    """A module is called alike: importing it must not take the function's place."""
+    assert run("import cosimlib.audit, cosimlib as cs; print(callable(cs.audit))") == "True\n"
+    code = "from cosimlib.audit import audit_rule; import cosimlib as cs; print(callable(cs.audit))"
+    assert run(code) == "True\n"
+
+
+def test_version_is_the_project_s():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert cs.__version__ == project["version"]
+
+
+def test_a_wrong_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="simulate_esay"):
+        _ = cs.simulate_esay
+    with pytest.raises(ImportError, match="simulate_esay"):
+        exec("from cosimlib import simulate_esay")
+
+
+def test_every_plot_is_at_the_top_of_figures():
+    modules = [
+        import_module(f"cosimlib.figures.{m.name}") for m in iter_modules(cs.figures.__path__)
+    ]
+    plots = {name for module in modules for name in vars(module) if name.startswith("plot_")}
+    assert len(plots) > 20
+    assert plots <= set(cs.figures.__all__)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "code", "what"),
+    [
+        ("ipywidgets", "cs.explore_batch", "explore_batch"),
+        ("ipywidgets", "from cosimlib.explorers import explore_eviction", "explore_eviction"),
+    ],
+)
+def test_a_missing_extra_says_what_to_install(hidden, code, what):
+    program = f"""
+import sys
+sys.modules[{hidden!r}] = None
+import cosimlib as cs
+try:
+    {code}
+except ImportError as error:
+    print(error)
+"""
+    expected = f'{what} needs {hidden}: pip install "cosimlib[{EXTRAS[hidden]}]"'
+    assert run(program).strip() == expected
+
+
+def test_an_import_that_fails_for_another_reason_is_passed_on():
+    expected = "No module named 'no_such_module'"
+    with pytest.raises(ModuleNotFoundError, match=expected), needed_by("a test"):
+        import_module("no_such_module")
+
+
+def test_extras_have_the_packages_that_errors_say_they_have():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for package, extra in EXTRAS.items():
+        names = [Requirement(line).name for line in project["optional-dependencies"][extra]]
+        assert package in names
+
+
+def test_the_package_is_typed_for_editors():
+    assert (ROOT / "cosimlib" / "py.typed").is_file()
