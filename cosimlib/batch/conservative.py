@@ -30,8 +30,7 @@ import pandas as pd
 
 from cosimlib.batch import plan
 from cosimlib.batch.orders import Prepared, check, policy_name, prepare, rank
-from cosimlib.kernels import queue as queues
-from cosimlib.kernels import running
+from cosimlib.kernels import queue, running
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -119,39 +118,39 @@ def _kept(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Starts and first promises; `unsettled` is the moment before which somebody may move to."""
     n = jobs.submit_time.size
-    queue, ours = queues.empty_queue(n), plan.no_plan(jobs, total_nodes)
-    started = running.nothing_runs(n, total_nodes)
+    waiting, reserved = queue.empty(n), plan.empty(jobs, total_nodes)
+    started = running.empty(n, total_nodes)
     free, submitted, last = total_nodes, 0, 0
     unsettled, broken = -np.inf, False
     while True:
-        now = queues.next_instant(jobs.submit_time, submitted, started.ends)
-        now = min(now, plan.next_due(ours, started))
+        now = running.next_instant(jobs.submit_time, submitted, started.ends)
+        now = min(now, plan.next_due(reserved, started))
         if now == np.inf:
-            return started.start_time, ours.first_start
+            return started.start_time, reserved.first_start
         free_before = free
-        free, until = plan.absorb_ends(jobs, ours, started, now, free)
+        free, until = plan.absorb_ends(jobs, reserved, started, now, free)
         unsettled, some_ended = max(unsettled, until), free > free_before
         was_broken, broken = broken, running.overrun(started, now)
         if broken or was_broken:
-            last = queues.put_in_turn(
-                jobs, queue, rank, started.start_time, aging, eldest, last, now
+            last = queue.put_in_turn(
+                jobs, waiting, rank, started.start_time, aging, eldest, last, now
             )
-            by_promise = queues.by_start(queue.job[:last], ours.start)
-            free = plan.renew(jobs, ours, started, by_promise, now, free)
+            by_promise = queue.by_start(waiting.job[:last], reserved.start)
+            free = plan.renew(jobs, reserved, started, by_promise, now, free)
             unsettled = -np.inf
         else:
-            free = plan.start_due(jobs, ours, started, queue, last, now, free)
+            free = plan.start_due(jobs, reserved, started, waiting, last, now, free)
             if some_ended and unsettled > now:
-                last = queues.put_in_turn(
-                    jobs, queue, rank, started.start_time, aging, eldest, last, now
+                last = queue.put_in_turn(
+                    jobs, waiting, rank, started.start_time, aging, eldest, last, now
                 )
                 free, unsettled = plan.compress(
-                    jobs, ours, started, queue, last, now, free, unsettled
+                    jobs, reserved, started, waiting, last, now, free, unsettled
                 )
         while submitted < n and jobs.submit_time[submitted] <= now:
-            free = plan.reserve(jobs, ours, started, submitted, now, free)
+            free = plan.reserve(jobs, reserved, started, submitted, now, free)
             if np.isnan(started.start_time[submitted]):
-                last = queues.insert(queue, rank, 0, last, submitted, jobs.nodes[submitted])
+                last = queue.insert(waiting, rank, 0, last, submitted, jobs.nodes[submitted])
             submitted += 1
 
 
@@ -161,26 +160,26 @@ def _replanned(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Starts and first promises; plans that would come out the same are not made."""
     n = jobs.submit_time.size
-    queue, ours = queues.empty_queue(n), plan.no_plan(jobs, total_nodes)
-    started = running.nothing_runs(n, total_nodes)
+    waiting, reserved = queue.empty(n), plan.empty(jobs, total_nodes)
+    started = running.empty(n, total_nodes)
     free, submitted, last, broken = total_nodes, 0, 0, False
     while True:
-        now = queues.next_instant(jobs.submit_time, submitted, started.ends)
-        now = min(now, plan.next_due(ours, started))
+        now = running.next_instant(jobs.submit_time, submitted, started.ends)
+        now = min(now, plan.next_due(reserved, started))
         if now == np.inf:
-            return started.start_time, ours.first_start
-        free, until = plan.absorb_ends(jobs, ours, started, now, free)
+            return started.start_time, reserved.first_start
+        free, until = plan.absorb_ends(jobs, reserved, started, now, free)
         was_broken, broken = broken, running.overrun(started, now)
         new = submitted
         while submitted < n and jobs.submit_time[submitted] <= now:
-            last = queues.insert(queue, rank, 0, last, submitted, jobs.nodes[submitted])
+            last = queue.insert(waiting, rank, 0, last, submitted, jobs.nodes[submitted])
             submitted += 1
         if broken or was_broken or until > now or not in_order:
-            last = queues.put_in_turn(
-                jobs, queue, rank, started.start_time, aging, eldest, last, now
+            last = queue.put_in_turn(
+                jobs, waiting, rank, started.start_time, aging, eldest, last, now
             )
-            free = plan.renew(jobs, ours, started, queue.job[:last], now, free)
+            free = plan.renew(jobs, reserved, started, waiting.job[:last], now, free)
         else:
-            free = plan.start_due(jobs, ours, started, queue, last, now, free)
+            free = plan.start_due(jobs, reserved, started, waiting, last, now, free)
             for job in range(new, submitted):
-                free = plan.reserve(jobs, ours, started, job, now, free)
+                free = plan.reserve(jobs, reserved, started, job, now, free)

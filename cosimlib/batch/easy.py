@@ -23,8 +23,7 @@ starts later.
 import numpy as np
 
 from cosimlib.batch.orders import check, policy_name, prepare, rank
-from cosimlib.kernels import queue as queues
-from cosimlib.kernels import releases, running
+from cosimlib.kernels import queue, releases, running
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.queue import TAKEN, Queue
 from cosimlib.kernels.running import Running
@@ -92,12 +91,12 @@ def simulate_easy(
 def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
     """Start times: one pass an instant, `shadow_time` minus infinity while there is none."""
     n = jobs.submit_time.size
-    queue, started = queues.empty_queue(n), running.nothing_runs(n, total_nodes)
-    submit_time, ends, wanted = jobs.submit_time, started.ends, queue.wanted
+    waiting, started = queue.empty(n), running.empty(n, total_nodes)
+    submit_time, ends, wanted = jobs.submit_time, started.ends, waiting.wanted
     free, submitted, ended, first, last = total_nodes, 0, 0, 0, 0
     shadow_time, extra = -np.inf, 0
     while submitted < n or len(ends) > 0:
-        now = queues.next_instant(submit_time, submitted, ends)
+        now = running.next_instant(submit_time, submitted, ends)
         # Calls stand behind conditions because handing arrays over costs more than most passes.
         if len(ends) > 0 and ends[0][0] <= now:
             retired, freed = running.retire(jobs, started, now)
@@ -105,14 +104,14 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
             free += freed
             shadow_time = -np.inf
             if last - first > 2 * (submitted - ended - len(ends)) + 16:
-                first, last = 0, queues.compact(queue, first, last)
+                first, last = 0, queue.compact(waiting, first, last)
         place = last
         if submitted < n and submit_time[submitted] <= now:
-            submitted, last = queues.admit(queue, submit_time, jobs.nodes, submitted, last, now)
+            submitted, last = queue.admit(waiting, submit_time, jobs.nodes, submitted, last, now)
         while first < last and (wanted[first] <= free or wanted[first] == TAKEN):
             if wanted[first] != TAKEN:
                 free -= wanted[first]
-                running.start(jobs, started, queue.job[first], now)
+                running.start(jobs, started, waiting.job[first], now)
             first += 1
         if free == 0 or first + 1 >= last:
             continue
@@ -121,10 +120,10 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
             shadow_time, extra = releases.shadow(
                 started.times, started.nodes, started.size[0], free, wanted[first], now
             )
-        place = _next(queue, jobs.requested_time, place, last, free, now, shadow_time, extra)
+        place = _next(waiting, jobs.requested_time, place, last, free, now, shadow_time, extra)
         if place < last:
             free, extra = _overtake(
-                jobs, queue, started, place, last, free, now, shadow_time, extra
+                jobs, waiting, started, place, last, free, now, shadow_time, extra
             )
     return started.start_time
 
@@ -140,33 +139,33 @@ def _in_order(
 ) -> np.ndarray:
     """Start times for any order of the queue, with a pass an instant or one an event."""
     n = jobs.submit_time.size
-    queue, started = queues.empty_queue(n), running.nothing_runs(n, total_nodes)
+    waiting, started = queue.empty(n), running.empty(n, total_nodes)
     start_time, free, submitted, last = started.start_time, total_nodes, 0, 0
     while submitted < n or len(started.ends) > 0:
-        now = queues.next_instant(jobs.submit_time, submitted, started.ends)
+        now = running.next_instant(jobs.submit_time, submitted, started.ends)
         decided = False
         while not decided and len(started.ends) > 0 and started.ends[0][0] <= now:
             free += jobs.nodes[running.end_next(jobs, started)]
             decided = per_event
         while not decided and submitted < n and jobs.submit_time[submitted] <= now:
-            last = queues.insert(queue, rank, 0, last, submitted, jobs.nodes[submitted])
+            last = queue.insert(waiting, rank, 0, last, submitted, jobs.nodes[submitted])
             submitted += 1
             decided = per_event
-        last = queues.put_in_turn(jobs, queue, rank, start_time, aging, eldest, last, now)
+        last = queue.put_in_turn(jobs, waiting, rank, start_time, aging, eldest, last, now)
         first = 0
-        while first < last and queue.wanted[first] <= free:
-            free -= queue.wanted[first]
-            running.start(jobs, started, queue.job[first], now)
+        while first < last and waiting.wanted[first] <= free:
+            free -= waiting.wanted[first]
+            running.start(jobs, started, waiting.job[first], now)
             first += 1
             if eldest:
-                last = queues.put_in_turn(jobs, queue, rank, start_time, aging, eldest, last, now)
+                last = queue.put_in_turn(jobs, waiting, rank, start_time, aging, eldest, last, now)
                 first = 0
         if free > 0 and first + 1 < last:
             shadow_time, extra = releases.shadow(
-                started.times, started.nodes, started.size[0], free, queue.wanted[first], now
+                started.times, started.nodes, started.size[0], free, waiting.wanted[first], now
             )
             free, _ = _overtake(
-                jobs, queue, started, first + 1, last, free, now, shadow_time, extra
+                jobs, waiting, started, first + 1, last, free, now, shadow_time, extra
             )
     return start_time
 
@@ -174,7 +173,7 @@ def _in_order(
 @kernel
 def _overtake(
     jobs: JobArrays,
-    queue: Queue,
+    waiting: Queue,
     started: Running,
     first: int,
     last: int,
@@ -184,21 +183,21 @@ def _overtake(
     extra: int,
 ) -> tuple[int, int]:
     """Start what fits without delaying the head; return the nodes left free and left extra."""
-    place = _next(queue, jobs.requested_time, first, last, free, now, shadow_time, extra)
+    place = _next(waiting, jobs.requested_time, first, last, free, now, shadow_time, extra)
     while place < last:
-        job, wanted = queue.job[place], queue.wanted[place]
+        job, wanted = waiting.job[place], waiting.wanted[place]
         if now + jobs.requested_time[job] > shadow_time:
             extra -= wanted
         free -= wanted
-        queue.wanted[place] = TAKEN
+        waiting.wanted[place] = TAKEN
         running.start(jobs, started, job, now)
-        place = _next(queue, jobs.requested_time, place + 1, last, free, now, shadow_time, extra)
+        place = _next(waiting, jobs.requested_time, place + 1, last, free, now, shadow_time, extra)
     return free, extra
 
 
 @kernel
 def _next(
-    queue: Queue,
+    waiting: Queue,
     requested_time: np.ndarray,
     first: int,
     last: int,
@@ -209,9 +208,9 @@ def _next(
 ) -> int:
     """The first place from `first` on whose job may overtake now, or `last`."""
     for place in range(first, last if free > 0 else first):
-        wanted = queue.wanted[place]
+        wanted = waiting.wanted[place]
         if wanted <= free and (
-            wanted <= extra or now + requested_time[queue.job[place]] <= shadow_time
+            wanted <= extra or now + requested_time[waiting.job[place]] <= shadow_time
         ):
             return place
     return last

@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from cosimlib.batch.orders import policy_name, prepare, rank
-from cosimlib.kernels import queue as queues
+from cosimlib.kernels import queue, running
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -56,7 +56,7 @@ def simulate_fcfs(
 def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
     """Start times: each job's is the first instant, from its predecessor's on, at which it fits."""
     start_time = np.full(jobs.submit_time.size, np.nan)
-    ends = queues.no_ends()
+    ends = running.empty_ends()
     free = total_nodes
     now = -np.inf
     for job in range(start_time.size):
@@ -75,19 +75,19 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
 def _in_order(jobs: JobArrays, rank: np.ndarray, aging: bool, total_nodes: int) -> np.ndarray:
     """Start times: one pass an instant starts the queue's heads as long as they fit."""
     n = jobs.submit_time.size
-    start_time, ends, queue = np.full(n, np.nan), queues.no_ends(), queues.empty_queue(n)
+    start_time, ends, waiting = np.full(n, np.nan), running.empty_ends(), queue.empty(n)
     free, submitted, last = total_nodes, 0, 0
     while submitted < n or len(ends) > 0:
-        now = queues.next_instant(jobs.submit_time, submitted, ends)
+        now = running.next_instant(jobs.submit_time, submitted, ends)
         while len(ends) > 0 and ends[0][0] <= now:
             free += jobs.nodes[heappop(ends)[1]]
         while submitted < n and jobs.submit_time[submitted] <= now:
-            last = queues.insert(queue, rank, 0, last, submitted, jobs.nodes[submitted])
+            last = queue.insert(waiting, rank, 0, last, submitted, jobs.nodes[submitted])
             submitted += 1
-        last = queues.put_in_turn(jobs, queue, rank, start_time, aging, False, last, now)
+        last = queue.put_in_turn(jobs, waiting, rank, start_time, aging, False, last, now)
         first = 0
-        while first < last and queue.wanted[first] <= free:
-            job = queue.job[first]
+        while first < last and waiting.wanted[first] <= free:
+            job = waiting.job[first]
             start_time[job] = now
             free -= jobs.nodes[job]
             heappush(ends, (now + jobs.run_time[job], job))

@@ -19,23 +19,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import availability, running
-from cosimlib.kernels import queue as queues
-from cosimlib.kernels.availability import Holes
+from cosimlib.kernels import availability, queue, running
+from cosimlib.kernels.availability import Profile
 from cosimlib.kernels.jit import frugal_kernel, kernel
 from cosimlib.kernels.queue import TAKEN, Queue
 from cosimlib.kernels.running import Running
 
 
 class Plan(NamedTuple):
-    """Holes, the start that each job is promised now and was at first, and what is due next.
+    """Availability, the start that each job is promised now and was at first, and what is due next.
 
     Starts are NaN before a job is submitted. What is due is a heap of (start, job), which may hold
     reservations that have moved since. A new plan does not list its reservations there, for it may
     not live long: `unlisted` has one value, the earliest start of those that are not in the heap.
     """
 
-    holes: Holes
+    profile: Profile
     start: np.ndarray
     first_start: np.ndarray
     due: list[tuple[float, int]]
@@ -43,11 +42,13 @@ class Plan(NamedTuple):
 
 
 @kernel
-def no_plan(jobs: Any, total_nodes: int) -> Plan:
-    """Nobody waits; room for all jobs."""
+def empty(jobs: Any, total_nodes: int) -> Plan:
+    """No reservations; room for one per job."""
     n = jobs.nodes.size
-    empty = availability.all_free(2 * n, total_nodes)
-    return Plan(empty, np.full(n, np.nan), np.full(n, np.nan), queues.no_ends(), np.full(1, np.inf))
+    profile = availability.empty(2 * n, total_nodes)
+    return Plan(
+        profile, np.full(n, np.nan), np.full(n, np.nan), running.empty_ends(), np.full(1, np.inf)
+    )
 
 
 @kernel
@@ -67,25 +68,25 @@ def absorb_ends(
     jobs: Any, plan: Plan, started: Running, now: float, free: int
 ) -> tuple[int, float]:
     """Let all jobs that end by `now` end; return the free nodes, and until when more are free."""
-    availability.advance(plan.holes, now)
+    availability.advance(plan.profile, now)
     until = -np.inf
     while len(started.ends) > 0 and started.ends[0][0] <= now:
         job = running.end_next(jobs, started)
         promised = started.start_time[job] + jobs.requested_time[job]
         free += jobs.nodes[job]
         if promised > now:
-            availability.change(plan.holes, now, promised, jobs.nodes[job])
+            availability.add(plan.profile, now, promised, jobs.nodes[job])
             until = max(until, promised)
     return free, until
 
 
 @kernel
 def start_due(
-    jobs: Any, plan: Plan, started: Running, queue: Queue, last: int, now: float, free: int
+    jobs: Any, plan: Plan, started: Running, waiting: Queue, last: int, now: float, free: int
 ) -> int:
     """Start the jobs whose reservations begin now; return the nodes left free."""
     if plan.unlisted[0] <= now:
-        _list(plan, started, queue, last)
+        _list(plan, started, waiting, last)
     while next_due(plan, started) <= now:
         job = heappop(plan.due)[1]
         running.start(jobs, started, job, now)
@@ -94,11 +95,11 @@ def start_due(
 
 
 @kernel
-def _list(plan: Plan, started: Running, queue: Queue, last: int) -> None:
+def _list(plan: Plan, started: Running, waiting: Queue, last: int) -> None:
     """Make the heap anew, of all who wait with a reservation."""
     plan.due.clear()
     for place in range(last):
-        job = queue.job[place]
+        job = waiting.job[place]
         if np.isnan(started.start_time[job]) and not np.isnan(plan.start[job]):
             plan.due.append((plan.start[job], job))
     heapify(plan.due)
@@ -109,7 +110,7 @@ def _list(plan: Plan, started: Running, queue: Queue, last: int) -> None:
 def reserve(jobs: Any, plan: Plan, started: Running, job: int, now: float, free: int) -> int:
     """Reserve the earliest hole, and start the job if that is here; return the nodes left free."""
     wanted, lasting = jobs.nodes[job], jobs.requested_time[job]
-    moment, _ = availability.take(plan.holes, wanted, lasting, now, 1)
+    moment, _ = availability.reserve(plan.profile, wanted, lasting, now, 1)
     plan.start[job] = moment
     if np.isnan(plan.first_start[job]):
         plan.first_start[job] = moment
@@ -126,7 +127,7 @@ def compress(
     jobs: Any,
     plan: Plan,
     started: Running,
-    queue: Queue,
+    waiting: Queue,
     last: int,
     now: float,
     free: int,
@@ -145,19 +146,19 @@ def compress(
     that came earlier in the queue.
     """
     if plan.unlisted[0] < np.inf:
-        _list(plan, started, queue, last)
+        _list(plan, started, waiting, last)
     left_holes, place, stale = -np.inf, 0, False
-    most = availability.most_free(plan.holes, before)
+    most = availability.max_free(plan.profile, before)
     latest, wide, long, since = np.inf, 0, 0.0, now
     while place < last:
-        first, wanted, job = place, queue.wanted[place], queue.job[place]
+        first, wanted, job = place, waiting.wanted[place], waiting.job[place]
         place += 1
         if wanted > most and stale:
-            most, stale = availability.most_free(plan.holes, before), False
+            most, stale = availability.max_free(plan.profile, before), False
         if wanted > most:
             continue
         if not np.isnan(started.start_time[job]):
-            queue.wanted[first] = TAKEN
+            waiting.wanted[first] = TAKEN
             continue
         start, lasting = plan.start[job], jobs.requested_time[job]
         if start < latest or wanted != wide or lasting != long:
@@ -165,22 +166,24 @@ def compress(
         latest, wide, long = start, wanted, lasting
         if since >= min(start, before):
             continue
-        moment, room = availability.earlier(plan.holes, wanted, lasting, start, before, since)
+        moment, room = availability.earlier_start(
+            plan.profile, wanted, lasting, start, before, since
+        )
         since = min(moment, before)
         if moment == start:
             continue
         if room >= 2 * wanted:
-            beside = queue.job[first : min(last, first + room // wanted)]
-            alike = queues.last_alike(jobs.nodes, jobs.requested_time, beside, 0)
+            beside = waiting.job[first : min(last, first + room // wanted)]
+            alike = queue.next_different(jobs.nodes, jobs.requested_time, beside, 0)
             place = first + _last_together(plan.start, beside[:alike])
-        availability.change(plan.holes, start, start + lasting, (place - first) * wanted)
-        availability.change(plan.holes, moment, moment + lasting, (first - place) * wanted)
+        availability.add(plan.profile, start, start + lasting, (place - first) * wanted)
+        availability.add(plan.profile, moment, moment + lasting, (first - place) * wanted)
         for neighbor in range(first, place):
-            job = queue.job[neighbor]
+            job = waiting.job[neighbor]
             plan.start[job] = moment
             if moment <= now:
                 running.start(jobs, started, job, now)
-                queue.wanted[neighbor] = TAKEN
+                waiting.wanted[neighbor] = TAKEN
                 free -= wanted
             else:
                 heappush(plan.due, (moment, job))
@@ -200,31 +203,29 @@ def _last_together(start: np.ndarray, waiting: np.ndarray) -> int:
 
 
 @kernel
-def renew(
-    jobs: Any, plan: Plan, started: Running, waiting: np.ndarray, now: float, free: int
-) -> int:
-    """Forget all reservations and reserve for the `waiting` in their order; return nodes free.
+def renew(jobs: Any, plan: Plan, started: Running, order: np.ndarray, now: float, free: int) -> int:
+    """Forget all reservations and reserve for the jobs of `order` in turn; return the free nodes.
 
     Neighbors who are alike are placed together, as many at the earliest hole as have room in it;
     the next ones then look no earlier, for while nodes are only taken no earlier hole appears.
     """
     plan.due.clear()
     plan.unlisted[0] = np.inf
-    availability.begin_anew(plan.holes, now, free, started.times, started.nodes, started.size[0])
-    place, last, since = 0, waiting.size, now
+    availability.rebuild(plan.profile, now, free, started.times, started.nodes, started.size[0])
+    place, last, since = 0, order.size, now
     while place < last:
-        end = queues.last_alike(jobs.nodes, jobs.requested_time, waiting, place)
+        end = queue.next_different(jobs.nodes, jobs.requested_time, order, place)
         since = now
         while place < end:
-            job = waiting[place]
+            job = order[place]
             wanted = jobs.nodes[job]
-            since, placed = availability.take(
-                plan.holes, wanted, jobs.requested_time[job], since, end - place
+            since, placed = availability.reserve(
+                plan.profile, wanted, jobs.requested_time[job], since, end - place
             )
             if since > now:
                 plan.unlisted[0] = min(plan.unlisted[0], since)
             for neighbor in range(place, place + placed):
-                job = waiting[neighbor]
+                job = order[neighbor]
                 plan.start[job] = since
                 if np.isnan(plan.first_start[job]):
                     plan.first_start[job] = since

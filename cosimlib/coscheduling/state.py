@@ -161,7 +161,7 @@ def start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     state.job.status[job] = STARTED
     state.job.start_time[job] = now
     heappush(state.ends, (now + jobs.job.run_time[job], job))
-    state.machine.promises[machine] = releases.promise(
+    state.machine.promises[machine] = releases.add(
         state.promise_time[machine],
         state.promise_nodes[machine],
         state.machine.promises[machine],
@@ -175,7 +175,7 @@ def retire(jobs: CoupledJobs, state: State, job: int) -> None:
     """Free the nodes of a job that ends, and forget its promise."""
     machine = jobs.job.machine[job]
     state.machine.free[machine] += jobs.job.nodes[job]
-    state.machine.promises[machine] = releases.redeem(
+    state.machine.promises[machine] = releases.remove(
         state.promise_time[machine],
         state.promise_nodes[machine],
         state.machine.promises[machine],
@@ -199,7 +199,7 @@ def reservation(
     for place in range(holders):
         job = state.holding[machine, place]
         end = now + jobs.job.requested_time[job]
-        size = releases.promise(times, nodes, size, end, jobs.job.nodes[job])
+        size = releases.add(times, nodes, size, end, jobs.job.nodes[job])
     return releases.shadow(
         times, nodes, size, state.machine.free[machine], wanted, now + rules.least_remaining
     )

@@ -56,7 +56,7 @@ def _promise(nodes, jobs, head, partition, free, now):
         if job != IDLE and usable(nodes, node, partition):
             expected = max(jobs.start_time[job] + jobs.requested_time[job], now)
             expected = min(expected, _withdrawal(nodes, job))
-            size = releases.promise(times, counts, size, expected, 1)
+            size = releases.add(times, counts, size, expected, 1)
     shadow_time, extra = releases.shadow(times, counts, size, free, jobs.nodes[head], now)
     if extra < 0:
         return np.inf, 0

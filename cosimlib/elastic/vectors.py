@@ -21,7 +21,7 @@ from cosimlib.elastic.states import (
     execution_states,
     follow,
 )
-from cosimlib.kernels import occupancy as occupancys
+from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -125,7 +125,7 @@ def preempted_jobs(
     check_preempted(preempted, values.size)
     taken = np.argsort(values, kind="stable")[:preempted]
     jobs, counts = np.unique(occupants(schedule, [at]).to_numpy()[0][taken], return_counts=True)
-    jobs, counts = jobs[jobs != occupancys.IDLE], counts[jobs != occupancys.IDLE]
+    jobs, counts = jobs[jobs != occupancy.IDLE], counts[jobs != occupancy.IDLE]
     nodes = schedule.workload.jobs["nodes"].to_numpy()[jobs]
     elapsed, remaining = at - schedule.start_time[jobs], schedule.end_time[jobs] - at
     killed = remaining >= grace
@@ -162,37 +162,37 @@ def same_choice(
 def _vectors(line, priority, at, policy, rng, values):
     """Every moment's vector (moments × nodes)."""
     nodes = values.shape[1]
-    occupancy = occupancys.Occupancy(np.full(nodes, occupancys.IDLE), np.zeros(2, np.int64))
+    current = occupancy.empty(nodes)
     elapsed = np.empty(nodes)
     for state in range(at.size):
-        occupancys.advance(line, occupancy, at[state])
-        occupancys.elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
-        policies.evaluate(policy, occupancy.job, elapsed, line.nodes, priority, rng, values[state])
+        occupancy.advance(line, current, at[state])
+        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
+        policies.evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values[state])
 
 
 @kernel
 def _occupants(line, at, jobs):
     """Every moment's job on each node (moments × nodes)."""
-    occupancy = occupancys.Occupancy(np.full(jobs.shape[1], occupancys.IDLE), np.zeros(2, np.int64))
+    current = occupancy.empty(jobs.shape[1])
     for state in range(at.size):
-        occupancys.advance(line, occupancy, at[state])
-        jobs[state] = occupancy.job
+        occupancy.advance(line, current, at[state])
+        jobs[state] = current.job
 
 
 @kernel
 def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, other_rng):
     """In how many of the moments two policies choose the same nodes."""
-    occupancy = occupancys.Occupancy(np.full(total_nodes, occupancys.IDLE), np.zeros(2, np.int64))
+    current = occupancy.empty(total_nodes)
     elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
     every = np.ones(total_nodes, np.bool_)
     one, other = np.empty(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
     agreed = 0
     for now in at:
-        occupancys.advance(line, occupancy, now)
-        occupancys.elapsed_at(line.start_time, occupancy.job, now, elapsed)
-        policies.evaluate(first, occupancy.job, elapsed, line.nodes, priority, rng, values)
+        occupancy.advance(line, current, now)
+        occupancy.elapsed_at(line.start_time, current.job, now, elapsed)
+        policies.evaluate(first, current.job, elapsed, line.nodes, priority, rng, values)
         policies.least(values, every, preempted, one)
-        policies.evaluate(second, occupancy.job, elapsed, line.nodes, priority, other_rng, values)
+        policies.evaluate(second, current.job, elapsed, line.nodes, priority, other_rng, values)
         policies.least(values, every, preempted, other)
         agreed += np.array_equal(one, other)
     return agreed

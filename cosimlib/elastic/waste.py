@@ -39,7 +39,7 @@ from cosimlib.elastic.states import (
     execution_states,
     follow,
 )
-from cosimlib.kernels import occupancy as occupancys
+from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 
@@ -207,18 +207,18 @@ def _density(hours: np.ndarray) -> pd.DataFrame:
 @kernel
 def _waste(line, total_nodes, priority, at, policy, preempted, periods, counted, rng, wasted):
     """Fill `wasted` (moments × grace periods)."""
-    occupancy = occupancys.Occupancy(np.full(total_nodes, occupancys.IDLE), np.zeros(2, np.int64))
+    current = occupancy.empty(total_nodes)
     elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
     every, chosen = np.ones(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
     touched = np.full(line.nodes.size, -1)
     for state in range(at.size):
-        occupancys.advance(line, occupancy, at[state])
-        occupancys.elapsed_at(line.start_time, occupancy.job, at[state], elapsed)
-        policiess.evaluate(policy, occupancy.job, elapsed, line.nodes, priority, rng, values)
+        occupancy.advance(line, current, at[state])
+        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
+        policiess.evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
         policiess.least(values, every, preempted, chosen)
         for node in range(total_nodes):
-            job = occupancy.job[node]
-            if not chosen[node] or job == occupancys.IDLE or touched[job] == state:
+            job = current.job[node]
+            if not chosen[node] or job == occupancy.IDLE or touched[job] == state:
                 continue
             touched[job] = state
             if not counted[job]:

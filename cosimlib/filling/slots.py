@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import availability
-from cosimlib.kernels import queue as queues
-from cosimlib.kernels.availability import Holes
+from cosimlib.kernels import availability, running
+from cosimlib.kernels.availability import Profile
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.queue import next_different
 
 
 class SlotArrays(NamedTuple):
@@ -43,7 +43,7 @@ class Progress(NamedTuple):
     held_up: np.ndarray
     queue: np.ndarray
     barred: np.ndarray
-    plan: Holes
+    plan: Profile
     ends: list[tuple[float, int]]
     expected: list[tuple[float, int]]
 
@@ -73,7 +73,7 @@ def fill(
             _plan_anew(jobs, progress, waiting, now, capacity, barred)
             before = np.inf
         else:
-            availability.change(progress.plan, now, now + 1, -late - barred)
+            availability.add(progress.plan, now, now + 1, -late - barred)
             if freed > 0 and max(before, until) > now:
                 before = _compress(jobs, progress, waiting, now, max(before, until))
         started = 1
@@ -97,9 +97,9 @@ def _nothing(n: int, capacity: int, depth: int) -> Progress:
         np.zeros(n, np.bool_),
         np.empty(depth, np.int64),
         np.zeros(1, np.int64),
-        availability.all_free(2 * (min(n, capacity) + depth) + 8, capacity),
-        queues.no_ends(),
-        queues.no_ends(),
+        availability.empty(2 * (min(n, capacity) + depth) + 8, capacity),
+        running.empty_ends(),
+        running.empty_ends(),
     )
 
 
@@ -158,7 +158,7 @@ def _retire(jobs: SlotArrays, progress: Progress, now: float) -> tuple[int, floa
         freed += jobs.nodes[job]
         if progress.expected_end[job] > now:
             until = max(until, progress.expected_end[job])
-            availability.change(progress.plan, now, progress.expected_end[job], jobs.nodes[job])
+            availability.add(progress.plan, now, progress.expected_end[job], jobs.nodes[job])
         progress.expected_end[job] = np.nan
     return freed, until
 
@@ -172,10 +172,13 @@ def _reserve(
     It is known that no hole is before `since`. Returns the start, and how many have it.
     """
     nodes, requested = jobs.nodes[waiting[0]], jobs.requested[waiting[0]]
-    start, neighbors = availability.earliest(progress.plan, nodes, requested, since), waiting.size
+    start, neighbors = (
+        availability.earliest_start(progress.plan, nodes, requested, since),
+        waiting.size,
+    )
     if start > now and _note_barred(jobs, progress, waiting[0], now + requested, now):
         neighbors = 1
-    _, placed = availability.take(progress.plan, nodes, requested, start, neighbors)
+    _, placed = availability.reserve(progress.plan, nodes, requested, start, neighbors)
     for place in range(placed):
         progress.reserved[waiting[place]] = start
     return start, placed
@@ -190,7 +193,7 @@ def _note_barred(jobs: SlotArrays, progress: Progress, job: int, until: float, n
     nodes = jobs.nodes[job]
     if nodes > _free_now(progress) + progress.barred[0]:
         return False
-    if until > now + 1 and availability.least_free(progress.plan, now + 1, until) < nodes:
+    if until > now + 1 and availability.min_free(progress.plan, now + 1, until) < nodes:
         return False
     progress.held_up[job] = True
     progress.barred[0] -= nodes
@@ -210,24 +213,24 @@ def _compress(
     """
     left, wide, long, latest, since = -np.inf, 0, 0.0, np.inf, now
     plan = progress.plan
-    most, stale = availability.most_free(plan, before), False
+    most, stale = availability.max_free(plan, before), False
     for place in range(waiting):
         job = progress.queue[place]
         nodes, lasting, start = jobs.nodes[job], jobs.requested[job], progress.reserved[job]
         if stale and nodes > most:
-            most, stale = availability.most_free(plan, before), False
+            most, stale = availability.max_free(plan, before), False
         if start == now or nodes > most + max(0, progress.barred[0]):
             continue
         if start < latest or nodes != wide or lasting != long:
             since = now
         wide, long, latest = nodes, lasting, start
-        moment, _ = availability.earlier(plan, nodes, lasting, start, before, since)
+        moment, _ = availability.earlier_start(plan, nodes, lasting, start, before, since)
         since = max(since, min(moment, before))
         if moment > now:
             _note_barred(jobs, progress, job, min(now + lasting, start), now)
         if moment < start:
-            availability.change(plan, start, start + lasting, nodes)
-            availability.change(plan, moment, moment + lasting, -nodes)
+            availability.add(plan, start, start + lasting, nodes)
+            availability.add(plan, moment, moment + lasting, -nodes)
             progress.reserved[job] = moment
             left = max(left, start + lasting)
             before = max(before, left)
@@ -246,12 +249,12 @@ def _plan_anew(
     plan, queue = progress.plan, progress.queue[:waiting]
     plan.bounds[0], plan.bounds[1] = 0, 1
     plan.times[0], plan.free[0] = now, capacity
-    availability.change(plan, now, now + 1, -barred)
+    availability.add(plan, now, now + 1, -barred)
     for _, job in progress.ends:
-        availability.change(plan, now, progress.expected_end[job], -jobs.nodes[job])
+        availability.add(plan, now, progress.expected_end[job], -jobs.nodes[job])
     place = 0
     while place < waiting:
-        end, since = queues.last_alike(jobs.nodes, jobs.requested, queue, place), now
+        end, since = next_different(jobs.nodes, jobs.requested, queue, place), now
         while place < end:
             since, placed = _reserve(jobs, progress, queue[place:end], now, since)
             place += placed

@@ -1,9 +1,11 @@
-"""Free nodes over time, promises and reservations counted, and the holes in which a job fits.
+"""Availability profile: the free nodes over time, and the earliest holes in which jobs fit.
 
-From breakpoint ``times[k]`` to the next, ``free[k]`` nodes are free; from the last on, all are. The
-breakpoints that count lie from ``bounds[0]`` to before ``bounds[1]``, strictly ascending, the first
-at the present. Most changes happen near the present, so what is inserted or removed shifts the
-shorter side of the arrays, and the past is dropped by moving the first bound.
+From breakpoint ``times[k]`` (seconds) to the next, ``free[k]`` nodes are free, and all are from the
+last breakpoint on. Nodes of running jobs are taken to their expected ends, and nodes of
+reservations while these last. The breakpoints lie from ``bounds[0]`` to before ``bounds[1]``,
+strictly ascending, the first at the present. Most changes happen near the present, so what is
+inserted or removed shifts the shorter side of the arrays, and the past is dropped by moving the
+first bound.
 """
 
 from typing import NamedTuple
@@ -13,8 +15,8 @@ import numpy as np
 from cosimlib.kernels.jit import frugal_kernel, kernel
 
 
-class Holes(NamedTuple):
-    """Breakpoints, the nodes free from each to the next, and from where to where they count."""
+class Profile(NamedTuple):
+    """Breakpoints in seconds, the nodes free from each to the next, and the bounds of both."""
 
     times: np.ndarray
     free: np.ndarray
@@ -22,112 +24,114 @@ class Holes(NamedTuple):
 
 
 @kernel
-def all_free(breakpoints: int, total_nodes: int) -> Holes:
-    """Nothing is taken, ever; room for as many breakpoints at a time."""
+def empty(breakpoints: int, total_nodes: int) -> Profile:
+    """All nodes are free at all times; room for this many breakpoints at a time."""
     room = 2 * breakpoints + 2
-    holes = Holes(np.empty(room, np.float64), np.empty(room, np.int64), np.array([0, 1]))
-    holes.times[0] = -np.inf
-    holes.free[0] = total_nodes
-    return holes
+    profile = Profile(np.empty(room, np.float64), np.empty(room, np.int64), np.array([0, 1]))
+    profile.times[0] = -np.inf
+    profile.free[0] = total_nodes
+    return profile
 
 
 @frugal_kernel
-def advance(holes: Holes, now: float) -> None:
-    """Let the past go: the first breakpoint is `now`."""
-    times, bounds = holes.times, holes.bounds
+def advance(profile: Profile, now: float) -> None:
+    """Drop the past: the first breakpoint becomes `now`."""
+    times, bounds = profile.times, profile.bounds
     while bounds[0] + 1 < bounds[1] and times[bounds[0] + 1] <= now:
         bounds[0] += 1
     times[bounds[0]] = now
 
 
 @frugal_kernel
-def begin_anew(
-    holes: Holes, now: float, free: int, times: np.ndarray, nodes: np.ndarray, size: int
+def rebuild(
+    profile: Profile, now: float, free: int, times: np.ndarray, nodes: np.ndarray, size: int
 ) -> None:
-    """Let `free` nodes be free now, and more of them at each promised time; nothing else is known.
+    """Reset the profile to `free` nodes at `now` and the expected releases, without reservations.
 
-    Promises are a profile (see `kernels.profile`). What was promised by now counts as free.
+    `times` and `nodes` are `size` releases (see `kernels.releases`); overdue ones count as free.
     """
-    bounds = holes.bounds
+    bounds = profile.bounds
     bounds[0], bounds[1] = 0, 1
-    holes.times[0], holes.free[0] = now, free
-    for promise in range(size):
+    profile.times[0], profile.free[0] = now, free
+    for release in range(size):
         last = bounds[1]
-        if times[promise] > now:
-            holes.times[last] = times[promise]
-            holes.free[last] = holes.free[last - 1] + nodes[promise]
+        if times[release] > now:
+            profile.times[last] = times[release]
+            profile.free[last] = profile.free[last - 1] + nodes[release]
             bounds[1] += 1
         else:
-            holes.free[0] += nodes[promise]
+            profile.free[0] += nodes[release]
 
 
 @frugal_kernel
-def change(holes: Holes, begin: float, end: float, count: int) -> None:
-    """Add `count` free nodes, or take them away where it is negative, from `begin` to `end`."""
-    times, bounds = holes.times, holes.bounds
+def add(profile: Profile, begin: float, end: float, count: int) -> None:
+    """Add `count` free nodes from `begin` to `end`; a negative count takes nodes."""
+    times, bounds = profile.times, profile.bounds
     left = bounds[0] + np.searchsorted(times[bounds[0] : bounds[1]], begin)
     if left == bounds[1] or times[left] != begin:
-        left = _insert(holes, left, begin)
+        left = _insert(profile, left, begin)
     right = left + np.searchsorted(times[left : bounds[1]], end)
-    _add(holes, left, right, end, count)
+    _add_between(profile, left, right, end, count)
 
 
 @frugal_kernel
-def _add(holes: Holes, left: int, right: int, end: float, count: int) -> None:
-    """Add `count` free nodes from a breakpoint to `end`, which is at or before that at `right`."""
-    times, free, bounds = holes
+def _add_between(profile: Profile, left: int, right: int, end: float, count: int) -> None:
+    """Add `count` free nodes from the breakpoint `left` to `end`, which is at or before `right`."""
+    times, free, bounds = profile
     if right == bounds[1] or times[right] != end:
         origin = bounds[0]
-        right = _insert(holes, right, end)
+        right = _insert(profile, right, end)
         left += bounds[0] - origin
     for place in range(left, right):
         free[place] += count
     if left > bounds[0] and free[left] == free[left - 1]:
         origin = bounds[0]
-        _remove(holes, left)
+        _remove(profile, left)
         right += bounds[0] - origin - 1
     if free[right] == free[right - 1]:
-        _remove(holes, right)
+        _remove(profile, right)
 
 
 @frugal_kernel
-def earliest(holes: Holes, wanted: int, lasting: float, since: float) -> float:
-    """The first moment from which `wanted` nodes are free for `lasting` seconds.
+def earliest_start(profile: Profile, nodes: int, duration: float, not_before: float) -> float:
+    """Earliest moment from which `nodes` nodes are free for `duration` seconds.
 
-    It is known that there is none before `since`.
+    The search begins at `not_before`, before which the caller knows that there is none.
     """
-    place, _, _ = _find(holes, wanted, lasting, since)
-    return holes.times[place]
+    place, _, _ = _find(profile, nodes, duration, not_before)
+    return profile.times[place]
 
 
 @frugal_kernel
-def take(holes: Holes, wanted: int, lasting: float, since: float, jobs: int) -> tuple[float, int]:
-    """Place a job in the earliest hole, and with it those of its neighbors that have room there.
+def reserve(
+    profile: Profile, nodes: int, duration: float, not_before: float, jobs: int
+) -> tuple[float, int]:
+    """Take the earliest hole for a job, and for as many of `jobs` equal ones as fit side by side.
 
-    It is known that there is no hole before `since`. So many `jobs` are alike: each wants so many
-    nodes for so long. Returns the moment that was found, and how many jobs were placed there.
+    Each wants `nodes` nodes for `duration` seconds; there is no hole before `not_before`. Returns
+    the start, and how many jobs start there.
     """
-    place, end, room = _find(holes, wanted, lasting, since)
-    moment, placed = holes.times[place], 1
+    place, end, room = _find(profile, nodes, duration, not_before)
+    moment, placed = profile.times[place], 1
     if jobs > 1:
-        placed = min(jobs, room // wanted)
-    _add(holes, place, end, moment + lasting, -placed * wanted)
+        placed = min(jobs, room // nodes)
+    _add_between(profile, place, end, moment + duration, -placed * nodes)
     return moment, placed
 
 
 @frugal_kernel
-def _find(holes: Holes, wanted: int, lasting: float, since: float) -> tuple[int, int, int]:
-    """The places where the earliest hole begins and has ended, and the nodes free all that time."""
-    times, free, bounds = holes
+def _find(profile: Profile, nodes: int, duration: float, not_before: float) -> tuple[int, int, int]:
+    """First and last (exclusive) breakpoint of the earliest hole, and the nodes free throughout."""
+    times, free, bounds = profile
     place, last = bounds[0], bounds[1]
-    if times[place] < since:
-        place += np.searchsorted(times[place:last], since)
+    if times[place] < not_before:
+        place += np.searchsorted(times[place:last], not_before)
     while True:
-        while free[place] < wanted:
+        while free[place] < nodes:
             place += 1
-        until, room = times[place] + lasting, free[place]
+        until, room = times[place] + duration, free[place]
         end = place + 1
-        while end < last and times[end] < until and free[end] >= wanted:
+        while end < last and times[end] < until and free[end] >= nodes:
             room = min(room, free[end])
             end += 1
         if end == last or times[end] >= until:
@@ -136,25 +140,25 @@ def _find(holes: Holes, wanted: int, lasting: float, since: float) -> tuple[int,
 
 
 @frugal_kernel
-def earlier(
-    holes: Holes, wanted: int, lasting: float, start: float, before: float, since: float
+def earlier_start(
+    profile: Profile, nodes: int, duration: float, start: float, before: float, not_before: float
 ) -> tuple[float, int]:
-    """The first moment to which a reservation from `start` can move, or `start`.
+    """Earliest moment to which a reservation at `start` can move, or `start`; the nodes free there.
 
-    Only moments before `before` are looked at, and none before `since`, for they are known to be
-    in vain. The reservation's own nodes count as taken: it would give them back, so that what must
-    be free is the time from that moment to `start`. Returns, too, how many are free all that time.
+    Only moments from `not_before` to before `before` are searched. The nodes of the reservation
+    itself count as taken; a move returns them, so only the time from the moment to `start` must be
+    free.
     """
-    times, free, bounds = holes
+    times, free, bounds = profile
     place, last = bounds[0], bounds[1]
-    if times[place] < since:
-        place += np.searchsorted(times[place:last], since)
+    if times[place] < not_before:
+        place += np.searchsorted(times[place:last], not_before)
     stop = min(start, before)
     while place < last and times[place] < stop:
-        if free[place] >= wanted:
-            until, room = min(times[place] + lasting, start), free[place]
+        if free[place] >= nodes:
+            until, room = min(times[place] + duration, start), free[place]
             end = place + 1
-            while end < last and times[end] < until and free[end] >= wanted:
+            while end < last and times[end] < until and free[end] >= nodes:
                 room = min(room, free[end])
                 end += 1
             if end == last or times[end] >= until:
@@ -165,9 +169,9 @@ def earlier(
 
 
 @frugal_kernel
-def most_free(holes: Holes, before: float) -> int:
-    """The most nodes that are free at any one moment before `before`."""
-    times, free, bounds = holes
+def max_free(profile: Profile, before: float) -> int:
+    """The maximum of free nodes before the moment `before`."""
+    times, free, bounds = profile
     most = 0
     place = bounds[0]
     while place < bounds[1] and times[place] < before:
@@ -177,9 +181,9 @@ def most_free(holes: Holes, before: float) -> int:
 
 
 @frugal_kernel
-def least_free(holes: Holes, begin: float, end: float) -> int:
-    """The fewest nodes that are free at any one moment from `begin`, not past, to before `end`."""
-    times, free, bounds = holes
+def min_free(profile: Profile, begin: float, end: float) -> int:
+    """The minimum of free nodes from `begin`, now or later, to before `end`."""
+    times, free, bounds = profile
     place = bounds[0]
     while place + 1 < bounds[1] and times[place + 1] <= begin:
         place += 1
@@ -191,12 +195,12 @@ def least_free(holes: Holes, begin: float, end: float) -> int:
 
 
 @frugal_kernel
-def _insert(holes: Holes, place: int, time: float) -> int:
-    """Make a breakpoint before the one at `place`; return the place where it is."""
-    times, free, bounds = holes
+def _insert(profile: Profile, place: int, time: float) -> int:
+    """Insert a breakpoint before the one at `place`; return its place."""
+    times, free, bounds = profile
     if bounds[1] == times.size:
         place -= bounds[0]
-        _move_to_front(holes)
+        _move_to_front(profile)
     first, last = bounds[0], bounds[1]
     if first > 0 and place - first < last - place:
         for moved in range(first, place):
@@ -215,9 +219,9 @@ def _insert(holes: Holes, place: int, time: float) -> int:
 
 
 @frugal_kernel
-def _remove(holes: Holes, place: int) -> None:
-    """Forget a breakpoint at which nothing changes."""
-    times, free, bounds = holes
+def _remove(profile: Profile, place: int) -> None:
+    """Remove a breakpoint at which nothing changes."""
+    times, free, bounds = profile
     if place - bounds[0] < bounds[1] - place:
         for moved in range(place, bounds[0], -1):
             times[moved] = times[moved - 1]
@@ -231,9 +235,9 @@ def _remove(holes: Holes, place: int) -> None:
 
 
 @frugal_kernel
-def _move_to_front(holes: Holes) -> None:
-    """Make room at the arrays' end."""
-    times, free, bounds = holes
+def _move_to_front(profile: Profile) -> None:
+    """Move the breakpoints to the front of the arrays, which makes room at the end."""
+    times, free, bounds = profile
     size = bounds[1] - bounds[0]
     for place in range(size):
         times[place] = times[bounds[0] + place]

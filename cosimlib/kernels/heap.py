@@ -1,7 +1,7 @@
-"""What comes next: a binary heap of numbered items whose keys may change.
+"""Indexed binary min-heap: the key of an item can be changed after insertion.
 
-Items are 0, 1, …; each is in the agenda at most once. Ties go to the lower item, so that what comes
-next does not depend on the order in which things were put down.
+Items are the whole numbers below a given one, each in the heap at most once. Ties go to the lower
+item, so that the order of items does not depend on the order of insertion.
 """
 
 from typing import NamedTuple
@@ -11,8 +11,8 @@ import numpy as np
 from cosimlib.kernels.jit import frugal_kernel, kernel
 
 
-class Agenda(NamedTuple):
-    """A heap: `item` by place, `size[0]` of them; `place` (−1: none) and `key` by item."""
+class Heap(NamedTuple):
+    """`item` per place, `size[0]` of them; `place` (−1: not in the heap) and `key` per item."""
 
     item: np.ndarray
     place: np.ndarray
@@ -21,105 +21,99 @@ class Agenda(NamedTuple):
 
 
 @kernel
-def empty_agenda(n: int) -> Agenda:
-    """An agenda for items below `n`, with nothing in it."""
-    return Agenda(
-        np.empty(n, np.int64), np.full(n, -1, np.int64), np.empty(n), np.zeros(1, np.int64)
-    )
+def empty(n: int) -> Heap:
+    """A heap without items, for items below `n`."""
+    return Heap(np.empty(n, np.int64), np.full(n, -1, np.int64), np.empty(n), np.zeros(1, np.int64))
 
 
 @frugal_kernel
-def put(agenda: Agenda, item: int, key: float) -> None:
-    """Put `item` down under `key`, or move it there."""
-    place = agenda.place[item]
+def push(heap: Heap, item: int, key: float) -> None:
+    """Insert `item` with `key`, or change its key, up or down."""
+    place = heap.place[item]
     if place < 0:
-        place = agenda.size[0]
-        agenda.size[0] += 1
-        agenda.item[place] = item
-        agenda.place[item] = place
-        agenda.key[item] = key
-        _rise(agenda, place)
+        place = heap.size[0]
+        heap.size[0] += 1
+        heap.item[place] = item
+        heap.place[item] = place
+        heap.key[item] = key
+        _sift_up(heap, place)
         return
-    before = agenda.key[item]
-    agenda.key[item] = key
+    before = heap.key[item]
+    heap.key[item] = key
     if key < before:
-        _rise(agenda, place)
+        _sift_up(heap, place)
     elif key > before:
-        _sink(agenda, place)
+        _sift_down(heap, place)
 
 
 @frugal_kernel
-def put_earlier(agenda: Agenda, item: int, key: float) -> None:
-    """Put `item` down under `key` unless it is there under an earlier one."""
-    if agenda.place[item] < 0 or key < agenda.key[item]:
-        put(agenda, item, key)
+def decrease_key(heap: Heap, item: int, key: float) -> None:
+    """Lower the key of `item` to `key`, and insert it where it is absent; never raise a key."""
+    if heap.place[item] < 0 or key < heap.key[item]:
+        push(heap, item, key)
 
 
 @frugal_kernel
-def take_first(agenda: Agenda) -> int:
-    """Remove and return the item of the least key."""
-    item = agenda.item[0]
-    remove(agenda, item)
+def pop(heap: Heap) -> int:
+    """Remove and return the item with the least key."""
+    item = heap.item[0]
+    remove(heap, item)
     return item
 
 
 @frugal_kernel
-def remove(agenda: Agenda, item: int) -> None:
-    """Take `item` off, if it is there."""
-    place = agenda.place[item]
+def remove(heap: Heap, item: int) -> None:
+    """Remove `item`, if it is in the heap."""
+    place = heap.place[item]
     if place < 0:
         return
-    agenda.size[0] -= 1
-    agenda.place[item] = -1
-    last = agenda.item[agenda.size[0]]
+    heap.size[0] -= 1
+    heap.place[item] = -1
+    last = heap.item[heap.size[0]]
     if last != item:
-        agenda.item[place] = last
-        agenda.place[last] = place
-        _rise(agenda, place)
-        _sink(agenda, agenda.place[last])
+        heap.item[place] = last
+        heap.place[last] = place
+        _sift_up(heap, place)
+        _sift_down(heap, heap.place[last])
 
 
 @frugal_kernel
-def _before(agenda: Agenda, one: int, other: int) -> bool:
+def _before(heap: Heap, one: int, other: int) -> bool:
     """Whether item `one` comes before item `other`."""
-    return agenda.key[one] < agenda.key[other] or (
-        agenda.key[one] == agenda.key[other] and one < other
-    )
+    return heap.key[one] < heap.key[other] or (heap.key[one] == heap.key[other] and one < other)
 
 
 @frugal_kernel
-def _rise(agenda: Agenda, place: int) -> None:
-    """Move the item at `place` up to where it belongs."""
-    item = agenda.item[place]
+def _sift_up(heap: Heap, place: int) -> None:
+    """Sift the item at `place` up."""
+    item = heap.item[place]
     while place > 0:
         parent = (place - 1) // 2
-        above = agenda.item[parent]
-        if not _before(agenda, item, above):
+        above = heap.item[parent]
+        if not _before(heap, item, above):
             break
-        agenda.item[place] = above
-        agenda.place[above] = place
+        heap.item[place] = above
+        heap.place[above] = place
         place = parent
-    agenda.item[place] = item
-    agenda.place[item] = place
+    heap.item[place] = item
+    heap.place[item] = place
 
 
 @frugal_kernel
-def _sink(agenda: Agenda, place: int) -> None:
-    """Move the item at `place` down to where it belongs."""
-    item = agenda.item[place]
+def _sift_down(heap: Heap, place: int) -> None:
+    """Sift the item at `place` down."""
+    item = heap.item[place]
     while True:
         child = 2 * place + 1
-        if child >= agenda.size[0]:
+        if child >= heap.size[0]:
             break
-        if child + 1 < agenda.size[0] and _before(
-            agenda, agenda.item[child + 1], agenda.item[child]
-        ):
+        if child + 1 < heap.size[0] and _before(heap, heap.item[child + 1], heap.item[child]):
             child += 1
-        below = agenda.item[child]
-        if not _before(agenda, below, item):
+        below = heap.item[child]
+        if not _before(heap, below, item):
             break
-        agenda.item[place] = below
-        agenda.place[below] = place
+        heap.item[place] = below
+        heap.place[below] = place
         place = child
-    agenda.item[place] = item
-    agenda.place[item] = place
+    heap.item[place] = item
+    heap.place[item] = place

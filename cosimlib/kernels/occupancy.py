@@ -1,9 +1,7 @@
-"""Which nodes a rigid job holds: the lowest numbers that are free when it starts.
+"""Nodes held by rigid jobs: each holds the lowest numbers that are free when it starts.
 
-That is a pure function of starts and ends, so no simulator has to remember it. At equal times ends
-come before starts, and the lower job starts first. A job of zero run time holds nothing.
-
-Which nodes a rigid job held: the lowest numbers that are free when it starts.
+The numbers follow from starts and ends, so simulators need not record them. At equal times ends
+come before starts, and the lower job starts first. A job of zero run time holds no nodes.
 """
 
 import heapq
@@ -14,11 +12,11 @@ import numpy as np
 from cosimlib.kernels.jit import kernel
 
 IDLE = -1
-"""The job on a node that nobody holds."""
+"""The job on a free node."""
 
 
 class Timeline(NamedTuple):
-    """Starts and ends of jobs in order, and the nodes that each of them holds.
+    """Jobs in order of start and of end, and the node numbers of each.
 
     `held[first[job] : first[job + 1]]` are the numbers of a job's nodes, ascending.
     """
@@ -33,7 +31,7 @@ class Timeline(NamedTuple):
 
 
 class Occupancy(NamedTuple):
-    """The job on each node at a moment, and how many starts and ends have come to pass."""
+    """The job on each node at a moment, and how many starts and ends have passed by then."""
 
     job: np.ndarray
     passed: np.ndarray
@@ -42,7 +40,7 @@ class Occupancy(NamedTuple):
 def timeline(
     start_time: np.ndarray, end_time: np.ndarray, nodes: np.ndarray, total_nodes: int
 ) -> Timeline:
-    """The timeline of a schedule on `total_nodes` nodes; -1 in `held` where it overfills them."""
+    """Timeline of a schedule; nodes beyond the `total_nodes` that there are get the number -1."""
     lasts = end_time > start_time
     by_start = np.lexsort((np.arange(start_time.size), start_time))
     by_end = np.lexsort((np.arange(end_time.size), end_time))
@@ -56,11 +54,17 @@ def timeline(
 
 
 @kernel
+def empty(total_nodes: int) -> Occupancy:
+    """All nodes free, before the first start."""
+    return Occupancy(np.full(total_nodes, IDLE), np.zeros(2, np.int64))
+
+
+@kernel
 def advance(line: Timeline, occupancy: Occupancy, now: float) -> None:
-    """Let all ends and starts up to `now` come to pass; moments must not go back."""
+    """Apply all ends and starts up to `now`, which must not decrease from call to call."""
     starts, ends = occupancy.passed
     while ends < line.by_end.size and line.end_time[line.by_end[ends]] <= now:
-        # What ended has started, so the starts of this very stretch come first where they must.
+        # A job that ends now may itself have started since the last call.
         job = line.by_end[ends]
         while starts < line.by_start.size and (
             line.start_time[line.by_start[starts]] < line.end_time[job]
@@ -79,21 +83,21 @@ def advance(line: Timeline, occupancy: Occupancy, now: float) -> None:
 
 @kernel
 def elapsed_at(start_time: np.ndarray, job: np.ndarray, now: float, elapsed: np.ndarray) -> None:
-    """Write how long the job on each node has run at `now`, 0 where there is none."""
+    """Fill `elapsed` with the seconds for which the job on each node has run; 0 on free nodes."""
     for node in range(job.size):
         elapsed[node] = now - start_time[job[node]] if job[node] != IDLE else 0.0
 
 
 @kernel
 def _hold(line: Timeline, occupancy: Occupancy, job: int) -> None:
-    """Put a job on its nodes."""
+    """Enter a job on its nodes."""
     for place in range(line.first[job], line.first[job + 1]):
         occupancy.job[line.held[place]] = job
 
 
 @kernel
 def _take_lowest(line: Timeline, total_nodes: int) -> None:
-    """Fill in `held`; a job for which too few nodes are free keeps -1 from there on."""
+    """Fill `held`; a job for which too few nodes are free keeps -1 for those it lacks."""
     free = np.ones(total_nodes, np.bool_)
     ends = 0
     for job in line.by_start:

@@ -1,18 +1,11 @@
-"""Queues that are not in order of submission: the lower its rank, the earlier a job's turn.
+"""The queue: waiting jobs in order of a rank, lowest first; ties go to the job submitted first.
 
-`rank` has one value a job; jobs of equal rank go in order of submission. Ranks that change with
-time (WFP's) are written into the same array, and the queue is sorted anew: it is nearly sorted from
-the time before, so each job is moved up to its place past the few that it overtakes.
+A `Queue` is two arrays of which the places from `first` to before `last` count. A job that starts
+is only marked: its place then wants `TAKEN` nodes. So a start costs nothing, and one comparison
+with the free nodes passes over jobs that do not fit and jobs that have started.
 
-The clock of an event-driven simulation: what happens next, and who waits when it does.
-
-Running jobs are a heap of (end time, job), so ties go to the lower job. A job of zero run time that
-starts now is in the heap with end time now: the clock then names the same instant again, until
-nothing more ends in it.
-
-Waiting jobs are a `Queue`: arrays of which the places from `first` to before `last` count, in
-order, those of jobs that have started marked `TAKEN`. So starting a job costs nothing, and one
-comparison with the free nodes passes over both those that do not fit and those that are gone.
+Ranks that change with time (WFP's) are written into the array of ranks, and the queue is sorted
+anew by insertion: it is nearly sorted from the time before.
 """
 
 from typing import Any, NamedTuple
@@ -22,31 +15,20 @@ import numpy as np
 from cosimlib.kernels.jit import frugal_kernel, kernel
 
 TAKEN = np.iinfo(np.int64).max
-"""What a place in the queue wants once its job has started: more than is ever free."""
+"""Nodes wanted at a place whose job has started: more than are ever free."""
 
 
 class Queue(NamedTuple):
-    """Jobs in order and the nodes they want, or `TAKEN`; room for every job."""
+    """Jobs in order, and the nodes that each wants, or `TAKEN`; room for all jobs."""
 
     job: np.ndarray
     wanted: np.ndarray
 
 
 @kernel
-def no_ends() -> list[tuple[float, int]]:
-    """An empty heap of (end time, job), to be used with `heapq`."""
-    return [(0.0, 0) for _ in range(0)]
-
-
-@kernel
-def next_instant(submit_time: np.ndarray, submitted: int, ends: list[tuple[float, int]]) -> float:
-    """The earlier of the next submission and the next end; infinite when there is neither."""
-    instant = np.inf
-    if submitted < submit_time.size:
-        instant = submit_time[submitted]
-    if len(ends) > 0 and ends[0][0] < instant:
-        instant = ends[0][0]
-    return instant
+def empty(n: int) -> Queue:
+    """A queue without jobs, with room for `n`."""
+    return Queue(np.empty(n, np.int64), np.empty(n, np.int64))
 
 
 @kernel
@@ -58,7 +40,7 @@ def admit(
     last: int,
     now: float,
 ) -> tuple[int, int]:
-    """Queue every job submitted up to `now`; return the next job and the new end of the queue."""
+    """Append all jobs submitted by `now`; return the next job to submit and the new `last`."""
     while submitted < submit_time.size and submit_time[submitted] <= now:
         queue.job[last] = submitted
         queue.wanted[last] = nodes[submitted]
@@ -69,7 +51,7 @@ def admit(
 
 @kernel
 def compact(queue: Queue, first: int, last: int) -> int:
-    """Move the waiting jobs to the front of the arrays; return how many they are."""
+    """Move jobs that are not `TAKEN` to the front of the arrays; return how many they are."""
     kept = 0
     for place in range(first, last):
         if queue.wanted[place] != TAKEN:
@@ -80,14 +62,8 @@ def compact(queue: Queue, first: int, last: int) -> int:
 
 
 @kernel
-def empty_queue(n: int) -> Queue:
-    """A queue with room for `n` jobs."""
-    return Queue(np.empty(n, np.int64), np.empty(n, np.int64))
-
-
-@kernel
 def insert(queue: Queue, rank: np.ndarray, first: int, last: int, job: int, wanted: int) -> int:
-    """Queue a job, younger than all others, where its rank says; return the queue's new end."""
+    """Insert the job submitted last at the place of its rank; return the new `last`."""
     place = last
     while place > first and rank[queue.job[place - 1]] > rank[job]:
         queue.job[place] = queue.job[place - 1]
@@ -169,34 +145,29 @@ def _put_eldest_first(queue: Queue, last: int) -> None:
 
 
 @frugal_kernel
-def last_alike(nodes: np.ndarray, lasting: np.ndarray, waiting: np.ndarray, place: int) -> int:
-    """Where those end who, from this place on, all want as many nodes for as long."""
-    job, end = waiting[place], place + 1
+def next_different(nodes: np.ndarray, duration: np.ndarray, jobs: np.ndarray, place: int) -> int:
+    """First place after `place` whose job wants other nodes or another duration."""
+    job, end = jobs[place], place + 1
     while (
-        end < waiting.size
-        and nodes[waiting[end]] == nodes[job]
-        and lasting[waiting[end]] == lasting[job]
+        end < jobs.size and nodes[jobs[end]] == nodes[job] and duration[jobs[end]] == duration[job]
     ):
         end += 1
     return end
 
 
 @kernel
-def by_start(waiting: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """The waiting jobs in order of their starts; ties: as they come.
-
-    Neighbors often start together: what is sorted is the stretches of those who do.
-    """
-    begins, stretches = np.empty(waiting.size + 1, np.int64), 0
-    for place in range(waiting.size):
-        if place == 0 or start[waiting[place]] != start[waiting[place - 1]]:
-            begins[stretches] = place
-            stretches += 1
-    begins[stretches] = waiting.size
-    sorted_jobs, size = np.empty_like(waiting), 0
-    for stretch in np.argsort(start[waiting[begins[:stretches]]], kind="mergesort"):
-        for place in range(begins[stretch], begins[stretch + 1]):
-            sorted_jobs[size] = waiting[place]
+def by_start(jobs: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Jobs sorted by start, stable: runs of neighbors with equal starts are sorted as wholes."""
+    begins, runs = np.empty(jobs.size + 1, np.int64), 0
+    for place in range(jobs.size):
+        if place == 0 or start[jobs[place]] != start[jobs[place - 1]]:
+            begins[runs] = place
+            runs += 1
+    begins[runs] = jobs.size
+    sorted_jobs, size = np.empty_like(jobs), 0
+    for run in np.argsort(start[jobs[begins[:runs]]], kind="mergesort"):
+        for place in range(begins[run], begins[run + 1]):
+            sorted_jobs[size] = jobs[place]
             size += 1
     return sorted_jobs
 

@@ -1,7 +1,7 @@
-"""Promises over time: how many nodes come free when, if everybody ends as announced.
+"""Expected releases: how many nodes come free when, if all running jobs end when expected.
 
-A profile of promises is two arrays of which the first `size` entries count, `times` strictly
-ascending and `nodes` that come free then.
+Two arrays of which the first `size` entries count: `times` in seconds, strictly ascending, and
+`nodes`, the nodes that come free then.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from cosimlib.kernels.jit import kernel
 
 
 @kernel
-def promise(times: np.ndarray, nodes: np.ndarray, size: int, time: float, count: int) -> int:
-    """Add `count` nodes that come free at `time`; return the new size."""
+def add(times: np.ndarray, nodes: np.ndarray, size: int, time: float, count: int) -> int:
+    """Add an expected release of `count` nodes at `time`; return the new size."""
     place = np.searchsorted(times[:size], time)
     if place < size and times[place] == time:
         nodes[place] += count
@@ -25,8 +25,8 @@ def promise(times: np.ndarray, nodes: np.ndarray, size: int, time: float, count:
 
 
 @kernel
-def redeem(times: np.ndarray, nodes: np.ndarray, size: int, time: float, count: int) -> int:
-    """Take away `count` nodes promised for `time`, for they are free; return the new size."""
+def remove(times: np.ndarray, nodes: np.ndarray, size: int, time: float, count: int) -> int:
+    """Remove an expected release of `count` nodes at `time`; return the new size."""
     place = np.searchsorted(times[:size], time)
     nodes[place] -= count
     if nodes[place] > 0:
@@ -41,9 +41,10 @@ def redeem(times: np.ndarray, nodes: np.ndarray, size: int, time: float, count: 
 def shadow(
     times: np.ndarray, nodes: np.ndarray, size: int, free: int, wanted: int, now: float
 ) -> tuple[float, int]:
-    """When `wanted` nodes are free if every promise is kept, and how many are left over then.
+    """Shadow time and extra nodes of a job of `wanted` nodes, where `free` nodes are free now.
 
-    A promise that is already broken, for a time before `now`, counts for `now`.
+    The shadow time is the earliest moment at which it fits if all releases come when expected, the
+    extra nodes are those left over then. A release that is overdue is expected at `now`.
     """
     shadow_time = now
     for place in range(size):

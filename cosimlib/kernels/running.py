@@ -1,9 +1,9 @@
-"""Jobs that run: where they end, and where their users said they would.
+"""Running jobs: the heap of their ends, and the releases expected from their requested times.
 
-Ends are a heap of (end time, turn), where a turn is the number of starts before and the job in one
-whole number: of jobs that end at the same time the one that started first is first. Announced
-ends, ``start_time + requested_time``, are a profile of promises (see `kernels.profile`); a job that
-outlives its request leaves its promise there, broken, until it ends.
+The heap holds (end time, key) where the key is the number of starts before and the job in one whole
+number: of jobs that end at the same time, the one that started first comes first. A job is expected
+to release its nodes at ``start_time + requested_time`` (see `kernels.releases`); the release of a
+job that outlives its request stays there, overdue, until the job ends.
 """
 
 from heapq import heappop, heappush
@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import queue, releases
+from cosimlib.kernels import releases
 from cosimlib.kernels.jit import kernel
 
-TURN = 32
-JOB = (1 << TURN) - 1
+JOB_BITS = 32
+JOB = (1 << JOB_BITS) - 1
 
 
 class Running(NamedTuple):
-    """Starts of all jobs (NaN before), the heap of ends, the promises.
+    """Starts of all jobs (NaN before), the heap of ends, times and nodes of expected releases.
 
-    `size` has two cells: how many promises there are, and how many jobs have started.
+    `size` has two cells: the number of expected releases, and of jobs that have started.
     """
 
     start_time: np.ndarray
@@ -32,12 +32,12 @@ class Running(NamedTuple):
 
 
 @kernel
-def nothing_runs(n: int, total_nodes: int) -> Running:
-    """None of `n` jobs has started; room for as many promises as can be open at a time."""
+def empty(n: int, total_nodes: int) -> Running:
+    """No job of `n` has started; room for as many releases as can be expected at a time."""
     room = min(n, total_nodes)
     return Running(
         np.full(n, np.nan),
-        queue.no_ends(),
+        empty_ends(),
         np.empty(room, np.float64),
         np.empty(room, np.int64),
         np.zeros(2, np.int64),
@@ -45,12 +45,29 @@ def nothing_runs(n: int, total_nodes: int) -> Running:
 
 
 @kernel
+def empty_ends() -> list[tuple[float, int]]:
+    """A heap of (end time, job) without jobs, for `heapq`."""
+    return [(0.0, 0) for _ in range(0)]
+
+
+@kernel
+def next_instant(submit_time: np.ndarray, submitted: int, ends: list[tuple[float, int]]) -> float:
+    """The earlier of the next submission and the next end; infinity where there is neither."""
+    instant = np.inf
+    if submitted < submit_time.size:
+        instant = submit_time[submitted]
+    if len(ends) > 0 and ends[0][0] < instant:
+        instant = ends[0][0]
+    return instant
+
+
+@kernel
 def start(jobs: Any, running: Running, job: int, now: float) -> None:
-    """Let `job` run from `now`: its start, its end, and the end it promised."""
+    """Start `job` now: note its start, its end, and its expected release."""
     running.start_time[job] = now
-    heappush(running.ends, (now + jobs.run_time[job], running.size[1] << TURN | job))
+    heappush(running.ends, (now + jobs.run_time[job], running.size[1] << JOB_BITS | job))
     running.size[1] += 1
-    running.size[0] = releases.promise(
+    running.size[0] = releases.add(
         running.times,
         running.nodes,
         running.size[0],
@@ -61,26 +78,26 @@ def start(jobs: Any, running: Running, job: int, now: float) -> None:
 
 @kernel
 def end_next(jobs: Any, running: Running) -> int:
-    """Let the job that ends first end, promise and all; return its number."""
+    """End the job that ends first and remove its expected release; return the job."""
     job = heappop(running.ends)[1] & JOB
-    promised = running.start_time[job] + jobs.requested_time[job]
-    running.size[0] = releases.redeem(
-        running.times, running.nodes, running.size[0], promised, jobs.nodes[job]
+    expected = running.start_time[job] + jobs.requested_time[job]
+    running.size[0] = releases.remove(
+        running.times, running.nodes, running.size[0], expected, jobs.nodes[job]
     )
     return job
 
 
 @kernel
 def retire(jobs: Any, running: Running, now: float) -> tuple[int, int]:
-    """Absorb every end up to `now`; return how many jobs and how many nodes they held."""
-    retired, freed = 0, 0
+    """End all jobs that end by `now`; return how many they are, and the nodes they held."""
+    ended, freed = 0, 0
     while len(running.ends) > 0 and running.ends[0][0] <= now:
-        retired += 1
+        ended += 1
         freed += jobs.nodes[end_next(jobs, running)]
-    return retired, freed
+    return ended, freed
 
 
 @kernel
 def overrun(running: Running, now: float) -> bool:
-    """Whether a job runs that should have ended by `now`."""
+    """Whether a running job has outlived its request, or does so now."""
     return running.size[0] > 0 and running.times[0] <= now

@@ -1,4 +1,4 @@
-"""Sums over intervals as step functions of time."""
+"""Step functions of time: the total weight of the intervals that cover each moment."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def step_function(
     Parameters
     ----------
     start, end, weight : np.ndarray
-        One value an interval; weights are whole numbers, so that sums stay exact.
+        One value per interval; weights are whole numbers, so that sums stay exact.
 
     Returns
     -------

@@ -97,7 +97,7 @@ def _end(asked: Asked, sharing: Sharing, progress: Progress, now: float) -> None
     """Jobs that are done leave."""
     finish = progress.finish
     while finish.size[0] > 0 and finish.key[finish.item[0]] <= now:
-        job = heap.take_first(finish)
+        job = heap.pop(finish)
         progress.end_time[job] = now
         maxmin.note(sharing, job)
         progress.clock[PRESENT] -= asked.nodes[job]
@@ -211,7 +211,7 @@ def _reckon(asked: Asked, sharing: Sharing, progress: Progress, now: float) -> N
             end = now + max(0.0, progress.left[job]) / rate
             if asked.step > 0.0:
                 end = asked.step * np.ceil(end / asked.step - ROUNDING)
-            heap.put(progress.finish, job, end)
+            heap.push(progress.finish, job, end)
     maxmin.forget_changes(sharing)
 
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels import heap
-from cosimlib.kernels.heap import Agenda
+from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import frugal_kernel, kernel
 
 
@@ -52,7 +52,7 @@ class Sharing(NamedTuple):
     used: np.ndarray
     load: np.ndarray
     on: np.ndarray
-    pending: Agenda
+    pending: Heap
     changed: np.ndarray
     is_changed: np.ndarray
     before: np.ndarray
@@ -77,7 +77,7 @@ def nobody_runs(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, ro
         np.zeros(nodes),
         np.zeros(nodes, np.int64),
         np.empty((nodes, room), np.int64),
-        heap.empty_agenda(nodes),
+        heap.empty(nodes),
         np.empty(n, np.int64),
         np.zeros(n, np.bool_),
         np.zeros(n),
@@ -156,7 +156,7 @@ def join(sharing: Sharing, job: int) -> None:
         node = sharing.members[place]
         sharing.used[node] += level
         if node == at or sharing.level[node] < np.inf or _is_full(sharing, node):
-            heap.put_earlier(sharing.pending, node, level)
+            heap.decrease_key(sharing.pending, node, level)
 
 
 @frugal_kernel
@@ -170,7 +170,7 @@ def leave(sharing: Sharing, job: int) -> None:
             sharing.used[node], sharing.level[node] = 0.0, np.inf
             heap.remove(sharing.pending, node)
         elif sharing.level[node] < np.inf:
-            heap.put_earlier(sharing.pending, node, sharing.level[node])
+            heap.decrease_key(sharing.pending, node, sharing.level[node])
     sharing.rate[job], sharing.bottleneck[job] = 0.0, -1
 
 
@@ -181,9 +181,9 @@ def resize(sharing: Sharing, node: int, capacity: float) -> None:
     sharing.capacity[node] = capacity
     level = sharing.level[node]
     if level < np.inf:
-        heap.put_earlier(sharing.pending, node, max(0.0, level - max(0.0, less)))
+        heap.decrease_key(sharing.pending, node, max(0.0, level - max(0.0, less)))
     elif sharing.load[node] > 0 and _is_full(sharing, node):
-        heap.put_earlier(sharing.pending, node, 0.0)
+        heap.decrease_key(sharing.pending, node, 0.0)
 
 
 @kernel
@@ -192,7 +192,7 @@ def settle(sharing: Sharing) -> int:
     turns = 0
     most = PATIENCE * sharing.capacity.size
     while sharing.pending.size[0] > 0:
-        _settle_node(sharing, heap.take_first(sharing.pending))
+        _settle_node(sharing, heap.pop(sharing.pending))
         turns += 1
         if turns > most:
             fill(sharing)
@@ -326,11 +326,11 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
         level = sharing.level[node]
         if level == np.inf:
             if more > 0.0 and _is_full(sharing, node):
-                heap.put_earlier(sharing.pending, node, before)
+                heap.decrease_key(sharing.pending, node, before)
         elif more < 0.0:
-            heap.put_earlier(sharing.pending, node, level)
+            heap.decrease_key(sharing.pending, node, level)
         else:
-            heap.put_earlier(sharing.pending, node, max(before, level - more))
+            heap.decrease_key(sharing.pending, node, max(before, level - more))
 
 
 @kernel
@@ -340,7 +340,7 @@ def fill(sharing: Sharing) -> None:
     left, free = sharing.capacity.copy(), sharing.load.copy()
     filling = sharing.pending
     while filling.size[0] > 0:
-        heap.take_first(filling)
+        heap.pop(filling)
     for node in range(nodes):
         sharing.level[node] = np.inf
         for place in range(sharing.load[node]):
@@ -350,9 +350,9 @@ def fill(sharing: Sharing) -> None:
                 sharing.bottleneck[job] = -1
                 sharing.bound[job], sharing.runner_up[job] = 0.0, -1
         if free[node] > 0:
-            heap.put(filling, node, left[node] / free[node])
+            heap.push(filling, node, left[node] / free[node])
     while filling.size[0] > 0:
-        node = heap.take_first(filling)
+        node = heap.pop(filling)
         level = max(0.0, left[node] / free[node])
         sharing.level[node] = level
         for place in range(sharing.load[node]):
@@ -365,7 +365,7 @@ def fill(sharing: Sharing) -> None:
                 left[other] -= level
                 free[other] -= 1
                 if free[other] > 0:
-                    heap.put(filling, other, left[other] / free[other])
+                    heap.push(filling, other, left[other] / free[other])
                 else:
                     heap.remove(filling, other)
     for node in range(nodes):

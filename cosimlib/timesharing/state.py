@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels import heap
-from cosimlib.kernels.heap import Agenda
+from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.timesharing import placement
 from cosimlib.timesharing.maxmin import Sharing
@@ -47,7 +47,7 @@ class Progress(NamedTuple):
     end_time: np.ndarray
     left: np.ndarray
     since: np.ndarray
-    finish: Agenda
+    finish: Heap
     queue: np.ndarray
     enough: np.ndarray
     memory: Memory
@@ -95,7 +95,7 @@ def nothing_happened(run_time: np.ndarray, total_nodes: int, memory: float, room
         np.full(n, np.nan),
         run_time.copy(),
         np.zeros(n),
-        heap.empty_agenda(n),
+        heap.empty(n),
         np.empty(n, np.int64),
         np.zeros(n),
         placement.all_free(total_nodes, memory),

@@ -108,5 +108,5 @@ def test_jobs_in_order_of_their_starts_ties_as_they_come(starts, random):
 def test_alike_are_those_who_want_as_many_nodes_for_as_long(kinds):
     nodes, lasting = np.array(kinds, np.int64).T.copy()
     waiting = np.arange(len(kinds))
-    end = queue.last_alike(nodes, lasting.astype(np.float64), waiting, 0)
+    end = queue.next_different(nodes, lasting.astype(np.float64), waiting, 0)
     assert kinds[:end] == [kinds[0]] * end and kinds[end : end + 1] != [kinds[0]]

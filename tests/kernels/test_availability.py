@@ -13,25 +13,25 @@ INTERVALS = st.lists(
 
 
 def filled(intervals, now):
-    """Holes and cells after taking what fits, and giving back what is marked so."""
-    ours, cells = availability.all_free(60, NODES), np.full(SECONDS, NODES)
-    availability.advance(ours, 0.0)
+    """Profile and cells after taking what fits, and giving back what is marked so."""
+    profile, cells = availability.empty(60, NODES), np.full(SECONDS, NODES)
+    availability.advance(profile, 0.0)
     given_back = []
     for begin, lasting, count, back in intervals:
         if cells[begin : begin + lasting].min() >= count:
             cells[begin : begin + lasting] -= count
-            availability.change(ours, float(begin), float(begin + lasting), -count)
+            availability.add(profile, float(begin), float(begin + lasting), -count)
             given_back += [(begin, begin + lasting, count)] * back
     for begin, end, count in given_back:
         cells[begin:end] += count
-        availability.change(ours, float(begin), float(end), count)
-    availability.advance(ours, float(now))
-    return ours, cells
+        availability.add(profile, float(begin), float(end), count)
+    availability.advance(profile, float(now))
+    return profile, cells
 
 
-def as_cells(ours, now):
+def as_cells(profile, now):
     """What the breakpoints say of every second from `now` on."""
-    times, free, (first, last) = ours
+    times, free, (first, last) = profile
     place = np.searchsorted(times[first:last], np.arange(now, SECONDS), side="right") - 1
     return free[first:last][place]
 
@@ -39,9 +39,9 @@ def as_cells(ours, now):
 @settings(max_examples=100)
 @given(INTERVALS, st.integers(0, 10))
 def test_breakpoints_hold_what_was_taken_and_given_back(intervals, now):
-    ours, cells = filled(intervals, now)
-    assert as_cells(ours, now).tolist() == cells[now:].tolist()
-    times, free, (first, last) = ours
+    profile, cells = filled(intervals, now)
+    assert as_cells(profile, now).tolist() == cells[now:].tolist()
+    times, free, (first, last) = profile
     assert times[first] == now
     assert (np.diff(times[first:last]) > 0).all()
     assert (np.diff(free[first + 1 : last]) != 0).all(), "a breakpoint at which nothing changes"
@@ -50,11 +50,11 @@ def test_breakpoints_hold_what_was_taken_and_given_back(intervals, now):
 @settings(max_examples=100)
 @given(INTERVALS, st.integers(0, 10), st.integers(1, NODES), st.integers(1, 10))
 def test_the_earliest_hole_is_the_first_second_from_which_a_job_fits(intervals, now, wanted, last):
-    ours, cells = filled(intervals, now)
+    profile, cells = filled(intervals, now)
     endless = np.append(cells, np.full(last, NODES))
     fits = [t for t in range(now, SECONDS) if endless[t : t + last].min() >= wanted]
     for since in (-np.inf, float(fits[0])):
-        assert availability.earliest(ours, wanted, float(last), since) == fits[0]
+        assert availability.earliest_start(profile, wanted, float(last), since) == fits[0]
 
 
 @settings(max_examples=100)
@@ -62,13 +62,15 @@ def test_the_earliest_hole_is_the_first_second_from_which_a_job_fits(intervals, 
 def test_a_reservation_moves_to_the_first_hole_that_it_would_leave(
     intervals, now, wanted, last, before
 ):
-    ours, cells = filled(intervals, now)
-    start = availability.earliest(ours, NODES, float(last), -np.inf)
-    availability.change(ours, start, start + last, -wanted)
+    profile, cells = filled(intervals, now)
+    start = availability.earliest_start(profile, NODES, float(last), -np.inf)
+    availability.add(profile, start, start + last, -wanted)
     lifted = np.append(cells, np.full(last, NODES))
     fits = [t for t in range(now, int(start)) if lifted[t : t + last].min() >= wanted]
     expected = next((t for t in fits if t < before), start)
-    moment, room = availability.earlier(ours, wanted, float(last), start, float(before), float(now))
+    moment, room = availability.earlier_start(
+        profile, wanted, float(last), start, float(before), float(now)
+    )
     assert moment == expected
     free = cells[int(moment) : min(int(moment) + last, int(start))]
     assert room == (free.min() if moment < start else 0)
@@ -77,9 +79,9 @@ def test_a_reservation_moves_to_the_first_hole_that_it_would_leave(
 @settings(max_examples=50)
 @given(INTERVALS, st.integers(0, 10), st.integers(1, 30))
 def test_the_most_free_nodes_before_a_moment(intervals, now, seconds):
-    ours, cells = filled(intervals, now)
-    assert availability.most_free(ours, float(now + seconds)) == cells[now : now + seconds].max()
-    assert availability.most_free(ours, float(now)) == 0
+    profile, cells = filled(intervals, now)
+    assert availability.max_free(profile, float(now + seconds)) == cells[now : now + seconds].max()
+    assert availability.max_free(profile, float(now)) == 0
 
 
 @settings(max_examples=100)
@@ -89,10 +91,12 @@ def test_jobs_that_are_alike_are_placed_as_if_one_by_one(intervals, now, wanted,
     alone, _ = filled(intervals, now)
     moments, since = [], float(now)
     while len(moments) < jobs:
-        since, placed = availability.take(together, wanted, float(last), since, jobs - len(moments))
+        since, placed = availability.reserve(
+            together, wanted, float(last), since, jobs - len(moments)
+        )
         moments += [since] * placed
     assert moments == [
-        availability.take(alone, wanted, float(last), -np.inf, 1)[0] for _ in moments
+        availability.reserve(alone, wanted, float(last), -np.inf, 1)[0] for _ in moments
     ]
     assert as_cells(together, now).tolist() == as_cells(alone, now).tolist()
 
@@ -100,17 +104,22 @@ def test_jobs_that_are_alike_are_placed_as_if_one_by_one(intervals, now, wanted,
 @settings(max_examples=100)
 @given(INTERVALS, st.integers(0, 10), st.integers(1, 3), st.integers(1, 10))
 def test_a_search_goes_on_from_where_another_ended_in_vain(intervals, now, wanted, last):
-    ours, _ = filled(intervals, now)
-    start = availability.earliest(ours, NODES, float(last), -np.inf)
-    availability.change(ours, start, start + last, -wanted)
-    moment, room = availability.earlier(ours, wanted, float(last), start, np.inf, float(now))
-    assert availability.earlier(ours, wanted, float(last), start, np.inf, moment) == (moment, room)
+    profile, _ = filled(intervals, now)
+    start = availability.earliest_start(profile, NODES, float(last), -np.inf)
+    availability.add(profile, start, start + last, -wanted)
+    moment, room = availability.earlier_start(
+        profile, wanted, float(last), start, np.inf, float(now)
+    )
+    assert availability.earlier_start(profile, wanted, float(last), start, np.inf, moment) == (
+        moment,
+        room,
+    )
 
 
 @given(INTERVALS, st.integers(0, 10))
 def test_promises_are_nodes_that_come_free(intervals, now):
-    ours, _ = filled(intervals, 0)
+    profile, _ = filled(intervals, 0)
     times, nodes = np.array([2.0, 5.0, 12.0, 20.0]), np.array([1, 2, 1, 1])
-    availability.begin_anew(ours, float(now), 1, times, nodes, 4)
+    availability.rebuild(profile, float(now), 1, times, nodes, 4)
     expected = [1 + nodes[times <= max(second, now)].sum() for second in range(now, SECONDS)]
-    assert as_cells(ours, now).tolist() == expected
+    assert as_cells(profile, now).tolist() == expected

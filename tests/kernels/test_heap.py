@@ -1,80 +1,80 @@
-"""The heap whose keys may change, against a sorted list."""
+"""The indexed heap against a sorted list."""
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib.kernels import heap as heaps
+from cosimlib.kernels import heap
 
 ITEMS = 12
 KEYS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 7.0, float("inf")])
 ACTS = st.tuples(
-    st.sampled_from(["put", "put", "put_earlier", "remove", "take_first"]),
+    st.sampled_from(["push", "push", "decrease_key", "remove", "pop"]),
     st.integers(0, ITEMS - 1),
     KEYS,
 )
 
 
-def act(heap, known, what, item, key):
+def act(items, known, what, item, key):
     """Do the same to the heap and to a dictionary of keys."""
-    if what == "put":
-        heaps.put(heap, item, key)
+    if what == "push":
+        heap.push(items, item, key)
         known[item] = key
-    elif what == "put_earlier":
-        heaps.put_earlier(heap, item, key)
+    elif what == "decrease_key":
+        heap.decrease_key(items, item, key)
         known[item] = min(known.get(item, key), key)
     elif what == "remove":
-        heaps.remove(heap, item)
+        heap.remove(items, item)
         known.pop(item, None)
     elif known:
         first = min(known, key=lambda item: (known[item], item))
-        assert heaps.take_first(heap) == first
+        assert heap.pop(items) == first
         del known[first]
 
 
-def in_order(heap):
-    """Everything in the heap, in the order in which it would be taken; the heap is emptied."""
-    return [int(heaps.take_first(heap)) for _ in range(heap.size[0])]
+def in_order(items):
+    """All items in the order in which they are popped; the heap is emptied."""
+    return [int(heap.pop(items)) for _ in range(items.size[0])]
 
 
 @given(st.lists(ACTS, max_size=60))
 @settings(max_examples=150)
 def test_it_is_a_sorted_list(acts):
-    heap, known = heaps.empty_agenda(ITEMS), {}
+    items, known = heap.empty(ITEMS), {}
     for what, item, key in acts:
-        act(heap, known, what, item, key)
-        assert heap.size[0] == len(known)
-        assert set(np.flatnonzero(heap.place >= 0)) == set(known)
-        assert {item: heap.key[item] for item in known} == known
-        assert all(heap.item[heap.place[item]] == item for item in known)
+        act(items, known, what, item, key)
+        assert items.size[0] == len(known)
+        assert set(np.flatnonzero(items.place >= 0)) == set(known)
+        assert {item: items.key[item] for item in known} == known
+        assert all(items.item[items.place[item]] == item for item in known)
         if known:
-            assert heap.item[0] == min(known, key=lambda item: (known[item], item))
-    assert in_order(heap) == sorted(known, key=lambda item: (known[item], item))
+            assert items.item[0] == min(known, key=lambda item: (known[item], item))
+    assert in_order(items) == sorted(known, key=lambda item: (known[item], item))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.randoms(use_true_random=False))
 @settings(max_examples=40)
 def test_many_items_come_out_sorted_with_ties_by_number(keys, chance):
     """Put down in any order, half of them moved and a third removed afterwards."""
-    heap = heaps.empty_agenda(len(keys))
+    waiting = heap.empty(len(keys))
     items = list(range(len(keys)))
     chance.shuffle(items)
     for item in items:
-        heaps.put(heap, item, round(keys[item], 1) if item % 2 else chance.random())
+        heap.push(waiting, item, round(keys[item], 1) if item % 2 else chance.random())
     for item in items:
-        heaps.put(heap, item, round(keys[item], 1))
+        heap.push(waiting, item, round(keys[item], 1))
     chance.shuffle(items)
     gone = set(items[: len(items) // 3])
     for item in gone:
-        heaps.remove(heap, item)
+        heap.remove(waiting, item)
     left = [item for item in range(len(keys)) if item not in gone]
-    assert in_order(heap) == sorted(left, key=lambda item: (round(keys[item], 1), item))
+    assert in_order(waiting) == sorted(left, key=lambda item: (round(keys[item], 1), item))
 
 
 def test_what_takes_a_removed_items_place_may_come_before_its_new_parent():
     """Seven items: the last, under 2, takes the place of 3, under 10."""
-    heap = heaps.empty_agenda(7)
+    items = heap.empty(7)
     for item, key in enumerate([0.0, 10.0, 1.0, 11.0, 12.0, 3.0, 2.0]):
-        heaps.put(heap, item, key)
-    heaps.remove(heap, 3)
-    assert in_order(heap) == [0, 2, 6, 5, 1, 4]
+        heap.push(items, item, key)
+    heap.remove(items, 3)
+    assert in_order(items) == [0, 2, 6, 5, 1, 4]

@@ -22,7 +22,7 @@ def filled(sharing: Sharing) -> np.ndarray:
     """The rates that filling from nothing gives to the same jobs."""
     fields = {name: getattr(sharing, name) for name in Sharing._fields}
     copies = {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)}
-    other = Sharing(**copies, pending=heap.empty_agenda(sharing.capacity.size))
+    other = Sharing(**copies, pending=heap.empty(sharing.capacity.size))
     maxmin.fill(other)
     return other.rate
 
