@@ -19,7 +19,8 @@ from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.filling import plot_use, use_table
 from cosimlib.filling import FilledSchedule
 from cosimlib.policies import SIMULATORS
-from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN, with_round_estimates
+from cosimlib.synthetic.estimates import with_round_estimates
+from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
 from cosimlib.system import System
 from cosimlib.workload import Workload
 

@@ -1,14 +1,15 @@
-"""Workloads made from a seed and printed statistics, for where no trace may or can be had."""
+"""Synthetic workloads: generators calibrated to published statistics, and users' estimates."""
 
 from cosimlib.synthetic.edison import EDISON, edison
-from cosimlib.synthetic.estimates import estimate_shares, with_estimates, with_scaled_estimates
-from cosimlib.synthetic.htc import htc
-from cosimlib.synthetic.intrepid import (
-    eureka,
-    intrepid,
+from cosimlib.synthetic.estimates import (
+    estimate_shares,
     with_drawn_estimates,
-    with_offered_load,
+    with_estimates,
+    with_round_estimates,
+    with_scaled_estimates,
 )
+from cosimlib.synthetic.htc import htc
+from cosimlib.synthetic.intrepid import eureka, intrepid, with_offered_load
 from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
 from cosimlib.synthetic.peregrine import peregrine
@@ -28,5 +29,6 @@ __all__ = [
     "with_drawn_estimates",
     "with_estimates",
     "with_offered_load",
+    "with_round_estimates",
     "with_scaled_estimates",
 ]

@@ -1,18 +1,25 @@
-"""Users' estimates of run times, for jobs that come without: Tsafrir's model, and plain multiples.
+"""Users' estimates of run times: Tsafrir's model, multiples of run times, a given accuracy.
+
+- `with_estimates`, Tsafrir's model: few round values, none below the run time;
+- `with_scaled_estimates`: a multiple of the run time;
+- `with_round_estimates`, Polyakov and Dubenskaya's model: exact with a given probability, else one
+  of the next two round values;
+- `with_drawn_estimates`: the run time divided by a uniform accuracy.
 
 Tsafrir, Etsion and Feitelson, Modeling User Runtime Estimates, JSSPP 2005, with the constants of
 the generator that they published. Users choose few round values, the longest allowed most of all:
 
-- *How many.* Distinct estimates follow from the number of jobs, piecewise linearly.
-- *The head.* Twenty popular ones take 89 % of the jobs: the maximum, fifteen that all logs share,
+- *Number.* Distinct estimates follow from the number of jobs, piecewise linearly.
+- *Head.* Twenty popular ones take 89 % of the jobs: the maximum, fifteen that all logs share,
   and multiples of round lengths, longest first, from the maximum down. The maximum is the most
-  popular; the others' shares fall exponentially with their rank. Which has which rank is drawn: by
-  ascending length, each takes the more popular of two draws among the ranks that its like had in
-  four logs, or that shorter ones had and did not take; a rank that no later one had is due.
-- *The tail.* The other estimates are dense where short, on whole minutes, and share 11 % of the
-  jobs by a power law of their rank, in random order.
-- *Whose.* By descending run time, each job draws uniformly among the unused estimates that are
-  long enough (`shapes.fitting_estimates`), so that nobody outruns an estimate.
+  popular; the others' shares fall exponentially with their rank. Ranks are drawn: by ascending
+  length, each estimate takes the more popular of two draws among the ranks that estimates of its
+  place had in four logs, or that shorter ones had and did not take; a rank that no later one had
+  is due.
+- *Tail.* The other estimates are dense where short, on whole minutes, and share 11 % of the jobs
+  by a power law of their rank, in random order.
+- *Assignment.* By descending run time, each job draws uniformly among the unused estimates that
+  are long enough (`shapes.fitting_estimates`), so that no job outruns its estimate.
 """
 
 import math
@@ -23,21 +30,20 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.synthetic import shapes
+from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, Workload
 
-MINUTE = 60
-HOUR = 3_600
 HEAD = 20
 HEAD_SHARE = 0.89
 
 DISTINCT = ((0, 20, 200, 1_000, 10_000, 70_000, 250_000), (0, 10, 20, 35, 90, 340, 565))
 """Jobs, and the distinct estimates that so many have; more jobs have no more."""
 
-JOINT_MINUTES = (5, 10, 15, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 720, 1_080)
-"""Popular estimates that all four logs share."""
+COMMON_MINUTES = (5, 10, 15, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 720, 1_080)
+"""Popular estimates in all four logs."""
 
 ROUND_MINUTES = (12_000, 6_000, 3_000, 600, 300, 120, 60, 20, 10, 5)
-"""Lengths of which other popular estimates are multiples, in order of preference."""
+"""Lengths of which the other popular estimates are multiples, in order of preference."""
 
 RANKS_IN_LOGS = (
     (3, 1, 1, 1), (1, 3, 4, 6), (4, 4, 10, 5), (17, 2, 14, 3), (13, 12, 20, 7),
@@ -48,11 +54,21 @@ RANKS_IN_LOGS = (
 """Popularity rank of the maximum, then of the other popular estimates by length, in four logs
 (SDSC SP2, CTC SP2, KTH SP2 up to 4 hours, SDSC Blue Horizon)."""
 
+ROUND_VALUES = np.concatenate([
+    MINUTE * np.array([1, 2, 5, 10, 20, 30]),
+    HOUR * np.array([1, 2, 3, 6, 8, 12]),
+    DAY * np.array([1, 1.5, 2, 3, 5, 7, 10, 15]),
+])  # fmt: skip
+"""Polyakov and Dubenskaya's estimates of users who do not know the run time, seconds."""
+
+LEAST_ACCURACY, ESTIMATE_STEP, LONGEST_ESTIMATE = 0.05, 5 * MINUTE, DAY
+"""Of `accuracy_estimates`: run time ÷ estimate, and seconds."""
+
 
 def with_estimates(
     workload: Workload, *, seed: int = 0, distinct: int | None = None, maximum: int | None = None
 ) -> Workload:
-    """The workload with requested times as users would give them, none below its run time.
+    """The workload with requested times from Tsafrir's model, none below the run time.
 
     Parameters
     ----------
@@ -95,31 +111,84 @@ def with_estimates(
     drawn = _counts(run_time.size, shares.to_numpy())
     estimates = np.repeat(menu, drawn)
     fitting = shapes.fitting_estimates(run_time, estimates, menu, snug=0.0, rng=rng)
-    given = np.bincount(np.searchsorted(menu, fitting), minlength=menu.size)
-    return _entered(workload, fitting, int(np.maximum(given - drawn, 0).sum()))
+    used = np.bincount(np.searchsorted(menu, fitting), minlength=menu.size)
+    entries = [("mended", "requested_time drawn from Tsafrir's model", len(workload))]
+    lengthened = int(np.maximum(used - drawn, 0).sum())
+    if lengthened:
+        entries.append(("mended", "drawn requested_time lengthened to fit the run", lengthened))
+    return _with_requests(workload, fitting, *entries)
 
 
 def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
-    """The workload with requested times of `factor` times the run time; 1 knows the run times.
+    """The workload with requested times of `factor` times the run time, at least one second.
 
     Parameters
     ----------
     workload : Workload
-        Requested times that it has are replaced. Nobody asks for less than a second.
+        Requested times that it has are replaced.
     factor : float, default 1.0
-        From 1.
+        From 1, the exact run time.
     """
     check.number("factor", factor, least=1, where="estimates")
     requested_time = np.maximum(factor * workload.jobs["run_time"].to_numpy(), 1.0)
-    account = pd.DataFrame(
-        [("mended", f"requested_time set to {factor:g} times run_time", len(workload))],
-        columns=list(ACCOUNT_COLUMNS),
-    )
-    return replace(
-        workload,
-        jobs=workload.jobs.assign(requested_time=requested_time),
-        account=pd.concat([workload.account, account], ignore_index=True),
-    )
+    entry = ("mended", f"requested_time set to {factor:g} times run_time", len(workload))
+    return _with_requests(workload, requested_time, entry)
+
+
+def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) -> Workload:
+    """The workload with exact requested times at a given probability, and round ones else.
+
+    Polyakov and Dubenskaya (GRID 2018) estimate the run time itself with probability p, the run
+    time rounded up to the next of 20 round values with probability p(1 - p), and the value after
+    that one with probability (1 - p)². Beyond the longest round value an estimate is that value,
+    or the run time where that is longer. The jobs whose estimates are exact at one accuracy are so
+    at every higher one.
+
+    Parameters
+    ----------
+    workload : Workload
+        Requested times that it has are replaced.
+    accuracy : float
+        The paper's p, from 0 to 1.
+    seed : int, default 0
+    """
+    check.number("accuracy", accuracy, least=0, most=1)
+    check.seed(seed)
+    rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
+    run_time = workload.jobs["run_time"].to_numpy()
+    draw = rng.random(run_time.size)
+    rounded = np.searchsorted(ROUND_VALUES, run_time)
+    rounded += draw >= accuracy + accuracy * (1 - accuracy)
+    estimate = ROUND_VALUES[np.minimum(rounded, ROUND_VALUES.size - 1)]
+    estimate = np.maximum(np.where(draw < accuracy, run_time, estimate), run_time)
+    # A job of zero run time can only be estimated by the shortest round value.
+    return _with_requests(workload, np.where(estimate > 0, estimate, ROUND_VALUES[0]))
+
+
+def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
+    """The workload with its missing requested times drawn as in `accuracy_estimates`.
+
+    Parameters
+    ----------
+    workload : Workload
+        Requested times that it has are kept.
+    seed : int, default 0
+    """
+    check.seed(seed, where="estimates")
+    known = workload.jobs["requested_time"]
+    rng = np.random.default_rng([int(seed), 2])
+    drawn = accuracy_estimates(workload.jobs["run_time"].to_numpy(), rng)
+    return _with_requests(workload, known.where(known.notna(), drawn))
+
+
+def accuracy_estimates(run_time: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Estimates in seconds: run time ÷ uniform accuracy, in whole five minutes, up to a day.
+
+    No estimate is below its run time.
+    """
+    accuracy = rng.uniform(LEAST_ACCURACY, 1.0, run_time.size)
+    estimate = np.minimum(run_time / accuracy, np.maximum(run_time, LONGEST_ESTIMATE))
+    return np.maximum(np.ceil(estimate / ESTIMATE_STEP), 1.0) * ESTIMATE_STEP
 
 
 def estimate_shares(
@@ -176,9 +245,9 @@ def _head(maximum: int, rng: np.random.Generator) -> pd.Series:
 
 
 def _popular_values(maximum: int) -> list[int]:
-    """The popular estimates below the maximum, as many of nineteen as there are."""
-    values = [MINUTE * minutes for minutes in JOINT_MINUTES if MINUTE * minutes < maximum]
-    for length in (MINUTE * minutes for minutes in ROUND_MINUTES):
+    """The popular estimates below the maximum, in whole seconds; nineteen if there are so many."""
+    values = [60 * minutes for minutes in COMMON_MINUTES if 60 * minutes < maximum]
+    for length in (60 * minutes for minutes in ROUND_MINUTES):
         for value in range(maximum // length * length, 0, -length):
             if len(values) < HEAD - 1 and value != maximum and value not in values:
                 values.append(value)
@@ -210,7 +279,7 @@ def _tail_values(head: set[int], maximum: int, count: int, distinct: int) -> lis
     values: set[int] = set()
     for minute in minutes.astype(int):
         for offset in (0, 30, -30, 20, -20, 10, -10):
-            value = int(minute) * MINUTE + offset
+            value = 60 * int(minute) + offset
             if 0 < value < maximum and value not in head and value not in values:
                 values.add(value)
                 break
@@ -230,14 +299,13 @@ def _counts(jobs: int, shares: np.ndarray) -> np.ndarray:
     return counts
 
 
-def _entered(workload: Workload, requested_time: np.ndarray, lengthened: int) -> Workload:
-    """The workload with its new requested times, and that said in its account."""
-    entries = [("mended", "requested_time drawn from Tsafrir's model", len(workload))]
-    if lengthened:
-        entries.append(("mended", "drawn requested_time lengthened to fit the run", lengthened))
-    account = pd.DataFrame(entries, columns=list(ACCOUNT_COLUMNS))
-    return replace(
-        workload,
-        jobs=workload.jobs.assign(requested_time=requested_time),
-        account=pd.concat([workload.account, account], ignore_index=True),
-    )
+def _with_requests(
+    workload: Workload, requested_time: np.ndarray | pd.Series, *entries: tuple[str, str, int]
+) -> Workload:
+    """The workload with new requested times, and entries in its account that say so."""
+    account = workload.account
+    if entries:
+        added = pd.DataFrame(list(entries), columns=list(ACCOUNT_COLUMNS))
+        account = pd.concat([account, added], ignore_index=True)
+    jobs = workload.jobs.assign(requested_time=requested_time)
+    return replace(workload, jobs=jobs, account=account)

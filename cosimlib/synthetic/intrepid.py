@@ -24,6 +24,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.synthetic import shapes
+from cosimlib.synthetic.estimates import accuracy_estimates
 from cosimlib.system import System
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
@@ -41,7 +42,6 @@ EUREKA_SIZES = {1: 30.0, 2: 15.0, 4: 15.0, 8: 15.0, 16: 12.0, 32: 8.0, 64: 3.0, 
 MEDIAN_RUN = 3_320.0 / 4_973.0
 MEDIAN_INTERARRIVAL = 98.0 / 582.0
 SHORTEST_RUN, LONGEST_RUN = 28.0 / 4_973.0, 86_400.0 / 4_973.0
-LEAST_ACCURACY, ESTIMATE_STEP, LONGEST_ESTIMATE = 0.05, 300.0, 86_400.0
 
 
 def intrepid(
@@ -91,18 +91,6 @@ def eureka(
         jobs = max(1, round(EUREKA_JOBS[load] * span / MONTH))
     # Another stream than Intrepid's: equal seeds must not make equal draws.
     return _month("Eureka", EUREKA_NODES, EUREKA_SIZES, jobs, load, span, seed, stream=1)
-
-
-def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
-    """A workload with its missing requested times drawn: run time ÷ uniform accuracy, rounded up.
-
-    See the module for the distribution; requested times that the workload has are kept.
-    """
-    unknown = workload.jobs["requested_time"].isna()
-    rng = np.random.default_rng([seed, 2])
-    drawn = _estimates(workload.jobs["run_time"].to_numpy(), rng)
-    estimates = workload.jobs["requested_time"].where(~unknown, drawn)
-    return replace(workload, jobs=workload.jobs.assign(requested_time=estimates))
 
 
 def with_offered_load(workload: Workload, nodes: int, *, load: float) -> Workload:
@@ -157,18 +145,11 @@ def _month(
         {
             "submit_time": _submissions(jobs, span, rng),
             "run_time": run_time,
-            "requested_time": _estimates(run_time, rng),
+            "requested_time": accuracy_estimates(run_time, rng),
             "nodes": width,
         }
     )
     return Workload(table, f"synthetic {machine} (seed {seed})", System(machine, {"main": nodes}))
-
-
-def _estimates(run_time: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Requested times: the run time divided by an accuracy, no less than the run time."""
-    accuracy = rng.uniform(LEAST_ACCURACY, 1.0, run_time.size)
-    estimate = np.minimum(run_time / accuracy, np.maximum(run_time, LONGEST_ESTIMATE))
-    return np.maximum(np.ceil(estimate / ESTIMATE_STEP), 1.0) * ESTIMATE_STEP
 
 
 def _submissions(jobs: int, span: float, rng: np.random.Generator) -> np.ndarray:

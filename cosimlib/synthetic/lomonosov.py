@@ -11,9 +11,7 @@ days. They print neither the shapes nor how jobs arrive. We take
 - *arrivals*: all jobs wait from the start and are enough work for `days` days, so that a scheduler
   shows the load that it can reach by itself; or a Poisson stream of a given offered load.
 
-Users give round values as estimates (Tsafrir, Etsion and Feitelson, JSSPP 2005). With accuracy p
-the estimate is the run time itself with probability p; the run time rounded up to the next of 20
-round values with probability p(1 - p); the value after that one with probability (1 - p)².
+Requested times are exact or round (`estimates.with_round_estimates`).
 """
 
 import math
@@ -23,6 +21,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.synthetic import shapes
+from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
@@ -36,13 +35,6 @@ RUN_MEAN, RUN_SD, RUN_MAX = 255.0, 1204.0, 15 * 1440
 SLOTS_SHAPE = (0.885918, 1.463887)
 RUN_SHAPE = (2.263311, 2.871887)
 """Mean and standard deviation of the logarithm before rounding and cutting, fitted."""
-
-ROUND_VALUES = MINUTE * np.array(
-    [1, 2, 5, 10, 20, 30]
-    + [60 * hours for hours in (1, 2, 3, 6, 8, 12)]
-    + [1440 * days for days in (1, 1.5, 2, 3, 5, 7, 10, 15)]
-)
-"""The estimates that users give where they do not know better, seconds."""
 
 
 def lomonosov(
@@ -87,34 +79,6 @@ def lomonosov(
     jobs = jobs.assign(**times)
     workload = Workload(jobs, f"{NAME} (seed {seed})", LOMONOSOV)
     return with_round_estimates(workload, accuracy, seed=seed)
-
-
-def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) -> Workload:
-    """The same jobs with requested times of the paper's model in the place of their own.
-
-    Beyond the longest round value an estimate is that value, or the run time where that is longer.
-    The jobs whose estimates are exact at one accuracy are so at every higher one.
-
-    Parameters
-    ----------
-    workload : Workload
-    accuracy : float
-        The paper's p, from 0 to 1.
-    seed : int, default 0
-    """
-    check.number("accuracy", accuracy, least=0, most=1)
-    check.seed(seed)
-    rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
-    run_time = workload.jobs["run_time"].to_numpy()
-    draw = rng.random(run_time.size)
-    rounded = np.searchsorted(ROUND_VALUES, run_time)
-    rounded += draw >= accuracy + accuracy * (1 - accuracy)
-    estimate = ROUND_VALUES[np.minimum(rounded, ROUND_VALUES.size - 1)]
-    estimate = np.maximum(np.where(draw < accuracy, run_time, estimate), run_time)
-    # A job of zero run time can only be estimated by the shortest round value.
-    estimate = np.where(estimate > 0, estimate, ROUND_VALUES[0])
-    jobs = workload.jobs.assign(requested_time=estimate)
-    return Workload(jobs, workload.name, workload.machine, workload.account)
 
 
 def probabilities(shape: tuple[float, float], largest: int) -> np.ndarray:

@@ -12,7 +12,8 @@ from cosimlib.explorers import explore_filling
 from cosimlib.explorers.filling import POLICIES
 from cosimlib.figures.filling import USES
 from cosimlib.filling import efficiency, node_seconds, simulate_filling
-from cosimlib.synthetic.lomonosov import LOMONOSOV, with_round_estimates
+from cosimlib.synthetic.estimates import with_round_estimates
+from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.explorers.quickness import least_seconds

@@ -7,7 +7,6 @@ import pytest
 from cosimlib import synthetic, traces
 from cosimlib.metrics import offered_load
 from cosimlib.synthetic.intrepid import EUREKA_JOBS, INTREPID_SIZES, MONTH
-from cosimlib.workload import Workload
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -61,13 +60,6 @@ def test_an_offered_load_scales_submissions_and_nothing_else():
         synthetic.with_offered_load(loose, 40_960, load=0)
     with pytest.raises(ValueError, match="submitted at once"):
         synthetic.with_offered_load(loose.keep(np.arange(500) < 1, "one"), 40_960, load=0.7)
-
-
-def test_only_unknown_estimates_are_drawn():
-    table = {"submit_time": 0.0, "run_time": [50.0, 70.0], "nodes": 1}
-    given = Workload(pd.DataFrame(table | {"requested_time": [60.0, np.nan]}), "half")
-    drawn = synthetic.with_drawn_estimates(given, seed=0).jobs["requested_time"]
-    assert drawn[0] == 60 and drawn[1] >= 300
 
 
 @pytest.mark.parametrize(

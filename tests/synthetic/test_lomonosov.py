@@ -7,16 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib import metrics, synthetic
-from cosimlib.synthetic.lomonosov import (
-    LOMONOSOV,
-    ROUND_VALUES,
-    RUN_SHAPE,
-    SLOTS_SHAPE,
-    probabilities,
-    with_round_estimates,
-)
+from cosimlib.synthetic.estimates import ROUND_VALUES
+from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_SHAPE, SLOTS_SHAPE, probabilities
 from cosimlib.units import DAY, MINUTE
-from cosimlib.workload import Workload
 
 PRINTED = {"slots": (SLOTS_SHAPE, 7.5, 16.7, 512), "minutes": (RUN_SHAPE, 255, 1204, 15 * 1440)}
 
@@ -56,44 +49,6 @@ def test_drawn_jobs_have_the_printed_statistics(many):
 
 def test_slots_and_run_times_are_independent(many):
     assert abs(np.corrcoef(np.log(many["nodes"]), np.log(many["run_time"]))[0, 1]) < 0.01
-
-
-@pytest.mark.parametrize("accuracy", [0.0, 0.3, 0.75, 1.0])
-def test_estimates_have_the_shares_of_the_model(accuracy):
-    jobs = pd.DataFrame({"submit_time": 0, "run_time": [61.0] * 40_000, "nodes": 1})
-    estimates = with_round_estimates(Workload(jobs), accuracy).jobs["requested_time"]
-    shares = estimates.value_counts(normalize=True).reindex([61.0, 120.0, 300.0], fill_value=0)
-    expected = [accuracy, accuracy * (1 - accuracy), (1 - accuracy) ** 2]
-    assert sum(expected) == pytest.approx(1)
-    np.testing.assert_allclose(shares, expected, atol=0.01)
-
-
-@pytest.mark.parametrize(
-    ("run_time", "next_one", "after"),
-    [
-        (1, 60, 120),
-        (60, 60, 120),
-        (1_800, 1_800, 3_600),
-        (1_801, 3_600, 7_200),
-        (129_600, 129_600, 172_800),
-        (863_999, 864_000, 1_296_000),
-        (900_000, 1_296_000, 1_296_000),
-        (1_300_000, 1_300_000, 1_300_000),
-        (0, 60, 120),
-    ],
-)
-def test_rounding_up_to_the_next_value_and_the_one_after(run_time, next_one, after):
-    jobs = pd.DataFrame({"submit_time": 0, "run_time": [run_time] * 400, "nodes": 1})
-    half = with_round_estimates(Workload(jobs), 0.5).jobs["requested_time"]
-    never = with_round_estimates(Workload(jobs), 0.0).jobs["requested_time"]
-    assert set(half) == {max(run_time, 60 * (run_time == 0)), next_one, after}
-    assert set(never) == {after}
-
-
-def test_there_are_twenty_round_values():
-    assert len(ROUND_VALUES) == 20 and (np.diff(ROUND_VALUES) > 0).all()
-    assert ROUND_VALUES[0] == 60 and ROUND_VALUES[-1] == 15 * DAY
-    assert {30 * 60, 12 * 3600, 1.5 * DAY} <= set(ROUND_VALUES)
 
 
 @given(st.integers(0, 5), st.floats(0, 1), st.floats(0, 1))
