@@ -52,6 +52,14 @@ def frugal_kernel(function: Function) -> Function:
     return _compiled(function, _nrt=False)
 
 
+def uncached_kernel(function: Function) -> Function:
+    """A kernel that takes functions, compiled in memory once per process and set of functions.
+
+    Numba finds no such kernel on disk again, and keeping it would only fill the cache.
+    """
+    return numba.njit(nogil=True)(function)
+
+
 def _compiled(function: Function, **options: bool) -> Function:
     """Compile with the cache folder of this source."""
     previous = numba.config.CACHE_DIR

@@ -1,0 +1,280 @@
+"""The event loop of a batch system whose decisions are made elsewhere.
+
+Between two decisions the loop absorbs events: at an instant all ends, then all submissions. It
+stops where a job waits. Waiting jobs are kept in order of submission, between the places `FIRST`
+and `LAST` of tables that have room for all; running jobs in order of the ends that they promised
+(ties: the lower job), at the first `SIZE` places. Both are changed where something happens and
+never made anew, so that what a policy sees is a slice of them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.batch.state import Running, Waiting
+from cosimlib.kernels import heap
+from cosimlib.kernels.heap import Agenda
+from cosimlib.kernels.jit import frugal_kernel
+
+SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES = range(6)
+"""Cells of `Machine.counts`: jobs submitted, where the queue begins and ends, jobs running, free
+nodes, and how often in a row the policy let itself be woken on an empty machine."""
+
+FINE, UNKNOWN, TWICE, TOO_WIDE, LATE, STARVED, RESTLESS = range(7)
+"""What `step` reports: all is well, or what is wrong with the decision."""
+
+MOST_IDLE_WAKES = 10_000
+"""Wakes in a row on an empty machine with nothing to come, before a policy is said to starve."""
+
+JOB, NODES = 0, 1
+"""Rows of `Machine.queue` and `Machine.running`."""
+
+SUBMIT, REQUEST, START, EXPECTED, COLUMNS = 0, 1, 0, 1, 2
+"""Rows of `Machine.jobs` and `Machine.queue_times`; of `Machine.running_times`; further columns."""
+
+
+class Machine(NamedTuple):
+    """The loop's own state: all jobs, the queue, who runs, when they really end, what to count.
+
+    Tables have one column per job. `jobs` holds what a policy may know of each, `queue` and
+    `queue_times` the same of the waiting, `running` and `running_times` what it may know of the
+    running, `promised` their ``start_time + requested_time``. `clock` has one cell, now.
+    """
+
+    jobs: np.ndarray
+    nodes: np.ndarray
+    run_time: np.ndarray
+    start_time: np.ndarray
+    queue: np.ndarray
+    queue_times: np.ndarray
+    running: np.ndarray
+    running_times: np.ndarray
+    promised: np.ndarray
+    ends: Agenda
+    counts: np.ndarray
+    clock: np.ndarray
+
+
+def empty(jobs: np.ndarray, nodes: np.ndarray, run_time: np.ndarray, total_nodes: int) -> Machine:
+    """A machine on which nothing runs, and all jobs are still to come."""
+    n, room = nodes.size, min(nodes.size, total_nodes)
+    counts = np.zeros(6, np.int64)
+    counts[FREE] = total_nodes
+    return Machine(
+        jobs,
+        nodes,
+        run_time,
+        start_time=np.full(n, np.nan),
+        queue=np.zeros((2, n), np.int64),
+        queue_times=np.zeros((len(jobs), n)),
+        running=np.zeros((2, room), np.int64),
+        running_times=np.zeros((len(jobs), room)),
+        promised=np.zeros(room),
+        ends=heap.empty_agenda(n),
+        counts=counts,
+        clock=np.full(1, -np.inf),
+    )
+
+
+def views(machine: Machine) -> tuple[Waiting, Running]:
+    """The queue's and the running jobs' whole tables, behind views that cannot be written."""
+    queue, queue_times, running, running_times = (
+        _read_only(table)
+        for table in (machine.queue, machine.queue_times, machine.running, machine.running_times)
+    )
+    return (
+        Waiting(
+            job=queue[JOB],
+            submit_time=queue_times[SUBMIT],
+            requested_time=queue_times[REQUEST],
+            nodes=queue[NODES],
+            columns=queue_times[COLUMNS:],
+        ),
+        Running(
+            job=running[JOB],
+            start_time=running_times[START],
+            expected_end=running_times[EXPECTED],
+            nodes=running[NODES],
+            columns=running_times[COLUMNS:],
+        ),
+    )
+
+
+def _read_only(table: np.ndarray) -> np.ndarray:
+    """The same numbers behind a view that cannot be written."""
+    view = table.view()
+    view.flags.writeable = False
+    return view
+
+
+@frugal_kernel
+def step(
+    machine: Machine, positions: np.ndarray, wake: float
+) -> tuple[int, int, float, int, int, int, int]:
+    """Start the waiting jobs at these positions, then go on to the next decision.
+
+    Returns what is wrong, and with which of the positions; then the instant of the next decision
+    (infinite when nothing is left to happen), the bounds of the queue, the running jobs, the free
+    nodes.
+    """
+    counts = machine.counts
+    status, wrong = start(machine, positions)
+    if status == FINE:
+        status = advance(machine, wake)
+    now = machine.clock[0]
+    return status, wrong, now, counts[FIRST], counts[LAST], counts[SIZE], counts[FREE]
+
+
+@frugal_kernel
+def start(machine: Machine, positions: np.ndarray) -> tuple[int, int]:
+    """Start the waiting jobs at these positions; return what is wrong, and with which of them."""
+    for index in range(positions.size):
+        status = _start_at(machine, positions[index])
+        if status != FINE:
+            return status, index
+    if positions.size > 0:
+        _forget_started(machine)
+    return FINE, 0
+
+
+@frugal_kernel
+def start_one(machine: Machine, position: int) -> int:
+    """Start the waiting job at this position; return what is wrong."""
+    status = _start_at(machine, position)
+    _forget_started(machine)
+    return status
+
+
+@frugal_kernel
+def _start_at(machine: Machine, position: int) -> int:
+    """Let a waiting job run, its place in the queue still taken; return what is wrong."""
+    counts = machine.counts
+    if position < 0 or position >= counts[LAST] - counts[FIRST]:
+        return UNKNOWN
+    job = machine.queue[JOB, counts[FIRST] + position]
+    if not np.isnan(machine.start_time[job]):
+        return TWICE
+    if machine.nodes[job] > counts[FREE]:
+        return TOO_WIDE
+    _run(machine, job)
+    return FINE
+
+
+@frugal_kernel
+def advance(machine: Machine, wake: float) -> int:
+    """Go to the next instant at which a job waits, or to infinity; return what is wrong."""
+    counts, clock, end_time, next_end = (
+        machine.counts,
+        machine.clock,
+        machine.ends.key,
+        machine.ends.item,
+    )
+    n = machine.nodes.size
+    if not wake > clock[0]:
+        return LATE
+    if counts[SIZE] == 0 and counts[SUBMITTED] == n and counts[FIRST] < counts[LAST]:
+        counts[IDLE_WAKES] += 1
+        if wake == np.inf:
+            return STARVED
+        if counts[IDLE_WAKES] > MOST_IDLE_WAKES:
+            return RESTLESS
+    while True:
+        now = machine.jobs[SUBMIT, counts[SUBMITTED]] if counts[SUBMITTED] < n else np.inf
+        if counts[SIZE] > 0:
+            now = min(now, end_time[next_end[0]])
+        if wake <= now:
+            now, wake = wake, np.inf
+        clock[0] = now
+        if now == np.inf:
+            return FINE
+        while counts[SIZE] > 0 and end_time[next_end[0]] <= now:
+            _end(machine, heap.take_first(machine.ends))
+        while counts[SUBMITTED] < n and machine.jobs[SUBMIT, counts[SUBMITTED]] <= now:
+            _submit(machine, counts[SUBMITTED])
+        if counts[FIRST] < counts[LAST]:
+            _expect_overdue_ends(machine, now)
+            return FINE
+
+
+@frugal_kernel
+def _submit(machine: Machine, job: int) -> None:
+    """Queue a job."""
+    place = machine.counts[LAST]
+    machine.queue[JOB, place] = job
+    machine.queue[NODES, place] = machine.nodes[job]
+    for row in range(len(machine.jobs)):
+        machine.queue_times[row, place] = machine.jobs[row, job]
+    machine.counts[SUBMITTED] += 1
+    machine.counts[LAST] += 1
+
+
+@frugal_kernel
+def _forget_started(machine: Machine) -> None:
+    """Close the queue's gaps: its front moves up past jobs that started, the others move down."""
+    counts, queue, start_time = machine.counts, machine.queue, machine.start_time
+    while counts[FIRST] < counts[LAST] and not np.isnan(start_time[queue[JOB, counts[FIRST]]]):
+        counts[FIRST] += 1
+    kept = counts[FIRST]
+    for place in range(counts[FIRST], counts[LAST]):
+        if np.isnan(start_time[queue[JOB, place]]):
+            if kept < place:
+                _move(queue, machine.queue_times, place, kept)
+            kept += 1
+    counts[LAST] = kept
+
+
+@frugal_kernel
+def _run(machine: Machine, job: int) -> None:
+    """Let a job run from now: its true end, and its place among those who run."""
+    running, times, promised = machine.running, machine.running_times, machine.promised
+    now, place = machine.clock[0], machine.counts[SIZE]
+    machine.start_time[job] = now
+    heap.put(machine.ends, job, now + machine.run_time[job])
+    promise = now + machine.jobs[REQUEST, job]
+    while place > 0 and (
+        promised[place - 1] > promise
+        or (promised[place - 1] == promise and running[JOB, place - 1] > job)
+    ):
+        _move(running, times, place - 1, place)
+        promised[place] = promised[place - 1]
+        place -= 1
+    running[JOB, place] = job
+    running[NODES, place] = machine.nodes[job]
+    for row in range(COLUMNS, len(machine.jobs)):
+        times[row, place] = machine.jobs[row, job]
+    times[START, place] = now
+    times[EXPECTED, place] = promised[place] = promise
+    machine.counts[SIZE] += 1
+    machine.counts[FREE] -= machine.nodes[job]
+    machine.counts[IDLE_WAKES] = 0
+
+
+@frugal_kernel
+def _end(machine: Machine, job: int) -> None:
+    """Let a job end."""
+    place = 0
+    while machine.running[JOB, place] != job:
+        place += 1
+    for later in range(place + 1, machine.counts[SIZE]):
+        _move(machine.running, machine.running_times, later, later - 1)
+        machine.promised[later - 1] = machine.promised[later]
+    machine.counts[SIZE] -= 1
+    machine.counts[FREE] += machine.nodes[job]
+
+
+@frugal_kernel
+def _move(table: np.ndarray, times: np.ndarray, place: int, to: int) -> None:
+    """Write what two tables hold at one place to another."""
+    table[JOB, to] = table[JOB, place]
+    table[NODES, to] = table[NODES, place]
+    for row in range(len(times)):
+        times[row, to] = times[row, place]
+
+
+@frugal_kernel
+def _expect_overdue_ends(machine: Machine, now: float) -> None:
+    """Jobs that have outlived their request are expected to end now."""
+    place = 0
+    while place < machine.counts[SIZE] and machine.promised[place] < now:
+        machine.running_times[EXPECTED, place] = now
+        place += 1

@@ -1,0 +1,193 @@
+"""Event-driven simulation of one machine under a policy of your own.
+
+Jobs are rigid and run on a system of one partition. At every instant at which a job ends or is
+submitted, or for which the policy asked to be woken, all ends and then all submissions are
+absorbed. If a job waits then, the policy decides, once; where nobody waits there is nothing to
+decide, and it is not called. A job of zero run time that is started ends at the same instant, which
+then comes again.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numba.extending import is_jitted
+
+from cosimlib.batch import loop
+from cosimlib.batch.decisions import NOTHING, InvalidDecisionError, decision
+from cosimlib.batch.loop import Machine
+from cosimlib.batch.state import Running, State, Waiting
+from cosimlib.kernels.jit import uncached_kernel
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload
+
+Policy = Callable[[State], Any]
+
+KNOWN_AFTERWARDS = ("run_time", "recorded_start", "status")
+"""Columns that no scheduler can know of a job that has not ended."""
+
+
+def simulate(
+    workload: Workload,
+    system: System,
+    policy: Policy,
+    *,
+    columns: Sequence[str] = (),
+    name: str | None = None,
+) -> Schedule:
+    """Run a batch system whose every decision is made by a function of yours.
+
+    Parameters
+    ----------
+    workload : Workload
+    system : System
+        Of one partition.
+    policy : function of a State
+        Called once per instant at which jobs wait. It returns the positions in `state.waiting` of
+        the jobs that start now (0 is the job submitted first, ``[]`` starts none), or a tuple of
+        these and the time at which it wants to be asked again if nothing happens before; the last
+        answer counts. A function compiled by Numba (``numba.njit``) is called from a compiled loop,
+        ten times as fast; it may return a list or an array of whole numbers, or a tuple of that and
+        a number, but always the same. Compiling the loop for it takes a few seconds in every
+        process, for Numba cannot keep on disk what was compiled for a function that is an argument.
+    columns : sequence of str, optional
+        Further columns of the workload that the policy may see: ``state.waiting.columns[0]`` is the
+        first of them. Numbers come as they are, text as whole numbers that are equal where the text
+        is (−1 where it is missing).
+    name : str, optional
+        What tables and figures call the policy; the function's name by default.
+
+    Returns
+    -------
+    Schedule
+
+    Raises
+    ------
+    InvalidDecisionError
+        Where the policy starts what does not wait or does not fit, starts a job twice, asks to be
+        woken now or earlier, or lets jobs wait on an empty machine when nothing is to come; it
+        names the policy, the instant and the job.
+    InvalidWorkloadError
+        Where a job is wider than the system, or the system has several partitions.
+    """
+    name = name or policy_name(policy)
+    machine = machine_of(workload, system, columns)
+    run = _compiled_run() if is_jitted(policy) else _run
+    try:
+        status, position, wake = run(policy, machine, *loop.views(machine), system.total_nodes)
+    except InvalidDecisionError as error:
+        raise InvalidDecisionError(f"{_where(name, machine)} {error}") from None
+    except Exception as error:
+        if machine.clock[0] > -np.inf:
+            error.add_note(f"raised by {_where(name, machine)}")
+        raise
+    if status != loop.FINE:
+        raise InvalidDecisionError(
+            f"{_where(name, machine)} {_wrong(workload, machine, status, position, wake)}"
+        )
+    return Schedule.from_starts(workload, system, machine.start_time, name)
+
+
+def _run(
+    policy: Policy, machine: Machine, waiting: Waiting, running: Running, total_nodes: int
+) -> tuple[int, int, float]:
+    """Ask and obey until nothing is left to happen, or something is wrong: what, and with what."""
+    positions, wake = NOTHING, np.inf
+    while True:
+        status, wrong, now, first, last, size, free = loop.step(machine, positions, wake)
+        if status != loop.FINE or now == np.inf:
+            return status, positions[wrong] if wrong < positions.size else -1, wake
+        state = State(
+            now,
+            free,
+            total_nodes,
+            Waiting(
+                waiting.job[first:last],
+                waiting.submit_time[first:last],
+                waiting.requested_time[first:last],
+                waiting.nodes[first:last],
+                waiting.columns[:, first:last],
+            ),
+            Running(
+                running.job[:size],
+                running.start_time[:size],
+                running.expected_end[:size],
+                running.nodes[:size],
+                running.columns[:, :size],
+            ),
+        )
+        positions, wake = decision(policy(state))
+
+
+@functools.cache
+def _compiled_run() -> Callable[..., tuple[int, int, float]]:
+    """The same loop for policies that Numba compiled."""
+    return uncached_kernel(_run)
+
+
+def policy_name(policy: Callable) -> str:
+    """The name of a function, or of the class of what is called like one."""
+    while isinstance(policy, functools.partial):
+        policy = policy.func
+    return getattr(policy, "__name__", type(policy).__name__)
+
+
+def machine_of(workload: Workload, system: System, columns: Sequence[str] = ()) -> Machine:
+    """An empty machine to which the workload's jobs are still to come."""
+    jobs = workload.arrays(system, requested_time=False)
+    requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
+    shown = [_numbers(workload, column) for column in columns]
+    known = np.array([jobs.submit_time, requested_time, *shown])
+    return loop.empty(known, jobs.nodes, jobs.run_time, system.total_nodes)
+
+
+def _numbers(workload: Workload, column: str) -> np.ndarray:
+    """A column that a scheduler may know, as numbers."""
+    if column in KNOWN_AFTERWARDS:
+        raise InvalidWorkloadError(
+            f"{workload.name}: column {column!r} is known only after a job has ended; "
+            "a policy may not see it"
+        )
+    known = dict.fromkeys([*workload.jobs.columns, *OPTIONAL_COLUMNS])
+    if column not in known:
+        raise InvalidWorkloadError(
+            f"{workload.name}: no column {column!r}; expected one of {', '.join(known)}"
+        )
+    values = workload.column(column)
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return pd.factorize(values)[0].astype(np.float64)
+
+
+def _where(name: str, machine: Machine) -> str:
+    """Policy and instant, as errors begin."""
+    return f"{name} at t={machine.clock[0]:.15g}"
+
+
+def _wrong(workload: Workload, machine: Machine, status: int, position: int, wake: float) -> str:
+    """What a policy did that it cannot do, and what was expected."""
+    first, last, free = (int(machine.counts[cell]) for cell in (loop.FIRST, loop.LAST, loop.FREE))
+    if status == loop.UNKNOWN:
+        return f"starts position {position}; expected 0 to {last - first - 1}: so many jobs wait"
+    if status in (loop.TWICE, loop.TOO_WIDE):
+        job = int(machine.queue[loop.JOB, first + position])
+        what = f"starts {workload.label(job)} (position {position})"
+        if status == loop.TWICE:
+            return f"{what} twice; expected every position once"
+        return f"{what}, which wants {machine.nodes[job]} nodes; {free} are free by then"
+    if status == loop.LATE:
+        return f"asks to be woken at t={wake:.15g}; expected a later time, or infinity for none"
+    head, others = workload.label(int(machine.queue[loop.JOB, first])), last - first - 1
+    waiting = f"{head} waits, and {others} more" if others else f"{head} waits"
+    if status == loop.STARVED:
+        return (
+            "starts nothing on an empty machine, asks for no wake, and nothing is to come: "
+            f"{waiting}; expected a start"
+        )
+    return (
+        f"has been woken {loop.MOST_IDLE_WAKES:,} times in a row on an empty machine and started "
+        f"nothing, and nothing is to come: {waiting}; expected a start"
+    )

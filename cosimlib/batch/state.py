@@ -1,0 +1,72 @@
+"""What a scheduler may know: the waiting and the running jobs, never how long one will run.
+
+Every array is read-only and has one value per job. A policy sees the same names and types whether
+Numba compiled it or not.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Waiting(NamedTuple):
+    """The waiting jobs, in order of submission (ties: the lower row).
+
+    Parameters
+    ----------
+    job : np.ndarray of int64
+        Rows of the workload.
+    submit_time : np.ndarray of float64
+        Seconds.
+    requested_time : np.ndarray of float64
+        Seconds; infinite where the workload does not know it.
+    nodes : np.ndarray of int64
+    columns : np.ndarray of float64, one row per column that `simulate` was asked to show
+    """
+
+    job: np.ndarray
+    submit_time: np.ndarray
+    requested_time: np.ndarray
+    nodes: np.ndarray
+    columns: np.ndarray
+
+
+class Running(NamedTuple):
+    """The running jobs, in order of the end that they promised (ties: the lower row).
+
+    Parameters
+    ----------
+    job : np.ndarray of int64
+        Rows of the workload.
+    start_time : np.ndarray of float64
+        Seconds.
+    expected_end : np.ndarray of float64
+        Seconds, ascending: ``start_time + requested_time``, or now for a job that outlived that.
+    nodes : np.ndarray of int64
+    columns : np.ndarray of float64, one row per column that `simulate` was asked to show
+    """
+
+    job: np.ndarray
+    start_time: np.ndarray
+    expected_end: np.ndarray
+    nodes: np.ndarray
+    columns: np.ndarray
+
+
+class State(NamedTuple):
+    """One instant of a batch system, after its ends and then its submissions.
+
+    Parameters
+    ----------
+    now : float
+        Seconds.
+    free_nodes, total_nodes : int
+    waiting : Waiting
+    running : Running
+    """
+
+    now: float
+    free_nodes: int
+    total_nodes: int
+    waiting: Waiting
+    running: Running
