@@ -1,0 +1,214 @@
+"""`check_policy` passes good policies, finds seeded faults, and shows them small."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.testing import LAWS, PolicyError, check_policy
+from cosimlib.workload import Workload
+from tests import pages
+
+easy = pages.function(pages.OWN_POLICY, "easy")
+first_fit = pages.function(pages.OWN_POLICY, "first_fit")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        easy,
+        first_fit,
+        simulate_fcfs,
+        simulate_easy,
+        partial(simulate_easy, order="wfp"),
+        simulate_conservative,
+    ],
+)
+def test_good_policies_pass_all_laws(policy):
+    table = check_policy(policy, trials=20)
+    assert table["law"].tolist() == list(LAWS)
+    assert (table["workloads"] == 20).all()
+
+
+def starves(state):
+    """Nobody wider than a node ever starts."""
+    narrow = np.flatnonzero(state.waiting.nodes == 1)
+    return narrow[: state.free_nodes]
+
+
+def starts_what_does_not_fit(state):
+    return [0]
+
+
+def waits_for_full_seconds_of_ten(state):
+    if state.now % 10 > 0:
+        return [], state.now + 10 - state.now % 10
+    return first_fit(state)
+
+
+def knows_a_moment(state):
+    """First come, first served until a minute after the beginning of the trace, then first fit."""
+    if state.now > 60:
+        return first_fit(state)
+    return np.flatnonzero(np.cumsum(state.waiting.nodes) <= state.free_nodes)
+
+
+def knows_a_length(state):
+    """Jobs of up to five seconds may overtake."""
+    quick = state.waiting.requested_time <= 5
+    fits = state.waiting.nodes <= state.free_nodes
+    overtaking = np.flatnonzero(quick & fits)[:1]
+    return overtaking if overtaking.size else knows_nothing(state)
+
+
+def knows_nothing(state):
+    return np.flatnonzero(np.cumsum(state.waiting.nodes) <= state.free_nodes)
+
+
+class Counts:
+    """First come, first served, but every third time it is asked it starts one job at most."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __call__(self, state):
+        self.asked += 1
+        starts = knows_nothing(state)
+        return starts[:1] if self.asked % 3 == 0 else starts
+
+
+def starts_on_submission(workload, system):
+    return Schedule.from_starts(workload, system, workload.jobs["submit_time"], "greedy")
+
+
+def starts_early(workload, system):
+    schedule = simulate_fcfs(workload, system)
+    return Schedule.from_starts(workload, system, schedule.start_time - 1, "early")
+
+
+def starts_all_but_the_last(workload, system):
+    start_time = simulate_fcfs(workload, system).start_time.copy()
+    start_time[-1:] = np.nan
+    return Schedule.from_starts(workload, system, start_time, "but one")
+
+
+def fails_without_jobs(workload, system):
+    assert workload.jobs["nodes"].max() > 0
+    return simulate_fcfs(workload, system)
+
+
+def fails_on_wide_jobs(workload, system):
+    assert (workload.jobs["nodes"] < system.total_nodes).any() or len(workload) < 2
+    return simulate_fcfs(workload, system)
+
+
+def fails_on_arrays(workload, system):
+    assert np.ptp(workload.jobs["submit_time"]) > 0 or len(workload) < 3
+    return simulate_fcfs(workload, system)
+
+
+def knows_run_times(workload, system):
+    """Shortest job first, by how long jobs will really run."""
+    known = workload.jobs.assign(requested_time=workload.jobs["run_time"].clip(lower=1.0))
+    schedule = simulate_fcfs(Workload(known), system, order="shortest")
+    return Schedule.from_starts(workload, system, schedule.start_time, "clairvoyant")
+
+
+def knows_who_comes(workload, system):
+    """Waits for the last submission before anybody starts."""
+    last = workload.jobs["submit_time"].max()
+    late = Workload(workload.jobs.assign(submit_time=last))
+    start_time = simulate_fcfs(late, system).start_time
+    return Schedule.from_starts(workload, system, start_time, "patient")
+
+
+FAULTS = {
+    starves: ("starts", 1),
+    starts_what_does_not_fit: ("starts", 2),
+    waits_for_full_seconds_of_ten: ("alone", 1),
+    knows_a_moment: ("shift", 3),
+    knows_a_length: ("scale", 3),
+    Counts(): ("repeat", 10),
+    starts_on_submission: ("audit", 2),
+    starts_early: ("audit", 1),
+    starts_all_but_the_last: ("starts", 1),
+    fails_without_jobs: ("empty", 0),
+    fails_on_wide_jobs: ("wide", 2),
+    fails_on_arrays: ("at once", 3),
+    knows_run_times: ("foresight", 2),
+    knows_who_comes: ("foresight", 2),
+}
+"""Policies with a fault, the law that each breaks, and the jobs that suffice to show it."""
+
+
+@pytest.mark.parametrize("policy", FAULTS, ids=lambda policy: getattr(policy, "__name__", "counts"))
+def test_seeded_faults_are_found_and_shown_small(policy):
+    law, jobs = FAULTS[policy]
+    with pytest.raises(PolicyError) as caught:
+        check_policy(policy, laws=[law], trials=100)
+    error = caught.value
+    assert error.law == law
+    assert len(error.workload) <= jobs, str(error)
+
+
+def test_the_smallest_workload_is_python_that_makes_it():
+    with pytest.raises(PolicyError) as caught:
+        check_policy(starts_what_does_not_fit)
+    message = str(caught.value)
+    assert message.startswith(
+        "starts_what_does_not_fit breaks the law 'starts': every job starts\nInvalidDecisionError: "
+    )
+    code = message.split("\n\n")[-1]
+
+    class Front:
+        Workload, System = Workload, System
+
+    names = {"pd": pd, "cs": Front}
+    exec(code, names)
+    assert names["workload"].jobs.equals(caught.value.workload.jobs)
+    assert names["system"] == caught.value.system
+    assert names["workload"].jobs.to_numpy().tolist() == [[0, 2, 1, 1], [1, 0, 1, 1]]
+
+
+def test_laws_can_be_chosen():
+    table = check_policy(waits_for_full_seconds_of_ten, laws=LAWS.keys() - {"alone", "scale"})
+    assert table["law"].tolist() == [law for law in LAWS if law not in ("alone", "scale")]
+
+
+def test_knobs_go_to_simulators_and_columns_to_decisions():
+    check_policy(simulate_easy, trials=5, order="shortest")
+    seen = set()
+
+    def by_rank(state):
+        seen.update(state.waiting.columns[0].tolist())
+        return first_fit(state)
+
+    check_policy(by_rank, trials=5, columns=["rank"])
+    assert seen == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (partial(check_policy, easy, laws=["speed"]), ValueError, "law='speed'; expected one of"),
+        (partial(check_policy, easy, order="submit"), TypeError, "expected no knob, got 'order'"),
+        (partial(check_policy, 7), ValueError, "policy=7; expected a function"),
+        (partial(check_policy, lambda: 0), TypeError, "needs 0 arguments"),
+        (partial(check_policy, lambda w, s: 0), PolicyError, "returns 0; expected a Schedule"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_schedule_of_other_jobs_is_refused():
+    def of_one(workload, system):
+        return simulate_fcfs(workload.keep(workload.jobs.index < 1, "others"), system)
+
+    with pytest.raises(PolicyError, match="it returns 1 starts of 2 jobs"):
+        check_policy(of_one)
