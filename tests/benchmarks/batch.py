@@ -9,13 +9,16 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numba
 import pandas as pd
 
 from cosimlib import traces
-from cosimlib.batch import simulate_conservative, simulate_easy
+from cosimlib.batch import simulate_conservative, simulate_easy, simulation
+from cosimlib.batch.environment import BatchEnv
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
+from tests import pages
 
 EASY_ELSEWHERE = {
     "KTH-SP2": {
@@ -57,7 +60,7 @@ def ready(workload: Workload) -> Workload:
 
 
 def scheduler_rows(best_of: Callable[..., float]) -> list[tuple]:
-    """EASY on five logs, conservative on KTH-SP2 and in a growing queue; ratios to others."""
+    """EASY on five logs; conservative, EASY as a policy of one's own and an agent on KTH-SP2."""
     rows = []
     for name, goals in EASY_GOALS.items():
         path = traces.find_trace(name)
@@ -70,6 +73,7 @@ def scheduler_rows(best_of: Callable[..., float]) -> list[tuple]:
         rows += _ratios(f"{name}: EASY", speed, EASY_ELSEWHERE.get(name, {}))
         if name == "KTH-SP2":
             rows += _conservative_rows(workload, best_of)
+            rows += _own_policy_rows(workload, best_of)
     return rows + _growth_rows(best_of)
 
 
@@ -84,6 +88,33 @@ def _conservative_rows(workload: Workload, best_of: Callable[..., float]) -> lis
             *_ratios(what, speed, CONSERVATIVE_ELSEWHERE),
         ]
     return rows
+
+
+def _own_policy_rows(workload: Workload, best_of: Callable[..., float]) -> list[tuple]:
+    """EASY of docs/own-policy.md, plain and compiled, and steps of the environment, on one log."""
+    easy, system = pages.function(pages.OWN_POLICY, "easy"), workload.machine
+    rows = []
+    for how, policy, goal in (
+        ("in plain Python", easy, ">= 30000"),
+        ("compiled", numba.njit(easy), ">= 300000"),
+    ):
+        seconds = best_of(partial(simulation.simulate, workload, system, policy), 5)
+        what = f"{workload.name}: EASY as a policy of one's own, {how}"
+        rows.append((what, len(workload) / seconds, "jobs/s", goal))
+    environment = BatchEnv(workload, system, jobs=None)
+    seconds = best_of(partial(_play, environment), 3)
+    what = f"{workload.name}: BatchEnv, an agent that starts what fits"
+    return [*rows, (what, _play(environment) / seconds, "steps/s", "")]
+
+
+def _play(environment: BatchEnv) -> int:
+    """The steps of one episode in which the first possible action is taken."""
+    _, info = environment.reset(seed=0)
+    steps, terminated = 0, False
+    while not terminated:
+        _, _, terminated, _, info = environment.step(int(info["action_mask"].argmax()))
+        steps += 1
+    return steps
 
 
 def _ratios(what: str, speed: float, elsewhere: dict[str, int]) -> list[tuple]:
