@@ -37,6 +37,8 @@ Simulators: workload and system to schedule
 - `simulate_coscheduling`: mates on coupled machines start together
 - `simulate_timesharing`: jobs share nodes
 - `simulate_elastic`: a malleable job takes and returns nodes, by preemption
+- `simulate`: a policy of your own, a function that is asked once per instant what to start
+- `BatchEnv`: the same for an agent that learns, as a Gymnasium environment
 - `audit`: the schedule, or an error that names the job and the rule it breaks
 
 Eviction: problem to plan
@@ -65,6 +67,7 @@ Modules
 - `filling`: filler containers, efficiency
 - `metrics`: utilization, slowdown, waits, node-hours, time series
 - `synthetic`: workloads from a seed and published statistics
+- `testing`: the laws of scheduling, checked on a policy of your own
 - `timesharing`: time-sharing against batch scheduling
 - `traces`: public traces, readers and writers
 - `units`: seconds per minute, hour, day, week

@@ -6,13 +6,16 @@ from . import figures as figures
 from . import filling as filling
 from . import metrics as metrics
 from . import synthetic as synthetic
+from . import testing as testing
 from . import timesharing as timesharing
 from . import traces as traces
 from . import units as units
 from .audit import audit as audit
+from .batch import simulate as simulate
 from .batch import simulate_conservative as simulate_conservative
 from .batch import simulate_easy as simulate_easy
 from .batch import simulate_fcfs as simulate_fcfs
+from .batch.environment import BatchEnv as BatchEnv
 from .claims import Claims as Claims
 from .coscheduling import simulate_coscheduling as simulate_coscheduling
 from .elastic import simulate_elastic as simulate_elastic

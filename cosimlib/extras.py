@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 EXTRAS = {
     "anywidget": "notebooks",
+    "gymnasium": "rl",
     "ipywidgets": "notebooks",
     "kaleido": "images",
     "nbclient": "notebooks",

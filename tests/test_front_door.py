@@ -96,6 +96,7 @@ def test_every_plot_is_at_the_top_of_figures():
     ("hidden", "code", "what"),
     [
         ("ipywidgets", "cs.explore_batch", "explore_batch"),
+        ("gymnasium", "cs.BatchEnv", "BatchEnv"),
         ("ipywidgets", "from cosimlib.explorers import explore_eviction", "explore_eviction"),
     ],
 )

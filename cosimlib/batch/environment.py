@@ -30,19 +30,16 @@ from cosimlib import checks as check
 from cosimlib.batch import loop
 from cosimlib.batch.loop import Machine
 from cosimlib.batch.simulation import machine_of
+from cosimlib.extras import needed_by
 from cosimlib.kernels.jit import frugal_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 from cosimlib.workload import Workload
 
-try:
+with needed_by("BatchEnv"):
     import gymnasium
     from gymnasium import spaces
-except ImportError as missing:
-    raise ImportError(
-        'BatchEnv needs Gymnasium, which is not installed: pip install "cosimlib[rl]"'
-    ) from missing
 
 HORIZONS = (10 * MINUTE, HOUR, 4 * HOUR, 12 * HOUR, DAY)
 """Seconds ahead of now for which the environment tells the expected free nodes."""

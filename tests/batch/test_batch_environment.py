@@ -1,7 +1,5 @@
 """The Gymnasium environment: its spaces, its masks, its rewards, its episodes."""
 
-import subprocess
-import sys
 import warnings
 
 import gymnasium
@@ -20,7 +18,6 @@ from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests import pages
 from tests.strategies import workloads
-from tests.suites import ROOT
 
 first_fit = pages.function(pages.OWN_POLICY, "first_fit")
 
@@ -157,12 +154,3 @@ def test_actions_and_beginnings_out_of_range_are_refused():
         environment.step(3)
     with pytest.raises(ValueError, match="1 of the episode's 1 jobs have not started yet"):
         _ = environment.schedule
-
-
-def test_without_gymnasium_it_says_what_to_install():
-    script = "import sys; sys.modules['gymnasium'] = None; import cosimlib.batch.environment"
-    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 1
-    assert run.stderr.splitlines()[-1] == (
-        'ImportError: BatchEnv needs Gymnasium, which is not installed: pip install "cosimlib[rl]"'
-    )
