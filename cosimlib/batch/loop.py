@@ -13,7 +13,7 @@ import numpy as np
 
 from cosimlib.batch.state import Running, Waiting
 from cosimlib.kernels import heap
-from cosimlib.kernels.heap import Agenda
+from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import frugal_kernel
 
 SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES = range(6)
@@ -50,7 +50,7 @@ class Machine(NamedTuple):
     running: np.ndarray
     running_times: np.ndarray
     promised: np.ndarray
-    ends: Agenda
+    ends: Heap
     counts: np.ndarray
     clock: np.ndarray
 
@@ -70,7 +70,7 @@ def empty(jobs: np.ndarray, nodes: np.ndarray, run_time: np.ndarray, total_nodes
         running=np.zeros((2, room), np.int64),
         running_times=np.zeros((len(jobs), room)),
         promised=np.zeros(room),
-        ends=heap.empty_agenda(n),
+        ends=heap.empty(n),
         counts=counts,
         clock=np.full(1, -np.inf),
     )
@@ -188,7 +188,7 @@ def advance(machine: Machine, wake: float) -> int:
         if now == np.inf:
             return FINE
         while counts[SIZE] > 0 and end_time[next_end[0]] <= now:
-            _end(machine, heap.take_first(machine.ends))
+            _end(machine, heap.pop(machine.ends))
         while counts[SUBMITTED] < n and machine.jobs[SUBMIT, counts[SUBMITTED]] <= now:
             _submit(machine, counts[SUBMITTED])
         if counts[FIRST] < counts[LAST]:
@@ -229,7 +229,7 @@ def _run(machine: Machine, job: int) -> None:
     running, times, promised = machine.running, machine.running_times, machine.promised
     now, place = machine.clock[0], machine.counts[SIZE]
     machine.start_time[job] = now
-    heap.put(machine.ends, job, now + machine.run_time[job])
+    heap.push(machine.ends, job, now + machine.run_time[job])
     promise = now + machine.jobs[REQUEST, job]
     while place > 0 and (
         promised[place - 1] > promise
