@@ -2,11 +2,12 @@
 
 from cosimlib.timesharing.audit import audit_timeshared
 from cosimlib.timesharing.batch import lengthened, noise_cost, simulate_batch
-from cosimlib.timesharing.claims import Evidence, Verdict, judge
+from cosimlib.timesharing.claims import OF_NOISE, Evidence, judge
 from cosimlib.timesharing.comparison import (
     crossover,
     gain_at_largest,
     kept_speedups,
+    lost_late,
     overview,
     printed_statistics,
     ratio_by_length,
@@ -30,6 +31,7 @@ from cosimlib.timesharing.summary import RunSummary, slowdowns, summarize_run, u
 
 __all__ = [
     "NOISE",
+    "OF_NOISE",
     "QUEUES",
     "SLOWEST",
     "STEP",
@@ -37,7 +39,6 @@ __all__ = [
     "Policies",
     "RunSummary",
     "TimesharedSchedule",
-    "Verdict",
     "applications",
     "audit_timeshared",
     "cached_summary",
@@ -50,6 +51,7 @@ __all__ = [
     "judge",
     "kept_speedups",
     "lengthened",
+    "lost_late",
     "noise_cost",
     "overview",
     "printed_statistics",

@@ -11,7 +11,7 @@ from cosimlib.timesharing.summary import RunSummary
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
-ENOUGH = 1_000
+LEAST_JOBS = 1_000
 """Counted jobs below which nothing is decided."""
 
 
@@ -61,9 +61,9 @@ def overview(runs: Iterable[RunSummary]) -> pd.DataFrame:
 
 def undecided(batch: RunSummary) -> str:
     """Why a run under batch scheduling says nothing of its policy; empty where it does."""
-    if batch.jobs < ENOUGH:
+    if batch.jobs < LEAST_JOBS:
         return f"jobs that are counted: {batch.jobs:,}, too few"
-    return "" if batch.waited else "nobody waits under batch scheduling"
+    return "" if batch.waited else "no job waits under batch scheduling"
 
 
 def ratio_by_length(
@@ -107,6 +107,17 @@ def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tu
         return math.nan, math.nan
     weight, wins = counts[counted], (batch.bins[counted] > shared.bins[counted])
     return float(wins.mean()), float(weight[wins].sum() / weight.sum())
+
+
+def lost_late(batch: RunSummary, shared: RunSummary, *, hours: float, at_least: int = 10) -> float:
+    """Share of the bins that time-sharing loses that are of jobs longer than so many hours.
+
+    Bins with fewer than `at_least` jobs do not count; NaN where none is lost.
+    """
+    counted = np.array(batch.counts) >= at_least
+    lost = (counted & (batch.bins <= shared.bins)).sum(axis=0)
+    late = np.array(batch.length_edges[:-1]) >= hours * HOUR
+    return float(lost[late].sum() / lost.sum()) if lost.any() else math.nan
 
 
 def kept_speedups(turnarounds: pd.DataFrame) -> pd.DataFrame:

@@ -47,9 +47,9 @@ class Policies(NamedTuple):
 
     batch: RunSummary
     shared: RunSummary
-    roomy: RunSummary
-    loose: RunSummary
-    loose_batch: RunSummary
+    unlimited_memory: RunSummary
+    not_spmd: RunSummary
+    not_spmd_batch: RunSummary
 
 
 def run_policies(

@@ -1,4 +1,4 @@
-"""Verdicts on the claims of time-sharing: they hold on the paper's numbers, and fail on others."""
+"""Claims of time-sharing: they hold on the paper's numbers, fail on others, or are unknown."""
 
 import math
 from dataclasses import replace
@@ -41,14 +41,20 @@ def summary(policy="time-sharing", mean=7.9, *, quartile=1.0, small=(1.0,) * 4, 
     return RunSummary(**(fields | changed))
 
 
-ROOMY = "time-sharing (memory unlimited)"
+UNLIMITED = "time-sharing (memory unlimited)"
 
 
-def turnarounds(batch=(400.0, 400.0), shared=(100.0, 15.0), roomy=(90.0, 10.0)) -> pd.DataFrame:
+def turnarounds(
+    batch=(400.0, 400.0), shared=(100.0, 15.0), unlimited_memory=(90.0, 10.0)
+) -> pd.DataFrame:
     """Three applications, ten times as fast on sixteen nodes as on one."""
     rows = [
         (policy, name, nodes, run_time, value)
-        for policy, values in (("batch", batch), ("time-sharing", shared), (ROOMY, roomy))
+        for policy, values in (
+            ("batch", batch),
+            ("time-sharing", shared),
+            (UNLIMITED, unlimited_memory),
+        )
         for name in "abc"
         for nodes, run_time, value in zip((1, 16), (10.0, 1.0), values, strict=True)
     ]
@@ -58,34 +64,39 @@ def turnarounds(batch=(400.0, 400.0), shared=(100.0, 15.0), roomy=(90.0, 10.0)) 
 
 BATCH = summary("batch", 137.0, quartile=13.0, small=SMALL, large=LARGE)
 FREED = summary(
-    ROOMY, 7.0, waited=0.0, utilization=0.88, cpu_load=8.0, weekly_load=(7.0, 14.0),
+    UNLIMITED, 7.0, waited=0.0, utilization=0.88, cpu_load=8.0, weekly_load=(7.0, 14.0),
     small=(0.8, 1.5, 0.5, 1.0), large=(0.8, 1.5, 2.0, 1.0),
 )  # fmt: skip
-QUIET = Policies(BATCH, summary(), FREED, summary(mean=3.3), BATCH)
-STRUCK = Policies(
+NOISE_FREE = Policies(BATCH, summary(), FREED, summary(mean=3.3), BATCH)
+NOISY = Policies(
     summary("batch (noise)", 1009.0, quartile=22.0, small=(9.0,) * 4, large=(9.0,) * 4),
-    summary(mean=13.0), summary(ROOMY, 12.0, small=(10.0, 1.0, 1.0, 1.0)), summary(mean=3.3), BATCH,
+    summary(mean=13.0), summary(UNLIMITED, 12.0, small=(10.0, 1.0, 1.0, 1.0)), summary(mean=3.3),
+    BATCH,
 )  # fmt: skip
-SWEPT = {
+BY_OVERHEAD = {
     0.0: summary(mean=8.0),
     0.05: summary(mean=9.0, utilization=0.88),
     0.08: summary(mean=10.0),
     0.13: summary(mean=40.0, utilization=0.83),
 }
 FREE = summary("time-sharing (not SPMD, memory unlimited)", 3.0, waited=0.0)
-PAPER = Evidence(QUIET, QUIET, STRUCK, FREE, SWEPT, turnarounds(), 0.1, 500.0, 500.0, True)
+PAPER = Evidence(
+    NOISE_FREE, NOISE_FREE, NOISY, FREE, BY_OVERHEAD, turnarounds(), 0.1, 500.0, 500.0, True
+)
 
 
-def with_quiet(**changed) -> Evidence:
-    return PAPER._replace(quiet=QUIET._replace(**changed))
+def with_noise_free(**changed) -> Evidence:
+    return PAPER._replace(noise_free=NOISE_FREE._replace(**changed))
 
 
-def with_struck(**changed) -> Evidence:
-    return PAPER._replace(struck=STRUCK._replace(**changed))
+def with_noisy(**changed) -> Evidence:
+    return PAPER._replace(noisy=NOISY._replace(**changed))
 
 
-def with_swept(overhead, **changed) -> Evidence:
-    return PAPER._replace(swept=SWEPT | {overhead: replace(SWEPT[overhead], **changed)})
+def with_overhead(overhead, **changed) -> Evidence:
+    return PAPER._replace(
+        by_overhead=BY_OVERHEAD | {overhead: replace(BY_OVERHEAD[overhead], **changed)}
+    )
 
 
 def test_every_claim_holds_on_the_paper_s_own_numbers():
@@ -96,33 +107,33 @@ def test_every_claim_holds_on_the_paper_s_own_numbers():
 
 
 OTHERS = {
-    "same-utilization": with_quiet(shared=summary(utilization=0.83)),
-    "slowdown-batch": with_quiet(batch=replace(BATCH, mean_slowdown=90.0)),
-    "slowdown-timesharing": with_quiet(shared=summary(mean=12.0)),
-    "slowdown-not-spmd": with_quiet(loose=summary(mean=2.1)),
-    "slowdown-order": with_quiet(loose=summary(mean=8.0)),
-    "noise-batch": with_struck(batch=replace(STRUCK.batch, mean_slowdown=270.0)),
-    "noise-batch-quartile": with_struck(batch=summary("batch", 1009.0, quartile=13.0)),
-    "noise-timesharing": with_struck(shared=summary(mean=34.0)),
-    "short-jobs-better": with_quiet(batch=summary("batch", 137.0, small=(490.0, *SMALL[1:]),
+    "same-utilization": with_noise_free(shared=summary(utilization=0.83)),
+    "slowdown-batch": with_noise_free(batch=replace(BATCH, mean_slowdown=90.0)),
+    "slowdown-timesharing": with_noise_free(shared=summary(mean=12.0)),
+    "slowdown-not-spmd": with_noise_free(not_spmd=summary(mean=2.1)),
+    "slowdown-order": with_noise_free(not_spmd=summary(mean=8.0)),
+    "noise-batch": with_noisy(batch=replace(NOISY.batch, mean_slowdown=270.0)),
+    "noise-batch-quartile": with_noisy(batch=summary("batch", 1009.0, quartile=13.0)),
+    "noise-timesharing": with_noisy(shared=summary(mean=34.0)),
+    "short-jobs-better": with_noise_free(batch=summary("batch", 137.0, small=(490.0, *SMALL[1:]),
                                                   large=(490.0, *LARGE[1:]))),
-    "long-jobs-worse": with_quiet(batch=summary("batch", 137.0, small=(*SMALL[:3], 0.3),
+    "long-jobs-worse": with_noise_free(batch=summary("batch", 137.0, small=(*SMALL[:3], 0.3),
                                                 large=(*LARGE[:3], 0.3))),
-    "crossover": with_quiet(batch=summary("batch", 137.0, small=(600.0, 3.0, 1.2, 0.2),
+    "crossover": with_noise_free(batch=summary("batch", 137.0, small=(600.0, 3.0, 1.2, 0.2),
                                           large=LARGE)),
-    "crossover-large": with_quiet(batch=summary("batch", 137.0, small=(*SMALL[:3], 0.1),
+    "crossover-large": with_noise_free(batch=summary("batch", 137.0, small=(*SMALL[:3], 0.1),
                                                 large=(600.0, 0.5, 0.5, 0.1))),
-    "overhead-5": with_swept(0.05, mean_slowdown=12.5),
-    "overhead-knee": with_swept(0.13, mean_slowdown=12.0),
-    "overhead-13": with_swept(0.13, utilization=0.86),
-    "cpu-load-mean": with_quiet(shared=summary(cpu_load=12.5)),
-    "cpu-load-week": with_quiet(shared=summary(weekly_load=(9.0, 21.0))),
+    "overhead-5": with_overhead(0.05, mean_slowdown=12.5),
+    "overhead-knee": with_overhead(0.13, mean_slowdown=12.0),
+    "overhead-13": with_overhead(0.13, utilization=0.86),
+    "cpu-load-mean": with_noise_free(shared=summary(cpu_load=12.5)),
+    "cpu-load-week": with_noise_free(shared=summary(weekly_load=(9.0, 21.0))),
     "turnaround-scales": PAPER._replace(turnarounds=turnarounds(shared=(100.0, 25.0))),
     "turnaround-batch": PAPER._replace(turnarounds=turnarounds(batch=(400.0, 60.0))),
     "turnaround-largest": PAPER._replace(turnarounds=turnarounds(batch=(400.0, 140.0))),
-    "noise-wins": with_struck(batch=summary("batch", 1009.0, quartile=22.0, small=(0.5,) * 4,
+    "noise-wins": with_noisy(batch=summary("batch", 1009.0, quartile=22.0, small=(0.5,) * 4,
                                             large=(9.0,) * 4)),
-    "not-spmd-no-noise": with_struck(loose=summary(mean=3.7)),
+    "not-spmd-no-noise": with_noisy(not_spmd=summary(mean=3.7)),
 }  # fmt: skip
 
 
@@ -135,11 +146,11 @@ def test_every_claim_fails_on_other_numbers_and_says_why(claim):
 
 
 def test_an_overhead_matters_by_utilization_too():
-    verdict = judge(with_swept(0.05, utilization=0.86))["overhead-5"]
+    verdict = judge(with_overhead(0.05, utilization=0.86))["overhead-5"]
     assert verdict.holds is False and "3.0 points of utilization" in verdict.why
     assert "days are few" not in verdict.why
     assert "15 days are few" in judge(
-        with_swept(0.05, utilization=0.86)._replace(days=15.0)
+        with_overhead(0.05, utilization=0.86)._replace(days=15.0)
     )["overhead-5"].why  # fmt: skip
 
 
@@ -161,13 +172,13 @@ def test_numbers_of_edison_are_unknown_on_a_log():
 
 def test_nothing_is_decided_on_few_jobs_or_without_waits():
     for batch in (replace(BATCH, jobs=999), replace(BATCH, waited=0.0)):
-        verdicts = judge(with_quiet(batch=batch))
+        verdicts = judge(with_noise_free(batch=batch))
         assert all(v.holds is None and v.why and v.ours for v in verdicts.values())
 
 
 def test_light_days_decide_no_number_of_edison():
     """They hold no number and fail none, whatever the numbers are."""
-    light = with_quiet(roomy=replace(FREED, cpu_load=5.9))
+    light = with_noise_free(unlimited_memory=replace(FREED, cpu_load=5.9))
     decided = {claim for claim, verdict in judge(light).items() if verdict.holds is not None}
     assert decided == {
         "slowdown-order", "noise-batch-quartile", "noise-timesharing", "not-spmd-no-noise",
@@ -175,18 +186,24 @@ def test_light_days_decide_no_number_of_edison():
     }  # fmt: skip
     verdict = judge(light)["crossover"]
     assert verdict.why == "too few jobs at once: CPU load 5.9, Edison's is 9"
-    assert judge(with_quiet(roomy=replace(FREED, cpu_load=6.1)))["crossover"].holds is True
+    assert (
+        judge(with_noise_free(unlimited_memory=replace(FREED, cpu_load=6.1)))["crossover"].holds
+        is True
+    )
 
 
 def test_noise_that_does_not_raise_time_sharing_raises_it_less():
-    calm = replace(STRUCK.shared, mean_slowdown=QUIET.shared.mean_slowdown)
-    assert judge(with_struck(shared=calm))["noise-timesharing"].holds is True
+    calm = replace(NOISY.shared, mean_slowdown=NOISE_FREE.shared.mean_slowdown)
+    assert judge(with_noisy(shared=calm))["noise-timesharing"].holds is True
 
 
 def test_applications_unlike_the_jobs_decide_nothing():
     none = PAPER.turnarounds.assign(turnaround_time=math.nan)
     verdicts = judge(PAPER._replace(turnarounds=none))
-    assert verdicts["turnaround-scales"] == ("none", None, verdicts["turnaround-batch"].why)
+    few = "fewer than 3 applications have turnarounds at two sizes: 0"
+    assert verdicts["turnaround-batch"] == ("in none of 0 applications", None, few)
+    ours = "in none (memory unlimited none) of 0 applications"
+    assert verdicts["turnaround-scales"] == (ours, None, few)
     two = PAPER.turnarounds.query("application != 'c'")
     verdict = judge(PAPER._replace(turnarounds=two))["turnaround-largest"]
     assert verdict.holds is None and verdict.why == (
@@ -195,8 +212,8 @@ def test_applications_unlike_the_jobs_decide_nothing():
 
 
 def test_a_number_that_there_is_not_is_told_in_words():
-    nobody = replace(STRUCK.batch, counts=((1,) * 4,) * 2)
-    verdict = judge(with_struck(batch=nobody))["noise-wins"]
+    nobody = replace(NOISY.batch, counts=((1,) * 4,) * 2)
+    verdict = judge(with_noisy(batch=nobody))["noise-wins"]
     assert "nan" not in verdict.ours + verdict.why and verdict.ours.startswith("none (memory")
 
 
@@ -213,29 +230,34 @@ def test_no_noise_or_another_or_hardly_any_decides_nothing_about_noise():
     verdicts = judge(PAPER._replace(noise=0.01))
     assert {claim for claim, verdict in verdicts.items() if verdict.holds is None} == of_noise
     assert verdicts["noise-wins"].why == "of a noise of 0.001; this is one of 0.01"
-    verdicts = judge(with_struck(batch=replace(STRUCK.batch, mean_slowdown=138.0)))
+    verdicts = judge(with_noisy(batch=replace(NOISY.batch, mean_slowdown=138.0)))
     assert verdicts["noise-timesharing"].holds is None
-    slightly = replace(STRUCK.batch, quantiles=(13.1,) * len(LEVELS))
-    assert judge(with_struck(batch=slightly))["noise-batch-quartile"].holds is False
+    slightly = replace(NOISY.batch, quantiles=(13.1,) * len(LEVELS))
+    assert judge(with_noisy(batch=slightly))["noise-batch-quartile"].holds is False
 
 
 def test_real_runs_are_judged():
     workload = synthetic.edison(10, nodes=64, seed=5)
-    quiet = run_policies(workload, workload.machine, warm_up=0.0, seed=1)
-    assert quiet.roomy.waited == 0.0 and quiet.loose.mean_slowdown < quiet.shared.mean_slowdown
-    struck = run_policies(workload, workload.machine, warm_up=0.0, seed=1, noise=0.01)
-    swept = {
+    noise_free = run_policies(workload, workload.machine, warm_up=0.0, seed=1)
+    assert (
+        noise_free.unlimited_memory.waited == 0.0
+        and noise_free.not_spmd.mean_slowdown < noise_free.shared.mean_slowdown
+    )
+    noisy = run_policies(workload, workload.machine, warm_up=0.0, seed=1, noise=0.01)
+    by_overhead = {
         overhead: run_timesharing(
             workload, workload.machine, warm_up=0.0, seed=1, memory=False, overhead=overhead
         )
         for overhead in (0.0, 0.05, 0.08, 0.13)
     }
-    times = turnaround_times(applications(64 / 5576), *quiet[:3])
+    times = turnaround_times(applications(64 / 5576), *noise_free[:3])
     cost = noise_cost(workload, noise=0.01, seed=1)
     free = run_timesharing(
         workload, workload.machine, warm_up=0.0, seed=1, memory=False, spmd=False
     )
-    verdicts = judge(Evidence(quiet, quiet, struck, free, swept, times, cost, 10.0, 10.0, True))
+    verdicts = judge(
+        Evidence(noise_free, noise_free, noisy, free, by_overhead, times, cost, 10.0, 10.0, True)
+    )
     assert sorted(verdicts) == sorted(CLAIMS)
     assert all(bool(verdict.why) == (verdict.holds is not True) for verdict in verdicts.values())
 

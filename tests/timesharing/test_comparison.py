@@ -69,7 +69,7 @@ def test_bins_with_few_jobs_are_not_counted_as_won():
 def test_few_jobs_or_no_waits_decide_nothing():
     assert undecided(BATCH) == "jobs that are counted: 37, too few"
     assert undecided(replace(BATCH, jobs=2000)) == ""
-    assert "nobody waits" in undecided(replace(BATCH, jobs=2000, waited=0.0))
+    assert "no job waits" in undecided(replace(BATCH, jobs=2000, waited=0.0))
 
 
 def test_speedups_are_between_the_sizes_that_both_policies_know():

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from cosimlib.timesharing import judge
-from cosimlib.timesharing.claims import explain, lost_late
-from tests.timesharing.test_claims import BATCH, FREED, PAPER, QUIET, summary, with_quiet
+from cosimlib.timesharing import judge, lost_late
+from tests.timesharing.test_claims import BATCH, FREED, NOISE_FREE, PAPER, summary, with_noise_free
 
 OURS = {
     "same-utilization": "batch 89%, sharing 89% (memory unlimited 88%)",
@@ -53,37 +52,52 @@ FAILS_FREED = {
 
 @pytest.mark.parametrize("claim", HOLDS_FREED)
 def test_memory_is_blamed_only_where_unlimited_memory_passes(claim):
-    wrong = replace(QUIET.shared, **HOLDS_FREED[claim])
-    verdict = judge(with_quiet(shared=wrong))[claim]
+    wrong = replace(NOISE_FREE.shared, **HOLDS_FREED[claim])
+    verdict = judge(with_noise_free(shared=wrong))[claim]
     assert verdict.holds is False
     assert (
         verdict.why == "30.0% of the jobs wait for memory; which of them need much is not printed"
     )
-    both = with_quiet(shared=wrong, roomy=replace(FREED, **FAILS_FREED[claim]))
+    both = with_noise_free(shared=wrong, unlimited_memory=replace(FREED, **FAILS_FREED[claim]))
     verdict = judge(both)[claim]
     assert verdict.holds is False and verdict.why.startswith("so with unlimited memory, too; how")
-    nobody = judge(with_quiet(shared=replace(wrong, waited=0.0)))[claim]
+    nobody = judge(with_noise_free(shared=replace(wrong, waited=0.0)))[claim]
     assert nobody.why.startswith("so with unlimited memory, too")
 
 
 def test_where_no_backlog_builds_up_that_is_the_reason():
-    few = summary(mean=2.0), replace(FREED, mean_slowdown=2.0, cpu_load=5.9)
-    known = {"roomy_holds": False, "synthetic": True}
-    assert explain(*few, **known) == "too few jobs at once: CPU load 5.9, Edison's is 9"
-    assert explain(*few, roomy_holds=False, synthetic=False) == "so with unlimited memory, too"
-    enough = replace(few[1], cpu_load=6.1)
-    assert explain(few[0], enough, **known).startswith("so with unlimited memory, too; how")
+    """A claim that needs no number of Edison's, failing with unlimited memory too."""
+    slow = {"shared": summary(mean=200.0), "not_spmd": summary(mean=300.0)}
+    few = with_noise_free(
+        **slow, unlimited_memory=replace(FREED, mean_slowdown=200.0, cpu_load=5.9)
+    )
+    why = judge(few)["slowdown-order"].why
+    assert why == "too few jobs at once: CPU load 5.9, Edison's is 9"
+    on_a_log = judge(few._replace(edison=False))["slowdown-order"].why
+    assert on_a_log == "so with unlimited memory, too"
+    enough = replace(FREED, mean_slowdown=200.0, cpu_load=6.1)
+    why = judge(with_noise_free(**slow, unlimited_memory=enough))["slowdown-order"].why
+    assert why.startswith("so with unlimited memory, too; how")
+
+
+def test_on_a_log_the_nodes_memory_is_assumed():
+    slow = with_noise_free(shared=summary(mean=200.0))._replace(edison=False)
+    assert judge(slow)["slowdown-order"].why == (
+        "30.0% of the jobs wait for memory; nodes' memory is assumed, for it is not in the log"
+    )
 
 
 def test_jobs_that_are_not_spmd_are_explained_by_their_own_runs():
     """Memory where unlimited memory passes, and the share that waits is theirs."""
-    loose = summary(mean=21.0, waited=0.026, cpu_load=2.6)
-    verdicts = judge(with_quiet(loose=loose))
+    not_spmd = summary(mean=21.0, waited=0.026, cpu_load=2.6)
+    verdicts = judge(with_noise_free(not_spmd=not_spmd))
     own = "2.6% of the jobs wait for memory; which of them need much is not printed"
     assert verdicts["slowdown-not-spmd"].why == own
     assert verdicts["slowdown-not-spmd"].ours == "21 (memory unlimited 3)"
     assert verdicts["slowdown-order"].why == own
-    crowded = with_quiet(loose=loose)._replace(free=summary(mean=12.0, waited=0.0))
+    crowded = with_noise_free(not_spmd=not_spmd)._replace(
+        not_spmd_unlimited_memory=summary(mean=12.0, waited=0.0)
+    )
     for claim in ("slowdown-not-spmd", "slowdown-order"):
         assert judge(crowded)[claim].why.startswith("so with unlimited memory, too")
 
@@ -91,7 +105,7 @@ def test_jobs_that_are_not_spmd_are_explained_by_their_own_runs():
 @pytest.mark.parametrize(("busy", "holds"), [(0.85, True), (0.83, False), (0.95, False)])
 def test_utilizations_are_near_one_another_and_the_printed_one(busy, holds):
     both = {"batch": replace(BATCH, utilization=busy), "shared": summary(utilization=busy)}
-    assert judge(with_quiet(**both))["same-utilization"].holds is holds
+    assert judge(with_noise_free(**both))["same-utilization"].holds is holds
 
 
 def test_large_jobs_have_a_hundredth_of_the_machine():
@@ -99,8 +113,8 @@ def test_large_jobs_have_a_hundredth_of_the_machine():
     for least, hours in ((55.0, "0.01"), (56.0, "5")):
         edges = {"nodes_edges": (1.0, least, 5577.0)}
         runs = {"batch": replace(BATCH, **edges), "shared": summary(**edges),
-                "roomy": replace(FREED, **edges)}  # fmt: skip
-        found = judge(with_quiet(**runs))["crossover-large"].ours
+                "unlimited_memory": replace(FREED, **edges)}  # fmt: skip
+        found = judge(with_noise_free(**runs))["crossover-large"].ours
         assert found.startswith(f"{hours} (") is (least == 56.0), found
 
 
