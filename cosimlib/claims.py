@@ -96,10 +96,10 @@ class Claims:
         decided = "unknown" if holds is None else "holds" if holds else "fails"
         self._checked[claim] = (str(ours), data or self.data, decided, why.strip())
 
-    def fill(self, verdicts: Mapping[str, Verdict]) -> None:
-        """Set a verdict beside each claim named, as `row` does."""
+    def fill(self, verdicts: Mapping[str, Verdict], *, data: Mapping[str, str] = {}) -> None:
+        """Set a verdict beside each claim named, as `row` does; `data` by claim, where another."""
         for claim, (ours, holds, why) in verdicts.items():
-            self.row(claim, ours=ours, holds=holds, why=why)
+            self.row(claim, ours=ours, holds=holds, why=why, data=data.get(claim, ""))
 
     def _check(self, claim: str, holds: bool | None, why: str) -> None:
         """Raise where a row would be wrong."""

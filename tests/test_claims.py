@@ -39,6 +39,16 @@ def test_table_keeps_the_papers_order_and_tells_each_verdict(stated):
     assert set(table["data"]) == {"synthetic"}
 
 
+def test_verdicts_are_filled_in_at_once_some_of_other_data(stated):
+    kept = Claims("1-a", data="synthetic", table=stated)
+    verdicts = {"first": claims.verdict("3×", True, "unused"), "third": claims.unknown("-", "few")}
+    kept.fill(verdicts, data={"third": "synthetic, noisy"})
+    table = kept.table().set_index("claim")
+    assert table["verdict"].tolist() == ["holds", "unknown", "unknown"]
+    assert table["data"].tolist() == ["synthetic", "synthetic", "synthetic, noisy"]
+    assert table.loc["third", "why"] == "few" and table.loc["first", "why"] == ""
+
+
 def test_undecided_is_unknown_with_its_reason(stated):
     kept = Claims("2-b", data="x", table=stated)
     kept.row("first", ours="-", holds=None, why="the trace has no such hour")
