@@ -36,7 +36,7 @@ Simulators: workload and system to schedule
 - `simulate_filling`: filler containers on the nodes that a batch policy leaves idle
 - `simulate_coscheduling`: mates on coupled machines start together
 - `simulate_timesharing`: jobs share nodes
-- `simulate_elastic`: a malleable job takes and returns nodes, by preemption
+- `simulate_elastic`: elastic partitions: a host takes nodes back, and jobs on them are killed
 - `simulate`: a policy of your own, a function that is asked once per instant what to start
 - `BatchEnv`: the same for an agent that learns, as a Gymnasium environment
 - `audit`: the schedule, or an error that names the job and the rule it breaks
@@ -61,7 +61,7 @@ Modules
 
 - `batch`: FCFS, EASY, conservative backfilling, queue orders
 - `coscheduling`: coupled machines, mates, deadlock
-- `elastic`: malleable jobs, preemption vectors, wasted cycles
+- `elastic`: elastic partitions, preemption vectors, wasted cycles
 - `eviction`: checkpoints, scenarios, comparison of solvers
 - `figures`: plotly figures, `plot_*`, and `Publisher`
 - `filling`: filler containers, efficiency
