@@ -156,7 +156,7 @@ def rows(
     if broken.any():
         first = int(broken.argmax())
         value = np.asarray(values)[first]
-        shown = f"{value:g}" if is_number(value) else repr(value)
+        shown = f"{value:.15g}" if is_number(value) else repr(value)
         raise error(f"{row(first)} has {name}={shown}; expected {expected}")
 
 

@@ -27,28 +27,35 @@ def node_blocks(schedule: Schedule) -> pd.DataFrame:
         Where more nodes are held than there are, or jobs share them.
     """
     check_rigid(schedule, "node_blocks")
-    start_time, end_time = (
-        np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
-    )
-    nodes = schedule.workload.jobs["nodes"].to_numpy(dtype=np.int64, copy=True)
-    line = occupancy.timeline(start_time, end_time, nodes, schedule.system.total_nodes)
-    if (line.held == occupancy.IDLE).any():
+    nodes = schedule.workload.jobs["nodes"].to_numpy()
+    table = lowest_blocks(schedule.start_time, schedule.end_time, nodes, schedule.total_nodes)
+    if (table["node"] == occupancy.IDLE).any():
         raise ValueError(
             f"{schedule.name}: more nodes are held than the {schedule.system.total_nodes} of "
             f"{schedule.system.name}: audit the schedule"
         )
-    owner = np.repeat(np.arange(nodes.size), np.diff(line.first))
+    return table.rename(columns={"row": "job"})
+
+
+def lowest_blocks(
+    start: np.ndarray, end: np.ndarray, nodes: np.ndarray, total_nodes: int
+) -> pd.DataFrame:
+    """Blocks of neighboring nodes where each row of nodes held takes the lowest free numbers.
+
+    Returns
+    -------
+    pd.DataFrame
+        `row`, `start`, `end`, `node` (the lowest, from 0; -1 where too few are free) and `nodes`,
+        row by row.
+    """
+    start, end = np.array(start, dtype=np.float64), np.array(end, dtype=np.float64)
+    line = occupancy.timeline(start, end, np.array(nodes, dtype=np.int64), total_nodes)
+    owner = np.repeat(np.arange(start.size), np.diff(line.first))
     begins = np.append(True, (np.diff(line.held) != 1) | (np.diff(owner) != 0))[: owner.size]
     first = np.flatnonzero(begins)
-    return pd.DataFrame(
-        {
-            "job": owner[first],
-            "start": start_time[owner[first]],
-            "end": end_time[owner[first]],
-            "node": line.held[first],
-            "nodes": np.diff(first, append=owner.size),
-        }
-    )
+    row = owner[first]
+    blocks = {"row": row, "start": start[row], "end": end[row], "node": line.held[first]}
+    return pd.DataFrame(blocks | {"nodes": np.diff(first, append=owner.size)})
 
 
 def node_stretches(schedule: Schedule) -> pd.DataFrame:

@@ -16,8 +16,8 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 from cosimlib import synthetic
 from cosimlib.checks import check_whole, is_number
 from cosimlib.explorers.panel import Panel, beginning
-from cosimlib.figures.filling import plot_use, use_table
-from cosimlib.filling import FilledSchedule
+from cosimlib.figures.filling import plot_use
+from cosimlib.filling import FilledSchedule, use_table
 from cosimlib.policies import SIMULATORS
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN

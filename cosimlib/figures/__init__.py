@@ -10,7 +10,7 @@ Schedules
 - `plot_gantt`, `plot_nodes`: jobs over time, by job or by node
 - `plot_batch`, `block_table`: one machine under a batch policy
 - `plot_coupled_gantt`, `plot_coupled_moment`: coupled machines, over time or at an instant
-- `plot_filling`, `node_table`, `plot_use`, `use_table`, `held_table`: filler containers
+- `plot_filling`, `node_table`, `plot_use`: filler containers
 - `plot_sharing`, `share_table`, `crowd_table`, `ratio_table`: jobs that share nodes
 - `plot_preemption`, `plot_vectors`, `plot_owners`: nodes taken from running jobs
 
@@ -24,7 +24,7 @@ Comparisons
 - `plot_curves`, `plot_series`: lines over a parameter, or over time
 - `plot_table`: a table as a figure
 - `plot_schemes`: schemes of coscheduling
-- `plot_load`, `load_table`: filling over load
+- `plot_load`: the load reached without containers
 - `plot_cumulative`, `cumulative_table`, `plot_violins`: waste of preemption policies
 - `plot_bins`, `bin_table`, `plot_boxes`, `box_table`: slowdown by size and length of jobs
 - `plot_lines`, `week_table`, `size_table`, `slowdown_table`: slowdown by week

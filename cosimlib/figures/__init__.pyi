@@ -16,13 +16,10 @@ from .eviction import plot_loss_surface as plot_loss_surface
 from .eviction import plot_plan as plot_plan
 from .eviction import plot_trade_off as plot_trade_off
 from .eviction import surface_table as surface_table
-from .filling import held_table as held_table
-from .filling import load_table as load_table
 from .filling import node_table as node_table
 from .filling import plot_filling as plot_filling
 from .filling import plot_load as plot_load
 from .filling import plot_use as plot_use
-from .filling import use_table as use_table
 from .gantt import plot_gantt as plot_gantt
 from .gantt import plot_nodes as plot_nodes
 from .lines import plot_curves as plot_curves

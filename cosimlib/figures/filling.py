@@ -1,4 +1,4 @@
-"""Regular jobs and the containers between them, what nodes are used for, and the load reached."""
+"""Gantt chart of a filled machine, use of its nodes by policy, and load by accuracy."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,11 @@ from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded, plot_nodes
-from cosimlib.filling import FilledSchedule, efficiency, node_seconds
-from cosimlib.kernels.occupancy import node_numbers
-from cosimlib.kernels.steps import step_function
+from cosimlib.filling import FilledSchedule, held_table, use_table
+from cosimlib.placement import lowest_blocks
 from cosimlib.units import HOUR
 
-USES = {
+USE_STYLES = {
     "regular": ("regular jobs", theme.BLUE, ""),
     "containers": ("work in containers", theme.GREEN, "/"),
     "slow": ("lost: containers are slower", theme.YELLOW, "."),
@@ -22,16 +21,16 @@ USES = {
     "lost": ("lost: killed", theme.VERMILION, "x"),
     "idle": ("idle", "#FFFFFF", ""),
 }
-"""Name, color and pattern of what a node-hour can be used for."""
+"""Name, color and pattern of each use of node-hours in `use_table`."""
 
 
 def plot_filling(schedule: FilledSchedule, *, title: str) -> go.Figure:
-    """A small schedule, slot by slot and node by node; containers are hatched.
+    """Gantt chart of a small schedule, slot by slot and node by node; containers are hatched.
 
     Parameters
     ----------
     schedule : FilledSchedule
-        Of few jobs. They are called 1, 2, … and containers a1, a2, …, whatever their nodes.
+        Of few jobs. Jobs are labeled 1, 2, …, containers a1, a2, ….
     title : str
     """
     return plot_nodes(
@@ -41,7 +40,7 @@ def plot_filling(schedule: FilledSchedule, *, title: str) -> go.Figure:
 
 
 def node_table(schedule: FilledSchedule) -> pd.DataFrame:
-    """Which nodes everybody held: a row for each block of neighboring nodes.
+    """Blocks of neighboring nodes held by each job and container.
 
     Returns
     -------
@@ -51,38 +50,32 @@ def node_table(schedule: FilledSchedule) -> pd.DataFrame:
     """
     jobs, runs = schedule.jobs, _single_runs(schedule)
     columns = ["start_time", "end_time", "nodes"]
-    everybody = pd.concat([jobs[columns], runs[columns]], ignore_index=True)
-    labels = [str(job + 1) for job in jobs.index] + [f"a{run + 1}" for run in runs.index]
-    start, end, nodes = (everybody[column].to_numpy() for column in columns)
-    total = next(iter(schedule.system.partitions.values()))
-    rows = []
-    for place, numbers in enumerate(node_numbers(start, end, nodes, total)):
-        kind = "regular" if place < len(jobs) else "container"
-        for block in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
-            rows.append((labels[place], kind, start[place], end[place], block[0], len(block)))
-    return pd.DataFrame(rows, columns=["label", "kind", "start", "end", "first", "nodes"])
+    rows = pd.concat([jobs[columns], runs[columns]], ignore_index=True)
+    rows["label"] = [f"{job + 1}" for job in jobs.index] + [f"a{run + 1}" for run in runs.index]
+    rows["kind"] = np.where(rows.index < len(jobs), "regular", "container")
+    start, end, nodes = (rows[name].to_numpy() for name in columns)
+    blocks = lowest_blocks(start, end, nodes, schedule.total_nodes)
+    table = rows.loc[blocks["row"], ["label", "kind"]].reset_index(drop=True)
+    return table.join(blocks[["start", "end", "node", "nodes"]]).rename(columns={"node": "first"})
 
 
 def _single_runs(schedule: FilledSchedule) -> pd.DataFrame:
-    """A row a container and run, from its start until it is saved, in order of starts."""
+    """One row per container and run, from its start until it is saved, in order of starts."""
     table = schedule.containers
-    table = table.loc[table.index.repeat(table["nodes"])].assign(nodes=1)
-    length = (table["end_time"] - table["start_time"]) / table["starts"]
-    runs = table.loc[:, ["start_time", "end_time", "nodes"]].reset_index(drop=True)
-    starts, length = table["starts"].to_numpy(), length.to_numpy()
-    number = np.concatenate([np.arange(count) for count in starts]) if len(starts) else starts
-    runs = runs.loc[runs.index.repeat(starts)]
-    begin = runs["start_time"].to_numpy() + number * np.repeat(length, starts)
-    runs = runs.assign(start_time=begin, end_time=begin + np.repeat(length, starts))
+    runs = table.loc[table.index.repeat(table["nodes"] * table["starts"])]
+    number = runs.groupby(level=0).cumcount() % runs["starts"]
+    length = (runs["end_time"] - runs["start_time"]) / runs["starts"]
+    begin = runs["start_time"] + number * length
+    runs = pd.DataFrame({"start_time": begin, "end_time": begin + length, "nodes": 1})
     return runs.sort_values("start_time", kind="stable", ignore_index=True)
 
 
 def plot_use(
     runs: Sequence[FilledSchedule], *, chosen: str, start: float, end: float, title: str
 ) -> go.Figure:
-    """Who holds the nodes over time under one policy; beside it what all policies use them for.
+    """Nodes held over time under one policy, and node-hours by use under all.
 
-    Always nine traces: two areas, a bar a use, and the utilization of each policy.
+    Always nine traces: two areas, one bar per use, and the utilization of each policy.
 
     Parameters
     ----------
@@ -101,7 +94,7 @@ def plot_use(
     table = use_table(runs, start=start, end=end)
     for trace in _use_bars(table):
         picture.add_trace(trace, row=1, col=2)
-    total = float(table[list(USES)].iloc[0].sum())
+    total = float(table[list(USE_STYLES)].iloc[0].sum())
     theme.style(picture, title=title, height=500, barmode="stack", bargap=0.35)
     picture.update_layout(
         margin={"t": 60, "b": 125},
@@ -113,48 +106,12 @@ def plot_use(
     return picture.update_yaxes(autorange="reversed", col=2)
 
 
-def held_table(schedule: FilledSchedule, start: float, end: float) -> pd.DataFrame:
-    """Nodes that `regular` jobs and `containers` hold from each instant on, within a window."""
-    jobs, table = schedule.jobs, schedule.containers
-    series = []
-    for held in (jobs, table):
-        columns = (held[column].to_numpy() for column in ("start_time", "end_time", "nodes"))
-        times, nodes = step_function(*columns)
-        series.append(pd.Series(nodes, index=times))
-    both = pd.concat(series, axis=1, keys=["regular", "containers"]).sort_index()
-    both = both.reindex(both.index.union([start, end])).ffill().fillna(0)
-    both = both[(both.index >= start) & (both.index <= end)].astype("int64")
-    return both.rename_axis("time")
-
-
-def use_table(
-    runs: Sequence[FilledSchedule], *, start: float | None = None, end: float | None = None
-) -> pd.DataFrame:
-    """Node-hours by policy and use, and `utilization`, the part of them that does work.
-
-    Returns
-    -------
-    pd.DataFrame
-        A column each of `USES`, which add up to what the machine offers in the window:
-        `containers` is what a container computes at its speed, `slow` what a regular job would
-        have computed more in that time.
-    """
-    rows = {}
-    for run in runs:
-        use = node_seconds(run, start=start, end=end) / HOUR
-        use["containers"] = run.speed * use["computing"]
-        use["slow"] = use["computing"] - use["containers"]
-        rows[run.policy] = use[list(USES)]
-        rows[run.policy]["utilization"] = efficiency(run, start=start, end=end)
-    return pd.DataFrame(rows).T.rename_axis("policy")
-
-
 def _areas(held: pd.DataFrame, start: float) -> list[go.Scatter]:
-    """Regular jobs, and containers upon them."""
+    """Nodes of regular jobs, and of containers on top of them."""
     hours = ((held.index.to_numpy() - start) / HOUR).round(3)
     areas = []
     for column, name in (("regular", "regular jobs"), ("containers", "nodes of containers")):
-        _, tint, shape = USES[column]
+        _, tint, shape = USE_STYLES[column]
         areas.append(
             go.Scatter(
                 x=hours, y=held[column].to_numpy(), name=name, mode="lines", stackgroup="nodes",
@@ -169,9 +126,9 @@ def _areas(held: pd.DataFrame, start: float) -> list[go.Scatter]:
 
 
 def _use_bars(table: pd.DataFrame) -> list[go.Bar | go.Scatter]:
-    """A bar a use, stacked policy by policy, and the utilization behind them."""
+    """One bar per use, stacked by policy, and the utilization at their end."""
     bars: list[go.Bar | go.Scatter] = []
-    for use, (name, tint, shape) in USES.items():
+    for use, (name, tint, shape) in USE_STYLES.items():
         pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": theme.BLACK,
                    "fgopacity": 0.5, "solidity": 0.15, "size": 7}  # fmt: skip
         bars.append(
@@ -182,11 +139,11 @@ def _use_bars(table: pd.DataFrame) -> list[go.Bar | go.Scatter]:
                         "pattern": pattern},
             )
         )  # fmt: skip
-    total = table[list(USES)].sum(axis=1).to_numpy()
-    told = [f" {share:.1%}" for share in table["utilization"]]
+    total = table[list(USE_STYLES)].sum(axis=1).to_numpy()
+    labels = [f" {share:.1%}" for share in table["utilization"]]
     bars.append(
         go.Scatter(
-            y=list(table.index), x=total.round(2), mode="text", text=told, showlegend=False,
+            y=list(table.index), x=total.round(2), mode="text", text=labels, showlegend=False,
             textposition="middle right", hoverinfo="skip", cliponaxis=False, name="utilization",
         )
     )  # fmt: skip
@@ -196,12 +153,12 @@ def _use_bars(table: pd.DataFrame) -> list[go.Bar | go.Scatter]:
 def plot_load(
     table: pd.DataFrame, *, title: str, reference: tuple[float, str] | None = None
 ) -> go.Figure:
-    """Mean load against the accuracy of estimates, its spread shaded, a line a queue depth.
+    """Mean load against the accuracy of estimates, its spread shaded, one line per queue depth.
 
     Parameters
     ----------
     table : pd.DataFrame
-        As `load_table` gives it.
+        As `filling.load_table` returns it.
     title : str
     reference : tuple of float and str, optional
         A dashed horizontal line and its name.
@@ -230,7 +187,7 @@ def plot_load(
 
 
 def _band(part: pd.DataFrame, tint: str) -> go.Scatter:
-    """Mean less and plus the spread, shaded."""
+    """The band from the mean less the spread to the mean plus the spread."""
     low, high = part["load"] - part["spread"], part["load"] + part["spread"]
     return go.Scatter(
         x=[*part["accuracy"], *part["accuracy"][::-1]],
@@ -238,23 +195,3 @@ def _band(part: pd.DataFrame, tint: str) -> go.Scatter:
         mode="lines", line={"width": 0}, fill="toself", fillcolor=faded(tint, 0.15),
         hoverinfo="skip", showlegend=False, legendgroup=str(part["queue_depth"].iloc[0]),
     )  # fmt: skip
-
-
-def load_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and spread over seeds.
-
-    Parameters
-    ----------
-    runs : pd.DataFrame
-        One run a row: `queue_depth`, `accuracy`, `seed`, `load`.
-
-    Returns
-    -------
-    pd.DataFrame
-        One row a queue depth and accuracy: `load`, its mean; `spread`, its standard deviation;
-        `lowest`, `highest`, and the number of `seeds`.
-    """
-    grouped = runs.groupby(["queue_depth", "accuracy"], sort=False)["load"]
-    table = grouped.agg(["mean", "std", "min", "max", "count"])
-    table.columns = pd.Index(["load", "spread", "lowest", "highest", "seeds"])
-    return table.fillna({"spread": 0.0}).reset_index()

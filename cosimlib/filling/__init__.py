@@ -1,7 +1,23 @@
 """Filler containers: short jobs on the nodes that batch scheduling leaves idle."""
 
 from cosimlib.filling.audit import audit_filled
+from cosimlib.filling.comparison import (
+    efficiency,
+    held_table,
+    load_table,
+    node_seconds,
+    use_table,
+)
 from cosimlib.filling.schedule import FilledSchedule
-from cosimlib.filling.simulation import efficiency, node_seconds, simulate_filling
+from cosimlib.filling.simulation import simulate_filling
 
-__all__ = ["FilledSchedule", "audit_filled", "efficiency", "node_seconds", "simulate_filling"]
+__all__ = [
+    "FilledSchedule",
+    "audit_filled",
+    "efficiency",
+    "held_table",
+    "load_table",
+    "node_seconds",
+    "simulate_filling",
+    "use_table",
+]

@@ -11,29 +11,38 @@ from cosimlib.schedule import Schedule, allocation_table
 
 @dataclass(frozen=True, eq=False)
 class FilledSchedule(Schedule):
-    """A schedule of regular jobs, and what containers did beside them.
+    """Regular jobs, and the containers on the nodes that these leave idle.
 
     Parameters
     ----------
     containers : pd.DataFrame
-        One row for containers that ran alike: `start_time`, `end_time` (s), `nodes` that they held,
-        `starts`, how often each was started and saved between these times, `saved` (or killed).
+        One row per group of containers with the same history: `start_time`, `end_time` (s), `nodes`
+        (one per container), `starts`, how often each was started between these times, `saved`,
+        whether it was saved each time or killed in the end.
     promised_time : np.ndarray
-        Each regular job's first reservation, seconds.
+        First reservation of each regular job, seconds.
     held_up : np.ndarray
-        Whether only containers ever kept each regular job from starting in a slot that began, so
-        that it had to wait a slot or, where it then no longer fit, longer. Jobs that start later
-        only because such a job does are not among them.
-    slot, overhead, speed : float
-        As simulated.
+        Whether nothing but containers ever kept each regular job from starting in a slot that
+        began, so that it had to wait a slot or, where it then no longer fit, longer. Jobs that
+        start later only because such a job does are not among them.
+    filling, reclaim, slot, overhead, speed
+        As simulated; `filling` is the paper's policy, "A" or "B", or None.
     """
 
     containers: pd.DataFrame
     promised_time: np.ndarray
     held_up: np.ndarray
+    filling: str | None
+    reclaim: str
     slot: float
     overhead: float
     speed: float
+
+    @cached_property
+    def slot_ends(self) -> np.ndarray:
+        """End of each regular job's last slot (s): until then its nodes are not idle."""
+        run_time = self.workload.jobs["run_time"].to_numpy(np.float64)
+        return self.start_time + self.slot * np.maximum(whole_slots(run_time, self.slot), 1)
 
     @cached_property
     def allocations(self) -> pd.DataFrame:
@@ -43,3 +52,10 @@ class FilledSchedule(Schedule):
         start, end, nodes = (table[name] for name in ("start_time", "end_time", "nodes"))
         filled = allocation_table(np.full(len(table), -1), start, end, nodes, use)
         return pd.concat([super().allocations, filled], ignore_index=True)
+
+
+def whole_slots(seconds: np.ndarray, slot: float) -> np.ndarray:
+    """The number of slots that times take, rounded up."""
+    number = np.ceil(seconds / slot)
+    # A quotient may be rounded down to a whole number.
+    return number + (number * slot < seconds)

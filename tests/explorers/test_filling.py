@@ -10,7 +10,7 @@ from cosimlib import metrics, synthetic
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_filling
 from cosimlib.explorers.filling import POLICIES
-from cosimlib.figures.filling import USES
+from cosimlib.figures.filling import USE_STYLES
 from cosimlib.filling import efficiency, node_seconds, simulate_filling
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV
@@ -60,8 +60,10 @@ def assert_shows(panel, workload):
     runs = simulated(workload, settings)
     window = measured(runs, settings)
     regular, containers, *bars, told = panel.figure.data
-    assert [bar.name for bar in bars] == [name for name, *_ in USES.values()]
-    drawn = pd.DataFrame({use: bar.x for use, bar in zip(USES, bars, strict=True)}, index=WAYS)
+    assert [bar.name for bar in bars] == [name for name, *_ in USE_STYLES.values()]
+    drawn = pd.DataFrame(
+        {use: bar.x for use, bar in zip(USE_STYLES, bars, strict=True)}, index=WAYS
+    )
     assert all(list(bar.y) == list(WAYS) for bar in bars)
     for name, run in runs.items():
         use, speed = node_seconds(run, **window) / HOUR, settings["speed"]

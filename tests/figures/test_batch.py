@@ -9,12 +9,12 @@ from hypothesis import given, settings
 
 from cosimlib.batch import simulate_easy
 from cosimlib.figures.batch import TURNS, block_table, plot_batch
-from cosimlib.kernels.occupancy import node_numbers
 from cosimlib.metrics import overtaking
 from cosimlib.placement import node_blocks
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
+from tests.figures.naive import node_numbers
 from tests.strategies import workloads
 
 NODES = 8

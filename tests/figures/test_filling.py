@@ -2,16 +2,16 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib.figures.filling import load_table, node_table, plot_filling, plot_load
+from cosimlib.figures.filling import node_table, plot_filling, plot_load
 from cosimlib.figures.gantt import plot_nodes
-from cosimlib.filling import simulate_filling
-from cosimlib.kernels.occupancy import node_numbers
+from cosimlib.filling import load_table, simulate_filling
+from cosimlib.placement import lowest_blocks
 from cosimlib.system import System
 from cosimlib.workload import Workload
+from tests.figures.naive import node_numbers
 from tests.strategies import workloads
 
 RUN = [1, 2, 2, 3, 1, 4, 1]
@@ -31,11 +31,8 @@ def test_lowest_free_numbers_first_and_ends_before_starts():
     start, end, nodes = np.array([0, 0, 5, 5]), np.array([5, 9, 6, 9]), np.array([1, 2, 2, 1])
     numbers = node_numbers(start, end, nodes, 5)
     assert [held.tolist() for held in numbers] == [[0], [1, 2], [0, 3], [4]]
-
-
-def test_more_nodes_than_there_are_cannot_be_numbered():
-    with pytest.raises(ValueError, match="2 nodes asked for at t=1; 1 of 3 are free"):
-        node_numbers(np.array([0, 1]), np.array([5, 5]), np.array([2, 2]), 3)
+    blocks = lowest_blocks(start, end, nodes, 5)[["row", "node", "nodes"]].to_numpy().tolist()
+    assert blocks == [[0, 0, 1], [1, 1, 2], [2, 0, 1], [2, 3, 1], [3, 4, 1]]
 
 
 def test_seven_jobs_node_by_node():
@@ -71,7 +68,7 @@ def test_no_two_blocks_overlap_and_all_nodes_are_taken(workload, reclaim):
         assert sorted(numbers) == list(range(6))
 
 
-def test_policy_a_draws_a_container_a_slot():
+def test_policy_a_draws_one_container_per_slot():
     table = node_table(simulate_filling(SEVEN, System.of(6), policy="A"))
     containers = table[table["kind"] == "container"]
     assert containers["label"].tolist() == [f"a{number}" for number in range(1, 7)]
@@ -79,7 +76,7 @@ def test_policy_a_draws_a_container_a_slot():
     assert containers["start"].tolist() == [120, 120, 180, 180, 240, 240]
 
 
-def test_the_picture_has_a_labeled_rectangle_a_block():
+def test_the_picture_has_one_labeled_rectangle_per_block():
     schedule = simulate_filling(SEVEN, System.of(6), policy="B")
     figure = plot_filling(schedule, title="Seven")
     table = node_table(schedule)
