@@ -1,4 +1,4 @@
-"""Which jobs to evict, by how many nodes are needed, how soon, and how fast checkpoints are.
+"""Explorer of the eviction problem: nodes needed, deadline, bandwidth, checkpoint interval.
 
 Controls of the number of nodes and of the deadline read plans from a spectrum that is solved
 already; those of the file system's bandwidth and of the interval between application checkpoints

@@ -1,6 +1,6 @@
-"""What every explorer looks like: controls, one live figure, one line of text.
+"""The panel of an explorer: controls, one live figure, one line of text.
 
-There is one `FigureWidget` a panel, because each carries Plotly's 5 MB of JavaScript. It is made
+There is one `FigureWidget` per panel, because each carries Plotly's 5 MB of JavaScript. It is made
 from a finished figure and then given only what differs from the figure shown before, so that a
 browser redraws little and keeps a reader's zoom.
 """
