@@ -128,6 +128,31 @@ class Workload:
             jobs = jobs.assign(mate=jobs["mate"].map(place, na_action="ignore").astype("Int64"))
         return Workload(jobs, self.name, self.machine, account)
 
+    @classmethod
+    def join(cls, workloads: "Mapping[str, Workload]", *, name: str = "") -> "Workload":
+        """One workload of several partitions' workloads, in order of submission.
+
+        At equal times the order is that of the partitions, so the jobs of each keep theirs. Where
+        one workload has priorities, jobs of the others get the default. Mates are forgotten: they
+        would be on the job's own partition.
+
+        Parameters
+        ----------
+        workloads : mapping of str to Workload
+            By the name of their partition, which becomes each job's `partition`.
+        name : str, optional
+            By default the workloads' names with a plus sign.
+        """
+        if not workloads:
+            raise InvalidWorkloadError("no workloads to join; give at least one partition's")
+        prioritized = any("priority" in each.jobs for each in workloads.values())
+        tables = []
+        for partition, each in workloads.items():
+            jobs = each.jobs.drop(columns="mate", errors="ignore").assign(partition=partition)
+            tables.append(jobs.assign(priority=each.column("priority")) if prioritized else jobs)
+        jobs = pd.concat(tables, ignore_index=True).sort_values("submit_time", kind="stable")
+        return cls(jobs, name or " + ".join(each.name for each in workloads.values()))
+
     def arrays(self, system: System, *, requested_time: bool = True) -> JobArrays:
         """The bridge to the kernels: fresh contiguous arrays, checked against `system`.
 

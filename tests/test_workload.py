@@ -153,3 +153,34 @@ def test_an_unknown_requested_time_is_refused_where_one_is_needed():
     with pytest.raises(InvalidWorkloadError, match=message):
         workload.arrays(System.of(4))
     assert np.isnan(workload.arrays(System.of(4), requested_time=False).requested_time[1:]).all()
+
+
+# Of several partitions
+
+
+def test_workloads_are_joined_in_order_of_submission_and_keep_their_own():
+    parts = {
+        "a": Workload(jobs(), "A"),
+        "b": Workload(jobs(submit_time=[0, 1, 5], mate=[1, 0, None]), "B"),
+    }
+    joined = Workload.join(parts)
+    assert joined.name == "A + B" and Workload.join(parts, name="both").name == "both"
+    assert joined.jobs["submit_time"].tolist() == [0, 0, 1, 5, 5, 5]
+    assert joined.jobs["partition"].tolist() == ["a", "b", "b", "a", "a", "b"]
+    for partition, part in parts.items():
+        own = joined.jobs[joined.jobs["partition"] == partition]
+        assert own["job_id"].tolist() == part.jobs["job_id"].tolist()
+    assert "mate" not in joined.jobs, "a mate is on another partition"
+
+
+def test_joined_workloads_have_the_default_priority_where_one_of_them_has_priorities():
+    plain, dear = Workload(jobs()), Workload(jobs(priority=[3.0, np.nan, 2.0]))
+    joined = Workload.join({"a": plain, "b": dear}).jobs.set_index("partition")["priority"]
+    assert joined["a"].tolist() == [1.0] * 3
+    assert joined["b"].tolist()[::2] == [3.0, 2.0] and np.isnan(joined["b"].iloc[1])
+    assert "priority" not in Workload.join({"a": plain, "b": plain}).jobs
+
+
+def test_no_workloads_cannot_be_joined():
+    with pytest.raises(InvalidWorkloadError, match="no workloads to join; give at least one"):
+        Workload.join({})

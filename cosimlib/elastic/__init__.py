@@ -1,7 +1,26 @@
-"""Preempting nodes of a partition: what they are worth, and what taking them wastes."""
+"""Elastic partitions: a host lends nodes to partitions, and preempts the least valued of them.
+
+The protocol
+
+- `simulate_elastic`: elastic partitions on one hosting cluster; `ElasticSchedule`
+- `draw_preemptions`: a Poisson process of preemptions
+- `sweep_preemptions`, `average_sweep`: what sequences of preemptions cost, over their parameters
+- `nodes_owned`: nodes per owner over time; `HOST` and `USER` own what no partition has
+
+A single preemption, at any moment of a schedule
+
+- `execution_states`: the moments; `preemption_values`, `occupants`: vectors and jobs on the nodes
+- `preempted_jobs`, `same_choice`: the jobs that a preemption touches; whether policies agree
+- `wasted_cycles`, `cumulative_waste`, `compare_policies`, `medians`: what it wastes
+
+Workloads
+
+- `as_batch`, `describe`: a log as one batch; Table 1 of the paper
+- `prioritize`, `priority_classes`: priorities, and classes of jobs to give them to
+"""
 
 from cosimlib.elastic.audit import audit_elastic
-from cosimlib.elastic.policies import POLICIES, generator, is_seconds, policy_number, priorities
+from cosimlib.elastic.policies import POLICIES
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.elastic.sequences import (
     average_sweep,
@@ -9,8 +28,15 @@ from cosimlib.elastic.sequences import (
     nodes_owned,
     sweep_preemptions,
 )
-from cosimlib.elastic.simulation import combine, simulate_elastic
-from cosimlib.elastic.states import GRACE_PERIODS, PREEMPTED, execution_states
+from cosimlib.elastic.simulation import simulate_elastic
+from cosimlib.elastic.states import (
+    GRACE_PERIODS,
+    LONG_GRACE_PERIODS,
+    PREEMPTED,
+    SAMPLING_INTERVAL,
+    SHORT_GRACE_PERIODS,
+    execution_states,
+)
 from cosimlib.elastic.vectors import (
     occupants,
     preempted_jobs,
@@ -30,29 +56,27 @@ from cosimlib.elastic.workloads import as_batch, describe, priority_classes
 __all__ = [
     "GRACE_PERIODS",
     "HOST",
+    "LONG_GRACE_PERIODS",
     "POLICIES",
     "PREEMPTED",
+    "SAMPLING_INTERVAL",
+    "SHORT_GRACE_PERIODS",
     "USER",
     "Comparison",
     "ElasticSchedule",
     "as_batch",
     "audit_elastic",
     "average_sweep",
-    "combine",
     "compare_policies",
     "cumulative_waste",
     "describe",
     "draw_preemptions",
     "execution_states",
-    "generator",
-    "is_seconds",
     "medians",
     "nodes_owned",
     "occupants",
-    "policy_number",
     "preempted_jobs",
     "preemption_values",
-    "priorities",
     "prioritize",
     "priority_classes",
     "same_choice",

@@ -1,4 +1,4 @@
-"""What the host does: hand out nodes, and take the least valued back.
+"""The hosting cluster: hands out nodes, and takes the least valued back.
 
 At an instant, in this order: nodes whose grace period ends are withdrawn (so a job with exactly
 that long to go is killed, as in the paper's count), jobs end, jobs are submitted, users give nodes
@@ -17,7 +17,7 @@ from cosimlib.elastic.machine import (
     Log,
     Rules,
     count_usable,
-    empty_log,
+    empty,
     give,
     reclaim,
     stop,
@@ -37,12 +37,11 @@ def run(
     requests: np.ndarray,
     rng: np.random.Generator,
 ) -> Log:
-    """The log of a simulation from the states given, which it goes on to change.
+    """The log of a simulation from an initial state, which is changed.
 
-    `rules` are sizes and policies, one a partition, grace period and staleness; `requests` are
-    time, nodes and seconds of use, one row each.
+    `requests` are the users' preemptions: rows of time, nodes and seconds of use.
     """
-    log = empty_log()
+    log = empty()
     for node in range(nodes.owner.size):
         log.moves.append((0.0, node, nodes.owner[node]))
     submitted, served = 0, 0
@@ -77,7 +76,7 @@ def _next_instant(jobs, nodes, requests, submitted, served):
 
 @kernel
 def _withdraw(nodes, jobs, queues, log, now):
-    """Kill what runs on nodes whose grace period is over; the nodes leave with that."""
+    """Kill the jobs on nodes whose grace period is over; the nodes leave."""
     for node in range(nodes.owner.size):
         if nodes.deadline[node] <= now:
             stop(nodes, jobs, queues, log, nodes.job[node], 0, now)
@@ -85,7 +84,7 @@ def _withdraw(nodes, jobs, queues, log, now):
 
 @kernel
 def _finish(nodes, jobs, queues, log, now):
-    """End what ends by now, and let users give back what they had until now."""
+    """End jobs that are done by now, and return nodes that users had until now."""
     for node in range(nodes.owner.size):
         job = nodes.job[node]
         if job != IDLE and jobs.end_time[job] <= now:
@@ -96,7 +95,7 @@ def _finish(nodes, jobs, queues, log, now):
 
 @kernel
 def _admit(jobs, queues, submitted, now):
-    """Queue what is submitted by now; return the next job."""
+    """Queue the jobs submitted by now; return the next job."""
     while submitted < jobs.submit_time.size and jobs.submit_time[submitted] <= now:
         partition = jobs.home[submitted]
         jobs.state[submitted] = WAITING
@@ -109,7 +108,7 @@ def _admit(jobs, queues, submitted, now):
 
 @kernel
 def _settle(nodes, jobs, queues, log, rules, rng, now):
-    """Let partitions and host act by turns until nobody has anything left to do now."""
+    """Let partitions and host act by turns until nothing changes any more at this instant."""
     sizes = rules.sizes
     busy = True
     while busy:
@@ -126,7 +125,7 @@ def _settle(nodes, jobs, queues, log, rules, rng, now):
 
 @kernel
 def _hand_out(nodes, queues, log, sizes, now):
-    """Give the host's nodes one by one to whoever wants some and has least of its own size."""
+    """Give the host's nodes one by one to the partition in need with least of its own size."""
     given = False
     for node in range(nodes.owner.size):
         if nodes.owner[node] != HOST:
@@ -145,7 +144,7 @@ def _hand_out(nodes, queues, log, sizes, now):
 
 @kernel
 def _rebalance(jobs, nodes, queues, log, rules, rng, now):
-    """Want nodes back from who has more than its size where others wait and have less.
+    """Reclaim nodes of partitions above their size for those that wait and are below theirs.
 
     Returns whether one of them was idle, so that it can be handed out at once.
     """
@@ -198,7 +197,7 @@ def _least_surplus(nodes, sizes, values):
 def _serve(jobs, nodes, queues, log, rules, requests, request, rng, now):
     """A user's preemption: the host's own nodes first, then the least valued of all partitions'.
 
-    What nobody has to give lapses: nodes that users have or that drain are not there to be had.
+    The rest lapses: nodes that users have or that drain cannot be taken.
     """
     left, use = int(requests[request, 1]), requests[request, 2]
     for node in range(nodes.owner.size):
@@ -245,7 +244,7 @@ def _values(jobs, nodes, log, rules, rng, now):
 def _recall(jobs, nodes, log, node, partition, then, job, elapsed):
     """Write the job that a node ran for a partition at an earlier moment, and for how long.
 
-    Who ran something on a node had the node, whoever has it now.
+    Partitions that ran a job on a node owned it then, whichever owns it now.
     """
     row = nodes.holding[node]
     while row != NOTHING and log.attempts[log.holdings[row][0]][1] > then:

@@ -1,4 +1,4 @@
-"""What the protocol's kernels share: the state of nodes and jobs, and its log.
+"""State of the protocol: nodes, jobs and queues, the events that change them, and their log.
 
 A node is the host's (`HOST`), an interactive user's (`USER`), or a partition's; only a partition's
 node runs jobs. A node that the host wants back has a *deadline*, the end of its grace period, and
@@ -47,12 +47,12 @@ QUEUES = np.dtype(
         ("changed", "?"),  # whether something happened that may let a job start
     ]
 )  # fmt: skip
-"""One record a job, a node, a partition. Records, because a kernel that is handed two dozen arrays
-takes a minute to compile."""
+"""One record per job, per node, per partition. Records, because a kernel that is handed two dozen
+arrays takes a minute to compile."""
 
 
 class Rules(NamedTuple):
-    """What stays as it is: sizes and policies, one a partition; nodes and priority, one a job."""
+    """Constants of a simulation: sizes and policies per partition, nodes and priority per job."""
 
     sizes: np.ndarray
     policies: np.ndarray
@@ -63,7 +63,7 @@ class Rules(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What happened, as growing lists.
+    """The log of a simulation, as growing lists.
 
     attempts: job, start, end, whether it completed · holdings: attempt, node, the node's former
     row · moves: time, node, owner · reclaims: node, partition, notified, released, the user's
@@ -77,10 +77,10 @@ class Log(NamedTuple):
     granted: list[int]
 
 
-def fresh(
+def initial_state(
     arrays: JobArrays, partition: np.ndarray, sizes: np.ndarray, spare: int
 ) -> tuple[np.recarray, np.recarray, np.recarray]:
-    """Jobs, nodes and queues at the beginning: partitions have their nodes, nobody has come.
+    """Jobs, nodes and queues at the beginning: partitions have their nodes, no job is submitted.
 
     Partitions have the first nodes, in order, the host has the last `spare`.
     """
@@ -101,8 +101,8 @@ def fresh(
 
 
 @kernel
-def empty_log() -> Log:
-    """Lists of the right types with nothing in them."""
+def empty() -> Log:
+    """An empty log: lists of the right types."""
     return Log(
         [(0, 0.0, 0.0, 0) for _ in range(0)],
         [(0, 0, 0) for _ in range(0)],
@@ -114,7 +114,7 @@ def empty_log() -> Log:
 
 @kernel
 def usable(nodes: np.recarray, node: int, partition: int) -> bool:
-    """Whether a node is the partition's and does not drain."""
+    """Whether a node belongs to the partition and does not drain."""
     return nodes.owner[node] == partition and nodes.deadline[node] == np.inf
 
 
@@ -132,7 +132,7 @@ def count_usable(nodes: np.recarray, partition: int, only_idle: bool) -> int:
 def give(
     nodes: np.recarray, queues: np.recarray, log: Log, node: int, owner: int, now: float
 ) -> None:
-    """Let a node have another owner from now on; it drains no longer."""
+    """Give a node to another owner; it drains no longer."""
     if nodes.owner[node] >= 0:
         queues.changed[nodes.owner[node]] = True
     if owner >= 0:
@@ -147,7 +147,7 @@ def give(
 def leave(
     nodes: np.recarray, queues: np.recarray, log: Log, node: int, killed: int, now: float
 ) -> None:
-    """Let a draining node go to whom it is for, and close the record of its reclaim."""
+    """Move a draining node to the user or the host, and close the record of its reclaim."""
     row = nodes.reclaim[node]
     _, partition, notified, _, request, _ = log.reclaims[row]
     log.reclaims[row] = (node, partition, notified, now, request, killed)
@@ -168,9 +168,10 @@ def reclaim(
     deadline: float,
     now: float,
 ) -> None:
-    """Let the host want a partition's node back by a deadline; idle, it leaves at once.
+    """Reclaim a partition's node for the host by a deadline; an idle one leaves at once.
 
-    `request` is the user's for whose `use` it is; -1 and 0 where another partition waits.
+    `request` is the user's preemption that it is for and `use` its duration; -1 and 0 where it is
+    for another partition.
     """
     nodes.deadline[node], nodes.use[node] = deadline, use
     nodes.reclaim[node] = len(log.reclaims)
@@ -183,7 +184,7 @@ def reclaim(
 def start(
     nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, job: int, now: float
 ) -> None:
-    """Let a waiting job run on its partition's lowest idle nodes."""
+    """Start a waiting job on its partition's lowest idle nodes."""
     partition, wanted = jobs.home[job], jobs.nodes[job]
     jobs.state[job] = RUNNING
     jobs.start_time[job], jobs.end_time[job] = now, now + jobs.run_time[job]
@@ -210,7 +211,7 @@ def stop(
     done: int,
     now: float,
 ) -> None:
-    """End a job's run: it is done, or it was killed and waits again in its place."""
+    """End a job's run: it is done, or it is killed and waits again in its place."""
     partition = jobs.home[job]
     log.attempts[jobs.attempt[job]] = (job, jobs.start_time[job], now, done)
     jobs.state[job] = DONE if done else WAITING

@@ -1,8 +1,8 @@
-"""What an elastic partition does by itself: backfill, ask for nodes, give nodes back.
+"""An elastic partition by itself: EASY backfilling, AddNodes and DeleteNodes.
 
 Each partition runs EASY on the nodes that it has and that do not drain. A running job is expected
-to end when its user said, or, where one of its nodes is withdrawn before, then. A head that is
-wider than all of these nodes has no promise: the others go on until more nodes come.
+to end after its requested time, or, where one of its nodes is withdrawn before, then. A head that
+is wider than all of these nodes has no reservation: the others go on until more nodes come.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from cosimlib.kernels.occupancy import IDLE
 def schedule(
     nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, partition: int, now: float
 ) -> None:
-    """One pass over a partition's queue: heads that fit, then who does not delay the head."""
+    """One pass over a partition's queue: heads that fit, then jobs that do not delay the head."""
     queues.changed[partition] = False
     free = count_usable(nodes, partition, True)
     place, last = queues.head[partition], queues.last[partition]
@@ -75,7 +75,7 @@ def _withdrawal(nodes, job):
 
 @kernel
 def wanted(nodes: np.recarray, queues: np.recarray, partition: int) -> int:
-    """AddNodes: by how many nodes the waiting jobs exceed the idle ones; 0 or less: none."""
+    """AddNodes: nodes that the waiting jobs need beyond the idle ones; 0 or less: none."""
     if queues.waiting[partition] == 0:
         return 0
     return queues.waiting[partition] - count_usable(nodes, partition, True)
@@ -85,7 +85,7 @@ def wanted(nodes: np.recarray, queues: np.recarray, partition: int) -> int:
 def delete_nodes(
     nodes: np.recarray, queues: np.recarray, log: Log, partition: int, now: float
 ) -> bool:
-    """DeleteNodes: give idle nodes to the host where nobody waits; whether there were any."""
+    """DeleteNodes: give idle nodes to the host where no job waits; whether there were any."""
     if queues.waiting[partition] > 0:
         return False
     deleted = False

@@ -1,7 +1,7 @@
-"""What nodes are worth to whoever holds them, and which are worth least.
+"""Preemption policies: the value of each node in a preemption vector, and the least valued nodes.
 
 A preemption vector gives each node a value in [0, 1] (Duplyakin, Johnson and Ricci, ScienceCloud
-2017, Section 3.3). With elapsed the seconds that the node's job has run, a busy node's is
+2017, Section 3.3). With elapsed the seconds that a node's job has run, a busy node's value is
 
 - RANDOM: uniform, drawn anew each time;
 - FIFO: longest elapsed - elapsed + 1 s: the longer it runs, the lower;
@@ -10,23 +10,44 @@ A preemption vector gives each node a value in [0, 1] (Duplyakin, Johnson and Ri
 - PAP+: elapsed · nodes · priority;
 
 divided by the vector's maximum (RANDOM: as drawn). An idle node's value is 0 under every policy.
-The second in FIFO is ours: without it the oldest job would be worth as little as an idle node.
-
-What preemption vectors are made of, checked: known policies, priorities above 0, seconds.
+The 1 s in FIFO is ours: without it the oldest job's nodes would have the value of an idle node.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from cosimlib.checks import check_whole, is_number
+from cosimlib import checks as check
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.occupancy import IDLE
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 RANDOM, FIFO, LIFO, PAP, PAP_PLUS = range(5)
 POLICIES = ("RANDOM", "FIFO", "LIFO", "PAP", "PAP+")
+
+
+def policy_number(policy: str, *, where: str = "") -> int:
+    """The number by which kernels know a preemption policy."""
+    check.choice("policy", policy, POLICIES, where=where)
+    return POLICIES.index(policy)
+
+
+def priorities(workload: Workload, policies: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Priorities, one per job, checked where PAP+ is among the policies: it multiplies by them.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        For the first job whose priority is not a number above 0.
+    """
+    priority = np.array(workload.column("priority"), dtype=np.float64)
+    if PAP_PLUS in policies:
+        fine = (priority > 0) & (priority < np.inf)
+        expected = "a number above 0 (1 is the default); give priorities with prioritize"
+        check.rows(
+            "priority", priority, fine, expected, row=workload.label, error=InvalidWorkloadError
+        )
+    return priority
 
 
 @kernel
@@ -39,10 +60,10 @@ def evaluate(
     rng: np.random.Generator,
     values: np.ndarray,
 ) -> None:
-    """Write the value of each node into `values`.
+    """Write the preemption vector, one value per node, into `values`.
 
-    `job` and `elapsed` are one a node, `held` (nodes of a job) and `priority` one a job. RANDOM
-    draws one number a node, idle nodes included, so that draws do not depend on what is idle.
+    `job` and `elapsed` (s) are per node, `held` (nodes of a job) and `priority` per job. RANDOM
+    draws one number per node, idle nodes included, so that draws do not depend on what is idle.
     """
     longest = 0.0
     if policy == FIFO:
@@ -86,49 +107,3 @@ def least(values: np.ndarray, eligible: np.ndarray, wanted: int, chosen: np.ndar
             chosen[node] = True
             found += 1
     return found
-
-
-def policy_number(policy: str, *, of: str = "") -> int:
-    """The number by which kernels know a policy; `of` is the partition whose it is."""
-    if policy not in POLICIES:
-        raise ValueError(
-            f"{f'partition {of!r}: ' if of else ''}no preemption policy {policy!r}; known are "
-            f"{', '.join(POLICIES)}"
-        )
-    return POLICIES.index(policy)
-
-
-def is_seconds(value: Any) -> bool:
-    """Whether it is a finite number of 0 or more."""
-    return is_number(value) and 0 <= float(value) < np.inf
-
-
-def generator(seed: int) -> np.random.Generator:
-    """The draws of a seed.
-
-    Raises
-    ------
-    ValueError
-        Where it is not a whole number from 0.
-    """
-    check_whole("seed", seed, 0)
-    return np.random.default_rng(int(seed))
-
-
-def priorities(workload: Workload, policies: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Every job's priority, checked where PAP+ is among the policies, which multiplies by it.
-
-    Raises
-    ------
-    InvalidWorkloadError
-        For the first job whose priority is not a number above 0.
-    """
-    priority = np.array(workload.column("priority"), dtype=np.float64)
-    wrong = ~((priority > 0) & (priority < np.inf))
-    if wrong.any() and PAP_PLUS in policies:
-        job = int(wrong.argmax())
-        raise InvalidWorkloadError(
-            f"{workload.label(job)} has priority={priority[job]:g}; expected a number above 0 "
-            "(1 is the default); give priorities with prioritize"
-        )
-    return priority

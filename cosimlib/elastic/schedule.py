@@ -1,4 +1,4 @@
-"""What happened to elastic partitions: every run of a job, every owner of a node, every reclaim."""
+"""Elastic schedules: runs of jobs, owners of nodes, reclaims and preemptions, as tables."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +12,7 @@ from cosimlib.schedule import Schedule, allocation_table
 HOST, USER = "host", "user"
 """How tables call the owners of nodes that no partition has."""
 NOTICE_INTERVAL = 60.0
+"""Seconds between two calls of NotifyDeletePending."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,19 +22,19 @@ class ElasticSchedule(Schedule):
     Parameters
     ----------
     attempts : pd.DataFrame
-        One row a run of a job, in order: `job`, `start_time`, `end_time` (s), `completed`.
+        One row per run of a job, in order: `job`, `start_time`, `end_time` (s), `completed`.
     holdings : pd.DataFrame
-        One row a node of a run: `attempt`, `node`.
+        One row per run and node: `attempt`, `node`.
     ownership : pd.DataFrame
-        One row a stretch in which a node has one owner: `node`, `owner` (a partition, `host` or
+        One row per node and stretch of time with one owner: `node`, `owner` (a partition, `host` or
         `user`), `start_time`, `end_time` (inf for the last).
     reclaims : pd.DataFrame
-        One row a node that the host wanted back: `node`, `partition`, `notified`, `released` (s),
+        One row per node that the host wanted back: `node`, `partition`, `notified`, `released` (s),
         `request` (row of the preemption for which it was, or -1 for another partition), `killed`
         (job, or -1), and `notices`: how often NotifyDeletePending was called, at once and each
         minute until the node left.
     preemptions : pd.DataFrame
-        One row a preemption that users asked for: `time`, `nodes`, `duration` (s), and `granted`:
+        One row per preemption that users asked for: `time`, `nodes`, `duration` (s), and `granted`:
         how many nodes it got, at once or within the grace period. The others lapsed.
     grace_period, staleness : float
         Seconds.
@@ -58,7 +59,7 @@ class ElasticSchedule(Schedule):
 
     @cached_property
     def allocations(self) -> pd.DataFrame:
-        """Every run of a job, those that were killed among them (`killed`)."""
+        """Nodes held over time: every run of a job, of use `run` or `killed`."""
         runs = self.attempts
         nodes = self.workload.jobs["nodes"].to_numpy()[runs["job"]]
         use = np.where(runs["completed"], "run", "killed")
@@ -72,37 +73,37 @@ class ElasticSchedule(Schedule):
 
     @property
     def kills(self) -> int:
-        """How often a job was killed."""
+        """Number of runs that were killed."""
         return int((~self.attempts["completed"]).sum())
 
     @property
     def served(self) -> float:
-        """The share of nodes asked for by users that they got; 1 where nobody asked."""
-        asked = int(self.preemptions["nodes"].sum())
-        return int(self.preemptions["granted"].sum()) / asked if asked else 1.0
+        """Share of the nodes asked for by users that they got; 1 without preemptions."""
+        nodes = int(self.preemptions["nodes"].sum())
+        return int(self.preemptions["granted"].sum()) / nodes if nodes else 1.0
 
 
-def attempts(rows: list[tuple]) -> pd.DataFrame:
-    """Every run of a job as a table."""
+def attempt_table(rows: list[tuple]) -> pd.DataFrame:
+    """`ElasticSchedule.attempts` from rows of job, start, end, whether completed."""
     table = pd.DataFrame(rows, columns=["job", "start_time", "end_time", "completed"])
     return table.astype({"job": "int64", "start_time": "float64", "end_time": "float64",
                          "completed": "bool"})  # fmt: skip
 
 
-def holdings(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
-    """The nodes of every run as a table."""
+def holding_table(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
+    """`ElasticSchedule.holdings` from rows of attempt, node, the node's former row."""
     table = pd.DataFrame(rows, columns=["attempt", "node", "former"], dtype="int64")
     return table[["attempt", "node"]]
 
 
-def preemptions(requests: np.ndarray, granted: list[int]) -> pd.DataFrame:
-    """What users asked for and got as a table."""
+def preemption_table(requests: np.ndarray, granted: list[int]) -> pd.DataFrame:
+    """`ElasticSchedule.preemptions` from rows of time, nodes, duration."""
     table = pd.DataFrame(requests, columns=["time", "nodes", "duration"])
     return table.assign(granted=granted).astype({"nodes": "int64", "granted": "int64"})
 
 
-def ownership(moves: list[tuple[float, int, int]], names: list[str]) -> pd.DataFrame:
-    """Who had each node from when to when, from the moves of nodes in order of time."""
+def ownership_table(moves: list[tuple[float, int, int]], names: list[str]) -> pd.DataFrame:
+    """`ElasticSchedule.ownership` from moves in order of time: time, node, number of the owner."""
     table = pd.DataFrame(moves, columns=["start_time", "node", "owner"])
     labels = np.array([*names, USER, HOST], dtype=object)
     table["owner"] = labels[table["owner"].to_numpy(dtype=np.int64)]
@@ -112,8 +113,8 @@ def ownership(moves: list[tuple[float, int, int]], names: list[str]) -> pd.DataF
     return table.loc[lasted, ["node", "owner", "start_time", "end_time"]].reset_index(drop=True)
 
 
-def reclaimed(rows: list[tuple], names: list[str]) -> pd.DataFrame:
-    """The reclaims as a table, with their notices counted."""
+def reclaim_table(rows: list[tuple], names: list[str]) -> pd.DataFrame:
+    """`ElasticSchedule.reclaims`, with the notices counted."""
     columns = ["node", "partition", "notified", "released", "request", "killed"]
     table = pd.DataFrame(rows, columns=columns).astype(
         {"node": "int64", "notified": "float64", "released": "float64", "request": "int64",
@@ -121,14 +122,7 @@ def reclaimed(rows: list[tuple], names: list[str]) -> pd.DataFrame:
     )  # fmt: skip
     labels = np.array(names, dtype=object)
     table["partition"] = labels[table["partition"].to_numpy(dtype=np.int64)]
+    # At once, and each minute while the node is still there: one notice by 60 s, two by 61 s.
     waited = (table["released"] - table["notified"]).to_numpy()
-    return table.assign(notices=notices(waited))
-
-
-def notices(waited: np.ndarray) -> np.ndarray:
-    """How often NotifyDeletePending was called for nodes that left after so many seconds.
-
-    At once, and each minute while the node is still there: a node that leaves after 60 s had one
-    notice, after 61 s two.
-    """
-    return np.maximum(np.ceil(waited / NOTICE_INTERVAL), 1).astype("int64")
+    notices = np.maximum(np.ceil(waited / NOTICE_INTERVAL), 1).astype("int64")
+    return table.assign(notices=notices)

@@ -2,9 +2,9 @@
 
 The paper analyzes single preemptions, for it had no logs of preemptions. Here users' requests come
 as a Poisson process of a given rate, all of one size and duration, and the protocol runs
-(`schedulers.elastic`). A request that finds too few nodes, because other users have or wait for
-them, gets those there are; the rest lapses, and what lapsed is told as `served` beside throughput:
-a policy is not to look good because users went away.
+(`elastic.simulation`). A request that finds too few nodes, because other users have or wait for
+them, gets those there are; the rest lapses. `served` says how much was granted, beside throughput:
+otherwise a policy would look better only because requests were dropped.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.audit import audit
-from cosimlib.checks import check_whole, is_number
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.elastic.simulation import simulate_elastic
 from cosimlib.system import System
@@ -30,39 +30,36 @@ TYPICAL: Mapping[str, Any] = {
     "grace_period": 120.0,
     "staleness": 0.0,
 }
-"""What `sweep_preemptions` keeps where it does not vary it."""
+"""Values of what `sweep_preemptions` does not vary."""
 
 
 def draw_preemptions(
     *, rate: float, size: int, duration: float, horizon: float, seed: int = 0
 ) -> pd.DataFrame:
-    """Preemptions at random moments, as `simulate_elastic` takes them.
+    """Poisson process of preemptions, as `simulate_elastic` takes them.
 
     Parameters
     ----------
     rate : float
-        Mean number a day; 0 gives none. With one seed, rates have the same moments in proportion.
+        Mean number per day; 0 gives none. With one seed, moments scale with the rate.
     size : int
-        Nodes of each, from 1.
+        Nodes of each.
     duration : float
-        Seconds for which a user keeps a node, above 0.
+        Seconds for which a user keeps a node.
     horizon : float
         Seconds after which none comes.
     seed : int, default 0
-        0 or more.
 
     Returns
     -------
     pd.DataFrame
         `time` (s, ascending), `nodes`, `duration` (s).
     """
-    for name, number in (("rate", rate), ("horizon", horizon)):
-        if not _is_number(number) or number < 0:
-            raise ValueError(f"{name}={number!r}; expected a finite number of 0 or more")
-    for name, whole, least in (("size", size, 1), ("seed", seed, 0)):
-        check_whole(name, whole, least)
-    if not _is_number(duration) or duration <= 0:
-        raise ValueError(f"duration={duration!r}; expected a finite number of seconds above 0")
+    check.number("rate", rate, least=0)
+    check.whole("size", size, 1)
+    check.seconds("duration", duration, above=0)
+    check.seconds("horizon", horizon)
+    check.seed(seed)
     rng = np.random.default_rng(seed)
     expected = rate * horizon / DAY
     gaps = rng.exponential(size=int(expected + 10 * np.sqrt(expected) + 20))
@@ -72,7 +69,7 @@ def draw_preemptions(
 
 
 def nodes_owned(schedule: ElasticSchedule, moments: Iterable[float]) -> pd.DataFrame:
-    """How many nodes each owner has at each moment: one row a moment, one column an owner."""
+    """Number of nodes per owner over time: one row per moment, one column per owner."""
     at = np.array(list(moments), dtype=np.float64)
     owned = schedule.ownership
     names = [*schedule.system.partitions, USER, HOST]
@@ -91,7 +88,7 @@ def sweep_preemptions(
     seeds: Iterable[int] = (0,),
     **varied: Iterable[Any],
 ) -> pd.DataFrame:
-    """Throughput and wasted cycles for every combination of what is varied, one row each.
+    """Throughput and wasted cycles of sequences, one row per combination of what is varied.
 
     Parameters
     ----------
@@ -101,10 +98,10 @@ def sweep_preemptions(
         Seconds over which preemptions come and results are counted; by default what the workload
         takes undisturbed, so that there is work left to the end.
     seeds : iterable of int, default (0,)
-        Every combination runs once a seed, each with preemptions of its own.
+        Every combination runs once per seed, each with preemptions of its own.
     **varied
-        Values of `policy`, `rate` (a day), `size`, `duration` (s), `grace_period` (s) and
-        `staleness` (s); what is not given is as in `TYPICAL`.
+        Values of `policy`, `rate` (per day), `size`, `duration` (s), `grace_period` (s) and
+        `staleness` (s); the others are as in `TYPICAL`.
 
     Returns
     -------
@@ -112,20 +109,18 @@ def sweep_preemptions(
         What is varied and `seed`; of the runs that ended within the horizon: `throughput` (nodes
         kept busy by completed ones, on average), `relative` (that divided by the undisturbed),
         `wasted` (the killed ones' share of node-hours), `kills`; and `served`, the share of the
-        nodes asked for by users that they got, for what is not there to be had lapses.
+        nodes asked for by users that they got.
 
     Raises
     ------
     ValueError
-        For a horizon that is not above 0 or within which no job ends, an unknown name, or values
-        that are no iterable of one or more.
+        Where no job ends within the horizon.
     """
     seeds, lists = _checked_variation(seeds, varied)
     undisturbed = simulate_elastic(workload, system)
     if horizon is None:
         horizon = float(max(undisturbed.end_time, default=0.0))
-    if not _is_number(horizon) or horizon <= 0:
-        raise ValueError(f"horizon={horizon!r}; expected a finite number of seconds above 0")
+    check.seconds("horizon", horizon, above=0)
     most, _, _ = _yield(undisturbed, horizon)
     if most == 0:
         raise ValueError(
@@ -158,23 +153,18 @@ def average_sweep(table: pd.DataFrame, varied: str) -> pd.DataFrame:
     return pd.concat(parts, names=["measure"]).rename("share").round(4).reset_index()
 
 
-def _is_number(value: Any) -> bool:
-    """Whether it is a finite number."""
-    return is_number(value) and bool(abs(float(value)) < np.inf)
-
-
 def _checked_variation(
     seeds: Iterable[int], varied: Mapping[str, Iterable[Any]]
 ) -> tuple[list[int], dict[str, list]]:
-    """Seeds and values as lists, once they are some and what varies is known."""
+    """Seeds and values as non-empty lists, once all names are known."""
     unknown = sorted(set(varied) - set(TYPICAL))
     if unknown:
         raise ValueError(f"nothing called {unknown[0]!r} to vary; known are {', '.join(TYPICAL)}")
     lists = {}
     for name, values in {"seeds": seeds, **varied}.items():
-        if isinstance(values, str) or not isinstance(values, Iterable) or not (some := [*values]):
-            raise ValueError(f"{name}={values!r}; expected a list of one or more values")
-        lists[name] = some
+        several = isinstance(values, Iterable) and not isinstance(values, str)
+        lists[name] = list(values) if several else []
+        check.that(name, values, bool(lists[name]), "a list of one or more values")
     return lists.pop("seeds"), lists
 
 

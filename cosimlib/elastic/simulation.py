@@ -4,15 +4,14 @@ The paper analyzes one preemption at a time and leaves sequences to future work.
 itself runs (its Section 3), with the rules that it leaves open made explicit:
 
 - *AddNodes*: a partition asks for as many nodes as its waiting jobs want beyond its idle nodes. The
-  host hands out free nodes one by one, to whoever has least in proportion to its size.
-- *DeleteNodes*: a partition gives idle nodes back as soon as nobody waits in it.
+  host hands out free nodes one by one, to the partition with least in proportion to its size.
+- *DeleteNodes*: a partition gives idle nodes back as soon as no job waits in it.
 - *Preemption*: the host's interactive users ask for nodes at given times and keep each for a given
   while. They get the host's free nodes, then the least valued of all partitions'. Where users have
   or wait for so many that too few are left, a request gets those; the rest of it lapses at once
   and never comes back (`ElasticSchedule.preemptions` says how much each was granted). Also, a
-  partition that waits and has less than its size gets nodes back from those that have more than
-  theirs.
-- *NotifyDeletePending* is called at once and each minute. A node told so takes no new jobs and
+  partition with waiting jobs and less than its size gets nodes back from those above their size.
+- *NotifyDeletePending* is called at once and each minute. A node so notified takes no new jobs and
   leaves when it is idle, or when the grace period ends. A job that still runs on it then is killed
   on all its nodes, and runs again from its beginning.
 - *Preemption vectors* are as old as `staleness` when the host decides. A node that did nothing for
@@ -22,41 +21,25 @@ itself runs (its Section 3), with the rules that it leaves open made explicit:
 
 Moving a node takes no time. A job fits its partition's size, so every job ends once users stop.
 Not modeled are the host's own vector of 0 and 1, for its spare nodes simply go first, and
-DiscoverResources, for partitions learn of new nodes at once. `audit` does not check that
-the least valued nodes are taken nor who rebalances; the tests' slow oracle of the protocol does.
+DiscoverResources, for partitions learn of new nodes at once. `audit` checks neither that the least
+valued nodes are taken nor the rebalancing; the tests' slow oracle of the protocol does.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import is_whole
+from cosimlib import checks as check
 from cosimlib.elastic import host, schedule
-from cosimlib.elastic.machine import Rules, fresh
-from cosimlib.elastic.policies import POLICIES, generator, is_seconds, policy_number, priorities
+from cosimlib.elastic.machine import Rules, initial_state
+from cosimlib.elastic.policies import POLICIES, policy_number, priorities
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 REQUESTS = ("time", "nodes", "duration")
-
-
-def combine(workloads: Mapping[str, Workload], *, name: str = "") -> Workload:
-    """One workload of several, each for the partition whose name it is given under.
-
-    Where one of them has priorities, jobs of those that have none get the default, 1.
-    """
-    tables = [each.jobs.assign(partition=partition) for partition, each in workloads.items()]
-    if any("priority" in table for table in tables):
-        tables = [table.assign(priority=each.column("priority"))
-                  for table, each in zip(tables, workloads.values(), strict=True)]  # fmt: skip
-    if not tables:
-        raise InvalidWorkloadError("no workloads to combine; give at least one partition's")
-    jobs = pd.concat(tables, ignore_index=True).sort_values("submit_time", kind="stable")
-    return Workload(jobs, name or " + ".join(each.name for each in workloads.values()))
 
 
 def simulate_elastic(
@@ -100,44 +83,39 @@ def simulate_elastic(
     ------
     InvalidWorkloadError
         Where a job is wider than its partition, names an unknown one, or has no requested time;
-        under PAP+, where one's priority is not a number above 0.
-    ValueError
-        For a grace period, staleness or spare that is no number of 0 or more, an unknown policy,
-        a partition called `host` or `user`, or preemptions that are not in order or ask for more
-        nodes than there are.
+        under PAP+, where a priority is not a number above 0.
     """
-    _check(system, grace_period, staleness, spare)
-    names = list(system.partitions)
+    check.seconds("grace_period", grace_period)
+    check.seconds("staleness", staleness)
+    check.whole("spare", spare, 0)
+    check.seed(seed)
+    names = _partition_names(system)
     sizes = np.array(list(system.partitions.values()), dtype=np.int64)
     requests = _requests(preemptions, int(sizes.sum()) + int(spare))
     partition, numbers = _partitions(workload, system), _policies(policy, names)
     arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
     priority = priorities(workload, numbers)
     rules = Rules(sizes, numbers, float(grace_period), float(staleness), arrays.nodes, priority)
-    state = fresh(arrays, partition, sizes, int(spare))
-    log = host.run(*state, rules, requests, generator(seed))
-    asked = schedule.preemptions(requests, list(log[4]))
-    settings = asked, float(grace_period), float(staleness), int(spare)
+    state = initial_state(arrays, partition, sizes, int(spare))
+    log = host.run(*state, rules, requests, np.random.default_rng(seed))
+    granted = schedule.preemption_table(requests, list(log[4]))
+    settings = granted, float(grace_period), float(staleness), int(spare)
     return _schedule(workload, system, log, policy, settings)
 
 
-def _check(system: System, grace_period: Any, staleness: Any, spare: Any) -> None:
-    """Raise for a partition whose name is taken, and for what is no number of seconds or nodes."""
+def _partition_names(system: System) -> list[str]:
+    """The names of the partitions, none of which tables need for another owner."""
     for name in (HOST, USER):
         if name in system.partitions:
             raise ValueError(
                 f"system {system.name!r} has a partition called {name!r}, as tables call the owner "
                 "of nodes that no partition has; rename it"
             )
-    for what, value in (("grace_period", grace_period), ("staleness", staleness)):
-        if not is_seconds(value):
-            raise ValueError(f"{what}={value!r}; expected a finite number of 0 or more seconds")
-    if not is_whole(spare, 0):
-        raise ValueError(f"spare={spare!r}; expected a whole number of nodes from 0")
+    return list(system.partitions)
 
 
 def _partitions(workload: Workload, system: System) -> np.ndarray:
-    """The number of each job's partition, once it is shown that the job fits it."""
+    """Partition numbers, one per job, once each job is known to fit its partition."""
     names = list(system.partitions)
     partition = workload.column("partition").fillna(names[0])
     known = partition.isin(names)
@@ -159,24 +137,22 @@ def _partitions(workload: Workload, system: System) -> np.ndarray:
 
 
 def _policies(policy: str | Mapping[str, str], names: list[str]) -> np.ndarray:
-    """The number of each partition's policy."""
-    if not isinstance(policy, str | Mapping):
-        raise ValueError(f"policy={policy!r}; expected one of {', '.join(POLICIES)}, or a mapping "
-                         f"of one for each of {', '.join(names)}")  # fmt: skip
-    given = dict.fromkeys(names, policy) if isinstance(policy, str) else dict(policy)
-    if set(given) != set(names):
-        listed = ", ".join(map(str, given)) or "no partition"
+    """Policy numbers, one per partition."""
+    expected = f"one of {', '.join(POLICIES)}, or a mapping of one for each of {', '.join(names)}"
+    check.that("policy", policy, isinstance(policy, str | Mapping), expected)
+    by_name = dict.fromkeys(names, policy) if isinstance(policy, str) else dict(policy)
+    if set(by_name) != set(names):
+        listed = ", ".join(map(str, by_name)) or "no partition"
         raise ValueError(f"policies for {listed}; expected one for {', '.join(names)}")
-    return np.array([policy_number(given[name], of=name) for name in names], dtype=np.int64)
+    numbers = [policy_number(by_name[name], where=f"partition {name!r}") for name in names]
+    return np.array(numbers, dtype=np.int64)
 
 
 def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.ndarray:
     """Preemptions as rows of time, nodes and duration."""
     if preemptions is None:
         return np.empty((0, len(REQUESTS)))
-    missing = [name for name in REQUESTS if name not in preemptions]
-    if missing:
-        raise ValueError(f"preemptions have no column {missing[0]!r}; expected {REQUESTS}")
+    check.columns(preemptions, REQUESTS, where="preemptions")
     rows = np.ascontiguousarray(preemptions[list(REQUESTS)], dtype=np.float64)
     rules = (
         ("time", (rows[:, 0] >= 0) & np.isfinite(rows[:, 0]), "seconds, 0 or more"),
@@ -186,10 +162,8 @@ def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.ndarray:
         ("duration", (rows[:, 2] > 0) & np.isfinite(rows[:, 2]), "seconds above 0"),
     )  # fmt: skip
     for column, fine, expected in rules:
-        if not fine.all():
-            row = int((~fine).argmax())
-            value = rows[row, REQUESTS.index(column)]
-            raise ValueError(f"preemption {row} has {column}={value:g}; expected {expected}")
+        values = rows[:, REQUESTS.index(column)]
+        check.rows(column, values, fine, expected, row="preemption {}".format)
     return rows
 
 
@@ -200,8 +174,8 @@ def _schedule(
     policy: str | Mapping[str, str],
     settings: tuple[pd.DataFrame, float, float, int],
 ) -> ElasticSchedule:
-    """The log as tables, and each job's first start and last end."""
-    attempts = schedule.attempts(log[0])
+    """The log as tables; first start and last end per job."""
+    attempts = schedule.attempt_table(log[0])
     by_job = attempts.groupby("job")
     jobs = pd.RangeIndex(len(workload))
     names = list(system.partitions)
@@ -213,8 +187,8 @@ def _schedule(
         by_job["start_time"].min().reindex(jobs).to_numpy(),
         by_job["end_time"].max().reindex(jobs).to_numpy(),
         attempts,
-        schedule.holdings(log[1]),
-        schedule.ownership(log[2], names),
-        schedule.reclaimed(log[3], names),
+        schedule.holding_table(log[1]),
+        schedule.ownership_table(log[2], names),
+        schedule.reclaim_table(log[3], names),
         *settings,
     )

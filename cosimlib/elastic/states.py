@@ -1,4 +1,4 @@
-"""The moments at which a preemption is thought to come, and checks of what is asked about them.
+"""Execution states: the moments at which a single preemption may come.
 
 Duplyakin, Johnson and Ricci (ScienceCloud 2017) record the state of a simulation whenever a job
 completes and, "while advancing through the simulated time between these moments", every 30 s, and
@@ -6,8 +6,8 @@ take each state as one preemption that may come. We read this as 30 s after the 
 state: that gives the paper's number of samples for HTC, "over 14K"; a clock that ticks every 30 s
 whatever happens gives a third more (`restart=False`). For PEREGRINE both give about 168K.
 
-A state is a moment: who runs then, and where, follows from the schedule (`kernels.holding`), so
-states are never stored.
+A state is a moment: the jobs that run then, and their nodes, follow from the schedule
+(`kernels.occupancy`), so states are never stored.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,16 +15,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cosimlib import checks as check
 from cosimlib.audit import InfeasibleScheduleError
-from cosimlib.checks import is_number, is_whole
-from cosimlib.elastic.policies import is_seconds, priorities
+from cosimlib.elastic.policies import priorities
 from cosimlib.kernels import occupancy
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError
 
-EVERY = 30.0
+SAMPLING_INTERVAL = 30.0
+"""Seconds between two states, the paper's T."""
 PREEMPTED = 10
+"""Nodes that a preemption takes, the paper's P."""
 SHORT_GRACE_PERIODS = (60.0, 120.0, 1200.0, 1800.0)
 LONG_GRACE_PERIODS = tuple(hours * HOUR for hours in range(1, 7))
 GRACE_PERIODS = SHORT_GRACE_PERIODS + LONG_GRACE_PERIODS
@@ -32,7 +34,7 @@ GRACE_PERIODS = SHORT_GRACE_PERIODS + LONG_GRACE_PERIODS
 
 
 class Followed(NamedTuple):
-    """A schedule as kernels follow it: who holds which nodes when, at what priority."""
+    """A schedule as kernels see it: the nodes that jobs hold over time, and their priorities."""
 
     line: occupancy.Timeline
     total_nodes: int
@@ -40,7 +42,7 @@ class Followed(NamedTuple):
 
 
 def execution_states(
-    schedule: Schedule, *, every: float = EVERY, restart: bool = True
+    schedule: Schedule, *, every: float = SAMPLING_INTERVAL, restart: bool = True
 ) -> np.ndarray:
     """The distinct moments from the first start to before the last end, ascending, in seconds.
 
@@ -53,8 +55,7 @@ def execution_states(
         Count `every` anew from each job's end. Otherwise regular states are the multiples of
         `every` after the first start, and every end is a state besides.
     """
-    if not is_number(every) or not 0 < every < np.inf:
-        raise ValueError(f"every={every!r}; expected a finite number of seconds above 0")
+    check.seconds("every", every, above=0)
     check_followed(schedule)
     if schedule.start_time.size == 0:
         return np.empty(0)
@@ -72,26 +73,20 @@ def execution_states(
 
 
 def check_followed(schedule: Schedule) -> None:
-    """Raise unless jobs run once, on the nodes of one partition, which then follow from times.
-
-    Raises
-    ------
-    ValueError
-        Where the system has several partitions, jobs share nodes, or some are killed.
-    """
+    """Raise unless jobs run once, on the nodes of one partition, which then follow from times."""
     check_rigid(schedule, "a preemption")
-    if len(schedule.system.partitions) > 1:
+    partitions = schedule.system.partitions
+    if len(partitions) > 1:
         raise ValueError(
-            f"{schedule.name}: the system has {len(schedule.system.partitions)} partitions, "
-            f"{', '.join(schedule.system.partitions)}; a preemption is analyzed on one: schedule "
-            "its jobs alone"
+            f"{schedule.name}: the system has {len(partitions)} partitions, "
+            f"{', '.join(partitions)}; a preemption is analyzed on one: schedule its jobs alone"
         )
 
 
 def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
     """A schedule with the numbers of the nodes that each job holds: always the lowest free.
 
-    `policies` are those that will value nodes: PAP+ wants priorities above 0.
+    `policies` are those that will value nodes: PAP+ needs priorities above 0.
 
     Raises
     ------
@@ -126,33 +121,30 @@ def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
 
 def check_preempted(preempted: int, total_nodes: int) -> None:
     """Raise unless that many of the nodes can be preempted."""
-    if not is_whole(preempted, 1) or preempted > total_nodes:
-        raise ValueError(
-            f"preempted={preempted!r} (the paper's P); expected a whole number from 1 to the "
-            f"partition's {total_nodes} nodes (the paper's N)"
-        )
+    expected = f"a whole number from 1 to the partition's {total_nodes} nodes (the paper's N)"
+    fine = check.is_whole(preempted, 1) and preempted <= total_nodes
+    check.that("preempted", preempted, fine, expected)
+
+
+def distinct(name: str, values: Iterable, kind: str) -> list:
+    """Values as a list, one or more, each of them once: twice would be one row of every table."""
+    several = isinstance(values, Iterable) and not isinstance(values, str)
+    listed = list(values) if several else []
+    fine = bool(listed) and len(set(listed)) == len(listed)
+    check.that(name, values, fine, f"a list of one or more {kind}, each once")
+    return listed
 
 
 def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
-    """Grace periods as an array, once each of them is 0 or more seconds and no other is the same.
-
-    The same twice would be one row of every table, and half of it lost.
-    """
-    several = isinstance(grace_periods, Iterable) and not isinstance(grace_periods, str)
-    given = list(grace_periods) if several else []
-    if not given:
-        raise ValueError(f"grace_periods={grace_periods!r}; expected one or more numbers")
-    for place, period in enumerate(given):
-        named = f"{period:g} s" if is_number(period) else repr(period)
-        if not is_seconds(period):
-            raise ValueError(f"grace period {named}; expected a finite number of 0 or more seconds")
-        if period in given[:place]:
-            raise ValueError(f"grace period {named} is given twice; give it once")
-    return np.array(given, dtype=np.float64)
+    """Grace periods (s) as an array, once each of them is 0 or more and there once."""
+    periods = distinct("grace_periods", grace_periods, "numbers")
+    for period in periods:
+        check.seconds("grace_period", period)
+    return np.array(periods, dtype=np.float64)
 
 
 def checked_moments(moments: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Moments as an array, once they are in ascending order."""
+    """Moments (s) as an array, once they are in ascending order."""
     at = np.array(moments, dtype=np.float64)
     if at.ndim != 1 or not np.isfinite(at).all() or (np.diff(at) < 0).any():
         raise ValueError("moments must be finite seconds in ascending order; sort them")

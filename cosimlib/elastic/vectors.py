@@ -1,7 +1,7 @@
 """Preemption vectors of a schedule, and the nodes and jobs that a preemption would take.
 
-Values are those of `kernels.valuing`. The host takes the nodes of least value, ties to the lower
-number; draws of RANDOM are the `seed`'s, one a node and state in order.
+Values are those of `elastic.policies`. The host takes the nodes of least value, ties to the lower
+number; RANDOM draws from the `seed`, one number per state and node in order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import is_number
+from cosimlib import checks as check
 from cosimlib.elastic import policies
-from cosimlib.elastic.policies import generator, policy_number
+from cosimlib.elastic.policies import policy_number
 from cosimlib.elastic.states import (
     PREEMPTED,
     check_preempted,
@@ -30,7 +30,7 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 def prioritize(
     workload: Workload, priorities: Mapping[str, float], *, by: str = "queue"
 ) -> Workload:
-    """The workload with the priorities given to a queue, an application, …, and 1 for all others.
+    """The workload with priorities per queue, application, …, and 1 for all other jobs.
 
     Parameters
     ----------
@@ -39,20 +39,9 @@ def prioritize(
         As the paper's ``{"bigmem": 10.0}``.
     by : str, default "queue"
         The column that the mapping names values of.
-
-    Raises
-    ------
-    TypeError
-        Where `priorities` is no mapping.
-    InvalidWorkloadError
-        Where the workload has no such column, no job with such a value, or a priority is not a
-        number above 0.
     """
-    if not isinstance(priorities, Mapping):
-        raise TypeError(
-            f"priorities={priorities!r}; expected a mapping of values of {by} to numbers, such as "
-            "{'bigmem': 10.0}"
-        )
+    expected = f"a mapping of values of {by} to numbers, such as {{'bigmem': 10.0}}"
+    check.instance("priorities", priorities, Mapping, expected=expected)
     known = workload.column(by).dropna().unique() if by in workload.jobs else []
     for name, priority in priorities.items():
         if name not in known:
@@ -61,20 +50,20 @@ def prioritize(
                 f"{workload.name}: no job with {by}={name!r} to give priority {priority!r}; "
                 f"known are {listed}"
             )
-        if not is_number(priority) or not 0 < priority < np.inf:
+        if not check.is_number(priority) or not 0 < priority < np.inf:
             raise InvalidWorkloadError(
                 f"{workload.name}: priority {priority!r} for {by}={name!r}; expected a number "
                 "above 0"
             )
-    given = workload.column(by).map(dict(priorities)) if priorities else np.nan
-    priority = pd.Series(given, index=workload.jobs.index, dtype="float64").fillna(1.0)
+    named = workload.column(by).map(dict(priorities)) if priorities else np.nan
+    priority = pd.Series(named, index=workload.jobs.index, dtype="float64").fillna(1.0)
     return replace(workload, jobs=workload.jobs.assign(priority=priority))
 
 
 def preemption_values(
     schedule: Schedule, moments: Sequence[float] | np.ndarray, *, policy: str = "PAP", seed: int = 0
 ) -> pd.DataFrame:
-    """The preemption vector at each moment: one row a moment, one column a node, in [0, 1].
+    """Preemption vectors: one row per moment, one column per node, values in [0, 1].
 
     Parameters
     ----------
@@ -87,15 +76,16 @@ def preemption_values(
         Of RANDOM's draws.
     """
     at, number = checked_moments(moments), policy_number(policy)
-    followed, rng = follow(schedule, [number]), generator(seed)
+    followed = follow(schedule, [number])
+    check.seed(seed)
     values = np.empty((at.size, followed.total_nodes))
-    _vectors(followed.line, followed.priority, at, number, rng, values)
+    _vectors(followed.line, followed.priority, at, number, np.random.default_rng(seed), values)
     index, columns = pd.Index(at, name="time"), pd.RangeIndex(followed.total_nodes, name="node")
     return pd.DataFrame(values, index=index, columns=columns)
 
 
 def occupants(schedule: Schedule, moments: Sequence[float] | np.ndarray) -> pd.DataFrame:
-    """The job on each node at each moment, -1 where it is idle: one row a moment."""
+    """The job on each node at each moment, -1 where it is idle: one row per moment."""
     at, followed = checked_moments(moments), follow(schedule)
     jobs = np.empty((at.size, followed.total_nodes), dtype=np.int64)
     _occupants(followed.line, at, jobs)
@@ -143,7 +133,7 @@ def same_choice(
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> float:
-    """In which share of the states two policies preempt the very same nodes; NaN without states.
+    """Share of the states in which two policies preempt the very same nodes; NaN without states.
 
     `moments` are by default `execution_states`; `preempted` is the paper's P. Both policies see the
     draws of `seed`, as each does alone: RANDOM agrees with itself.
@@ -152,7 +142,8 @@ def same_choice(
     numbers = policy_number(first), policy_number(second)
     followed = follow(schedule, numbers)
     check_preempted(preempted, followed.total_nodes)
-    draws = generator(seed), generator(seed)
+    check.seed(seed)
+    draws = np.random.default_rng(seed), np.random.default_rng(seed)
     agreed = _agreement(followed.line, followed.priority, followed.total_nodes, at, *numbers,
                         preempted, *draws)  # fmt: skip
     return agreed / at.size if at.size else float("nan")
@@ -160,10 +151,9 @@ def same_choice(
 
 @kernel
 def _vectors(line, priority, at, policy, rng, values):
-    """Every moment's vector (moments × nodes)."""
+    """Preemption vectors (moments × nodes)."""
     nodes = values.shape[1]
-    current = occupancy.empty(nodes)
-    elapsed = np.empty(nodes)
+    current, elapsed = occupancy.empty(nodes), np.empty(nodes)
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
@@ -172,7 +162,7 @@ def _vectors(line, priority, at, policy, rng, values):
 
 @kernel
 def _occupants(line, at, jobs):
-    """Every moment's job on each node (moments × nodes)."""
+    """The job on each node (moments × nodes)."""
     current = occupancy.empty(jobs.shape[1])
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
@@ -184,15 +174,15 @@ def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, o
     """In how many of the moments two policies choose the same nodes."""
     current = occupancy.empty(total_nodes)
     elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
-    every = np.ones(total_nodes, np.bool_)
+    eligible = np.ones(total_nodes, np.bool_)
     one, other = np.empty(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
     agreed = 0
-    for now in at:
-        occupancy.advance(line, current, now)
-        occupancy.elapsed_at(line.start_time, current.job, now, elapsed)
+    for state in range(at.size):
+        occupancy.advance(line, current, at[state])
+        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
         policies.evaluate(first, current.job, elapsed, line.nodes, priority, rng, values)
-        policies.least(values, every, preempted, one)
+        policies.least(values, eligible, preempted, one)
         policies.evaluate(second, current.job, elapsed, line.nodes, priority, other_rng, values)
-        policies.least(values, every, preempted, other)
+        policies.least(values, eligible, preempted, other)
         agreed += np.array_equal(one, other)
     return agreed

@@ -1,4 +1,4 @@
-"""Wasted cycles of a single preemption that may come at any moment.
+"""Wasted cycles of a single preemption that may come at any moment, and policies compared by them.
 
 At a state, the P nodes of least value are preempted, as a thought: the simulation goes on as it is.
 Each job j that runs on one of them wastes, once, in node-seconds,
@@ -9,50 +9,50 @@ Each job j that runs on one of them wastes, once, in node-seconds,
 with GP the grace period (Duplyakin, Johnson and Ricci, ScienceCloud 2017, Section 4.1); the state
 wastes their sum.
 
-States are not stored. A kernel walks along the schedule, ranks the nodes once a state and fills one
-number a state and grace period; `compare_policies` keeps quartiles and a density of those.
-
-Medians of wasted cycles, and the numbers by which policies are compared.
-
-Tables have a row a grace period and a column a policy, as `medians` makes them. NaN is what cannot
-be told: no states, or a median of 0 to divide by.
-
-How densely numbers lie along a line.
+States are not stored. A kernel walks along the schedule, ranks the nodes once per state and fills
+one number per state and grace period; `compare_policies` keeps their quartiles and a density.
+Policies are compared by `medians`, a table with one row per grace period and one column per policy;
+NaN stands where there is no such number: no states, or a median of 0 to divide by.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.elastic import policies as policiess
-from cosimlib.elastic.policies import POLICIES, generator, policy_number, priorities
+from cosimlib import checks as check
+from cosimlib.elastic.policies import POLICIES, evaluate, least, policy_number, priorities
 from cosimlib.elastic.states import (
     GRACE_PERIODS,
-    HOUR,
     PREEMPTED,
     Followed,
     check_preempted,
     checked_grace_periods,
     checked_moments,
+    distinct,
     execution_states,
     follow,
 )
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
+from cosimlib.units import HOUR
 
 GRID = 160
+"""Values at which a density is given."""
 SHOWN = 0.99
+"""Share of the states that lie within that grid."""
+BINS = 2048
+"""Bins in which a density counts its values."""
 
 
 class Comparison(NamedTuple):
-    """What policies waste at all states: numbers, and the shapes of violins.
+    """Wasted cycles of policies over all states: statistics, and densities for violins.
 
-    `summary` has a row a policy and grace period (s): `states`, `mean`, `25%`, `50%`, `75%`, `max`
-    in node-hours. `densities` has their densities (per node-hour) on a grid of `node_hours` up to
-    the 99th percentile.
+    `summary` has one row per policy and grace period (s): `states`, `mean`, `25%`, `50%`, `75%`,
+    `max` in node-hours. `densities` has their densities (per node-hour) on a grid of `node_hours`
+    up to the 99th percentile.
     """
 
     summary: pd.DataFrame
@@ -69,7 +69,7 @@ def wasted_cycles(
     counted: np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Node-seconds that a preemption at each state would waste, for every grace period.
+    """Node-seconds that a preemption would waste, per state and grace period.
 
     Parameters
     ----------
@@ -84,24 +84,23 @@ def wasted_cycles(
     moments : sequence of float, optional
         Ascending seconds; by default `execution_states`.
     counted : array of bool, optional
-        One a job: count only what these jobs waste.
+        One per job: count only what these jobs waste.
     seed : int, default 0
         Of RANDOM's draws.
 
     Returns
     -------
     pd.DataFrame
-        One row a state, indexed by `time`, one column a grace period.
+        One row per state, indexed by `time`, one column per grace period.
     """
     at = execution_states(schedule) if moments is None else checked_moments(moments)
     periods, number = checked_grace_periods(grace_periods), policy_number(policy)
     followed = follow(schedule, [number])
     check_preempted(preempted, followed.total_nodes)
+    check.seed(seed)
+    mask, rng = _mask(counted, followed), np.random.default_rng(seed)
     wasted = np.zeros((at.size, periods.size))
-    _waste(
-        *followed, at, number, int(preempted), periods,
-        _counted(counted, followed), generator(seed), wasted,
-    )  # fmt: skip
+    _waste(*followed, at, number, int(preempted), periods, mask, rng, wasted)
     columns = pd.Index(periods, name="grace_period")
     return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
 
@@ -115,13 +114,13 @@ def compare_policies(
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> Comparison:
-    """Quartiles and densities of wasted cycles for every policy and grace period.
+    """Quartiles and densities of wasted cycles, per policy and grace period.
 
     The parameters are those of `wasted_cycles`.
     """
     at = execution_states(schedule) if moments is None else checked_moments(moments)
     summaries, densities = [], []
-    for policy in _checked_policies(policies):
+    for policy in distinct("policies", policies, f"of {', '.join(POLICIES)}"):
         wasted = wasted_cycles(
             schedule, policy=policy, preempted=preempted, grace_periods=grace_periods,
             moments=at, seed=seed,
@@ -130,7 +129,7 @@ def compare_policies(
             hours = wasted[period].to_numpy() / HOUR
             named = {"policy": policy, "grace_period": period}
             summaries.append(named | _summary(hours))
-            densities.append(_density(hours).assign(**named))
+            densities.append(_density_table(hours).assign(**named))
     first = ["policy", "grace_period", "node_hours", "density"]
     return Comparison(pd.DataFrame(summaries), pd.concat(densities, ignore_index=True)[first])
 
@@ -144,14 +143,14 @@ def cumulative_waste(
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Wasted cycles summed over the states so far, of jobs of high priority and of the others.
+    """Cumulative wasted cycles over the states, of jobs of high priority and of the others.
 
     High is any priority above 1.
 
     Returns
     -------
     pd.DataFrame
-        One row a state, indexed by `time`; columns are (policy, `high` or `default`), in
+        One row per state, indexed by `time`; columns are (policy, `high` or `default`), in
         node-seconds.
     """
     at = execution_states(schedule) if moments is None else checked_moments(moments)
@@ -161,72 +160,10 @@ def cumulative_waste(
             schedule, policy=policy, preempted=preempted, grace_periods=[grace_period],
             moments=at, counted=counted, seed=seed,
         )[float(grace_period)].cumsum()
-        for policy in _checked_policies(policies)
+        for policy in distinct("policies", policies, f"of {', '.join(POLICIES)}")
         for name, counted in (("high", high), ("default", ~high))
     }  # fmt: skip
     return pd.DataFrame(columns).rename_axis(columns=["policy", "priority"])
-
-
-def _checked_policies(policies: Sequence[str]) -> list[str]:
-    """Policies as a list, once they are some and each is there once."""
-    several = isinstance(policies, Iterable) and not isinstance(policies, str)
-    given = list(policies) if several else []
-    if not given or len(set(given)) < len(given):
-        raise ValueError(
-            f"policies={policies!r}; expected a list of one or more of {', '.join(POLICIES)}, each "
-            "once"
-        )
-    return given
-
-
-def _counted(counted: np.ndarray | None, followed: Followed) -> np.ndarray:
-    """Which jobs count, one bool a job."""
-    jobs = followed.priority.size
-    mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
-    if mask.shape != (jobs,):
-        raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
-    return mask
-
-
-def _summary(hours: np.ndarray) -> dict[str, float]:
-    """Mean, quartiles and maximum of what states waste; NaN without states."""
-    if hours.size == 0:
-        return {"states": 0} | dict.fromkeys(("mean", "25%", "50%", "75%", "max"), np.nan)
-    low, median, high = np.quantile(hours, [0.25, 0.5, 0.75])
-    numbers = {"mean": hours.mean(), "25%": low, "50%": median, "75%": high, "max": hours.max()}
-    return {"states": hours.size} | {name: float(value) for name, value in numbers.items()}
-
-
-def _density(hours: np.ndarray) -> pd.DataFrame:
-    """The density on a grid of `GRID` values up to the share `SHOWN` of the states."""
-    largest = float(np.quantile(hours, SHOWN)) if hours.size else 0.0
-    grid = np.linspace(0.0, max(largest, 1e-3), GRID)
-    return pd.DataFrame({"node_hours": grid, "density": density(hours, grid)})
-
-
-@kernel
-def _waste(line, total_nodes, priority, at, policy, preempted, periods, counted, rng, wasted):
-    """Fill `wasted` (moments × grace periods)."""
-    current = occupancy.empty(total_nodes)
-    elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
-    every, chosen = np.ones(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
-    touched = np.full(line.nodes.size, -1)
-    for state in range(at.size):
-        occupancy.advance(line, current, at[state])
-        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
-        policiess.evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
-        policiess.least(values, every, preempted, chosen)
-        for node in range(total_nodes):
-            job = current.job[node]
-            if not chosen[node] or job == occupancy.IDLE or touched[job] == state:
-                continue
-            touched[job] = state
-            if not counted[job]:
-                continue
-            remaining = line.end_time[job] - at[state]
-            for period in range(periods.size):
-                if remaining >= periods[period]:
-                    wasted[state, period] += (elapsed[node] + periods[period]) * line.nodes[job]
 
 
 def medians(comparison: Comparison) -> pd.DataFrame:
@@ -238,8 +175,8 @@ def medians(comparison: Comparison) -> pd.DataFrame:
 
 def advantage(table: pd.DataFrame, policies: Sequence[str], others: Sequence[str]) -> pd.Series:
     """By grace period, the most that `policies` waste over the least that `others` do."""
-    least = table[list(others)].min(axis=1)
-    return table[list(policies)].max(axis=1) / least.where(least > 0)
+    lowest = table[list(others)].min(axis=1)
+    return table[list(policies)].max(axis=1) / lowest.where(lowest > 0)
 
 
 def difference(table: pd.DataFrame, policy: str, base: str) -> float:
@@ -256,8 +193,8 @@ def shift(table: pd.DataFrame, policies: Sequence[str]) -> pd.Series:
 def largest_step(table: pd.DataFrame, policies: Sequence[str]) -> float:
     """The largest step, in node-hours, from a grace period to the next: below 0 where all fall.
 
-    One that fell to 0 has fallen as far as it can: to stay there is no step, to rise again is one.
-    NaN where a policy begins with 0, from which nothing can fall.
+    A policy that fell to 0 has fallen as far as it can: to stay there is no step, to rise again is
+    one. NaN where a policy begins with 0, from which nothing can fall.
     """
     values = table[list(policies)].to_numpy(dtype=np.float64)
     if not (values[0] > 0).all():
@@ -266,21 +203,13 @@ def largest_step(table: pd.DataFrame, policies: Sequence[str]) -> float:
     return float(np.max(steps[(values[:-1] != 0) | (steps != 0)], initial=-np.inf))
 
 
-def _largest(values: pd.Series) -> float:
-    """The largest absolute value; NaN where one is unknown."""
-    return float(values.abs().max(skipna=False))
-
-
-BINS = 2048
-
-
 def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """A Gaussian kernel density of numbers from 0 up, on an ascending grid from 0.
+    """Gaussian kernel density estimate of values from 0 up, on an ascending grid from 0.
 
     Values are counted in bins first, so that millions of them cost no more than thousands. The
     bandwidth is Silverman's, ``0.9 min(deviation, interquartile range / 1.34) n^(-1/5)``, at least
     half a grid step; what it would put below 0 is reflected. Values beyond the grid count for the
-    total only, so the integral over the grid is their share of values within it.
+    total only, so the integral over the grid is the share of values within it.
     """
     if values.size == 0:
         return np.zeros(grid.size)
@@ -296,3 +225,58 @@ def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
     kernels = np.exp(-0.5 * ((grid[:, None] - middles) / bandwidth) ** 2)
     kernels += np.exp(-0.5 * ((grid[:, None] + middles) / bandwidth) ** 2)
     return kernels @ counts / (values.size * bandwidth * np.sqrt(2 * np.pi))
+
+
+def _mask(counted: np.ndarray | None, followed: Followed) -> np.ndarray:
+    """Which jobs count, one bool per job."""
+    jobs = followed.priority.size
+    mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
+    if mask.shape != (jobs,):
+        raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
+    return mask
+
+
+def _summary(hours: np.ndarray) -> dict[str, float]:
+    """Mean, quartiles and maximum over the states; NaN without states."""
+    if hours.size == 0:
+        return {"states": 0} | dict.fromkeys(("mean", "25%", "50%", "75%", "max"), np.nan)
+    low, median, high = np.quantile(hours, [0.25, 0.5, 0.75])
+    numbers = {"mean": hours.mean(), "25%": low, "50%": median, "75%": high, "max": hours.max()}
+    return {"states": hours.size} | {name: float(value) for name, value in numbers.items()}
+
+
+def _density_table(hours: np.ndarray) -> pd.DataFrame:
+    """The density on a grid of `GRID` values up to the share `SHOWN` of the states."""
+    largest = float(np.quantile(hours, SHOWN)) if hours.size else 0.0
+    grid = np.linspace(0.0, max(largest, 1e-3), GRID)
+    return pd.DataFrame({"node_hours": grid, "density": density(hours, grid)})
+
+
+def _largest(values: pd.Series) -> float:
+    """The largest absolute value; NaN where one is unknown."""
+    return float(values.abs().max(skipna=False))
+
+
+@kernel
+def _waste(line, total_nodes, priority, at, policy, preempted, periods, counted, rng, wasted):
+    """Fill `wasted` (moments × grace periods)."""
+    current = occupancy.empty(total_nodes)
+    elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
+    eligible, chosen = np.ones(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
+    touched = np.full(line.nodes.size, -1)
+    for state in range(at.size):
+        occupancy.advance(line, current, at[state])
+        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
+        evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
+        least(values, eligible, preempted, chosen)
+        for node in range(total_nodes):
+            job = current.job[node]
+            if not chosen[node] or job == occupancy.IDLE or touched[job] == state:
+                continue
+            touched[job] = state
+            if not counted[job]:
+                continue
+            remaining = line.end_time[job] - at[state]
+            for period in range(periods.size):
+                if remaining >= periods[period]:
+                    wasted[state, period] += (elapsed[node] + periods[period]) * line.nodes[job]

@@ -1,7 +1,4 @@
-"""A trace as the paper takes it: jobs that fit the partition, all submitted at once.
-
-Classes of jobs to give priorities to, in logs whose queues tell nothing.
-"""
+"""Workloads of the paper's kind: a log as one batch, Table 1 of it, and classes to prioritize."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import check_whole
-from cosimlib.elastic.policies import generator, is_seconds
+from cosimlib import checks as check
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
+
+LOT = "lot"
+"""The column of classes that are drawn."""
 
 
 def as_batch(
@@ -23,7 +22,7 @@ def as_batch(
     jobs: int | None = None,
     request_factor: float = 1.0,
 ) -> Workload:
-    """The jobs that the paper would select, in their order, all submitted at time 0.
+    """A log as one batch: the jobs that the paper would select, all submitted at time 0.
 
     Parameters
     ----------
@@ -38,13 +37,13 @@ def as_batch(
 
     Raises
     ------
-    ValueError
-        For a number of nodes or jobs that is no whole number from 1, a run time that is not above
-        0, or a factor below 1, with which every job would run longer than was asked for.
     InvalidWorkloadError
         Where no job is selected, with how many were dropped for what.
     """
-    _check_selection(max_nodes, max_run_time, jobs, request_factor)
+    check.whole("max_nodes", max_nodes, 1)
+    check.whole("jobs", jobs, 1, none=True)
+    check.seconds("max_run_time", max_run_time, above=0)
+    check.number("request_factor", request_factor, least=1)
     kept = workload.keep(workload.jobs["nodes"] <= max_nodes, f"more than {max_nodes} nodes")
     run_time = kept.jobs["run_time"]
     kept = kept.keep((run_time > 0) & (run_time <= max_run_time), "run time 0 or too long")
@@ -63,7 +62,7 @@ def as_batch(
 
 
 def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:
-    """The paper's Table 1 of some workloads, one row each.
+    """The paper's Table 1: one row per workload.
 
     Returns
     -------
@@ -83,30 +82,16 @@ def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _check_selection(
-    max_nodes: int, max_run_time: float, jobs: int | None, request_factor: float
-) -> None:
-    """Raise for the first number that selects nothing or makes no requests."""
-    for name, value in (("max_nodes", max_nodes), ("jobs", 1 if jobs is None else jobs)):
-        check_whole(name, value, 1)
-    if not is_seconds(max_run_time) or max_run_time == 0:
-        raise ValueError(f"max_run_time={max_run_time!r}; expected a finite number above 0")
-    if not is_seconds(request_factor) or request_factor < 1:
-        raise ValueError(f"request_factor={request_factor!r}; expected a finite number from 1")
-
-
-LOT = "lot"
-
-
 def priority_classes(
     workload: Workload, shares: Sequence[float], *, by: str = "user", seed: int = 0
 ) -> tuple[Workload, dict[str, str]]:
-    """The workload, and one class of jobs a share: its name, and the column that has it.
+    """Classes of jobs to prioritize in a log: the workload, and the column of each class by name.
 
     Classes are values of the column `by`, such as users: for each share in turn the one whose part
     of the jobs is nearest to it, ties to the first in the workload. A value with half of the jobs
-    or more is no class, for nobody would be left to compare it with. Where there are too few, as in
-    a log that names no users, jobs are drawn by lot, and the workload gets a column ``lot``.
+    or more is no class, for too few would be left to compare it with. Where there are not enough
+    classes, as in a log that names no users, jobs are drawn by lot, and the workload gets a column
+    ``lot``.
 
     Parameters
     ----------
@@ -116,16 +101,10 @@ def priority_classes(
     by : str, default "user"
     seed : int, default 0
         Of the lots.
-
-    Raises
-    ------
-    InvalidWorkloadError
-        Where there are not more jobs than classes.
-    ValueError
-        For shares that are not above 0 or make up half of the jobs or more.
     """
-    if not shares or min(shares) <= 0 or sum(shares) >= 0.5:
-        raise ValueError(f"shares={shares!r}; expected parts above 0 that sum to less than 0.5")
+    fine = bool(shares) and min(shares) > 0 and sum(shares) < 0.5
+    check.that("shares", shares, fine, "parts above 0 that sum to less than 0.5")
+    check.seed(seed)
     parts = workload.column(by).value_counts() / max(len(workload), 1)
     parts = parts[parts < 0.5]
     classes: dict[str, str] = {}
@@ -143,7 +122,7 @@ def _by_lot(workload: Workload, shares: Sequence[float], seed: int) -> Workload:
             f"{workload.name}: {len(workload)} jobs do not make {len(shares)} classes and others; "
             "take a longer log"
         )
-    drawn = generator(seed).permutation(len(workload))
+    drawn = np.random.default_rng(seed).permutation(len(workload))
     lot = np.full(len(workload), "", dtype=object)
     for share in shares:
         count = max(1, round(share * len(workload)))

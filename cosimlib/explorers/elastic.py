@@ -1,8 +1,8 @@
-"""Which nodes a preemption takes, by policy, and what becomes of the jobs on them.
+"""Explorer of a single preemption: the nodes that each policy takes, and the jobs on them.
 
-Every control asks the library anew, which takes milliseconds: the vectors are those of a window of
-moments, not of the whole schedule. Another number of nodes is another system, on which the
-schedule's own policy schedules the workload again.
+Every control computes anew, which takes milliseconds: the vectors are those of a window of moments,
+not of the whole schedule. Another number of nodes is another system, on which the schedule's own
+policy schedules the workload again.
 """
 
 from collections.abc import Callable
@@ -14,29 +14,28 @@ import pandas as pd
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
-from cosimlib.checks import is_number
+from cosimlib import checks as check
 from cosimlib.elastic import (
     GRACE_PERIODS,
     POLICIES,
     PREEMPTED,
+    SAMPLING_INTERVAL,
     execution_states,
-    is_seconds,
     occupants,
     preempted_jobs,
     preemption_values,
 )
 from cosimlib.explorers.panel import Panel
 from cosimlib.figures.elastic import FATES, period_name, plot_preemption
+from cosimlib.kernels.occupancy import IDLE
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR
 
 Scheduled = Callable[[int], Schedule]
 
-EVERY = 30.0
 MOMENTS = 241
 """Columns of the heat map, the moment chosen being the middle one."""
-IDLE = -1
 
 
 def explore_elastic(
@@ -49,7 +48,7 @@ def explore_elastic(
     window: float = DAY,
     seed: int = 0,
 ) -> Panel:
-    """Knobs of a preemption, the vectors around its moment, and what becomes of which job.
+    """Explore a preemption: its vectors around the moment, and what becomes of which job.
 
     Parameters
     ----------
@@ -77,26 +76,21 @@ def explore_elastic(
 
     Raises
     ------
-    TypeError
-        Where `source` is no schedule, or an elastic one, whose jobs move.
     ValueError
-        Where the schedule is on several partitions or not under way at `at`, for an unknown policy,
-        more preempted nodes than there are, a grace period below 0, or a window not above 0.
+        Where the schedule is on several partitions, its jobs run more than once, or none runs.
     """
-    if not isinstance(source, Schedule):
-        raise TypeError(f"source is of type {type(source).__name__}; expected a Schedule")
-    if not is_seconds(window) or window == 0:
-        raise ValueError(f"window={window!r}; expected a finite number of seconds above 0")
+    check.instance("source", source, Schedule)
+    check.seconds("window", window, above=0)
     at = _moment(source, at)
-    asked: dict[str, Any] = {
+    knobs: dict[str, Any] = {
         "policy": policy,
         "preempted": preempted,
         "grace_period": grace_period,
         "seed": seed,
     }
-    preempted_jobs(source, at, **asked)
+    preempted_jobs(source, at, **knobs)  # refuses what it cannot take before a control does
     why = _fixed_because(source)
-    controls = _controls(source, at, asked, why)
+    controls = _controls(source, at, knobs, why)
 
     @lru_cache(maxsize=8)
     def scheduled(nodes: int) -> Schedule:
@@ -109,15 +103,14 @@ def explore_elastic(
 
 
 def _moment(schedule: Schedule, at: float | None) -> float:
-    """The moment asked for, checked, or the middle one of the schedule's states."""
+    """A moment of the schedule, by default the middle one of its states."""
     states = execution_states(schedule)
     if not states.size:
         raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
     if at is None:
         return float(states[states.size // 2])
     first, last = _span(schedule)
-    if not is_number(at):
-        raise ValueError(f"at={at!r}; expected a moment in seconds, or nothing for the middle one")
+    check.that("at", at, check.is_number(at), "a moment in seconds, or None for the middle one")
     if not first <= at < last:
         raise ValueError(
             f"{schedule.name}: at={at:g} is outside of the schedule, which runs from {first:g} to "
@@ -148,14 +141,14 @@ def _schedule(source: Schedule, nodes: int) -> Schedule:
     return SIMULATORS[source.policy](source.workload, source.system.with_nodes(nodes))
 
 
-def _controls(source: Schedule, at: float, asked: dict[str, Any], why: str) -> dict[str, Widget]:
+def _controls(source: Schedule, at: float, knobs: dict[str, Any], why: str) -> dict[str, Widget]:
     """The widgets; that of the number of nodes is disabled where there is a reason `why`."""
-    grace_period, nodes = float(asked["grace_period"]), _nodes(source)
+    grace_period, nodes = float(knobs["grace_period"]), _nodes(source)
     periods = sorted({0.0, 300.0, 600.0, grace_period, *GRACE_PERIODS})
     widest = int(source.workload.jobs["nodes"].max())
     first, last = _span(source)
     return {
-        "policy": Dropdown(options=POLICIES, value=asked["policy"], description="policy"),
+        "policy": Dropdown(options=POLICIES, value=knobs["policy"], description="policy"),
         "grace_period": SelectionSlider(
             options=[(period_name(period), period) for period in periods], value=grace_period,
             description="grace period",
@@ -165,11 +158,11 @@ def _controls(source: Schedule, at: float, asked: dict[str, Any], why: str) -> d
             description="nodes (N)", disabled=bool(why),
         ),
         "preempted": IntSlider(
-            int(asked["preempted"]), 1, nodes, description="nodes preempted (P)"
+            int(knobs["preempted"]), 1, nodes, description="nodes preempted (P)"
         ),
         "at": FloatSlider(
-            at, min=first, max=max(at, last - EVERY), step=EVERY, readout_format=",.0f",
-            description="moment (s)",
+            at, min=first, max=max(at, last - SAMPLING_INTERVAL), step=SAMPLING_INTERVAL,
+            readout_format=",.0f", description="moment (s)",
         ),
     }  # fmt: skip
 
@@ -178,7 +171,7 @@ def _refit(controls: dict[str, Widget], scheduled: Scheduled, change: dict[str, 
     """Keep P and the moment within what the new number of nodes allows."""
     first, last = _span(scheduled(change["new"]))
     controls["preempted"].max = change["new"]
-    controls["at"].max = max(first, last - EVERY)
+    controls["at"].max = max(first, last - SAMPLING_INTERVAL)
 
 
 def _draw(
@@ -188,24 +181,24 @@ def _draw(
     seed: int,
     nodes: int,
     at: float,
-    **asked: Any,
+    **knobs: Any,
 ) -> tuple[go.Figure, str]:
-    """What the panel shows for the controls' values."""
+    """Figure and text for the controls' values."""
     schedule = scheduled(nodes)
-    values = _window(schedule, at, window, asked["policy"], seed)
-    taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[: asked["preempted"]])
-    touched = preempted_jobs(schedule, at, seed=seed, **asked)
+    values = _window(schedule, at, window, knobs["policy"], seed)
+    taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[: knobs["preempted"]])
+    touched = preempted_jobs(schedule, at, seed=seed, **knobs)
     jobs = _running(schedule, at, touched)
-    idle = asked["preempted"] - int(touched["nodes_taken"].sum())
+    idle = knobs["preempted"] - int(touched["nodes_taken"].sum())
     wasted = touched["wasted_cycles"].sum()
     title = (
-        f"{asked['policy']} preempts {asked['preempted']} of {nodes} nodes on day {at / DAY:.2f}: "
+        f"{knobs['policy']} preempts {knobs['preempted']} of {nodes} nodes on day {at / DAY:.2f}: "
         f"{wasted / HOUR:,.1f} node-hours wasted"
     )
     killed = int(touched["killed"].sum())
     text = (
         f"wasted cycles {wasted:,.0f} node-seconds · jobs killed {killed}, ending within "
-        f"{period_name(asked['grace_period'])} {len(touched) - killed}, not touched "
+        f"{period_name(knobs['grace_period'])} {len(touched) - killed}, not touched "
         f"{len(jobs) - len(touched)} · idle nodes taken {idle}"
     )
     picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title)
@@ -225,7 +218,7 @@ def _window(schedule: Schedule, at: float, window: float, policy: str, seed: int
 
 
 def _running(schedule: Schedule, at: float, touched: pd.DataFrame) -> pd.DataFrame:
-    """All jobs on nodes at a moment, as `plot_preemption` takes them; the worst hit come first."""
+    """All jobs on nodes at a moment, as `plot_preemption` takes them, worst hit first."""
     on_nodes = np.unique(occupants(schedule, [at]).to_numpy())
     running = pd.Index(on_nodes[on_nodes != IDLE], name="job")
     fates = touched["killed"].map({True: "kill", False: "spare"}).astype(object)

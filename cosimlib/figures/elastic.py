@@ -1,6 +1,6 @@
-"""Preemption vectors over time, and the wasted cycles that add up.
+"""Figures of preemptions: vectors over time, jobs touched, wasted cycles, owners of nodes.
 
-Distributions as violins, drawn from densities: a million values weigh as much as ten.
+Violins are drawn from densities, so a million values weigh as much as ten.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,11 @@ POINTS = 400
 LABELS = 30
 """Nodes or jobs that have room for their numbers along an axis."""
 FEW = 8
-"""An axis of fewer jobs leaves room for so many; one of up to so many nodes names each number."""
+"""An axis of fewer jobs leaves room for so many; one of up to so many nodes labels each number."""
 FATES = {"kill": "killed", "spare": "ends within the grace period", "keep": "not touched"}
 VECTOR_SCALE = [[0.0, "#FFFFFF"], [0.5, "#7BA7C7"], [1.0, "#08306B"]]
+WIDTH = 0.86
+"""Part of the room between two violins that one of them takes."""
 
 
 def plot_vectors(
@@ -28,7 +30,7 @@ def plot_vectors(
     title: str,
     intervals: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Preemption vectors as heat maps, nodes over days: one panel a policy, dark is valuable.
+    """Heat maps of preemption vectors, nodes over days: one panel per policy, dark is valuable.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ def vector_trace(values: pd.DataFrame) -> go.Heatmap:
 def plot_preemption(
     values: pd.DataFrame, jobs: pd.DataFrame, *, at: float, taken: Sequence[int], title: str
 ) -> go.Figure:
-    """Vectors around a moment with the nodes taken then; beside them what becomes of which job.
+    """One preemption: vectors around it with the nodes taken, and what becomes of which job.
 
     Parameters
     ----------
@@ -126,8 +128,8 @@ def _taken_trace(at: float, taken: Sequence[int]) -> go.Scatter:
 
 
 def _fate_traces(jobs: pd.DataFrame) -> list[go.Bar]:
-    """One bar trace a fate, in the order of `FATES`."""
-    told = np.column_stack(
+    """One bar trace per fate, in the order of `FATES`."""
+    details = np.column_stack(
         [jobs["nodes_taken"], (jobs["elapsed"] / HOUR).round(2),
          (jobs["remaining"] / HOUR).round(2), (jobs["wasted_cycles"] / HOUR).round(2)]
     )  # fmt: skip
@@ -136,7 +138,7 @@ def _fate_traces(jobs: pd.DataFrame) -> list[go.Bar]:
         go.Bar(
             y=[f"job {job}" for job in jobs.index],
             x=np.where(jobs["fate"] == fate, jobs["nodes"], 0),
-            orientation="h", name=name, customdata=told, marker=theme.patterned(fate),
+            orientation="h", name=name, customdata=details, marker=theme.patterned(fate),
             hovertemplate="%{y}: %{x} nodes, %{customdata[0]} of them preempted<br>ran "
             "%{customdata[1]} h, %{customdata[2]} h to go<br>%{customdata[3]} node-hours wasted",
         )
@@ -145,7 +147,7 @@ def _fate_traces(jobs: pd.DataFrame) -> list[go.Bar]:
 
 
 def cumulative_table(cumulative: pd.DataFrame) -> pd.DataFrame:
-    """What `plot_cumulative` draws: at most 400 states of every curve, tidy, in node-hours.
+    """The table behind `plot_cumulative`: at most 400 states of every curve, tidy, in node-hours.
 
     Parameters
     ----------
@@ -159,7 +161,7 @@ def cumulative_table(cumulative: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_cumulative(cumulative: pd.DataFrame, *, title: str) -> go.Figure:
-    """Cumulative wasted cycles over time, by policy: one panel and axis a priority."""
+    """Cumulative wasted cycles over time, by policy: one panel and axis per priority."""
     table = cumulative_table(cumulative)
     names = {"high": "high-priority jobs", "default": "default-priority jobs"}
     picture = make_subplots(
@@ -182,7 +184,7 @@ def plot_cumulative(cumulative: pd.DataFrame, *, title: str) -> go.Figure:
 
 
 def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
-    """Who has how many nodes over time, stacked.
+    """Nodes per owner over time, stacked.
 
     Parameters
     ----------
@@ -201,19 +203,16 @@ def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
     return picture.update_yaxes(title="nodes")
 
 
-WIDTH = 0.86
-
-
 def plot_violins(
     panels: dict[str, tuple[pd.DataFrame, pd.DataFrame]],
     *,
     title: str,
     unit: str = "node-hours wasted",
 ) -> go.Figure:
-    """Wasted cycles of policies by grace period: one panel a workload, one violin a pair.
+    """Violin plots of wasted cycles, by policy and grace period: one panel per workload.
 
-    A violin's width is the density, each to its own maximum; the bar inside spans the quartiles,
-    the white dot is the median. Violins end at their 99th percentile.
+    A violin's width is the density relative to its maximum; the bar inside spans the quartiles, the
+    white dot is the median. Violins end at their 99th percentile.
 
     Parameters
     ----------
@@ -250,7 +249,7 @@ def plot_violins(
 
 
 def period_name(seconds: float) -> str:
-    """A grace period as people write it: 120 s, 20 min, 6 h."""
+    """A grace period in words: 120 s, 20 min, 6 h."""
     if seconds % HOUR == 0 and seconds:
         return f"{seconds / HOUR:g} h"
     if seconds >= 10 * MINUTE and seconds % MINUTE == 0:
@@ -266,7 +265,7 @@ def _add_violin(
     picture: go.Figure, here: pd.DataFrame, center: float, half: float, period: float, place: int,
     shown: bool, row: int,
 ) -> None:  # fmt: skip
-    """One filled outline; the first of its grace period stands for it in the legend."""
+    """One filled outline; the first of a grace period stands for it in the legend."""
     density = here["density"].to_numpy()
     width = half * density / max(density.max(), 1e-12)
     grid = here["node_hours"].to_numpy().round(3)

@@ -1,8 +1,8 @@
-"""A twin of the HTC workload of Duplyakin, Johnson and Ricci (ScienceCloud 2017), from its Table 1.
+"""Synthetic twin of the HTC workload of Duplyakin, Johnson and Ricci (ScienceCloud 2017).
 
 The paper takes a trace of 1,120 one-node jobs from the HTCondor Log Analyzer and concatenates ten
-shuffled copies of it, 11,200 jobs in all. Table 1 prints mean, minimum, quartiles and maximum of
-their run times; 1,379.05 node-hours follow from the mean. Run times are log-uniform between
+shuffled copies of it, 11,200 jobs in all. Its Table 1 prints mean, minimum, quartiles and maximum
+of their run times; 1,379.05 node-hours follow from the mean. Run times are log-uniform between
 neighboring quartiles, and above the third a power that makes the mean (`shapes`). Draws are spread
 evenly, so that every seed has the printed statistics and seeds differ in the jobs' order most.
 """
@@ -30,7 +30,7 @@ def htc(copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0) -> 
     request_factor : float, default 1.0
         Requested times are run times × this; 1 makes them exact.
     seed : int, default 0
-        Of the PCG64 generator, 0 or more.
+        Of the PCG64 generator.
     """
     check.whole("copies", copies, 1, where=NAME)
     check.number("request_factor", request_factor, least=1, where=NAME)

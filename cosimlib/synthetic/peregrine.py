@@ -1,4 +1,4 @@
-"""A twin of the PEREGRINE workload of Duplyakin, Johnson and Ricci (ScienceCloud 2017).
+"""Synthetic twin of the PEREGRINE workload of Duplyakin, Johnson and Ricci (ScienceCloud 2017).
 
 Their Table 1 prints mean, minimum, quartiles and maximum of run times and node counts of 7,275 jobs
 of NREL's Peregrine with at most 20 nodes and 24 hours, and 26,838.58 node-hours in all. Each is
@@ -56,7 +56,7 @@ def peregrine(
         Requested times are run times × this; 1 makes them exact. The paper's users asked for 19.2
         times what they needed, in the median.
     seed : int, default 0
-        Of the PCG64 generator, 0 or more.
+        Of the PCG64 generator.
 
     Raises
     ------
@@ -102,8 +102,8 @@ def _nodes(run_time: np.ndarray, sizes: Sequence[int], rng: np.random.Generator)
     for _ in range(40):
         alpha = (low + high) / 2
         nodes = counts[(alpha * rank + (1 - alpha) * noise).argsort().argsort()]
-        enough = nodes @ run_time >= NODE_HOURS * HOUR
-        low, high = (low, alpha) if enough else (alpha, high)
+        reached = nodes @ run_time >= NODE_HOURS * HOUR
+        low, high = (low, alpha) if reached else (alpha, high)
     node_hours = float(nodes @ run_time) / HOUR
     if abs(node_hours / NODE_HOURS - 1) > WITHIN:
         raise ValueError(
@@ -116,7 +116,7 @@ def _nodes(run_time: np.ndarray, sizes: Sequence[int], rng: np.random.Generator)
 def _labels(
     counts: dict[str, int], others: tuple[str, ...], rng: np.random.Generator
 ) -> np.ndarray:
-    """A name a job: some as often as given, the others as often as one another, in random order."""
+    """Names, one per job: some as often as given, the others equally often, in random order."""
     named = [name for name, count in counts.items() for _ in range(count)]
     rest = [others[place % len(others)] for place in range(JOBS - len(named))]
     return rng.permutation(np.array(named + rest, dtype=object))

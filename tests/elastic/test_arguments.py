@@ -10,7 +10,6 @@ from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
     as_batch,
-    combine,
     compare_policies,
     cumulative_waste,
     draw_preemptions,
@@ -71,18 +70,17 @@ def test_seeds_are_checked_at_every_door(seed):
             ask()
 
 
-def test_a_partition_of_two_is_enough_to_need_priorities():
-    both = combine({"a": made(), "b": made(priority=[1.0, np.nan, 1.0])})
+def test_one_partition_of_two_is_enough_to_need_priorities():
+    both = Workload.join({"a": made(), "b": made(priority=[1.0, np.nan, 1.0])})
     with pytest.raises(InvalidWorkloadError, match="job 4 has priority=nan"):
         simulate_elastic(both, System.of(a=1, b=1), policy={"a": "PAP+", "b": "PAP"})
-    fine = combine({"a": made(), "b": made(priority=3.0)})
-    assert fine.jobs["priority"].tolist() == [1.0] * 3 + [3.0] * 3, "the default where none is said"
-    assert "priority" not in combine({"a": made(), "b": made()}).jobs
 
 
 @pytest.mark.parametrize("priorities", ["bigmem", ["bigmem"], None, 10.0])
 def test_priorities_are_a_mapping(priorities):
-    with pytest.raises(TypeError, match=r"priorities=.*; expected a mapping of values of queue"):
+    with pytest.raises(
+        TypeError, match=r"priorities is of type .*; expected a mapping of values of"
+    ):
         prioritize(made(queue="bigmem"), priorities)
 
 
@@ -100,21 +98,21 @@ def test_a_priority_for_a_queue_that_is_not_there_is_refused():
 @pytest.mark.parametrize("every", [np.inf, np.nan, -30.0, 0, "30"])
 def test_states_come_at_a_finite_pace(every):
     schedule = simulate_easy(made(), System.of(2))
-    with pytest.raises(ValueError, match=r"every=.*; expected a finite number of seconds above 0"):
+    with pytest.raises(ValueError, match=r"every=.*; expected seconds above 0"):
         execution_states(schedule, every=every)
 
 
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
-        ({"rate": -1.0}, "rate=-1.0; expected a finite number of 0 or more"),
-        ({"rate": "4"}, "rate='4'; expected a finite number"),
+        ({"rate": -1.0}, "rate=-1.0; expected a number from 0"),
+        ({"rate": "4"}, "rate='4'; expected a number"),
         ({"size": -2}, "size=-2; expected a whole number from 1"),
         ({"size": 0}, "size=0; expected a whole number from 1"),
         ({"size": 2.5}, "size=2.5; expected a whole number from 1"),
-        ({"duration": -3600.0}, "duration=-3600.0; expected a finite number of seconds above 0"),
-        ({"duration": np.inf}, "duration=inf; expected a finite"),
-        ({"horizon": -1.0}, "horizon=-1.0; expected a finite number of 0 or more"),
+        ({"duration": -3600.0}, "duration=-3600.0; expected seconds above 0"),
+        ({"duration": np.inf}, "duration=inf; expected seconds above 0"),
+        ({"horizon": -1.0}, "horizon=-1.0; expected seconds from 0"),
         ({"horizon": np.nan}, "horizon=nan; expected"),
         ({"seed": -1}, "seed=-1; expected a whole number from 0"),
     ],
@@ -128,7 +126,7 @@ def test_preemptions_are_not_drawn_from_nonsense(knobs, message):
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
-        ({"horizon": 0}, "horizon=0; expected a finite number of seconds above 0"),
+        ({"horizon": 0}, "horizon=0; expected seconds above 0"),
         ({"horizon": np.inf}, "horizon=inf; expected"),
         ({"horizon": 59.0}, "made: no job ends by horizon=59 even undisturbed; take a longer one"),
         ({"rate": 4.0}, "rate=4.0; expected a list of one or more values"),
@@ -147,7 +145,7 @@ def test_sweeps_of_nonsense_are_refused(knobs, message):
 
 def test_a_sweep_of_nobody_is_refused():
     nobody = made().keep([False] * 3, "none")
-    with pytest.raises(ValueError, match=r"horizon=0.0; expected a finite number"):
+    with pytest.raises(ValueError, match=r"horizon=0.0; expected seconds above 0"):
         sweep_preemptions(nobody, System.of(2))
 
 
@@ -156,12 +154,12 @@ def test_a_sweep_of_nobody_is_refused():
     [
         ({"max_nodes": 0}, "max_nodes=0; expected a whole number from 1"),
         ({"max_nodes": 2.5}, "max_nodes=2.5; expected a whole"),
-        ({"max_run_time": 0.0}, "max_run_time=0.0; expected a finite number above 0"),
+        ({"max_run_time": 0.0}, "max_run_time=0.0; expected seconds above 0"),
         ({"jobs": -1}, "jobs=-1; expected a whole number from 1"),
-        ({"request_factor": -1.0}, "request_factor=-1.0; expected a finite number from 1"),
-        ({"request_factor": 0.5}, "request_factor=0.5; expected a finite number from 1"),
-        ({"request_factor": "2"}, "request_factor='2'; expected a finite number from 1"),
-        ({"max_run_time": True}, "max_run_time=True; expected a finite number above 0"),
+        ({"request_factor": -1.0}, "request_factor=-1.0; expected a number from 1"),
+        ({"request_factor": 0.5}, "request_factor=0.5; expected a number from 1"),
+        ({"request_factor": "2"}, "request_factor='2'; expected a number from 1"),
+        ({"max_run_time": True}, "max_run_time=True; expected seconds above 0"),
         ({"request_factor": np.nan}, "request_factor=nan; expected"),
         ({"max_run_time": 30.0}, "made: none of 3 jobs is selected .run time 0 or too long: 3."),
     ],
@@ -191,14 +189,14 @@ def test_what_cannot_be_followed_is_refused():
 
 def test_the_systems_own_bad_input_is_named_at_both_doors():
     schedule = simulate_easy(made(), System.of(2))
-    with pytest.raises(ValueError, match=r"preempted=3 .the paper's P.; .* 1 to the .*'s 2 nodes"):
+    with pytest.raises(ValueError, match=r"preempted=3; .* 1 to the partition's 2 nodes"):
         compare_policies(schedule, preempted=3)
     with pytest.raises(ValueError, match=r"preemption 0 has nodes=3; .* 1 to the 2 nodes of all"):
         asked = pd.DataFrame({"time": [0], "nodes": [3], "duration": [1]})
         simulate_elastic(made(), System.of(2), preemptions=asked)
-    with pytest.raises(ValueError, match="grace period -1 s; expected a finite number"):
+    with pytest.raises(ValueError, match=r"grace_period=-1.0; expected seconds from 0"):
         compare_policies(schedule, preempted=1, grace_periods=[-1.0])
-    with pytest.raises(ValueError, match=r"grace_period=-1.0; expected a finite number"):
+    with pytest.raises(ValueError, match=r"grace_period=-1.0; expected seconds from 0"):
         simulate_elastic(made(), System.of(2), grace_period=-1.0)
     wide = made(nodes=[1, 3, 1])
     for simulate in (simulate_easy, simulate_elastic):
@@ -209,17 +207,20 @@ def test_the_systems_own_bad_input_is_named_at_both_doors():
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
-        ({"grace_periods": [60, 120.0, 60]}, "grace period 60 s is given twice; give it once"),
-        ({"grace_periods": ["a"]}, "grace period 'a'; expected a finite number"),
-        ({"grace_periods": [None]}, "grace period None; expected a finite number"),
-        ({"grace_periods": [True]}, "grace period True; expected a finite number"),
-        ({"grace_periods": [np.nan]}, "grace period nan s; expected a finite number"),
-        ({"grace_periods": 60.0}, "grace_periods=60.0; expected one or more numbers"),
-        ({"grace_periods": []}, r"grace_periods=\[\]; expected one or more numbers"),
+        (
+            {"grace_periods": [60, 120.0, 60]},
+            r"grace_periods=\[60, 120.0, 60\]; expected .*, each once",
+        ),
+        ({"grace_periods": ["a"]}, "grace_period='a'; expected seconds from 0"),
+        ({"grace_periods": [None]}, "grace_period=None; expected seconds"),
+        ({"grace_periods": [True]}, "grace_period=True; expected seconds"),
+        ({"grace_periods": [np.nan]}, "grace_period=nan; expected seconds"),
+        ({"grace_periods": 60.0}, "grace_periods=60.0; expected a list of one or more numbers"),
+        ({"grace_periods": []}, r"grace_periods=\[\]; expected a list of one or more numbers"),
         ({"policies": []}, r"policies=\[\]; expected a list of one or more of RANDOM, FIFO"),
         ({"policies": "PAP"}, "policies='PAP'; expected a list of one or more of"),
         ({"policies": ["PAP", "PAP"]}, r"policies=\['PAP', 'PAP'\]; .*, each once"),
-        ({"policies": [None]}, "no preemption policy None; known are RANDOM"),
+        ({"policies": [None]}, "policy=None; expected one of 'RANDOM'"),
     ],
 )
 def test_policies_and_grace_periods_are_compared_once_each(knobs, message):
@@ -231,8 +232,8 @@ def test_policies_and_grace_periods_are_compared_once_each(knobs, message):
     ("knobs", "message"),
     [
         ({"at": "10"}, "at='10'; expected a moment in seconds"),
-        ({"window": "day"}, "window='day'; expected a finite number of seconds above 0"),
-        ({"grace_period": "120"}, "grace period '120'; expected a finite number"),
+        ({"window": "day"}, "window='day'; expected seconds above 0"),
+        ({"grace_period": "120"}, "grace_period='120'; expected seconds"),
     ],
 )
 def test_strings_are_no_seconds_to_the_explorer(knobs, message):

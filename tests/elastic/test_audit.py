@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from cosimlib.audit import InfeasibleScheduleError, audit
-from cosimlib.elastic import HOST, combine, simulate_elastic
+from cosimlib.elastic import HOST, simulate_elastic
 from cosimlib.system import System
+from cosimlib.workload import Workload
 from tests.elastic.test_simulation import ONE, users, workload
 
 
@@ -120,7 +121,7 @@ TAMPERINGS = {
     "a reclaim for nobody": (changed("reclaims", 0, request=-1),
                              "fewer of the host's nodes from t=50"),
     "a reclaim for another": (changed("reclaims", 0, request=1), "for preemption 1 at another tim"),
-    "a reclaim for a ghost": (changed("reclaims", 0, request=7), "preemption 7, which nobody"),
+    "a reclaim for a ghost": (changed("reclaims", 0, request=7), "preemption 7, which no user"),
     "two owners": ({"ownership": pd.concat([GOOD.ownership, GOOD.ownership.head(1)])},
                    "node 0 has two owners at a time"),
     "a node that is not there": (changed("ownership", 0, node=12), "there is no node 12"),
@@ -142,7 +143,7 @@ TAMPERINGS = {
     "more granted than asked": (changed("preemptions", 0, granted=4), "more nodes than it asked"),
     "more granted than given": (changed("preemptions", 1, granted=3), "host's nodes from t=60"),
     "less granted than given": (changed("preemptions", 1, granted=1), "got more nodes than it was"),
-    "nobody asked": (without("preemptions", 0, 1), "for preemption 0, which nobody asked for"),
+    "nobody asked": (without("preemptions", 0, 1), "for preemption 0, which no user asked for"),
     "asked at another time": (later("preemptions", 0, "time", 1), "at another time than it came"),
     "kept for another time": (later("preemptions", 1, "duration", 1), "another time than asked"),
 }  # fmt: skip
@@ -173,11 +174,13 @@ def test_an_idle_node_kills_nobody():
 
 
 def test_nodes_are_wanted_back_from_who_has_them():
-    jobs = combine({"a": ONE, "b": ONE.keep([False, True, False], "only the second")})
+    jobs = Workload.join({"a": ONE, "b": ONE.keep([False, True, False], "only the second")})
     good = simulate_elastic(jobs, System.of(a=4, b=1), preemptions=users((30, 5, 50)))
     assert set(audit(good).reclaims["partition"]) == {"a", "b"}
     swapped = good.reclaims.replace({"partition": {"a": "b", "b": "a"}})
-    with pytest.raises(InfeasibleScheduleError, match=r"node \d was wanted back from who did not"):
+    with pytest.raises(
+        InfeasibleScheduleError, match=r"node \d was wanted back from a partition that d"
+    ):
         audit(replace(good, reclaims=swapped))
 
 

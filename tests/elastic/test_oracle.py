@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib.audit import audit
-from cosimlib.elastic import combine, simulate_elastic
+from cosimlib.elastic import simulate_elastic
 from cosimlib.system import System
+from cosimlib.workload import Workload
 from tests.elastic import naive_protocol
 from tests.elastic.test_simulation import preemptions, users, workload
 from tests.elastic.test_vectors import stretched
@@ -49,7 +50,7 @@ def compare(jobs, system, policies, asked, **knobs):
 def test_the_protocol_agrees_with_the_oracle(first, second, third, policies, asked, **knobs):
     parts = {"a": stretched(first, 25.0, priority=10.0), "b": stretched(second, 20.0),
              "c": stretched(third, 60.0)}  # fmt: skip
-    compare(combine(parts), System.of(a=8, b=5, c=2), dict(zip("abc", policies, strict=True)),
+    compare(Workload.join(parts), System.of(a=8, b=5, c=2), dict(zip("abc", policies, strict=True)),
             asked, **knobs)  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def test_partitions_that_trade_nodes_agree_with_the_oracle():
                  nodes=[3, 1] * 5),
     ]  # fmt: skip
     schedule = compare(
-        combine(dict(zip("ab", turns, strict=True))), System.of(a=5, b=5),
+        Workload.join(dict(zip("ab", turns, strict=True))), System.of(a=5, b=5),
         {"a": "PAP", "b": "LIFO"}, users((300, 4, 100), (310, 9, 50)), grace_period=60.0,
         staleness=30.0, spare=1,
     )  # fmt: skip
