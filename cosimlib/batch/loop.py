@@ -1,7 +1,7 @@
-"""The event loop of a batch system whose decisions are made elsewhere.
+"""Discrete-event loop of a batch system: the machine between two decisions of its policy.
 
-Between two decisions the loop absorbs events: at an instant all ends, then all submissions. It
-stops where a job waits. Waiting jobs are kept in order of submission, between the places `FIRST`
+The loop absorbs events, at each instant all ends and then all submissions, up to an instant at
+which jobs wait. Waiting jobs are kept in order of submission, between the places `FIRST`
 and `LAST` of tables that have room for all; running jobs in order of the ends that they promised
 (ties: the lower job), at the first `SIZE` places. Both are changed where something happens and
 never made anew, so that what a policy sees is a slice of them.
@@ -34,11 +34,11 @@ SUBMIT, REQUEST, START, EXPECTED, COLUMNS = 0, 1, 0, 1, 2
 
 
 class Machine(NamedTuple):
-    """The loop's own state: all jobs, the queue, who runs, when they really end, what to count.
+    """State of the loop: all jobs, the queue, the running jobs, their true ends, counts, the clock.
 
-    Tables have one column per job. `jobs` holds what a policy may know of each, `queue` and
-    `queue_times` the same of the waiting, `running` and `running_times` what it may know of the
-    running, `promised` their ``start_time + requested_time``. `clock` has one cell, now.
+    Tables have one column per job. `jobs` holds what a policy may know of every job, `queue` and
+    `queue_times` of the waiting ones, `running` and `running_times` of the running ones, `promised`
+    their ``start_time + requested_time``. `clock` has one cell, now.
     """
 
     jobs: np.ndarray

@@ -2,7 +2,7 @@
 
 Jobs are rigid and run on a system of one partition. At every instant at which a job ends or is
 submitted, or for which the policy asked to be woken, all ends and then all submissions are
-absorbed. If a job waits then, the policy decides, once; where nobody waits there is nothing to
+absorbed. If jobs wait then, the policy decides, once; without waiting jobs there is nothing to
 decide, and it is not called. A job of zero run time that is started ends at the same instant, which
 then comes again.
 """
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numba.extending import is_jitted
 
+from cosimlib import checks as check
 from cosimlib.batch import loop
 from cosimlib.batch.decisions import NOTHING, InvalidDecisionError, decision
 from cosimlib.batch.loop import Machine
@@ -38,7 +39,7 @@ def simulate(
     columns: Sequence[str] = (),
     name: str | None = None,
 ) -> Schedule:
-    """Run a batch system whose every decision is made by a function of yours.
+    """Simulate a batch system under a policy of your own, a function of the state.
 
     Parameters
     ----------
@@ -71,8 +72,11 @@ def simulate(
         woken now or earlier, or lets jobs wait on an empty machine when nothing is to come; it
         names the policy, the instant and the job.
     InvalidWorkloadError
-        Where a job is wider than the system, or the system has several partitions.
+        Where a job is wider than the system, the system has several partitions, or a column is
+        missing or known only after a job has ended.
     """
+    check.that("policy", policy, callable(policy), "a function of a State")
+    check.that("columns", columns, not isinstance(columns, str), "a list of names")
     name = name or policy_name(policy)
     machine = machine_of(workload, system, columns)
     run = _compiled_run() if is_jitted(policy) else _run

@@ -1,4 +1,4 @@
-"""What a scheduler may know: the waiting and the running jobs, never how long one will run.
+"""State of a batch system as a scheduler may know it: waiting and running jobs, no true run times.
 
 Every array is read-only and has one value per job. A policy sees the same names and types whether
 Numba compiled it or not.

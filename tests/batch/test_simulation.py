@@ -16,6 +16,7 @@ from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.batch.decisions import InvalidDecisionError
 from cosimlib.batch.simulation import simulate
 from cosimlib.batch.state import State
+from cosimlib.kernels.jit import kernel
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests import agreement, pages
@@ -107,6 +108,12 @@ def test_a_policy_does_the_same_compiled(policy):
         assert starts(workload, nodes, dispatcher) == plain.start_time.tolist()
 
     same()
+
+
+@compiled
+def test_a_kernel_is_a_compiled_policy():
+    workload = of((0, 5, 5, 2), (0, 3, 3, 2), (1, 1, 1, 1))
+    assert starts(workload, 3, kernel(fcfs)) == starts(workload, 3, fcfs) == [0, 5, 5]
 
 
 def test_the_policy_sees_what_a_scheduler_may_know():
@@ -343,3 +350,15 @@ def test_no_jobs_and_one_job():
 def test_jobs_wider_than_the_machine_are_refused():
     with pytest.raises(InvalidWorkloadError, match="job 0 asks for 5 nodes"):
         starts(of((3, 5, 5, 5)), 4, first_fit)
+
+
+@pytest.mark.parametrize(
+    ("policy", "columns", "message"),
+    [
+        ("EASY", (), "policy='EASY'; expected a function of a State"),
+        (first_fit, "priority", "columns='priority'; expected a list of names"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(policy, columns, message):
+    with pytest.raises(ValueError, match=message):
+        starts(of((3, 5, 5, 2)), 4, policy, columns=columns)
