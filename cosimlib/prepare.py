@@ -1,34 +1,28 @@
-"""From the name of a trace to a workload, and to a schedule to experiment on."""
+"""Preparation of experiments: a trace's name to a workload or a schedule."""
 
 from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.audit import audit
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
+from cosimlib.traces import SYNTHETIC
 from cosimlib.workload import Workload
-
-SYNTHETIC = "synthetic"
 
 
 def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "") -> Schedule:
-    """What a trace says happened, or what a policy makes of it where it does not tell.
+    """The recorded schedule of a trace, or a simulated one where starts are not recorded.
 
-    Jobs wider than the machine are left out of a simulation; a printed line says how many.
+    A simulation drops jobs wider than the machine and prints how many.
 
     Parameters
     ----------
     trace : str, default "synthetic"
-        ``"synthetic"`` for `synthetic.theta`, else what `traces.load` takes: a name or a path.
+        ``"synthetic"`` for `synthetic.theta`, or a name or path for `traces.load`.
     seed : int, default 0
         Of the synthetic workload.
     policy : str, default ""
-        One of `SIMULATORS`; takes effect where some job's start is not recorded. Empty: EASY, or
-        FCFS where requested times are missing.
-
-    Raises
-    ------
-    ValueError
-        For a trace that the policy cannot schedule on its machine.
+        One of `SIMULATORS`, for a trace without the start of each job. Empty: EASY, or FCFS where
+        requested times are missing.
     """
     if policy:
         check.choice("policy", policy, SIMULATORS)
@@ -43,23 +37,18 @@ def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "")
 
 
 def prepare_workload(trace: str) -> Workload:
-    """The jobs of a trace that fit on its machine; a printed line says how many do not.
+    """The jobs of a trace that fit on its machine; the number of the others is printed.
 
     Parameters
     ----------
     trace : str
-        What `traces.load` takes: a name or a path.
-
-    Raises
-    ------
-    ValueError
-        For a trace that does not tell the size of its machine.
+        A name or path for `traces.load`.
     """
     return _fitting(traces.load(trace), "its jobs are to be simulated")
 
 
 def _fitting(workload: Workload, why: str) -> Workload:
-    """The jobs that fit on the machine, which must be known, because of `why`."""
+    """The jobs that fit on the machine, which must be known; `why` is for the error."""
     if workload.machine is None:
         raise ValueError(
             f"{workload.name}: its header has neither MaxNodes nor MaxProcs, and {why}; add the "

@@ -1,143 +1,68 @@
-"""Public traces by name: where they come from, whom to thank, and where they lie on this machine.
+"""Workload traces: logs of real machines, by the name of a public trace or the path of a file.
 
-Most are logs of the Parallel Workloads Archive (Feitelson, Tsafrir and Krakov, JPDC 74(10), 2014),
-which asks its users to name the archive and to acknowledge the donor of each log. Files are looked
-for in the folder given, in COSIMLIB_TRACES and in ``data/traces/``; those that are nowhere are
-downloaded to ``data/traces/``, where version control leaves them alone.
-
-A checksum is recorded for the logs of which we saw the archive's own file: KTH-SP2, SDSC-SP2, HPC2N
-and CEA-Curie. Those of UniLu-Gaia, RICC and ANL-Intrepid are unknown to us: a download of these is
-checked to be whole gzip and no more.
+`load` takes either. A format is one module with its reader and one line in `READERS`.
 """
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pooch
-
-from cosimlib.system import THETA, System
-from cosimlib.traces.account import TraceError, read_bytes
+from cosimlib.traces.account import TraceError
 from cosimlib.traces.alcf import read_alcf
-from cosimlib.traces.swf import read_swf
+from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
+from cosimlib.traces.swf import read_swf, write_swf
 from cosimlib.workload import Workload
 
-ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload/"
-TIMEOUT = 60.0
+__all__ = [
+    "READERS",
+    "SYNTHETIC",
+    "TRACES",
+    "Trace",
+    "TraceError",
+    "fetch_trace",
+    "find_trace",
+    "is_log",
+    "load",
+    "load_trace",
+    "read_alcf",
+    "read_swf",
+    "write_swf",
+]
 
+READERS: dict[str, Callable[..., Workload]] = {".swf": read_swf, ".csv": read_alcf}
+"""Readers of logs by the ending of the file's name; ``.gz`` may follow it."""
 
-class Trace(NamedTuple):
-    """A trace that we know by name.
-
-    `address` and `sha256` are None where there is none to give; `machine` stands in for the header
-    of the file where we know more than it; `other_file_names` are copies that serve as well.
-    """
-
-    file_name: str
-    acknowledgement: str
-    address: str | None = None
-    sha256: str | None = None
-    cores_per_node: int = 1
-    machine: System | None = None
-    other_file_names: tuple[str, ...] = ()
-
-
-def _archived(folder: str, file_name: str, machine: str, donor: str, **known: Any) -> Trace:
-    """A log of the Parallel Workloads Archive."""
-    acknowledgement = (
-        f"The workload log from {machine} was graciously provided by {donor}. It is distributed by "
-        f"the Parallel Workloads Archive, {ARCHIVE}; please acknowledge both."
-    )
-    return Trace(file_name, acknowledgement, f"{ARCHIVE}{folder}/{file_name}", **known)
-
-
-_ALCF = (
-    "This data was generated from resources of the Argonne Leadership Computing Facility, a DOE "
-    "Office of Science User Facility; its job logs are at https://reports.alcf.anl.gov/data/."
-)
-
-TRACES: Mapping[str, Trace] = {
-    "KTH-SP2": _archived(
-        "l_kth_sp2",
-        "KTH-SP2-1996-2.1-cln.swf.gz",
-        "the KTH SP2",
-        "Lars Malinowsky",
-        sha256="3e152f201fd2e96808a735bced6ea6eb0bb07fdc447689cafb0750d87b264c0b",
-    ),
-    "SDSC-SP2": _archived(
-        "l_sdsc_sp2",
-        "SDSC-SP2-1998-4.2-cln.swf.gz",
-        "the SDSC SP2",
-        "Victor Hazlewood of the HPC Systems group of the San Diego Supercomputer Center",
-        sha256="e03fe48be50c4ab04d6bb2285296d9c3399e9c1f27ee79b754ad32a14abd9bac",
-    ),
-    "HPC2N": _archived(
-        "l_hpc2n",
-        "HPC2N-2002-2.2-cln.swf.gz",
-        "the High Performance Computing Center North (HPC2N), Sweden,",
-        "Ake Sandgren",
-        sha256="3c534857d6065cfd9cc35aac8d064c9c17172be7acf336de835006f43a626e64",
-    ),
-    "CEA-Curie": _archived(
-        "l_cea_curie",
-        "CEA-Curie-2011-2.1-cln.swf.gz",
-        "the CEA Curie system",
-        "Joseph Emeras, CEA/CNRS",
-        sha256="2a0fdbd40837590b491bbbac7d4cfe521de1f0b14c0dc39bbf82c4e49ea75bce",
-    ),
-    "UniLu-Gaia": _archived(
-        "l_unilu_gaia",
-        "UniLu-Gaia-2014-2.swf.gz",
-        "the University of Luxembourg Gaia cluster",
-        "Joseph Emeras, SnT",
-    ),
-    "RICC": _archived(
-        "l_ricc",
-        "RICC-2010-2.swf.gz",
-        "the RIKEN Integrated Cluster of Clusters",
-        "Motoyoshi Kurokawa",
-        other_file_names=("RICC-2010-2+hdr.swf.gz",),
-    ),
-    "ANL-Intrepid-2009-1": _archived(
-        "l_anl_int",
-        "ANL-Intrepid-2009-1.swf.gz",
-        "ANL Intrepid",
-        "Susan Coghlan and Narayan Desai, Argonne National Laboratory, and converted by Wei Tang",
-        cores_per_node=4,
-    ),
-    "theta-2023-prod": Trace("theta-2023-prod.swf.gz", _ALCF, machine=THETA.with_nodes(4360)),
-    "mira-2018-aug27-dec31": Trace("mira-2018-aug27-dec31.swf.gz", _ALCF),
-    "intrepid-2009-first3000": Trace("intrepid-2009-first3000.swf.gz", _ALCF),
-}
+SYNTHETIC = "synthetic"
+"""In the place of a trace's name: a synthetic workload."""
 
 
 def load(name_or_path: str | Path, *, folder: str | Path | None = None, **options: Any) -> Workload:
-    """The workload of a known trace, fetched if need be, or of a log at a path.
+    """The workload of a public trace, downloaded where it is missing, or of a log at a path.
 
     Parameters
     ----------
     name_or_path : str or Path
-        A name in `TRACES`, in any case, or the path of a file that ends in ``.swf``, ``.swf.gz``
-        (read by `read_swf`), ``.csv`` or ``.csv.gz`` (read by `read_alcf`).
+        A name in `TRACES`, in any case, or the path of a file. Its ending selects the reader in
+        `READERS`; a file of another ending is read as SWF.
     folder : str or Path, optional
         For `fetch_trace`.
     **options
-        For the reader. Of a known trace, `cores_per_node`, `name` and the machine are known too.
+        For the reader. A public trace has its own `name`, `cores_per_node` and machine.
     """
     path = Path(name_or_path)
-    known = None if path.is_file() else _known(str(name_or_path))
+    known = None if path.is_file() else known_name(str(name_or_path))
     if known is None:
-        if not path.is_file() and path.suffix not in (".swf", ".gz", ".csv"):
+        if not path.is_file() and not is_log(path.name):
             raise FileNotFoundError(
                 f"{str(name_or_path)!r} is neither a file nor a known trace; known are "
                 f"{', '.join(TRACES)}"
             )
-        return _read(path, options)
+        return _reader(path)(path, **options)
     trace = TRACES[known]
+    path = fetch_trace(known, folder=folder)
     defaults = {"name": known, "cores_per_node": trace.cores_per_node}
-    workload = _read(fetch_trace(known, folder=folder), defaults | options)
+    workload = _reader(path)(path, **defaults | options)
     return workload if trace.machine is None else replace(workload, machine=trace.machine)
 
 
@@ -145,133 +70,11 @@ load_trace = load
 """`load` by the name that it has at the front door."""
 
 
-def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
-    """Where a known trace lies on this machine; it is downloaded if it lies nowhere.
-
-    A file that is there is taken as it is. A download goes to `folder`, or else to the project's
-    ``data/traces/``, and is kept only if it is whole; then whom to thank is printed.
-
-    Raises
-    ------
-    KeyError
-        For a name that is not in `TRACES`.
-    FileNotFoundError
-        For a trace that cannot be downloaded, with where to get it and where to put it.
-    ConnectionError
-        Where its address cannot be reached, with the same.
-    TraceError
-        Where what came is not the file that it should be.
-    """
-    name = _name(name)
-    trace = TRACES[name]
-    found = find_trace(name, folder=folder)
-    if found is not None:
-        return found
-    path = Path(folder) if folder is not None else _download_folder()
-    path = path / trace.file_name
-    if trace.address is None:
-        raise FileNotFoundError(
-            f"{name}: no {trace.file_name} here and no address to download it from; put it in "
-            f"{path.parent} or let COSIMLIB_TRACES name its folder. {trace.acknowledgement}"
-        )
-    _download(name, trace, path)
-    print(f"{name}: downloaded {trace.address} to {path}\n{trace.acknowledgement}")
-    return path
+def is_log(name: str) -> bool:
+    """Whether a text ends like the name of a log: an ending in `READERS`, or ``.gz``."""
+    return name.endswith((*READERS, ".gz"))
 
 
-def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
-    """Where a known trace lies on this machine, packed or not; None where it lies nowhere."""
-    trace = TRACES[_name(name)]
-    names = (trace.file_name, *trace.other_file_names)
-    for place in _folders(folder):
-        for file_name in names:
-            for path in (place / file_name, place / file_name.removesuffix(".gz")):
-                if path.is_file():
-                    return path
-    return None
-
-
-def _known(name: str) -> str | None:
-    """The name of a known trace as we write it, from that or from its file's name."""
-    asked = name.strip().lower().removesuffix(".gz").removesuffix(".swf")
-    for known, trace in TRACES.items():
-        if asked in (known.lower(), trace.file_name.lower().removesuffix(".swf.gz")):
-            return known
-    return None
-
-
-def _name(name: str) -> str:
-    known = _known(name)
-    if known is None:
-        raise KeyError(f"no known trace {name!r}; known are {', '.join(TRACES)}")
-    return known
-
-
-def _read(path: Path, options: dict[str, Any]) -> Workload:
-    """A log by the reader that its ending calls for."""
-    if path.name.removesuffix(".gz").endswith(".csv"):
-        return read_alcf(path, **options)
-    return read_swf(path, **options)
-
-
-def _folders(folder: str | Path | None) -> list[Path]:
-    """Where traces are looked for, first things first."""
-    named = [folder, os.environ.get("COSIMLIB_TRACES")]
-    return [Path(place) for place in named if place] + _project_folders()
-
-
-def _project_folders() -> list[Path]:
-    """Every ``data/traces/`` at or above the working directory, then that of a checkout.
-
-    Notebooks run in a folder of their project; an installed package has no checkout around it.
-    """
-    here = Path.cwd()
-    checkout = Path(__file__).resolve().parents[2]
-    roots = [here, *here.parents] + ([checkout] if (checkout / "pyproject.toml").is_file() else [])
-    folders = [root / "data" / "traces" for root in roots]
-    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
-
-
-def _download_folder() -> Path:
-    """The nearest ``data/traces/``; a new one in the working directory where there is none."""
-    return next(iter(_project_folders()), Path.cwd() / "data" / "traces")
-
-
-def _download(name: str, trace: Trace, path: Path) -> None:
-    """Bring the file to `path`, or leave nothing there."""
-    by_hand = (
-        f"fetch {trace.address} by hand and put it in {path.parent}, or let COSIMLIB_TRACES name "
-        "the folder where it is"
-    )
-    log, level = pooch.get_logger(), pooch.get_logger().level
-    log.setLevel("WARNING")
-    try:
-        pooch.retrieve(
-            trace.address,
-            known_hash=trace.sha256,
-            fname=path.name,
-            path=path.parent,
-            downloader=pooch.HTTPDownloader(timeout=TIMEOUT),
-        )
-    except OSError as error:
-        raise ConnectionError(f"{name}: the download failed ({error}); {by_hand}") from error
-    except ValueError as error:
-        raise TraceError(
-            f"{name}: what came from {trace.address} is not the file with SHA-256 {trace.sha256} "
-            f"and was not kept; {by_hand}"
-        ) from error
-    finally:
-        log.setLevel(level)
-    if not _is_whole_gzip(path):
-        path.unlink()
-        raise TraceError(
-            f"{name}: what came from {trace.address} is not a whole gzip file and was not kept; "
-            f"{by_hand}"
-        )
-
-
-def _is_whole_gzip(path: Path) -> bool:
-    try:
-        return bool(read_bytes(path))
-    except TraceError:
-        return False
+def _reader(path: Path) -> Callable[..., Workload]:
+    """The reader for the ending of a file's name."""
+    return READERS.get(Path(path.name.removesuffix(".gz")).suffix, read_swf)

@@ -1,8 +1,7 @@
-"""The door for every trace: bytes from a file, and an account of what became of its records.
+"""Account of the records of a trace, and what all readers share: bytes of a file, CSV, a workload.
 
-A reader drops records that cannot be jobs, mends what is only in disorder and notes what is odd.
-Nothing of that is silent: `Account` counts it, the workload carries the count, and a verbose reader
-prints it.
+A reader drops records that cannot be jobs, mends disorder and notes oddities. `Account` counts all
+three per reason, `Workload.account` keeps the counts, and a verbose reader prints them.
 """
 
 import csv
@@ -22,17 +21,17 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 class TraceError(ValueError):
-    """A file that is no trace, or a broken one; or a workload that its format cannot hold."""
+    """A file that is not a trace, or is damaged; or a workload that its format cannot hold."""
 
 
 class Account:
-    """What reading a trace dropped, mended or noted, in the order in which it was found."""
+    """Numbers of records dropped, mended and noted while reading a trace, in order of discovery."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, int]] = []
 
     def add(self, action: str, reason: str, records: int) -> None:
-        """Enter `records` records, unless there are none."""
+        """Enter `records` records; 0 records make no entry."""
         if records:
             self.rows.append((action, reason, int(records)))
 
@@ -40,34 +39,33 @@ class Account:
         self, table: pd.DataFrame, rules: Iterable[tuple[str, "pd.Series | np.ndarray"]]
     ) -> pd.DataFrame:
         """`table` without the rows that a rule marks; each is entered under its first reason."""
-        gone = np.zeros(len(table), dtype=bool)
+        dropped = np.zeros(len(table), dtype=bool)
         for reason, marked in rules:
             mask = np.asarray(marked, dtype=bool)
-            self.add("dropped", reason, int((mask & ~gone).sum()))
-            gone |= mask
-        return table[~gone]
+            self.add("dropped", reason, int((mask & ~dropped).sum()))
+            dropped |= mask
+        return table[~dropped]
 
     def frame(self) -> pd.DataFrame:
-        """One row an entry: `action`, `reason`, `records`."""
+        """One row per entry: `action`, `reason`, `records`."""
         frame = pd.DataFrame(self.rows, columns=list(ACCOUNT_COLUMNS))
         return frame.astype({"action": "str", "reason": "str", "records": "int64"})
 
     def text(self, name: str, jobs: int, records: int) -> str:
-        """A line of totals and a line an entry."""
+        """A line of totals and one line per entry."""
         lines = [f"{name}: {jobs:,} jobs from {records:,} records"]
         lines += [f"  {action:<7} {count:>9,}  {reason}" for action, reason, count in self.rows]
         return "\n".join(lines)
 
 
 def read_bytes(path: Path) -> bytes:
-    """What is in `path`, unpacked where it is gzip.
+    """The content of a file, decompressed where it is gzip.
 
     Raises
     ------
     FileNotFoundError
-        With a hint where files are looked for.
     TraceError
-        For a gzip file that is cut short or damaged, or that is none in spite of its name.
+        For a gzip file that is cut short or damaged, or a file named ``.gz`` that is not gzip.
     """
     if not path.is_file():
         raise FileNotFoundError(
@@ -92,15 +90,13 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_table(path: Path) -> list[tuple[int, list[str]]]:
-    """The lines of a CSV that are not blank, numbered from 1, their fields without blanks around.
-
-    Every line has as many fields as the first, the heading.
+    """Lines of a CSV that are not blank: line number from 1, fields stripped of blanks.
 
     Raises
     ------
     FileNotFoundError
     TraceError
-        Naming the line that has more fields or fewer, or what keeps the file from being read.
+        Naming the line that cannot be read, or that has more or fewer fields than the heading.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no file at {path}; give the path of a CSV")
@@ -121,7 +117,7 @@ def read_table(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def shortened(text: bytes, length: int = 60) -> str:
-    """The beginning of a line as an error shows it, between quotes."""
+    """The beginning of a text's first line as an error shows it, in quotes."""
     shown = text.strip().splitlines()[0] if text.strip() else b""
     more = " ..." if len(shown) > length else ""
     return repr(shown[:length].decode("utf-8", "replace") + more)
@@ -137,9 +133,9 @@ def assemble(
     records: int,
     verbose: bool,
 ) -> Workload:
-    """Jobs in order of submission as a workload, with what is odd about them noted.
+    """The workload of a reader's jobs: sorted by submission, oddities noted.
 
-    Columns that are wholly unknown are left out.
+    Columns without any known value are left out.
     """
     if not len(jobs):
         reasons = "; ".join(f"{count} {reason}" for _, reason, count in account.rows)
@@ -158,7 +154,7 @@ def assemble(
 
 
 def _note(jobs: pd.DataFrame, machine: System | None, account: Account) -> None:
-    """Enter what is true of some jobs and that a reader of results should know."""
+    """Enter the oddities of jobs that matter to results."""
     requested, run_time = jobs["requested_time"], jobs["run_time"]
     account.add("noted", "run time 0", int((run_time == 0).sum()))
     account.add("noted", "run time over the requested time", int((run_time > requested).sum()))

@@ -1,10 +1,11 @@
-"""Argonne's public job logs: the table DIM_JOB_COMPOSITE as CSV, one file a machine and year.
+"""Job logs of the Argonne Leadership Computing Facility: DIM_JOB_COMPOSITE tables as CSV.
 
-The logs of Mira, Theta, Polaris and others are at https://reports.alcf.anl.gov/data/. A row is a
-job with the times at which it was queued, started and ended, all in UTC. Later files write the
-names of columns in lower case and give an EXIT_CODE for an EXIT_STATUS; all that is accepted.
+There is one file per machine and year; those of Mira, Theta, Polaris and others are at
+https://reports.alcf.anl.gov/data/. A row is a job with the times at which it was queued, started
+and ended, in UTC. Later files have column names in lower case, and EXIT_CODE for EXIT_STATUS; both
+forms are read.
 
-Rows that are no jobs are dropped, each counted under the first of these reasons: the time at which
+Rows that are not jobs are dropped, each counted under the first of these reasons: the time at which
 it was queued is unknown; it never started; its run time is unknown; its nodes are unknown.
 """
 
@@ -20,8 +21,6 @@ from cosimlib.system import THETA, System
 from cosimlib.traces.account import Account, TraceError, assemble, read_bytes, shortened
 from cosimlib.workload import Workload
 
-__all__ = ["TraceError", "read_alcf"]
-
 TIMES = ("QUEUED_TIMESTAMP", "START_TIMESTAMP", "END_TIMESTAMP")
 NUMBERS = (
     "WALLTIME_SECONDS", "RUNTIME_SECONDS", "NODES_REQUESTED", "NODES_USED", "EXIT_STATUS",
@@ -35,13 +34,13 @@ MACHINES = {"theta": THETA}
 
 
 def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True) -> Workload:
-    """The jobs of one of Argonne's DIM_JOB_COMPOSITE logs, CSV or gzip of it.
+    """The jobs of a DIM_JOB_COMPOSITE log of Argonne, CSV or gzip of it.
 
     Parameters
     ----------
     path : str or Path
     name : str, optional
-        What the workload is called; the file's name without its endings by default.
+        Of the workload; by default the file's name without its endings.
     verbose : bool, default True
         Whether to print the account of what was dropped, mended and noted.
 
@@ -64,14 +63,14 @@ def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True
     account = Account()
     records = len(table)
     table = _mended(table, account)
-    table = account.drop(table, _no_jobs(table))
+    table = account.drop(table, _drop_rules(table))
     jobs = _jobs(table, account)
     machine = _machine(table)
     return assemble(jobs, name, machine, account, path=path, records=records, verbose=verbose)
 
 
 def _parse(path: Path, data: bytes) -> pd.DataFrame:
-    """The columns that we read, those that are not there as unknown."""
+    """The columns of the log that are read; a missing one is unknown throughout."""
     if not data.strip():
         raise TraceError(f"{path}: the file is empty; fetch it again")
     wanted = {*TIMES, *NUMBERS, *TEXTS}
@@ -114,7 +113,7 @@ def _numbers(values: pd.Series) -> pd.Series:
 def _checked(
     path: Path, text: pd.DataFrame, column: str, convert: Callable[[pd.Series], pd.Series]
 ) -> pd.Series:
-    """A column converted; raise for the first value that is there and is not what it should be."""
+    """A column converted; raise for the first value that cannot be."""
     values = _texts(text, column)
     converted = convert(values)
     kind = "a time such as 2023-01-31 23:59:59" if column in TIMES else "a number"
@@ -130,17 +129,17 @@ def _checked(
 
 
 def _mended(table: pd.DataFrame, account: Account) -> pd.DataFrame:
-    """Run times that are missing, from the start and the end."""
+    """Missing run times are taken from start and end."""
     run_time = table["RUNTIME_SECONDS"]
     run_time = run_time.where(run_time >= 0)
-    lasted = (table["END_TIMESTAMP"] - table["START_TIMESTAMP"]).dt.total_seconds()
-    mendable = run_time.isna() & (lasted >= 0)
+    elapsed = (table["END_TIMESTAMP"] - table["START_TIMESTAMP"]).dt.total_seconds()
+    mendable = run_time.isna() & (elapsed >= 0)
     account.add("mended", "run time unknown, end less start taken", int(mendable.sum()))
-    return table.assign(RUNTIME_SECONDS=run_time.where(~mendable, lasted))
+    return table.assign(RUNTIME_SECONDS=run_time.where(~mendable, elapsed))
 
 
-def _no_jobs(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
-    """Why a row is no job, in the order of the module's docstring."""
+def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
+    """Reasons why a row is not a job, in the order of the module's docstring."""
     nodes = table[["NODES_REQUESTED", "NODES_USED"]]
     return [
         ("time of queueing unknown", table["QUEUED_TIMESTAMP"].isna()),
@@ -151,22 +150,22 @@ def _no_jobs(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
 
 
 def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
-    """The columns of a workload, made from those of a log."""
+    """The columns of a workload from those of a log."""
     zero = table["QUEUED_TIMESTAMP"].min()
     submit_time = (table["QUEUED_TIMESTAMP"] - zero).dt.total_seconds()
     start_time = (table["START_TIMESTAMP"] - zero).dt.total_seconds()
     early = start_time < submit_time
     account.add("noted", "started before it was queued, start taken as unknown", int(early.sum()))
     requested = table["NODES_REQUESTED"]
-    unasked = ~(requested > 0)
-    account.add("noted", "requested nodes unknown, used taken", int(unasked.sum()))
+    unknown = ~(requested > 0)
+    account.add("noted", "requested nodes unknown, used taken", int(unknown.sum()))
     exit_status = table["EXIT_STATUS"].fillna(table["EXIT_CODE"])
     return pd.DataFrame(
         {
             "submit_time": submit_time,
             "run_time": table["RUNTIME_SECONDS"],
             "requested_time": table["WALLTIME_SECONDS"].where(table["WALLTIME_SECONDS"] > 0),
-            "nodes": np.ceil(table["NODES_USED"].where(unasked, requested)),
+            "nodes": np.ceil(table["NODES_USED"].where(unknown, requested)),
             "recorded_start": start_time.where(~early),
             "job_id": _job_ids(table),
             "user": table["USERNAME_GENID"],
@@ -178,12 +177,12 @@ def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
 
 
 def _job_ids(table: pd.DataFrame) -> pd.Series:
-    """Cobalt's number, or the digits with which the job's name begins (``123.polaris-pbs-01``)."""
+    """Cobalt's number, or the leading digits of the job's name (``123.polaris-pbs-01``)."""
     leading = table["JOB_NAME"].str.extract(r"^(\d{1,15})", expand=False).astype("Float64")
     return table["COBALT_JOBID"].fillna(leading.astype("float64")).astype("Int64")
 
 
 def _machine(table: pd.DataFrame) -> System | None:
-    """The machine where the log is of one that we know."""
+    """The machine of the log, where it is in `MACHINES`."""
     names = table["MACHINE_NAME"].dropna().str.strip().str.lower().unique()
     return MACHINES.get(names[0]) if len(names) == 1 else None

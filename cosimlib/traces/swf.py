@@ -1,12 +1,12 @@
-"""The Standard Workload Format of the Parallel Workloads Archive: file to workload and back.
+"""The Standard Workload Format (SWF) of the Parallel Workloads Archive: reader and writer.
 
 A line is a job of 18 numbers, −1 where unknown; lines that begin with a semicolon are comments, and
 those of the form ``; Key: value`` describe the machine. The format, version 2.2, is defined at
-https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Real logs hold more: whole numbers
-written ``995.00``, more than 18 columns, records out of order, comments and blank lines in the
-middle, and headers that are missing, wordy or stale.
+https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Real logs deviate: whole numbers written
+``995.00``, more than 18 columns, records out of order, comments and blank lines between jobs, and
+headers that are missing, wordy or stale.
 
-Records that are no jobs are dropped, each counted under the first of these reasons:
+Records that are not jobs are dropped, each counted under the first of these reasons:
 
 1. its submit time is unknown;
 2. status 2, 3 or 4: part of the execution of a job that has a record of its own;
@@ -14,10 +14,6 @@ Records that are no jobs are dropped, each counted under the first of these reas
    shows processors for it;
 4. its run time is unknown;
 5. neither the requested nor the allocated number of processors is known.
-
-Lines of the Standard Workload Format: text of a log to a table of 18 columns and back.
-
-What the columns mean for a workload is the business of `cosimlib.swf`.
 """
 
 import csv
@@ -36,10 +32,26 @@ from cosimlib.system import System
 from cosimlib.traces.account import Account, TraceError, assemble, read_bytes, shortened
 from cosimlib.workload import Workload
 
-__all__ = ["TraceError", "read_swf", "write_swf"]
+FIELDS = (
+    "job_id", "submit_time", "wait_time", "run_time", "allocated_processors", "average_cpu_time",
+    "used_memory", "requested_processors", "requested_time", "requested_memory", "status", "user",
+    "group", "application", "queue", "partition", "preceding_job", "think_time",
+)  # fmt: skip
+LABELS = ("user", "group", "application", "queue", "partition")
+NUMBERS = ("job_id", "allocated_processors", "status", "preceding_job")
+QUANTITIES = ("average_cpu_time", "used_memory", "requested_memory", "think_time")
+WHOLE = (*LABELS, *NUMBERS, "requested_processors")
+"""Fields that must be whole numbers; the others may have fractions."""
 
 PARTIAL_EXECUTION = (2, 3, 4)
 CANCELLED = 5
+
+LIMIT = 2.0**53
+"""Below it, float64 counts whole numbers exactly."""
+
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+INDENTED_COMMENT = re.compile(rb"^[ \t]+;", re.MULTILINE)
+HEADER = re.compile(rb"^[ \t]*;+[ \t]*([A-Za-z]+)[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 
 
 def read_swf(
@@ -51,9 +63,9 @@ def read_swf(
     ----------
     path : str or Path
     cores_per_node : int, default 1
-        Processors of the log that make one of our nodes; a part of a node counts as a whole one.
+        Processors per node; a job with a part of a node has all of it.
     name : str, optional
-        What the workload is called; the file's name without its endings by default.
+        Of the workload; by default the file's name without its endings.
     verbose : bool, default True
         Whether to print the account of what was dropped, mended and noted.
 
@@ -61,10 +73,10 @@ def read_swf(
     -------
     Workload
         `nodes` from the requested processors, or the allocated ones where those are unknown;
-        `recorded_start` is submit plus wait; `memory` (GB a node) from the requested memory, or the
-        used one where that is unknown. As in the file: `allocated_processors`, `average_cpu_time`,
-        `used_memory`, `requested_memory` (KB a processor), `preceding_job`, `think_time`. Columns
-        without any value are left out.
+        `recorded_start` is submit plus wait; `memory` (GB per node) from the requested memory, or
+        the used one where that is unknown. As in the file: `allocated_processors`,
+        `average_cpu_time`, `used_memory`, `requested_memory` (KB per processor), `preceding_job`,
+        `think_time`. Columns without any value are left out.
 
     Raises
     ------
@@ -76,34 +88,34 @@ def read_swf(
     check.whole("cores_per_node", cores_per_node, 1, floats=True)
     data = read_bytes(path)
     name = name or path.name.removesuffix(".gz").removesuffix(".swf")
-    table = parse_table(path, data)
+    table = _parse_table(path, data)
     account = Account()
-    account.add("noted", "more than 18 columns, the rest ignored", wide_lines(data))
-    jobs = _jobs(account.drop(table, _no_jobs(table)), cores_per_node, account)
-    machine = _machine(parse_header(data), name, cores_per_node)
+    account.add("noted", "more than 18 columns, the rest ignored", _count_wide_lines(data))
+    jobs = _jobs(account.drop(table, _drop_rules(table)), cores_per_node, account)
+    machine = _machine(_parse_header(data), name, cores_per_node)
     return assemble(jobs, name, machine, account, path=path, records=len(table), verbose=verbose)
 
 
 def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) -> Path:
     """Write a workload in Standard Workload Format, as gzip where `path` ends in ``.gz``.
 
-    `read_swf` gives the same jobs back, with the same `cores_per_node`. SWF has no place for
-    `mate`, `priority` and columns of other names, and takes a memory of 0 for unknown. Labels
-    (`user`, `queue`, …) that are not all numbers are numbered in the order in which they appear,
-    jobs without a `job_id` from 1. The same workload gives the same bytes.
+    `read_swf` with the same `cores_per_node` returns the same jobs. `mate`, `priority` and columns
+    that SWF does not have are not written; a memory of 0 is read as unknown. Labels (`user`,
+    `queue`, …) that are not all numbers are numbered in order of appearance, jobs without a
+    `job_id` from 1. Equal workloads give equal bytes.
 
     Parameters
     ----------
     workload : Workload
     path : str or Path
-        Replaced when everything has been written, and not before.
+        An existing file is replaced only once everything has been written.
     cores_per_node : int, default 1
-        Processors in the file for a node of the workload.
+        Processors in the file per node of the workload.
 
     Returns
     -------
     Path
-        Where it was written.
+        That of the file.
 
     Raises
     ------
@@ -114,15 +126,89 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
     check.whole("cores_per_node", cores_per_node, 1, floats=True)
     if not len(workload):
         raise TraceError(f"{workload.name}: no job to write to {path}")
-    data = format_lines(_header(workload, cores_per_node), _table(workload, cores_per_node))
+    data = _format_lines(_header(workload, cores_per_node), _table(workload, cores_per_node))
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     write_whole(path, data)
     return path
 
 
-def _no_jobs(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
-    """Why a record is no job, in the order of the module's docstring."""
+def _parse_table(path: Path, data: bytes) -> pd.DataFrame:
+    """The records of a log as 18 columns of numbers, NaN where they are below 0: unknown."""
+    # To pandas, an indented comment is a row of empty fields.
+    lines = INDENTED_COMMENT.sub(b";", data)
+    try:
+        table = pd.read_csv(
+            io.BytesIO(lines), sep=r"\s+", header=None, names=list(FIELDS), usecols=list(FIELDS),
+            comment=";", quoting=csv.QUOTE_NONE, na_filter=False, low_memory=False,
+            encoding="latin-1",
+        )  # fmt: skip
+    except ValueError as error:
+        _raise_first_bad_line(path, data, str(error))
+    if not len(table):
+        raise TraceError(f"{path}: no job in it; expected lines of {len(FIELDS)} numbers")
+    for field in FIELDS:
+        values = table[field]
+        valid = values.dtype.kind in "if" and bool((values.abs() < LIMIT).all())
+        if not valid or (field in WHOLE and values.dtype.kind == "f" and (values % 1 != 0).any()):
+            _raise_first_bad_line(path, data, f"{field} is not a number in every line")
+    return table.where(table >= 0)
+
+
+def _raise_first_bad_line(path: Path, data: bytes, reason: str) -> NoReturn:
+    """Name the first line that is not a record; `reason` where each line by itself is one."""
+    first, valid = "", 0
+    for number, line in enumerate(data.splitlines(), start=1):
+        problem = _problem(_tokens(line))
+        if problem is None:
+            valid += 1
+        elif problem and not first:
+            first = f"line {number} reads {shortened(line)}: {problem}"
+    if first and not valid:
+        raise TraceError(f"{path}: not an SWF, no line has {len(FIELDS)} numbers; {first}")
+    raise TraceError(f"{path}: {first or reason}; mend the line or put a ';' before it")
+
+
+def _problem(tokens: list[bytes]) -> str | None:
+    """The error of a line in words; None for a record, "" for a blank line."""
+    if not tokens:
+        return ""
+    for field, token in zip(FIELDS, tokens, strict=False):
+        whole = field in WHOLE
+        value = float(token) if NUMBER.fullmatch(token) else np.nan
+        if not abs(value) < LIMIT or (whole and value % 1 != 0):
+            shown = token[:20].decode("utf-8", "replace")
+            return f"{field} is {shown!r}; expected a {'whole ' if whole else ''}number below 2**53"
+    if len(tokens) < len(FIELDS):
+        return f"{len(tokens)} columns; expected {len(FIELDS)}"
+    return None
+
+
+def _tokens(line: bytes) -> list[bytes]:
+    return line.partition(b";")[0].split()
+
+
+def _count_wide_lines(data: bytes) -> int:
+    """Number of records with more than 18 columns."""
+    return sum(len(tokens) > len(FIELDS) for tokens in map(_tokens, data.splitlines()))
+
+
+def _parse_header(data: bytes) -> dict[str, str]:
+    """Comments of the form ``; Key: value``; of several with one key, the first."""
+    header: dict[str, str] = {}
+    for key, value in HEADER.findall(data):
+        header.setdefault(key.decode(), value.decode("utf-8", "replace"))
+    return header
+
+
+def _leading_number(text: str) -> int:
+    """The number at the beginning of a text: 9216 of ``9,216 (batch)``; 0 where there is none."""
+    found = re.match(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+", text)
+    return int(found[0].replace(",", "")) if found else 0
+
+
+def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
+    """Reasons why a record is not a job, in the order of the module's docstring."""
     run_time, status = table["run_time"], table["status"]
     processors = table[["requested_processors", "allocated_processors"]]
     return [
@@ -135,13 +221,13 @@ def _no_jobs(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
 
 
 def _jobs(table: pd.DataFrame, cores_per_node: int, account: Account) -> pd.DataFrame:
-    """The columns of a workload, made from those of a log."""
+    """The columns of a workload from those of a log."""
     requested, used = table["requested_processors"], table["used_memory"]
-    unasked = ~(requested > 0)
-    processors = table["allocated_processors"].where(unasked, requested)
-    account.add("noted", "requested processors unknown, allocated taken", unasked.sum())
-    instead = ~(table["requested_memory"] > 0) & (used > 0)
-    account.add("noted", "requested memory unknown, used taken", instead.sum())
+    unknown = ~(requested > 0)
+    processors = table["allocated_processors"].where(unknown, requested)
+    account.add("noted", "requested processors unknown, allocated taken", unknown.sum())
+    used_taken = ~(table["requested_memory"] > 0) & (used > 0)
+    account.add("noted", "requested memory unknown, used taken", used_taken.sum())
     return pd.DataFrame(
         {
             "submit_time": table["submit_time"],
@@ -158,32 +244,32 @@ def _jobs(table: pd.DataFrame, cores_per_node: int, account: Account) -> pd.Data
 
 
 def _memory(table: pd.DataFrame, cores_per_node: int) -> pd.Series:
-    """GB a node, from KB (1,024 bytes) a processor."""
+    """GB per node from KB (1,024 bytes) per processor."""
     requested, used = table["requested_memory"], table["used_memory"]
     kilobytes = requested.where(requested > 0, used.where(used > 0))
     return kilobytes * (1024 * cores_per_node) / 1e9
 
 
 def _labels(values: pd.Series) -> pd.Series:
-    """Numbers of users, queues, … as text."""
+    """Numbers of users, queues, … as texts."""
     codes, numbers = pd.factorize(values)
     labels = pd.array([*(str(int(number)) for number in numbers), pd.NA], dtype="string")
     return pd.Series(labels.take(codes), index=values.index)
 
 
 def _machine(header: dict[str, str], name: str, cores_per_node: int) -> System | None:
-    """The machine as the header tells it; None where it tells no size."""
-    processors, nodes = (leading_number(header.get(key, "")) for key in ("MaxProcs", "MaxNodes"))
+    """The machine in the header; None where its size is unknown."""
+    processors, nodes = (_leading_number(header.get(key, "")) for key in ("MaxProcs", "MaxNodes"))
     if processors:
         nodes = max(1, processors // cores_per_node)
     if not nodes:
         return None
-    called = header.get("Computer") or header.get("Installation") or name
-    return System(called, {"main": nodes}, cores_per_node=cores_per_node)
+    computer = header.get("Computer") or header.get("Installation") or name
+    return System(computer, {"main": nodes}, cores_per_node=cores_per_node)
 
 
 def _header(workload: Workload, cores_per_node: int) -> list[str]:
-    """Lines that name the machine, and the queues and partitions that have names."""
+    """Comments: the machine, and the names of queues and partitions."""
     jobs, machine = workload.jobs, workload.machine
     lines = ["Version: 2.2"]
     if machine is not None:
@@ -221,20 +307,20 @@ def _table(workload: Workload, cores_per_node: int) -> pd.DataFrame:
 
 
 def _kilobytes(memory: pd.Series, cores_per_node: int) -> pd.Series:
-    """KB a processor from GB a node, whole ones where they say the same."""
+    """KB per processor from GB per node; a whole number where it converts back exactly."""
     kilobytes = memory * 1e9 / (1024 * cores_per_node)
     whole = kilobytes.round()
     return whole.where(whole * (1024 * cores_per_node) / 1e9 == memory, kilobytes)
 
 
 def _all_numbers(labels: pd.Series) -> bool:
-    """Whether every label is a number as `read_swf` would write it."""
+    """Whether each known label is a whole number as `read_swf` returns it."""
     known = labels.dropna().unique()
     return all(label.isdecimal() and label == str(int(label)) for label in known)
 
 
 def _label_numbers(labels: pd.Series) -> pd.Series:
-    """Labels that are numbers as they are; others numbered from 1 in order of appearance."""
+    """Labels that are all numbers as they are; others numbered from 1 by appearance."""
     if _all_numbers(labels):
         return labels.astype("Float64").astype("float64")
     codes = pd.Series(pd.factorize(labels)[0] + 1.0, index=labels.index)
@@ -242,7 +328,7 @@ def _label_numbers(labels: pd.Series) -> pd.Series:
 
 
 def _check_writable(workload: Workload, table: pd.DataFrame) -> None:
-    """Raise for the first job with a number below 0 or beyond what a float counts exactly."""
+    """Raise for the first job with a number below 0 or from `LIMIT` up."""
     wrong = table.notna() & ~((table >= 0) & (table < LIMIT))
     if not wrong.to_numpy().any():
         return
@@ -255,113 +341,17 @@ def _check_writable(workload: Workload, table: pd.DataFrame) -> None:
     )
 
 
-FIELDS = (
-    "job_id", "submit_time", "wait_time", "run_time", "allocated_processors", "average_cpu_time",
-    "used_memory", "requested_processors", "requested_time", "requested_memory", "status", "user",
-    "group", "application", "queue", "partition", "preceding_job", "think_time",
-)  # fmt: skip
-LABELS = ("user", "group", "application", "queue", "partition")
-NUMBERS = ("job_id", "allocated_processors", "status", "preceding_job")
-QUANTITIES = ("average_cpu_time", "used_memory", "requested_memory", "think_time")
-WHOLE = (*LABELS, *NUMBERS, "requested_processors")
-
-LIMIT = 2.0**53
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-INDENTED_COMMENT = re.compile(rb"^[ \t]+;", re.MULTILINE)
-HEADER = re.compile(rb"^[ \t]*;+[ \t]*([A-Za-z]+)[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
-
-
-def parse_table(path: Path, data: bytes) -> pd.DataFrame:
-    """The jobs of a log as 18 columns of numbers, NaN where they are below 0: unknown.
-
-    Raises
-    ------
-    TraceError
-        Naming the file, the line, its text and what was expected.
-    """
-    # pandas would take a comment after blanks for a row of empty fields
-    lines = INDENTED_COMMENT.sub(b";", data)
-    try:
-        table = pd.read_csv(
-            io.BytesIO(lines), sep=r"\s+", header=None, names=list(FIELDS), usecols=list(FIELDS),
-            comment=";", quoting=csv.QUOTE_NONE, na_filter=False, low_memory=False,
-            encoding="latin-1",
-        )  # fmt: skip
-    except ValueError as error:
-        _complain(path, data, str(error))
-    if not len(table):
-        raise TraceError(f"{path}: no job in it; expected lines of {len(FIELDS)} numbers")
-    for field in FIELDS:
-        values = table[field]
-        fine = values.dtype.kind in "if" and bool((values.abs() < LIMIT).all())
-        if not fine or (field in WHOLE and values.dtype.kind == "f" and (values % 1 != 0).any()):
-            _complain(path, data, f"{field} is not a number in every line")
-    return table.where(table >= 0)
-
-
-def wide_lines(data: bytes) -> int:
-    """How many jobs have more than 18 columns."""
-    return sum(len(tokens) > len(FIELDS) for tokens in map(_tokens, data.splitlines()))
-
-
-def parse_header(data: bytes) -> dict[str, str]:
-    """What the comments of the form ``; Key: value`` say; the first one where a key comes twice."""
-    header: dict[str, str] = {}
-    for key, value in HEADER.findall(data):
-        header.setdefault(key.decode(), value.decode("utf-8", "replace"))
-    return header
-
-
-def leading_number(text: str) -> int:
-    """338 of ``338 (batch partition)``, 9216 of ``9,216``; 0 where there is none."""
-    found = re.match(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+", text)
-    return int(found[0].replace(",", "")) if found else 0
-
-
-def format_lines(header: list[str], table: pd.DataFrame) -> bytes:
-    """Comment lines, then a line a job: −1 for NaN, whole numbers without a point."""
+def _format_lines(header: list[str], table: pd.DataFrame) -> bytes:
+    """Comment lines, then one line per job: −1 for NaN, whole numbers without a point."""
     comments = "".join(f"; {' '.join(line.split())}\n" for line in header)
-    columns = {field: _written(table[field].fillna(-1.0)) for field in FIELDS}
+    columns = {field: _as_written(table[field].fillna(-1.0)) for field in FIELDS}
     lines = pd.DataFrame(columns).to_csv(sep=" ", header=False, index=False, lineterminator="\n")
     return (comments + lines).encode()
 
 
-def _written(values: pd.Series) -> pd.Series:
-    """A column of floats as it is written, fractions to the last bit."""
+def _as_written(values: pd.Series) -> pd.Series:
+    """A column of floats as it is written: whole numbers as integers, fractions in full."""
     if (values % 1 == 0).all():
         return values.astype("int64")
     written = [int(value) if value.is_integer() else value for value in values.tolist()]
     return pd.Series(written, index=values.index, dtype="object")
-
-
-def _complain(path: Path, data: bytes, reason: str) -> NoReturn:
-    """Find the first bad line, slowly, and name it."""
-    first, fine = "", 0
-    for number, line in enumerate(data.splitlines(), start=1):
-        problem = _problem(_tokens(line))
-        if problem is None:
-            fine += 1
-        elif problem and not first:
-            first = f"line {number} reads {shortened(line)}: {problem}"
-    if first and not fine:
-        raise TraceError(f"{path}: not an SWF, no line has {len(FIELDS)} numbers; {first}")
-    raise TraceError(f"{path}: {first or reason}; mend the line or put a ';' before it")
-
-
-def _problem(tokens: list[bytes]) -> str | None:
-    """What is wrong with a line: a sentence; None where it is a job, "" where it is blank."""
-    if not tokens:
-        return ""
-    for field, token in zip(FIELDS, tokens, strict=False):
-        whole = field in WHOLE
-        value = float(token) if NUMBER.fullmatch(token) else np.nan
-        if not abs(value) < LIMIT or (whole and value % 1 != 0):
-            shown = token[:20].decode("utf-8", "replace")
-            return f"{field} is {shown!r}; expected a {'whole ' if whole else ''}number below 2**53"
-    if len(tokens) < len(FIELDS):
-        return f"{len(tokens)} columns; expected {len(FIELDS)}"
-    return None
-
-
-def _tokens(line: bytes) -> list[bytes]:
-    return line.partition(b";")[0].split()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cosimlib import synthetic
 from cosimlib.synthetic import estimates as model
-from cosimlib.traces.swf import read_swf
+from cosimlib.traces import read_swf
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 HOUR = 3_600

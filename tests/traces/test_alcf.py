@@ -1,4 +1,4 @@
-"""Argonne's own logs: columns, odd rows, errors."""
+"""Job logs of Argonne: columns, incomplete rows, errors."""
 
 import gzip
 
@@ -6,14 +6,11 @@ import pandas as pd
 import pytest
 
 from cosimlib.system import THETA
-from cosimlib.traces.alcf import read_alcf
-from cosimlib.traces.swf import TraceError, read_swf, write_swf
+from cosimlib.traces import TraceError, read_alcf, read_swf, write_swf
 from tests.traces.reading import DATA, counts
 
-# Argonne's logs
 
-
-def test_a_row_of_argonnes_becomes_a_job(capsys):
+def test_each_column_of_a_row_becomes_one_of_a_job(capsys):
     workload = read_alcf(DATA / "alcf.csv")
     jobs = workload.jobs
     assert jobs["job_id"].tolist() == [502, 501, 504]
@@ -42,14 +39,14 @@ def test_a_row_of_argonnes_becomes_a_job(capsys):
 
 
 def alcf(tmp_path, change, name="log.csv"):
-    """What `read_alcf` makes of the sample after a change of its text."""
+    """The workload that `read_alcf` returns for the sample with its text changed."""
     path = tmp_path / name
     text = change((DATA / "alcf.csv").read_text()).encode()
     path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
     return read_alcf(path, verbose=False)
 
 
-def test_argonnes_logs_in_their_other_shapes(tmp_path):
+def test_gzip_lower_case_and_newer_column_names_are_read(tmp_path):
     plain = alcf(tmp_path, str)
     packed = alcf(tmp_path, str, "log.csv.gz")
     pd.testing.assert_frame_equal(plain.jobs, packed.jobs)
@@ -86,13 +83,13 @@ def test_argonnes_logs_in_their_other_shapes(tmp_path):
         (lambda text: 'A\n"1,2\n3', "not a CSV of job records|no column"),
     ],
 )
-def test_a_bad_log_of_argonnes_is_named(tmp_path, change, message):
+def test_the_error_for_a_bad_log_names_file_row_and_expectation(tmp_path, change, message):
     with pytest.raises(TraceError, match=message) as error:
         alcf(tmp_path, change)
     assert str(tmp_path / "log.csv") in str(error.value)
 
 
-def test_a_log_of_argonnes_can_be_written_as_swf(tmp_path):
+def test_a_log_can_be_written_as_swf(tmp_path):
     jobs = read_alcf(DATA / "alcf.csv", verbose=False)
     read = read_swf(write_swf(jobs, tmp_path / "theta.swf"), verbose=False)
     columns = [column for column in jobs.jobs if column != "queue"]

@@ -1,17 +1,17 @@
-"""Reading SWF: every oddity of real logs and every error."""
+"""Reading SWF: columns, header, deviations of real logs, errors."""
 
 import gzip
 
 import pytest
 
-from cosimlib.traces.swf import TraceError, leading_number, read_swf
+from cosimlib.traces import TraceError, read_swf
 from cosimlib.workload import OPTIONAL_COLUMNS
 from tests.traces.reading import DATA, JOB, counts, swf
 
-# What the columns mean
+# Columns
 
 
-def test_a_record_becomes_a_job_column_by_column():
+def test_each_field_of_a_record_becomes_a_column_of_a_job():
     jobs = read_swf(DATA / "odd.swf", verbose=False).jobs
     assert jobs["job_id"].tolist() == [1, 2, 3, 4, 11]
     assert jobs["submit_time"].tolist() == [0, 10, 20, 30, 41]
@@ -36,7 +36,7 @@ def test_declared_columns_have_their_declared_types():
         assert str(jobs[column].dtype) == OPTIONAL_COLUMNS[column].dtype
 
 
-def test_the_account_counts_every_record_dropped_and_everything_odd():
+def test_the_account_counts_records_dropped_mended_and_noted():
     assert counts(read_swf(DATA / "odd.swf", verbose=False)) == {
         ("noted", "more than 18 columns, the rest ignored"): 1,
         ("dropped", "submit time unknown"): 1,
@@ -66,16 +66,16 @@ def test_the_account_is_printed_when_verbose_and_only_then(capsys):
 
 
 @pytest.mark.parametrize(("cores", "nodes"), [(1, [16, 995, 4, 1, 4]), (8, [2, 125, 1, 1, 1])])
-def test_processors_make_whole_nodes(cores, nodes):
+def test_processors_are_rounded_up_to_whole_nodes(cores, nodes):
     workload = read_swf(DATA / "odd.swf", cores_per_node=cores, verbose=False)
     assert workload.jobs["nodes"].tolist() == nodes
     assert workload.machine.total_nodes == 338 // cores
     assert workload.machine.cores_per_node == cores
 
 
-def test_memory_is_gigabytes_a_node():
+def test_memory_is_in_gigabytes_per_node():
     memory = read_swf(DATA / "odd.swf", cores_per_node=4, verbose=False).jobs["memory"]
-    assert memory[0] == 1024 * 4 * 1024 / 1e9  # used, for want of a request
+    assert memory[0] == 1024 * 4 * 1024 / 1e9  # used: the requested memory is unknown
     assert memory[1] == 2048 * 4 * 1024 / 1e9  # requested
     assert memory[2:].isna().all()
 
@@ -86,7 +86,7 @@ def test_a_cancelled_job_that_ran_is_kept(tmp_path):
     assert kept.jobs["run_time"].tolist() == [1]
 
 
-def test_jobs_at_the_same_instant_keep_their_order(tmp_path):
+def test_jobs_submitted_at_once_keep_their_order(tmp_path):
     line = "{} {} 5 100 4 -1 -1 4 200 -1 1 7 3 4 2 1 -1 -1"
     read = swf(tmp_path, *(line.format(i, s) for i, s in enumerate([5, 3, 5, 3, 9, 4])))
     assert read.jobs["job_id"].tolist() == [1, 3, 5, 0, 2, 4]
@@ -104,7 +104,7 @@ def test_a_job_number_used_twice_is_noted(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_every_kind_of_line_ending_is_read(tmp_path, ending):
+def test_both_line_endings_are_read(tmp_path, ending):
     path = tmp_path / "log.swf"
     text = ["; MaxProcs: 12", "; Computer: X", JOB, "", JOB]
     path.write_bytes(ending.join(text).encode())
@@ -128,35 +128,30 @@ def test_every_kind_of_line_ending_is_read(tmp_path, ending):
         (["; MaxNodes: 7", "; MaxProcs: -1"], 7),
         (["; MaxNodes: 7", "; MaxProcs: unknown"], 7),
         (["; MaxProcs: 9", "; MaxProcs: 10"], 9),
+        (["; MaxProcs: 9,216 x"], 9_216),
+        (["; MaxProcs: 9,21"], 9),
     ],
 )
-def test_sizes_in_every_style_of_header(tmp_path, lines, nodes):
+def test_the_size_of_the_machine_in_each_style_of_header(tmp_path, lines, nodes):
     assert swf(tmp_path, *lines, JOB).machine.total_nodes == nodes
 
 
-@pytest.mark.parametrize("lines", [[], ["; MaxProcs: 0"], ["; Note: MaxProcs 12"]])
+@pytest.mark.parametrize("lines", [[], ["; MaxProcs: 0"], ["; MaxProcs:"], ["; Note: MaxProcs 12"]])
 def test_without_a_size_the_machine_is_unknown(tmp_path, lines):
     assert swf(tmp_path, *lines, JOB).machine is None
 
 
-def test_the_machine_is_called_by_its_header_or_by_the_workload(tmp_path):
+def test_the_machine_is_named_by_the_header_or_else_by_the_workload(tmp_path):
     size, computer, place = "; MaxProcs: 8", "; Computer: SP2", "; Installation: KTH"
     assert swf(tmp_path, size, computer, place, JOB).machine.name == "SP2"
     assert swf(tmp_path, size, place, JOB).machine.name == "KTH"
     assert swf(tmp_path, size, JOB).machine.name == "log"
 
 
-def test_a_header_in_another_encoding_is_no_obstacle(tmp_path):
+def test_a_header_in_another_encoding_is_read(tmp_path):
     path = tmp_path / "log.swf"
     path.write_bytes(b"; Computer: \xc5ke\n; MaxProcs: 8\n" + JOB.encode())
     assert read_swf(path, verbose=False).machine.total_nodes == 8
-
-
-@pytest.mark.parametrize(
-    ("text", "number"), [("12", 12), ("9,216 x", 9216), ("9,21", 9), ("x", 0), ("", 0)]
-)
-def test_leading_number(text, number):
-    assert leading_number(text) == number
 
 
 # Errors
@@ -180,13 +175,13 @@ def test_leading_number(text, number):
         ([JOB.replace("100", "-1")], r"no job left of 1 records \(1 run time unknown\)"),
     ],
 )
-def test_a_bad_file_is_named_with_line_and_expectation(tmp_path, lines, message):
+def test_the_error_for_a_bad_line_names_file_line_and_expectation(tmp_path, lines, message):
     with pytest.raises(TraceError, match=message) as error:
         swf(tmp_path, *lines)
     assert str(tmp_path / "log.swf") in str(error.value)
 
 
-def test_errors_of_files(tmp_path):
+def test_missing_empty_and_damaged_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no trace at .*missing\.swf.*known trace"):
         read_swf(tmp_path / "missing.swf")
     with pytest.raises(FileNotFoundError, match="no trace at"):
@@ -212,7 +207,7 @@ def test_errors_of_files(tmp_path):
 
 
 @pytest.mark.parametrize("cores", [0, -4, 1.5])
-def test_cores_per_node_is_a_whole_number(cores, tmp_path):
+def test_cores_per_node_must_be_a_whole_number(cores, tmp_path):
     with pytest.raises(ValueError, match=r"cores_per_node=.*expected a whole number from 1"):
         swf(tmp_path, JOB, cores_per_node=cores)
 
@@ -233,7 +228,9 @@ def test_cores_per_node_is_a_whole_number(cores, tmp_path):
         ("intrepid-2009-first3000.swf.gz", 3_000, 40_960, 0),
     ],
 )
-def test_real_logs(trace_path, file_name, jobs, nodes, dropped):
+def test_real_logs_have_their_jobs_nodes_and_dropped_records(
+    trace_path, file_name, jobs, nodes, dropped
+):
     workload = read_swf(trace_path(file_name), verbose=False)
     assert len(workload) == jobs
     assert workload.machine.total_nodes == nodes

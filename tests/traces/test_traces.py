@@ -1,4 +1,4 @@
-"""Known traces: found where they lie, else downloaded whole, and never kept when they are not."""
+"""Public traces by name: catalog, search, download; logs by path and the table of readers."""
 
 import functools
 import gzip
@@ -10,10 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from cosimlib import traces
 from cosimlib.system import THETA
-from cosimlib.traces import TRACES, fetch_trace, find_trace, load
-from cosimlib.traces.swf import TraceError
+from cosimlib.traces import (
+    READERS,
+    TRACES,
+    TraceError,
+    catalog,
+    fetch_trace,
+    find_trace,
+    is_log,
+    load,
+    read_alcf,
+)
 
 DATA = Path(__file__).parents[1] / "data"
 LOG = gzip.compress(b"; MaxProcs: 8\n1 0 5 100 4 -1 -1 4 200 -1 1 7 3 4 2 1 -1 -1\n", mtime=0)
@@ -21,16 +29,15 @@ LOG = gzip.compress(b"; MaxProcs: 8\n1 0 5 100 4 -1 -1 4 200 -1 1 7 3 4 2 1 -1 -
 
 @pytest.fixture(autouse=True)
 def project(tmp_path, monkeypatch, trace_path):
-    """Two levels inside a project with an empty data/traces/; `trace_path` looked around before."""
+    """Two levels inside a project with an empty data/traces/; `trace_path` resolves before that."""
     folder = tmp_path / "project" / "data" / "traces"
     folder.mkdir(parents=True)
     notebooks = tmp_path / "project" / "notebooks" / "deep"
     notebooks.mkdir(parents=True)
     monkeypatch.chdir(notebooks)
     monkeypatch.delenv("COSIMLIB_TRACES", raising=False)
-    monkeypatch.setattr(
-        traces, "__file__", str(tmp_path / "site-packages" / "x" / "traces" / "__init__.py")
-    )
+    elsewhere = tmp_path / "site-packages" / "x" / "traces" / "catalog.py"
+    monkeypatch.setattr(catalog, "__file__", str(elsewhere))
     return folder
 
 
@@ -40,7 +47,7 @@ def served(tmp_path):
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
-            """Say nothing."""
+            """No output."""
 
     folder = tmp_path / "served"
     folder.mkdir()
@@ -55,15 +62,15 @@ def served(tmp_path):
 
 
 def register(monkeypatch, name, **changes):
-    """Change what is known of a trace for the length of a test."""
+    """Change a trace of the catalog for the length of a test."""
     monkeypatch.setitem(TRACES, name, TRACES[name]._replace(**changes))
 
 
-# The registry
+# The catalog
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_every_trace_is_named_by_its_file_and_thanks_somebody(name):
+def test_every_trace_has_a_file_name_an_address_and_an_acknowledgement(name):
     trace = TRACES[name]
     assert trace.file_name.endswith(".swf.gz")
     assert len(trace.acknowledgement) > 100
@@ -98,7 +105,7 @@ def test_folders_are_searched_in_order(project, tmp_path, monkeypatch):
     name, file_name = "KTH-SP2", TRACES["KTH-SP2"].file_name
     assert find_trace(name) is None
     checkout = tmp_path / "site-packages"
-    monkeypatch.setattr(traces, "__file__", str(checkout / "cosimlib" / "traces" / "__init__.py"))
+    monkeypatch.setattr(catalog, "__file__", str(checkout / "cosimlib" / "traces" / "catalog.py"))
     places = [checkout / "data" / "traces", project, tmp_path / "named", tmp_path / "given"]
     monkeypatch.setenv("COSIMLIB_TRACES", str(tmp_path / "named"))
     for place in places:
@@ -111,7 +118,7 @@ def test_folders_are_searched_in_order(project, tmp_path, monkeypatch):
         assert fetch_trace(name, folder=tmp_path / "given") == place / file_name
 
 
-def test_an_unpacked_file_and_another_copy_serve_as_well(project):
+def test_a_decompressed_file_and_an_equivalent_copy_are_found(project):
     (project / "KTH-SP2-1996-2.1-cln.swf").write_bytes(gzip.decompress(LOG))
     assert find_trace("KTH-SP2") == project / "KTH-SP2-1996-2.1-cln.swf"
     (project / "RICC-2010-2+hdr.swf.gz").write_bytes(LOG)
@@ -119,15 +126,15 @@ def test_an_unpacked_file_and_another_copy_serve_as_well(project):
 
 
 @pytest.mark.parametrize("name", ["kth-sp2", " KTH-SP2 ", "KTH-SP2-1996-2.1-cln.swf.gz"])
-def test_names_are_taken_in_any_case_and_from_files(project, name):
+def test_names_in_any_case_and_names_of_files_are_recognized(project, name):
     (project / "KTH-SP2-1996-2.1-cln.swf.gz").write_bytes(LOG)
     assert find_trace(name) == project / "KTH-SP2-1996-2.1-cln.swf.gz"
 
 
-@pytest.mark.parametrize("verb", [find_trace, fetch_trace])
-def test_an_unknown_name_is_met_with_the_known_ones(verb):
+@pytest.mark.parametrize("function", [find_trace, fetch_trace])
+def test_the_error_for_an_unknown_name_lists_the_known_ones(function):
     with pytest.raises(KeyError, match=r"no known trace 'KTH'; known are KTH-SP2, SDSC-SP2"):
-        verb("KTH")
+        function("KTH")
 
 
 # Downloading
@@ -141,15 +148,15 @@ def test_a_download_is_checked_kept_and_acknowledged_once(served, project, monke
     path = fetch_trace("KTH-SP2")
     assert path == project / "KTH-SP2-1996-2.1-cln.swf.gz"
     assert path.read_bytes() == LOG
-    said = capsys.readouterr()
-    assert said.out.splitlines()[0] == f"KTH-SP2: downloaded {address}/log.swf.gz to {path}"
-    assert "graciously provided by Lars Malinowsky" in said.out
-    assert said.err == ""
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0] == f"KTH-SP2: downloaded {address}/log.swf.gz to {path}"
+    assert "graciously provided by Lars Malinowsky" in printed.out
+    assert printed.err == ""
     assert fetch_trace("KTH-SP2") == path
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_download_goes_to_the_folder_given(served, project, tmp_path, monkeypatch):
+def test_a_download_goes_to_the_folder_argument(served, project, tmp_path, monkeypatch):
     address, folder = served
     (folder / "log.swf.gz").write_bytes(LOG)
     register(monkeypatch, "RICC", address=f"{address}/log.swf.gz")
@@ -171,7 +178,7 @@ def test_without_a_project_a_download_goes_under_the_working_directory(
     assert expected.read_bytes() == LOG
 
 
-def test_a_wrong_checksum_leaves_nothing(served, project, monkeypatch):
+def test_a_download_with_a_wrong_checksum_is_not_kept(served, project, monkeypatch):
     address, folder = served
     (folder / "log.swf.gz").write_bytes(LOG + b"\n")
     register(monkeypatch, "KTH-SP2", address=f"{address}/log.swf.gz")
@@ -185,7 +192,7 @@ def test_a_wrong_checksum_leaves_nothing(served, project, monkeypatch):
 
 
 @pytest.mark.parametrize("content", [b"<html>moved</html>", LOG[:-10], b""])
-def test_without_a_checksum_a_download_is_at_least_whole_gzip(
+def test_a_download_without_a_known_checksum_must_be_complete_gzip(
     served, project, monkeypatch, content
 ):
     address, folder = served
@@ -197,7 +204,7 @@ def test_without_a_checksum_a_download_is_at_least_whole_gzip(
 
 
 @pytest.mark.parametrize("address", ["{}/gone.swf.gz", "http://127.0.0.1:9/log.swf.gz"])
-def test_out_of_reach_says_where_to_get_the_file_and_where_to_put_it(
+def test_the_error_for_a_failed_download_says_how_to_download_by_hand(
     served, project, monkeypatch, address
 ):
     address = address.format(served[0])
@@ -208,7 +215,7 @@ def test_out_of_reach_says_where_to_get_the_file_and_where_to_put_it(
     assert list(project.iterdir()) == []
 
 
-def test_a_trace_without_an_address_says_where_to_put_it(project):
+def test_the_error_for_a_trace_without_an_address_says_where_to_put_it(project):
     message = rf"theta-2023-prod: no theta-2023-prod.swf.gz here .* put it in {project} or let "
     with pytest.raises(FileNotFoundError, match=message):
         fetch_trace("theta-2023-prod")
@@ -217,7 +224,7 @@ def test_a_trace_without_an_address_says_where_to_put_it(project):
 # Loading
 
 
-def test_a_known_trace_is_loaded_with_what_is_known_of_it(project):
+def test_a_public_trace_is_loaded_with_its_name_node_size_and_machine(project):
     (project / "ANL-Intrepid-2009-1.swf.gz").write_bytes(LOG)
     intrepid = load("ANL-Intrepid-2009-1", verbose=False)
     assert intrepid.name == "ANL-Intrepid-2009-1"
@@ -231,7 +238,7 @@ def test_a_known_trace_is_loaded_with_what_is_known_of_it(project):
     assert len(theta.account) == len(load(project / "theta-2023-prod.swf.gz").account)
 
 
-def test_a_path_is_loaded_by_its_ending(tmp_path, capsys):
+def test_the_ending_of_a_path_selects_the_reader(tmp_path, capsys):
     assert len(load(DATA / "odd.swf")) == 5
     assert len(load(str(DATA / "alcf.csv"))) == 3
     assert capsys.readouterr().out.count("jobs from") == 2
@@ -241,7 +248,18 @@ def test_a_path_is_loaded_by_its_ending(tmp_path, capsys):
     assert len(load(tmp_path / "b.csv.gz", verbose=False)) == 3
 
 
-def test_neither_a_name_nor_a_file():
+def test_a_reader_added_to_the_table_is_used(tmp_path, monkeypatch):
+    path = tmp_path / "log.jobs.gz"
+    path.write_bytes(gzip.compress((DATA / "alcf.csv").read_bytes()))
+    assert not is_log("log.jobs")
+    monkeypatch.setitem(READERS, ".jobs", read_alcf)
+    assert is_log("log.jobs") and is_log(path.name)
+    assert len(load(path, verbose=False)) == 3
+    with pytest.raises(FileNotFoundError, match=r"no trace at missing\.jobs"):
+        load("missing.jobs")
+
+
+def test_the_error_for_neither_a_name_nor_a_file_lists_the_known_names():
     with pytest.raises(FileNotFoundError, match=r"'KTH' is neither a file nor a known trace; know"):
         load("KTH")
     with pytest.raises(FileNotFoundError, match=r"no trace at missing\.swf"):

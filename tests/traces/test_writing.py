@@ -1,4 +1,4 @@
-"""Writing SWF: a round trip that loses nothing."""
+"""Writing SWF: round trips, the format of lines, errors."""
 
 import gzip
 from pathlib import Path
@@ -10,16 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib.system import THETA, System
-from cosimlib.traces.swf import TraceError, read_swf, write_swf
+from cosimlib.traces import TraceError, read_swf, write_swf
 from cosimlib.workload import Workload
 from tests.traces.reading import DATA
-
-# Writing
 
 
 @st.composite
 def recorded(draw, cores_per_node=1):
-    """A workload as a trace may give it, with any of the optional columns; binary fractions."""
+    """A workload with any of the optional columns; times are binary fractions."""
     n = draw(st.integers(1, 8))
 
     def column(values, missing=True):
@@ -61,7 +59,7 @@ def recorded(draw, cores_per_node=1):
 
 
 @pytest.mark.parametrize(("name", "cores"), [("log.swf", 1), ("log.swf.gz", 4)])
-def test_what_is_written_is_read_back(tmp_path, name, cores):
+def test_random_workloads_survive_a_round_trip(tmp_path, name, cores):
     @settings(max_examples=15)
     @given(recorded(cores))
     def round_trip(workload):
@@ -83,7 +81,7 @@ def test_what_is_written_is_read_back(tmp_path, name, cores):
     round_trip()
 
 
-def test_milliseconds_come_back_to_the_last_bit_or_two(tmp_path):
+def test_milliseconds_survive_a_round_trip_within_rounding(tmp_path):
     times = np.random.default_rng(1).integers(0, 10**9, (1000, 2)) / 1000
     jobs = pd.DataFrame(times, columns=["submit_time", "run_time"]).sort_values("submit_time")
     jobs = jobs.assign(nodes=1, recorded_start=jobs["submit_time"] + jobs["run_time"])
@@ -93,7 +91,7 @@ def test_milliseconds_come_back_to_the_last_bit_or_two(tmp_path):
     np.testing.assert_allclose(read["recorded_start"], jobs["recorded_start"], rtol=1e-15)
 
 
-def test_a_log_comes_back_from_writing(tmp_path):
+def test_a_log_survives_a_round_trip(tmp_path):
     for cores in (1, 4):
         read = read_swf(DATA / "odd.swf", cores_per_node=cores, verbose=False)
         path = write_swf(read, tmp_path / "copy.swf", cores_per_node=cores)
@@ -102,7 +100,7 @@ def test_a_log_comes_back_from_writing(tmp_path):
         assert copy.machine.total_nodes == read.machine.total_nodes
 
 
-def test_lines_are_written_as_the_format_wants_them(tmp_path):
+def test_comments_and_fields_are_written_in_the_format(tmp_path):
     jobs = {"submit_time": [0.0, 1.25], "run_time": [3.0, 2.0], "nodes": [4, 2]}
     jobs |= {"recorded_start": [0.0, np.nan], "queue": ["prod long", "debug"], "memory": [0.5, 1.0]}
     jobs |= {"partition": ["007", None], "user": ["12", None]}
@@ -124,7 +122,7 @@ def test_lines_are_written_as_the_format_wants_them(tmp_path):
     ]
 
 
-def test_memory_that_was_changed_goes_before_what_the_log_said(tmp_path):
+def test_a_changed_memory_column_overrides_that_of_the_log(tmp_path):
     read = read_swf(DATA / "odd.swf", verbose=False)
     changed = Workload(read.jobs.assign(memory=16.0), "changed")
     copy = read_swf(write_swf(changed, tmp_path / "log.swf"), verbose=False)
@@ -149,7 +147,9 @@ def test_the_same_workload_gives_the_same_bytes(tmp_path):
         ("job_id", 2**60, r"job \d+ has job_id=1.15\S*; SWF holds numbers from 0 below 2\*\*53"),
     ],
 )
-def test_a_value_that_the_format_cannot_hold_is_named(tmp_path, column, value, message):
+def test_the_error_for_a_value_outside_the_format_names_job_and_field(
+    tmp_path, column, value, message
+):
     jobs = pd.DataFrame({"submit_time": [0, 10], "run_time": 1, "nodes": 1, "job_id": [8, 9]})
     jobs[column] = [0, value] if column != "recorded_start" else [0.0, value]
     path = tmp_path / "log.swf"
@@ -160,7 +160,7 @@ def test_a_value_that_the_format_cannot_hold_is_named(tmp_path, column, value, m
     assert path.read_text() == "precious"
 
 
-def test_nothing_half_written_is_left_behind(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_no_file(tmp_path, monkeypatch):
     read = read_swf(DATA / "odd.swf", verbose=False)
 
     def full(self, data):
@@ -180,7 +180,7 @@ def test_a_workload_without_jobs_is_not_written(tmp_path):
 
 
 @pytest.mark.traces
-def test_kth_sp2_comes_back_from_writing(trace_path, tmp_path):
+def test_kth_sp2_survives_a_round_trip(trace_path, tmp_path):
     read = read_swf(trace_path("KTH-SP2-1996-2.1-cln.swf.gz"), verbose=False)
     copy = read_swf(write_swf(read, tmp_path / "copy.swf.gz"), verbose=False)
     pd.testing.assert_frame_equal(copy.jobs, read.jobs)

@@ -1,0 +1,235 @@
+"""Catalog of public traces: origin, acknowledgement, place on this machine, download.
+
+Most are logs of the Parallel Workloads Archive (Feitelson, Tsafrir and Krakov, JPDC 74(10), 2014),
+which asks its users to name the archive and to acknowledge the donor of each log. Files are looked
+for in the `folder` argument, in COSIMLIB_TRACES and in ``data/traces/``; a missing one is
+downloaded to ``data/traces/``, which version control ignores.
+
+Checksums are those of the archive's own files of KTH-SP2, SDSC-SP2, HPC2N and CEA-Curie. No
+checksum is known for UniLu-Gaia, RICC and ANL-Intrepid: a download of these is checked only to be
+complete gzip.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pooch
+
+from cosimlib.system import THETA, System
+from cosimlib.traces.account import TraceError, read_bytes
+
+ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload/"
+TIMEOUT = 60.0
+
+
+class Trace(NamedTuple):
+    """A public trace.
+
+    `address` and `sha256` are None where unknown; `machine` replaces that of the file's header;
+    `other_file_names` are those of equivalent copies.
+    """
+
+    file_name: str
+    acknowledgement: str
+    address: str | None = None
+    sha256: str | None = None
+    cores_per_node: int = 1
+    machine: System | None = None
+    other_file_names: tuple[str, ...] = ()
+
+
+def _archived(folder: str, file_name: str, machine: str, donor: str, **known: Any) -> Trace:
+    """A log of the Parallel Workloads Archive."""
+    acknowledgement = (
+        f"The workload log from {machine} was graciously provided by {donor}. It is distributed by "
+        f"the Parallel Workloads Archive, {ARCHIVE}; please acknowledge both."
+    )
+    return Trace(file_name, acknowledgement, f"{ARCHIVE}{folder}/{file_name}", **known)
+
+
+_ALCF = (
+    "This data was generated from resources of the Argonne Leadership Computing Facility, a DOE "
+    "Office of Science User Facility; its job logs are at https://reports.alcf.anl.gov/data/."
+)
+
+TRACES: Mapping[str, Trace] = {
+    "KTH-SP2": _archived(
+        "l_kth_sp2",
+        "KTH-SP2-1996-2.1-cln.swf.gz",
+        "the KTH SP2",
+        "Lars Malinowsky",
+        sha256="3e152f201fd2e96808a735bced6ea6eb0bb07fdc447689cafb0750d87b264c0b",
+    ),
+    "SDSC-SP2": _archived(
+        "l_sdsc_sp2",
+        "SDSC-SP2-1998-4.2-cln.swf.gz",
+        "the SDSC SP2",
+        "Victor Hazlewood of the HPC Systems group of the San Diego Supercomputer Center",
+        sha256="e03fe48be50c4ab04d6bb2285296d9c3399e9c1f27ee79b754ad32a14abd9bac",
+    ),
+    "HPC2N": _archived(
+        "l_hpc2n",
+        "HPC2N-2002-2.2-cln.swf.gz",
+        "the High Performance Computing Center North (HPC2N), Sweden,",
+        "Ake Sandgren",
+        sha256="3c534857d6065cfd9cc35aac8d064c9c17172be7acf336de835006f43a626e64",
+    ),
+    "CEA-Curie": _archived(
+        "l_cea_curie",
+        "CEA-Curie-2011-2.1-cln.swf.gz",
+        "the CEA Curie system",
+        "Joseph Emeras, CEA/CNRS",
+        sha256="2a0fdbd40837590b491bbbac7d4cfe521de1f0b14c0dc39bbf82c4e49ea75bce",
+    ),
+    "UniLu-Gaia": _archived(
+        "l_unilu_gaia",
+        "UniLu-Gaia-2014-2.swf.gz",
+        "the University of Luxembourg Gaia cluster",
+        "Joseph Emeras, SnT",
+    ),
+    "RICC": _archived(
+        "l_ricc",
+        "RICC-2010-2.swf.gz",
+        "the RIKEN Integrated Cluster of Clusters",
+        "Motoyoshi Kurokawa",
+        other_file_names=("RICC-2010-2+hdr.swf.gz",),
+    ),
+    "ANL-Intrepid-2009-1": _archived(
+        "l_anl_int",
+        "ANL-Intrepid-2009-1.swf.gz",
+        "ANL Intrepid",
+        "Susan Coghlan and Narayan Desai, Argonne National Laboratory, and converted by Wei Tang",
+        cores_per_node=4,
+    ),
+    "theta-2023-prod": Trace("theta-2023-prod.swf.gz", _ALCF, machine=THETA.with_nodes(4360)),
+    "mira-2018-aug27-dec31": Trace("mira-2018-aug27-dec31.swf.gz", _ALCF),
+    "intrepid-2009-first3000": Trace("intrepid-2009-first3000.swf.gz", _ALCF),
+}
+
+
+def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
+    """The path of a known trace on this machine, downloaded where it is missing.
+
+    A file that exists is not checked. A download goes to `folder`, or else to the project's
+    ``data/traces/``, and is kept only if it is complete; then the acknowledgement is printed.
+
+    Raises
+    ------
+    KeyError
+        For a name that is not in `TRACES`.
+    FileNotFoundError
+        For a missing trace without an address; the error says where to put the file.
+    ConnectionError
+        For an address that cannot be reached; the error says how to download by hand.
+    TraceError
+        For a download with another checksum than `TRACES` has, or that is not complete gzip.
+    """
+    name = _listed(name)
+    trace = TRACES[name]
+    found = find_trace(name, folder=folder)
+    if found is not None:
+        return found
+    path = Path(folder) if folder is not None else _download_folder()
+    path = path / trace.file_name
+    if trace.address is None:
+        raise FileNotFoundError(
+            f"{name}: no {trace.file_name} here and no address to download it from; put it in "
+            f"{path.parent} or let COSIMLIB_TRACES name its folder. {trace.acknowledgement}"
+        )
+    _download(name, trace, path)
+    print(f"{name}: downloaded {trace.address} to {path}\n{trace.acknowledgement}")
+    return path
+
+
+def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
+    """The path of a known trace on this machine, gzip or not; None where it is missing."""
+    trace = TRACES[_listed(name)]
+    names = (trace.file_name, *trace.other_file_names)
+    for place in _folders(folder):
+        for file_name in names:
+            for path in (place / file_name, place / file_name.removesuffix(".gz")):
+                if path.is_file():
+                    return path
+    return None
+
+
+def known_name(name: str) -> str | None:
+    """The key in `TRACES` of a name in any case or of a file's name; None where there is none."""
+    stem = name.strip().lower().removesuffix(".gz").removesuffix(".swf")
+    for known, trace in TRACES.items():
+        if stem in (known.lower(), trace.file_name.lower().removesuffix(".swf.gz")):
+            return known
+    return None
+
+
+def _listed(name: str) -> str:
+    """The key in `TRACES` of a name; raise where there is none."""
+    known = known_name(name)
+    if known is None:
+        raise KeyError(f"no known trace {name!r}; known are {', '.join(TRACES)}")
+    return known
+
+
+def _folders(folder: str | Path | None) -> list[Path]:
+    """Folders of traces in the order in which they are searched."""
+    configured = [folder, os.environ.get("COSIMLIB_TRACES")]
+    return [Path(place) for place in configured if place] + _project_folders()
+
+
+def _project_folders() -> list[Path]:
+    """Each ``data/traces/`` at or above the working directory, then that of a checkout.
+
+    Notebooks run in a folder of their project; an installed package has no checkout around it.
+    """
+    here = Path.cwd()
+    checkout = Path(__file__).resolve().parents[2]
+    roots = [here, *here.parents] + ([checkout] if (checkout / "pyproject.toml").is_file() else [])
+    folders = [root / "data" / "traces" for root in roots]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def _download_folder() -> Path:
+    """The nearest ``data/traces/``; a new one in the working directory where there is none."""
+    return next(iter(_project_folders()), Path.cwd() / "data" / "traces")
+
+
+def _download(name: str, trace: Trace, path: Path) -> None:
+    """Download the file to `path`; leave nothing there on failure."""
+    by_hand = (
+        f"fetch {trace.address} by hand and put it in {path.parent}, or let COSIMLIB_TRACES name "
+        "the folder where it is"
+    )
+    log, level = pooch.get_logger(), pooch.get_logger().level
+    log.setLevel("WARNING")
+    try:
+        pooch.retrieve(
+            trace.address,
+            known_hash=trace.sha256,
+            fname=path.name,
+            path=path.parent,
+            downloader=pooch.HTTPDownloader(timeout=TIMEOUT),
+        )
+    except OSError as error:
+        raise ConnectionError(f"{name}: the download failed ({error}); {by_hand}") from error
+    except ValueError as error:
+        raise TraceError(
+            f"{name}: what came from {trace.address} is not the file with SHA-256 {trace.sha256} "
+            f"and was not kept; {by_hand}"
+        ) from error
+    finally:
+        log.setLevel(level)
+    if not _is_complete_gzip(path):
+        path.unlink()
+        raise TraceError(
+            f"{name}: what came from {trace.address} is not a whole gzip file and was not kept; "
+            f"{by_hand}"
+        )
+
+
+def _is_complete_gzip(path: Path) -> bool:
+    try:
+        return bool(read_bytes(path))
+    except TraceError:
+        return False
