@@ -21,11 +21,9 @@ from papermill.translators import papermill_translators
 
 from cosimlib.claims import statements_path
 from cosimlib.kernels.jit import source_hash
-from cosimlib.traces import TRACES, find_trace
+from cosimlib.traces import SYNTHETIC, TRACES, find_trace, is_log
 
 RECORD = "run.json"
-SYNTHETIC = "synthetic"
-SUFFIXES = (".csv", ".gz", ".swf")
 PACKAGES = ("cosimlib", "numba", "numpy", "pandas", "papermill", "plotly")
 
 
@@ -151,7 +149,7 @@ def _as_file(name: str, value: object, label: str) -> object:
         return value
     if Path(value).is_file():
         return str(Path(value).resolve())
-    if value.endswith(SUFFIXES):
+    if is_log(value):
         raise BadArgumentError(
             f"{label}: parameter '{name}' got {value!r}, which is no file; give the path of one"
         )
