@@ -1,12 +1,17 @@
-"""Conservative backfilling in whole time slots, with containers that hold its idle nodes.
+"""Conservative backfilling in whole time slots, and the containers on the nodes that it leaves.
 
-All that happens in a slot is absorbed at its beginning, in this order: jobs that outlive their
-request are expected to end one slot later; jobs that have ended leave, and every waiting job in
-order moves to an earlier hole where there is one; new jobs get theirs; jobs whose reservation has
-come start. Jobs are whole numbers of slots long, one at least, so nothing
-starts and ends at once.
+Times are numbers of slots. Everything that happened in a slot is absorbed at the beginning of the
+next one, in this order:
 
-Containers on idle nodes: the youngest are saved or killed first, and all idle nodes have one.
+1. jobs that outlive their request are expected to end one slot later;
+2. jobs that have ended leave, and each waiting job, in order of submission, moves to the earliest
+   hole before its reservation; where overdue jobs leave too few nodes, all reservations are made
+   anew instead;
+3. new jobs enter the queue and get the earliest hole;
+4. jobs whose reservation has come start, which may make places in the queue, so that 3 follows;
+5. containers stop, the youngest first, and start, so that every idle node has one.
+
+Jobs run for one slot or more, so no job starts and ends at once.
 """
 
 from heapq import heappop, heappush
@@ -29,11 +34,13 @@ class SlotArrays(NamedTuple):
     nodes: np.ndarray
 
 
-class Progress(NamedTuple):
-    """What has become of every job, NaN where nothing has yet, and the plan for those that wait.
+class State(NamedTuple):
+    """Times of each job, NaN or infinite until known, and the plan for those that wait.
 
-    `barred` has one value: nodes that containers still hold in the slot that begins, less those
-    of jobs that would start in it if containers held none.
+    `reserved` is the present reservation, `promised` the first one. `queue` holds the waiting jobs
+    in order of submission. `withheld` has one value: nodes that containers still hold in the slot
+    that begins, less those of jobs that were found to be held up by them. `ends` and `expected` are
+    heaps of (end, job) of running jobs; expected ends that have changed since are still in it.
     """
 
     start: np.ndarray
@@ -42,54 +49,27 @@ class Progress(NamedTuple):
     expected_end: np.ndarray
     held_up: np.ndarray
     queue: np.ndarray
-    barred: np.ndarray
+    withheld: np.ndarray
     plan: Profile
     ends: list[tuple[float, int]]
     expected: list[tuple[float, int]]
 
 
-@kernel
-def fill(
-    jobs: SlotArrays, capacity: int, depth: int, hold_back: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, first reservations, who was held up, and stretches of containers under policy B.
-
-    With `hold_back` the nodes of containers that were not to be saved are not to be had in the
-    slot that begins; without, such containers are killed. At most `depth` jobs wait in the queue.
+class Containers(NamedTuple):
+    """Running containers in batches, `size[0]` of them, by start; (start, end, nodes, saved) of
+    those that have stopped.
     """
-    n = jobs.submit.size
-    progress, fillers = _nothing(n, capacity, min(depth, n)), none(capacity)
-    submitted, waiting, busy, held, now, before = 0, 0, 0, 0, 0.0, -np.inf
-    while submitted < n or waiting > 0 or len(progress.ends) > 0:
-        now, due = _next_slot(jobs, progress, submitted, waiting, depth)
-        availability.advance(progress.plan, now)
-        released, late = _expect(jobs, progress, now)
-        saved = max(0, due - released)
-        barred = held - saved if hold_back else 0
-        progress.barred[0] = barred
-        freed, until = _retire(jobs, progress, now)
-        busy -= freed
-        if late + barred > _free_now(progress):
-            _plan_anew(jobs, progress, waiting, now, capacity, barred)
-            before = np.inf
-        else:
-            availability.add(progress.plan, now, now + 1, -late - barred)
-            if freed > 0 and max(before, until) > now:
-                before = _compress(jobs, progress, waiting, now, max(before, until))
-        started = 1
-        while started > 0:
-            submitted, waiting = _admit(jobs, progress, submitted, waiting, now, depth)
-            waiting, started = _start(jobs, progress, waiting, now)
-            busy += started
-        held = capacity - busy
-        turn_over(fillers, now, saved, held)
-    return progress.start, progress.promised, progress.held_up, stretches(fillers, now)
+
+    start: np.ndarray
+    nodes: np.ndarray
+    size: np.ndarray
+    stopped: list[tuple[float, float, int, int]]
 
 
 @kernel
-def _nothing(n: int, capacity: int, depth: int) -> Progress:
-    """No job has been submitted."""
-    return Progress(
+def empty(n: int, capacity: int, depth: int) -> tuple[State, Containers]:
+    """Before the first submission: no jobs, no containers; room for `depth` waiting jobs."""
+    state = State(
         np.full(n, np.nan),
         np.full(n, np.nan),
         np.full(n, np.inf),
@@ -101,138 +81,138 @@ def _nothing(n: int, capacity: int, depth: int) -> Progress:
         running.empty_ends(),
         running.empty_ends(),
     )
+    containers = Containers(
+        np.empty(capacity + 1, np.float64),
+        np.empty(capacity + 1, np.int64),
+        np.zeros(1, np.int64),
+        [(0.0, 0.0, 0, 0) for _ in range(0)],
+    )
+    return state, containers
 
 
 @kernel
-def _free_now(progress: Progress) -> int:
-    """Nodes that nobody has or has reserved in the slot that begins."""
-    return progress.plan.free[progress.plan.bounds[0]]
+def fill(
+    jobs: SlotArrays, capacity: int, depth: int, hold_back: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Start, first reservation and whether held up, per job; intervals of containers (policy B).
+
+    With `hold_back`, nodes of containers that were not to be saved are not free in the slot that
+    begins; without, such containers are killed. At most `depth` jobs wait in the queue. Intervals
+    are rows (start, end, nodes, saved).
+    """
+    n = jobs.submit.size
+    state, containers = empty(n, capacity, min(depth, n))
+    submitted, waiting, busy, held, now, before = 0, 0, 0, 0, 0.0, -np.inf
+    while submitted < n or waiting > 0 or len(state.ends) > 0:
+        now, due = _next_slot(jobs, state, submitted, waiting, depth)
+        availability.advance(state.plan, now)
+        released, overdue = _extend_overdue(jobs, state, now)
+        saved = max(0, due - released)
+        withheld = held - saved if hold_back else 0
+        state.withheld[0] = withheld
+        freed, until = _end_jobs(jobs, state, now)
+        busy -= freed
+        if overdue + withheld > availability.min_free(state.plan, now, now):
+            _plan_anew(jobs, state, waiting, now, capacity, withheld)
+            before = np.inf
+        else:
+            availability.add(state.plan, now, now + 1, -overdue - withheld)
+            if freed > 0 and max(before, until) > now:
+                before = _compress(jobs, state, waiting, now, max(before, until))
+        started = 1
+        while started > 0:
+            submitted, waiting = _admit(jobs, state, submitted, waiting, now, depth)
+            waiting, started = _start_due(jobs, state, waiting, now)
+            busy += started
+        held = capacity - busy
+        _replace_containers(containers, now, saved, held)
+    return state.start, state.promised, state.held_up, _intervals(containers, now)
 
 
 @kernel
 def _next_slot(
-    jobs: SlotArrays, progress: Progress, submitted: int, waiting: int, depth: int
+    jobs: SlotArrays, state: State, submitted: int, waiting: int, depth: int
 ) -> tuple[float, int]:
-    """When something ends, is due or can be let in next, and the nodes of all that is due then."""
+    """Next slot in which a job ends, is due or can be admitted; the nodes of all jobs due then."""
     first, due = np.inf, 0
     for place in range(waiting):
-        job = progress.queue[place]
-        if progress.reserved[job] < first:
-            first, due = progress.reserved[job], 0
-        if progress.reserved[job] == first:
+        job = state.queue[place]
+        if state.reserved[job] < first:
+            first, due = state.reserved[job], 0
+        if state.reserved[job] == first:
             due += jobs.nodes[job]
     now = first
-    if len(progress.ends) > 0:
-        now = min(now, progress.ends[0][0])
+    if len(state.ends) > 0:
+        now = min(now, state.ends[0][0])
     if submitted < jobs.submit.size and waiting < depth:
         now = min(now, jobs.submit[submitted])
     return now, due if now == first else 0
 
 
 @kernel
-def _expect(jobs: SlotArrays, progress: Progress, now: float) -> tuple[int, int]:
-    """Nodes of running jobs expected to have ended by now; of these, nodes of those that go on.
-
-    They are then expected to end one slot later.
-    """
-    released, late = 0, 0
-    expected = progress.expected
+def _extend_overdue(jobs: SlotArrays, state: State, now: float) -> tuple[int, int]:
+    """Expect overdue jobs to end one slot later; nodes expected back by now, and overdue ones."""
+    released, overdue = 0, 0
+    expected = state.expected
     while len(expected) > 0 and expected[0][0] <= now:
         end, job = heappop(expected)
-        if progress.expected_end[job] != end:
+        if state.expected_end[job] != end:
             continue
         released += jobs.nodes[job]
-        if progress.start[job] + jobs.run[job] > now:
-            late += jobs.nodes[job]
-            progress.expected_end[job] = now + 1
+        if state.start[job] + jobs.run[job] > now:
+            overdue += jobs.nodes[job]
+            state.expected_end[job] = now + 1
             heappush(expected, (now + 1, job))
-    return released, late
+    return released, overdue
 
 
 @kernel
-def _retire(jobs: SlotArrays, progress: Progress, now: float) -> tuple[int, float]:
-    """Absorb every end up to now; return the nodes freed, and until when more are free."""
+def _end_jobs(jobs: SlotArrays, state: State, now: float) -> tuple[int, float]:
+    """End jobs up to now; the nodes freed, and the slot until which the plan had them taken."""
     freed, until = 0, -np.inf
-    while len(progress.ends) > 0 and progress.ends[0][0] <= now:
-        _, job = heappop(progress.ends)
+    while len(state.ends) > 0 and state.ends[0][0] <= now:
+        _, job = heappop(state.ends)
         freed += jobs.nodes[job]
-        if progress.expected_end[job] > now:
-            until = max(until, progress.expected_end[job])
-            availability.add(progress.plan, now, progress.expected_end[job], jobs.nodes[job])
-        progress.expected_end[job] = np.nan
+        if state.expected_end[job] > now:
+            until = max(until, state.expected_end[job])
+            availability.add(state.plan, now, state.expected_end[job], jobs.nodes[job])
+        state.expected_end[job] = np.nan
     return freed, until
 
 
 @kernel
-def _reserve(
-    jobs: SlotArrays, progress: Progress, waiting: np.ndarray, now: float, since: float
-) -> tuple[float, int]:
-    """Give the first of some who are alike the first hole, and others of them the room beside it.
+def _compress(jobs: SlotArrays, state: State, waiting: int, now: float, before: float) -> float:
+    """Move each waiting job, in order, to the earliest hole before its reservation.
 
-    It is known that no hole is before `since`. Returns the start, and how many have it.
+    Since every job was in its earliest hole, nodes have come free before the slot `before` only.
+    Returns until when jobs that moved leave holes to jobs before them in the queue.
+
+    A job equal to the previous one, and not reserved earlier, finds nothing where that found
+    nothing. The maximum of free nodes is computed anew, after a move, only when a job wants more.
     """
-    nodes, requested = jobs.nodes[waiting[0]], jobs.requested[waiting[0]]
-    start, neighbors = (
-        availability.earliest_start(progress.plan, nodes, requested, since),
-        waiting.size,
-    )
-    if start > now and _note_barred(jobs, progress, waiting[0], now + requested, now):
-        neighbors = 1
-    _, placed = availability.reserve(progress.plan, nodes, requested, start, neighbors)
-    for place in range(placed):
-        progress.reserved[waiting[place]] = start
-    return start, placed
-
-
-@kernel
-def _note_barred(jobs: SlotArrays, progress: Progress, job: int, until: float, now: float) -> bool:
-    """Note, and tell, where only containers keep a job from starting now in a hole until then.
-
-    If it is not so, it is not so for the next one either, if that is alike.
-    """
-    nodes = jobs.nodes[job]
-    if nodes > _free_now(progress) + progress.barred[0]:
-        return False
-    if until > now + 1 and availability.min_free(progress.plan, now + 1, until) < nodes:
-        return False
-    progress.held_up[job] = True
-    progress.barred[0] -= nodes
-    return True
-
-
-@kernel
-def _compress(
-    jobs: SlotArrays, progress: Progress, waiting: int, now: float, before: float
-) -> float:
-    """Let every waiting job, in order, move to an earlier hole.
-
-    Nodes have come free before the moment `before` and nowhere else since everybody was in the
-    first hole. Returns until when those who moved leave holes to others before them in the queue.
-    What a job has looked at in vain, the next need not look at if it is alike and not earlier;
-    the most nodes free are counted anew, after a move, only when somebody wants more.
-    """
-    left, wide, long, latest, since = -np.inf, 0, 0.0, np.inf, now
-    plan = progress.plan
+    left, searched = -np.inf, now
+    last_nodes, last_requested, last_start = 0, 0.0, np.inf
+    plan = state.plan
     most, stale = availability.max_free(plan, before), False
     for place in range(waiting):
-        job = progress.queue[place]
-        nodes, lasting, start = jobs.nodes[job], jobs.requested[job], progress.reserved[job]
+        job = state.queue[place]
+        nodes, requested, start = jobs.nodes[job], jobs.requested[job], state.reserved[job]
         if stale and nodes > most:
             most, stale = availability.max_free(plan, before), False
-        if start == now or nodes > most + max(0, progress.barred[0]):
+        if start == now or nodes > most + max(0, state.withheld[0]):
             continue
-        if start < latest or nodes != wide or lasting != long:
-            since = now
-        wide, long, latest = nodes, lasting, start
-        moment, _ = availability.earlier_start(plan, nodes, lasting, start, before, since)
-        since = max(since, min(moment, before))
+        if start < last_start or nodes != last_nodes or requested != last_requested:
+            searched = now
+        last_nodes, last_requested, last_start = nodes, requested, start
+        moment, _ = availability.earlier_start(plan, nodes, requested, start, before, searched)
+        searched = max(searched, min(moment, before))
         if moment > now:
-            _note_barred(jobs, progress, job, min(now + lasting, start), now)
+            _note_held_up(jobs, state, job, min(now + requested, start), now)
         if moment < start:
-            availability.add(plan, start, start + lasting, nodes)
-            availability.add(plan, moment, moment + lasting, -nodes)
-            progress.reserved[job] = moment
-            left = max(left, start + lasting)
+            availability.add(plan, start, start + requested, nodes)
+            availability.add(plan, moment, moment + requested, -nodes)
+            state.reserved[job] = moment
+            left = max(left, start + requested)
             before = max(before, left)
             stale = True
     return left
@@ -240,108 +220,123 @@ def _compress(
 
 @kernel
 def _plan_anew(
-    jobs: SlotArrays, progress: Progress, waiting: int, now: float, capacity: int, barred: int
+    jobs: SlotArrays, state: State, waiting: int, now: float, capacity: int, withheld: int
 ) -> None:
-    """Forget every reservation and make them again, in order.
+    """Drop all reservations and make them again, in order of submission.
 
-    A job like the one before it looks no earlier: while nodes are only taken no hole appears.
+    A job equal to the previous one need not search earlier: reservations open no holes.
     """
-    plan, queue = progress.plan, progress.queue[:waiting]
-    plan.bounds[0], plan.bounds[1] = 0, 1
-    plan.times[0], plan.free[0] = now, capacity
-    availability.add(plan, now, now + 1, -barred)
-    for _, job in progress.ends:
-        availability.add(plan, now, progress.expected_end[job], -jobs.nodes[job])
+    plan, queue = state.plan, state.queue[:waiting]
+    # Running jobs are not in order of their expected ends, as releases would have to be.
+    availability.rebuild(plan, now, capacity, state.expected_end, jobs.nodes, 0)
+    availability.add(plan, now, now + 1, -withheld)
+    for _, job in state.ends:
+        availability.add(plan, now, state.expected_end[job], -jobs.nodes[job])
     place = 0
     while place < waiting:
-        end, since = next_different(jobs.nodes, jobs.requested, queue, place), now
+        end, searched = next_different(jobs.nodes, jobs.requested, queue, place), now
         while place < end:
-            since, placed = _reserve(jobs, progress, queue[place:end], now, since)
+            searched, placed = _reserve(jobs, state, queue[place:end], now, searched)
             place += placed
 
 
 @kernel
 def _admit(
-    jobs: SlotArrays, progress: Progress, submitted: int, waiting: int, now: float, depth: int
+    jobs: SlotArrays, state: State, submitted: int, waiting: int, now: float, depth: int
 ) -> tuple[int, int]:
-    """Queue jobs as long as there are places, and promise each its start."""
+    """Queue submitted jobs while there are places, each with a reservation; the new counts."""
     while submitted < jobs.submit.size and jobs.submit[submitted] <= now and waiting < depth:
-        progress.queue[waiting] = submitted
-        waiting += 1
-        newest = progress.queue[waiting - 1 : waiting]
-        progress.promised[submitted], _ = _reserve(jobs, progress, newest, now, now)
+        state.queue[waiting] = submitted
+        newest = state.queue[waiting : waiting + 1]
+        state.promised[submitted], _ = _reserve(jobs, state, newest, now, now)
         submitted += 1
+        waiting += 1
     return submitted, waiting
 
 
 @kernel
-def _start(jobs: SlotArrays, progress: Progress, waiting: int, now: float) -> tuple[int, int]:
-    """Start what is due; return how many still wait, and the nodes now taken."""
+def _reserve(
+    jobs: SlotArrays, state: State, equals: np.ndarray, now: float, not_before: float
+) -> tuple[float, int]:
+    """Reserve the earliest hole for the first of equal jobs, and for those that fit beside it.
+
+    There is no hole before `not_before`. Returns the start, and how many jobs have it.
+    """
+    nodes, requested = jobs.nodes[equals[0]], jobs.requested[equals[0]]
+    start = availability.earliest_start(state.plan, nodes, requested, not_before)
+    beside = equals.size
+    if start > now and _note_held_up(jobs, state, equals[0], now + requested, now):
+        beside = 1
+    _, placed = availability.reserve(state.plan, nodes, requested, start, beside)
+    for place in range(placed):
+        state.reserved[equals[place]] = start
+    return start, placed
+
+
+@kernel
+def _note_held_up(jobs: SlotArrays, state: State, job: int, until: float, now: float) -> bool:
+    """Whether nothing but containers keeps a job from running from now to `until`; recorded.
+
+    If not, they do not hold up the next job either if it is equal.
+    """
+    nodes = jobs.nodes[job]
+    if nodes > availability.min_free(state.plan, now, now) + state.withheld[0]:
+        return False
+    if until > now + 1 and availability.min_free(state.plan, now + 1, until) < nodes:
+        return False
+    state.held_up[job] = True
+    state.withheld[0] -= nodes
+    return True
+
+
+@kernel
+def _start_due(jobs: SlotArrays, state: State, waiting: int, now: float) -> tuple[int, int]:
+    """Start the jobs reserved for now; how many still wait, and the nodes taken."""
     kept, taken = 0, 0
-    queue = progress.queue
+    queue = state.queue
     for place in range(waiting):
         job = queue[place]
-        if progress.reserved[job] > now:
+        if state.reserved[job] > now:
             queue[kept] = job
             kept += 1
             continue
         taken += jobs.nodes[job]
-        progress.start[job] = now
-        progress.expected_end[job] = now + jobs.requested[job]
-        heappush(progress.ends, (now + jobs.run[job], job))
-        heappush(progress.expected, (progress.expected_end[job], job))
+        state.start[job] = now
+        state.expected_end[job] = now + jobs.requested[job]
+        heappush(state.ends, (now + jobs.run[job], job))
+        heappush(state.expected, (state.expected_end[job], job))
     return kept, taken
 
 
-class Containers(NamedTuple):
-    """Batches that run, the youngest last; and stretches (from, to, nodes, saved) of others."""
-
-    since: np.ndarray
-    nodes: np.ndarray
-    batches: np.ndarray
-    stopped: list[tuple[float, float, int, int]]
-
-
 @kernel
-def none(capacity: int) -> Containers:
-    """None runs, none has."""
-    return Containers(
-        np.empty(capacity + 1, np.float64),
-        np.empty(capacity + 1, np.int64),
-        np.zeros(1, np.int64),
-        [(0.0, 0.0, 0, 0) for _ in range(0)],
-    )
-
-
-@kernel
-def turn_over(containers: Containers, now: float, saved: int, idle: int) -> None:
-    """Save and kill the youngest containers, so that nobody holds more than is idle; fill up."""
-    since, nodes, batches = containers.since, containers.nodes, containers.batches
-    held = np.sum(nodes[: batches[0]])
+def _replace_containers(containers: Containers, now: float, saved: int, idle: int) -> None:
+    """Save and kill the youngest until they fit on the idle nodes, then start one on each other."""
+    start, nodes, size = containers.start, containers.nodes, containers.size
+    held = np.sum(nodes[: size[0]])
     killed = max(0, held - saved - idle)
     for saves, stopping in ((1, saved), (0, killed)):
         held -= stopping
         while stopping > 0:
-            batch = batches[0] - 1
+            batch = size[0] - 1
             count = min(stopping, nodes[batch])
-            containers.stopped.append((since[batch], now, count, saves))
+            containers.stopped.append((start[batch], now, count, saves))
             stopping -= count
             nodes[batch] -= count
             if nodes[batch] == 0:
-                batches[0] -= 1
+                size[0] -= 1
     if idle > held:
-        since[batches[0]], nodes[batches[0]] = now, idle - held
-        batches[0] += 1
+        start[size[0]], nodes[size[0]] = now, idle - held
+        size[0] += 1
 
 
 @kernel
-def stretches(containers: Containers, now: float) -> np.ndarray:
-    """One row for each stretch of containers; those still running are saved now."""
-    for batch in range(containers.batches[0]):
-        if containers.since[batch] < now:
-            containers.stopped.append((containers.since[batch], now, containers.nodes[batch], 1))
+def _intervals(containers: Containers, now: float) -> np.ndarray:
+    """Rows (start, end, nodes, saved) of all containers; those still running are saved now."""
+    for batch in range(containers.size[0]):
+        if containers.start[batch] < now:
+            containers.stopped.append((containers.start[batch], now, containers.nodes[batch], 1))
     table = np.empty((len(containers.stopped), 4))
     for row in range(table.shape[0]):
-        since, end, nodes, saved = containers.stopped[row]
-        table[row, 0], table[row, 1], table[row, 2], table[row, 3] = since, end, nodes, saved
+        start, end, nodes, saved = containers.stopped[row]
+        table[row, 0], table[row, 1], table[row, 2], table[row, 3] = start, end, nodes, saved
     return table
