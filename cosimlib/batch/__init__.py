@@ -1,13 +1,13 @@
-"""First come, first served, backfilling, and policies of your own, on one machine.
+"""Batch scheduling of rigid jobs on one partition: FCFS, EASY, conservative, a policy of your own.
 
-Jobs are rigid and run on a system of one partition. At every instant at which something ends, is
-submitted, or is due by its reservation, all ends and then all submissions of that instant are
-absorbed, and then the policy decides once (ties: the lower job first).
+At every instant at which a job ends, is submitted, or is due by its reservation, all ends and then
+all submissions of that instant are absorbed, and then the policy decides once (ties: the lower job
+first).
 
-**FCFS** starts the head of the queue as long as it fits; nobody overtakes anybody. **EASY** lets
-jobs overtake as long as they do not delay the promise made to the blocked head. **Conservative**
-backfilling makes a promise to every job, and nobody may delay anybody's. `simulate` runs the
-machine around any other rule, a function of what a scheduler may know at an instant.
+**FCFS** starts the head of the queue as long as it fits; no job overtakes another. **EASY** lets
+jobs overtake as long as they do not delay the reservation of the blocked head. **Conservative**
+backfilling reserves for every job, and no job may delay the reservation of another. `simulate` runs
+the machine around any other rule, a function of what a scheduler may know at an instant.
 
 Two cases that papers leave open. A running job that has outlived its requested time is expected to
 end now: at ``max(start_time + requested_time, now)``. A job of zero run time holds its nodes to the
@@ -23,7 +23,12 @@ The queue's order is a knob, `order`; ties go to the job submitted first:
 `wfp`      greatest ``(waited / requested_time)³ · nodes`` first, found anew at every pass
            (Tang et al., Cluster 2009)
 `sjbf`     shortest-job backfilling (Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007):
-           the head is the job submitted first, the others have their turn as in `shortest`
+           the head is the job submitted first, the others are in order of `shortest`
+a column   of numbers of the workload, such as ``"queue_rank"``: lowest first, like ranks. Only
+           ``"priority"`` is greatest first, for its declared meaning is "more is more urgent"
+an array   one number per job, lowest first: an array in order of jobs, or a series under the
+           index of ``workload.jobs``, such as ``jobs["nodes"] * jobs["requested_time"]``. Take
+           its negative for the greatest first
 ========== ================================================================================
 """
 

@@ -1,7 +1,7 @@
-"""Conservative backfilling: every waiting job has a reservation, and nobody may delay another's.
+"""Conservative backfilling: every waiting job has a reservation, which no other job may delay.
 
-A job is reserved, when it is submitted, the earliest hole in which it fits beside all who run, to
-their promised ends, and all who wait, in their reservations. When jobs end early the plan has more
+On submission a job is reserved the earliest hole in which it fits beside the running jobs, to their
+expected ends, and the waiting jobs, in their reservations. When jobs end early the plan has more
 room than it needs, and the literature uses it in two ways:
 
 ``reservations="kept"``: a reservation is a promise, and may only move earlier. At an instant with
@@ -9,29 +9,31 @@ ends every waiting job, in the queue's order, is lifted and placed anew in the e
 (*compression*; Mu'alem and Feitelson, IEEE TPDS 12(6), 2001); then new jobs are placed.
 
 ``reservations="replanned"``: at every instant the plan is made from nothing in the queue's order.
-A job may then find its reservation later than it was, because another that comes before it in
+The reservation of a job may then be later than it was, because another job that comes before it in
 the queue took a hole that opened.
 
-The default is kept: the word *conservative* stands for the promise made on arrival, which is what
-tells users when their job starts at the latest, and only kept reservations keep it.
+The default is kept: the word *conservative* stands for the promise made on submission, which tells
+users when their job starts at the latest, and only kept reservations keep it.
 
 A job that outlives its request breaks promises. As long as one runs, and at the instant at which
 the last of them ends, kept reservations too are made from nothing, in order of the starts promised
-so far (ties: the queue's order): so nobody is pushed back who need not be. Under both, the nodes of
+so far (ties: the queue's order), so that no job is delayed without need. Under both, the nodes of
 such a job count as free right after now; a reservation for now that therefore cannot begin waits.
 
-Why the plan is often left alone. Where all ends came when promised and nobody moved at the last
-compression, nothing has come free: everybody is in the earliest hole already. A plan made from
+The plan is often left alone. Where all ends came when expected and no job moved at the last
+compression, nothing has come free: every job is in the earliest hole already. A plan made from
 nothing is then the same plan, as long as the queue's order is that of submission.
 """
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.batch import plan
-from cosimlib.batch.orders import Prepared, check, policy_name, prepare, rank
+from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
 from cosimlib.kernels import queue, running
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.queue import SUBMITTED
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import JobArrays, Workload
@@ -43,7 +45,7 @@ def simulate_conservative(
     workload: Workload,
     system: System,
     *,
-    order: str = "submit",
+    order: Order = "submit",
     reservations: str = "kept",
     kill_at_request: bool = False,
 ) -> Schedule:
@@ -55,9 +57,10 @@ def simulate_conservative(
         With requested times.
     system : System
         Of one partition.
-    order : str, default "submit"
-        One of `ORDERS`: in which order reservations are lifted and placed anew. Kept reservations
-        are first given in order of submission, whatever it is.
+    order : str, pd.Series or np.ndarray, default "submit"
+        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): in
+        which order reservations are lifted and placed anew. Kept reservations are first given in
+        order of submission, whatever it is.
     reservations : {"kept", "replanned"}, default "kept"
         Whether a reservation may only move earlier, or the plan is made from nothing at every
         instant; see the module's text for both and for why the first is the default.
@@ -74,54 +77,49 @@ def simulate_conservative(
     InvalidWorkloadError
         Where a job is wider than the system or has no requested time, or the system has several
         partitions.
-    ValueError
-        For an unknown order or reading.
     """
-    asked = prepare(workload, system, order, kill_at_request, requested_time=True)
-    start_time, _ = _simulate(asked, order, reservations)
+    run = prepare(workload, system, order, kill_at_request, requested_time=True)
+    start_time, _ = _simulate(run, reservations)
     details = [] if reservations == "kept" else [reservations]
     name = policy_name("conservative", order, *details)
-    return Schedule.from_starts(asked.workload, system, start_time, name)
+    return Schedule.from_starts(run.workload, system, start_time, name)
 
 
 def promised_starts(
     workload: Workload,
     system: System,
     *,
-    order: str = "submit",
+    order: Order = "submit",
     reservations: str = "kept",
     kill_at_request: bool = False,
 ) -> pd.Series:
-    """The start that each job was first promised, at its submission, in seconds.
+    """Start of the first reservation of each job, made at its submission, in seconds.
 
-    The knobs are those of `simulate_conservative`. Where nobody outlives the request, kept
+    The knobs are those of `simulate_conservative`. Where no job outlives its request, kept
     reservations start no job later than this.
     """
-    asked = prepare(workload, system, order, kill_at_request, requested_time=True)
-    _, promised = _simulate(asked, order, reservations)
+    run = prepare(workload, system, order, kill_at_request, requested_time=True)
+    _, promised = _simulate(run, reservations)
     return pd.Series(promised, index=workload.jobs.index, name="promised_start")
 
 
-def _simulate(asked: Prepared, order: str, reservations: str) -> tuple[np.ndarray, np.ndarray]:
-    """Starts and first promises, in order of jobs."""
-    check("reservations", reservations, RESERVATIONS)
-    ranks, aging, eldest = rank(asked.jobs, order), order == "wfp", order == "sjbf"
-    if reservations == "kept":
-        return _kept(asked.jobs, ranks, aging, eldest, asked.total_nodes)
-    in_order = order == "submit"
-    return _replanned(asked.jobs, ranks, in_order, aging, eldest, asked.total_nodes)
+def _simulate(run: Prepared, reservations: str) -> tuple[np.ndarray, np.ndarray]:
+    """Starts and first reservations, in order of jobs."""
+    check.choice("reservations", reservations, RESERVATIONS)
+    simulate = _kept if reservations == "kept" else _replanned
+    return simulate(run.jobs, run.rank, run.kind, run.total_nodes)
 
 
 @kernel
 def _kept(
-    jobs: JobArrays, rank: np.ndarray, aging: bool, eldest: bool, total_nodes: int
+    jobs: JobArrays, rank: np.ndarray, kind: int, total_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Starts and first promises; `unsettled` is the moment before which somebody may move to."""
+    """Starts and first reservations; jobs can move to moments before `holes_until` only."""
     n = jobs.submit_time.size
     waiting, reserved = queue.empty(n), plan.empty(jobs, total_nodes)
     started = running.empty(n, total_nodes)
     free, submitted, last = total_nodes, 0, 0
-    unsettled, broken = -np.inf, False
+    holes_until, overdue = -np.inf, False
     while True:
         now = running.next_instant(jobs.submit_time, submitted, started.ends)
         now = min(now, plan.next_due(reserved, started))
@@ -129,55 +127,49 @@ def _kept(
             return started.start_time, reserved.first_start
         free_before = free
         free, until = plan.absorb_ends(jobs, reserved, started, now, free)
-        unsettled, some_ended = max(unsettled, until), free > free_before
-        was_broken, broken = broken, running.overrun(started, now)
-        if broken or was_broken:
-            last = queue.put_in_turn(
-                jobs, waiting, rank, started.start_time, aging, eldest, last, now
-            )
-            by_promise = queue.by_start(waiting.job[:last], reserved.start)
-            free = plan.renew(jobs, reserved, started, by_promise, now, free)
-            unsettled = -np.inf
+        holes_until, some_ended = max(holes_until, until), free > free_before
+        was_overdue, overdue = overdue, running.overrun(started, now)
+        if overdue or was_overdue:
+            last = queue.reorder(jobs, waiting, rank, started.start_time, kind, last, now)
+            by_start = queue.by_start(waiting.job[:last], reserved.start)
+            free = plan.renew(jobs, reserved, started, by_start, now, free)
+            holes_until = -np.inf
         else:
             free = plan.start_due(jobs, reserved, started, waiting, last, now, free)
-            if some_ended and unsettled > now:
-                last = queue.put_in_turn(
-                    jobs, waiting, rank, started.start_time, aging, eldest, last, now
-                )
-                free, unsettled = plan.compress(
-                    jobs, reserved, started, waiting, last, now, free, unsettled
+            if some_ended and holes_until > now:
+                last = queue.reorder(jobs, waiting, rank, started.start_time, kind, last, now)
+                free, holes_until = plan.compress(
+                    jobs, reserved, started, waiting, last, now, free, holes_until
                 )
         while submitted < n and jobs.submit_time[submitted] <= now:
             free = plan.reserve(jobs, reserved, started, submitted, now, free)
             if np.isnan(started.start_time[submitted]):
-                last = queue.insert(waiting, rank, 0, last, submitted, jobs.nodes[submitted])
+                last = queue.insert(waiting, rank, last, submitted, jobs.nodes[submitted])
             submitted += 1
 
 
 @kernel
 def _replanned(
-    jobs: JobArrays, rank: np.ndarray, in_order: bool, aging: bool, eldest: bool, total_nodes: int
+    jobs: JobArrays, rank: np.ndarray, kind: int, total_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Starts and first promises; plans that would come out the same are not made."""
+    """Starts and first reservations; plans that would come out the same are not made."""
     n = jobs.submit_time.size
     waiting, reserved = queue.empty(n), plan.empty(jobs, total_nodes)
     started = running.empty(n, total_nodes)
-    free, submitted, last, broken = total_nodes, 0, 0, False
+    free, submitted, last, overdue = total_nodes, 0, 0, False
     while True:
         now = running.next_instant(jobs.submit_time, submitted, started.ends)
         now = min(now, plan.next_due(reserved, started))
         if now == np.inf:
             return started.start_time, reserved.first_start
         free, until = plan.absorb_ends(jobs, reserved, started, now, free)
-        was_broken, broken = broken, running.overrun(started, now)
+        was_overdue, overdue = overdue, running.overrun(started, now)
         new = submitted
         while submitted < n and jobs.submit_time[submitted] <= now:
-            last = queue.insert(waiting, rank, 0, last, submitted, jobs.nodes[submitted])
+            last = queue.insert(waiting, rank, last, submitted, jobs.nodes[submitted])
             submitted += 1
-        if broken or was_broken or until > now or not in_order:
-            last = queue.put_in_turn(
-                jobs, waiting, rank, started.start_time, aging, eldest, last, now
-            )
+        if overdue or was_overdue or until > now or kind != SUBMITTED:
+            last = queue.reorder(jobs, waiting, rank, started.start_time, kind, last, now)
             free = plan.renew(jobs, reserved, started, waiting.job[:last], now, free)
         else:
             free = plan.start_due(jobs, reserved, started, waiting, last, now, free)

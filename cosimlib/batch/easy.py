@@ -1,31 +1,31 @@
 """EASY: backfilling around one reservation, that of the queue's head.
 
-EASY (Lifka 1995) starts the head of the queue as long as it fits, and then promises the blocked
-head the earliest time at which it fits if every running job ends when its user said: the *shadow
-time*. The nodes that the head leaves over then are the *extra nodes*. Each later job, in order,
-starts now if it fits now and either ends by the shadow time, ``now + requested_time <=
-shadow_time``, or takes no more than the extra nodes, of which it then uses up its own. So the head
-is never delayed beyond its promise, the others may be (Mu'alem and Feitelson, IEEE TPDS 12(6),
-2001). Shadow time and extra nodes are found anew at every pass: a job that ends early moves the
-promise forward.
+EASY (Lifka 1995) starts the head of the queue as long as it fits, and then reserves for the blocked
+head the earliest time at which it fits if all running jobs end at their requested times: the
+*shadow time*. The nodes that the head leaves over then are the *extra nodes*. Each later job, in
+order, starts now if it fits now and either ends by the shadow time, ``now + requested_time <=
+shadow_time``, or takes no more than the extra nodes, of which it then uses up its own. So no job
+delays the head beyond its reservation, while other jobs may be delayed (Mu'alem and Feitelson, IEEE
+TPDS 12(6), 2001). Shadow time and extra nodes are found anew at every pass: a job that ends early
+moves the reservation forward.
 
-There is one pass an instant (``decide="per_instant"``), or one after every event
+There is one pass per instant (``decide="per_instant"``), or one after every event
 (``"per_event"``): at equal times all ends, one by one, then all submissions, one by one. A job may
 then start before another of the same instant is known, or before all nodes of the instant are free.
 
-Why, in order of submission, a pass after submissions alone may test the new jobs only: free nodes
-are as they were. A job that overtook took back its nodes by the shadow time or paid with extra
-nodes, so shadow time and what is left of the extra nodes stand, as long as the shadow time has not
-passed. A job that was refused did not fit, or would have ended too late, and ends later still if it
-starts later.
+In order of submission, after an instant with submissions but no ends, only the new jobs need
+testing. The free nodes, the shadow time and the remaining extra nodes are unchanged: every
+backfilled job either ends by the shadow time or was charged to the extra nodes. A job that was
+refused did not fit, or would have ended too late, and would end later still if it started now.
 """
 
 import numpy as np
 
-from cosimlib.batch.orders import check, policy_name, prepare, rank
+from cosimlib import checks as check
+from cosimlib.batch.orders import Order, policy_name, prepare
 from cosimlib.kernels import queue, releases, running
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.queue import TAKEN, Queue
+from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED, TAKEN, Queue
 from cosimlib.kernels.running import Running
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -38,7 +38,7 @@ def simulate_easy(
     workload: Workload,
     system: System,
     *,
-    order: str = "submit",
+    order: Order = "submit",
     decide: str = "per_instant",
     kill_at_request: bool = False,
 ) -> Schedule:
@@ -53,10 +53,11 @@ def simulate_easy(
         With requested times.
     system : System
         Of one partition.
-    order : str, default "submit"
-        One of `ORDERS`: who is the head, and who may overtake first.
+    order : str, pd.Series or np.ndarray, default "submit"
+        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): which
+        job is the head, and in which order the others are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
-        Whether the policy looks once all that happens at an instant is known, or after each event.
+        One pass after all events of an instant, or one after each event.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
 
@@ -70,26 +71,21 @@ def simulate_easy(
     InvalidWorkloadError
         Where a job is wider than the system or has no requested time, or the system has several
         partitions.
-    ValueError
-        For an unknown order or way to decide.
     """
-    check("decide", decide, DECIDE)
-    asked, jobs, total_nodes = prepare(
-        workload, system, order, kill_at_request, requested_time=True
-    )
+    check.choice("decide", decide, DECIDE)
+    run = prepare(workload, system, order, kill_at_request, requested_time=True)
     per_event = decide == "per_event"
-    if order == "submit" and not per_event:
-        start_time = _in_order_of_submission(jobs, total_nodes)
+    if run.kind == SUBMITTED and not per_event:
+        start_time = _in_order_of_submission(run.jobs, run.total_nodes)
     else:
-        aging, eldest = order == "wfp", order == "sjbf"
-        start_time = _in_order(jobs, rank(jobs, order), aging, eldest, per_event, total_nodes)
+        start_time = _in_order(run.jobs, run.rank, run.kind, per_event, run.total_nodes)
     name = policy_name("EASY", order, *(["per event"] if per_event else []))
-    return Schedule.from_starts(asked, system, start_time, name)
+    return Schedule.from_starts(run.workload, system, start_time, name)
 
 
 @kernel
 def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
-    """Start times: one pass an instant, `shadow_time` minus infinity while there is none."""
+    """Start times: one pass per instant; `shadow_time` is minus infinity while there is none."""
     n = jobs.submit_time.size
     waiting, started = queue.empty(n), running.empty(n, total_nodes)
     submit_time, ends, wanted = jobs.submit_time, started.ends, waiting.wanted
@@ -122,7 +118,7 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
             )
         place = _next(waiting, jobs.requested_time, place, last, free, now, shadow_time, extra)
         if place < last:
-            free, extra = _overtake(
+            free, extra = _backfill(
                 jobs, waiting, started, place, last, free, now, shadow_time, extra
             )
     return started.start_time
@@ -130,14 +126,9 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
 
 @kernel
 def _in_order(
-    jobs: JobArrays,
-    rank: np.ndarray,
-    aging: bool,
-    eldest: bool,
-    per_event: bool,
-    total_nodes: int,
+    jobs: JobArrays, rank: np.ndarray, kind: int, per_event: bool, total_nodes: int
 ) -> np.ndarray:
-    """Start times for any order of the queue, with a pass an instant or one an event."""
+    """Start times for any order of the queue, with one pass per instant or per event."""
     n = jobs.submit_time.size
     waiting, started = queue.empty(n), running.empty(n, total_nodes)
     start_time, free, submitted, last = started.start_time, total_nodes, 0, 0
@@ -148,30 +139,30 @@ def _in_order(
             free += jobs.nodes[running.end_next(jobs, started)]
             decided = per_event
         while not decided and submitted < n and jobs.submit_time[submitted] <= now:
-            last = queue.insert(waiting, rank, 0, last, submitted, jobs.nodes[submitted])
+            last = queue.insert(waiting, rank, last, submitted, jobs.nodes[submitted])
             submitted += 1
             decided = per_event
-        last = queue.put_in_turn(jobs, waiting, rank, start_time, aging, eldest, last, now)
+        last = queue.reorder(jobs, waiting, rank, start_time, kind, last, now)
         first = 0
         while first < last and waiting.wanted[first] <= free:
             free -= waiting.wanted[first]
             running.start(jobs, started, waiting.job[first], now)
             first += 1
-            if eldest:
-                last = queue.put_in_turn(jobs, waiting, rank, start_time, aging, eldest, last, now)
+            if kind == HEAD_FIRST:
+                last = queue.reorder(jobs, waiting, rank, start_time, kind, last, now)
                 first = 0
         if free > 0 and first + 1 < last:
             shadow_time, extra = releases.shadow(
                 started.times, started.nodes, started.size[0], free, waiting.wanted[first], now
             )
-            free, _ = _overtake(
+            free, _ = _backfill(
                 jobs, waiting, started, first + 1, last, free, now, shadow_time, extra
             )
     return start_time
 
 
 @kernel
-def _overtake(
+def _backfill(
     jobs: JobArrays,
     waiting: Queue,
     started: Running,
@@ -182,7 +173,7 @@ def _overtake(
     shadow_time: float,
     extra: int,
 ) -> tuple[int, int]:
-    """Start what fits without delaying the head; return the nodes left free and left extra."""
+    """Start all jobs that fit without delaying the head; return the free and the extra nodes."""
     place = _next(waiting, jobs.requested_time, first, last, free, now, shadow_time, extra)
     while place < last:
         job, wanted = waiting.job[place], waiting.wanted[place]
@@ -206,7 +197,7 @@ def _next(
     shadow_time: float,
     extra: int,
 ) -> int:
-    """The first place from `first` on whose job may overtake now, or `last`."""
+    """First place from `first` on whose job may be backfilled now, or `last`."""
     for place in range(first, last if free > 0 else first):
         wanted = waiting.wanted[place]
         if wanted <= free and (

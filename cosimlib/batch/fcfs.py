@@ -1,19 +1,20 @@
-"""First come, first served, or any other strict order: the head of the queue waits, all wait."""
+"""First come, first served, or any other strict order: while the head waits, all jobs wait."""
 
 from heapq import heappop, heappush
 
 import numpy as np
 
-from cosimlib.batch.orders import policy_name, prepare, rank
+from cosimlib.batch.orders import Order, policy_name, prepare
 from cosimlib.kernels import queue, running
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import JobArrays, Workload
 
 
 def simulate_fcfs(
-    workload: Workload, system: System, *, order: str = "submit", kill_at_request: bool = False
+    workload: Workload, system: System, *, order: Order = "submit", kill_at_request: bool = False
 ) -> Schedule:
     """Start jobs strictly in the queue's order.
 
@@ -23,9 +24,9 @@ def simulate_fcfs(
         Needs no requested times unless `kill_at_request`, or the order is by them.
     system : System
         Of one partition.
-    order : str, default "submit"
-        One of `ORDERS`: who is the head of the queue when nodes come free. Without backfilling
-        `sjbf` is `submit`.
+    order : str, pd.Series or np.ndarray, default "submit"
+        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`).
+        Without backfilling `sjbf` is `submit`.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
 
@@ -37,19 +38,15 @@ def simulate_fcfs(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system, a requested time is needed and missing, or the system
+        Where a job is wider than the system, a number that is needed is missing, or the system
         has several partitions.
-    ValueError
-        For an unknown order.
     """
-    asked, jobs, total_nodes = prepare(
-        workload, system, order, kill_at_request, requested_time=False
-    )
-    if order in ("submit", "sjbf"):
-        start_time = _in_order_of_submission(jobs, total_nodes)
+    run = prepare(workload, system, order, kill_at_request, requested_time=False)
+    if run.kind in (SUBMITTED, HEAD_FIRST):
+        start_time = _in_order_of_submission(run.jobs, run.total_nodes)
     else:
-        start_time = _in_order(jobs, rank(jobs, order), order == "wfp", total_nodes)
-    return Schedule.from_starts(asked, system, start_time, policy_name("FCFS", order))
+        start_time = _in_order(run.jobs, run.rank, run.kind, run.total_nodes)
+    return Schedule.from_starts(run.workload, system, start_time, policy_name("FCFS", order))
 
 
 @kernel
@@ -72,8 +69,8 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
 
 
 @kernel
-def _in_order(jobs: JobArrays, rank: np.ndarray, aging: bool, total_nodes: int) -> np.ndarray:
-    """Start times: one pass an instant starts the queue's heads as long as they fit."""
+def _in_order(jobs: JobArrays, rank: np.ndarray, kind: int, total_nodes: int) -> np.ndarray:
+    """Start times: one pass per instant starts the head of the queue as long as it fits."""
     n = jobs.submit_time.size
     start_time, ends, waiting = np.full(n, np.nan), running.empty_ends(), queue.empty(n)
     free, submitted, last = total_nodes, 0, 0
@@ -82,9 +79,9 @@ def _in_order(jobs: JobArrays, rank: np.ndarray, aging: bool, total_nodes: int) 
         while len(ends) > 0 and ends[0][0] <= now:
             free += jobs.nodes[heappop(ends)[1]]
         while submitted < n and jobs.submit_time[submitted] <= now:
-            last = queue.insert(waiting, rank, 0, last, submitted, jobs.nodes[submitted])
+            last = queue.insert(waiting, rank, last, submitted, jobs.nodes[submitted])
             submitted += 1
-        last = queue.put_in_turn(jobs, waiting, rank, start_time, aging, False, last, now)
+        last = queue.reorder(jobs, waiting, rank, start_time, kind, last, now)
         first = 0
         while first < last and waiting.wanted[first] <= free:
             job = waiting.job[first]

@@ -1,67 +1,117 @@
-"""What all policies do before they begin: check their knobs, cut runs, rank the jobs."""
+"""Queue orders: names, columns and arrays of numbers as ranks, and how policies prepare a run."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
+from cosimlib.kernels.queue import HEAD_FIRST, STATIC, SUBMITTED, WFP
 from cosimlib.system import System
-from cosimlib.workload import ACCOUNT_COLUMNS, JobArrays, Workload
+from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, JobArrays, Workload
 
 ORDERS = ("submit", "shortest", "longest", "smallest", "largest", "wfp", "sjbf")
-"""Known orders of the queue."""
+"""Orders of the queue that have a name."""
 
 BY_REQUEST = ("shortest", "longest", "wfp")
 """Orders that need requested times whatever the policy."""
 
+KINDS = {"submit": SUBMITTED, "wfp": WFP, "sjbf": HEAD_FIRST}
+"""Orders that are no static ranks."""
+
+GREATEST_FIRST = ("priority",)
+"""Columns that a workload declares to mean: more is more urgent."""
+
+Order: TypeAlias = str | pd.Series | np.ndarray
+
 
 class Prepared(NamedTuple):
-    """A workload with its runs cut if asked, its arrays, and the nodes of the system."""
+    """A workload, with its runs cut where they are killed, and what the kernels take.
+
+    `rank` is one number per job, lowest first, and `kind` how ranks order the queue: one of
+    `SUBMITTED`, `STATIC`, `WFP`, `HEAD_FIRST`.
+    """
 
     workload: Workload
     jobs: JobArrays
+    rank: np.ndarray
+    kind: int
     total_nodes: int
 
 
 def prepare(
-    workload: Workload, system: System, order: str, kill_at_request: bool, *, requested_time: bool
+    workload: Workload, system: System, order: Order, kill_at_request: bool, *, requested_time: bool
 ) -> Prepared:
     """Check `order` and the workload, and cross to arrays; `requested_time` where one is needed."""
-    check("order", order, ORDERS)
+    named = order if isinstance(order, str) and order in ORDERS else None
+    own = None if named else _own_rank(workload, order)
     if kill_at_request:
         workload = _killed_at_request(workload, system)
-    jobs = workload.arrays(system, requested_time=requested_time or order in BY_REQUEST)
-    return Prepared(workload, jobs, system.total_nodes)
+    jobs = workload.arrays(system, requested_time=requested_time or named in BY_REQUEST)
+    if own is not None:
+        return Prepared(workload, jobs, own, STATIC, system.total_nodes)
+    kind = KINDS.get(named, STATIC) if named else STATIC
+    return Prepared(workload, jobs, _named_rank(jobs, str(named)), kind, system.total_nodes)
 
 
-def check(knob: str, value: str, known: tuple[str, ...]) -> None:
-    """Raise ValueError where `value` is not one of those known."""
-    if value not in known:
-        raise ValueError(f"{knob}={value!r}; expected one of {', '.join(map(repr, known))}")
+def policy_name(name: str, order: Order, *details: str) -> str:
+    """Name of a policy in tables: ``EASY``, or ``EASY (per event, wfp)`` with other knobs."""
+    if isinstance(order, str):
+        told = order
+    else:
+        told = str(order.name) if isinstance(order, pd.Series) and order.name else "own order"
+    knobs = [*details, *([told] if told != "submit" else [])]
+    return f"{name} ({', '.join(knobs)})" if knobs else name
 
 
-def rank(jobs: JobArrays, order: str) -> np.ndarray:
-    """For every job a number, lower for those whose turn is earlier, equal where `order` is silent.
-
-    WFP's ranks depend on the time; the kernels write them.
-    """
-    n = jobs.submit_time.size
+def _named_rank(jobs: JobArrays, order: str) -> np.ndarray:
+    """One rank per job, equal where `order` is silent; WFP's depend on time: kernels write them."""
     if order in ("shortest", "sjbf"):
         return jobs.requested_time.copy()
     if order == "longest":
         return -jobs.requested_time
-    if order == "smallest":
-        return jobs.nodes.astype(np.float64)
-    if order == "largest":
-        return -jobs.nodes.astype(np.float64)
-    return np.zeros(n)
+    if order in ("smallest", "largest"):
+        return jobs.nodes * (1.0 if order == "smallest" else -1.0)
+    return np.zeros(jobs.nodes.size)
 
 
-def policy_name(name: str, order: str, *details: str) -> str:
-    """How tables call a policy: ``EASY``, or ``EASY (per event, wfp)`` where knobs are turned."""
-    told = [*details, *([order] if order != "submit" else [])]
-    return f"{name} ({', '.join(told)})" if told else name
+def _own_rank(workload: Workload, order: Order) -> np.ndarray:
+    """One rank per job from a column or an array: its place among the distinct values."""
+    name = order if isinstance(order, str) else "order"
+    values = _column(workload, order) if isinstance(order, str) else _values(workload, order)
+    if values.dtype.kind not in "iuf":
+        values = values.astype(object)
+    fine = [check.is_number(value) and value == value for value in values.tolist()]
+    expected = "a number, to order the queue by"
+    check.rows(name, values, fine, expected, row=workload.label, error=InvalidWorkloadError)
+    rank = np.unique(np.array(values.tolist()), return_inverse=True)[1].astype(np.float64)
+    return -rank if name in GREATEST_FIRST else rank
+
+
+def _column(workload: Workload, name: str) -> np.ndarray:
+    """The values of a column of the workload."""
+    names = ", ".join(map(repr, ORDERS))
+    expected = f"one of {names}, a column of the workload, or one number per job"
+    check.that("order", name, name in workload.jobs or name in GREATEST_FIRST, expected)
+    return workload.column(name).to_numpy()
+
+
+def _values(workload: Workload, order: pd.Series | np.ndarray) -> np.ndarray:
+    """The values of an array in order of jobs, those of a series by its index."""
+    index, expected = workload.jobs.index, f"one number per job, {len(workload)}"
+    values = np.asarray(order)
+    fine = values.shape == (len(index),)
+    if isinstance(order, pd.Series):
+        expected += ", under the index of its jobs"
+        if fine and order.index.symmetric_difference(index, sort=False).empty:
+            return order.reindex(index).to_numpy()
+        fine = False
+    if not fine:
+        raise InvalidWorkloadError(
+            f"{workload.name}: order has the shape {values.shape}; expected {expected}"
+        )
+    return values
 
 
 def _killed_at_request(workload: Workload, system: System) -> Workload:

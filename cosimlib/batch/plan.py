@@ -1,21 +1,22 @@
-"""A plan: a reservation for every waiting job, in the holes that running jobs and the others leave.
+"""Plan of conservative backfilling: a reservation for every waiting job, in the earliest hole.
 
-Jobs are rigid, on one partition. What one simulator's loop needs of a plan: absorb the ends of an
-instant, start what is due, move reservations forward where somebody ended early (`compress`), make
-the plan anew (`renew`), reserve for a new job.
+What the loop needs of a plan: absorb the ends of an instant, start the jobs that are due, move
+reservations forward where a job ended early (`compress`), make the plan anew (`renew`), reserve for
+a new job.
 
-Running jobs hold their nodes to their promised end. Where a job has outlived its request its nodes
+Running jobs hold their nodes to their expected end. Where a job has outlived its request its nodes
 count as free from the present on, so that a reservation may be for *now* and yet cannot begin; such
 a plan holds for this instant only, and is renewed at the next.
 
-Where thousands wait, most of them want what their neighbors in the queue want: an array of jobs is
-submitted at once. Neighbors who are alike are planned together, and start as if they were planned
-one by one: each takes the earliest hole, which is the same one for as many as have room in it side
-by side; the next look on from there, for those who went before have only taken nodes.
+Where thousands of jobs wait, most are equal to their neighbors in the queue, in nodes and in
+requested time: an array of jobs is submitted at once. Equal neighbors are planned together, and
+start as if they were planned one by one: each takes the earliest hole, which is the same one for as
+many as have room in it side by side; the search for the next begins there, for those placed before
+have only taken nodes.
 """
 
 from heapq import heapify, heappop, heappush
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,14 +25,15 @@ from cosimlib.kernels.availability import Profile
 from cosimlib.kernels.jit import frugal_kernel, kernel
 from cosimlib.kernels.queue import TAKEN, Queue
 from cosimlib.kernels.running import Running
+from cosimlib.workload import JobArrays
 
 
 class Plan(NamedTuple):
-    """Availability, the start that each job is promised now and was at first, and what is due next.
+    """Availability profile; reserved starts, now and at first; heap of the reservations.
 
-    Starts are NaN before a job is submitted. What is due is a heap of (start, job), which may hold
+    Starts are NaN before a job is submitted. The heap `due` holds (start, job) and may hold
     reservations that have moved since. A new plan does not list its reservations there, for it may
-    not live long: `unlisted` has one value, the earliest start of those that are not in the heap.
+    be renewed soon: `unlisted` has one value, the earliest start of those that are not in the heap.
     """
 
     profile: Profile
@@ -42,7 +44,7 @@ class Plan(NamedTuple):
 
 
 @kernel
-def empty(jobs: Any, total_nodes: int) -> Plan:
+def empty(jobs: JobArrays, total_nodes: int) -> Plan:
     """No reservations; room for one per job."""
     n = jobs.nodes.size
     profile = availability.empty(2 * n, total_nodes)
@@ -53,7 +55,7 @@ def empty(jobs: Any, total_nodes: int) -> Plan:
 
 @kernel
 def next_due(plan: Plan, started: Running) -> float:
-    """The next start that is planned; infinite when there is none."""
+    """The next reserved start; infinity where there is none."""
     due = plan.due
     while len(due) > 0:
         moment, job = due[0]
@@ -65,26 +67,26 @@ def next_due(plan: Plan, started: Running) -> float:
 
 @kernel
 def absorb_ends(
-    jobs: Any, plan: Plan, started: Running, now: float, free: int
+    jobs: JobArrays, plan: Plan, started: Running, now: float, free: int
 ) -> tuple[int, float]:
-    """Let all jobs that end by `now` end; return the free nodes, and until when more are free."""
+    """End all jobs that end by `now`; return the free nodes, and until when more are free."""
     availability.advance(plan.profile, now)
     until = -np.inf
     while len(started.ends) > 0 and started.ends[0][0] <= now:
         job = running.end_next(jobs, started)
-        promised = started.start_time[job] + jobs.requested_time[job]
+        expected = started.start_time[job] + jobs.requested_time[job]
         free += jobs.nodes[job]
-        if promised > now:
-            availability.add(plan.profile, now, promised, jobs.nodes[job])
-            until = max(until, promised)
+        if expected > now:
+            availability.add(plan.profile, now, expected, jobs.nodes[job])
+            until = max(until, expected)
     return free, until
 
 
 @kernel
 def start_due(
-    jobs: Any, plan: Plan, started: Running, waiting: Queue, last: int, now: float, free: int
+    jobs: JobArrays, plan: Plan, started: Running, waiting: Queue, last: int, now: float, free: int
 ) -> int:
-    """Start the jobs whose reservations begin now; return the nodes left free."""
+    """Start the jobs whose reservations begin now; return the free nodes."""
     if plan.unlisted[0] <= now:
         _list(plan, started, waiting, last)
     while next_due(plan, started) <= now:
@@ -96,7 +98,7 @@ def start_due(
 
 @kernel
 def _list(plan: Plan, started: Running, waiting: Queue, last: int) -> None:
-    """Make the heap anew, of all who wait with a reservation."""
+    """Rebuild the heap from all waiting jobs that have a reservation."""
     plan.due.clear()
     for place in range(last):
         job = waiting.job[place]
@@ -107,24 +109,24 @@ def _list(plan: Plan, started: Running, waiting: Queue, last: int) -> None:
 
 
 @kernel
-def reserve(jobs: Any, plan: Plan, started: Running, job: int, now: float, free: int) -> int:
-    """Reserve the earliest hole, and start the job if that is here; return the nodes left free."""
-    wanted, lasting = jobs.nodes[job], jobs.requested_time[job]
-    moment, _ = availability.reserve(plan.profile, wanted, lasting, now, 1)
+def reserve(jobs: JobArrays, plan: Plan, started: Running, job: int, now: float, free: int) -> int:
+    """Reserve the earliest hole, and start the job if that begins now; return the free nodes."""
+    nodes, request = jobs.nodes[job], jobs.requested_time[job]
+    moment, _ = availability.reserve(plan.profile, nodes, request, now, 1)
     plan.start[job] = moment
     if np.isnan(plan.first_start[job]):
         plan.first_start[job] = moment
     if moment > now:
         heappush(plan.due, (moment, job))
-    elif wanted <= free:
+    elif nodes <= free:
         running.start(jobs, started, job, now)
-        free -= wanted
+        free -= nodes
     return free
 
 
 @kernel
 def compress(
-    jobs: Any,
+    jobs: JobArrays,
     plan: Plan,
     started: Running,
     waiting: Queue,
@@ -135,102 +137,102 @@ def compress(
 ) -> tuple[int, float]:
     """Lift every waiting job, in the queue's order, and place it anew in the earliest hole.
 
-    Nodes have come free before the moment `before` and nowhere else since everybody was in the
-    earliest hole, so a job can only move to a moment before it, and only if at some moment before
-    it as many nodes are free as it wants. Those many are counted anew, after a move, only when
-    somebody wants more. What a job has looked at in vain, the next one need not look at if it is
-    alike and not reserved earlier: it needs the same nodes for as long or longer. Neighbors who are
-    alike and have the same reservation move together, as many as have room.
+    Since every job was in the earliest hole, nodes have come free before the moment `before` only.
+    So a job can only move to a moment before it, and only if the maximum of free nodes until then
+    is as many as it wants; that maximum is counted anew, after a move, only when a job wants more.
+    The search for a job begins where that for the job before it ended, if both are equal and this
+    one is not reserved earlier: it needs the same nodes for as long or longer. Equal neighbors with
+    the same reservation move together, as many as have room.
 
-    Returns the nodes left free, and the moment before which those who moved have left holes to jobs
-    that came earlier in the queue.
+    Returns the free nodes, and the moment before which jobs that moved have left holes to jobs that
+    come earlier in the queue.
     """
     if plan.unlisted[0] < np.inf:
         _list(plan, started, waiting, last)
-    left_holes, place, stale = -np.inf, 0, False
-    most = availability.max_free(plan.profile, before)
-    latest, wide, long, since = np.inf, 0, 0.0, now
+    holes_until, place = -np.inf, 0
+    max_free, stale = availability.max_free(plan.profile, before), False
+    last_start, last_nodes, last_request, not_before = np.inf, 0, 0.0, now
     while place < last:
-        first, wanted, job = place, waiting.wanted[place], waiting.job[place]
+        first, nodes, job = place, waiting.wanted[place], waiting.job[place]
         place += 1
-        if wanted > most and stale:
-            most, stale = availability.max_free(plan.profile, before), False
-        if wanted > most:
+        if nodes > max_free and stale:
+            max_free, stale = availability.max_free(plan.profile, before), False
+        if nodes > max_free:
             continue
         if not np.isnan(started.start_time[job]):
             waiting.wanted[first] = TAKEN
             continue
-        start, lasting = plan.start[job], jobs.requested_time[job]
-        if start < latest or wanted != wide or lasting != long:
-            since = now
-        latest, wide, long = start, wanted, lasting
-        if since >= min(start, before):
+        start, request = plan.start[job], jobs.requested_time[job]
+        if start < last_start or nodes != last_nodes or request != last_request:
+            not_before = now
+        last_start, last_nodes, last_request = start, nodes, request
+        if not_before >= min(start, before):
             continue
         moment, room = availability.earlier_start(
-            plan.profile, wanted, lasting, start, before, since
+            plan.profile, nodes, request, start, before, not_before
         )
-        since = min(moment, before)
+        not_before = min(moment, before)
         if moment == start:
             continue
-        if room >= 2 * wanted:
-            beside = waiting.job[first : min(last, first + room // wanted)]
-            alike = queue.next_different(jobs.nodes, jobs.requested_time, beside, 0)
-            place = first + _last_together(plan.start, beside[:alike])
-        availability.add(plan.profile, start, start + lasting, (place - first) * wanted)
-        availability.add(plan.profile, moment, moment + lasting, (first - place) * wanted)
-        for neighbor in range(first, place):
-            job = waiting.job[neighbor]
+        if room >= 2 * nodes:
+            beside = waiting.job[first : min(last, first + room // nodes)]
+            equal = queue.next_different(jobs.nodes, jobs.requested_time, beside, 0)
+            place = first + _reserved_together(plan.start, beside[:equal])
+        availability.add(plan.profile, start, start + request, (place - first) * nodes)
+        availability.add(plan.profile, moment, moment + request, (first - place) * nodes)
+        for moved in range(first, place):
+            job = waiting.job[moved]
             plan.start[job] = moment
             if moment <= now:
                 running.start(jobs, started, job, now)
-                waiting.wanted[neighbor] = TAKEN
-                free -= wanted
+                waiting.wanted[moved] = TAKEN
+                free -= nodes
             else:
                 heappush(plan.due, (moment, job))
-        left_holes = max(left_holes, start + lasting)
-        before = max(before, start + lasting)
+        holes_until = max(holes_until, start + request)
+        before = max(before, start + request)
         stale = True
-    return free, left_holes
+    return free, holes_until
 
 
 @frugal_kernel
-def _last_together(start: np.ndarray, waiting: np.ndarray) -> int:
-    """Where those end who have the same reservation as the first."""
+def _reserved_together(start: np.ndarray, order: np.ndarray) -> int:
+    """How many jobs, from the first on, have the same reservation as the first."""
     place = 1
-    while place < waiting.size and start[waiting[place]] == start[waiting[0]]:
+    while place < order.size and start[order[place]] == start[order[0]]:
         place += 1
     return place
 
 
 @kernel
-def renew(jobs: Any, plan: Plan, started: Running, order: np.ndarray, now: float, free: int) -> int:
-    """Forget all reservations and reserve for the jobs of `order` in turn; return the free nodes.
+def renew(
+    jobs: JobArrays, plan: Plan, started: Running, order: np.ndarray, now: float, free: int
+) -> int:
+    """Drop all reservations and reserve for the jobs of `order` in turn; return the free nodes.
 
-    Neighbors who are alike are placed together, as many at the earliest hole as have room in it;
-    the next ones then look no earlier, for while nodes are only taken no earlier hole appears.
+    Equal neighbors are placed together, as many at the earliest hole as have room in it; the search
+    for the next begins there: while nodes are only taken no earlier hole appears.
     """
     plan.due.clear()
     plan.unlisted[0] = np.inf
     availability.rebuild(plan.profile, now, free, started.times, started.nodes, started.size[0])
-    place, last, since = 0, order.size, now
-    while place < last:
+    place = 0
+    while place < order.size:
         end = queue.next_different(jobs.nodes, jobs.requested_time, order, place)
-        since = now
+        moment = now
         while place < end:
             job = order[place]
-            wanted = jobs.nodes[job]
-            since, placed = availability.reserve(
-                plan.profile, wanted, jobs.requested_time[job], since, end - place
-            )
-            if since > now:
-                plan.unlisted[0] = min(plan.unlisted[0], since)
+            nodes, request = jobs.nodes[job], jobs.requested_time[job]
+            moment, placed = availability.reserve(plan.profile, nodes, request, moment, end - place)
+            if moment > now:
+                plan.unlisted[0] = min(plan.unlisted[0], moment)
             for neighbor in range(place, place + placed):
                 job = order[neighbor]
-                plan.start[job] = since
+                plan.start[job] = moment
                 if np.isnan(plan.first_start[job]):
-                    plan.first_start[job] = since
-                if since <= now and wanted <= free:
+                    plan.first_start[job] = moment
+                if moment <= now and nodes <= free:
                     running.start(jobs, started, job, now)
-                    free -= wanted
+                    free -= nodes
             place += placed
     return free

@@ -17,6 +17,10 @@ from cosimlib.kernels.jit import frugal_kernel, kernel
 TAKEN = np.iinfo(np.int64).max
 """Nodes wanted at a place whose job has started: more than are ever free."""
 
+SUBMITTED, STATIC, WFP, HEAD_FIRST = 0, 1, 2, 3
+"""Kinds of order: by submission; by ranks that stay; by ranks that are WFP's scores of the moment;
+by ranks that stay, behind the job submitted first."""
+
 
 class Queue(NamedTuple):
     """Jobs in order, and the nodes that each wants, or `TAKEN`; room for all jobs."""
@@ -62,10 +66,10 @@ def compact(queue: Queue, first: int, last: int) -> int:
 
 
 @kernel
-def insert(queue: Queue, rank: np.ndarray, first: int, last: int, job: int, wanted: int) -> int:
+def insert(queue: Queue, rank: np.ndarray, last: int, job: int, wanted: int) -> int:
     """Insert the job submitted last at the place of its rank; return the new `last`."""
     place = last
-    while place > first and rank[queue.job[place - 1]] > rank[job]:
+    while place > 0 and rank[queue.job[place - 1]] > rank[job]:
         queue.job[place] = queue.job[place - 1]
         queue.wanted[place] = queue.wanted[place - 1]
         place -= 1
@@ -75,34 +79,45 @@ def insert(queue: Queue, rank: np.ndarray, first: int, last: int, job: int, want
 
 
 @kernel
-def put_in_turn(
+def reorder(
     jobs: Any,
     queue: Queue,
     rank: np.ndarray,
     start_time: np.ndarray,
-    aging: bool,
-    eldest: bool,
+    kind: int,
     last: int,
     now: float,
 ) -> int:
-    """Drop from the queue who has started and order the others for `now`; return how many.
+    """Drop started jobs and put the others in order for `now`; return how many wait.
 
-    With `aging` by WFP's score; with `eldest` by rank, but for the job submitted first, which is
-    the head. Otherwise `insert` has put them in order.
+    Where ranks stay, `insert` has put the jobs in order.
     """
-    last = _forget_started(queue, start_time, last)
-    if aging:
-        _age(jobs, queue, rank, last, now)
-    if aging or eldest:
+    last = _drop_started(queue, start_time, last)
+    if kind == WFP:
+        _rank_by_wfp(jobs, queue, rank, last, now)
+    if kind in (WFP, HEAD_FIRST):
         _sort(queue, rank, last)
-    if eldest:
-        _put_eldest_first(queue, last)
+    if kind == HEAD_FIRST:
+        _move_oldest_to_front(queue, last)
     return last
 
 
 @kernel
-def _age(jobs: Any, queue: Queue, rank: np.ndarray, last: int, now: float) -> None:
-    """Rank the queue by minus WFP's score, ``(waited / requested_time)³ · nodes``."""
+def _drop_started(queue: Queue, start_time: np.ndarray, last: int) -> int:
+    """Move jobs that have not started to the front of the arrays; return how many wait."""
+    kept = 0
+    for place in range(last):
+        job = queue.job[place]
+        if np.isnan(start_time[job]):
+            queue.wanted[kept] = queue.wanted[place]
+            queue.job[kept] = job
+            kept += 1
+    return kept
+
+
+@kernel
+def _rank_by_wfp(jobs: Any, queue: Queue, rank: np.ndarray, last: int, now: float) -> None:
+    """Set ranks to minus WFP's score, ``(waited / requested_time)³ · nodes``."""
     for place in range(last):
         job = queue.job[place]
         waited = (now - jobs.submit_time[job]) / jobs.requested_time[job]
@@ -111,10 +126,10 @@ def _age(jobs: Any, queue: Queue, rank: np.ndarray, last: int, now: float) -> No
 
 @kernel
 def _sort(queue: Queue, rank: np.ndarray, last: int) -> None:
-    """Put the queue in order of rank, by insertion, for it is nearly so."""
+    """Sort the queue by rank, by insertion: it is nearly sorted."""
     for end in range(1, last):
         job, wanted, place = queue.job[end], queue.wanted[end], end
-        while place > 0 and _earlier(rank, job, queue.job[place - 1]):
+        while place > 0 and _precedes(rank, job, queue.job[place - 1]):
             queue.job[place] = queue.job[place - 1]
             queue.wanted[place] = queue.wanted[place - 1]
             place -= 1
@@ -123,21 +138,21 @@ def _sort(queue: Queue, rank: np.ndarray, last: int) -> None:
 
 
 @kernel
-def _earlier(rank: np.ndarray, job: int, other: int) -> bool:
-    """Whether it is `job`'s turn before `other`'s."""
+def _precedes(rank: np.ndarray, job: int, other: int) -> bool:
+    """Whether `job` comes before `other` in the queue."""
     return rank[job] < rank[other] or (rank[job] == rank[other] and job < other)
 
 
 @kernel
-def _put_eldest_first(queue: Queue, last: int) -> None:
+def _move_oldest_to_front(queue: Queue, last: int) -> None:
     """Move the job submitted first to the front."""
-    eldest = 0
+    oldest = 0
     for place in range(last):
-        if queue.job[place] < queue.job[eldest]:
-            eldest = place
+        if queue.job[place] < queue.job[oldest]:
+            oldest = place
     if last > 0:
-        job, wanted = queue.job[eldest], queue.wanted[eldest]
-        for place in range(eldest, 0, -1):
+        job, wanted = queue.job[oldest], queue.wanted[oldest]
+        for place in range(oldest, 0, -1):
             queue.job[place] = queue.job[place - 1]
             queue.wanted[place] = queue.wanted[place - 1]
         queue.job[0] = job
@@ -170,16 +185,3 @@ def by_start(jobs: np.ndarray, start: np.ndarray) -> np.ndarray:
             sorted_jobs[size] = jobs[place]
             size += 1
     return sorted_jobs
-
-
-@kernel
-def _forget_started(queue: Queue, start_time: np.ndarray, last: int) -> int:
-    """Move jobs that have not started to the front of the arrays; return how many they are."""
-    kept = 0
-    for place in range(last):
-        job = queue.job[place]
-        if np.isnan(start_time[job]):
-            queue.wanted[kept] = queue.wanted[place]
-            queue.job[kept] = job
-            kept += 1
-    return kept
