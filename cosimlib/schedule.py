@@ -5,6 +5,7 @@ else. A rigid schedule derives them from starts and ends; a system in which node
 other ways tells them itself.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -14,6 +15,7 @@ import pandas as pd
 
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
+from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 USES = ("run", "hold", "killed", "container")
@@ -134,6 +136,13 @@ class Schedule:
         area = np.append(0.0, np.cumsum(held[:-1] * np.diff(times)))
         after = np.maximum(edges - times[-1], 0.0)
         return np.diff(np.interp(edges, times, area) + held[-1] * after)
+
+    def use_by_hour(self) -> pd.DataFrame:
+        """Means over whole hours from time 0 (s): `utilization`, and `cpu_load`, jobs per node."""
+        hours = math.ceil(float(np.nanmax(self.end_time, initial=0.0)) / HOUR)
+        edges = HOUR * np.arange(hours + 1)
+        busy = self.node_seconds(edges) / HOUR / self.total_nodes
+        return pd.DataFrame({"utilization": busy, "cpu_load": busy}, index=edges[:-1])
 
 
 def allocation_table(

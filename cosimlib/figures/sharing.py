@@ -10,9 +10,8 @@ from plotly.subplots import make_subplots
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.figures.timesharing import DURATIONS, NO_JOBS, RATIO_COLORS
-from cosimlib.metrics import hourly, waiting_jobs
+from cosimlib.metrics import bounded_slowdown, hourly, waiting_jobs
 from cosimlib.schedule import Schedule
-from cosimlib.timesharing import slowdowns, use_by_hour
 from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import HOUR
 
@@ -80,7 +79,7 @@ def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
 
 def crowd_table(schedule: Schedule) -> pd.DataFrame:
     """By the hour: `cpu_load`, jobs on a node (in batch at most one), and `waiting` jobs."""
-    table = use_by_hour(schedule)
+    table = schedule.use_by_hour()
     if "waiting" not in table:
         queued = hourly(waiting_jobs(schedule), HOUR, 0.0, HOUR * len(table))
         table = table.assign(waiting=queued)
@@ -102,8 +101,8 @@ def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:
         {
             "nodes": 2 ** np.log2(jobs["nodes"].to_numpy()).astype(np.int64),
             "run_time": lengths[place],
-            "batch": slowdowns(batch),
-            "shared": slowdowns(shared),
+            "batch": bounded_slowdown(batch),
+            "shared": bounded_slowdown(shared),
         }
     )
     bins = table.groupby(["nodes", "run_time"])

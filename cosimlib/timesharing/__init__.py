@@ -1,7 +1,7 @@
 """Time-sharing against batch scheduling: runs, and what figures and claims need of them."""
 
 from cosimlib.timesharing.audit import audit_timeshared
-from cosimlib.timesharing.batch import lengthened, noise_cost, simulate_batch
+from cosimlib.timesharing.batch import noise_cost, simulate_batch, with_noise
 from cosimlib.timesharing.claims import OF_NOISE, Evidence, judge
 from cosimlib.timesharing.comparison import (
     crossover,
@@ -27,7 +27,7 @@ from cosimlib.timesharing.runs import (
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times
 from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.timesharing.simulation import QUEUES, check_knobs, in_steps, simulate_timesharing
-from cosimlib.timesharing.summary import RunSummary, slowdowns, summarize_run, use_by_hour
+from cosimlib.timesharing.summary import RunSummary, summarize_run
 
 __all__ = [
     "NOISE",
@@ -50,7 +50,6 @@ __all__ = [
     "in_steps",
     "judge",
     "kept_speedups",
-    "lengthened",
     "lost_late",
     "noise_cost",
     "overview",
@@ -63,11 +62,10 @@ __all__ = [
     "run_timesharing",
     "simulate_batch",
     "simulate_timesharing",
-    "slowdowns",
     "summarize_run",
     "turnaround_times",
     "undecided",
-    "use_by_hour",
     "with_node_memory",
+    "with_noise",
     "won_bins",
 ]

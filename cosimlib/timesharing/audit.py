@@ -1,4 +1,4 @@
-"""Jobs that share nodes: could they have been there, and does the series say what they did?"""
+"""Audit of time-shared schedules: placement, memory, capacity, and the sums of the series."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
 
 
 def _check_placement(schedule: TimesharedSchedule) -> None:
-    """Raise where the placement is not one list of nodes a job."""
+    """Raise where the placement is not one list of nodes per job."""
     first, n = schedule.first, len(schedule.workload)
     whole = first.shape == (n + 1,) and first[0] == 0 and first[-1] == schedule.members.size
     if not whole or (np.diff(first) < 0).any():
@@ -86,12 +86,12 @@ def _check_series(schedule: TimesharedSchedule) -> None:
         ("jobs × nodes × seconds", present, total["cpu_load"] * offered),
         ("seconds of waiting", waited, total["waiting"]),
     )
-    for what, wanted, found in sums:
+    for what, expected, found in sums:
         # In steps a job may be given more than it needs, in its last step only.
-        more = found > wanted * (1 + 1e-6) + 1e-6 and what != "node-seconds of work"
-        if more or not found >= wanted * (1 - 1e-6) - 1e-6:
+        more = found > expected * (1 + 1e-6) + 1e-6 and what != "node-seconds of work"
+        if more or not found >= expected * (1 - 1e-6) - 1e-6:
             raise InfeasibleScheduleError(
-                f"{schedule.policy}: the jobs of {schedule.workload.name} make {wanted:.15g} "
+                f"{schedule.policy}: the jobs of {schedule.workload.name} make {expected:.15g} "
                 f"{what}; the series adds up to {found:.15g}"
             )
 
@@ -159,10 +159,10 @@ def _first_overworked(
 ) -> tuple[int, int]:
     """The first event, and the node, at which a busy period held more work than time; −1 if none.
 
-    Jobs that run on one another's heels make one busy period: starts come before ends.
+    Jobs one of which starts when another ends make one busy period: starts come before ends.
     """
     here, work = np.zeros(total_nodes, np.int64), np.zeros(total_nodes)
-    since = np.zeros(total_nodes)
+    begin = np.zeros(total_nodes)
     for event in range(events.size):
         starts = events[event] < present.size
         now, job = times[events[event]], present[events[event] % present.size]
@@ -170,12 +170,12 @@ def _first_overworked(
             node = members[place]
             if starts:
                 if here[node] == 0:
-                    since[node], work[node] = now, 0.0
+                    begin[node], work[node] = now, 0.0
                 here[node] += 1
                 work[node] += run_time[job]
             else:
                 here[node] -= 1
-                allowed = speed * (now - since[node])
+                allowed = speed * (now - begin[node])
                 if here[node] == 0 and work[node] > allowed * (1 + 1e-9) + 1e-6:
                     return event, node
     return -1, -1

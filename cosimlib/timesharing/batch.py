@@ -1,28 +1,26 @@
-"""Batch scheduling as the paper has it: FCFS with backfilling, in steps, under noise.
+"""Batch scheduling as in the paper: FCFS with EASY backfilling, in steps, under noise.
 
-In a batch system jobs do not share nodes, and noise strikes nodes and steps independently. How long
+In a batch system jobs do not share nodes, and noise slows nodes and steps independently. How long
 noise makes a job therefore depends neither on where nor on when it runs: its run time can be
-lengthened first and scheduled then, with the same distribution as if noise came in between.
+drawn first and scheduled then, with the same distribution as if noise came in between.
 
 An SPMD job runs in each step at the speed of its slowest node, another at the mean speed of its
-nodes. Jobs end with a step. Nobody is killed for outrunning an estimate because of noise.
+nodes. Jobs end with a step. No job is killed for outrunning an estimate because of noise.
 """
 
 import math
 
 import numpy as np
 
+from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.timesharing.noise import SLOWEST, STEP
+from cosimlib.timesharing.noise import ROUNDING, SLOWEST, STEP
 from cosimlib.timesharing.simulation import check_knobs, in_steps
 from cosimlib.workload import Workload
-
-ROUNDING = 1e-9
-"""Part of a step that counts as nothing."""
 
 
 def simulate_batch(
@@ -60,12 +58,10 @@ def simulate_batch(
     ------
     InvalidWorkloadError
         For a job wider than the system, or without a requested time.
-    ValueError
-        As of `lengthened`.
     """
     _check(noise, spmd, step, seed)
     stepped = in_steps(workload, step)
-    slowed = lengthened(stepped, noise=noise, spmd=spmd, step=step, seed=seed)
+    slowed = with_noise(stepped, noise=noise, spmd=spmd, step=step, seed=seed)
     schedule = audit(simulate_easy(slowed, system))
     details = [] if spmd else ["not SPMD"]
     details += ["noise"] if noise else []
@@ -73,7 +69,7 @@ def simulate_batch(
     return Schedule(stepped, system, name, schedule.start_time, schedule.end_time)
 
 
-def lengthened(
+def with_noise(
     workload: Workload,
     *,
     noise: float | None = None,
@@ -81,13 +77,7 @@ def lengthened(
     step: float = STEP,
     seed: int = 0,
 ) -> Workload:
-    """The workload with run times as long as they are in whole steps and under noise.
-
-    Raises
-    ------
-    ValueError
-        For a probability outside [0, 1], a step that is not above 0, or a seed below 0.
-    """
+    """The workload with run times as they are in whole steps and under noise."""
     _check(noise, spmd, step, seed)
     jobs = workload.jobs
     run_time = jobs["run_time"].to_numpy(np.float64).copy()
@@ -106,16 +96,15 @@ def noise_cost(workload: Workload, *, noise: float, seed: int = 0) -> float:
     """
     nodes = workload.jobs["nodes"].to_numpy()
     slowed, clean = (
-        float(nodes @ lengthened(workload, noise=p, seed=seed).jobs["run_time"].to_numpy())
+        float(nodes @ with_noise(workload, noise=p, seed=seed).jobs["run_time"].to_numpy())
         for p in (noise, None)
     )
     return slowed / clean - 1.0 if clean else 0.0
 
 
 def _check(noise: float | None, spmd: bool, step: float, seed: int) -> None:
-    """Raise for the first knob that makes no sense; batch has no exact times."""
-    if step is None:
-        raise ValueError("step=None; expected seconds above 0: batch runs in steps")
+    """Knobs of batch scheduling, which has no exact times."""
+    check.seconds("step", step, above=0.0)
     check_knobs(noise=noise, spmd=spmd, step=step, seed=seed)
 
 
@@ -127,14 +116,14 @@ def _slowest(
     steps = np.empty(run_time.size)
     for job in range(run_time.size):
         left, taken = run_time[job] / step, 0
-        struck = -math.expm1(nodes[job] * math.log1p(-p)) if p < 1.0 else 1.0
+        chance = -math.expm1(nodes[job] * math.log1p(-p)) if p < 1.0 else 1.0
         while left > ROUNDING:
-            clean = _before_next(struck, rng)
-            if left - ROUNDING <= clean:
+            clear = _before_next(chance, rng)
+            if left - ROUNDING <= clear:
                 taken += math.ceil(left - ROUNDING)
                 break
-            taken += clean + 1
-            left -= clean + _slowest_speed(nodes[job], p, struck, rng)
+            taken += clear + 1
+            left -= clear + _slowest_speed(nodes[job], p, chance, rng)
         steps[job] = taken
     return steps
 
@@ -148,11 +137,11 @@ def _mean(
     for job in range(run_time.size):
         work = run_time[job] / step * nodes[job]
         taken, lost = math.ceil(run_time[job] / step - ROUNDING), 0.0
-        struck = _before_next(p, rng)
-        while taken * nodes[job] - lost < work - ROUNDING or struck < taken * nodes[job]:
-            if struck < taken * nodes[job]:
+        next_slowed = _before_next(p, rng)
+        while taken * nodes[job] - lost < work - ROUNDING or next_slowed < taken * nodes[job]:
+            if next_slowed < taken * nodes[job]:
                 lost += (1.0 - SLOWEST) * rng.random()
-                struck += 1 + _before_next(p, rng)
+                next_slowed += 1 + _before_next(p, rng)
             else:
                 taken += 1
         steps[job] = taken
@@ -170,9 +159,9 @@ def _before_next(p: float, rng: np.random.Generator) -> int:
 
 
 @kernel
-def _slowest_speed(nodes: int, p: float, struck: float, rng: np.random.Generator) -> float:
+def _slowest_speed(nodes: int, p: float, any_slowed: float, rng: np.random.Generator) -> float:
     """Speed of the slowest of `nodes` in a step in which at least one is slowed."""
-    at = rng.random() * struck
+    at = rng.random() * any_slowed
     slowed = 1
     if p < 1.0:
         chance = nodes * p * math.exp((nodes - 1) * math.log1p(-p))

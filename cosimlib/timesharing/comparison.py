@@ -1,4 +1,4 @@
-"""Runs beside one another: what the paper's claims say of two policies."""
+"""Comparison of runs: tables, and the measures of two policies that the claims are about."""
 
 import math
 from collections.abc import Iterable
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.synthetic.edison import EDISON
 from cosimlib.timesharing.summary import RunSummary
 from cosimlib.units import HOUR
@@ -16,7 +17,7 @@ LEAST_JOBS = 1_000
 
 
 def printed_statistics(workload: Workload) -> pd.DataFrame:
-    """What the paper prints of Edison's jobs beside the same of a workload on its machine.
+    """Statistics of Edison's jobs as the paper prints them, beside those of a workload.
 
     Sizes are parts of the machine: Edison's 31, 100 and 1,000 of 5,576 nodes are 4, 13 and 125 of
     697, an eighth of Edison.
@@ -27,9 +28,7 @@ def printed_statistics(workload: Workload) -> pd.DataFrame:
         `statistic`, `paper`, `ours`: NaN where the workload does not say; jobs whose memory is
         unknown are left out of that row.
     """
-    jobs, system = workload.jobs, workload.machine
-    if system is None:
-        raise ValueError(f"{workload.name}: its machine is unknown")
+    jobs, system = workload.jobs, check.machine(workload.machine, workload.name)
     nodes, memory = jobs["nodes"], workload.column("memory")
     work = nodes * jobs["run_time"]
     sizes = [math.ceil(n * system.total_nodes / EDISON.total_nodes) for n in (31, 100, 1_000)]
@@ -49,7 +48,7 @@ def printed_statistics(workload: Workload) -> pd.DataFrame:
 
 
 def overview(runs: Iterable[RunSummary]) -> pd.DataFrame:
-    """A row a run: `policy`, `jobs`, `utilization`, `CPU load`, slowdown, `waited`."""
+    """A row per run: `policy`, `jobs`, `utilization`, `CPU load`, slowdown, `waited`."""
     rows = [
         (r.policy, r.jobs, r.utilization, r.cpu_load, r.mean_slowdown, r.quantile(0.5),
          r.quantile(0.75), r.waited)
@@ -60,7 +59,7 @@ def overview(runs: Iterable[RunSummary]) -> pd.DataFrame:
 
 
 def undecided(batch: RunSummary) -> str:
-    """Why a run under batch scheduling says nothing of its policy; empty where it does."""
+    """Why a run under batch scheduling decides nothing; empty where it does."""
     if batch.jobs < LEAST_JOBS:
         return f"jobs that are counted: {batch.jobs:,}, too few"
     return "" if batch.waited else "no job waits under batch scheduling"
@@ -84,7 +83,7 @@ def ratio_by_length(
 
 
 def crossover(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
-    """The length (h) from which on jobs are better off under batch scheduling.
+    """Run time (h) from which on jobs are better off under batch scheduling.
 
     0 where all are, NaN where the longest are not. `least_nodes` is that of `ratio_by_length`.
     """
@@ -121,7 +120,7 @@ def lost_late(batch: RunSummary, shared: RunSummary, *, hours: float, at_least: 
 
 
 def kept_speedups(turnarounds: pd.DataFrame) -> pd.DataFrame:
-    """What is left of each application's speedup from its least to its greatest size.
+    """Part of each application's speedup, from its least to its greatest size, that is left.
 
     Parameters
     ----------
@@ -131,7 +130,7 @@ def kept_speedups(turnarounds: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pd.DataFrame
-        A row an application, a column a policy: turnaround's speedup ÷ the dedicated run time's.
+        A row per application, a column per policy: turnaround's speedup ÷ the run time's.
         Empty where no application has two sizes left.
     """
     pairs = _pairs(turnarounds)
@@ -143,13 +142,7 @@ def kept_speedups(turnarounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def gain_at_largest(turnarounds: pd.DataFrame, batch: str, shared: str) -> float:
-    """Median over applications of turnaround under `batch` ÷ `shared` at the greatest size.
-
-    Raises
-    ------
-    ValueError
-        For a policy that `turnarounds` do not have.
-    """
+    """Median over applications of turnaround under `batch` ÷ `shared` at the greatest size."""
     pairs = _pairs(turnarounds)
     for policy in (batch, shared):
         if policy not in pairs:
@@ -161,7 +154,7 @@ def gain_at_largest(turnarounds: pd.DataFrame, batch: str, shared: str) -> float
 
 
 def _pairs(turnarounds: pd.DataFrame) -> pd.DataFrame:
-    """An application's size a row: `run_time`, and every policy's turnaround where all have one."""
+    """A row per application and size: `run_time`, and turnarounds, where all policies have one."""
     index = ["application", "nodes"]
     parts = turnarounds.set_index(index).groupby("policy")
     policies = {policy: part["turnaround_time"] for policy, part in parts}

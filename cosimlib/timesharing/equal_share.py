@@ -1,4 +1,4 @@
-"""Equal parts of nodes for jobs whose processes do not wait for one another.
+"""Egalitarian processor sharing: equal parts of nodes, for jobs whose processes do not wait.
 
 Each of `load` jobs on a node has ``capacity / load`` of it, which here is the node's level. The
 rate of a job is the mean over its nodes. So a change of a node moves the rates of all jobs on it.
@@ -12,7 +12,7 @@ from cosimlib.timesharing.maxmin import Sharing
 @frugal_kernel
 def join(sharing: Sharing, job: int) -> None:
     """Let `job` run on its nodes."""
-    maxmin.note(sharing, job)
+    maxmin.record_change(sharing, job)
     size = sharing.first[job + 1] - sharing.first[job]
     for place in range(sharing.first[job], sharing.first[job + 1]):
         node = sharing.members[place]
@@ -30,7 +30,7 @@ def leave(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes."""
     for place in range(sharing.first[job], sharing.first[job + 1]):
         node = sharing.members[place]
-        maxmin.take_off(sharing, job, node)
+        maxmin.remove_job(sharing, job, node)
         load = sharing.load[node]
         if load > 0:
             _give(sharing, node, sharing.capacity[node] / load)
@@ -41,7 +41,7 @@ def leave(sharing: Sharing, job: int) -> None:
 
 @frugal_kernel
 def resize(sharing: Sharing, node: int, capacity: float) -> None:
-    """Give `node` another capacity."""
+    """Change the capacity of `node`."""
     sharing.capacity[node] = capacity
     if sharing.load[node] > 0:
         _give(sharing, node, capacity / sharing.load[node])
@@ -54,6 +54,6 @@ def _give(sharing: Sharing, node: int, part: float) -> None:
     more = part - sharing.level[node]
     for place in range(sharing.load[node]):
         job = sharing.on[node, place]
-        maxmin.note(sharing, job)
+        maxmin.record_change(sharing, job)
         sharing.rate[job] += more / (sharing.first[job + 1] - sharing.first[job])
     sharing.level[node] = part

@@ -1,17 +1,17 @@
-"""Real logs that say how much memory jobs used, on nodes whose memory they do not say."""
+"""Logs for time-sharing: nodes get memory; what does not fit is dropped and counted."""
 
 from dataclasses import replace
 
 import pandas as pd
 
-from cosimlib.checks import is_number, is_whole
+from cosimlib import checks as check
 from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, Workload
 
 
 def with_node_memory(
     workload: Workload, *, memory_per_node: float | None = None, jobs: int | None = None
 ) -> Workload:
-    """The workload on its machine, nodes with memory: what time-sharing needs of a log.
+    """The workload on its machine, whose nodes get the memory that time-sharing needs.
 
     Jobs wider than the machine are left out, and so are those that need more memory than a node
     has; the account says how many, and how many do not say what they need, which counts as
@@ -27,19 +27,15 @@ def with_node_memory(
         had, and a node that just holds one job cannot be shared. NaN, which is unlimited, where no
         job says how much it needs.
     jobs : int, optional
-        Keep so many, from the first on.
+        Number of jobs to keep, from the first on.
 
     Raises
     ------
     InvalidWorkloadError
         Where the machine is unknown, or no job is left.
-    ValueError
-        For memory that is not above 0, or jobs that are not a whole number from 1.
     """
-    if jobs is not None and not is_whole(jobs, 1):
-        raise ValueError(f"jobs={jobs!r}; expected a whole number from 1, or None")
-    if memory_per_node is not None and not (is_number(memory_per_node) and memory_per_node > 0):
-        raise ValueError(f"memory_per_node={memory_per_node!r}; expected GB above 0, or None")
+    check.whole("jobs", jobs, 1, none=True)
+    check.number("memory_per_node", memory_per_node, above=0, kind="GB", none=True)
     if workload.machine is None:
         raise InvalidWorkloadError(
             f"{workload.name}: its machine is unknown; name its nodes in the log's header "

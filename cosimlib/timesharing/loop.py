@@ -1,7 +1,7 @@
-"""The clock of a time-shared machine, and who is let in.
+"""Event loop of a time-shared machine: ends, noise, admission by memory, rates.
 
 At every instant at which something happens: jobs that are done leave; nodes whose noise is over
-have their speed back, others are slowed; queued jobs, then new ones, are let in where there is
+have their speed back, others are slowed; queued jobs, then new ones, start where there is
 memory; and then rates are found once.
 """
 
@@ -11,6 +11,7 @@ from cosimlib.kernels import heap
 from cosimlib.kernels.jit import frugal_kernel, kernel
 from cosimlib.timesharing import equal_share, maxmin, placement
 from cosimlib.timesharing.maxmin import Sharing
+from cosimlib.timesharing.noise import ROUNDING
 from cosimlib.timesharing.state import (
     DRAWN,
     FREED,
@@ -22,67 +23,67 @@ from cosimlib.timesharing.state import (
     SUBMITTED,
     TOTAL,
     UNFINISHED,
-    Asked,
     Noise,
     Progress,
     Series,
+    Setup,
 )
 
 DONE, PAUSED, NEEDS_ROOM = 0, 1, 2
-REFUSED, ENTERED, NO_ROOM = 0, 1, 2
-ROUNDING = 1e-9
-"""Part of a step that counts as nothing."""
+REFUSED, STARTED, NO_ROOM = 0, 1, 2
 
 
 @kernel
 def advance(
-    asked: Asked, sharing: Sharing, progress: Progress, noise: Noise, series: Series, until: float
+    setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, series: Series, until: float
 ) -> int:
-    """Let everything before `until` happen; say whether all is done or a row of jobs is full."""
+    """Simulate up to `until`; DONE, PAUSED there, or NEEDS_ROOM where a row of jobs is full."""
     while True:
         if progress.numbers[UNFINISHED]:
             now = progress.clock[NOW]
         else:
-            now = next_instant(asked, progress, noise)
+            now = next_instant(setup, progress, noise)
         if now >= until or now == np.inf:
             _integrate(sharing, progress, series, min(until, now) if now < np.inf else -np.inf)
             return DONE if now == np.inf else PAUSED
         _integrate(sharing, progress, series, now)
         progress.numbers[UNFINISHED] = 1
-        if not happen(asked, sharing, progress, noise, now):
+        if not process_instant(setup, sharing, progress, noise, now):
             return NEEDS_ROOM
         progress.numbers[UNFINISHED] = 0
 
 
 @kernel
-def happen(asked: Asked, sharing: Sharing, progress: Progress, noise: Noise, now: float) -> bool:
-    """Let all that is due `now` happen; false where the node's rows of jobs are too short.
+def process_instant(
+    setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, now: float
+) -> bool:
+    """Let all that is due `now` happen; False where a node's row of jobs is too short.
 
     It can then be called again for the same instant.
     """
-    _end(asked, sharing, progress, now)
-    _slow_down(asked, sharing, progress, noise, now)
-    if not _admit(asked, sharing, progress, now):
+    _end_jobs(setup, sharing, progress, now)
+    _slow_down(setup, sharing, progress, noise, now)
+    if not _admit(setup, sharing, progress, now):
         return False
-    if asked.spmd:
-        if asked.whole:
+    if setup.spmd:
+        if setup.refill:
             maxmin.fill(sharing)
         else:
             maxmin.settle(sharing)
-    _reckon(asked, sharing, progress, now)
+    _update_ends(setup, sharing, progress, now)
     return True
 
 
 @frugal_kernel
-def next_instant(asked: Asked, progress: Progress, noise: Noise) -> float:
+def next_instant(setup: Setup, progress: Progress, noise: Noise) -> float:
     """When something happens next; infinite once all jobs are done."""
-    n = asked.submit_time.size
+    n = setup.submit_time.size
     submitted = progress.numbers[SUBMITTED]
     if submitted == n and progress.finish.size[0] == 0:
         return np.inf
     instant = np.inf
     if submitted < n:
-        instant = asked.submit_time[submitted]
+        instant = setup.submit_time[submitted]
     if progress.finish.size[0] > 0:
         instant = min(instant, progress.finish.key[progress.finish.item[0]])
     if progress.numbers[SLOWED] > 0:
@@ -93,79 +94,79 @@ def next_instant(asked: Asked, progress: Progress, noise: Noise) -> float:
 
 
 @frugal_kernel
-def _end(asked: Asked, sharing: Sharing, progress: Progress, now: float) -> None:
+def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> None:
     """Jobs that are done leave."""
     finish = progress.finish
     while finish.size[0] > 0 and finish.key[finish.item[0]] <= now:
         job = heap.pop(finish)
         progress.end_time[job] = now
-        maxmin.note(sharing, job)
-        progress.clock[PRESENT] -= asked.nodes[job]
-        if asked.spmd:
+        maxmin.record_change(sharing, job)
+        progress.clock[PRESENT] -= setup.nodes[job]
+        if setup.spmd:
             maxmin.leave(sharing, job)
         else:
             equal_share.leave(sharing, job)
-        if asked.memory[job] > 0.0:
-            progress.clock[FREED] += asked.nodes[job]
+        if setup.memory[job] > 0.0:
+            progress.clock[FREED] += setup.nodes[job]
             for place in range(sharing.first[job], sharing.first[job + 1]):
-                placement.use(progress.memory, sharing.members[place], -asked.memory[job])
+                placement.use(progress.memory, sharing.members[place], -setup.memory[job])
 
 
 @frugal_kernel
 def _slow_down(
-    asked: Asked, sharing: Sharing, progress: Progress, noise: Noise, now: float
+    setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, now: float
 ) -> None:
-    """Nodes whose noise is over have their speed back; others are slowed for a step."""
-    due = now + ROUNDING * asked.step
+    """Nodes whose slow step is over have their speed back; others are slowed for a step."""
+    due = now + ROUNDING * setup.step
     if progress.numbers[SLOWED] > 0 and progress.clock[RESTORE] <= due:
         for place in range(progress.numbers[SLOWED]):
-            _resize(asked, sharing, progress.slowed[place], asked.speed)
+            _resize(setup, sharing, progress.slowed[place], setup.speed)
         progress.numbers[SLOWED] = 0
     drawn = progress.numbers[DRAWN]
     while drawn < noise.time.size and noise.time[drawn] <= due:
         node = noise.node[drawn]
-        _resize(asked, sharing, node, asked.speed * noise.speed[drawn])
+        _resize(setup, sharing, node, setup.speed * noise.speed[drawn])
         progress.slowed[progress.numbers[SLOWED]] = node
         progress.numbers[SLOWED] += 1
-        progress.clock[RESTORE] = now + asked.step
+        progress.clock[RESTORE] = now + setup.step
         drawn += 1
     progress.numbers[DRAWN] = drawn
 
 
 @frugal_kernel
-def _resize(asked: Asked, sharing: Sharing, node: int, capacity: float) -> None:
+def _resize(setup: Setup, sharing: Sharing, node: int, capacity: float) -> None:
     """Give a node another capacity."""
-    if asked.spmd:
+    if setup.spmd:
         maxmin.resize(sharing, node, capacity)
     else:
         equal_share.resize(sharing, node, capacity)
 
 
 @frugal_kernel
-def _admit(asked: Asked, sharing: Sharing, progress: Progress, now: float) -> bool:
-    """Let in whom there is memory for: the queue in order, then the jobs submitted now."""
+def _admit(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> bool:
+    """Start what there is memory for: the queue in order, then the jobs submitted now."""
     queue, waiting, kept, fits = progress.queue, progress.numbers[QUEUED], 0, True
     for place in range(waiting):
         job = queue[place]
-        turn = fits and (kept == 0 or not asked.in_turn)
-        entered = REFUSED
-        if turn and progress.clock[FREED] >= progress.enough[job]:
-            entered = _enter(asked, sharing, progress, job, now)
-        fits = fits and entered != NO_ROOM
-        if entered != ENTERED:
+        may_start = fits and (kept == 0 or not setup.fcfs)
+        outcome = REFUSED
+        if may_start and progress.clock[FREED] >= progress.freed_needed[job]:
+            outcome = _start(setup, sharing, progress, job, now)
+        fits = fits and outcome != NO_ROOM
+        if outcome != STARTED:
             queue[kept] = job
             kept += 1
     progress.numbers[QUEUED] = kept
-    while fits and progress.numbers[SUBMITTED] < asked.submit_time.size:
+    while fits and progress.numbers[SUBMITTED] < setup.submit_time.size:
         job = progress.numbers[SUBMITTED]
-        if asked.submit_time[job] > now:
+        if setup.submit_time[job] > now:
             break
-        entered = REFUSED
-        if not (asked.in_turn and progress.numbers[QUEUED] > 0):
-            entered = _enter(asked, sharing, progress, job, now)
-        if entered == NO_ROOM:
+        outcome = REFUSED
+        if not (setup.fcfs and progress.numbers[QUEUED] > 0):
+            outcome = _start(setup, sharing, progress, job, now)
+        if outcome == NO_ROOM:
             return False
-        if entered == REFUSED:
+        if outcome == REFUSED:
             queue[progress.numbers[QUEUED]] = job
             progress.numbers[QUEUED] += 1
         progress.numbers[SUBMITTED] += 1
@@ -173,51 +174,51 @@ def _admit(asked: Asked, sharing: Sharing, progress: Progress, now: float) -> bo
 
 
 @frugal_kernel
-def _enter(asked: Asked, sharing: Sharing, progress: Progress, job: int, now: float) -> int:
-    """Start `job` where there is memory for it, and say whether that was so."""
+def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: float) -> int:
+    """Start `job` if there is memory for it: STARTED, REFUSED, or NO_ROOM in a row of jobs."""
     missing = placement.missing_nodes(
-        progress.memory, sharing, job, asked.memory[job], asked.placed
+        progress.memory, sharing, job, setup.memory[job], setup.placed
     )
     if missing > 0:
-        progress.enough[job] = progress.clock[FREED] + missing
+        progress.freed_needed[job] = progress.clock[FREED] + missing
         return REFUSED
-    if not asked.placed:
-        placement.place(progress.memory, sharing, progress.tally, job, asked.memory[job])
+    if not setup.placed:
+        placement.place(progress.memory, sharing, progress.tally, job, setup.memory[job])
     for place in range(sharing.first[job], sharing.first[job + 1]):
         if sharing.load[sharing.members[place]] == sharing.on.shape[1]:
             return NO_ROOM
-    if asked.memory[job] > 0.0:
+    if setup.memory[job] > 0.0:
         for place in range(sharing.first[job], sharing.first[job + 1]):
-            placement.use(progress.memory, sharing.members[place], asked.memory[job])
-    if asked.spmd:
+            placement.use(progress.memory, sharing.members[place], setup.memory[job])
+    if setup.spmd:
         maxmin.join(sharing, job)
     else:
         equal_share.join(sharing, job)
-    progress.start_time[job] = progress.since[job] = now
-    progress.clock[PRESENT] += asked.nodes[job]
-    return ENTERED
+    progress.start_time[job] = progress.updated[job] = now
+    progress.clock[PRESENT] += setup.nodes[job]
+    return STARTED
 
 
 @frugal_kernel
-def _reckon(asked: Asked, sharing: Sharing, progress: Progress, now: float) -> None:
-    """What jobs whose rate moved have done so far, and when they will be done."""
+def _update_ends(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> None:
+    """Update work left and expected end of the jobs whose rate changed."""
     for place in range(sharing.moved[0]):
         job = sharing.changed[place]
         rate, before = sharing.rate[job], sharing.before[job]
-        progress.clock[TOTAL] += (rate - before) * asked.nodes[job]
+        progress.clock[TOTAL] += (rate - before) * setup.nodes[job]
         if rate > 0.0:
-            progress.left[job] -= before * (now - progress.since[job])
-            progress.since[job] = now
-            end = now + max(0.0, progress.left[job]) / rate
-            if asked.step > 0.0:
-                end = asked.step * np.ceil(end / asked.step - ROUNDING)
+            progress.work_left[job] -= before * (now - progress.updated[job])
+            progress.updated[job] = now
+            end = now + max(0.0, progress.work_left[job]) / rate
+            if setup.step > 0.0:
+                end = setup.step * np.ceil(end / setup.step - ROUNDING)
             heap.push(progress.finish, job, end)
-    maxmin.forget_changes(sharing)
+    maxmin.clear_changes(sharing)
 
 
 @frugal_kernel
 def _integrate(sharing: Sharing, progress: Progress, series: Series, until: float) -> None:
-    """Add up what has gone on since the last instant, window by window."""
+    """Add up work, presence and waiting since the last instant, window by window."""
     now = progress.clock[NOW]
     while now < until:
         window = int((now - series.begin) // series.width)

@@ -2,16 +2,16 @@
 
 A job has one rate, the same on all its nodes; the rates on a node add up to at most its capacity.
 They are max-min fair if no job can have more without taking from one that has no more than it. Such
-rates are the only ones in which every job has a *bottleneck*: a full node on which nobody has
+rates are the only ones in which every job has a *bottleneck*: a full node on which no job has
 more (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
 
 The *level* of a node is the rate that its bottlenecked jobs have there. With ``limit(job)`` the
 lowest level of the job's other nodes, it solves ``Σ min(level, limit(job)) = capacity``, and is
 infinite where the node cannot be filled; the rate of a job is the lowest level of its nodes.
 
-`settle` makes levels and rates agree again after changes. Nodes whose level may be wrong are an
-agenda. A node taken from it gets its level from the rates as they are; if that moves rates, other
-nodes of those jobs join the agenda. When it is empty, every node's level agrees with the rates
+`settle` makes levels and rates agree again after changes. Nodes whose level may be wrong are in a
+heap. A node taken from it gets its level from the rates as they are; if that moves rates, other
+nodes of those jobs join the heap. When it is empty, every node's level agrees with the rates
 and every rate with the levels: every job has a bottleneck, so that the rates are the max-min fair
 ones, in whatever order nodes were taken. The order decides how much work that is. A change can only
 touch levels above the lowest that it moves, hence the lowest go first: what they say is final.
@@ -19,7 +19,7 @@ touch levels above the lowest that it moves, hence the lowest go first: what the
 `fill` computes the same from nothing, by progressive filling: all rates rise together, and those
 on a node that becomes full stay behind.
 
-Who shares which nodes, and whose rates have moved: what both ways to share keep track of.
+`Sharing` is also the state of `equal_share`: which jobs share which nodes, and whose rates changed.
 """
 
 from typing import NamedTuple
@@ -30,9 +30,15 @@ from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import frugal_kernel, kernel
 
+TOLERANCE = 1e-13
+"""Relative changes below this are rounding."""
+
+MOST_ROUNDS = 64
+"""How often each node may be settled, on average, before `settle` fills from nothing."""
+
 
 class Sharing(NamedTuple):
-    """Who runs where, and how fast.
+    """Jobs on their nodes, and their rates.
 
     Per job: `members[first[job]:first[job + 1]]` are its nodes; `rate`; `bottleneck`, a node at
     whose level it runs (−1: none). Per node: `capacity`; `level`; `used`, the sum of its rates;
@@ -62,8 +68,8 @@ class Sharing(NamedTuple):
 
 
 @kernel
-def nobody_runs(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, room: int) -> Sharing:
-    """All nodes empty; `room` for so many jobs on a node."""
+def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, room: int) -> Sharing:
+    """No job runs; `room` for so many jobs on a node."""
     n, nodes = first.size - 1, capacity.size
     return Sharing(
         first,
@@ -88,54 +94,6 @@ def nobody_runs(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, ro
 
 
 @frugal_kernel
-def take_off(sharing: Sharing, job: int, node: int) -> None:
-    """Strike `job` from those on `node`."""
-    position = 0
-    while sharing.on[node, position] != job:
-        position += 1
-    sharing.load[node] -= 1
-    sharing.on[node, position] = sharing.on[node, sharing.load[node]]
-
-
-@frugal_kernel
-def note(sharing: Sharing, job: int) -> None:
-    """Remember that the rate of `job` moves."""
-    if not sharing.is_changed[job]:
-        sharing.is_changed[job] = True
-        sharing.before[job] = sharing.rate[job]
-        sharing.changed[sharing.moved[0]] = job
-        sharing.moved[0] += 1
-
-
-@frugal_kernel
-def forget_changes(sharing: Sharing) -> None:
-    """Begin a new list of jobs whose rate moved."""
-    for place in range(sharing.moved[0]):
-        sharing.is_changed[sharing.changed[place]] = False
-    sharing.moved[0] = 0
-
-
-__all__ = [
-    "Sharing",
-    "fill",
-    "forget_changes",
-    "join",
-    "leave",
-    "nobody_runs",
-    "note",
-    "resize",
-    "settle",
-    "take_off",
-]
-
-TOLERANCE = 1e-13
-"""Relative changes below this are rounding."""
-
-PATIENCE = 64
-"""How often all nodes may have their turn, on average, before `settle` fills from nothing."""
-
-
-@frugal_kernel
 def join(sharing: Sharing, job: int) -> None:
     """Let `job` run on its nodes; `settle` then says how fast.
 
@@ -150,7 +108,7 @@ def join(sharing: Sharing, job: int) -> None:
         mine = _level_as_is(sharing, node)
         if mine < level:
             level, at = mine, node
-    note(sharing, job)
+    record_change(sharing, job)
     sharing.rate[job], sharing.bottleneck[job] = level, at
     for place in range(sharing.first[job], sharing.first[job + 1]):
         node = sharing.members[place]
@@ -164,7 +122,7 @@ def leave(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes; `settle` then gives what it had to the others."""
     for place in range(sharing.first[job], sharing.first[job + 1]):
         node = sharing.members[place]
-        take_off(sharing, job, node)
+        remove_job(sharing, job, node)
         sharing.used[node] -= sharing.rate[job]
         if sharing.load[node] == 0:
             sharing.used[node], sharing.level[node] = 0.0, np.inf
@@ -176,7 +134,7 @@ def leave(sharing: Sharing, job: int) -> None:
 
 @frugal_kernel
 def resize(sharing: Sharing, node: int, capacity: float) -> None:
-    """Give `node` another capacity."""
+    """Change the capacity of `node`."""
     less = sharing.capacity[node] - capacity
     sharing.capacity[node] = capacity
     level = sharing.level[node]
@@ -188,15 +146,15 @@ def resize(sharing: Sharing, node: int, capacity: float) -> None:
 
 @kernel
 def settle(sharing: Sharing) -> int:
-    """Make levels and rates agree; return how many nodes had their turn."""
-    turns = 0
-    most = PATIENCE * sharing.capacity.size
+    """Make levels and rates agree; return how many nodes were settled."""
+    rounds = 0
+    most = MOST_ROUNDS * sharing.capacity.size
     while sharing.pending.size[0] > 0:
         _settle_node(sharing, heap.pop(sharing.pending))
-        turns += 1
-        if turns > most:
+        rounds += 1
+        if rounds > most:
             fill(sharing)
-    return turns
+    return rounds
 
 
 @frugal_kernel
@@ -315,7 +273,7 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
     sharing.bottleneck[job] = bottleneck
     if rate == before:
         return
-    note(sharing, job)
+    record_change(sharing, job)
     sharing.rate[job] = rate
     more = rate - before
     for place in range(sharing.first[job], sharing.first[job + 1]):
@@ -346,7 +304,7 @@ def fill(sharing: Sharing) -> None:
         for place in range(sharing.load[node]):
             job = sharing.on[node, place]
             if sharing.bottleneck[job] >= 0:
-                note(sharing, job)
+                record_change(sharing, job)
                 sharing.bottleneck[job] = -1
                 sharing.bound[job], sharing.runner_up[job] = 0.0, -1
         if free[node] > 0:
@@ -370,3 +328,31 @@ def fill(sharing: Sharing) -> None:
                     heap.remove(filling, other)
     for node in range(nodes):
         sharing.used[node] = sharing.capacity[node] - left[node]
+
+
+@frugal_kernel
+def remove_job(sharing: Sharing, job: int, node: int) -> None:
+    """Remove `job` from those on `node`."""
+    position = 0
+    while sharing.on[node, position] != job:
+        position += 1
+    sharing.load[node] -= 1
+    sharing.on[node, position] = sharing.on[node, sharing.load[node]]
+
+
+@frugal_kernel
+def record_change(sharing: Sharing, job: int) -> None:
+    """Record that the rate of `job` changes, and what it was."""
+    if not sharing.is_changed[job]:
+        sharing.is_changed[job] = True
+        sharing.before[job] = sharing.rate[job]
+        sharing.changed[sharing.moved[0]] = job
+        sharing.moved[0] += 1
+
+
+@frugal_kernel
+def clear_changes(sharing: Sharing) -> None:
+    """Begin a new list of jobs whose rate changed."""
+    for place in range(sharing.moved[0]):
+        sharing.is_changed[sharing.changed[place]] = False
+    sharing.moved[0] = 0

@@ -8,28 +8,34 @@ import math
 
 import numpy as np
 
-from cosimlib.checks import check_whole, is_number
+from cosimlib import checks as check
 from cosimlib.timesharing.state import Noise
 
 STEP = 10.0
-"""Seconds."""
+"""Seconds of a step."""
+
+ROUNDING = 1e-9
+"""Part of a step that counts as nothing."""
 
 NOISE = 0.001
-"""Probability that a node is slowed in a step."""
+"""Probability that a node is slowed in a step, as the paper's own numbers need it."""
 
 SLOWEST = 0.5
 """The least speed of a slowed node."""
 
 
 def check_noise(noise: float | None, step: float | None, seed: int) -> None:
-    """Raise for the first of these that makes no sense."""
-    if noise is not None and not (is_number(noise) and 0.0 <= noise <= 1.0):
-        raise ValueError(f"noise={noise!r}; expected a probability from 0 to 1, or None")
-    if step is not None and not (is_number(step) and 0.0 < step < math.inf):
-        raise ValueError(f"step={step!r}; expected seconds above 0, or None for exact times")
+    """A probability of slowdowns, or None; a step, which they need; and a seed."""
+    check.number("noise", noise, least=0.0, most=1.0, kind="a probability", none=True)
+    check.seconds("step", step, above=0.0, none="for exact times")
     if noise and step is None:
         raise ValueError(f"noise={noise!r} slows nodes for a step; give a step, such as {STEP:g}")
-    check_whole("seed", seed, 0)
+    check.seed(seed)
+
+
+def empty() -> Noise:
+    """No slowdowns."""
+    return Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
 
 
 def noise_between(
@@ -37,16 +43,16 @@ def noise_between(
 ) -> Noise:
     """The noise of the steps that begin from `begin` to before `until`."""
     if not p:
-        return Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
-    first = math.ceil(begin / step - 1e-9)
-    steps = math.ceil(until / step - 1e-9) - first
+        return empty()
+    first = math.ceil(begin / step - ROUNDING)
+    steps = math.ceil(until / step - ROUNDING) - first
     return draw_noise(rng, total_nodes, first * step, steps, step, p)
 
 
 def draw_noise(
     rng: np.random.Generator, total_nodes: int, begin: float, steps: int, step: float, p: float
 ) -> Noise:
-    """Who is slowed to what in `steps` steps from `begin` on, with probability `p` each."""
+    """The noise of `steps` steps from `begin` on; each node is slowed with probability `p`."""
     places = total_nodes * steps
     found = [np.empty(0, np.int64)]
     last = -1

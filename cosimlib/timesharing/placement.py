@@ -1,4 +1,4 @@
-"""Where a job goes: to the least loaded nodes that have enough free memory."""
+"""Placement of jobs on the least loaded nodes that have enough free memory."""
 
 from typing import NamedTuple
 
@@ -11,12 +11,13 @@ SPARE = 1e-9
 """Gigabytes that count as nothing."""
 
 SHELVES = 256
+"""Bins of the histogram of free memory."""
 
 
 class Memory(NamedTuple):
-    """What nodes have free: `free` (GB), and how many have it on each of `SHELVES` equal shelves.
+    """Free memory per node, `free` (GB), and its histogram `shelves`, of `SHELVES` equal bins.
 
-    `size[0]` is what an empty node has.
+    `size[0]` is the memory of an empty node.
     """
 
     free: np.ndarray
@@ -25,8 +26,8 @@ class Memory(NamedTuple):
 
 
 @kernel
-def all_free(total_nodes: int, memory_per_node: float) -> Memory:
-    """Nothing is used."""
+def empty(total_nodes: int, memory_per_node: float) -> Memory:
+    """No memory is used."""
     shelves = np.zeros(SHELVES + 1, np.int64)
     shelves[SHELVES] = total_nodes
     return Memory(np.full(total_nodes, memory_per_node), shelves, np.full(1, memory_per_node))
@@ -42,7 +43,7 @@ def use(memory: Memory, node: int, amount: float) -> None:
 
 @frugal_kernel
 def missing_nodes(memory: Memory, sharing: Sharing, job: int, amount: float, placed: bool) -> int:
-    """At least how many more nodes must have `amount` free for `job`; 0 only if none must."""
+    """Lower bound on how many more nodes need `amount` GB free for `job`; 0 if it can start now."""
     first, last = sharing.first[job], sharing.first[job + 1]
     least = amount - SPARE
     missing = last - first
@@ -63,13 +64,13 @@ def missing_nodes(memory: Memory, sharing: Sharing, job: int, amount: float, pla
 
 @frugal_kernel
 def _shelf(memory: Memory, amount: float) -> int:
-    """The shelf for nodes that have `amount` free."""
+    """The bin of nodes that have `amount` free."""
     return min(SHELVES, max(0, int(amount / memory.size[0] * SHELVES)))
 
 
 @frugal_kernel
 def place(memory: Memory, sharing: Sharing, tally: np.ndarray, job: int, amount: float) -> None:
-    """Write down the nodes of `job`: those with the fewest jobs on them, ties by node number."""
+    """Place `job` on the nodes with the fewest jobs, ties by node number."""
     free, least, load = memory.free, amount - SPARE, sharing.load
     highest = 0
     for node in range(load.size):

@@ -1,6 +1,6 @@
-"""One run, simulated, audited, summarized; shown while it lasts, and kept if asked to.
+"""Runs of batch scheduling and time-sharing: simulated, audited, summarized, cached in files.
 
-Summaries kept in files named by what they depend on: parameters and code.
+The file of a summary is named by what the run depends on: parameters and the package's source.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.files import write_whole
 from cosimlib.kernels.jit import source_hash
@@ -26,15 +27,15 @@ from cosimlib.timesharing.summary import RunSummary, check_warm_up, summarize_ru
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
-PATIENCE = 20.0
+SHOWN_AFTER = 20.0
 """Seconds after which a run shows how far it is."""
 
 CHECKED = ("overhead", "spmd", "noise", "step", "queue", "seed")
-"""Knobs that are looked at before a file is looked for: a wrong one may equal a right one."""
+"""Knobs that are checked before a file is looked for: a wrong one may equal a right one."""
 
 
 def _named(simulate: Callable[..., Any]) -> dict[str, Any]:
-    """A simulator's knobs as they are by default: named or not, a run is the same."""
+    """Defaults of a simulator's knobs: a run is the same whether they are named or not."""
     knobs = inspect.signature(simulate).parameters.values()
     return {k.name: k.default for k in knobs if k.default is not k.empty and k.name != "watch"}
 
@@ -43,7 +44,7 @@ BATCH_KNOBS, SHARING_KNOBS = _named(simulate_batch), _named(simulate_timesharing
 
 
 class Policies(NamedTuple):
-    """The runs that are compared, of the same jobs on the same machine."""
+    """Summaries of the runs that are compared, of the same jobs on the same machine."""
 
     batch: RunSummary
     shared: RunSummary
@@ -85,12 +86,12 @@ def run_batch(
     cache: str | Path | None = None,
     **knobs: Any,
 ) -> RunSummary:
-    """`simulate_batch` with `knobs`, summarized; kept in the folder `cache` if one is given.
+    """Summary of `simulate_batch` with `knobs`; kept in the folder `cache` if one is given.
 
     Jobs submitted in the first `warm_up` seconds do not count, by default the paper's 100 days.
     """
     _check(workload, warm_up, knobs)
-    parameters = {"policy": "batch", **_given(workload, system, warm_up)}
+    parameters = {"policy": "batch", **_inputs(workload, system, warm_up)}
     parameters |= BATCH_KNOBS | knobs
 
     def run() -> RunSummary:
@@ -108,21 +109,22 @@ def run_timesharing(
     memory: bool = True,
     **knobs: Any,
 ) -> RunSummary:
-    """`simulate_timesharing` with `knobs`, audited and summarized; without `memory` it has no end.
+    """Summary of `simulate_timesharing` with `knobs`, audited.
+
+    With ``memory=False`` memory is unlimited.
 
     Jobs submitted in the first `warm_up` seconds do not count, by default the paper's 100 days.
     A run of more than 20 seconds shows how many jobs have been submitted. Interrupted, it leaves
     nothing behind.
     """
     _check(workload, warm_up, knobs)
-    if not isinstance(memory, bool):
-        raise ValueError(f"memory={memory!r}; expected True or False")
-    parameters = {"policy": "time-sharing", **_given(workload, system, warm_up), "memory": memory}
+    check.flag("memory", memory)
+    parameters = {"policy": "time-sharing", **_inputs(workload, system, warm_up), "memory": memory}
     parameters |= SHARING_KNOBS | knobs
 
     def run() -> RunSummary:
         machine = system if memory else replace(system, memory_per_node=float("nan"))
-        with tqdm(total=len(workload), unit=" jobs", delay=PATIENCE, leave=False) as bar:
+        with tqdm(total=len(workload), unit=" jobs", delay=SHOWN_AFTER, leave=False) as bar:
             schedule = simulate_timesharing(workload, machine, watch=_shown_on(bar), **knobs)
         summary = summarize_run(audit(schedule), warm_up=warm_up)
         return summary if memory else replace(summary, policy=_without_memory(summary.policy))
@@ -131,7 +133,7 @@ def run_timesharing(
 
 
 def _check(workload: Workload, warm_up: float, knobs: dict[str, Any]) -> None:
-    """Raise for the first argument that makes no sense, before anything is simulated."""
+    """Arguments, checked before anything is simulated."""
     check_warm_up(workload, warm_up)
     check_knobs(**{name: value for name, value in knobs.items() if name in CHECKED})
 
@@ -148,8 +150,8 @@ def _without_memory(policy: str) -> str:
     return policy + " (memory unlimited)"
 
 
-def _given(workload: Workload, system: System, warm_up: float) -> dict[str, Any]:
-    """What a run depends on besides its knobs, in short."""
+def _inputs(workload: Workload, system: System, warm_up: float) -> dict[str, Any]:
+    """What a run depends on besides its knobs: hash of the jobs, machine, warm-up."""
     digest = hashlib.sha256()
     columns = [workload.jobs[c] for c in ("submit_time", "run_time", "requested_time", "nodes")]
     for column in [*columns, workload.column("memory")]:
@@ -166,22 +168,17 @@ def _given(workload: Workload, system: System, warm_up: float) -> dict[str, Any]
 def cached_summary(
     folder: str | Path | None, parameters: Mapping[str, Any], run: Callable[[], RunSummary]
 ) -> RunSummary:
-    """What `run` returns, from its file where these parameters and this code have been run before.
+    """Summary that `run` returns, read from its file where it was run before.
 
     Parameters
     ----------
     folder : str, Path or None
         Where files are kept, such as ``data/cache``; None: keep none.
     parameters : mapping of str to numbers, strings, booleans or None
-        All that the run depends on besides the package's source; NumPy's are as good as Python's,
-        and equal ones are the same run.
+        All that the run depends on besides the package's source. Equal values are the same run,
+        NumPy's and Python's.
     run : callable
         Simulates and summarizes. If it fails or is interrupted no file is written.
-
-    Raises
-    ------
-    TypeError
-        For a parameter that is none of these, where a folder is given.
 
     Notes
     -----

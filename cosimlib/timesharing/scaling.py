@@ -1,4 +1,4 @@
-"""Strong scaling: how long an application takes on more nodes, and when its user has the result.
+"""Strong scaling of applications, and their expected turnaround under a policy.
 
 The paper measured five applications on Edison, of which it prints that all run on 960 nodes with an
 efficiency of 49 % or more, and adds a perfect one. Ours follow Amdahl's law, ``t(n) = t(1) · (s +
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import is_number
+from cosimlib import checks as check
 from cosimlib.timesharing.summary import RunSummary
 from cosimlib.traces.account import TraceError, read_table
 from cosimlib.units import HOUR
@@ -33,7 +33,8 @@ APPLICATIONS = {
 
 COLUMNS = ("application", "nodes", "run_time")
 POINTS = 12
-MOST = 2**31 - 1
+"""Sizes of an application, at most."""
+MOST_IN_FILE = 2**31 - 1
 
 
 def applications(scale: float = 1.0) -> pd.DataFrame:
@@ -49,39 +50,27 @@ def applications(scale: float = 1.0) -> pd.DataFrame:
     -------
     pd.DataFrame
         `application`, `nodes`, `run_time` (s, dedicated).
-
-    Raises
-    ------
-    ValueError
-        For a scale that is not a number above 0.
     """
-    if not is_number(scale) or not 0 < scale < math.inf:
-        raise ValueError(f"scale={scale!r}; expected a number above 0")
+    check.number("scale", scale, above=0)
     tables = []
     for name, (least, efficiency) in APPLICATIONS.items():
-        given = np.geomspace(max(1.0, least * scale), max(1.0, MOST_NODES * scale), POINTS)
-        nodes = np.unique(given.round())
+        sizes = np.geomspace(max(1.0, least * scale), max(1.0, MOST_NODES * scale), POINTS)
+        nodes = np.unique(sizes.round())
         # From efficiency = least · t(least) / (n · t(n)) at n = 960.
         more = MOST_NODES * efficiency
         serial = (1.0 - efficiency) / (1.0 - efficiency + more - least)
-        one = NODE_HOURS * HOUR / (least * serial + 1.0 - serial)
-        run_time = one * (serial + (1.0 - serial) / (nodes / scale))
+        on_one = NODE_HOURS * HOUR / (least * serial + 1.0 - serial)
+        run_time = on_one * (serial + (1.0 - serial) / (nodes / scale))
         columns = {"application": name, "nodes": nodes.astype(int), "run_time": run_time}
         tables.append(pd.DataFrame(columns))
     return pd.concat(tables, ignore_index=True)
 
 
 def read_applications(path: str | Path) -> pd.DataFrame:
-    """A user's own scaling data: CSV with `application`, `nodes`, `run_time` (s, dedicated).
+    """Scaling data of one's own: CSV with `application`, `nodes`, `run_time` (s, dedicated).
 
     Between the sizes given, run times are interpolated linearly, as in the paper. Applications stay
     in the file's order; further columns are not read.
-
-    Raises
-    ------
-    FileNotFoundError
-    TraceError
-        Naming the file, the line, the value and what was expected.
     """
     path = Path(path)
     lines = read_table(path)
@@ -115,8 +104,10 @@ def _row(place: str, fields: list[str]) -> tuple[str, int, float]:
     name, nodes, text = fields
     if not name:
         raise TraceError(f"{place}: application={name!r}; expected a name")
-    if not (nodes.isdecimal() and 1 <= int(nodes) <= MOST):
-        raise TraceError(f"{place}: nodes={nodes!r}; expected a whole number from 1 to {MOST:,}")
+    if not (nodes.isdecimal() and 1 <= int(nodes) <= MOST_IN_FILE):
+        raise TraceError(
+            f"{place}: nodes={nodes!r}; expected a whole number from 1 to {MOST_IN_FILE:,}"
+        )
     try:
         run_time = float(text)
     except ValueError:
@@ -147,7 +138,7 @@ def turnaround_times(
     table : pd.DataFrame
         As of `applications`.
     *summaries : RunSummary
-        One a policy.
+        One per policy.
     at_least : int, default 10
         Bins with fewer jobs give no turnaround.
 
@@ -156,11 +147,6 @@ def turnaround_times(
     pd.DataFrame
         `policy`, `application`, `nodes`, `run_time`, `turnaround_time` (s; NaN for few
         jobs).
-
-    Raises
-    ------
-    ValueError
-        Without a summary.
     """
     if not summaries:
         raise ValueError("no summaries of runs; give at least one, such as run_batch's")

@@ -1,4 +1,4 @@
-"""The schedule of a time-shared machine: starts, ends, the nodes of each job, use by the hour."""
+"""Schedule of a time-shared machine: starts, ends, the nodes of each job, use by the hour."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
@@ -12,7 +12,7 @@ from cosimlib.units import HOUR
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TimesharedSchedule(Schedule):
-    """What happened where jobs share nodes: a job takes longer than its dedicated run time.
+    """The schedule of jobs that share nodes: each takes longer than its dedicated run time.
 
     Parameters
     ----------
@@ -26,10 +26,10 @@ class TimesharedSchedule(Schedule):
         ``members[first[job]:first[job + 1]]`` are the nodes of a job.
     series : pd.DataFrame
         Means over windows (hours), indexed by their begin in seconds: `utilization`, useful
-        node-seconds over those offered; `cpu_load`, jobs on a node; `waiting`, queued jobs.
+        node-seconds over those offered; `cpu_load`, jobs per node; `waiting`, queued jobs.
     shares : pd.DataFrame, optional
-        Share of each job that runs at one of the moments sampled, a column a job, indexed by `time`
-        (s): from each moment on, after all that happens at it; 0 while the job does not run.
+        Share of each job that runs at one of the moments sampled, a column per job, indexed by
+        `time` (s): from each moment on, after all that happens at it; 0 while it does not run.
     """
 
     rigid: ClassVar[bool] = False
@@ -49,6 +49,10 @@ class TimesharedSchedule(Schedule):
         """Seconds of a window of the series: an hour, or more where that would be too many."""
         times = self.series.index
         return float(times[1] - times[0]) if len(times) > 1 else HOUR
+
+    def use_by_hour(self) -> pd.DataFrame:
+        """The schedule's series: `utilization`, `cpu_load`, `waiting`."""
+        return self.series
 
     @property
     def allocations(self) -> NoReturn:

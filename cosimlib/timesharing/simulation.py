@@ -3,14 +3,14 @@
 A job starts when it is submitted, on the nodes with the fewest jobs (ties by node number) among
 those that have enough free memory for it. On each node the jobs have equal parts. An SPMD job runs
 everywhere at the speed of its slowest node; what it leaves unused elsewhere goes to the other jobs
-there, in equal parts again: rates are max-min fair (see `kernels.maxmin`), as in the paper's
-example of 1/4 and 3/4. Jobs that are not SPMD use their full equal part of each node, and are done
-when what they have had on all nodes adds up to nodes × dedicated run time.
+there, in equal parts again: rates are max-min fair (see `maxmin`), as in the paper's example of 1/4
+and 3/4. Jobs that are not SPMD use their full equal part of each node (see `equal_share`), and are
+done when what they have had on all nodes adds up to nodes × dedicated run time.
 
 Where too few nodes have the memory, the job waits in a queue; the queue is tried in order of
 submission whenever memory comes free. The paper does not say whether jobs may pass one that
 waits. By default they may, ``queue="first_fit"``: the paper starts each new job at once, and finds
-that the vast majority does. With ``queue="fcfs"`` nobody passes; a large job that needs most of the
+that the vast majority does. With ``queue="fcfs"`` no job passes; a large job that needs most of the
 memory then empties the machine before it starts.
 
 Everything happens in steps of 10 s, as in the paper: submissions are rounded to the nearest step,
@@ -20,10 +20,8 @@ and a job that is done leaves at the end of its step.
 paper prints 0.0001, but both numbers that it derives, 5 or 6 of 5,576 nodes in a step and 0.025 %
 of the capacity, need 0.001: `noise.NOISE`.
 
-Shares at moments, written down while the clock stands still.
-
-The loop is stopped just after each moment, when all that happens at it has happened, and goes on
-from there: starts and ends are the same as without. A run that samples nothing never stops.
+*Samples*: to record the shares at given moments, the loop is stopped just after each, when all that
+happens at it has happened, and goes on from there: starts and ends are the same as without.
 """
 
 import math
@@ -33,24 +31,29 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import is_number
+from cosimlib import checks as check
 from cosimlib.system import System
-from cosimlib.timesharing import maxmin
+from cosimlib.timesharing import maxmin, state
 from cosimlib.timesharing.loop import NEEDS_ROOM, PAUSED, advance
 from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.timesharing.noise import STEP, check_noise, noise_between
 from cosimlib.timesharing.schedule import TimesharedSchedule
-from cosimlib.timesharing.state import (
-    DRAWN,
-    SUBMITTED,
-    Asked,
-    Progress,
-    Series,
-    nothing_happened,
-    with_more_room,
-)
+from cosimlib.timesharing.state import DRAWN, SUBMITTED, Progress, Series, Setup
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
+
+QUEUES = ("first_fit", "fcfs")
+
+WINDOWS_PER_RUN = 120
+"""Windows of the series in one run of the loop: five days, where they are hours."""
+
+MOST_SLOWDOWNS = 1_000_000
+"""Slowed nodes that are drawn for one run of the loop."""
+
+ROOM = 32
+"""Jobs on a node for which there is room at first; it is doubled when needed."""
+
+Watch = Callable[[float, int], None]
 
 
 class Sample(NamedTuple):
@@ -58,59 +61,6 @@ class Sample(NamedTuple):
 
     moments: np.ndarray
     taken: list[tuple[np.ndarray, np.ndarray]]
-
-
-def checked(sample: Sequence[float] | np.ndarray | None) -> Sample:
-    """A sample in which nothing is taken yet; each moment once.
-
-    Raises
-    ------
-    ValueError
-        For a moment that is not a finite number from 0.
-    """
-    if sample is None:
-        return Sample(np.empty(0), [])
-    if isinstance(sample, str) or not hasattr(sample, "__len__"):
-        raise ValueError(f"sample={sample!r}; expected a sequence of moments in seconds, or None")
-    for place, moment in enumerate(sample):
-        if not is_number(moment) or not 0.0 <= moment < math.inf:
-            raise ValueError(f"sample[{place}]={moment!r}; expected seconds from 0")
-    return Sample(np.unique(np.asarray(sample, np.float64)), [])
-
-
-def stops(sample: Sample, begin: float, until: float) -> list[float]:
-    """Where to stop the loop: just after each moment from `begin` to before `until`, and there."""
-    inside = sample.moments[(sample.moments >= begin) & (sample.moments < until)]
-    return [*np.nextafter(inside, math.inf).tolist(), until]
-
-
-def take(sample: Sample, sharing: Sharing, stop: float) -> None:
-    """Write down the shares if the loop stopped just after the next moment."""
-    place = len(sample.taken)
-    if place < sample.moments.size and np.nextafter(sample.moments[place], math.inf) == stop:
-        jobs = np.flatnonzero(sharing.rate)
-        sample.taken.append((jobs, sharing.rate[jobs]))
-
-
-def share_frame(sample: Sample) -> pd.DataFrame:
-    """A row a moment, a column a job that ran at any of them; 0 where it did not."""
-    none = np.empty(0, np.int64)
-    jobs = np.unique(np.concatenate([none, *(running for running, _ in sample.taken)]))
-    shares = np.zeros((sample.moments.size, jobs.size))
-    for place, (running, rate) in enumerate(sample.taken):
-        shares[place, np.searchsorted(jobs, running)] = rate
-    return pd.DataFrame(shares, pd.Index(sample.moments, name="time"), pd.Index(jobs, name="job"))
-
-
-QUEUES = ("first_fit", "fcfs")
-
-WINDOWS = 120
-"""Windows of the series between two looks at the clock: five days, where they are hours."""
-
-MOST_NOISE = 1_000_000
-ROOM = 32
-
-Watch = Callable[[float, int], None]
 
 
 def simulate_timesharing(
@@ -132,7 +82,7 @@ def simulate_timesharing(
     Parameters
     ----------
     workload : Workload
-        `memory` is GB a node; jobs without one need none.
+        `memory` is GB per node; jobs without one need none.
     system : System
         Of one partition; without `memory_per_node` memory is unlimited.
     overhead : float, default 0
@@ -164,38 +114,36 @@ def simulate_timesharing(
     ------
     InvalidWorkloadError
         For a job wider than the machine or with more memory than a node has.
-    ValueError
-        For a knob, a placement or something to watch with that makes no sense.
     """
     check_knobs(overhead=overhead, spmd=spmd, noise=noise, step=step, queue=queue, seed=seed)
-    if watch is not None and not callable(watch):
-        raise ValueError(f"watch={watch!r}; expected a function of a time and a number of jobs")
-    sampled = checked(sample)
+    usable = watch is None or callable(watch)
+    check.that("watch", watch, usable, "a function of a time and a number of jobs")
+    sampled = _empty_sample(sample)
     if len(system.partitions) > 1:
         raise ValueError(
             f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
         )
-    asked, workload = _asked(workload, system, overhead, spmd, step, placement, queue)
-    first, members = _members(workload, asked, system.total_nodes, placement)
-    capacity = np.full(system.total_nodes, asked.speed)
-    sharing = maxmin.nobody_runs(first, members, capacity, ROOM)
+    setup, workload = _setup(workload, system, overhead, spmd, step, placement, queue)
+    first, members = _members(workload, setup, system.total_nodes, placement)
+    capacity = np.full(system.total_nodes, setup.speed)
+    sharing = maxmin.empty(first, members, capacity, ROOM)
     memory = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
-    progress = nothing_happened(asked.run_time, system.total_nodes, memory, ROOM)
+    progress = state.empty(setup.run_time, system.total_nodes, memory, ROOM)
     rng = np.random.default_rng(seed)
-    series = _run(asked, sharing, progress, float(noise or 0.0), rng, sampled, watch)
-    name = policy_name(overhead, spmd, noise, asked.in_turn)
+    series = _run(setup, sharing, progress, float(noise or 0.0), rng, sampled, watch)
+    name = policy_name(overhead, spmd, noise, setup.fcfs)
     return TimesharedSchedule(
         workload,
         system,
         name,
         progress.start_time,
         progress.end_time,
-        speed=asked.speed,
-        spmd=asked.spmd,
+        speed=setup.speed,
+        spmd=setup.spmd,
         first=first,
         members=members,
         series=_frame(*series, system.total_nodes),
-        shares=None if sample is None else share_frame(sampled),
+        shares=None if sample is None else _share_frame(sampled),
     )
 
 
@@ -227,18 +175,13 @@ def check_knobs(
     seed: int = 0,
 ) -> None:
     """Raise for the first knob that makes no sense."""
-    if not is_number(overhead) or not 0.0 <= overhead < 1.0:
-        raise ValueError(
-            f"overhead={overhead!r}; expected a part of the capacity, from 0 to below 1"
-        )
-    if not isinstance(spmd, bool | np.bool_):
-        raise ValueError(f"spmd={spmd!r}; expected True or False")
+    check.number("overhead", overhead, least=0.0, below=1.0, kind="a part of the capacity,")
+    check.flag("spmd", spmd)
     check_noise(noise, step, seed)
-    if queue not in QUEUES:
-        raise ValueError(f"queue={queue!r}; expected one of {', '.join(map(repr, QUEUES))}")
+    check.choice("queue", queue, QUEUES)
 
 
-def _asked(
+def _setup(
     workload: Workload,
     system: System,
     overhead: float,
@@ -246,7 +189,7 @@ def _asked(
     step: float | None,
     placement: Sequence[np.ndarray] | None,
     queue: str,
-) -> tuple[Asked, Workload]:
+) -> tuple[Setup, Workload]:
     """The workload as the loop sees it, and with its submissions in steps."""
     if step is not None:
         workload = in_steps(workload, step)
@@ -261,7 +204,7 @@ def _asked(
         )
     if not math.isfinite(system.memory_per_node):
         memory[:] = 0.0
-    asked = Asked(
+    setup = Setup(
         jobs.submit_time,
         jobs.run_time,
         jobs.nodes,
@@ -273,14 +216,14 @@ def _asked(
         queue == "fcfs",
         False,
     )
-    return asked, workload
+    return setup, workload
 
 
 def _members(
-    workload: Workload, asked: Asked, total_nodes: int, placement: Sequence[np.ndarray] | None
+    workload: Workload, setup: Setup, total_nodes: int, placement: Sequence[np.ndarray] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where each job's nodes begin, and the nodes: given ones, or room for those to be chosen."""
-    first = np.concatenate([[0], np.cumsum(asked.nodes)])
+    """Where each job's nodes begin, and the nodes: the placement's, or room for those to come."""
+    first = np.concatenate([[0], np.cumsum(setup.nodes)])
     if placement is None:
         return first, np.empty(first[-1], np.int32)
     if not isinstance(placement, Sized) or isinstance(placement, str | Mapping | Set):
@@ -289,20 +232,20 @@ def _members(
         raise ValueError(
             f"{workload.name}: placement has {len(placement)} entries for {len(workload)} jobs"
         )
-    for job, given in enumerate(placement):
-        nodes = np.asarray(given)
-        whole = nodes.dtype.kind in "iu" and nodes.ndim == 1
-        distinct = whole and np.unique(nodes).size == nodes.size == asked.nodes[job]
+    for job, numbers in enumerate(placement):
+        nodes = np.asarray(numbers)
+        integers = nodes.dtype.kind in "iu" and nodes.ndim == 1
+        distinct = integers and np.unique(nodes).size == nodes.size == setup.nodes[job]
         if not distinct or nodes.min() < 0 or nodes.max() >= total_nodes:
             raise ValueError(
-                f"{workload.label(job)} is placed on {given!r}; expected {asked.nodes[job]} "
+                f"{workload.label(job)} is placed on {numbers!r}; expected {setup.nodes[job]} "
                 f"different node numbers from 0 to {total_nodes - 1}"
             )
     return first, np.concatenate([np.empty(0, np.int32), *placement]).astype(np.int32)
 
 
 def _run(
-    asked: Asked,
+    setup: Setup,
     sharing: Sharing,
     progress: Progress,
     noise: float,
@@ -310,27 +253,27 @@ def _run(
     sample: Sample,
     watch: Watch | None,
 ) -> tuple[float, np.ndarray]:
-    """Simulate to the end, a stretch of windows at a time; width and sums of the windows."""
+    """Simulate to the end, some windows at a time; width and sums of the windows."""
     total_nodes = sharing.capacity.size
-    span = float((asked.submit_time + asked.run_time).max(initial=0.0))
+    span = float((setup.submit_time + setup.run_time).max(initial=0.0))
     # Windows are hours, unless the times are so large that there would be too many.
-    width = HOUR * max(1, math.ceil(span / (1_000 * WINDOWS * HOUR)))
-    windows = WINDOWS
+    width = HOUR * max(1, math.ceil(span / (1_000 * WINDOWS_PER_RUN * HOUR)))
+    windows = WINDOWS_PER_RUN
     if noise:
-        per_window = noise * total_nodes * width / asked.step
-        windows = max(1, min(WINDOWS, int(MOST_NOISE / max(1.0, per_window))))
+        per_window = noise * total_nodes * width / setup.step
+        windows = max(1, min(WINDOWS_PER_RUN, int(MOST_SLOWDOWNS / max(1.0, per_window))))
     sums, begin, status = [], 0.0, PAUSED
     while status == PAUSED:
         until = begin + windows * width
-        drawn = noise_between(rng, total_nodes, begin, until, asked.step, noise)
+        drawn = noise_between(rng, total_nodes, begin, until, setup.step, noise)
         series = Series(begin, width, np.zeros((windows, 3)))
         progress.numbers[DRAWN] = 0
-        for stop in stops(sample, begin, until):
-            status = advance(asked, sharing, progress, drawn, series, stop)
+        for stop in _stops(sample, begin, until):
+            status = advance(setup, sharing, progress, drawn, series, stop)
             while status == NEEDS_ROOM:
-                sharing, progress = with_more_room(sharing, progress)
-                status = advance(asked, sharing, progress, drawn, series, stop)
-            take(sample, sharing, stop)
+                sharing, progress = state.with_more_room(sharing, progress)
+                status = advance(setup, sharing, progress, drawn, series, stop)
+            _take(sample, sharing, stop)
         sums.append(series.sums)
         if watch:
             watch(until, int(progress.numbers[SUBMITTED]))
@@ -351,3 +294,38 @@ def _frame(width: float, sums: np.ndarray, total_nodes: int) -> pd.DataFrame:
         },
         index=pd.Index(np.arange(len(sums)) * width, name="time"),
     )
+
+
+def _empty_sample(moments: Sequence[float] | np.ndarray | None) -> Sample:
+    """A sample in which nothing is taken yet; each moment once."""
+    if moments is None:
+        return Sample(np.empty(0), [])
+    sequence = hasattr(moments, "__len__") and not isinstance(moments, str)
+    check.that("sample", moments, sequence, "a sequence of moments in seconds", none=True)
+    for place, moment in enumerate(moments):
+        check.seconds(f"sample[{place}]", moment)
+    return Sample(np.unique(np.asarray(moments, np.float64)), [])
+
+
+def _stops(sample: Sample, begin: float, until: float) -> list[float]:
+    """Where to stop the loop: just after each moment from `begin` to before `until`, and there."""
+    inside = sample.moments[(sample.moments >= begin) & (sample.moments < until)]
+    return [*np.nextafter(inside, math.inf).tolist(), until]
+
+
+def _take(sample: Sample, sharing: Sharing, stop: float) -> None:
+    """Record the shares if the loop stopped just after the next moment."""
+    place = len(sample.taken)
+    if place < sample.moments.size and np.nextafter(sample.moments[place], math.inf) == stop:
+        jobs = np.flatnonzero(sharing.rate)
+        sample.taken.append((jobs, sharing.rate[jobs]))
+
+
+def _share_frame(sample: Sample) -> pd.DataFrame:
+    """A row per moment, a column per job that ran at any of them; 0 where it did not."""
+    none = np.empty(0, np.int64)
+    jobs = np.unique(np.concatenate([none, *(running for running, _ in sample.taken)]))
+    shares = np.zeros((sample.moments.size, jobs.size))
+    for place, (running, rate) in enumerate(sample.taken):
+        shares[place, np.searchsorted(jobs, running)] = rate
+    return pd.DataFrame(shares, pd.Index(sample.moments, name="time"), pd.Index(jobs, name="job"))

@@ -1,4 +1,4 @@
-"""What a time-shared machine keeps track of, as its clock sees it."""
+"""State of the simulation of a time-shared machine: jobs and knobs, progress, noise, series."""
 
 from typing import NamedTuple
 
@@ -12,14 +12,19 @@ from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.timesharing.placement import Memory
 
 NOW, TOTAL, PRESENT, FREED, RESTORE = 0, 1, 2, 3, 4
-"""Cells of a `Progress`'s clock."""
+"""Cells of `Progress.clock`."""
 
 SUBMITTED, QUEUED, SLOWED, DRAWN, UNFINISHED = 0, 1, 2, 3, 4
-"""Cells of a `Progress`'s numbers."""
+"""Cells of `Progress.numbers`."""
 
 
-class Asked(NamedTuple):
-    """Jobs as the loop sees them, one value a job, and the knobs."""
+class Setup(NamedTuple):
+    """Jobs as the loop sees them, one value per job, and the knobs.
+
+    `memory` is GB per node; `speed` a node's capacity without overhead; `step` seconds, 0 for exact
+    times. `placed`: the jobs' nodes are given. `fcfs`: no job passes one that waits for memory.
+    `refill`: rates are found from nothing at each instant, for comparison.
+    """
 
     submit_time: np.ndarray
     run_time: np.ndarray
@@ -29,27 +34,30 @@ class Asked(NamedTuple):
     step: float
     spmd: bool
     placed: bool
-    in_turn: bool
-    whole: bool
+    fcfs: bool
+    refill: bool
 
 
 class Progress(NamedTuple):
-    """What has happened to each job, who waits, and where the clock stands.
+    """What has happened to each job, the queue, and the clock.
+
+    Per job: `start_time`, `end_time`; `work_left` at the time `updated`, in seconds at full speed;
+    `freed_needed`, what `clock[FREED]` must reach before a queued job can fit. `finish`: running
+    jobs by their expected ends. `queue`: jobs that wait for memory, in order. `slowed`: nodes.
 
     `clock`: the time; the sums of rates × nodes and of nodes over the jobs present; on how many
     nodes memory came free so far; when slowed nodes have their speed back. `numbers`: the jobs
-    submitted, those queued, the slowed nodes, the noise used up,
-    and whether the instant of the clock has yet to be finished. `enough[job]` is what
-    `clock[FREED]` must reach before a queued job can fit.
+    submitted, those queued, the slowed nodes, the slowdowns used up, and whether the instant of the
+    clock has yet to be finished. `tally` is scratch for `placement.place`.
     """
 
     start_time: np.ndarray
     end_time: np.ndarray
-    left: np.ndarray
-    since: np.ndarray
+    work_left: np.ndarray
+    updated: np.ndarray
     finish: Heap
     queue: np.ndarray
-    enough: np.ndarray
+    freed_needed: np.ndarray
     memory: Memory
     slowed: np.ndarray
     clock: np.ndarray
@@ -58,7 +66,7 @@ class Progress(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Which node is slowed to which speed in the step that begins when, in order of time."""
+    """Slowdowns in order of time: start of the step (s), node, speed of the node in that step."""
 
     time: np.ndarray
     node: np.ndarray
@@ -87,7 +95,7 @@ def with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progr
 
 
 @kernel
-def nothing_happened(run_time: np.ndarray, total_nodes: int, memory: float, room: int) -> Progress:
+def empty(run_time: np.ndarray, total_nodes: int, memory: float, room: int) -> Progress:
     """The state before the first submission."""
     n = run_time.size
     return Progress(
@@ -98,7 +106,7 @@ def nothing_happened(run_time: np.ndarray, total_nodes: int, memory: float, room
         heap.empty(n),
         np.empty(n, np.int64),
         np.zeros(n),
-        placement.all_free(total_nodes, memory),
+        placement.empty(total_nodes, memory),
         np.empty(total_nodes, np.int64),
         np.zeros(5),
         np.zeros(5, np.int64),

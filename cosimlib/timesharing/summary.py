@@ -1,22 +1,19 @@
-"""What figures need of a run of millions of jobs: a few hundred numbers."""
+"""Summary of a run of millions of jobs: the few hundred numbers that figures and claims need."""
 
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from cosimlib.checks import is_number
-from cosimlib.metrics import hourly, occupied_nodes
+from cosimlib import checks as check
+from cosimlib.metrics import bounded_slowdown
 from cosimlib.schedule import Schedule
-from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
 
 BINS = 26
-TAU = 10.0
-"""Run times below so many seconds count as that, in slowdowns."""
+"""Bins of size and of length."""
 
 SHORTEST, LONGEST = 10.0, 48 * HOUR
 """Run times between which lengths are binned."""
@@ -24,8 +21,7 @@ SHORTEST, LONGEST = 10.0, 48 * HOUR
 LEVELS = np.concatenate(
     [np.arange(200) / 200, 1.0 - 0.005 * 10.0 ** -np.linspace(0.1, 4.0, 40), [1.0]]
 )
-"""Probabilities at which slowdowns' quantiles are kept: evenly, and finer above 0.995.
-"""
+"""Probabilities at which slowdowns' quantiles are kept: evenly, and finer above 0.995."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +32,10 @@ class RunSummary:
     ----------
     policy, data : str
     jobs : int
-        How many are counted.
+        Jobs that are counted.
     utilization, cpu_load : float
         From the end of the warm-up to the last submission: useful (batch: held) node-seconds over
-        those offered; jobs on a node.
+        those offered; jobs per node.
     mean_slowdown : float
         Bounded slowdown, run times below 10 s counted as 10 s: turnaround ÷ max(run time, 10 s).
     waited : float
@@ -84,7 +80,7 @@ class RunSummary:
         return np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
 
     def quantile(self, level: float) -> float:
-        """Of the slowdown."""
+        """Quantile of the slowdown."""
         return float(np.interp(level, LEVELS, self.quantiles))
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,9 +88,9 @@ class RunSummary:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> "RunSummary":
-        """What `as_dict` gave."""
-        return cls(**{name: _tupled(value) for name, value in given.items()})
+    def from_dict(cls, fields: dict[str, Any]) -> "RunSummary":
+        """The summary whose `as_dict` this is."""
+        return cls(**{name: _tupled(value) for name, value in fields.items()})
 
 
 def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSummary:
@@ -106,16 +102,11 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
         Batch or time-shared, its workload with dedicated run times.
     warm_up : float, default 100 days
         Seconds from time 0: jobs submitted before do not count.
-
-    Raises
-    ------
-    ValueError
-        Where no job is submitted after the warm-up, or that is no number of seconds.
     """
     check_warm_up(schedule.workload, warm_up)
     jobs = schedule.workload.jobs
     counted = (jobs["submit_time"] >= warm_up).to_numpy()
-    slowdown = slowdowns(schedule)[counted]
+    slowdown = bounded_slowdown(schedule).to_numpy()[counted]
     nodes, length = jobs["nodes"].to_numpy()[counted], jobs["run_time"].to_numpy()[counted]
     nodes_edges = _whole_edges(schedule.system.total_nodes)
     length_edges = np.geomspace(SHORTEST, max(LONGEST, 1.001 * length.max()), BINS + 1)
@@ -124,7 +115,7 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
     cell, shape = row * BINS + column, (nodes_edges.size - 1, BINS)
     sums = np.bincount(cell, weights=slowdown, minlength=math.prod(shape)).reshape(shape)
     counts = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
-    series = use_by_hour(schedule)
+    series = schedule.use_by_hour()
     last = float(jobs["submit_time"].max())
     inside = series[(series.index >= warm_up) & (series.index < last)]
     inside = inside if len(inside) else series
@@ -150,9 +141,8 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
 
 
 def check_warm_up(workload: Workload, warm_up: float) -> None:
-    """Raise where no job is submitted after a warm-up, or that is no number of seconds."""
-    if not is_number(warm_up) or not 0.0 <= warm_up < math.inf:
-        raise ValueError(f"warm_up={warm_up!r}; expected seconds, 0 or more")
+    """A warm-up in seconds, after which jobs are submitted."""
+    check.seconds("warm_up", warm_up)
     submit_time = workload.jobs["submit_time"]
     if not (submit_time >= warm_up).any():
         raise ValueError(
@@ -161,27 +151,10 @@ def check_warm_up(workload: Workload, warm_up: float) -> None:
         )
 
 
-def slowdowns(schedule: Schedule) -> np.ndarray:
-    """Bounded slowdown of every job, at least 1: turnaround ÷ max(dedicated run time, 10 s)."""
-    jobs = schedule.workload.jobs
-    turnaround = schedule.end_time - jobs["submit_time"].to_numpy()
-    return np.maximum(1.0, turnaround / np.maximum(jobs["run_time"].to_numpy(), TAU))
-
-
 def _whole_edges(total_nodes: int) -> np.ndarray:
     """Logarithmic edges of bins of size, each bin with a whole number in it."""
     edges = np.geomspace(1.0, total_nodes + 1.0, BINS + 1)
     return np.unique(np.ceil(edges * (1.0 - 1e-12)))
-
-
-def use_by_hour(schedule: Schedule) -> pd.DataFrame:
-    """By whole hours from time 0: `utilization`, `cpu_load`; also `waiting` where time-shared."""
-    if isinstance(schedule, TimesharedSchedule):
-        return schedule.series
-    end = HOUR * math.ceil(float(schedule.end_time.max(initial=0.0)) / HOUR)
-    held = hourly(occupied_nodes(schedule), HOUR, 0.0, end)
-    part = held / schedule.system.total_nodes
-    return pd.DataFrame({"utilization": part, "cpu_load": part})
 
 
 def _tupled(value: Any) -> Any:

@@ -13,14 +13,14 @@ import numpy as np
 
 from cosimlib import synthetic
 from cosimlib.kernels.jit import kernel
-from cosimlib.timesharing import loop, maxmin, simulate_batch, simulate_timesharing
-from cosimlib.timesharing.state import NOW, Asked, Noise, Progress, Series, nothing_happened
+from cosimlib.timesharing import loop, maxmin, noise, simulate_batch, simulate_timesharing, state
+from cosimlib.timesharing.state import NOW, Noise, Progress, Series, Setup
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
-NO_NOISE = Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
+NO_NOISE = noise.empty()
 EVENTS = 3_000
-State = tuple[Asked, maxmin.Sharing, Progress]
+State = tuple[Setup, maxmin.Sharing, Progress]
 
 
 def sharing_rows(days: int = 600) -> Iterator[tuple]:
@@ -46,14 +46,14 @@ def _stretches() -> Iterator[tuple]:
     for nodes, load in ((697, 0.89), (1_394, 0.89), (2_788, 0.89), (5_576, 0.89), (5_576, 0.7)):
         workload = synthetic.edison(12, nodes=nodes, load=load)
         seconds = {}
-        for whole in (False, True):
+        for refill in (False, True):
             state = _after(workload, 8 * DAY)
-            state = (state[0]._replace(whole=whole), *state[1:])
+            state = (state[0]._replace(refill=refill), *state[1:])
             _events(*state, NO_NOISE, 1)
             pairs = int(state[1].load.sum())
             begin = time.perf_counter()
             done = _events(*state, NO_NOISE, EVENTS)
-            seconds[whole] = (time.perf_counter() - begin) / done
+            seconds[refill] = (time.perf_counter() - begin) / done
         what = f"{nodes:,} nodes, load {load:g}, {pairs:,} job-node pairs"
         yield (f"{what}: an event", seconds[False] * 1e6, "µs", "")
         goal = ">= 30" if (nodes, load) == (5_576, 0.89) else ""
@@ -64,7 +64,7 @@ def _after(workload: Workload, until: float) -> State:
     """The state of a time-shared machine at a time."""
     jobs, nodes = workload.jobs, workload.machine.total_nodes
     sizes = jobs["nodes"].to_numpy().copy()
-    asked = Asked(
+    setup = Setup(
         np.rint(jobs["submit_time"].to_numpy() / 10.0) * 10.0,
         jobs["run_time"].to_numpy().copy(),
         sizes,
@@ -78,24 +78,24 @@ def _after(workload: Workload, until: float) -> State:
     )
     first = np.concatenate([[0], np.cumsum(sizes)])
     room = 128
-    sharing = maxmin.nobody_runs(first, np.empty(first[-1], np.int32), np.ones(nodes), room)
+    sharing = maxmin.empty(first, np.empty(first[-1], np.int32), np.ones(nodes), room)
     memory = workload.machine.memory_per_node
-    progress = nothing_happened(asked.run_time, nodes, memory, room)
+    progress = state.empty(setup.run_time, nodes, memory, room)
     series = Series(0.0, DAY, np.zeros((int(until / DAY) + 1, 3)))
-    assert loop.advance(asked, sharing, progress, NO_NOISE, series, until) == loop.PAUSED
-    return asked, sharing, progress
+    assert loop.advance(setup, sharing, progress, NO_NOISE, series, until) == loop.PAUSED
+    return setup, sharing, progress
 
 
 @kernel
 def _events(
-    asked: Asked, sharing: maxmin.Sharing, progress: Progress, noise: Noise, most: int
+    setup: Setup, sharing: maxmin.Sharing, progress: Progress, noise: Noise, most: int
 ) -> int:
     """Let up to `most` instants happen; return how many did."""
     for done in range(most):
-        now = loop.next_instant(asked, progress, noise)
+        now = loop.next_instant(setup, progress, noise)
         if now == np.inf:
             return done
         progress.clock[NOW] = now
-        if not loop.happen(asked, sharing, progress, noise, now):
+        if not loop.process_instant(setup, sharing, progress, noise, now):
             return done
     return most

@@ -8,12 +8,12 @@ import pytest
 
 from cosimlib import synthetic
 from cosimlib.figures import timesharing as figures
+from cosimlib.metrics import bounded_slowdown
 from cosimlib.system import System
 from cosimlib.timesharing import (
     applications,
     simulate_batch,
     simulate_timesharing,
-    slowdowns,
     summarize_run,
     turnaround_times,
 )
@@ -45,10 +45,10 @@ def test_slowdowns_have_their_share_of_jobs_at_most(schedules, runs):
     ):
         assert policy == schedule.policy and part["share"].iloc[-1] == 1.0
         row = part.iloc[150]
-        assert (slowdowns(schedule) <= row["slowdown"]).mean() == pytest.approx(
+        assert (bounded_slowdown(schedule) <= row["slowdown"]).mean() == pytest.approx(
             row["share"], abs=0.02
         )
-        assert part["slowdown"].iloc[-1] == pytest.approx(slowdowns(schedule).max())
+        assert part["slowdown"].iloc[-1] == pytest.approx(bounded_slowdown(schedule).max())
 
 
 def test_lines_show_the_table_with_markers_where_points_are_few(runs):
@@ -112,7 +112,7 @@ def lonely() -> tuple[Workload, System]:
 
 def test_boxes_have_quartiles_whiskers_and_means(schedules, runs):
     table = figures.box_table(dict(zip(["batch", "sharing"], runs, strict=True)))
-    values = slowdowns(schedules[1])
+    values = bounded_slowdown(schedules[1])
     expected = np.quantile(values, [0.25, 0.5, 0.75])
     np.testing.assert_allclose(table.loc[1, ["25%", "50%", "75%"]].astype(float), expected)
     reach = expected[2] + 1.5 * (expected[2] - expected[0])

@@ -12,7 +12,7 @@ from scipy import stats
 from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
 from cosimlib.system import System
-from cosimlib.timesharing import in_steps, lengthened, simulate_batch, simulate_timesharing
+from cosimlib.timesharing import in_steps, simulate_batch, simulate_timesharing, with_noise
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.strategies import workloads
 
@@ -42,7 +42,7 @@ def slow_steps(run_time, nodes, p, spmd, rng):
 def test_noise_lengthens_as_a_plain_simulation_of_steps_and_nodes(run_time, nodes, p, spmd):
     many = 1_500
     same = made(submit_time=[0.0] * many, run_time=[run_time] * many, nodes=[nodes] * many)
-    ours = lengthened(same, noise=p, spmd=spmd, seed=1).jobs["run_time"].to_numpy() / 10
+    ours = with_noise(same, noise=p, spmd=spmd, seed=1).jobs["run_time"].to_numpy() / 10
     rng = np.random.default_rng(2)
     slow = np.array([slow_steps(run_time, nodes, p, spmd, rng) for _ in range(many)])
     assert (ours % 1 == 0).all() and ours.min() >= math.ceil(run_time / 10)
@@ -53,7 +53,7 @@ def test_noise_lengthens_as_a_plain_simulation_of_steps_and_nodes(run_time, node
 
 @given(workloads(), st.booleans(), st.sampled_from([None, 0, 0.0]))
 def test_without_noise_runs_are_rounded_up_to_steps(workload, spmd, noise):
-    run_time = lengthened(workload, noise=noise, spmd=spmd, step=5).jobs["run_time"]
+    run_time = with_noise(workload, noise=noise, spmd=spmd, step=5).jobs["run_time"]
     assert run_time.tolist() == (np.ceil(workload.jobs["run_time"] / 5) * 5).tolist()
 
 
@@ -63,7 +63,7 @@ def test_batch_is_easy_on_lengthened_jobs(workload, noise, spmd):
     knobs = {"noise": noise, "spmd": spmd, "step": 2, "seed": 3}
     schedule = simulate_batch(workload, System.of(8), **knobs)
     stepped = in_steps(workload, 2)
-    easy = simulate_easy(lengthened(stepped, **knobs), System.of(8))
+    easy = simulate_easy(with_noise(stepped, **knobs), System.of(8))
     assert schedule.start_time.tolist() == easy.start_time.tolist()
     assert schedule.end_time.tolist() == easy.end_time.tolist()
     pd.testing.assert_frame_equal(schedule.workload.jobs, stepped.jobs)
@@ -81,7 +81,7 @@ def test_batch_says_what_it_is():
 
 def test_a_seed_makes_one_run():
     workload = synthetic.edison(1, nodes=64)
-    runs = [lengthened(workload, noise=0.01, seed=seed).jobs["run_time"] for seed in (1, 1, 2)]
+    runs = [with_noise(workload, noise=0.01, seed=seed).jobs["run_time"] for seed in (1, 1, 2)]
     assert runs[0].equals(runs[1]) and not runs[0].equals(runs[2])
 
 
@@ -113,7 +113,7 @@ def test_a_job_alone_feels_the_same_noise_in_batch_and_time_shared(spmd):
 def test_knobs_out_of_range_say_what_was_expected(wrong, message):
     workload = made(submit_time=[0], run_time=[10], requested_time=[10], nodes=[1])
     for run in (lambda: simulate_batch(workload, System.of(1), **wrong),
-                lambda: lengthened(workload, **wrong)):  # fmt: skip
+                lambda: with_noise(workload, **wrong)):  # fmt: skip
         with pytest.raises(ValueError, match=f"^{message}"):
             run()
 

@@ -223,7 +223,7 @@ def shown_bar(**given) -> tqdm:
 def test_a_long_run_shows_how_far_it_is_and_then_nothing(monkeypatch, capsys):
     run_timesharing(many(), SYSTEM, warm_up=0.0)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(runs, "PATIENCE", 0.0)
+    monkeypatch.setattr(runs, "SHOWN_AFTER", 0.0)
     monkeypatch.setattr(runs, "tqdm", shown_bar)
     run_timesharing(many(), SYSTEM, warm_up=0.0)
     shown = capsys.readouterr()
@@ -247,7 +247,7 @@ def test_a_run_that_is_interrupted_leaves_nothing(tmp_path, monkeypatch, capsys)
 
     monkeypatch.setattr(runs, "_shown_on", interrupted)
     monkeypatch.setattr(runs, "tqdm", shown_bar)
-    monkeypatch.setattr(runs, "PATIENCE", 0.0)
+    monkeypatch.setattr(runs, "SHOWN_AFTER", 0.0)
     with pytest.raises(KeyboardInterrupt):
         run_timesharing(many(), SYSTEM, warm_up=0.0, cache=tmp_path / "cache")
     assert 10 < seen[-1] < 40 and len(seen) > 1

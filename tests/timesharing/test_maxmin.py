@@ -32,7 +32,7 @@ class Machine:
         self.rule, self.places = rule, places
         first = np.concatenate([[0], np.cumsum([len(nodes) for nodes in places])])
         members = np.concatenate(places).astype(np.int32)
-        self.sharing = maxmin.nobody_runs(first, members, np.ones(total_nodes), len(places))
+        self.sharing = maxmin.empty(first, members, np.ones(total_nodes), len(places))
         self.running = set()
 
     def change(self, what, at, capacity=None):
@@ -41,7 +41,7 @@ class Machine:
             self.rule.resize(self.sharing, at, capacity)
         elif at in self.running:
             self.running.remove(at)
-            maxmin.note(self.sharing, at)
+            maxmin.record_change(self.sharing, at)
             self.rule.leave(self.sharing, at)
         else:
             self.running.add(at)
@@ -97,7 +97,7 @@ def assert_changes_are_listed(machine, before):
     assert {job for job, old in enumerate(before) if old != sharing.rate[job]} <= set(listed)
     assert all(sharing.before[job] == before[job] for job in listed)
     assert np.flatnonzero(sharing.is_changed).tolist() == sorted(listed)
-    maxmin.forget_changes(sharing)
+    maxmin.clear_changes(sharing)
     assert sharing.moved[0] == 0 and not sharing.is_changed.any()
 
 
@@ -133,8 +133,8 @@ def test_filling_from_nothing_may_take_over_at_any_time(places, changes):
 
 @pytest.mark.parametrize("patience", [0, 1])
 def test_a_settling_that_takes_too_long_fills_from_nothing(monkeypatch, patience):
-    """`settle` as Python sees `PATIENCE`; compiled it is a constant."""
-    monkeypatch.setattr(maxmin, "PATIENCE", patience)
+    """`settle` as Python sees `MOST_ROUNDS`; compiled it is a constant."""
+    monkeypatch.setattr(maxmin, "MOST_ROUNDS", patience)
     calls = []
     monkeypatch.setattr(
         maxmin, "fill", lambda sharing, fill=maxmin.fill: calls.append(fill(sharing))
@@ -180,7 +180,7 @@ def test_many_jobs_on_many_nodes(seed):
         )
         maxmin.fill(copied)
         np.testing.assert_allclose(settled, copied.rate, rtol=1e-9)
-        maxmin.forget_changes(machine.sharing)
+        maxmin.clear_changes(machine.sharing)
     assert_max_min_fair(machine)
     assert_books_are_kept(machine)
     # The point of it: a change is settled by a few nodes. Measured: 22 to 24.

@@ -35,7 +35,7 @@ def test_rates_after_joins_leaves_and_slowdowns_at_once_are_those_of_filling(see
     first = np.concatenate([[0], np.cumsum(sizes)])
     placed = [rng.permutation(nodes)[:size] for size in sizes]
     members = np.concatenate(placed).astype(np.int32)
-    sharing = maxmin.nobody_runs(first, members, np.ones(nodes), n)
+    sharing = maxmin.empty(first, members, np.ones(nodes), n)
     here, coming = [], 0
     while coming < n or here:
         new = list(range(coming, min(n, coming + int(rng.integers(0, 7)))))
@@ -49,7 +49,7 @@ def test_rates_after_joins_leaves_and_slowdowns_at_once_are_those_of_filling(see
         for job in new:
             maxmin.join(sharing, job)
         maxmin.settle(sharing)
-        maxmin.forget_changes(sharing)
+        maxmin.clear_changes(sharing)
         expected = filled(sharing)[here]
         np.testing.assert_allclose(sharing.rate[here], expected, rtol=1e-9)
         used = np.zeros(nodes)

@@ -15,14 +15,15 @@ from cosimlib.system import System
 from cosimlib.timesharing import (
     draw_noise,
     in_steps,
-    lengthened,
     loop,
     maxmin,
     simulate_timesharing,
     simulation,
+    state,
+    with_noise,
 )
 from cosimlib.timesharing.noise import noise_between
-from cosimlib.timesharing.state import SUBMITTED, Asked, Noise, nothing_happened
+from cosimlib.timesharing.state import SUBMITTED, Noise, Setup
 from cosimlib.workload import Workload
 from tests.timesharing.test_maxmin import Machine, assert_books_are_kept, assert_max_min_fair
 
@@ -37,19 +38,19 @@ def events(workload, system, noise=NO_NOISE, step=10.0):
     """The machine after every event, driven by the kernels that the simulator calls."""
     jobs = workload.arrays(system, requested_time=False)
     memory = workload.column("memory").fillna(0.0).to_numpy(np.float64).copy()
-    asked = Asked(
+    setup = Setup(
         jobs.submit_time, jobs.run_time, jobs.nodes, memory, 1.0, step, True, False, False, False
     )
     first = np.concatenate([[0], np.cumsum(jobs.nodes)])
     members = np.empty(first[-1], np.int32)
-    sharing = maxmin.nobody_runs(first, members, np.ones(system.total_nodes), len(workload))
+    sharing = maxmin.empty(first, members, np.ones(system.total_nodes), len(workload))
     size = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
-    progress = nothing_happened(jobs.run_time, system.total_nodes, size, len(workload))
-    now = loop.next_instant(asked, progress, noise)
+    progress = state.empty(jobs.run_time, system.total_nodes, size, len(workload))
+    now = loop.next_instant(setup, progress, noise)
     while now < math.inf:
-        assert loop.happen(asked, sharing, progress, noise, now)
+        assert loop.process_instant(setup, sharing, progress, noise, now)
         yield now, sharing, progress
-        now = max(now, loop.next_instant(asked, progress, noise))
+        now = max(now, loop.next_instant(setup, progress, noise))
         progress.clock[0] = now
     assert progress.numbers[SUBMITTED] == len(workload)
 
@@ -157,7 +158,7 @@ def test_noise_that_never_strikes_is_drawn_too(p):
     schedule = simulate_timesharing(jobs, System.of(2), noise=p)
     quiet = simulate_timesharing(jobs, System.of(2))
     assert schedule.end_time.tolist() == quiet.end_time.tolist()
-    assert lengthened(jobs, noise=p).jobs["run_time"].tolist() == [100, 100]
+    assert with_noise(jobs, noise=p).jobs["run_time"].tolist() == [100, 100]
 
 
 def slowest(nodes, p):
@@ -201,7 +202,7 @@ def test_noise_is_drawn_for_every_step_once(monkeypatch):
         expected = step * np.arange(math.ceil(edges[-1] / step - 1e-9))
         np.testing.assert_allclose(times, expected, rtol=1e-12)
     jobs = made(submit_time=[0, 0], run_time=[50_000] * 2, nodes=[4, 4])
-    monkeypatch.setattr(simulation, "MOST_NOISE", 1)
+    monkeypatch.setattr(simulation, "MOST_SLOWDOWNS", 1)
     schedule = simulate_timesharing(jobs, System.of(4), noise=1.0, step=7.0)
     assert schedule.end_time.max() == pytest.approx(100_000 / slowest(4, 1.0), rel=0.01)
 
