@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import types
 from numba.core.errors import TypingError
 
 from cosimlib.audit import audit
-from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.batch import decisions, simulate_easy, simulate_fcfs
 from cosimlib.batch.decisions import InvalidDecisionError
 from cosimlib.batch.simulation import simulate
 from cosimlib.batch.state import State
@@ -323,6 +324,32 @@ def test_compiled_policies_get_the_same_errors(what):
 def test_compiled_policies_that_return_something_else_do_not_compile(policy):
     with pytest.raises(TypingError, match=r"a policy returns .*; expected a list or an array"):
         starts(of((0, 5, 5, 2)), 4, numba.njit(policy))
+
+
+@pytest.mark.parametrize(
+    ("answer", "fine"),
+    [
+        (types.List(types.int64), True),
+        (types.int32[:], True),
+        (types.Tuple((types.ListType(types.intp), types.float64)), True),
+        (types.Tuple((types.int64[:], types.int64)), True),
+        (types.int64, False),
+        (types.none, False),
+        (types.boolean[:], False),
+        (types.float64[:], False),
+        (types.int64[:, :], False),
+        (types.UniTuple(types.int64, 2), False),
+        (types.Tuple((types.int64[:], types.none)), False),
+        (types.Tuple((types.int64[:], types.float64, types.float64)), False),
+    ],
+    ids=str,
+)
+def test_types_of_compiled_answers(answer, fine):
+    if fine:
+        assert callable(decisions._compiled_decision(answer))
+    else:
+        with pytest.raises(TypingError, match="expected a list or an array of positions"):
+            decisions._compiled_decision(answer)
 
 
 def test_errors_of_the_policy_itself_say_when_it_was_asked():
