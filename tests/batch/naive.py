@@ -1,15 +1,18 @@
 """Slow, obvious versions of every scheduling rule, written from the papers and not from our code.
 
 `jobs` is a workload's frame, `nodes` the machine's; each function returns the start times in order
-of jobs as plain numbers. The queue's order is one of those that papers name.
+of jobs as plain numbers. The queue's order is one of those that papers name, or a list of one
+number per job, lowest first.
 """
 
 import math
 
 
 def in_turn(waiting, order, now):
-    """The waiting jobs in the order in which they have their turn; ties by submission."""
+    """The waiting jobs in the queue's order; ties by submission."""
     by_age = sorted(waiting, key=lambda job: job.Index)
+    if isinstance(order, list):
+        return sorted(by_age, key=lambda job: order[job.Index])
     if order == "sjbf":
         return by_age[:1] + in_turn(by_age[1:], "shortest", now)
     keys = {
