@@ -1,4 +1,8 @@
-"""The eviction problem: which running jobs give their nodes back, how, and at what loss."""
+"""Eviction: running jobs are killed or checkpointed to free nodes by a deadline, at least loss.
+
+An `EvictionProblem` goes into a solver and becomes an `EvictionPlan`; `choose_scenario` finds
+moments of a schedule to solve, `compare_solvers` measures, `judge` judges the paper's claims.
+"""
 
 from cosimlib.eviction.backtracking import solve_backtracking
 from cosimlib.eviction.claims import Evidence, judge, response_times, speedups

@@ -1,13 +1,14 @@
-"""Exhaustive eviction by depth-first search (Maurya et al., DS-RT 2020, Section IV-C2).
+"""Optimal eviction by backtracking, a depth-first search (Maurya et al., DS-RT 2020, IV-C2).
 
-Every job in turn is kept, killed, checkpointed at application level or at system level. A branch is
+Each job in turn is kept, killed, checkpointed at application level or at system level. A branch is
 abandoned when it misses the deadline or cannot beat the best plan found so far (in loss, then in
-checkpoint time); on request (`look_ahead`, which the paper does not mention) also when the jobs
-that remain cannot free the nodes that are missing. Exact, but exponential in the number of jobs:
-every deadline is a run of its own with its own `time_limit`.
+checkpoint time); on request (`look_ahead`, which the paper does not mention) also when the
+remaining jobs cannot free the missing nodes. Exact, but exponential in the number of jobs: each
+deadline is a search of its own with its own `time_limit`.
 """
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,22 +17,39 @@ from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem
 from cosimlib.kernels.jit import kernel
 
-VISITS_BETWEEN_LOOKS = 200_000
-"""Choices tried between two looks at the clock, about a millisecond."""
+VISITS = 200_000
+"""Choices tried between two readings of the clock, about a millisecond."""
+
+
+class Search(NamedTuple):
+    """State of a depth-first search, kept while the clock is read.
+
+    Its arrays cross to the kernel one by one: a tuple of arrays takes longer to cross than a search
+    for few nodes takes in all.
+    """
+
+    remaining: np.ndarray
+    """Nodes that each job and those after it can free; 0 behind the last."""
+    tried: np.ndarray
+    """The current choice per job, -1 before the first."""
+    spent: np.ndarray
+    """Loss, steps and nodes freed before each job."""
+    best: np.ndarray
+    """Loss and steps of the best plan so far."""
 
 
 def solve_backtracking(
     problem: EvictionProblem, *, time_limit: float = 10.0, look_ahead: bool = False
 ) -> EvictionPlan:
-    """Try all choices, abandoning what cannot win.
+    """The optimal plan of each deadline by depth-first search, or the best one in the time given.
 
     Parameters
     ----------
     problem : EvictionProblem
     time_limit : float, default 10.0
-        Seconds for each deadline. Where it runs out, the best plan found so far stands (all jobs
-        killed where none was), `proven` is False, and the response time is a lower bound on what
-        the search takes.
+        Seconds per deadline. A search that is stopped returns its best plan so far (all jobs killed
+        where it found none); then `proven` is False, and the response time is a lower bound on that
+        of the whole search.
     look_ahead : bool, default False
         Whether to abandon branches that can no longer free enough nodes; hundreds of times faster
         where many nodes are needed.
@@ -45,28 +63,26 @@ def solve_backtracking(
     remaining = np.append(problem.arrays.nodes[::-1].cumsum()[::-1], 0)
     if not look_ahead:
         remaining[:-1] = problem.nodes_needed
-    memory = (remaining, np.empty(n, dtype=np.int64), np.zeros((n + 1, 3)), np.empty(2))
+    search = Search(remaining, np.empty(n, dtype=np.int64), np.zeros((n + 1, 3)), np.empty(2))
     for row in range(deadlines):
         if problem.nodes_needed:
-            proven[row] = _solve_one(problem, row, time_limit, memory, choices[row])
+            proven[row] = _solve_one(problem, row, time_limit, search, choices[row])
         response_time[row] = time.perf_counter() - begin
     return EvictionPlan(problem, "backtracking", choices, proven, response_time)
 
 
 def _solve_one(
-    problem: EvictionProblem, deadline: int, limit: float, memory: tuple, choice: np.ndarray
+    problem: EvictionProblem, deadline: int, limit: float, search: Search, choice: np.ndarray
 ) -> bool:
-    """Write one deadline's best choices; whether the search came to its end."""
-    remaining, tried, spent, best = memory
-    tried[:] = -1
-    best[:] = np.inf
+    """Write one deadline's best choices; return whether the search came to its end."""
+    search.tried[:] = -1
+    search.best[:] = np.inf
     choice[:] = KILL
     until = time.perf_counter() + limit
     depth = 0
     while depth >= 0:
         depth = _search(
-            *problem.arrays, remaining, problem.nodes_needed, deadline,
-            depth, tried, spent, best, choice, VISITS_BETWEEN_LOOKS,
+            *problem.arrays, *search, choice, problem.nodes_needed, deadline, depth
         )  # fmt: skip
         if depth >= 0 and time.perf_counter() > until:
             return False
@@ -75,15 +91,14 @@ def _solve_one(
 
 @kernel
 def _search(
-    nodes, loss, app_steps, sys_steps, remaining, nodes_needed, deadline,
-    depth, tried, spent, best, choice, visits,
+    nodes, loss, app_steps, sys_steps, remaining, tried, spent, best, choice,
+    nodes_needed, deadline, depth,
 ):  # fmt: skip
-    """Go on from `depth` for `visits` choices; the depth reached, -1 at the end.
+    """Go on from `depth` for up to `VISITS` choices; return the depth reached, -1 at the end.
 
-    `remaining` holds the nodes that each job and those after it may free, 0 behind the last;
-    `tried` each job's current choice; `spent` loss, steps and nodes freed before each job;
-    `best` the loss and steps of the best plan so far, whose choices are in `choice`.
+    For the arrays see `EvictionArrays` and `Search`; `choice` holds the choices of the best plan.
     """
+    visits = VISITS
     while depth >= 0 and visits > 0:
         visits -= 1
         tried[depth] += 1

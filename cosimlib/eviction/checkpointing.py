@@ -1,4 +1,4 @@
-"""What a checkpoint takes and what a kill loses (Maurya et al., DS-RT 2020, Sections III-B, IV-B).
+"""Checkpoint times and losses of running jobs (Maurya et al., DS-RT 2020, Sections III-B, IV-B).
 
 A checkpoint of a job takes ``max(total size / B_a, largest node's size / B_c)``: B_a is the
 aggregate bandwidth of the parallel file system, B_c what one node can write. A system-level
@@ -6,9 +6,9 @@ checkpoint holds all allocated memory and begins at once; an application-level o
 critical data and waits for the application's next scheduled checkpoint. Application checkpoints
 come every `interval` from a job's start; a kill loses the node-hours since the last one.
 
-Traces do not tell checkpoint sizes. As in the paper, allocated memory is uniform in 40–90 % of a
-node's, critical data uniform in 20–60 % of that, drawn once a job; where a workload knows its
-memory, that is taken for the allocated part.
+Traces have no checkpoint sizes. As in the paper, allocated memory is uniform in 40–90 % of a
+node's, critical data uniform in 20–60 % of that, drawn once per job; a workload's `memory` column,
+where known, replaces the allocated memory drawn.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ CRITICAL_SHARE = (0.2, 0.6)
 
 
 def checkpoint_time(nodes: np.ndarray, size: np.ndarray, system: System) -> np.ndarray:
-    """Seconds to write `size` GB from each of `nodes` nodes: the paper's Equation 1."""
+    """Checkpoint time in seconds: `size` GB from each of `nodes` nodes, the paper's Equation 1."""
     for quantity in ("aggregate_bandwidth", "node_bandwidth"):
         if not getattr(system, quantity) > 0:
             raise ValueError(
@@ -35,14 +35,14 @@ def checkpoint_time(nodes: np.ndarray, size: np.ndarray, system: System) -> np.n
 
 
 def draw_memory(workload: Workload, system: System, *, seed: int = 0) -> pd.DataFrame:
-    """Allocated memory and critical data of every job, GB a node, drawn once a job.
+    """Allocated memory and critical data per job, GB per node.
 
     Parameters
     ----------
     workload : Workload
-        Whose `memory` column, where known, is taken for the allocated part (at most a node's).
+        Its `memory` column, where known, is the allocated memory, cut at that of a node.
     system : System
-        Whose `memory_per_node` bounds it.
+        Its `memory_per_node` must be known.
     seed : int, default 0
     """
     if not system.memory_per_node > 0:
@@ -58,7 +58,7 @@ def draw_memory(workload: Workload, system: System, *, seed: int = 0) -> pd.Data
 def running_jobs_at(
     schedule: Schedule, at: float, *, system: System, interval: float, seed: int
 ) -> pd.DataFrame:
-    """The jobs that run at `at` as an eviction problem wants them.
+    """The jobs that run at `at`, as the table of an eviction problem.
 
     Returns
     -------
@@ -77,17 +77,18 @@ def running_jobs_at(
     nodes = schedule.workload.jobs["nodes"].to_numpy()[running]
     memory = draw_memory(schedule.workload, system, seed=seed)[running]
     elapsed = at - schedule.start_time[running]
-    since = elapsed % interval
-    app_time = interval - since + checkpoint_time(nodes, memory["critical"].to_numpy(), system)
+    since_checkpoint = elapsed % interval
+    to_checkpoint = interval - since_checkpoint
+    app_time = to_checkpoint + checkpoint_time(nodes, memory["critical"].to_numpy(), system)
     columns = schedule.workload.jobs.columns.intersection(["job_id"])
     table = pd.DataFrame(
         {
             "nodes": nodes,
-            "loss": nodes * since / HOUR,
+            "loss": nodes * since_checkpoint / HOUR,
             "app_time": app_time,
             "sys_time": checkpoint_time(nodes, memory["allocated"].to_numpy(), system),
             "elapsed": elapsed,
-            "since_checkpoint": since,
+            "since_checkpoint": since_checkpoint,
         },
         index=pd.Index(np.flatnonzero(running), name="job"),
     )

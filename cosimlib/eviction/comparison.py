@@ -1,4 +1,4 @@
-"""Comparison of eviction solvers: many runs, one tidy table."""
+"""Comparison of eviction solvers: response times, losses, scaling with the size of a problem."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +17,8 @@ from cosimlib.eviction.problem import EvictionProblem
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR
 
-SHORT = 0.05
+REPEATED_BELOW = 0.05
+"""Seconds up to which a run of backtracking is repeated."""
 
 
 def compare_solvers(
@@ -27,18 +28,18 @@ def compare_solvers(
     repeat: int = 5,
     time_limit: float = 10.0,
 ) -> pd.DataFrame:
-    """Every solver on every problem for every number of nodes, one row a deadline.
+    """Each solver on each problem for each number of nodes, one row per deadline.
 
     Parameters
     ----------
     problems : mapping of str to EvictionProblem
-        By the name of their scenario.
+        Scenarios by name.
     nodes_needed : iterable of int
     repeat : int, default 5
-        Timed runs, after one that is not counted (it compiles); the median of their response times
-        stands. Backtracking is repeated only where it takes less than 50 ms.
+        Timed runs, after one that is not counted (it compiles); the response time is their median.
+        Backtracking is repeated only where it takes at most 50 ms.
     time_limit : float, default 10.0
-        Backtracking's, seconds a deadline.
+        Of backtracking, seconds per deadline.
 
     Returns
     -------
@@ -50,11 +51,11 @@ def compare_solvers(
     tables = []
     for scenario, problem in problems.items():
         for needed in nodes_needed:
-            asked = problem.asking(needed)
+            case = problem.asking(needed)
             plans = [
-                _median_plan(solve_dynamic, asked, repeat),
-                _median_plan(solve_greedy, asked, repeat),
-                _backtrack(asked, repeat, time_limit),
+                _median_plan(solve_dynamic, case, repeat),
+                _median_plan(solve_greedy, case, repeat),
+                _median_backtracking(case, repeat, time_limit),
             ]
             tables += [_plan_rows(plan).assign(scenario=scenario) for plan in plans]
     first = ["scenario", "nodes_needed", "solver"]
@@ -69,18 +70,18 @@ def _median_plan(solve, problem: EvictionProblem, repeat: int) -> EvictionPlan:
     return replace(plans[0], response_time=response_time)
 
 
-def _backtrack(problem: EvictionProblem, repeat: int, time_limit: float) -> EvictionPlan:
-    """The same for backtracking, which runs but once where it takes long."""
+def _median_backtracking(problem: EvictionProblem, repeat: int, time_limit: float) -> EvictionPlan:
+    """`_median_plan` for backtracking, of one run where that takes long."""
     solve = partial(solve_backtracking, time_limit=time_limit)
     solve_backtracking(problem, time_limit=1e-3)
     plan = solve(problem)
-    if plan.response_time[-1] > SHORT:
+    if plan.response_time[-1] > REPEATED_BELOW:
         return plan
     return _median_plan(solve, problem, repeat)
 
 
 def _plan_rows(plan: EvictionPlan) -> pd.DataFrame:
-    """A plan's table with what tells it apart."""
+    """A plan's table with its case, solver and response times."""
     return plan.table().assign(
         nodes_needed=plan.problem.nodes_needed,
         solver=plan.solver,
@@ -101,22 +102,22 @@ def scaled_problem(
 ) -> EvictionProblem:
     """A random problem of any size: `jobs` jobs that hold `nodes` nodes in all.
 
-    Sizes are in proportion to exponential draws, at least one node each; every job is at a uniform
+    Sizes are in proportion to exponential draws, at least one node each; each job is at a uniform
     moment between two hourly application checkpoints; memory is drawn as the paper does.
-    `needed` is the share of the nodes that is asked for.
+    `needed` is the share of the nodes that are needed; `horizon` and `step` are in seconds.
     """
     check.whole("jobs", jobs, 1, nodes)
     random = np.random.default_rng(seed)
     weight = random.exponential(size=jobs)
     held = 1 + random.multinomial(nodes - jobs, weight / weight.sum())
-    since = random.uniform(0, HOUR, jobs)
+    since_checkpoint = random.uniform(0, HOUR, jobs)
     allocated = system.memory_per_node * random.uniform(*ALLOCATED_SHARE, jobs)
     critical = allocated * random.uniform(*CRITICAL_SHARE, jobs)
     table = pd.DataFrame(
         {
             "nodes": held,
-            "loss": held * since / HOUR,
-            "app_time": HOUR - since + checkpoint_time(held, critical, system),
+            "loss": held * since_checkpoint / HOUR,
+            "app_time": HOUR - since_checkpoint + checkpoint_time(held, critical, system),
             "sys_time": checkpoint_time(held, allocated, system),
         }
     )
@@ -126,11 +127,14 @@ def scaled_problem(
 def scale_solvers(
     sizes: Iterable[tuple[int, int]], *, repeat: int = 3, seed: int = 0
 ) -> pd.DataFrame:
-    """Response time of the polynomial solvers on ever larger problems (see `scaled_problem`).
+    """Response time of the polynomial solvers per size of the problem (see `scaled_problem`).
 
     Parameters
     ----------
     sizes : iterable of (jobs, nodes)
+    repeat : int, default 3
+        Timed runs; the response time is their median.
+    seed : int, default 0
 
     Returns
     -------
@@ -153,15 +157,15 @@ def seconds_by_horizon(
     problem: EvictionProblem, horizons: Iterable[float], *, repeat: int = 9
 ) -> dict[float, float]:
     """Median seconds of dynamic programming per horizon (s), of `repeat` runs each."""
-    asked = {horizon: replace(problem, horizon=horizon) for horizon in horizons}
+    problems = {horizon: replace(problem, horizon=horizon) for horizon in horizons}
     return {
-        horizon: float(np.median([solve_dynamic(one).response_time[-1] for _ in range(repeat)]))
-        for horizon, one in asked.items()
+        horizon: float(np.median([solve_dynamic(case).response_time[-1] for _ in range(repeat)]))
+        for horizon, case in problems.items()
     }
 
 
 def relative_loss(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Greedy's loss minus the optimum, from `compare_solvers`: one row a case and deadline.
+    """Greedy's loss minus the optimum, one row per case and deadline of `compare_solvers`.
 
     Returns
     -------

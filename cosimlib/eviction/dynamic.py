@@ -6,13 +6,12 @@ steps. Each job in turn either leaves a cell alone or reaches it from ``a[t, n -
 (adding none); `app` is tried before `sys`. The best plan for a deadline is the cell of least loss,
 then of least `t`, among all `n >= nodes_needed` and all `t` up to it.
 
-Rows are taken by descending `t`, so that only the row in hand needs a copy. What was chosen is kept
-as two bits a cell: 1,000 jobs, 10,000 nodes and 61 deadlines take 153 MB. Two readings of the same
-table:
+Rows are taken by descending `t`, so that only the current row needs a copy. Choices are kept as two
+bits per cell: 1,000 jobs, 10,000 nodes and 61 deadlines take 153 MB. Two solvers read the table:
 
 - `solve_dynamic`: at least `nodes_needed` nodes. A cell that frees enough is final, so no cell
   beyond ``nodes_needed`` is ever a source and the node axis ends one widest job behind it.
-- `solve_spectrum`: every number of nodes from 0 to all that are held, for every deadline.
+- `solve_spectrum`: each number of nodes from 0 to all that are held, for each deadline.
 """
 
 import time
@@ -28,7 +27,7 @@ MEMORY_LIMIT = 2**30
 
 
 def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> EvictionPlan:
-    """The optimal plan of every deadline in one pass.
+    """The optimal plan of each deadline, by dynamic programming in one pass.
 
     Parameters
     ----------
@@ -53,9 +52,9 @@ def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
 def solve_spectrum(
     problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT
 ) -> "EvictionSpectrum":
-    """The least loss for every number of nodes and every deadline: the K × T trade-off.
+    """The least loss for each number of nodes and each deadline: the K × T trade-off.
 
-    `nodes_needed` of the problem plays no part. Raises `MemoryError` as `solve_dynamic` does.
+    `nodes_needed` of the problem is ignored. Raises `MemoryError` as `solve_dynamic` does.
     """
     begin = time.perf_counter()
     table, chosen = _fill(problem, 0, problem.total_nodes + 1, memory_limit)
@@ -67,7 +66,7 @@ def solve_spectrum(
 
 @dataclass(frozen=True, eq=False)
 class EvictionSpectrum:
-    """Least loss for every number of nodes and every deadline.
+    """Least loss for each number of nodes and each deadline.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ class EvictionSpectrum:
     checkpoint_time : np.ndarray
         Seconds that the same plans spend on checkpoints, same shape.
     response_time : float
-        Seconds that it took.
+        Seconds of the solver.
     table, chosen : np.ndarray
         Algorithm 1's table and its choices, from which `plan` reads.
     """
@@ -92,7 +91,7 @@ class EvictionSpectrum:
 
     @property
     def deadlines(self) -> np.ndarray:
-        """Seconds from now, one a column."""
+        """Seconds from now, one per column."""
         return self.problem.deadlines
 
     def plan(self, nodes_needed: int) -> EvictionPlan:
@@ -133,7 +132,7 @@ def _fill(
 
 @kernel
 def _relax_all(nodes, loss, app_steps, sys_steps, least, limit, table, chosen):
-    """Let every job in turn improve the table from sources that matter (see `_fill`)."""
+    """Improve the table by each job in turn, from sources that matter (see `_fill`)."""
     rows, width = table.shape
     unreachable = np.full(width, np.inf)
     before = np.empty(width)
@@ -161,7 +160,7 @@ def _relax_all(nodes, loss, app_steps, sys_steps, least, limit, table, chosen):
 
 @kernel
 def _relax(from_kill, loss, from_app, from_sys, cells, choice):
-    """Improve contiguous cells by one job's kill, app or sys, and note which it was."""
+    """Improve contiguous cells by one job's kill, app or sys; `choice` tells which."""
     for cell in range(cells.size):
         best = cells[cell]
         action = 0
@@ -181,7 +180,7 @@ def _relax(from_kill, loss, from_app, from_sys, cells, choice):
 
 @kernel
 def _pack(choice, packed):
-    """Four cells a byte: cell n stands in byte ``n % quarter`` at bits ``2 * (n // quarter)``."""
+    """Four cells per byte: cell n stands in byte ``n % quarter`` at bits ``2 * (n // quarter)``."""
     quarter = packed.size
     for byte in range(quarter):
         packed[byte] = (
@@ -194,7 +193,7 @@ def _pack(choice, packed):
 
 @kernel
 def _plans(table, chosen, nodes_needed, nodes, loss, app_steps, sys_steps):
-    """Every deadline's choices (deadlines × jobs), walked back from its best cell."""
+    """Choices (deadlines × jobs), traced back from each deadline's best cell."""
     rows, width = table.shape
     choices = np.zeros((rows, nodes.size), dtype=np.uint8)
     quarter = chosen.shape[2]

@@ -2,8 +2,8 @@
 
 Sort the jobs by loss, largest first. Checkpoint each by its faster method (`app` where equal) while
 the summed time stays within the deadline and the nodes do not suffice. At the first that does not
-fit, go to the other end and kill the cheapest jobs one by one until the nodes suffice. Every
-deadline is a run of its own, sorting included. Equal losses are sorted by job, the lower first.
+fit, go to the other end and kill jobs by ascending loss until the nodes suffice. Each deadline is a
+run of its own, sorting included. Equal losses are sorted by job, the lower first.
 """
 
 import time
@@ -16,7 +16,7 @@ from cosimlib.kernels.jit import kernel
 
 
 def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
-    """Checkpoint the dearest jobs while time allows, then kill the cheapest."""
+    """The greedy plan of each deadline: checkpoint by descending loss, kill by ascending loss."""
     begin = time.perf_counter()
     deadlines = len(problem.deadlines)
     choices = np.zeros((deadlines, len(problem)), dtype=np.uint8)

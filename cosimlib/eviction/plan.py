@@ -1,4 +1,4 @@
-"""What a solver of the eviction problem answers: for every deadline, what to do with every job."""
+"""Eviction plans: the action for each running job per deadline, and its loss."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from cosimlib.eviction.problem import (
 
 @dataclass(frozen=True, eq=False)
 class EvictionPlan:
-    """For every deadline of a problem, what to do with every job.
+    """The action for each job per deadline of a problem.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ class EvictionPlan:
     solver : str
         `dynamic`, `greedy` or `backtracking`.
     choices : np.ndarray
-        One row a deadline, one column a job: an index into `ACTIONS`.
+        One row per deadline, one column per job: an index into `ACTIONS`.
     proven : np.ndarray
-        Whether the plan of a deadline is known to be optimal, one bool a deadline.
+        Whether the plan is known to be optimal, one bool per deadline.
     response_time : np.ndarray
         Seconds from the call until the plans of all deadlines up to this one were known.
     """
@@ -42,36 +42,36 @@ class EvictionPlan:
 
     @property
     def deadlines(self) -> np.ndarray:
-        """Seconds from now, one a plan."""
+        """Seconds from now, one per plan."""
         return self.problem.deadlines
 
     @property
     def optimal(self) -> bool:
-        """Whether every deadline's plan is known to be optimal."""
+        """Whether the plan of each deadline is known to be optimal."""
         return bool(self.proven.all())
 
     @property
     def loss(self) -> np.ndarray:
-        """Node-hours lost, one value a deadline."""
+        """Node-hours lost, one value per deadline."""
         return (self.choices == KILL) @ self.problem.arrays.loss / MILLISECONDS_PER_HOUR
 
     @property
     def checkpoint_time(self) -> np.ndarray:
-        """Seconds spent writing checkpoints, each rounded up to the step, one value a deadline."""
+        """Seconds of writing checkpoints, each rounded up to the step, one value per deadline."""
         arrays = self.problem.arrays
         steps = (self.choices == APP) @ arrays.app_steps + (self.choices == SYS) @ arrays.sys_steps
         return steps * float(self.problem.step)
 
     @property
     def nodes_freed(self) -> np.ndarray:
-        """Nodes of all jobs killed or checkpointed, one value a deadline."""
+        """Nodes of all jobs killed or checkpointed, one value per deadline."""
         return (self.choices != KEEP) @ self.problem.arrays.nodes
 
     def actions(self, deadline: float) -> pd.DataFrame:
         """Jobs evicted by `deadline` (seconds): action, nodes, loss (node-hours), time (seconds).
 
-        A deadline between two steps has the plan of the earlier one. Where the problem knows the
-        trace's own numbers, `job_id` is the last column.
+        A deadline between two steps has the plan of the earlier one. `job_id` is the last column,
+        where the problem has it.
         """
         row = self.row(deadline)
         jobs, arrays = self.problem.jobs, self.problem.arrays
@@ -93,13 +93,13 @@ class EvictionPlan:
         return table[choice != KEEP].reset_index(drop=True)
 
     def row(self, deadline: float) -> int:
-        """Which row of `choices` answers `deadline` (seconds)."""
+        """The row of `choices` for a deadline in seconds."""
         check.seconds("deadline", deadline, most=self.problem.horizon)
         slack = 1e-9 * self.problem.step
         return int(np.searchsorted(self.deadlines, deadline + slack, side="right")) - 1
 
     def table(self) -> pd.DataFrame:
-        """One row a deadline: loss, checkpoint time, nodes freed, whether proven optimal."""
+        """One row per deadline: loss, checkpoint time, nodes freed, whether proven optimal."""
         return pd.DataFrame(
             {
                 "deadline": self.deadlines,

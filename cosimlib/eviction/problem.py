@@ -1,11 +1,10 @@
 """The eviction problem of Maurya et al. (CoSim, DS-RT 2020, Section II).
 
-A burst of on-demand work needs `nodes_needed` nodes not later than a deadline after now. Each
-running batch job may be left alone, killed (its nodes are free at once, the work since its last
-application checkpoint is lost), or checkpointed: at application level (`app`, small, but only when
-the application reaches its next one) or at system level (`sys`, at once, but all its memory).
-Checkpoints are written one after another, so their durations add up. For every deadline
-0, step, …, horizon a plan, in this order,
+A burst of on-demand work needs `nodes_needed` nodes by a deadline. Each running batch job may be
+kept, killed (its nodes are free at once, the work since its last application checkpoint is lost),
+or checkpointed: at application level (`app`, small, but only when the application reaches its next
+one) or at system level (`sys`, at once, but all its memory). Checkpoints are written one after
+another, so their durations add up. For each deadline 0, step, …, horizon a plan, in this order,
 
 1. frees at least `nodes_needed` nodes by the deadline,
 2. loses the fewest node-hours,
@@ -32,6 +31,7 @@ KEEP, KILL, APP, SYS = 0, 1, 2, 3
 ACTIONS = ("keep", "kill", "app", "sys")
 MILLISECONDS_PER_HOUR = 3_600_000.0
 LARGEST_EXACT = 2.0**53
+"""Below it, float64 counts whole numbers exactly."""
 MOST_STEPS = 1_000_000
 COLUMNS = ("nodes", "loss", "app_time", "sys_time")
 
@@ -41,7 +41,7 @@ class InfeasibleEvictionError(ValueError):
 
 
 class EvictionArrays(NamedTuple):
-    """A problem as the solvers' kernels see it, one value a job."""
+    """A problem as the arrays of the solvers' kernels, one value per job."""
 
     nodes: np.ndarray
     loss: np.ndarray
@@ -52,7 +52,7 @@ class EvictionArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EvictionProblem:
-    """Jobs that run now, and how many of their nodes are needed how soon.
+    """Running jobs, the number of nodes needed, and the deadlines.
 
     Parameters
     ----------
@@ -65,11 +65,6 @@ class EvictionProblem:
         The latest deadline, seconds from now; the paper's is 900.
     step : float, default 60.0
         Deadlines are its multiples up to `horizon`, durations are rounded up to it, seconds.
-
-    Raises
-    ------
-    InfeasibleEvictionError
-        Where `nodes_needed` is more than all jobs hold.
     """
 
     jobs: pd.DataFrame
@@ -119,20 +114,20 @@ class EvictionProblem:
         interval: float = 3600.0,
         seed: int = 0,
     ) -> "EvictionProblem":
-        """The jobs that run at the moment `at` of a schedule, with checkpoints as the paper has.
+        """The problem of the jobs that run at the moment `at` of a schedule.
 
         Parameters
         ----------
         schedule : Schedule
             Recorded by a trace or simulated.
         at : float
-            Now, seconds of the schedule's clock.
+            The moment of the eviction, seconds of the schedule's clock.
         system : System, optional
-            Whose memory and bandwidths count; the schedule's own by default.
+            With memory and bandwidths; the schedule's own by default.
         interval : float, default 3600.0
-            Between application checkpoints of a job, seconds from its start.
+            Seconds between application checkpoints of a job, from its start.
         seed : int, default 0
-            Of the memory drawn for every job of the workload (see `draw_memory`).
+            Of the memory drawn per job (see `draw_memory`).
         """
         jobs = running_jobs_at(
             schedule, at, system=system or schedule.system, interval=interval, seed=seed
@@ -154,7 +149,7 @@ def _check_numbers(problem: EvictionProblem) -> None:
 
 
 def _steps_within(horizon: float, step: float) -> int:
-    """How many whole steps a horizon has; 0.3 has three of 0.1, whatever floats say."""
+    """Number of whole steps in a horizon; 0.3 has three of 0.1 in spite of rounding."""
     return math.floor(horizon / step * (1 + 1e-12))
 
 

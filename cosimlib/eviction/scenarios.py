@@ -1,10 +1,10 @@
-"""Moments that make eviction hard (Maurya et al., DS-RT 2020, Section IV-A).
+"""Eviction scenarios: jobs that fill a machine at one moment (Maurya et al., DS-RT 2020, IV-A).
 
-A scenario is a stretch in which a given number of jobs fills a given number of nodes and none of
-them is expendable, that is, runs for less than 30 minutes. The paper has three: 12, 16 and 24 jobs
-on 4352 of Theta's nodes. `choose_scenario` looks for the longest such stretch in a schedule, then
-for the nearest number of occupied nodes, and draws one from the schedule's own jobs where there is
-none; `origin` says which of the three it is.
+In a scenario a given number of jobs fills a given number of nodes for some time, and none of the
+jobs is expendable, that is, runs for less than 30 minutes. The paper has three: 12, 16 and 24 jobs
+on 4352 of Theta's nodes. `choose_scenario` takes the longest one in a schedule, else the one with
+the nearest number of occupied nodes, else it draws one from the schedule's jobs; `origin` tells
+which.
 """
 
 from dataclasses import dataclass
@@ -14,26 +14,27 @@ import pandas as pd
 
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
+from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
-EXPENDABLE = 1800.0
+EXPENDABLE = 30 * MINUTE
 DRAWS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A moment of a schedule, and the stretch around it in which all its jobs run.
+    """A moment of a schedule, and the interval around it in which the same jobs run.
 
     Parameters
     ----------
     schedule : Schedule
     jobs : np.ndarray
-        Numbers of the jobs that run.
+        Numbers of the running jobs.
     begin, end : float
-        First and last moment at which all of them run, seconds.
+        The interval, seconds.
     at : float
-        The moment of the eviction: the stretch's middle on a whole second, or for drawn jobs the
-        one at which each of them is at its random point.
+        The moment of the eviction: the middle of the interval on a whole second; for drawn jobs,
+        the moment at which each is at its random point.
     origin : str
         `exact`, `nearest` or `drawn`.
     """
@@ -52,7 +53,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """How figures call it."""
+        """The scenario in words, for figures."""
         return f"{len(self.jobs)} jobs on {self.nodes:,} nodes ({self.origin})"
 
     def table(self) -> pd.DataFrame:
@@ -67,9 +68,9 @@ class Scenario:
 def choose_scenario(
     schedule: Schedule, *, jobs: int, occupied: int, tolerance: int | None = None, seed: int = 0
 ) -> Scenario:
-    """The best of `find_scenario`, the same within `tolerance` nodes, and `draw_scenario`.
+    """The first of: an exact `find_scenario`, one within `tolerance` nodes, `draw_scenario`.
 
-    The default tolerance takes 4200 nodes for 4352, and others in proportion.
+    The default tolerance is 152 nodes for 4352, and in proportion for other numbers.
     """
     for nodes in (0, occupied * 152 // 4352 if tolerance is None else tolerance):
         try:
@@ -87,9 +88,9 @@ def find_scenario(
     tolerance: int = 0,
     expendable: float = EXPENDABLE,
 ) -> Scenario:
-    """Where exactly `jobs` jobs hold `occupied` nodes and none is expendable.
+    """An interval in which exactly `jobs` jobs hold `occupied` nodes and none is expendable.
 
-    Of all such stretches the one nearest to `occupied`, then the longest, then the earliest.
+    Of all such intervals the one nearest to `occupied`, then the longest, then the earliest.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def find_scenario(
     times, held = step_function(start, end, nodes)
     running = step_function(start, end, np.ones_like(nodes))[1]
     expendables = step_function(start, end, short)[1]
-    lasts = np.diff(times, append=times[-1])
+    length = np.diff(times, append=times[-1])
     distance = np.abs(held - occupied)
     fits = (running == jobs) & (expendables == 0) & (distance <= tolerance)
     fits &= held <= schedule.system.total_nodes
@@ -113,11 +114,12 @@ def find_scenario(
             f"{occupied} ± {tolerance} nodes; widen the tolerance or draw a scenario"
         )
     found = np.flatnonzero(fits)
-    best = found[np.lexsort((times[found], -lasts[found], distance[found]))[0]]
-    there = np.flatnonzero((start <= times[best]) & (times[best] < end))
-    begin, last = float(start[there].max()), float(end[there].min())
+    best = found[np.lexsort((times[found], -length[found], distance[found]))[0]]
+    members = np.flatnonzero((start <= times[best]) & (times[best] < end))
+    begin, last = float(start[members].max()), float(end[members].min())
     at = max(begin, float(np.floor((begin + last) / 2)))
-    return Scenario(schedule, there, begin, last, at, "exact" if distance[best] == 0 else "nearest")
+    origin = "exact" if distance[best] == 0 else "nearest"
+    return Scenario(schedule, members, begin, last, at, origin)
 
 
 def draw_scenario(
@@ -128,11 +130,11 @@ def draw_scenario(
     seed: int = 0,
     expendable: float = EXPENDABLE,
 ) -> Scenario:
-    """`jobs` jobs of the schedule, drawn so that they fill `occupied` nodes, in a random phase.
+    """`jobs` jobs of the schedule, drawn to fill `occupied` nodes, each at a random point.
 
-    Every draw takes jobs of at least `expendable` seconds, each equally likely; the first of
-    100,000 draws that fills the nodes exactly counts, or the one that comes nearest from below.
-    Each job is then at a uniformly random point of its run.
+    A draw takes jobs of at least `expendable` seconds, each equally likely. Of 100,000 draws the
+    first that fills the nodes exactly is taken, or the one nearest from below. Each job is at a
+    uniformly random point of its run.
 
     Raises
     ------
