@@ -1,8 +1,8 @@
-"""The schedule of a workload on a system: starts, ends, and the nodes held over time.
+"""Schedules: the start and end of each job of a workload, and the nodes held over time.
 
 Everything that counts nodes (metrics, audits, charts) reads `Schedule.allocations` and nothing
 else. A rigid schedule derives them from starts and ends; a system in which nodes are held in
-other ways tells them itself.
+other ways overrides them.
 """
 
 import math
@@ -13,30 +13,31 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from cosimlib.display import Displayed, Facts, count, duration, quantity
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 USES = ("run", "hold", "killed", "container")
-"""What nodes are held for: a run that completes; idle, for a job that has not started; a run that
-is killed and leaves nothing; a filler container that is saved."""
+"""Uses of held nodes: a run that completes; held idle for a job that has not started; a run that is
+killed and leaves nothing; a filler container that is saved."""
 
 
 class SharedNodesError(ValueError):
-    """Jobs share nodes, so that what would count the nodes of each counts nodes several times."""
+    """Jobs share nodes: to count the nodes of each job would count nodes several times."""
 
 
-@dataclass(frozen=True, eq=False)
-class Schedule:
-    """A workload that met a system: starts and ends, one per job.
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule(Displayed):
+    """A workload scheduled on a system: one start and one end per job.
 
     Parameters
     ----------
     workload : Workload
     system : System
     policy : str
-        The name by which tables and figures call the rule that made it.
+        The name of its policy in tables and figures.
     start_time, end_time : np.ndarray
         Seconds from the start of the trace, first start and last end, one per job.
     """
@@ -63,7 +64,7 @@ class Schedule:
 
     @classmethod
     def recorded(cls, workload: Workload, system: System | None = None) -> "Schedule":
-        """What the trace itself says happened.
+        """The schedule that the trace itself recorded.
 
         Raises
         ------
@@ -123,6 +124,36 @@ class Schedule:
         nodes = self.workload.jobs["nodes"].to_numpy()[started]
         return allocation_table(started, self.start_time[started], self.end_time[started], nodes)
 
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The first submission and the last end (s); NaN where there is none."""
+        last = float(pd.Series(self.end_time).max())
+        return float(self.workload.jobs["submit_time"].min()), last
+
+    def utilization(self, first: float, last: float) -> float:
+        """Node-seconds held between two instants (s) ÷ node-seconds offered; NaN for no time."""
+        held = float(self.node_seconds(np.array([first, last])).sum())
+        offered = self.total_nodes * (last - first)
+        return held / offered if offered > 0 else np.nan
+
+    def bounded_slowdown(self, tau: float = 10.0) -> pd.Series:
+        """``max(1, turnaround_time / max(run_time, tau))``, `tau` in seconds, per job."""
+        bounded = self.jobs["turnaround_time"] / self.jobs["run_time"].clip(lower=tau)
+        return bounded.clip(lower=1.0).rename("bounded_slowdown")
+
+    def held(self, first: float, last: float) -> np.ndarray:
+        """Node-seconds of each row of `allocations` between two instants (s)."""
+        table = self.allocations
+        inside = np.minimum(table["end"], last) - np.maximum(table["start"], first)
+        return (table["nodes"] * np.maximum(inside, 0.0)).to_numpy()
+
+    def node_hours_by_use(self, first: float, last: float) -> pd.Series:
+        """Node-hours of each use in `allocations` between two instants (s), in `USES`' order."""
+        held = pd.Series(self.held(first, last) / HOUR, name="node_hours")
+        by_use = held.groupby(self.allocations["use"], observed=True).sum()
+        by_use.index = by_use.index.astype("str")
+        return by_use.reindex([use for use in USES if use in by_use.index]).rename_axis("use")
+
     def node_seconds(self, edges: np.ndarray) -> np.ndarray:
         """Node-seconds held from each instant in `edges` (s, ascending) to the next."""
         table = self.allocations
@@ -143,6 +174,32 @@ class Schedule:
         edges = HOUR * np.arange(hours + 1)
         busy = self.node_seconds(edges) / HOUR / self.total_nodes
         return pd.DataFrame({"utilization": busy, "cpu_load": busy}, index=edges[:-1])
+
+    def _heading(self) -> str:
+        return f"{self.name}: {count(len(self.workload), 'job')} on {self.system._heading()}"
+
+    def _facts(self) -> Facts:
+        return {
+            "span": lambda: duration(float(np.diff(self.span).item())),
+            "utilization": lambda: quantity(100 * self.utilization(*self.span), "%"),
+            "mean wait": lambda: duration(self.jobs["wait_time"].mean()),
+            "mean slowdown": lambda: quantity(self.bounded_slowdown().mean(), "(bounded, 10 s)"),
+            "never started": lambda: _number_of(np.isnan(self.start_time)),
+            "also held": lambda: _other_uses(self),
+        }
+
+
+def _number_of(jobs: np.ndarray) -> str:
+    return count(int(jobs.sum()), "job") if jobs.any() else ""
+
+
+def _other_uses(schedule: Schedule) -> str:
+    """Node-hours of all uses but runs; "" where there are none or nodes are shared."""
+    try:
+        held = schedule.node_hours_by_use(*schedule.span).drop("run", errors="ignore")
+    except SharedNodesError:
+        return ""
+    return ", ".join(f"{use} {quantity(hours, 'node-hours')}" for use, hours in held.items())
 
 
 def allocation_table(

@@ -1,7 +1,7 @@
-"""What a workload runs on: partitions of nodes, their memory, their bandwidths.
+"""Systems: partitions of nodes, their memory and bandwidths.
 
-One machine is one partition; coupled machines are several. No simulator needs
-another signature for either.
+One machine is one partition; coupled machines are several. No simulator needs another signature
+for either.
 """
 
 import math
@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from cosimlib import checks as check
+from cosimlib.display import UNKNOWN, Displayed, Facts, count
 
 
-@dataclass(frozen=True)
-class System:
-    """Partitions of nodes with what every node of them has.
+@dataclass(frozen=True, repr=False)
+class System(Displayed):
+    """Partitions of nodes, and the memory and bandwidth of each node.
 
     Parameters
     ----------
@@ -64,6 +65,20 @@ class System:
         """The same kind of machine with one partition of another size."""
         return replace(self, partitions={next(iter(self.partitions)): nodes})
 
+    def _heading(self) -> str:
+        if self.name == f"{self.total_nodes} nodes":
+            return count(self.total_nodes, "node")
+        return f"{self.name} ({count(self.total_nodes, 'node')})"
+
+    def _facts(self) -> Facts:
+        return {
+            "partitions": lambda: _listed(self.partitions) if len(self.partitions) > 1 else "",
+            "per node": lambda: (
+                f"{count(self.cores_per_node, 'core')}, memory {_known(self.memory_per_node, 'GB')}"
+            ),
+            "file system": lambda: _bandwidths(self.aggregate_bandwidth, self.node_bandwidth),
+        }
+
     def __reduce__(self) -> tuple:
         return System, (
             self.name,
@@ -73,6 +88,20 @@ class System:
             self.aggregate_bandwidth,
             self.node_bandwidth,
         )
+
+
+def _listed(partitions: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {nodes:,}" for name, nodes in partitions.items())
+
+
+def _known(value: float, unit: str) -> str:
+    return f"{value:,.10g} {unit}" if math.isfinite(value) else UNKNOWN
+
+
+def _bandwidths(aggregate: float, node: float) -> str:
+    if math.isnan(aggregate) and math.isnan(node):
+        return UNKNOWN
+    return f"{_known(aggregate, 'GB/s')}, from one node {_known(node, 'GB/s')}"
 
 
 THETA = System(

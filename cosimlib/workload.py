@@ -1,7 +1,7 @@
-"""What was asked: a row per job in order of submission, checked at birth, never mutated."""
+"""Workloads: a table of jobs in order of submission, checked at birth, never mutated."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration
 from cosimlib.system import System
 
 
@@ -27,7 +28,7 @@ class Column(NamedTuple):
 OPTIONAL_COLUMNS: Mapping[str, Column] = {
     "job_id": Column("Int64", pd.NA, "the trace's own number (SWF 1)"),
     "recorded_start": Column("float64", np.nan, "seconds, when the trace says it started"),
-    "memory": Column("float64", np.nan, "GB a node, allocated"),
+    "memory": Column("float64", np.nan, "GB per node, allocated"),
     "partition": Column("string", pd.NA, "name of the partition that it asks for"),
     "mate": Column("Int64", pd.NA, "row of a job of its group, in another partition"),
     "priority": Column("float64", 1.0, "weight, more is more urgent"),
@@ -41,13 +42,13 @@ OPTIONAL_COLUMNS: Mapping[str, Column] = {
 NEEDED = ("submit_time", "run_time", "nodes")
 
 LATEST = 2.0**52
-"""From here on, floats do not tell a second or a node from the next."""
+"""At and above 2⁵² consecutive floats are 1 or more apart: neither seconds nor nodes are exact."""
 
 ACCOUNT_COLUMNS = ("action", "reason", "records")
 
 
 class JobArrays(NamedTuple):
-    """A workload as kernels see it: fresh contiguous arrays, one value a job."""
+    """A workload as kernels see it: fresh contiguous arrays, one value per job."""
 
     submit_time: np.ndarray
     run_time: np.ndarray
@@ -55,14 +56,14 @@ class JobArrays(NamedTuple):
     nodes: np.ndarray
 
 
-def _no_account() -> pd.DataFrame:
-    return pd.DataFrame({"action": [], "reason": [], "records": []}).astype(
-        {"action": "str", "reason": "str", "records": "int64"}
-    )
+def account_table(entries: Iterable[tuple[str, str, int]] = ()) -> pd.DataFrame:
+    """Entries of an account, each an action, a reason and a number of records, as its table."""
+    table = pd.DataFrame(list(entries), columns=list(ACCOUNT_COLUMNS))
+    return table.astype({"action": "str", "reason": "str", "records": "int64"})
 
 
-@dataclass(frozen=True, eq=False)
-class Workload:
+@dataclass(frozen=True, eq=False, repr=False)
+class Workload(Displayed):
     """Jobs in order of submission.
 
     Parameters
@@ -76,7 +77,8 @@ class Workload:
     machine : System, optional
         The system on which a trace was recorded.
     account : pd.DataFrame, optional
-        What reading it dropped, mended or found odd: `action`, `reason`, `records`.
+        What became of a trace's records: `action` (`dropped`, `mended` or `noted`), `reason`,
+        `records`.
 
     Raises
     ------
@@ -87,7 +89,7 @@ class Workload:
     jobs: pd.DataFrame
     name: str = "workload"
     machine: System | None = None
-    account: pd.DataFrame = field(default_factory=_no_account)
+    account: pd.DataFrame = field(default_factory=account_table)
 
     def __post_init__(self) -> None:
         jobs = self.jobs.reset_index(drop=True)
@@ -112,21 +114,24 @@ class Workload:
         return pd.Series(declared.default, index=self.jobs.index, dtype=declared.dtype, name=name)
 
     def keep(self, mask: "pd.Series | np.ndarray", reason: str) -> "Workload":
-        """The jobs where `mask` holds; `reason` and the number of the others join the account.
+        """The jobs where `mask` holds; the number of the others is entered under `reason`.
 
         Jobs whose mate is dropped have none.
         """
         mask = np.asarray(mask, dtype=bool)
-        account = self.account
-        if not mask.all():
-            entry = pd.DataFrame([("dropped", reason, int((~mask).sum()))], columns=ACCOUNT_COLUMNS)
-            account = pd.concat([account, entry], ignore_index=True)
         jobs = self.jobs[mask]
         if "mate" in jobs:
             # Rows move up, and so do the numbers by which mates name each other.
             place = dict(zip(jobs.index.tolist(), range(len(jobs)), strict=True))
             jobs = jobs.assign(mate=jobs["mate"].map(place, na_action="ignore").astype("Int64"))
-        return Workload(jobs, self.name, self.machine, account)
+        return replace(self, jobs=jobs).noted("dropped", reason, int((~mask).sum()))
+
+    def noted(self, action: str, reason: str, records: int) -> "Workload":
+        """The same jobs with one more entry in the account, unless it is about no record."""
+        if not records:
+            return self
+        entry = account_table([(action, reason, records)])
+        return replace(self, account=pd.concat([self.account, entry], ignore_index=True))
 
     @classmethod
     def join(cls, workloads: "Mapping[str, Workload]", *, name: str = "") -> "Workload":
@@ -196,6 +201,44 @@ class Workload:
     def label(self, job: int) -> str:
         """How errors name a job: ``KTH-SP2: job 4711``, by the trace's number where it has one."""
         return _label(self.name, self.jobs, job)
+
+    def _heading(self) -> str:
+        return f"{self.name}: {count(len(self), 'job')}"
+
+    def _facts(self) -> Facts:
+        return {
+            "submitted": lambda: f"over {duration(np.ptp(self.jobs['submit_time'].to_numpy()))}",
+            "nodes": lambda: f"{_range(self.jobs['nodes'])} per job",
+            "run time": lambda: _lengths(self.jobs["run_time"]),
+            "requested": lambda: _requests(self.jobs["requested_time"]),
+            "machine": lambda: self.machine._heading() if self.machine else UNKNOWN,
+            "account": lambda: _entries(self.account),
+        }
+
+
+def _range(values: pd.Series) -> str:
+    low, high = int(values.min()), int(values.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _lengths(seconds: pd.Series) -> str:
+    return f"mean {duration(seconds.mean())}, longest {duration(seconds.max())}"
+
+
+def _requests(seconds: pd.Series) -> str:
+    """The requested times, and how many jobs have none."""
+    missing = int(seconds.isna().sum())
+    if missing == len(seconds):
+        return "unknown"
+    return _lengths(seconds) + (f"; {count(missing, 'job')} without" if missing else "")
+
+
+def _entries(account: pd.DataFrame, most: int = 2) -> str:
+    """The entries of an account in one line: drops first, then what concerns most records."""
+    order = account.sort_values(["action", "records"], ascending=[True, False], kind="stable")
+    told = [f"{action} {n:,} ({reason})" for action, reason, n in order.head(most).to_numpy()]
+    rest = len(account) - len(told)
+    return "; ".join([*told, f"and {rest} more"] if rest else told)
 
 
 def _label(name: str, jobs: pd.DataFrame, job: int) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.kernels.queue import HEAD_FIRST, STATIC, SUBMITTED, WFP
 from cosimlib.system import System
-from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, JobArrays, Workload
+from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload
 
 ORDERS = ("submit", "shortest", "longest", "smallest", "largest", "wfp", "sjbf")
 """Orders of the queue that have a name."""
@@ -119,11 +119,5 @@ def _killed_at_request(workload: Workload, system: System) -> Workload:
     jobs = workload.arrays(system)
     run_time = np.minimum(jobs.run_time, jobs.requested_time)
     killed = int((run_time < jobs.run_time).sum())
-    entry = pd.DataFrame(
-        [("mended", "run_time cut at requested_time", killed)], columns=list(ACCOUNT_COLUMNS)
-    )
-    return replace(
-        workload,
-        jobs=workload.jobs.assign(run_time=run_time),
-        account=pd.concat([workload.account, entry], ignore_index=True),
-    )
+    cut = replace(workload, jobs=workload.jobs.assign(run_time=run_time))
+    return cut.noted("mended", "run_time cut at requested_time", killed)

@@ -9,7 +9,7 @@ import pandas as pd
 from cosimlib.schedule import Schedule, allocation_table
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CoupledSchedule(Schedule):
     """What happened on coupled machines, where jobs with mates start together.
 

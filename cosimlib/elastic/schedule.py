@@ -15,7 +15,7 @@ NOTICE_INTERVAL = 60.0
 """Seconds between two calls of NotifyDeletePending."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ElasticSchedule(Schedule):
     """A schedule in which jobs may be killed and run again; times are first start and last end.
 

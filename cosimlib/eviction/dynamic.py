@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cosimlib.display import Displayed, Facts, count
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KILL, MILLISECONDS_PER_HOUR, SYS, EvictionProblem
 from cosimlib.kernels.jit import kernel
@@ -64,8 +65,8 @@ def solve_spectrum(
     return EvictionSpectrum(problem, loss, time_spent, response_time, table, chosen)
 
 
-@dataclass(frozen=True, eq=False)
-class EvictionSpectrum:
+@dataclass(frozen=True, eq=False, repr=False)
+class EvictionSpectrum(Displayed):
     """Least loss for each number of nodes and each deadline.
 
     Parameters
@@ -103,6 +104,18 @@ class EvictionSpectrum:
         return EvictionPlan(
             problem, "dynamic", choices, np.ones(deadlines, dtype=bool), response_time
         )
+
+    def _heading(self) -> str:
+        nodes, jobs = self.problem.total_nodes, len(self.problem)
+        return f"0 to {nodes:,} nodes of {count(jobs, 'job')}"
+
+    def _facts(self) -> Facts:
+        return {
+            **self.problem._facts(),
+            "without loss": lambda: (
+                f"up to {np.flatnonzero(self.loss[:, -1] == 0).max():,} nodes by the last deadline"
+            ),
+        }
 
 
 def _fill(

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.display import Displayed, Facts, count, duration, quantity
 from cosimlib.eviction.problem import (
     ACTIONS,
     APP,
@@ -17,8 +18,8 @@ from cosimlib.eviction.problem import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class EvictionPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class EvictionPlan(Displayed):
     """The action for each job per deadline of a problem.
 
     Parameters
@@ -109,3 +110,22 @@ class EvictionPlan:
                 "optimal": self.proven,
             }
         )
+
+    def _heading(self) -> str:
+        return f"{self.solver}: {self.problem._heading()}"
+
+    def _facts(self) -> Facts:
+        return {
+            "at once": lambda: self._told(0),
+            f"within {duration(self.deadlines[-1])}": lambda: self._told(-1),
+            "proven optimal": lambda: (
+                f"{count(int(self.proven.sum()), 'deadline')} of {len(self.proven)}"
+            ),
+        }
+
+    def _told(self, row: int) -> str:
+        """The loss of a deadline, and how many jobs are evicted how."""
+        counts = np.bincount(self.choices[row], minlength=len(ACTIONS))
+        actions = [f"{counts[action]} {ACTIONS[action]}" for action in (KILL, APP, SYS)]
+        lost = quantity(self.loss[row], "node-hours lost", digits=2)
+        return f"{lost}, {self.nodes_freed[row]:,} nodes freed ({', '.join(actions)})"

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.display import Displayed, Facts, count, duration, quantity
 from cosimlib.eviction.checkpointing import running_jobs_at
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -50,8 +51,8 @@ class EvictionArrays(NamedTuple):
     sys_steps: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class EvictionProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class EvictionProblem(Displayed):
     """Running jobs, the number of nodes needed, and the deadlines.
 
     Parameters
@@ -133,6 +134,15 @@ class EvictionProblem:
             schedule, at, system=system or schedule.system, interval=interval, seed=seed
         )
         return cls(jobs, nodes_needed, horizon, step)
+
+    def _heading(self) -> str:
+        return f"{self.nodes_needed:,} of {self.total_nodes:,} nodes of {count(len(self), 'job')}"
+
+    def _facts(self) -> Facts:
+        return {
+            "deadlines": lambda: f"{len(self.deadlines):,}, from 0 to {duration(self.horizon)}",
+            "all killed": lambda: quantity(self.jobs["loss"].sum(), "node-hours lost"),
+        }
 
 
 def _check_numbers(problem: EvictionProblem) -> None:

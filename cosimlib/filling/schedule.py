@@ -9,7 +9,7 @@ import pandas as pd
 from cosimlib.schedule import Schedule, allocation_table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FilledSchedule(Schedule):
     """Regular jobs, and the containers on the nodes that these leave idle.
 

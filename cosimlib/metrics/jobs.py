@@ -69,9 +69,7 @@ def bounded_slowdown(
         ``max(1, turnaround_time / max(run_time, tau))``, indexed by job.
     """
     check.seconds("tau", tau, above=0)
-    jobs = schedule.jobs[submitted(schedule, start, end)]
-    bounded = jobs["turnaround_time"] / jobs["run_time"].clip(lower=tau)
-    return bounded.clip(lower=1.0).rename("bounded_slowdown")
+    return schedule.bounded_slowdown(tau)[submitted(schedule, start, end)]
 
 
 def makespan(schedule: Schedule, *, start: float | None = None, end: float | None = None) -> float:

@@ -17,7 +17,7 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.jobs import bounded_slowdown, makespan, wait_time
 from cosimlib.metrics.windows import span
-from cosimlib.schedule import USES, Schedule, check_rigid
+from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
@@ -50,10 +50,7 @@ def utilization(
     float
         NaN where the schedule itself has no length and no window was given.
     """
-    first, last = span(schedule, start, end)
-    held = float(schedule.node_seconds(np.array([first, last])).sum())
-    offered = schedule.total_nodes * (last - first)
-    return held / offered if offered > 0 else math.nan
+    return schedule.utilization(*span(schedule, start, end))
 
 
 def node_hours(
@@ -88,7 +85,7 @@ def node_hours(
         Where the window has no length, or jobs share nodes.
     """
     first, last = span(schedule, start, end)
-    table, held = schedule.allocations, _held_node_hours(schedule, first, last)
+    table, held = schedule.allocations, schedule.held(first, last) / HOUR
     use, job = table["use"], table["job"].to_numpy()
     length = (table["end"] - table["start"]).to_numpy()
     run_time = np.append(schedule.workload.jobs["run_time"].to_numpy(), np.inf)[job]
@@ -118,12 +115,9 @@ def node_hours_by_use(
         Where the window has no length, or jobs share nodes.
     """
     first, last = span(schedule, start, end)
-    held = pd.Series(_held_node_hours(schedule, first, last))
-    by_use = held.groupby(schedule.allocations["use"], observed=True).sum()
-    by_use = by_use.reindex([use for use in USES if use in by_use.index])
-    by_use.index = by_use.index.astype("str")
+    by_use = schedule.node_hours_by_use(first, last)
     by_use["idle"] = _offered_node_hours(schedule, first, last) - by_use.sum()
-    return by_use.rename("node_hours").rename_axis("use")
+    return by_use
 
 
 def loss_of_capacity(
@@ -197,13 +191,6 @@ def offered_load(workload: Workload, system: System) -> float:
     work = float((jobs["nodes"] * jobs["run_time"]).sum())
     seconds = float(jobs["submit_time"].max() - jobs["submit_time"].min())
     return work / (system.total_nodes * seconds) if seconds > 0 else math.inf
-
-
-def _held_node_hours(schedule: Schedule, first: float, last: float) -> np.ndarray:
-    """Node-hours of each allocation between two instants."""
-    table = schedule.allocations
-    inside = np.minimum(table["end"], last) - np.maximum(table["start"], first)
-    return (table["nodes"] * np.maximum(inside, 0.0)).to_numpy() / HOUR
 
 
 def _offered_node_hours(schedule: Schedule, first: float, last: float) -> float:

@@ -49,8 +49,8 @@ def span(schedule: Schedule, start: float | None, end: float | None) -> tuple[fl
 
     Both are NaN, or equal, where nothing was given and the schedule itself has no length.
     """
-    first = float(schedule.workload.jobs["submit_time"].min()) if start is None else start
-    last = float(pd.Series(schedule.end_time).max()) if end is None else end
+    first = schedule.span[0] if start is None else start
+    last = schedule.span[1] if end is None else end
     if start is not None or end is not None:
         check.window(first, last)
     return first, last

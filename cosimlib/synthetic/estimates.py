@@ -31,7 +31,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.units import DAY, HOUR, MINUTE
-from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload
 
 HEAD = 20
 HEAD_SHARE = 0.89
@@ -303,9 +303,7 @@ def _with_requests(
     workload: Workload, requested_time: np.ndarray | pd.Series, *entries: tuple[str, str, int]
 ) -> Workload:
     """The workload with new requested times, and entries in its account that say so."""
-    account = workload.account
-    if entries:
-        added = pd.DataFrame(list(entries), columns=list(ACCOUNT_COLUMNS))
-        account = pd.concat([account, added], ignore_index=True)
-    jobs = workload.jobs.assign(requested_time=requested_time)
-    return replace(workload, jobs=jobs, account=account)
+    estimated = replace(workload, jobs=workload.jobs.assign(requested_time=requested_time))
+    for entry in entries:
+        estimated = estimated.noted(*entry)
+    return estimated

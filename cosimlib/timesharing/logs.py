@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.workload import ACCOUNT_COLUMNS, InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload
 
 
 def with_node_memory(
@@ -49,7 +49,8 @@ def with_node_memory(
     table = _from_first_submission(table.assign(requested_time=requested))
     total_nodes = workload.machine.total_nodes
     system = replace(workload.machine.with_nodes(total_nodes), memory_per_node=memory_per_node)
-    one = Workload(table, workload.name, system, _noted(workload.account, int(memory.isna().sum())))
+    one = Workload(table, workload.name, system, workload.account)
+    one = one.noted("noted", "memory unknown, counted as none", int(memory.isna().sum()))
     one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
     small = ~(one.column("memory") > memory_per_node)
     if len(one) and not small.any():
@@ -67,12 +68,3 @@ def _from_first_submission(table: pd.DataFrame) -> pd.DataFrame:
     first = table["submit_time"].min() if len(table) else 0.0
     clocks = [name for name in ("submit_time", "recorded_start") if name in table]
     return table.assign(**{name: table[name] - first for name in clocks})
-
-
-def _noted(account: pd.DataFrame, silent: int) -> pd.DataFrame:
-    """The account, with the number of jobs that do not say what memory they need, if any."""
-    if not silent:
-        return account
-    row = pd.DataFrame([("noted", "memory unknown, counted as none", silent)],
-                       columns=list(ACCOUNT_COLUMNS))  # fmt: skip
-    return pd.concat([account, row], ignore_index=True)

@@ -10,7 +10,7 @@ from cosimlib.schedule import Schedule, SharedNodesError
 from cosimlib.units import HOUR
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TimesharedSchedule(Schedule):
     """The schedule of jobs that share nodes: each takes longer than its dedicated run time.
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.system import System
-from cosimlib.workload import ACCOUNT_COLUMNS, Workload
+from cosimlib.workload import Workload, account_table
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -48,11 +48,10 @@ class Account:
 
     def frame(self) -> pd.DataFrame:
         """One row per entry: `action`, `reason`, `records`."""
-        frame = pd.DataFrame(self.rows, columns=list(ACCOUNT_COLUMNS))
-        return frame.astype({"action": "str", "reason": "str", "records": "int64"})
+        return account_table(self.rows)
 
     def text(self, name: str, jobs: int, records: int) -> str:
-        """A line of totals and one line per entry."""
+        """One line of totals and one line per entry."""
         lines = [f"{name}: {jobs:,} jobs from {records:,} records"]
         lines += [f"  {action:<7} {count:>9,}  {reason}" for action, reason, count in self.rows]
         return "\n".join(lines)

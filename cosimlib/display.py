@@ -1,0 +1,78 @@
+"""Summaries of the package's objects: a heading and a few rows, as text and as HTML.
+
+``print(schedule)`` and the last line of a notebook's cell show the same rows; ``repr`` is one line,
+so that lists and dataclasses stay short. A summary never raises: what cannot be told is "unknown".
+"""
+
+import html
+import math
+from collections.abc import Callable, Mapping
+
+from cosimlib.units import DAY, HOUR, MINUTE
+
+UNKNOWN = "unknown"
+Facts = Mapping[str, Callable[[], str]]
+
+
+class Displayed:
+    """Base of what shows itself by `_heading` and `_facts`."""
+
+    def _heading(self) -> str:
+        """The one line that `repr` shows."""
+        raise NotImplementedError
+
+    def _facts(self) -> Facts:
+        """Functions that give the text of each row, by the row's name; empty texts are left out."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._heading()}>"
+
+    def __str__(self) -> str:
+        rows = _rows(self._facts())
+        width = max(map(len, rows), default=0)
+        lines = [f"  {name:<{width}}  {text}" for name, text in rows.items()]
+        return "\n".join([f"{type(self).__name__} {self._heading()}", *lines])
+
+    def _repr_html_(self) -> str:
+        left = 'style="text-align: left"'
+        rows = [
+            f"<tr><th {left}>{html.escape(name)}</th><td {left}>{html.escape(text)}</td></tr>"
+            for name, text in _rows(self._facts()).items()
+        ]
+        heading = f"<strong>{type(self).__name__}</strong> {html.escape(self._heading())}"
+        return f"<div>{heading}<table><tbody>{''.join(rows)}</tbody></table></div>"
+
+
+def _rows(facts: Facts) -> dict[str, str]:
+    """The text of each row; "unknown" where it cannot be had."""
+    rows = {}
+    for name, fact in facts.items():
+        try:
+            text = fact()
+        except Exception:  # whatever is wrong with the object, looking at it must show the rest
+            text = UNKNOWN
+        if text:
+            rows[name] = text
+    return rows
+
+
+def quantity(value: float, unit: str = "", digits: int = 1) -> str:
+    """A number with its unit, "1,234.5 GB"; "unknown" where it is not finite."""
+    if not math.isfinite(value):
+        return UNKNOWN
+    return f"{value:,.{digits}f} {unit}".rstrip()
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that suits them: "45 s", "12.5 min", "1.9 h", "329.5 days"."""
+    units = ((2 * DAY, DAY, "days"), (HOUR, HOUR, "h"), (MINUTE, MINUTE, "min"))
+    if not math.isfinite(seconds):
+        return UNKNOWN
+    length, unit = next(((s, name) for least, s, name in units if seconds >= least), (1.0, "s"))
+    return f"{seconds / length:,.1f}".removesuffix(".0") + f" {unit}"
+
+
+def count(n: int, noun: str) -> str:
+    """A number of things: "1 job", "28,489 jobs"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -1,0 +1,171 @@
+"""Objects show themselves: a few lines as text and as HTML, one line in a list, never an error."""
+
+import re
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlib as cs
+from cosimlib.coscheduling.example import MACHINES, deadlock_example
+from cosimlib.display import count, duration, quantity
+from cosimlib.eviction import EvictionSpectrum
+
+
+def workload(n: int = 3, **columns) -> cs.Workload:
+    """`n` jobs of two nodes, an hour each, submitted at once."""
+    jobs = {"submit_time": 0.0, "run_time": 3600.0, "requested_time": 7200.0, "nodes": 2, **columns}
+    return cs.Workload(pd.DataFrame(jobs, index=range(n)), "three jobs")
+
+
+def problem(**changes) -> cs.EvictionProblem:
+    table = pd.DataFrame(
+        {"nodes": [4, 2], "loss": [8.0, 1.0], "app_time": [120.0, 60.0], "sys_time": [300.0, 300.0]}
+    )
+    return cs.EvictionProblem(**{"jobs": table, "nodes_needed": 5, "horizon": 600.0, **changes})
+
+
+SCHEDULE = cs.simulate_fcfs(workload(), cs.System.of(4))
+EMPTY = cs.simulate_fcfs(workload(0), cs.System.of(4))
+SHOWN = {
+    "workload": workload(),
+    "no jobs": workload(0),
+    "no requests": workload(requested_time=np.nan),
+    "system": cs.System.of(512),
+    "coupled systems": cs.System.of(big=512, small=16),
+    "schedule": SCHEDULE,
+    "schedule of no jobs": EMPTY,
+    "schedule of no start": replace(SCHEDULE, start_time=SCHEDULE.start_time * np.nan),
+    "schedule with a start too few": replace(SCHEDULE, start_time=np.zeros(2)),
+    "shared nodes": cs.simulate_timesharing(workload(memory=1.0), cs.System("shared", {"main": 4})),
+    "filled": cs.simulate_filling(workload(), cs.System.of(4)),
+    "problem": problem(),
+    "plan": cs.solve_dynamic(problem()),
+    "plan at once": cs.solve_greedy(problem(horizon=0.0)),
+    "spectrum": cs.solve_spectrum(problem()),
+}
+
+
+@dataclass
+class Pair:
+    """A dataclass whose `repr` shows its fields."""
+
+    first: object
+    second: object
+
+
+class Text(HTMLParser):
+    """The text of a page, and whether every element ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_summary_has_a_few_lines_and_no_nan(name):
+    shown = SHOWN[name]
+    text = str(shown)
+    assert text.startswith(type(shown).__name__ + " ")
+    assert 3 <= len(text.splitlines()) <= 6
+    assert max(map(len, text.splitlines())) <= 120
+    assert not re.search(r"\b(nan|NaN|inf|None)\b", text)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_html_says_the_same_as_the_text(name):
+    page = Text()
+    page.feed(SHOWN[name]._repr_html_())
+    assert not page.open
+    assert re.sub(r"\s", "", "".join(page.words)) == re.sub(r"\s", "", str(SHOWN[name]))
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_list_and_a_dataclass_stay_short(name):
+    for text in (repr([SHOWN[name]]), repr(Pair(SHOWN[name], 1))):
+        assert len(text) < 120 and "\n" not in text
+
+
+def test_a_schedule_tells_policy_data_jobs_system_and_what_papers_compare():
+    """Two jobs fit at once, the third waits an hour: (0 + 0 + 1 h) / 3, slowdowns 1, 1 and 2."""
+    assert str(SCHEDULE).splitlines() == [
+        "Schedule FCFS, three jobs: 3 jobs on 4 nodes",
+        "  span           2 h",
+        "  utilization    75.0 %",
+        "  mean wait      20 min",
+        "  mean slowdown  1.3 (bounded, 10 s)",
+    ]
+
+
+def test_a_schedule_says_the_numbers_of_metrics():
+    table = cs.metrics.summarize([SCHEDULE]).loc["FCFS"]
+    assert quantity(100 * table["utilization"], "%") in str(SCHEDULE)
+    assert duration(table["wait_time"]) in str(SCHEDULE)
+    assert quantity(table["bounded_slowdown"]) in str(SCHEDULE)
+
+
+def test_a_deadlock_is_told():
+    example = deadlock_example()
+    schedule = cs.simulate_coscheduling(example, MACHINES, release_interval=None)
+    assert re.search(rf"never started +{len(schedule.stuck)} jobs", str(schedule))
+    assert re.search(r"also held +hold [\d.]+ node-hours", str(schedule))
+
+
+def test_nodes_held_idle_and_containers_are_told():
+    """One job of 2 of 4 nodes runs an hour: containers fill the rest."""
+    filled = cs.simulate_filling(workload(1), cs.System.of(4))
+    assert re.search(r"also held +container [\d.]+ node-hours", str(filled))
+
+
+def test_unknown_is_the_word_for_what_is_not_there():
+    assert re.search(r"utilization +unknown$", str(EMPTY), re.M)
+    assert re.search(r"requested +unknown$", str(SHOWN["no requests"]), re.M)
+    assert re.search(r"per node +1 core, memory unknown$", str(cs.System.of(4)), re.M)
+
+
+def test_an_account_is_told_drops_first():
+    told = workload(5).noted("noted", "run time 0", 900).keep(np.arange(5) > 1, "too wide")
+    assert "account    dropped 2 (too wide); noted 900 (run time 0)" in str(told)
+    more = told.noted("mended", "a", 1).noted("mended", "b", 2)
+    assert "dropped 2 (too wide); mended 2 (b); and 2 more" in str(more)
+    assert "account" not in str(workload())
+
+
+def test_html_is_escaped():
+    shown = cs.Workload(workload().jobs, "<script>alert(1)</script> & co")._repr_html_()
+    assert "<script>" not in shown and "&lt;script&gt;" in shown and "&amp; co" in shown
+
+
+def test_a_plan_tells_the_loss_at_once_and_at_the_last_deadline():
+    text = str(SHOWN["plan"])
+    assert "at once         9.00 node-hours lost, 6 nodes freed (2 kill, 0 app, 0 sys)" in text
+    assert "within 10 min   0.00 node-hours lost, 6 nodes freed (0 kill, 2 app, 0 sys)" in text
+    assert isinstance(SHOWN["spectrum"], EvictionSpectrum)
+    assert "up to 6 nodes" in str(SHOWN["spectrum"])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (0.25, "0.2 s"), (59, "59 s"), (90, "1.5 min"), (3600, "1 h"), (86_400, "24 h"),
+     (2 * 86_400, "2 days"), (1e9, "11,574.1 days"), (np.nan, "unknown"), (np.inf, "unknown")],
+)  # fmt: skip
+def test_durations_are_told_in_the_unit_that_suits_them(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_quantities_and_counts():
+    assert quantity(1234.56, "GB") == "1,234.6 GB"
+    assert quantity(np.nan, "GB") == "unknown"
+    assert (count(1, "job"), count(28_475, "job")) == ("1 job", "28,475 jobs")
