@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 EXTRAS = {
-    "anywidget": "notebooks",
     "gymnasium": "rl",
     "ipywidgets": "notebooks",
     "kaleido": "images",
@@ -12,7 +11,7 @@ EXTRAS = {
     "nbformat": "notebooks",
     "papermill": "notebooks",
 }
-"""The extra of the project that has an optional package."""
+"""The extra of the project that has an optional package. Plotly itself says what it lacks."""
 
 
 @contextmanager
@@ -30,5 +29,9 @@ def needed_by(what: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        install = f'pip install "cosimlib[{EXTRAS[package]}]"'
-        raise ImportError(f"{what} needs {package}: {install}", name=package) from error
+        raise ImportError(lack(what, package), name=package) from error
+
+
+def lack(what: str, package: str) -> str:
+    """What an error says: that `what` needs a package, and the command that installs it."""
+    return f'{what} needs {package}: pip install "cosimlib[{EXTRAS[package]}]"'

@@ -16,6 +16,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from cosimlib import extras
 from cosimlib.files import write_whole
 
 WIDTH = 900
@@ -77,7 +78,7 @@ def render_images(folders: Iterable[str | Path]) -> int:
     if not paths:
         return 0
     if importlib.util.find_spec("kaleido") is None:
-        print("no PNG and SVG images: kaleido is not installed (pip install kaleido)")
+        print(f"no PNG and SVG images: {extras.lack('drawing them', 'kaleido')}")
         return 0
     drawn: list[Path] = []
     try:

@@ -4,6 +4,11 @@
 if __name__ == "__main__":
     import sys
 
-    from cosimlib.reproduce.command import main
+    from cosimlib.extras import needed_by
 
+    try:
+        with needed_by("python -m cosimlib.reproduce"):
+            from cosimlib.reproduce.command import main
+    except ImportError as error:
+        sys.exit(str(error))
     sys.exit(main())

@@ -110,7 +110,7 @@ def test_without_kaleido_one_line_says_so(tmp_path, monkeypatch, capsys):
     Publisher(tmp_path, "x").publish(line(), "one", NUMBERS)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert render_images([tmp_path]) == 0
-    assert capsys.readouterr().out.count("kaleido is not installed") == 1
+    assert capsys.readouterr().out.count('needs kaleido: pip install "cosimlib[images]"') == 1
 
 
 def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):
