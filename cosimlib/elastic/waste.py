@@ -15,7 +15,7 @@ Policies are compared by `medians`, a table with one row per grace period and on
 NaN stands where there is no such number: no states, or a median of 0 to divide by.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -171,6 +171,24 @@ def medians(comparison: Comparison) -> pd.DataFrame:
     return comparison.summary.pivot(  # noqa: PD010
         index="grace_period", columns="policy", values="50%"
     )
+
+
+def final_waste(cumulative: pd.DataFrame) -> pd.DataFrame:
+    """Node-seconds wasted over all states, by policy and `high`, `default` or `total`.
+
+    `cumulative` is of `cumulative_waste`.
+    """
+    table = cumulative.iloc[-1].unstack()  # noqa: PD010
+    return table.assign(total=table.sum(axis=1))
+
+
+def priority_change(waste: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Relative change of wasted cycles by PAP+ against PAP: one column per class of `final_waste`.
+
+    NaN where jobs waste nothing under PAP.
+    """
+    change = {name: table.loc["PAP+"] / table.loc["PAP"] - 1 for name, table in waste.items()}
+    return pd.DataFrame(change).replace([np.inf, -np.inf], np.nan)
 
 
 def advantage(table: pd.DataFrame, policies: Sequence[str], others: Sequence[str]) -> pd.Series:

@@ -49,8 +49,9 @@ def plot_vectors(
         picture.add_trace(trace.update(showscale=row == 1), row=row, col=1)
         for box in () if intervals is None else intervals.itertuples():
             picture.add_shape(
-                type="rect", x0=box.start / DAY, x1=box.end / DAY, y0=box.first - 0.5,
-                y1=box.last + 0.5, line={"color": theme.VERMILION, "width": 2}, row=row, col=1,
+                type="rect", x0=round(box.start / DAY, 6), x1=round(box.end / DAY, 6),
+                y0=box.first - 0.5, y1=box.last + 0.5,
+                line={"color": theme.VERMILION, "width": 2}, row=row, col=1,
             )  # fmt: skip
         picture.update_yaxes(title="node", showgrid=False, dtick=2, row=row)
     theme.style(picture, title=title, height=130 + 220 * len(vectors), margin={"t": 95})
