@@ -1,4 +1,4 @@
-"""From the name of a trace to a workload and to a schedule."""
+"""Preparation of experiments: the name of a trace to a workload and to a schedule."""
 
 import pytest
 
@@ -7,20 +7,20 @@ from cosimlib.prepare import prepare_schedule, prepare_workload
 LINES = ["; MaxNodes: 8", *(f"{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9 for k in (1, 2, 3))]
 
 
-def test_the_default_is_synthetic_and_simulated():
+def test_the_default_is_a_simulated_synthetic_workload():
     schedule = prepare_schedule(seed=3)
     assert schedule.name == "EASY, synthetic Theta (seed 3)"
     assert prepare_schedule(seed=3, policy="FCFS").policy == "FCFS"
 
 
-def test_a_log_that_tells_its_starts_is_taken_at_its_word(tmp_path):
+def test_a_log_with_all_starts_gives_the_recorded_schedule(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text("\n".join(LINES) + "\n")
     schedule = prepare_schedule(str(path), policy="FCFS")
     assert schedule.policy == "recorded" and schedule.start_time.tolist() == [2, 4, 6]
 
 
-def test_a_log_that_does_not_is_simulated(tmp_path):
+def test_a_log_without_all_starts_is_simulated(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text("\n".join([*LINES, "4 4 -1 10 8 -1 -1 8 20" + " -1" * 9]) + "\n")
     schedule = prepare_schedule(str(path))
@@ -30,7 +30,7 @@ def test_a_log_that_does_not_is_simulated(tmp_path):
         prepare_schedule(str(path))
 
 
-def test_a_log_without_requests_is_served_first_come_and_without_its_widest_jobs(tmp_path, capsys):
+def test_a_log_without_requested_times_is_simulated_by_fcfs(tmp_path, capsys):
     path = tmp_path / "log.swf"
     wide = "3 3 -1 10 99 -1 -1 99 -1" + " -1" * 9
     path.write_text("\n".join([LINES[0], "1 1 -1 10 4 -1 -1 4 -1" + " -1" * 9, wide]) + "\n")
@@ -39,12 +39,12 @@ def test_a_log_without_requests_is_served_first_come_and_without_its_widest_jobs
     assert "1 jobs wider than its machine are left out" in capsys.readouterr().out
 
 
-def test_an_unknown_policy_is_named():
+def test_an_unknown_policy_is_refused():
     with pytest.raises(ValueError, match="policy='SJF'; expected one of 'FCFS', 'EASY'"):
         prepare_schedule(policy="SJF")
 
 
-def test_a_workload_is_a_log_without_jobs_wider_than_its_machine(tmp_path, capsys):
+def test_a_workload_has_no_jobs_wider_than_its_machine(tmp_path, capsys):
     path = tmp_path / "log.swf"
     path.write_text("\n".join([*LINES, "9 9 -1 10 99 -1 -1 99 20" + " -1" * 9]) + "\n")
     workload = prepare_workload(str(path))

@@ -1,4 +1,11 @@
-"""Synthetic workloads: generators calibrated to published statistics, and users' estimates."""
+"""Synthetic workloads: generators calibrated to published statistics, and users' estimates.
+
+- Generators are named by their machine or model: `theta`, `edison`, `intrepid` and `eureka`,
+  `lomonosov`, `htc`, `peregrine`, `lublin`.
+- Requested times: `with_estimates` (Tsafrir's model, whose shares `estimate_shares` has),
+  `with_scaled_estimates`, `with_round_estimates`, `with_drawn_estimates`.
+- Load: `with_offered_load`.
+"""
 
 from cosimlib.synthetic.edison import EDISON, edison
 from cosimlib.synthetic.estimates import (

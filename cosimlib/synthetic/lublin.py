@@ -1,19 +1,19 @@
-"""The workload model of Lublin and Feitelson, for machines of any size.
+"""The Lublin-Feitelson workload model, for machines of any size.
 
 Lublin and Feitelson, The workload on parallel supercomputers: modeling the characteristics of rigid
 jobs, JPDC 63(11), 2003, with the constants of the generator that they published. Batch jobs and
-interactive ones are two streams with constants of their own; a third set is for jobs of no type.
+interactive jobs are two streams with constants of their own; a third set is for jobs without types.
 
 - *Nodes.* A job is serial, or 2^x wide, with x from one of two uniform distributions; for most
   jobs x is a whole number.
 - *Run time.* exp of a gamma variable, one of two, the more nodes the more often the second.
-- *Submissions.* exp of a gamma variable is the time to the next job of the same type, in seconds of
-  an average half hour. Half hours of the day differ in how fast they use up such seconds, and how
-  much follows from another gamma distribution, of which they are slices.
+- *Submissions.* exp of a gamma variable is the interarrival time of jobs of one type, in points:
+  seconds of an average half hour. The half hours of a day spend points at different rates, in
+  proportion to slices of another gamma distribution.
 
-Values beyond what was seen in logs, run times above e^12 s and gaps above e^13 s, are drawn anew.
+Values longer than in logs, run times above e^12 s and interarrival times above e^13, are redrawn.
 
-Not in the model: requested times (`with_estimates` adds some), users, weekends.
+Not in the model: requested times (see `with_estimates`), users, weekends.
 """
 
 import math
@@ -45,9 +45,9 @@ class Gamma(NamedTuple):
 
 
 class JobType(NamedTuple):
-    """Constants of one type of job, on a machine of 128 nodes; names are the generator's.
+    """Constants of one type of job on a machine of 128 nodes, named as in the generator.
 
-    A job of some nodes has a run time from `shorter` with probability ``pa · nodes + pb``.
+    A job's run time is drawn from `shorter` with probability ``pa · nodes + pb``.
     """
 
     serial: float
@@ -90,7 +90,7 @@ def lublin(
     load: float | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Jobs as Lublin and Feitelson model them, from a midnight on.
+    """A synthetic workload of the Lublin-Feitelson model, from midnight on.
 
     Parameters
     ----------
@@ -99,12 +99,11 @@ def lublin(
         Of the machine: 32 or more with types, 10 or more without. The constants are for 128 nodes;
         elsewhere the two upper limits of log2(size) shift with log2 of the machine.
     types : bool, default True
-        Batch and interactive jobs, told apart by the column `queue`; or jobs of no type.
+        Batch and interactive jobs, distinguished by the column `queue`; or jobs without types.
     load : float, optional
         Offered load, Σ nodes · run_time ÷ (nodes of the machine · time from first to last
-        submission). One factor of all gaps makes it, applied before the time of day sets in, so
-        that days keep their shape. By default the model's own: on 128 nodes about .40 with types
-        and .72 without.
+        submission). All interarrival times are scaled by one factor, in points, so that days keep
+        their shape. By default the model's own: on 128 nodes about .40 with types and .72 without.
     seed : int, default 0
         Of the PCG64 generator, 0 or more.
 
@@ -112,7 +111,7 @@ def lublin(
     -------
     Workload
         In whole seconds, rounded down as in the published generator, without requested times; time
-        0 is a midnight, and the first submission a while later.
+        0 is midnight.
     """
     check.flag("types", types, where=NAME)
     check.whole("jobs", jobs, 1, where=NAME)
@@ -138,9 +137,9 @@ def lublin(
 def _stream(
     kind: JobType, name: str, n: int, machine: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """`n` jobs of one type: when they come, in bucket lengths, their nodes and run times."""
+    """`n` jobs of one type: submission in points per half hour, nodes, run time."""
     arrival = Gamma(kind.arrival.shape * kind.arar, kind.arrival.scale)
-    log_gap = _redrawn(n, LONGEST_LOG_GAP, lambda left: rng.gamma(*arrival, left.size))
+    log_gap = _redrawn(n, LONGEST_LOG_GAP, lambda jobs: rng.gamma(*arrival, jobs.size))
     nodes = _sizes(kind, n, machine, rng)
     return pd.DataFrame(
         {
@@ -169,35 +168,35 @@ def _log_run_times(kind: JobType, nodes: np.ndarray, rng: np.random.Generator) -
     """Logarithms of run times in seconds, from the shorter gamma with a probability by size."""
     probability = np.clip(kind.pa * nodes + kind.pb, 0.0, 1.0)
 
-    def draw(left: np.ndarray) -> np.ndarray:
-        shorter = rng.random(left.size) <= probability[left]
-        one, other = rng.gamma(*kind.shorter, left.size), rng.gamma(*kind.longer, left.size)
-        return np.where(shorter, one, other)
+    def draw(jobs: np.ndarray) -> np.ndarray:
+        from_shorter = rng.random(jobs.size) <= probability[jobs]
+        shorter, longer = rng.gamma(*kind.shorter, jobs.size), rng.gamma(*kind.longer, jobs.size)
+        return np.where(from_shorter, shorter, longer)
 
     return _redrawn(nodes.size, LONGEST_LOG_RUN, draw)
 
 
 def _redrawn(n: int, longest: float, draw: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """`n` draws, each repeated until it is at most `longest`; `draw` is told who needs one."""
+    """`n` draws, each repeated until at most `longest`; `draw` takes the numbers of the values."""
     values = np.empty(n)
-    left = np.arange(n)
-    while left.size:
-        values[left] = draw(left)
-        left = left[values[left] > longest]
+    missing = np.arange(n)
+    while missing.size:
+        values[missing] = draw(missing)
+        missing = missing[values[missing] > longest]
     return values
 
 
 def _submissions(table: pd.DataFrame, kinds: dict[str, JobType], factor: float) -> np.ndarray:
-    """Seconds from midnight at which each job comes, its stream's gaps scaled by `factor`."""
+    """Submissions in seconds from midnight, interarrival times scaled by `factor`."""
     seconds = np.empty(len(table))
     for name, kind in kinds.items():
-        mine = (table["queue"] == name).to_numpy()
-        seconds[mine] = _clock_time(table["points"].to_numpy()[mine] * factor, kind.day)
+        stream = (table["queue"] == name).to_numpy()
+        seconds[stream] = _clock_time(table["points"].to_numpy()[stream] * factor, kind.day)
     return seconds
 
 
 def _clock_time(points: np.ndarray, day: Gamma) -> np.ndarray:
-    """When that many points have been spent: every half hour takes its weight of them."""
+    """Seconds after which so many points are spent, of which each half hour spends its weight."""
     spent = np.append(0.0, np.cumsum(_half_hours(day)))
     days, rest = np.divmod(points, spent[-1])
     return BUCKET_SECONDS * (days * BUCKETS + np.interp(rest, spent, np.arange(BUCKETS + 1)))
@@ -205,7 +204,7 @@ def _clock_time(points: np.ndarray, day: Gamma) -> np.ndarray:
 
 @cache
 def _half_hours(day: Gamma) -> np.ndarray:
-    """How busy each half hour from midnight is; their mean is 1."""
+    """Weights of the half hours from midnight; their mean is 1."""
     number = np.arange(DAY_START, DAY_START + BUCKETS)
     slices = np.diff(_gamma_cdf(np.append(number - 0.5, number[-1] + 0.5), day))
     weights = np.empty(BUCKETS)
@@ -224,7 +223,7 @@ def _gamma_cdf(x: np.ndarray, gamma: Gamma) -> np.ndarray:
 
 
 def _gap_factor(table: pd.DataFrame, kinds: dict[str, JobType], span: float) -> float:
-    """The factor of all gaps at which first and last submission are `span` seconds apart."""
+    """The factor of interarrival times for `span` seconds from first to last submission."""
     ends = table.groupby("queue").nth([0, -1])
     low = high = 1.0
     while np.ptp(_submissions(ends, kinds, low)) > span:

@@ -1,9 +1,9 @@
-"""Distributions in closed form, and draws from them that hit their means.
+"""Quantile functions with given means and medians, and stratified draws from them.
 
-Calibrating to a handful of printed numbers needs families whose mean and median can be set
-exactly, and draws that do not scatter around them: `spread` gives one uniform number to each of n
-equal slices of [0, 1), in random order, so that a sample of any of these shapes has nearly the
-mean and quantiles of the shape itself, for every seed.
+Calibration to a few printed numbers needs families whose mean and median can be set exactly, and
+draws that do not scatter around them: `spread` draws one uniform number from each of n equal
+slices of [0, 1), in random order, so that a sample of any of these shapes has nearly the mean and
+quantiles of the shape itself, for each seed.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def spread(n: int, rng: np.random.Generator) -> np.ndarray:
-    """One uniform number from each of `n` equal slices of [0, 1), shuffled."""
+    """A stratified sample: one uniform number from each of `n` equal slices of [0, 1), shuffled."""
     uniform = (rng.permutation(n) + rng.random(n)) / n
     return np.minimum(uniform, np.nextafter(1.0, 0.0))
 
@@ -36,16 +36,15 @@ def choice_at(uniform: np.ndarray, values: np.ndarray, shares: np.ndarray) -> np
 
 
 def tilted_shares(menu: Mapping[int, float | None], mean: float | None = None) -> np.ndarray:
-    """Probabilities of a menu's values: some given, the others tilted to reach a mean.
+    """Probabilities with a given mean: some fixed, the others of maximum entropy.
 
     Parameters
     ----------
     menu : mapping of int to float or None
-        Values with their probabilities; None for those that share what is left over.
+        Values with their fixed probabilities; None for those that share the rest.
     mean : float, optional
-        Wanted mean of the whole menu. What is left over is split in proportion to
-        exp(λ · value), the least informative split with that mean (maximum entropy);
-        without a mean it is split evenly.
+        Of the whole menu. The rest is split in proportion to exp(λ · value), the split of maximum
+        entropy with that mean; without a mean it is split evenly.
 
     Raises
     ------
@@ -80,7 +79,7 @@ def two_piece_quantiles(
     below: float,
     mean: float,
 ) -> np.ndarray:
-    """Quantiles of a shape with a given mean and a given probability below a pivot.
+    """Quantiles of a distribution with a given mean and a given probability below a pivot.
 
     Log-uniform on [shortest, pivot] with probability `below`, and above it
     ``pivot + (longest - pivot) · v^k`` with v uniform. With U the mean that the upper piece needs,
@@ -108,7 +107,7 @@ def two_piece_quantiles(
 def quartile_quantiles(
     uniform: np.ndarray, *, quartiles: tuple[float, float, float, float, float], mean: float
 ) -> np.ndarray:
-    """Quantiles of a shape with a given minimum, quartiles, maximum and mean.
+    """Quantiles of a distribution with a given minimum, quartiles, maximum and mean.
 
     Log-uniform between neighbors up to the third quartile, ``q + (max - q) · v^k`` above it. With
     U the mean that the upper quarter needs, ``4 mean - (the lower quarters' means)``, the exponent
@@ -133,7 +132,7 @@ def quartile_quantiles(
 
 
 def weibull_shape(median_over_mean: float) -> float:
-    """The Weibull shape whose median is that part of its mean (up to ln 2, the exponential's).
+    """The shape parameter of a Weibull distribution by median ÷ mean, up to ln 2 (exponential).
 
     The ratio is ``(ln 2)^(1/shape) / Γ(1 + 1/shape)`` and rises with the shape until far above 1.
     """
@@ -146,7 +145,7 @@ def weibull_shape(median_over_mean: float) -> float:
 
 
 def weibull_quantiles(uniform: np.ndarray, *, mean: float, shape: float) -> np.ndarray:
-    """Quantiles of the Weibull distribution with that mean."""
+    """Quantiles of the Weibull distribution with a given mean and shape parameter."""
     return mean / math.gamma(1 + 1 / shape) * (-np.log1p(-uniform)) ** (1 / shape)
 
 
@@ -158,7 +157,7 @@ def fitting_estimates(
     snug: float,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Hand out estimates so that each job has one of at least its run time, all used once.
+    """Assignment of estimates to jobs, each used once, none below its job's run time.
 
     As Tsafrir, Etsion and Feitelson (JSSPP 2005): by descending run time, each job draws
     uniformly among the unused estimates that are long enough. The jobs between two neighboring
@@ -177,23 +176,23 @@ def fitting_estimates(
     Returns
     -------
     np.ndarray
-        An estimate a job. Where too few are long enough, as happens in small samples, a job gets
+        One estimate per job. Where too few are long enough, as happens in small samples, a job has
         the menu's next value above its run time, and a shorter estimate stays unused.
     """
     smallest = np.searchsorted(menu, run_time)
-    given = np.empty(run_time.size)
+    assigned = np.empty(run_time.size)
     unused = np.empty(0)
     for level in reversed(range(menu.size)):
         jobs = rng.permutation(np.flatnonzero(smallest == level))
         unused = np.concatenate([unused, estimates[estimates == menu[level]]])
         missing = max(0, jobs.size - unused.size)
         unused = np.sort(np.concatenate([unused, np.full(missing, menu[level])]))
-        tight = min(jobs.size, rounded_at_random(snug * jobs.size, rng))
-        others = rng.permutation(unused[tight:])
-        loose = jobs.size - tight
-        given[jobs] = np.concatenate([unused[:tight], others[:loose]])
-        unused = others[loose:]
-    return given
+        n_snug = min(jobs.size, rounded_at_random(snug * jobs.size, rng))
+        others = rng.permutation(unused[n_snug:])
+        n_random = jobs.size - n_snug
+        assigned[jobs] = np.concatenate([unused[:n_snug], others[:n_random]])
+        unused = others[n_random:]
+    return assigned
 
 
 def _tilt(offsets: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""A synthetic year of Theta, from statistics of its 2023 log and nothing else.
+"""Generator of a synthetic year of Theta, calibrated to statistics of its 2023 log.
 
-Per class of size the log's share of jobs and of node-hours, its mean and median run time and its
-mean request are known; over all jobs the popular sizes and estimates, the accuracy of estimates,
-the share of jobs that outrun theirs, and the time between submissions. Each is built in:
+Known are, per class of size, the share of jobs and of node-hours, the mean and median run time and
+the mean request; over all jobs, the popular sizes and estimates, the accuracy of estimates, the
+share of jobs that outrun theirs, and the time between submissions. Each is built in:
 
 - *Nodes.* A class's share of node-hours and its mean run time give its mean size, if sizes and
   run times are independent inside a class. Popular sizes have their share, the others (multiples
@@ -12,14 +12,14 @@ the share of jobs that outrun theirs, and the time between submissions. Each is 
 - *Run times.* 21.7 % of the jobs of each class run into their limit and end seconds after it. The
   others follow a two-piece quantile function that makes the class's mean and median, those at the
   limit included.
-- *Which estimate goes with which run time*: Tsafrir, Etsion and Feitelson, Modeling User Runtime
-  Estimates, JSSPP 2005, with a share `SNUG` of users who know their job well.
+- *Assignment of estimates to run times.* Tsafrir, Etsion and Feitelson, Modeling User Runtime
+  Estimates, JSSPP 2005, with a share `SNUG` of jobs that have the smallest estimate possible.
 - *Submissions.* A Weibull renewal stream, whose shape follows from median over mean.
 
 Two numbers are fitted instead of printed: `SNUG` to the accuracy, and the shortest run time (10 s
 for most jobs) to the correlation of size and run time. Draws are spread evenly over each
-distribution (`shapes.spread`), so that every seed's year has the printed statistics; years differ
-in which job has what and when it comes, less than real years would.
+distribution (`shapes.spread`), so that each seed's year has the printed statistics; years differ
+in the combination and order of jobs, less than real years would.
 
 Not modeled, since nothing about it is printed: users, days and weeks, dependencies, holds.
 """
@@ -49,7 +49,7 @@ LONGEST_OVERRUN = 30
 
 
 class SizeClass(NamedTuple):
-    """Jobs of similar size; percentages are of all jobs and of all node-hours, times in seconds."""
+    """A class of jobs by size: percent of all jobs and of all node-hours, times in seconds."""
 
     jobs: float
     node_hours: float
@@ -80,7 +80,7 @@ class SizeClass(NamedTuple):
 
 
 def _menu(popular: Mapping[int, float], *others: int) -> dict[int, float | None]:
-    """Values in ascending order: the popular have percent of all jobs, `others` what is left."""
+    """Values in ascending order: popular ones with percent of all jobs, `others` with None."""
     return dict(sorted((dict.fromkeys(others) | dict(popular)).items()))
 
 
@@ -124,12 +124,12 @@ SIZE_CLASSES = (
 
 
 def theta(jobs: int = YEAR_JOBS, *, load: float | None = UTILIZATION, seed: int = 0) -> Workload:
-    """A synthetic Theta of 2023: its jobs' sizes, run times, estimates and submissions.
+    """A synthetic workload of Theta in 2023: sizes, run times, estimates and submissions.
 
     Parameters
     ----------
     jobs : int, default 29_520
-        As many as Theta started in 2023.
+        The number that Theta started in 2023.
     load : float or None, default 0.825
         Offered load, Σ nodes · run_time ÷ (4,360 nodes · time of submissions). Two printed numbers
         contradict each other: 29,520 jobs, 1,198 s apart, take 409 days, the utilization of .825
@@ -147,11 +147,11 @@ def theta(jobs: int = YEAR_JOBS, *, load: float | None = UTILIZATION, seed: int 
 
     Notes
     -----
-    The module says how it is built. Over seeds, a year of 29,520 jobs meets the printed shares of
+    Over seeds, a year of 29,520 jobs meets the printed shares of
     jobs, sizes, estimates and overruns within 0.5 points, those of node-hours within one point,
     means and medians of each class within 5 %, accuracy and correlation within .02. The exception
     is the 30 jobs of 9 to 127 nodes: one of them moves their median by up to a third. Fewer jobs
-    meet all of it less closely; some of their estimates are longer than drawn, as they must fit.
+    meet all of it less closely, and some of their estimates are lengthened to fit the run time.
     """
     printed = "for the printed time between submissions"
     check.whole("jobs", jobs, 1, where=NAME)
@@ -187,7 +187,7 @@ def _class_jobs(size_class: SizeClass, n: int, rng: np.random.Generator) -> pd.D
 
 
 def _run_times_below_limit(size_class: SizeClass, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Run times that complete those at the limit to the class's mean and median."""
+    """Run times of the jobs below their limit, for the mean and median of the whole class."""
     shorter = np.array(list(size_class.estimates)) < size_class.run_median
     limits_below = OVERRUN * size_class.estimate_shares()[shorter].sum()
     limit_mean = size_class.request_mean + (1 + LONGEST_OVERRUN) / 2
@@ -203,12 +203,12 @@ def _run_times_below_limit(size_class: SizeClass, n: int, rng: np.random.Generat
 
 
 def _submissions(jobs: int, span: float | None, rng: np.random.Generator) -> np.ndarray:
-    """Times of submission from 0, over `span` seconds or the printed time apart."""
+    """Times of submission from 0, over `span` seconds or at the printed mean distance."""
     shape = shapes.weibull_shape(INTERARRIVAL_MEDIAN / INTERARRIVAL_MEAN)
-    apart = shapes.weibull_quantiles(
+    interarrival = shapes.weibull_quantiles(
         shapes.spread(jobs - 1, rng), mean=INTERARRIVAL_MEAN, shape=shape
     )
-    submit_time = np.concatenate([[0.0], np.cumsum(apart)])
+    submit_time = np.concatenate([[0.0], np.cumsum(interarrival)])
     if span is not None and jobs > 1:
         submit_time *= span / submit_time[-1]
     return np.rint(submit_time)

@@ -1,4 +1,4 @@
-"""Eviction solved the slow, obvious way: all plans enumerated, and a mixed-integer program."""
+"""Oracles of eviction: enumeration of all plans, and a mixed-integer program."""
 
 import math
 from fractions import Fraction
@@ -11,7 +11,7 @@ from cosimlib.eviction import EvictionProblem
 
 
 def enumerate_plans(problem: EvictionProblem) -> list[tuple[float, float]]:
-    """Least loss (node-hours), then least checkpoint time (s), of every deadline: 4^N plans."""
+    """Least loss (node-hours), then least checkpoint time (s) per deadline, of all 4^N plans."""
     rows = problem.jobs[["nodes", "loss", "app_time", "sys_time"]].to_numpy().tolist()
     step = Fraction(problem.step)
     best = [(np.inf, np.inf)] * len(problem.deadlines)
@@ -31,7 +31,7 @@ def enumerate_plans(problem: EvictionProblem) -> list[tuple[float, float]]:
 
 
 def integer_program(problem: EvictionProblem, *, then_time: bool = True) -> list[tuple]:
-    """The same by SciPy's HiGHS: least loss, then (if asked) least time among the least losses."""
+    """The same by SciPy's HiGHS; `then_time` asks for the least time among the least losses."""
     columns = (problem.jobs[name].to_numpy() for name in ("nodes", "loss", "app_time", "sys_time"))
     nodes, loss, app, sys = columns
     loss = np.round(loss * 3_600_000)

@@ -1,4 +1,4 @@
-"""Claims about eviction: they hold on the paper's numbers, fail on others, and know too little."""
+"""Claims about eviction: on the paper's numbers, on others, and on too little data."""
 
 from itertools import product
 
@@ -15,12 +15,12 @@ PAPER_SECONDS = {
     ("24 jobs", 512): (4e-3, 1e-5, 1e-2),
     ("24 jobs", 1024): (4e-3, 1e-5, 400.0),
 }
-"""Seconds of dynamic programming, greedy, backtracking per case, as the paper's figures 5 to 7."""
+"""Seconds of dynamic programming, greedy and backtracking per case, as in figures 5 to 7."""
 OPTIMUM, GREEDY = (90.0, 40.0, 10.0, 0.0), (90.0, 50.0, 30.0, 40.0)
 
 
 def table(seconds=None, optimum=OPTIMUM, greedy=GREEDY, bound=False, optimal=True):
-    """What `compare_solvers` gives, with these response times and losses."""
+    """A table of `compare_solvers` with these response times and losses."""
     seconds = PAPER_SECONDS if seconds is None else seconds
     rows = []
     for (scenario, needed), times in seconds.items():
@@ -53,7 +53,7 @@ def evidence(**changes):
 
 
 def slower(solver, factor):
-    """The paper's seconds, with those of one solver (0 dynamic, 1 greedy, 2 search) times more."""
+    """The paper's seconds, those of one solver (0 dynamic, 1 greedy, 2 search) times `factor`."""
     return {
         case: tuple(t * factor if place == solver else t for place, t in enumerate(times))
         for case, times in PAPER_SECONDS.items()
@@ -94,14 +94,14 @@ def test_a_claim_fails_on_other_numbers_and_says_why(claim):
     assert given.ours and given.why
 
 
-def test_another_optimum_of_a_search_that_ended_is_noticed():
+def test_same_optimum_fails_where_a_completed_search_finds_another():
     comparison = table()
     searched = comparison["solver"] == "backtracking"
     comparison["loss"] = comparison["loss"].mask(searched, comparison["loss"] + 1)
     assert judge(evidence(comparison=comparison))["same-optimum"].holds is False
 
 
-def test_a_rising_optimum_is_counted():
+def test_optimum_falls_counts_the_cases_in_which_it_rises():
     given = judge(evidence(comparison=table(optimum=(5.0, 6.0, 4.0, 0.0))))["optimum-falls"]
     assert given.holds is False and given.ours == "comes down in 4 of 4 cases, rises in 4"
 
@@ -126,7 +126,7 @@ def test_too_little_data_leaves_a_claim_unknown(claim):
     assert why in given.why
 
 
-def test_one_scenario_with_one_number_of_nodes_says_nothing_of_larger_ones():
+def test_one_case_leaves_claims_about_larger_ones_unknown():
     one = {case: times for case, times in PAPER_SECONDS.items() if case == ("12 jobs", 512)}
     verdicts = judge(evidence(comparison=table(one)))
     for claim in ("dynamic-wins-large", "five-orders-of-magnitude"):

@@ -1,4 +1,4 @@
-"""Tidy tables of many runs."""
+"""Comparison of solvers: tables of response times and losses."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def comparison():
     return compare_solvers(problems, nodes_needed=(20, 60), repeat=2, time_limit=0.01)
 
 
-def test_every_solver_meets_every_case(comparison):
+def test_each_solver_has_a_row_per_case_and_deadline(comparison):
     assert len(comparison) == 2 * 2 * 3 * 16
     sizes = comparison.groupby(["scenario", "nodes_needed", "solver"]).size()
     assert len(sizes) == 12 and (sizes == 16).all()
@@ -26,13 +26,13 @@ def test_every_solver_meets_every_case(comparison):
     assert (comparison["response_time"] > 0).all()
 
 
-def test_response_times_accumulate_except_for_the_one_pass(comparison):
+def test_response_times_accumulate_but_for_dynamic_programming(comparison):
     for (_, _, solver), part in comparison.groupby(["scenario", "nodes_needed", "solver"]):
         steps = np.diff(part["response_time"])
         assert (steps == 0).all() if solver == "dynamic" else (steps >= 0).all()
 
 
-def test_only_backtracking_without_proof_is_a_bound(comparison):
+def test_only_stopped_searches_are_lower_bounds(comparison):
     bound = comparison[comparison["bound"]]
     assert set(bound["solver"]) <= {"backtracking"} and not bound["optimal"].any()
     greedy = comparison[comparison["solver"] == "greedy"]
@@ -48,7 +48,7 @@ def test_relative_loss_is_greedy_minus_the_optimum(comparison):
     np.testing.assert_allclose(case["excess"], expected, atol=1e-6)
 
 
-def test_scaled_problems_hold_the_nodes_asked_for():
+def test_scaled_problems_hold_the_given_number_of_nodes():
     problem = scaled_problem(50, 4352, needed=0.5)
     assert len(problem) == 50 and problem.total_nodes == 4352 and problem.nodes_needed == 2176
     assert scaled_problem(50, 4352).jobs.equals(scaled_problem(50, 4352).jobs)
@@ -56,7 +56,7 @@ def test_scaled_problems_hold_the_nodes_asked_for():
         scaled_problem(5, 4)
 
 
-def test_scaling_has_a_row_a_size_and_solver():
+def test_scaling_has_a_row_per_size_and_solver():
     table = scale_solvers([(3, 30), (6, 60)], repeat=1)
     assert table["solver"].tolist() == ["dynamic", "greedy", "spectrum"] * 2
     assert (table["response_time"] > 0).all()

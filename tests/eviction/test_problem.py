@@ -18,10 +18,10 @@ def schedule(*rows, system=THETA, **columns):
     """Rows of start, run time, nodes."""
     jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"]).assign(**columns)
     jobs = jobs.sort_values("submit_time", kind="stable")
-    return Schedule.from_starts(Workload(jobs, "made"), system, jobs["submit_time"], "given")
+    return Schedule.from_starts(Workload(jobs, "example"), system, jobs["submit_time"], "given")
 
 
-def test_equation_1_takes_the_slower_of_the_file_system_and_the_node():
+def test_a_checkpoint_is_as_slow_as_the_file_system_or_the_node():
     system = replace(THETA, aggregate_bandwidth=250.0, node_bandwidth=2.0)
     assert checkpoint_time(np.array([1, 125, 1250]), np.array([100.0] * 3), system).tolist() == [
         50.0,  # one node: 100 GB at 2 GB/s
@@ -30,7 +30,7 @@ def test_equation_1_takes_the_slower_of_the_file_system_and_the_node():
     ]
 
 
-def test_unknown_bandwidths_and_memory_are_named():
+def test_unknown_bandwidths_and_memory_are_refused():
     with pytest.raises(ValueError, match="8 nodes: aggregate_bandwidth is unknown"):
         checkpoint_time(np.array([1]), np.array([1.0]), System.of(8))
     with pytest.raises(ValueError, match="8 nodes: memory_per_node is unknown"):
@@ -38,7 +38,7 @@ def test_unknown_bandwidths_and_memory_are_named():
                     System.of(8))  # fmt: skip
 
 
-def test_memory_is_drawn_once_a_job_within_the_papers_shares():
+def test_memory_is_drawn_per_job_within_the_papers_shares():
     many = schedule(*[(0, 10, 1)] * 20_000).workload
     memory = draw_memory(many, THETA, seed=3)
     share = memory["allocated"] / THETA.memory_per_node
@@ -52,7 +52,7 @@ def test_memory_is_drawn_once_a_job_within_the_papers_shares():
     assert not memory.equals(draw_memory(many, THETA, seed=4))
 
 
-def test_known_memory_takes_the_place_of_the_drawn():
+def test_known_memory_replaces_drawn_memory():
     known = schedule((0, 10, 1), (0, 10, 1), (0, 10, 1), memory=[50.0, np.nan, 1e6]).workload
     allocated = draw_memory(known, THETA)["allocated"]
     assert allocated[0] == 50.0 and allocated[2] == 192.0
@@ -61,22 +61,24 @@ def test_known_memory_takes_the_place_of_the_drawn():
 
 def test_loss_and_times_of_running_jobs():
     """At t = 9000 job 0 has run 9000 s: 1800 s since its checkpoint at 7200, 1800 s to the next."""
-    made = schedule((0, 10_000, 250), (100, 100, 4), (8000, 5000, 500), (9000, 1, 1), (9001, 5, 1))
-    jobs = running_jobs_at(made, 9000.0, system=THETA, interval=3600.0, seed=0)
+    example = schedule(
+        (0, 10_000, 250), (100, 100, 4), (8000, 5000, 500), (9000, 1, 1), (9001, 5, 1)
+    )
+    jobs = running_jobs_at(example, 9000.0, system=THETA, interval=3600.0, seed=0)
     assert jobs.index.tolist() == [0, 2, 3]
     assert jobs["loss"].tolist() == [250 * 0.5, 500 * 1000 / 3600, 0.0]
-    memory = draw_memory(made.workload, THETA)
+    memory = draw_memory(example.workload, THETA)
     assert jobs["sys_time"][0] == pytest.approx(memory["allocated"][0] * 250 / 250)
     assert jobs["app_time"][0] == pytest.approx(1800 + memory["critical"][0])
-    problem = EvictionProblem.from_schedule(made, at=9000.0, nodes_needed=100)
+    problem = EvictionProblem.from_schedule(example, at=9000.0, nodes_needed=100)
     assert problem.total_nodes == 751 and len(problem.deadlines) == 16
     with pytest.raises(ValueError, match="interval=0; expected seconds above 0"):
-        EvictionProblem.from_schedule(made, at=9000.0, nodes_needed=1, interval=0)
+        EvictionProblem.from_schedule(example, at=9000.0, nodes_needed=1, interval=0)
 
 
-def test_the_longest_exact_stretch_is_found():
-    made = schedule((0, 9000, 60), (1000, 3000, 40), (5000, 3900, 40), (5100, 1000, 8))
-    found = find_scenario(made, jobs=2, occupied=100)
+def test_the_longest_interval_with_the_exact_number_of_nodes_is_found():
+    example = schedule((0, 9000, 60), (1000, 3000, 40), (5000, 3900, 40), (5100, 1000, 8))
+    found = find_scenario(example, jobs=2, occupied=100)
     assert (found.begin, found.end, found.at) == (1000.0, 4000.0, 2500.0)
     assert found.jobs.tolist() == [0, 1] and found.nodes == 100 and found.origin == "exact"
     assert found.name == "2 jobs on 100 nodes (exact)"
@@ -85,22 +87,22 @@ def test_the_longest_exact_stretch_is_found():
     assert find_scenario(longer, jobs=2, occupied=100).begin == 5000.0
 
 
-def test_more_nodes_than_the_system_has_are_no_scenario():
+def test_moments_with_more_nodes_than_the_system_has_are_ignored():
     """A log may record more nodes than its machine has, for a while."""
-    made = schedule((0, 9000, 60), (1000, 3000, 45), (5000, 3900, 38), system=System.of(100))
-    found = find_scenario(made, jobs=2, occupied=100, tolerance=5)
+    example = schedule((0, 9000, 60), (1000, 3000, 45), (5000, 3900, 38), system=System.of(100))
+    found = find_scenario(example, jobs=2, occupied=100, tolerance=5)
     assert found.nodes == 98 and found.origin == "nearest"
     with pytest.raises(LookupError):
-        find_scenario(made, jobs=2, occupied=105)
+        find_scenario(example, jobs=2, occupied=105)
 
 
-def test_the_tolerance_is_in_proportion():
-    made = schedule((0, 9000, 1), (0, 9000, 1), (9000, 9000, 50), (9000, 9000, 46))
-    assert choose_scenario(made, jobs=2, occupied=100).origin == "drawn"
-    assert choose_scenario(made, jobs=2, occupied=99).nodes == 96
+def test_the_default_tolerance_is_in_proportion():
+    example = schedule((0, 9000, 1), (0, 9000, 1), (9000, 9000, 50), (9000, 9000, 46))
+    assert choose_scenario(example, jobs=2, occupied=100).origin == "drawn"
+    assert choose_scenario(example, jobs=2, occupied=99).nodes == 96
 
 
-def test_a_drawn_scenario_takes_every_job_once_and_at_its_own_phase():
+def test_a_drawn_scenario_has_each_job_once_and_at_a_point_of_its_own():
     rows = [(0, 4000, 25)] * 3 + [(10_000, 4000, 30), (20_000, 4000, 20)]
     drawn = draw_scenario(schedule(*rows), jobs=4, occupied=100, seed=2)
     assert drawn.nodes == 100 and len(drawn.schedule.workload) == 4
@@ -121,31 +123,31 @@ def test_a_drawn_scenario_takes_every_job_once_and_at_its_own_phase():
 
 
 def at_phase(scenario):
-    """Which share of its run the shortest job has done at the eviction."""
+    """The share of its run that the shortest job has done at the eviction."""
     jobs = scenario.schedule.jobs
     job = int(jobs["run_time"].idxmin())
     return (scenario.at - jobs["start_time"][job]) / jobs["run_time"][job]
 
 
-def test_short_jobs_are_expendable_and_spoil_a_scenario():
-    made = schedule((0, 9000, 60), (1000, 1799, 40))
+def test_a_moment_with_an_expendable_job_is_not_a_scenario():
+    example = schedule((0, 9000, 60), (1000, 1799, 40))
     with pytest.raises(LookupError, match="no moment with 2 jobs of at least 1800 s on 100 ± 0"):
-        find_scenario(made, jobs=2, occupied=100)
-    assert find_scenario(made, jobs=2, occupied=100, expendable=1700).end == 2799.0
+        find_scenario(example, jobs=2, occupied=100)
+    assert find_scenario(example, jobs=2, occupied=100, expendable=1700).end == 2799.0
 
 
-def test_the_nearest_then_a_drawn_scenario_stand_in():
-    made = schedule((0, 9000, 60), (0, 3000, 38), (10_000, 2000, 50), (20_000, 2000, 12))
-    near = choose_scenario(made, jobs=2, occupied=100, tolerance=5)
+def test_without_an_exact_scenario_the_nearest_and_then_a_drawn_one_is_taken():
+    example = schedule((0, 9000, 60), (0, 3000, 38), (10_000, 2000, 50), (20_000, 2000, 12))
+    near = choose_scenario(example, jobs=2, occupied=100, tolerance=5)
     assert near.origin == "nearest" and near.nodes == 98
-    drawn = choose_scenario(made, jobs=3, occupied=148, tolerance=5, seed=1)
+    drawn = choose_scenario(example, jobs=3, occupied=148, tolerance=5, seed=1)
     assert drawn.origin == "drawn" and drawn.nodes == 148 and len(drawn.jobs) == 3
     assert drawn.begin <= drawn.at < drawn.end
-    again = draw_scenario(made, jobs=3, occupied=148, seed=1)
+    again = draw_scenario(example, jobs=3, occupied=148, seed=1)
     assert again.schedule.start_time.tolist() == drawn.schedule.start_time.tolist()
     problem = EvictionProblem.from_schedule(drawn.schedule, at=drawn.at, nodes_needed=50)
     assert problem.total_nodes == 148
     with pytest.raises(LookupError, match="4 jobs last 1800 s; expected 9"):
-        draw_scenario(made, jobs=9, occupied=100)
+        draw_scenario(example, jobs=9, occupied=100)
     with pytest.raises(LookupError, match="gave none within 20 nodes"):
-        draw_scenario(made, jobs=3, occupied=20)
+        draw_scenario(example, jobs=3, occupied=20)

@@ -33,7 +33,7 @@ def outcomes(plan):
 
 @st.composite
 def problems(draw, max_jobs=6):
-    """Equal losses, zero losses, zero durations, durations beyond the horizon and endless ones."""
+    """Problems with equal and zero losses, zero durations, some beyond the horizon or infinite."""
     n = draw(st.integers(1, max_jobs))
     nodes = draw(st.lists(st.integers(1, 9), min_size=n, max_size=n))
     loss = draw(st.lists(st.integers(0, 4).map(lambda k: k * 300 / 3600), min_size=n, max_size=n))
@@ -57,7 +57,7 @@ def random_problem(n, seed, horizon=900.0, step=60.0, total=4352):
     return EvictionProblem(jobs, int(nodes.sum() * 0.4), horizon, step)
 
 
-def test_the_arithmetic_of_a_small_problem():
+def test_a_small_problem_by_hand():
     """Job a: 100 nodes, 10 node-hours, 2 minutes of sys; job b: 50 nodes, 3 node-hours, no time."""
     jobs = frame((100, 10.0, 600.0, 120.0), (50, 3.0, np.inf, np.inf))
     plan = solve_dynamic(EvictionProblem(jobs, 100, 240.0))
@@ -89,14 +89,14 @@ def test_durations_are_rounded_up_so_that_no_deadline_is_missed():
     assert second.loss[60:62].tolist() == [1, 0] and len(second.deadlines) == 121
 
 
-def test_a_step_that_floats_cannot_hold_still_divides_the_horizon():
+def test_a_step_that_is_not_a_binary_fraction_divides_the_horizon():
     jobs = frame((4, 1.0, np.inf, 0.25))
     plan = solve_dynamic(EvictionProblem(jobs, 4, 0.3, step=0.1))
     assert plan.loss.tolist() == [1, 1, 1, 0]
     assert plan.actions(0.3)["action"].tolist() == ["sys"]
 
 
-def test_a_problem_keeps_its_jobs_whatever_becomes_of_the_frame():
+def test_a_problem_copies_its_jobs():
     jobs = frame((4, 1.0, np.inf, 60.0))
     problem = EvictionProblem(jobs, 4, 120.0)
     jobs.loc[0, "loss"] = 5.0
@@ -106,7 +106,7 @@ def test_a_problem_keeps_its_jobs_whatever_becomes_of_the_frame():
         EvictionProblem(huge, 1, 60.0)
 
 
-def test_greedy_checkpoints_the_dearest_then_kills_the_cheapest():
+def test_greedy_checkpoints_by_descending_loss_then_kills_by_ascending():
     jobs = frame((10, 9.0, 300.0, 60.0), (10, 5.0, 300.0, 120.0), (10, 1.0, 0.0, 0.0),
                  (10, 2.0, 0.0, 0.0))  # fmt: skip
     plan = solve_greedy(EvictionProblem(jobs, 30, 120.0))
@@ -130,7 +130,7 @@ def test_exact_solvers_agree_with_enumeration(problem):
 
 @given(problems(max_jobs=4))
 @settings(max_examples=30)
-def test_the_spectrum_holds_for_every_number_of_nodes(problem):
+def test_the_spectrum_agrees_with_enumeration_for_each_number_of_nodes(problem):
     spectrum = solve_spectrum(problem)
     for nodes in range(problem.total_nodes + 1):
         expected = slow.enumerate_plans(problem.asking(nodes))
@@ -160,7 +160,7 @@ def test_dynamic_agrees_with_a_mixed_integer_program(n, seed):
 
 @given(problems(max_jobs=12))
 @settings(max_examples=100)
-def test_laws_of_every_plan(problem):
+def test_plans_free_enough_nodes_in_time_and_add_up(problem):
     spectrum = solve_spectrum(problem)
     best = solve_dynamic(problem)
     for plan in (best, solve_greedy(problem), solve_backtracking(problem)):
@@ -183,12 +183,12 @@ def test_laws_of_every_plan(problem):
 
 @given(problems(max_jobs=8))
 @settings(max_examples=50)
-def test_the_order_of_the_jobs_does_not_matter(problem):
+def test_the_optimum_does_not_depend_on_the_order_of_jobs(problem):
     turned = replace(problem, jobs=problem.jobs.iloc[::-1])
     assert outcomes(solve_dynamic(problem)) == outcomes(solve_dynamic(turned))
 
 
-def test_equal_losses_are_equal_in_whatever_order_they_add_up():
+def test_equal_losses_compare_equal_in_any_order_of_summation():
     """0.1 + 0.2 and 0.3 node-hours are the same loss, so the shorter checkpoint decides."""
     jobs = frame((1, 0.1, np.inf, 120.0), (1, 0.2, np.inf, 120.0), (2, 0.3, np.inf, 60.0))
     plan = solve_dynamic(EvictionProblem(jobs, 2, 60.0))
@@ -197,7 +197,7 @@ def test_equal_losses_are_equal_in_whatever_order_they_add_up():
     assert outcomes(plan) == naive
 
 
-def test_backtracking_says_when_its_time_ran_out():
+def test_a_search_that_is_stopped_is_not_proven():
     problem = random_problem(200, seed=5)
     for look_ahead in (False, True):
         plan = solve_backtracking(problem, time_limit=0.01, look_ahead=look_ahead)
@@ -221,13 +221,13 @@ def test_choices_of_a_large_problem_fit_in_one_gibibyte():
         solve_dynamic(problem, memory_limit=10**6)
 
 
-def test_nothing_needed_is_nothing_done():
+def test_no_nodes_needed_evicts_no_job():
     problem = random_problem(5, seed=1).asking(0)
     for solve in (solve_dynamic, solve_greedy, solve_backtracking):
         assert not solve(problem).choices.any()
 
 
-def test_all_nodes_needed_evicts_every_job():
+def test_all_nodes_needed_evicts_each_job():
     problem = random_problem(5, seed=1)
     plan = solve_dynamic(problem.asking(problem.total_nodes))
     assert (plan.choices > 0).all()
@@ -248,7 +248,7 @@ def test_all_nodes_needed_evicts_every_job():
         ({"horizon": float("inf")}, "horizon=inf; expected seconds from 0"),
     ],
 )
-def test_numbers_out_of_range_are_named(change, message):
+def test_numbers_out_of_range_are_refused(change, message):
     values = {"nodes_needed": 3, "horizon": 900.0, "step": 60.0} | change
     with pytest.raises(ValueError, match=message):
         EvictionProblem(frame((5, 1.0, 1.0, 1.0), (5, 1.0, 1.0, 1.0)), **values)
@@ -266,14 +266,14 @@ def test_numbers_out_of_range_are_named(change, message):
         ("loss", 1e12, "no longer compare exactly"),
     ],
 )
-def test_odd_jobs_are_named(column, value, message):
+def test_the_error_for_an_invalid_job_names_it(column, value, message):
     jobs = frame((5, 1.0, 1.0, 1.0), (5, 1.0, 1.0, 1.0)).set_index(pd.Index(["a", "b"]))
     jobs.loc["b", column] = value
     with pytest.raises(ValueError, match=message):
         EvictionProblem(jobs, 3, 900.0)
 
 
-def test_missing_columns_and_doubled_jobs_are_named():
+def test_missing_columns_and_duplicate_jobs_are_refused():
     jobs = frame((5, 1.0, 1.0, 1.0), (5, 1.0, 1.0, 1.0))
     with pytest.raises(ValueError, match="no column 'loss'"):
         EvictionProblem(jobs.drop(columns="loss"), 3, 900.0)
@@ -287,7 +287,7 @@ def test_a_deadline_outside_the_horizon_is_refused():
         plan.actions(901.0)
 
 
-def test_no_job_runs_and_no_node_is_needed():
+def test_a_problem_without_jobs():
     empty = frame().astype(float)
     for solve in (solve_dynamic, solve_greedy, solve_backtracking):
         assert solve(EvictionProblem(empty, 0, 60.0)).loss.tolist() == [0, 0]

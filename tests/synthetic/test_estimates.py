@@ -15,7 +15,7 @@ from cosimlib.traces import read_swf
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 HOUR = 3_600
-ALL_LOGS = [300, 600, 900, 1_200, 1_800] + [HOUR * h for h in (1, 2, 3, 4, 5, 6, 8, 10, 12, 18)]
+COMMON = [300, 600, 900, 1_200, 1_800] + [HOUR * h for h in (1, 2, 3, 4, 5, 6, 8, 10, 12, 18)]
 
 
 def jobs_of(run_time) -> Workload:
@@ -24,7 +24,7 @@ def jobs_of(run_time) -> Workload:
 
 
 def mostly_short_jobs(n=10_000, longest=60_000, seed=0) -> Workload:
-    """Log-uniform run times, as evenly spread as users' are."""
+    """Log-uniform run times."""
     return jobs_of(np.rint(longest ** np.random.default_rng(seed).random(n)))
 
 
@@ -54,21 +54,21 @@ def test_twenty_popular_estimates_take_89_percent():
         for rank in range(2, 21):
             percent = 14.0491 * math.exp(-0.177531 * rank) + 0.462513
             assert 100 * popular.iloc[rank - 1] == pytest.approx(percent)
-        assert set(ALL_LOGS) <= set(popular.index)
+        assert set(COMMON) <= set(popular.index)
 
 
-def test_the_popular_are_filled_up_with_round_multiples_downward():
+def test_multiples_of_round_lengths_complete_the_popular_estimates():
     shares = synthetic.estimate_shares(10_000, maximum=160 * HOUR)
-    others = set(shares.nlargest(20).index) - set(ALL_LOGS)
+    others = set(shares.nlargest(20).index) - set(COMMON)
     assert others == {HOUR * h for h in (160, 100, 150, 50, 140)}
     shares = synthetic.estimate_shares(10_000, maximum=64_800)
-    others = set(shares.nlargest(20).index) - set(ALL_LOGS)
+    others = set(shares.nlargest(20).index) - set(COMMON)
     # multiples of 10 h and of 5 h: 10 is there, 15 is new, 5 is there; then of 2 h: 16, 14; 1 h: 17
     assert others == {HOUR * h for h in (15, 16, 14, 17)} | {13 * HOUR}
     assert len(set(shares.nlargest(20).index)) == 20
 
 
-def test_the_tail_is_a_power_law_over_times_dense_at_the_short_end():
+def test_the_tail_has_power_law_shares_and_is_dense_where_short():
     shares = synthetic.estimate_shares(70_000, maximum=100 * HOUR)
     tail = shares.drop(shares.nlargest(20).index)
     power = 795.6 * np.arange(21, 21 + len(tail)) ** -2.267
@@ -83,8 +83,8 @@ def test_the_tail_is_a_power_law_over_times_dense_at_the_short_end():
     assert (tail.index % 60 == 0).mean() > 0.8
 
 
-def test_ranks_are_drawn_from_those_in_logs():
-    """Each log's own order can come out in part; no rank comes later than in any log."""
+def test_ranks_are_drawn_from_the_ranks_in_four_logs():
+    """No rank comes before its first row in the logs, nor more than three rows after its last."""
     latest = {r: row for row, ranks in enumerate(model.RANKS_IN_LOGS) for r in ranks}
     seen = set()
     for seed in range(200):
@@ -95,7 +95,7 @@ def test_ranks_are_drawn_from_those_in_logs():
                     for r in four}  # fmt: skip
         assert all(row >= earliest[rank] for row, rank in enumerate(ranks) if rank > 1)
         late = [row - latest[rank] for row, rank in enumerate(ranks)]
-        # several may fall due at once, then they follow one another
+        # Several may be due at once; then they follow one another.
         assert max(late) <= 3
         seen.add(tuple(ranks))
     assert len(seen) > 150
@@ -103,8 +103,8 @@ def test_ranks_are_drawn_from_those_in_logs():
     assert all(sorted(column) == list(range(1, 21)) for column in columns.tolist())
 
 
-def test_the_more_popular_of_two_draws_is_taken():
-    """After the maximum, 5 minutes draw twice among 3 (of the maximum's row) and 3, 4, 6."""
+def test_of_two_ranks_drawn_the_more_popular_is_taken():
+    """The rank of 5 minutes: two draws among 3 (of the maximum's row) and 3, 4, 6."""
     draws = [model._drawn_ranks(np.random.default_rng(seed))[1] for seed in range(2_000)]
     shares = pd.Series(draws).value_counts(normalize=True)
     assert shares.index.tolist() == [3, 4, 6]
@@ -112,8 +112,8 @@ def test_the_more_popular_of_two_draws_is_taken():
 
 
 @pytest.mark.traces
-def test_ranks_of_the_sdsc_sp2_are_those_of_its_log(trace_path):
-    """One column of the table can be measured: 18 hours first, then the others by length."""
+def test_the_ranks_of_sdsc_sp2_are_those_in_its_log(trace_path):
+    """The rank of 18 hours first, then those of the others by length."""
     log = read_swf(trace_path("SDSC-SP2-1998-4.2-cln.swf.gz"), verbose=False)
     popular = log.jobs["requested_time"].value_counts().index[:20].tolist()
     by_length = [18 * HOUR, *sorted(value for value in popular if value != 18 * HOUR)]
@@ -122,7 +122,7 @@ def test_ranks_of_the_sdsc_sp2_are_those_of_its_log(trace_path):
     assert log.jobs["requested_time"].isin(popular).mean() == pytest.approx(0.87, abs=0.03)
 
 
-def test_few_jobs_have_the_most_popular_estimates_only():
+def test_few_jobs_have_only_the_most_popular_estimates():
     shares = synthetic.estimate_shares(20, maximum=64_800)
     whole = synthetic.estimate_shares(10_000, maximum=64_800)
     assert set(shares.index) == set(whole.nlargest(10).index)
@@ -130,7 +130,7 @@ def test_few_jobs_have_the_most_popular_estimates_only():
     assert synthetic.estimate_shares(1, maximum=HOUR).to_dict() == {HOUR: 1.0}
 
 
-def test_a_short_maximum_has_room_for_fewer():
+def test_a_short_maximum_has_fewer_popular_estimates():
     shares = synthetic.estimate_shares(10_000, maximum=HOUR)
     popular = [300, 600, 900, 1_200, 1_500, 1_800, 2_100, 2_400, 2_700, 3_000, 3_300, HOUR]
     assert sorted(shares.nlargest(12).index) == popular
@@ -139,14 +139,14 @@ def test_a_short_maximum_has_room_for_fewer():
     assert shares.index.max() == HOUR
 
 
-# --- who gets which ---------------------------------------------------------------------------
+# --- assignment to jobs -----------------------------------------------------------------------
 
 
-def test_estimates_have_the_distribution_and_nobody_outruns_theirs():
+def test_estimates_have_the_distribution_and_no_job_outruns_its_own():
     workload = mostly_short_jobs()
-    asked = synthetic.with_estimates(workload, maximum=64_800)
+    estimated = synthetic.with_estimates(workload, maximum=64_800)
     shares = synthetic.estimate_shares(10_000, maximum=64_800)
-    jobs = asked.jobs
+    jobs = estimated.jobs
     assert (jobs["run_time"] <= jobs["requested_time"]).all()
     counts = jobs["requested_time"].value_counts().sort_index()
     assert counts.index.tolist() == shares.index.tolist()
@@ -155,26 +155,25 @@ def test_estimates_have_the_distribution_and_nobody_outruns_theirs():
     assert counts[64_800] == pytest.approx(2_173, abs=1)
     others = ["submit_time", "run_time", "nodes"]
     pd.testing.assert_frame_equal(jobs[others], workload.jobs[others])
-    assert asked.account["records"].tolist() == [10_000]
+    assert estimated.account["records"].tolist() == [10_000]
 
 
-def test_each_job_draws_among_what_is_long_enough():
-    """Of the jobs too short to be restricted by their run time, all estimates are equally likely
-    in expectation: none of them knows its own run time."""
+def test_each_job_draws_among_the_estimates_that_are_long_enough():
+    """Jobs of one run time draw from one distribution; long jobs from the long estimates."""
     run_time = np.concatenate([np.ones(4_000), np.full(1_000, 30_000.0)])
     jobs = synthetic.with_estimates(jobs_of(run_time), maximum=64_800).jobs
     first, second = jobs["requested_time"][:2_000], jobs["requested_time"][2_000:4_000]
     assert first.mean() == pytest.approx(second.mean(), rel=0.1)
     menu = jobs["requested_time"].value_counts()
-    enough = menu[menu.index >= 30_000]
-    long = jobs["requested_time"][4_000:].value_counts().reindex(enough.index, fill_value=0)
-    expected = 1_000 * enough / enough.sum()
+    long_enough = menu[menu.index >= 30_000]
+    long = jobs["requested_time"][4_000:].value_counts().reindex(long_enough.index, fill_value=0)
+    expected = 1_000 * long_enough / long_enough.sum()
     error = np.sqrt(expected.clip(lower=1))
     assert (np.abs(long - expected) < 4.5 * error).all()
 
 
-def test_few_jobs_draw_like_the_rule_one_by_one(monkeypatch):
-    """All outcomes of three jobs, with the probabilities of the rule done by hand."""
+def test_three_jobs_have_the_outcomes_of_the_rule(monkeypatch):
+    """All outcomes of three jobs, with the probabilities worked out by hand."""
     menu = pd.Series([1 / 3, 1 / 3, 1 / 3], index=[600, HOUR, 2 * HOUR])
     monkeypatch.setattr(model, "_shares", lambda *_: menu)
     outcomes: Counter = Counter()
@@ -182,7 +181,7 @@ def test_few_jobs_draw_like_the_rule_one_by_one(monkeypatch):
     for seed in range(200):
         jobs = synthetic.with_estimates(workload, seed=seed, maximum=7_200).jobs
         outcomes[tuple(jobs["requested_time"])] += 1
-    # The job of 1,000 s takes one hour or two; 200 s, then 100 s, draw from the two left over.
+    # The job of 1,000 s takes one hour or two; those of 200 s and 100 s share the rest.
     expected = {
         (600, 3_600, 7_200), (7_200, 3_600, 600), (600, 7_200, 3_600), (3_600, 7_200, 600)
     }  # fmt: skip
@@ -190,23 +189,23 @@ def test_few_jobs_draw_like_the_rule_one_by_one(monkeypatch):
     assert all(abs(count - 50) < 28 for count in outcomes.values())
 
 
-def test_estimates_too_short_are_lengthened_and_counted():
+def test_lengthened_estimates_are_counted_in_the_account():
     """Half of the jobs run to the maximum, a fifth of the estimates reach it."""
     workload = jobs_of([60.0] * 500 + [64_800.0] * 500)
-    asked = synthetic.with_estimates(workload, maximum=64_800)
-    assert (asked.jobs["requested_time"] >= asked.jobs["run_time"]).all()
+    estimated = synthetic.with_estimates(workload, maximum=64_800)
+    assert (estimated.jobs["requested_time"] >= estimated.jobs["run_time"]).all()
     at_maximum = round(1_000 * synthetic.estimate_shares(1_000, maximum=64_800)[64_800])
-    assert asked.account["reason"].str.contains("lengthened").tolist() == [False, True]
-    assert asked.account["records"].tolist() == [1_000, 500 - at_maximum]
+    assert estimated.account["reason"].str.contains("lengthened").tolist() == [False, True]
+    assert estimated.account["records"].tolist() == [1_000, 500 - at_maximum]
 
 
-def test_the_default_maximum_is_the_longest_run_up_to_the_hour():
+def test_the_default_maximum_is_the_longest_run_time_in_whole_hours():
     assert synthetic.with_estimates(jobs_of([10.0] * 50)).jobs["requested_time"].max() == HOUR
     longest = synthetic.with_estimates(jobs_of([10.0] * 500 + [7_201.0])).jobs["requested_time"]
     assert longest.max() == 3 * HOUR
 
 
-def test_requested_times_are_replaced_and_the_account_goes_on():
+def test_requested_times_are_replaced_and_the_account_grows():
     workload = mostly_short_jobs(400)
     first = synthetic.with_estimates(workload, seed=1)
     second = synthetic.with_estimates(first, seed=2)
@@ -218,10 +217,10 @@ def test_requested_times_are_replaced_and_the_account_goes_on():
 
 
 def test_the_lublin_model_with_estimates_can_be_scheduled():
-    asked = synthetic.with_estimates(synthetic.lublin(2_000, seed=3), seed=3)
-    assert asked.jobs["requested_time"].notna().all()
-    assert asked.machine.total_nodes == 128
-    assert asked.name == "Lublin-Feitelson (seed 3)"
+    estimated = synthetic.with_estimates(synthetic.lublin(2_000, seed=3), seed=3)
+    assert estimated.jobs["requested_time"].notna().all()
+    assert estimated.machine.total_nodes == 128
+    assert estimated.name == "Lublin-Feitelson (seed 3)"
 
 
 @settings(max_examples=40)
@@ -230,16 +229,16 @@ def test_the_lublin_model_with_estimates_can_be_scheduled():
     distinct=st.none() | st.integers(1, 30),
     seed=st.integers(0, 2**63),
 )
-def test_any_jobs_get_estimates(run_time, distinct, seed):
+def test_random_workloads_get_estimates_of_at_least_the_run_time(run_time, distinct, seed):
     if distinct is not None and distinct > len(run_time):
         distinct = None
-    asked = synthetic.with_estimates(
+    estimated = synthetic.with_estimates(
         jobs_of([float(r) for r in run_time]), distinct=distinct, seed=seed
     )
-    jobs = asked.jobs
+    jobs = estimated.jobs
     assert (jobs["requested_time"] >= jobs["run_time"]).all()
     assert (jobs["requested_time"] > 0).all()
-    lengthened = asked.account["records"].iloc[1:].sum()
+    lengthened = estimated.account["records"].iloc[1:].sum()
     if distinct is not None and not lengthened:
         assert jobs["requested_time"].nunique() == distinct
 
@@ -247,7 +246,7 @@ def test_any_jobs_get_estimates(run_time, distinct, seed):
 # --- bad input --------------------------------------------------------------------------------
 
 
-def test_a_run_beyond_the_maximum_is_refused():
+def test_a_run_time_beyond_the_maximum_is_refused():
     with pytest.raises(
         InvalidWorkloadError,
         match=r"^workload: job 1 has run_time=7201; the longest estimate is maximum=7200 s "
@@ -272,7 +271,7 @@ def test_a_run_beyond_the_maximum_is_refused():
     ],
     ids=str,
 )
-def test_bad_arguments_are_named(bad, expected):
+def test_arguments_out_of_range_are_refused(bad, expected):
     [(name, value)] = bad.items()
     with pytest.raises(ValueError, match=f"^estimates: {name}=") as caught:
         synthetic.with_estimates(jobs_of([10.0] * 50), **bad)
@@ -280,7 +279,7 @@ def test_bad_arguments_are_named(bad, expected):
 
 
 @pytest.mark.parametrize("jobs", [0, -3, 2.5, "many"], ids=str)
-def test_shares_need_jobs(jobs):
+def test_shares_need_a_whole_number_of_jobs(jobs):
     with pytest.raises(ValueError, match=r"^estimates: jobs=") as caught:
         synthetic.estimate_shares(jobs, maximum=HOUR)
     assert f"jobs={jobs!r}; expected a whole number from 1" in str(caught.value)

@@ -1,4 +1,4 @@
-"""The Lublin-Feitelson model against its published generator, its integrals, and itself."""
+"""The Lublin-Feitelson model against its published generator and its closed forms."""
 
 import math
 import sys
@@ -24,7 +24,7 @@ from cosimlib.system import System
 
 JOBS = 200_000
 
-# What 200,000 jobs of the published generator look like, on 128 nodes.
+# Statistics of 200,000 jobs of the published generator, on 128 nodes.
 PRINTED = {
     "types": {
         "run_mean": 1_620.9, "run_median": 18, "size_mean": 8.93, "serial": 0.174,
@@ -59,12 +59,12 @@ def statistics(workload) -> dict:
 
 
 @pytest.mark.parametrize("name", PRINTED)
-@pytest.mark.parametrize("what", PRINTED["types"])
-def test_samples_look_like_those_of_the_published_generator(samples, name, what):
-    """The printed numbers are one sample's: it should lie among ours, and near their mean."""
-    ours = np.array([statistics(workload)[what] for workload in samples[name]])
-    printed = PRINTED[name][what]
-    if what == "run_median":
+@pytest.mark.parametrize("statistic", PRINTED["types"])
+def test_samples_have_the_statistics_of_the_published_generator(samples, name, statistic):
+    """The printed numbers are of one sample: near the mean of ours, within their deviation."""
+    ours = np.array([statistics(workload)[statistic] for workload in samples[name]])
+    printed = PRINTED[name][statistic]
+    if statistic == "run_median":
         assert abs(ours.mean() - printed) <= 0.02 * printed
         return
     # Six samples in all: the printed one minus the mean of five has √1.2 standard deviations.
@@ -73,8 +73,8 @@ def test_samples_look_like_those_of_the_published_generator(samples, name, what)
     assert abs(ours.mean() / printed - 1) < 0.025
 
 
-def test_a_wrong_constant_would_be_noticed(monkeypatch):
-    """The tolerances above are narrow enough to tell `UMed` 4.5 from 5 and `ARAR` from 1."""
+def test_the_tolerances_exclude_other_constants(monkeypatch):
+    """`UMed` 5 in place of 4.5 and `ARAR` 1 are outside the tolerances above."""
     # By name, for `synthetic.lublin` is the function.
     module = sys.modules["cosimlib.synthetic.lublin"]
     monkeypatch.setattr(module, "TYPELESS", TYPELESS._replace(u_med=5.0, arar=1.0))
@@ -93,7 +93,7 @@ def mean_gap(kind) -> float:
     return area / gamma.cdf(13)
 
 
-def test_mean_gaps_follow_from_the_gamma_integrals(samples):
+def test_mean_interarrival_times_follow_from_the_gamma_integrals(samples):
     gaps = [workload.jobs["submit_time"].diff().mean() for workload in samples["typeless"]]
     assert np.mean(gaps) == pytest.approx(mean_gap(TYPELESS), rel=0.02)
     rate = 1 / mean_gap(BATCH) + 1 / mean_gap(INTERACTIVE)
@@ -165,8 +165,8 @@ def test_half_hours_are_slices_of_the_day():
     assert 20 < weights.argmax() < 32  # the rush is between 10 and 16 o'clock
 
 
-def test_points_are_spent_half_hour_by_half_hour():
-    """The generator's own loop, one job at a time."""
+def test_points_are_spent_per_half_hour_by_its_weight():
+    """As in the loop of the published generator, one job at a time."""
     rng = np.random.default_rng(0)
     gaps = rng.exponential(3.0, 400)
     weights = _half_hours(INTERACTIVE.day)
@@ -180,7 +180,7 @@ def test_points_are_spent_half_hour_by_half_hour():
     assert _clock_time(np.cumsum(gaps), INTERACTIVE.day) == pytest.approx(expected)
 
 
-def test_more_jobs_come_by_day(samples):
+def test_submissions_per_half_hour_follow_its_weight(samples):
     hour = samples["typeless"][0].jobs["submit_time"] % 86_400 // 1_800
     share = hour.value_counts(normalize=True).sort_index()
     weights = _half_hours(TYPELESS.day) / 48
@@ -192,7 +192,7 @@ def test_more_jobs_come_by_day(samples):
 
 @pytest.mark.parametrize("types", [True, False])
 @pytest.mark.parametrize("load", [0.3, 0.7, 1.06])
-def test_load_is_met_and_nothing_but_gaps_changes(types, load):
+def test_an_offered_load_scales_submissions_and_nothing_else(types, load):
     own = synthetic.lublin(3_000, types=types, seed=4)
     scaled = synthetic.lublin(3_000, types=types, seed=4, load=load)
     assert offered_load(scaled, System.of(128)) == pytest.approx(load, rel=1e-4)
@@ -200,14 +200,14 @@ def test_load_is_met_and_nothing_but_gaps_changes(types, load):
     assert sorted(scaled.jobs["nodes"]) == sorted(own.jobs["nodes"])
 
 
-def test_days_keep_their_shape_under_load():
+def test_an_offered_load_keeps_the_shape_of_days():
     jobs = synthetic.lublin(60_000, types=False, load=1.5).jobs
     share = (jobs["submit_time"] % 86_400 // 1_800).value_counts(normalize=True).sort_index()
     assert share.to_numpy() == pytest.approx(_half_hours(TYPELESS.day) / 48, abs=0.006)
 
 
 @pytest.mark.parametrize("nodes", [32, 100, 1_000, 4_360])
-def test_other_machines_scale_the_upper_limits(nodes):
+def test_sizes_scale_with_the_machine(nodes):
     jobs = synthetic.lublin(40_000, nodes=nodes, types=False).jobs
     assert jobs["nodes"].max() <= nodes
     assert jobs["nodes"].max() > nodes / 2
@@ -216,7 +216,7 @@ def test_other_machines_scale_the_upper_limits(nodes):
     assert (jobs["nodes"] > upper + 1).mean() == pytest.approx(0.756 * 0.14, abs=0.04)
 
 
-def test_a_seed_makes_one_workload():
+def test_equal_seeds_make_equal_workloads():
     first, again, other = (synthetic.lublin(500, seed=seed) for seed in (7, 7, 8))
     pd.testing.assert_frame_equal(first.jobs, again.jobs)
     assert not first.jobs["run_time"].equals(other.jobs["run_time"])
@@ -234,7 +234,7 @@ def test_a_seed_makes_one_workload():
     load=st.none() | st.floats(0.01, 5),
     seed=st.integers(0, 2**63),
 )
-def test_any_arguments_make_a_workload(jobs, nodes, types, load, seed):
+def test_random_arguments_make_a_valid_workload(jobs, nodes, types, load, seed):
     workload = synthetic.lublin(jobs, nodes=nodes, types=types, load=load, seed=seed)
     frame = workload.jobs
     assert len(frame) == jobs
@@ -262,14 +262,14 @@ def test_any_arguments_make_a_workload(jobs, nodes, types, load, seed):
     ],
     ids=str,
 )
-def test_bad_input_is_named(bad):
+def test_arguments_out_of_range_are_refused(bad):
     [(name, value)] = bad.items()
     with pytest.raises(ValueError, match=f"^Lublin-Feitelson: {name}=") as caught:
         synthetic.lublin(**bad)
     assert f"{name}={value!r}; expected " in str(caught.value)
 
 
-def test_the_smallest_machines():
+def test_the_smallest_machine_with_and_without_types():
     assert len(synthetic.lublin(10, nodes=32)) == 10
     assert len(synthetic.lublin(10, nodes=10, types=False)) == 10
     with pytest.raises(ValueError, match="nodes=9; expected a whole number from 10"):

@@ -27,13 +27,13 @@ def test_scaled_estimates_are_the_run_time_times_the_factor(factor):
 
 
 @pytest.mark.parametrize("factor", [0.99, -1, math.inf, math.nan, True])
-def test_a_factor_below_one_makes_no_estimates(factor):
+def test_a_factor_below_one_is_refused(factor):
     with pytest.raises(ValueError, match=f"estimates: factor={factor}; expected a number from 1"):
         synthetic.with_scaled_estimates(jobs_of([5]), factor)
 
 
 @pytest.mark.parametrize("accuracy", [0.0, 0.3, 0.75, 1.0])
-def test_estimates_have_the_shares_of_the_model(accuracy):
+def test_round_estimates_have_the_probabilities_of_the_model(accuracy):
     jobs = pd.DataFrame({"submit_time": 0, "run_time": [61.0] * 40_000, "nodes": 1})
     estimates = synthetic.with_round_estimates(Workload(jobs), accuracy).jobs["requested_time"]
     shares = estimates.value_counts(normalize=True).reindex([61.0, 120.0, 300.0], fill_value=0)
@@ -56,7 +56,7 @@ def test_estimates_have_the_shares_of_the_model(accuracy):
         (0, 60, 120),
     ],
 )
-def test_rounding_up_to_the_next_value_and_the_one_after(run_time, next_one, after):
+def test_round_estimates_are_the_next_round_value_or_the_one_after(run_time, next_one, after):
     jobs = pd.DataFrame({"submit_time": 0, "run_time": [run_time] * 400, "nodes": 1})
     half = synthetic.with_round_estimates(Workload(jobs), 0.5).jobs["requested_time"]
     never = synthetic.with_round_estimates(Workload(jobs), 0.0).jobs["requested_time"]
@@ -70,13 +70,13 @@ def test_there_are_twenty_round_values():
     assert {30 * 60, 12 * 3600, 1.5 * DAY} <= set(ROUND_VALUES)
 
 
-def test_only_unknown_estimates_are_drawn():
+def test_only_missing_estimates_are_drawn():
     table = {"submit_time": 0.0, "run_time": [50.0, 70.0], "nodes": 1}
     given = Workload(pd.DataFrame(table | {"requested_time": [60.0, np.nan]}), "half")
     drawn = synthetic.with_drawn_estimates(given, seed=0).jobs["requested_time"]
     assert drawn[0] == 60 and drawn[1] >= 300
 
 
-def test_a_negative_seed_draws_no_estimates():
+def test_a_negative_seed_is_refused():
     with pytest.raises(ValueError, match="estimates: seed=-1; expected a whole number from 0"):
         synthetic.with_drawn_estimates(jobs_of([5]), seed=-1)

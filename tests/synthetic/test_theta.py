@@ -1,4 +1,4 @@
-"""The synthetic Theta against the statistics it is calibrated to, and the shapes it is made of."""
+"""The synthetic Theta against the statistics of its log, and the distributions in `shapes`."""
 
 import math
 from collections import Counter
@@ -97,7 +97,7 @@ def test_accuracy_overruns_and_correlation(jobs):
     assert (jobs["run_time"] - jobs["requested_time"]).max() <= 30
 
 
-def test_offered_load_is_what_was_utilized_over_a_year(jobs):
+def test_the_offered_load_is_the_printed_utilization_over_a_year(jobs):
     work = jobs["nodes"] @ jobs["run_time"]
     span = jobs["submit_time"].iloc[-1]
     assert work / (4_360 * span) == pytest.approx(0.825, rel=1e-5)
@@ -106,20 +106,20 @@ def test_offered_load_is_what_was_utilized_over_a_year(jobs):
     assert apart.median() / apart.mean() == pytest.approx(299 / 1_198, rel=0.02)
 
 
-def test_sizes_are_of_theta(jobs):
+def test_large_jobs_are_multiples_of_128_nodes_up_to_4352(jobs):
     wide = jobs["nodes"][jobs["nodes"] >= 512]
     assert (wide % 128 == 0).all()
     assert jobs["nodes"].min() == 1
     assert jobs["nodes"].max() == 4_352
 
 
-def test_run_time_and_size_are_independent_inside_a_class(jobs):
+def test_run_time_and_size_are_independent_within_a_class(jobs):
     inside = jobs[jobs["nodes"].between(512, 1_023)]
     assert abs(inside["nodes"].corr(inside["run_time"])) < 0.1
     assert abs(inside["nodes"].corr(inside["submit_time"])) < 0.1
 
 
-def test_without_a_load_jobs_come_as_far_apart_as_printed():
+def test_without_a_load_interarrival_times_are_the_printed_ones():
     jobs = synthetic.theta(load=None).jobs
     apart = jobs["submit_time"].diff().dropna()
     assert apart.mean() == pytest.approx(1_198, rel=0.01)
@@ -128,7 +128,7 @@ def test_without_a_load_jobs_come_as_far_apart_as_printed():
     assert offered == pytest.approx(0.736, abs=0.01)
 
 
-def test_load_scales_submissions_and_nothing_else():
+def test_an_offered_load_scales_submissions_and_nothing_else():
     half, whole = synthetic.theta(2_000, load=0.5).jobs, synthetic.theta(2_000, load=1.0).jobs
     assert np.allclose(half["submit_time"], 2 * whole["submit_time"], atol=1.5)
     pd.testing.assert_frame_equal(
@@ -136,7 +136,7 @@ def test_load_scales_submissions_and_nothing_else():
     )
 
 
-def test_a_seed_makes_one_year():
+def test_equal_seeds_make_equal_workloads():
     first, again, other = (synthetic.theta(500, seed=seed) for seed in (7, 7, 8))
     pd.testing.assert_frame_equal(first.jobs, again.jobs)
     for column in first.jobs:
@@ -147,7 +147,7 @@ def test_a_seed_makes_one_year():
 
 @settings(max_examples=30)
 @given(jobs=st.integers(1, 400), seed=st.integers(0, 2**63))
-def test_any_number_of_jobs_is_a_workload(jobs, seed):
+def test_random_numbers_of_jobs_make_a_valid_workload(jobs, seed):
     workload = synthetic.theta(jobs, seed=seed)
     assert len(workload) == jobs
     frame = workload.jobs
@@ -157,8 +157,7 @@ def test_any_number_of_jobs_is_a_workload(jobs, seed):
     assert frame["submit_time"].iloc[0] == 0
 
 
-def test_few_jobs_are_fair_draws():
-    """Three jobs each of many seeds together have the shares of a year."""
+def test_workloads_of_three_jobs_have_the_shares_of_a_year():
     frames = [synthetic.theta(3, seed=seed).jobs for seed in range(250)]
     jobs = pd.concat(frames, ignore_index=True)
     assert (jobs["nodes"] == 128).mean() == pytest.approx(0.44, abs=0.05)
@@ -185,7 +184,7 @@ def test_few_jobs_are_fair_draws():
     ],
     ids=str,
 )
-def test_bad_input_is_named(bad):
+def test_arguments_out_of_range_are_refused(bad):
     [(name, value)] = bad.items()
     with pytest.raises(ValueError, match=f"^synthetic Theta: {name}=") as caught:
         synthetic.theta(**bad)
@@ -202,7 +201,7 @@ def test_spread_has_one_number_in_each_slice(n, seed):
     assert numbers.max() < 1
 
 
-def test_whole_counts_are_fair_and_within_one():
+def test_whole_counts_are_within_one_of_their_part_and_exact_in_the_mean():
     shares = np.array([0.55, 0.3, 0.15])
     counts = [shapes.whole_counts(7, shares, np.random.default_rng(s)) for s in range(2_000)]
     assert all(count.sum() == 7 for count in counts)
@@ -220,7 +219,7 @@ def test_tilted_shares_reach_the_mean():
     assert shapes.tilted_shares({1: None, 2: 0.5, 3: None}).tolist() == [0.25, 0.5, 0.25]
 
 
-def test_tilted_shares_refuse_what_no_split_reaches():
+def test_tilted_shares_refuse_a_mean_out_of_reach():
     with pytest.raises(ValueError, match=r"makes the mean 8; they would need a mean of 14"):
         shapes.tilted_shares({1: None, 2: 0.5, 9: None}, 8.0)
 
@@ -254,15 +253,15 @@ def test_weibull_agrees_with_scipy():
 
 
 def tsafrir_one_by_one(run_time, estimates, rng):
-    """The rule as the paper says it: the longest job first, each draws among the unused."""
-    unused, given_out = list(estimates), np.empty(len(run_time))
+    """The paper's rule: by descending run time, each job draws among the unused estimates."""
+    unused, assigned = list(estimates), np.empty(len(run_time))
     for job in np.argsort(-run_time, kind="stable"):
         fits = [place for place, estimate in enumerate(unused) if estimate >= run_time[job]]
-        given_out[job] = unused.pop(fits[rng.integers(len(fits))])
-    return given_out
+        assigned[job] = unused.pop(fits[rng.integers(len(fits))])
+    return assigned
 
 
-def test_fitting_estimates_draw_like_tsafrir():
+def test_fitting_estimates_have_the_distribution_of_the_rule():
     run_time = np.array([7.0, 3.0, 3.0, 1.0])
     estimates = np.array([2.0, 5.0, 5.0, 10.0, 10.0])
     menu = np.array([2.0, 5.0, 10.0])
@@ -281,7 +280,7 @@ def test_fitting_estimates_draw_like_tsafrir():
     shorter=st.lists(st.floats(0.01, 1.0), min_size=30, max_size=30),
     snug=st.floats(0, 1),
 )
-def test_fitting_estimates_use_each_once(estimates, shorter, snug):
+def test_fitting_estimates_are_used_once_each(estimates, shorter, snug):
     run_time = np.array(estimates) * np.array(shorter[: len(estimates)])
     menu, rng = np.array([10.0, 20.0, 60.0]), np.random.default_rng(0)
     fitting = shapes.fitting_estimates(run_time, np.array(estimates), menu, snug=snug, rng=rng)
@@ -289,7 +288,7 @@ def test_fitting_estimates_use_each_once(estimates, shorter, snug):
     assert sorted(fitting) == sorted(estimates)
 
 
-def test_fitting_estimates_go_up_the_menu_where_none_is_long_enough():
+def test_fitting_estimates_take_the_next_value_where_none_is_long_enough():
     menu = np.array([10.0, 20.0, 60.0])
     rng = np.random.default_rng(0)
     run_time, estimates = np.array([15.0, 12.0]), np.array([10.0, 60.0])
