@@ -1,7 +1,7 @@
-"""Time-sharing against batch on a small machine: what sharing, noise and overhead do to whom.
+"""Explorer of time-sharing against batch on a small machine: sharing, noise, overhead, memory.
 
 Jobs are made like Edison's and simulated twice, time-shared with the shares around the moment
-written down, and in batch. Every control simulates time-sharing anew, but batch only where it can
+recorded, and in batch. Every control simulates time-sharing anew, but batch only where it can
 differ: not for overhead, memory and moment. A picture takes about 0.3 s,
 under noise half a second.
 """
@@ -14,10 +14,10 @@ import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
+from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.checks import check_whole, is_number
 from cosimlib.explorers.panel import Panel
-from cosimlib.figures.sharing import plot_sharing
+from cosimlib.figures.timesharing_moment import plot_sharing
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import EDISON
 from cosimlib.timesharing import (
@@ -30,7 +30,7 @@ from cosimlib.timesharing import (
 from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import DAY, HOUR
 
-WINDOW = 6 * HOUR
+SHOWN = 6 * HOUR
 """Seconds in which shares are shown, the moment in their middle."""
 
 KINDS = (("SPMD: as fast as the slowest node", True), ("not SPMD: the mean of all nodes", False))
@@ -52,7 +52,7 @@ def explore_timesharing(
     seed: int = 0,
     at: float | None = None,
 ) -> Panel:
-    """Knobs of time-sharing and its jobs, shares on a crowded node, and who gains over batch.
+    """Knobs of time-sharing and its jobs, shares on a crowded node, and the gain over batch.
 
     Parameters
     ----------
@@ -78,31 +78,18 @@ def explore_timesharing(
     Panel
         Its `controls` are `load`, `overhead`, `noise`, `spmd`, `memory_spread`, `seed` and `moment`
         (hours); `choose` takes what they offer.
-
-    Raises
-    ------
-    ValueError
-        For a setting that is out of range.
     """
-    check_whole("days", days, 1)
-    if noise is None:
-        raise ValueError("noise=None; expected a probability from 0 to 1")
-    if not isinstance(spmd, bool):
-        raise ValueError(f"spmd={spmd!r}; expected True or False")
-    if at is not None and not (is_number(at) and 0 <= at <= days * DAY):
-        raise ValueError(
-            f"at={at!r}; expected a moment from 0 to {days * DAY:.0f} s, when the last jobs are "
-            "submitted, or nothing for the most crowded hour"
-        )
-    if memory_spread not in [value for _, value in MEMORY]:
-        known = " or ".join(repr(value) for _, value in MEMORY)
-        raise ValueError(f"memory_spread={memory_spread!r}; expected {known}")
+    check.whole("days", days, 1)
+    check.number("noise", noise, least=0.0, most=1.0, kind="a probability")
+    crowded = "for the most crowded hour"
+    check.number("at", at, least=0.0, most=days * DAY, kind="seconds", none=crowded)
     _compile()
     run = _runner(days, nodes)
-    asked: dict[str, Any] = {"load": load, "overhead": overhead, "noise": noise, "spmd": spmd}
-    asked |= {"memory_spread": memory_spread, "seed": seed}
-    moment = _most_crowded(run(None, **asked)[0], days * DAY) if at is None else float(at)
-    return Panel(_controls(asked, moment, days * DAY), partial(_draw, run))
+    settings: dict[str, Any] = {"load": load, "overhead": overhead, "noise": noise, "spmd": spmd}
+    settings |= {"memory_spread": memory_spread, "seed": seed}
+    shared, _ = run(None, **settings)
+    moment = _most_crowded(shared, days * DAY) if at is None else float(at)
+    return Panel(_controls(settings, moment, days * DAY), partial(_draw, run))
 
 
 def _most_crowded(shared: TimesharedSchedule, span: float) -> float:
@@ -121,41 +108,41 @@ def _compile() -> None:
 
 
 def _runner(days: int, nodes: int) -> Run:
-    """Makes and simulates what has not just been simulated, with shares around a moment if any."""
-    made = lru_cache(maxsize=4)(partial(synthetic.edison, days, nodes=nodes))
+    """A function that simulates both policies, with shares around a moment if any; cached."""
+    workload_of = lru_cache(maxsize=4)(partial(synthetic.edison, days, nodes=nodes))
 
     @lru_cache(maxsize=4)
     def shared(
         at: float | None, *, load: float, memory_spread: str, seed: int, **knobs: Any
     ) -> TimesharedSchedule:
-        workload = made(load=load, memory_spread=memory_spread, seed=seed)
+        workload = workload_of(load=load, memory_spread=memory_spread, seed=seed)
         sample = None if at is None else _around(at)
         machine = EDISON.with_nodes(nodes)
         return simulate_timesharing(workload, machine, seed=seed, sample=sample, **knobs)
 
     @lru_cache(maxsize=4)
     def batch(*, load: float, seed: int, **knobs: Any) -> Schedule:
-        workload = made(load=load, seed=seed)
+        workload = workload_of(load=load, seed=seed)
         return simulate_batch(workload, EDISON.with_nodes(nodes), seed=seed, **knobs)
 
     def run(
-        at: float | None, *, overhead: float, memory_spread: str, **asked: Any
+        at: float | None, *, overhead: float, memory_spread: str, **knobs: Any
     ) -> tuple[TimesharedSchedule, Schedule]:
-        crowd = shared(at, overhead=overhead, memory_spread=memory_spread, **asked)
-        return crowd, batch(**asked)
+        crowd = shared(at, overhead=overhead, memory_spread=memory_spread, **knobs)
+        return crowd, batch(**knobs)
 
     return run
 
 
 def _around(at: float) -> np.ndarray:
     """The steps around a moment: shares change with steps only."""
-    first = max(0.0, np.floor((at - WINDOW / 2) / STEP) * STEP)
-    return np.arange(first, first + WINDOW + STEP, STEP)
+    first = max(0.0, np.floor((at - SHOWN / 2) / STEP) * STEP)
+    return np.arange(first, first + SHOWN + STEP, STEP)
 
 
-def _controls(asked: dict[str, Any], at: float, span: float) -> dict[str, Widget]:
-    """The widgets, each with room for what was asked."""
-    load, overhead, noise, seed = (asked[name] for name in ("load", "overhead", "noise", "seed"))
+def _controls(settings: dict[str, Any], at: float, span: float) -> dict[str, Widget]:
+    """The widgets, with ranges that include the first settings."""
+    load, overhead, noise, seed = (settings[name] for name in ("load", "overhead", "noise", "seed"))
     return {
         "load": FloatSlider(
             load, min=min(0.1, load), max=max(1.2, load), step=0.01, description="offered load"
@@ -167,9 +154,9 @@ def _controls(asked: dict[str, Any], at: float, span: float) -> dict[str, Widget
             noise, min=0.0, max=max(0.05, noise), step=0.001, readout_format=".3f",
             description="noise (probability)",
         ),
-        "spmd": Dropdown(options=KINDS, value=asked["spmd"], description="jobs"),
+        "spmd": Dropdown(options=KINDS, value=settings["spmd"], description="jobs"),
         "memory_spread": Dropdown(
-            options=MEMORY, value=asked["memory_spread"], description="memory"
+            options=MEMORY, value=settings["memory_spread"], description="memory"
         ),
         "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
         "moment": FloatSlider(
@@ -179,17 +166,17 @@ def _controls(asked: dict[str, Any], at: float, span: float) -> dict[str, Widget
     }  # fmt: skip
 
 
-def _draw(run: Run, *, moment: float, **asked: Any) -> tuple[go.Figure, str]:
-    """What the panel shows for the controls' values."""
+def _draw(run: Run, *, moment: float, **settings: Any) -> tuple[go.Figure, str]:
+    """Figure and text for the controls' values."""
     at = moment * HOUR
-    shared, batch = run(at, **asked)
+    shared, batch = run(at, **settings)
     runs = [summarize_run(schedule, warm_up=0.0) for schedule in (shared, batch)]
     picture = plot_sharing(shared, batch, at=at, title=_title(*runs))
     return picture, _text(shared, *runs)
 
 
 def _title(shared: RunSummary, batch: RunSummary) -> str:
-    """Who is slowed down how much."""
+    """Mean slowdown under both policies."""
     return (
         f"{shared.policy}: mean slowdown {shared.mean_slowdown:,.2f}; "
         f"{batch.policy}: {batch.mean_slowdown:,.2f}"
@@ -208,7 +195,7 @@ def _text(schedule: TimesharedSchedule, shared: RunSummary, batch: RunSummary) -
 
 
 def _numbers(run: RunSummary) -> str:
-    """What both have."""
+    """Slowdown and utilization of one policy."""
     return (
         f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
         f"utilization {run.utilization:.1%}"

@@ -25,10 +25,6 @@ from .gantt import plot_nodes as plot_nodes
 from .lines import plot_curves as plot_curves
 from .lines import plot_series as plot_series
 from .publishing import Publisher as Publisher
-from .sharing import crowd_table as crowd_table
-from .sharing import plot_sharing as plot_sharing
-from .sharing import ratio_table as ratio_table
-from .sharing import share_table as share_table
 from .tables import plot_table as plot_table
 from .timesharing import bin_table as bin_table
 from .timesharing import box_table as box_table
@@ -40,3 +36,7 @@ from .timesharing import plot_turnarounds as plot_turnarounds
 from .timesharing import size_table as size_table
 from .timesharing import slowdown_table as slowdown_table
 from .timesharing import week_table as week_table
+from .timesharing_moment import crowd_table as crowd_table
+from .timesharing_moment import plot_sharing as plot_sharing
+from .timesharing_moment import ratio_table as ratio_table
+from .timesharing_moment import share_table as share_table

@@ -16,10 +16,10 @@ DURATIONS = {10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h", 14_400: "4 h"
 DURATIONS |= {172_800: "48 h"}
 
 LENGTHS = DURATIONS | {7 * DAY: "7 days", 30 * DAY: "30 days"}
-"""Where an axis of lengths has ticks."""
+"""Ticks of an axis of run times, in seconds."""
 
 NO_JOBS = "#CFCFCF"
-FEW = 8
+FEW_POINTS = 8
 """Points from which on a line needs no markers."""
 
 LEAST_RANGE = 0.04
@@ -28,8 +28,8 @@ LEAST_RANGE = 0.04
 ROW, GAP = 290, 85
 """Pixels of a row of panels, and between two."""
 
-SAME = "#F7F7F7"
-RATIO_COLORS = ((0.0, theme.BLUE), (0.5, SAME), (1.0, theme.VERMILION))
+NO_GAIN = "#F7F7F7"
+RATIO_COLORS = ((0.0, theme.BLUE), (0.5, NO_GAIN), (1.0, theme.VERMILION))
 """Blue, white, vermilion: told apart by color-blind readers too."""
 
 
@@ -85,7 +85,7 @@ def plot_lines(
     Parameters
     ----------
     table : pd.DataFrame
-        One point a row.
+        One point per row.
     x, y, line : str
         Columns of the axes and of what tells lines apart.
     title : str
@@ -99,7 +99,7 @@ def plot_lines(
     for place, (name, part) in enumerate(groups):
         picture.add_scatter(
             x=part[x].tolist(), y=part[y].tolist(), name=name, showlegend=bool(line),
-            mode="lines" if len(part) > FEW else "lines+markers",
+            mode="lines" if len(part) > FEW_POINTS else "lines+markers",
             line={"color": theme.color(str(name), place), "dash": theme.DASHES[place % 7],
                   "width": 2},
         )  # fmt: skip
@@ -116,7 +116,7 @@ def _logarithmic(values: pd.Series) -> dict[str, object]:
 
 
 def bin_table(summary: RunSummary, other: RunSummary | None = None) -> pd.DataFrame:
-    """Mean slowdown by size and length, or `summary`'s divided by `other`'s: a row a bin.
+    """Mean slowdown by size and length, or `summary`'s ÷ `other`'s: a row per bin.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def plot_bins(
 
 
 def box_table(summaries: Mapping[str, RunSummary]) -> pd.DataFrame:
-    """Quartiles, whiskers (1.5 interquartile ranges) and mean of slowdowns, a row a run."""
+    """Quartiles, whiskers (1.5 interquartile ranges) and mean of slowdowns, a row per run."""
     rows = []
     for name, each in summaries.items():
         low, middle, high = (each.quantile(level) for level in (0.25, 0.5, 0.75))
@@ -223,7 +223,7 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
     Parameters
     ----------
     table : pd.DataFrame
-        `overhead`, `utilization`, `slowdown`; a row a run, one line for each `memory`.
+        `overhead`, `utilization`, `slowdown`; a row per run, one line for each `memory`.
     batch : float
         Utilization under batch scheduling, dashed.
     title : str
@@ -254,7 +254,7 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
 
 
 def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
-    """Turnaround against nodes: a panel an application, a line a policy.
+    """Turnaround against nodes: a panel per application, a line per policy.
 
     Sizes above the largest at which any policy has a turnaround are left out.
 

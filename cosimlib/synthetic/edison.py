@@ -1,4 +1,4 @@
-"""Edison's twenty months, from what Hofmeyr et al. (HPCC 2016) print of them.
+"""Synthetic Edison: jobs of its twenty months, after what Hofmeyr et al. (HPCC 2016) print.
 
 The trace of 2.4 million jobs is not public. Printed are, and built in:
 
@@ -49,11 +49,11 @@ RUN_SKEW = 11.5
 """Mean over median run time: the geometric mean of that of KTH-SP2 (10.5), SDSC-SP2 (20.6), HPC2N
 (5.9), CEA-Curie (49.7) and Theta 2023 (3.2)."""
 
-HEAVY, PART = 0.1, 0.6
-"""So large a part of the node-hours use so large a part of a node's memory or more, as printed."""
+HEAVY, HEAVY_MEMORY = 0.1, 0.6
+"""Part of the node-hours that use a part of a node's memory or more, as printed: 10 %, 60 %."""
 
 MEMORY_SPREADS = ("tenth", "longest", "UniLu-Gaia")
-"""Which jobs these are, and what the others use, see `_memory`."""
+"""Which jobs need that much memory, and what the others need, see `_memory`."""
 
 MEMORY_SHAPE = 0.2997
 """First shape parameter of the memory's distribution as on UniLu-Gaia (see `_memory`), so that its
@@ -61,7 +61,7 @@ MEMORY_SHAPE = 0.2997
 and 72,875 KB a processor)."""
 
 HOURS = 0.5
-"""How much more, and less, than on average is submitted at 15:00 and 3:00: a cosine."""
+"""Amplitude of the daily cosine: what is submitted at 15:00 and 3:00 beyond the average."""
 
 WEEKENDS = 0.6
 """What is submitted on Saturdays and Sundays, relative to other days."""
@@ -89,21 +89,21 @@ def edison(
         How long jobs are submitted; the paper's trace has 600 days.
     nodes : int, default 5576
         Of the machine. Sizes are scaled with it and rounded up, so that a smaller machine has
-        fewer jobs a day, each of as large a part of it as on Edison.
+        fewer jobs per day, each of as large a part of it as on Edison.
     load : float, default 0.89
         Offered load, Σ nodes · run_time ÷ (nodes · days). At 5,576 nodes and a load of 0.89 there
-        are 4,000 jobs a day; more jobs for more load.
+        are 4,000 jobs per day; more jobs for more load.
     memory_spread : {"tenth", "longest", "UniLu-Gaia"}, default "tenth"
-        Who uses a tenth of the node-hours with 60 % of a node's memory or more, and what the others
-        use. "tenth": any tenth of the jobs uses 60 %, all others next to nothing. "longest": the
-        longest jobs do. "UniLu-Gaia": as "tenth", but spread as on UniLu-Gaia in 2014.
+        Which jobs use a tenth of the node-hours with 60 % of a node's memory or more, and what the
+        others use. "tenth": any tenth of the jobs uses 60 %, all others next to nothing. "longest":
+        the longest jobs do. "UniLu-Gaia": as "tenth", but spread as on UniLu-Gaia in 2014.
     seed : int, default 0
         Of the PCG64 generator, 0 or more.
 
     Returns
     -------
     Workload
-        In whole seconds, with `memory` in GB a node and requested times after Tsafrir's model.
+        In whole seconds, with `memory` in GB per node and requested times after Tsafrir's model.
     """
     check.number("days", days, above=0, where=NAME)
     check.whole("nodes", nodes, 16, where=NAME)
@@ -128,11 +128,11 @@ def edison(
     )
     if memory_spread == "longest":
         table["memory"] = _memory_of_longest(table["nodes"], table["run_time"])
-    asked = "" if load == UTILIZATION else f", load {load:g}"
-    asked += {"tenth": "", "longest": ", memory in the longest jobs"}.get(
+    details = "" if load == UTILIZATION else f", load {load:g}"
+    details += {"tenth": "", "longest": ", memory in the longest jobs"}.get(
         memory_spread, f", memory as {memory_spread}'s"
     )
-    name = f"{NAME} ({nodes:,} nodes, {days:g} days, seed {seed}{asked})"
+    name = f"{NAME} ({nodes:,} nodes, {days:g} days, seed {seed}{details})"
     system = EDISON if nodes == EDISON.total_nodes else EDISON.with_nodes(nodes)
     return with_estimates(Workload(table, name, system), seed=seed, maximum=LONGEST_RUN)
 
@@ -188,10 +188,10 @@ def _to_load(run_time: np.ndarray, sizes: np.ndarray, work: float) -> np.ndarray
 
 
 def _memory(uniform: np.ndarray, spread: str) -> np.ndarray:
-    """GB a node: 90 % below 60 % of a node, none above the node's.
+    """GB per node: 90 % below 60 % of a node, none above the node's.
 
     That memory does not depend on the run time is assumed: the paper says so of the size only. By
-    default nobody then needs more than the printed quantile asks for: a tenth of the jobs 60 %, so
+    default no job then needs more than the printed quantile: a tenth of the jobs 60 %, so
     that two of them share no node, the others next to nothing, 6 % on average.
 
     On UniLu-Gaia memory spreads more evenly: scaled to the 60 % its jobs need 19 % on average. Over
@@ -202,19 +202,19 @@ def _memory(uniform: np.ndarray, spread: str) -> np.ndarray:
     with quantiles in closed form. ``b = ln 0.1 / ln(1 - 0.6^a)`` puts the 90th percentile at 0.6.
     """
     if spread == "UniLu-Gaia":
-        second = math.log(HEAVY) / math.log(1.0 - PART**MEMORY_SHAPE)
+        second = math.log(HEAVY) / math.log(1.0 - HEAVY_MEMORY**MEMORY_SHAPE)
         part = (1.0 - (1.0 - uniform) ** (1.0 / second)) ** (1.0 / MEMORY_SHAPE)
     else:
-        part = np.where(uniform < 1.0 - HEAVY, 0.0, PART)
+        part = np.where(uniform < 1.0 - HEAVY, 0.0, HEAVY_MEMORY)
     return EDISON.memory_per_node * np.clip(part, 1e-6, 1.0)
 
 
 def _memory_of_longest(nodes: pd.Series, run_time: pd.Series) -> np.ndarray:
-    """GB a node: 60 % of it for the longest jobs that have a tenth of the node-hours."""
+    """GB per node: 60 % of it for the longest jobs that have a tenth of the node-hours."""
     order = np.argsort(-run_time.to_numpy(), kind="stable")
     work = np.cumsum((nodes * run_time).to_numpy()[order])
     part = np.zeros(len(order))
-    part[order[work <= HEAVY * work[-1]]] = PART
+    part[order[work <= HEAVY * work[-1]]] = HEAVY_MEMORY
     return EDISON.memory_per_node * np.clip(part, 1e-6, 1.0)
 
 

@@ -78,8 +78,8 @@ def read_applications(path: str | Path) -> pd.DataFrame:
     for name in COLUMNS:
         if heading.count(name) != 1:
             found = f"{heading.count(name) or 'no'} columns {name!r}"
-            asked = f"expected {', '.join(COLUMNS)}, each once, between commas"
-            raise TraceError(f"{path}: {found} in {','.join(heading)!r}; {asked}")
+            wanted = f"expected {', '.join(COLUMNS)}, each once, between commas"
+            raise TraceError(f"{path}: {found} in {','.join(heading)!r}; {wanted}")
     if len(lines) < 2:
         raise TraceError(f"{path}: no rows; expected one for each application and number of nodes")
     places = [heading.index(name) for name in COLUMNS]

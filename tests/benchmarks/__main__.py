@@ -39,6 +39,7 @@ from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import THETA, System
 from cosimlib.traces import swf
 from tests.benchmarks.batch import scheduler_rows
+from tests.benchmarks.explorers import explorer_rows
 from tests.benchmarks.timesharing import sharing_rows
 from tests.eviction import naive
 
@@ -243,6 +244,7 @@ def main() -> None:
     """Measure, print, keep."""
     measured = eviction_rows() + trace_rows() + coscheduling_rows() + elastic_rows()
     measured += scheduler_rows(median_of) + filling_rows() + list(sharing_rows())
+    measured += explorer_rows()
     rows = [(*row, met(row[1], row[3])) for row in measured]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table["measured"] = [float(f"{value:.3g}") for value in table["measured"]]

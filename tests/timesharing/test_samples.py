@@ -11,7 +11,15 @@ from cosimlib import synthetic
 from cosimlib.system import System
 from cosimlib.timesharing import draw_noise, simulate_timesharing
 from tests.timesharing.naive import Shared
-from tests.timesharing.test_simulation import MEMORY, NODES, QUEUE, SYSTEM, asked, made, uneven
+from tests.timesharing.test_simulation import (
+    MEMORY,
+    NODES,
+    QUEUE,
+    SYSTEM,
+    made,
+    placed_jobs,
+    uneven,
+)
 
 MOMENTS = st.lists(
     st.one_of(st.integers(0, 400), st.floats(0, 400), st.sampled_from([0, 10, 2000])), max_size=12
@@ -34,7 +42,7 @@ def assert_shares(schedule, slow, sample, *, apart=0.0):
         )
 
 
-@given(asked(), MOMENTS, st.sampled_from([1, 10, 7.5]), QUEUE, st.booleans())
+@given(placed_jobs(), MOMENTS, st.sampled_from([1, 10, 7.5]), QUEUE, st.booleans())
 @settings(max_examples=60)
 def test_shares_in_steps_are_those_of_the_slow_version(given_jobs, sample, step, queue, spmd):
     workload, _ = given_jobs
@@ -47,7 +55,7 @@ def test_shares_in_steps_are_those_of_the_slow_version(given_jobs, sample, step,
     assert_shares(simulate_timesharing(workload, SYSTEM, sample=edges, **knobs), slow, edges)
 
 
-@given(asked(memory=False), MOMENTS, st.booleans())
+@given(placed_jobs(memory=False), MOMENTS, st.booleans())
 @settings(max_examples=40)
 def test_shares_in_exact_times_are_those_of_the_slow_version(given_jobs, sample, spmd):
     workload, placement = given_jobs
@@ -57,7 +65,7 @@ def test_shares_in_exact_times_are_those_of_the_slow_version(given_jobs, sample,
     assert_shares(schedule, Shared(workload.jobs, NODES, **knobs), sample, apart=1e-6)
 
 
-@given(asked(), MOMENTS, st.sampled_from([0.05, 0.5, 1.0]), st.integers(0, 9), st.booleans())
+@given(placed_jobs(), MOMENTS, st.sampled_from([0.05, 0.5, 1.0]), st.integers(0, 9), st.booleans())
 @settings(max_examples=30)
 def test_shares_under_noise_are_those_of_the_slow_version(given_jobs, sample, noise, seed, spmd):
     workload, _ = given_jobs

@@ -26,7 +26,7 @@ def made(**columns) -> Workload:
 
 
 @st.composite
-def asked(draw, max_jobs=10, memory=True):
+def placed_jobs(draw, max_jobs=10, memory=True):
     """Jobs on whole seconds, some of no length, many at one instant, and nodes for each of them."""
     n = draw(st.integers(1, max_jobs))
     numbers = st.lists(st.integers(0, 90), min_size=n, max_size=n)
@@ -64,7 +64,9 @@ def assert_agree(schedule, slow, places=True):
         assert schedule.nodes_of(job).tolist() == slow.where[job]
 
 
-@given(asked(), st.sampled_from([1, 10, 7.5]), QUEUE, st.booleans(), st.sampled_from([0, 0.125]))
+@given(
+    placed_jobs(), st.sampled_from([1, 10, 7.5]), QUEUE, st.booleans(), st.sampled_from([0, 0.125])
+)
 @settings(max_examples=60)
 def test_steps_agree_with_the_slow_version(given_jobs, step, queue, spmd, overhead):
     workload, _ = given_jobs
@@ -73,7 +75,7 @@ def test_steps_agree_with_the_slow_version(given_jobs, step, queue, spmd, overhe
     assert_agree(schedule, Shared(workload.jobs, NODES, memory=MEMORY, **knobs))
 
 
-@given(asked(), QUEUE, st.booleans())
+@given(placed_jobs(), QUEUE, st.booleans())
 @settings(max_examples=50)
 def test_exact_times_agree_with_the_slow_version(given_jobs, queue, spmd):
     workload, _ = given_jobs
@@ -83,7 +85,7 @@ def test_exact_times_agree_with_the_slow_version(given_jobs, queue, spmd):
     assert_agree(schedule, Shared(workload.jobs, NODES, memory=MEMORY, **knobs))
 
 
-@given(asked(memory=False), st.booleans())
+@given(placed_jobs(memory=False), st.booleans())
 @settings(max_examples=60)
 def test_a_given_placement_is_kept(given_jobs, spmd):
     workload, placement = given_jobs
@@ -92,7 +94,7 @@ def test_a_given_placement_is_kept(given_jobs, spmd):
     assert_agree(schedule, Shared(workload.jobs, NODES, **knobs))
 
 
-@given(asked(), QUEUE)
+@given(placed_jobs(), QUEUE)
 @settings(max_examples=40)
 def test_a_given_placement_waits_for_memory_on_its_own_nodes(given_jobs, queue):
     workload, placement = given_jobs
@@ -101,7 +103,7 @@ def test_a_given_placement_waits_for_memory_on_its_own_nodes(given_jobs, queue):
     assert_agree(schedule, Shared(workload.jobs, NODES, memory=MEMORY, **knobs))
 
 
-@given(asked(), st.sampled_from([0.05, 0.5, 1.0]), st.integers(0, 9), st.booleans(), QUEUE)
+@given(placed_jobs(), st.sampled_from([0.05, 0.5, 1.0]), st.integers(0, 9), st.booleans(), QUEUE)
 @settings(max_examples=30)
 def test_noise_agrees_with_the_slow_version(given_jobs, noise, seed, spmd, queue):
     workload, _ = given_jobs
@@ -116,7 +118,7 @@ def test_noise_agrees_with_the_slow_version(given_jobs, noise, seed, spmd, queue
     assert_agree(schedule, slow)
 
 
-@given(asked(), st.booleans(), st.sampled_from([0, 0.25]))
+@given(placed_jobs(), st.booleans(), st.sampled_from([0, 0.25]))
 @settings(max_examples=40)
 def test_series_are_what_the_slow_version_logs(given_jobs, spmd, overhead):
     """In steps of ten minutes, so that there are several hours."""
@@ -132,7 +134,7 @@ def test_series_are_what_the_slow_version_logs(given_jobs, spmd, overhead):
     np.testing.assert_allclose(series.to_numpy(), expected[: len(series)], atol=1e-9)
 
 
-@given(asked(), st.booleans(), st.sampled_from([None, 10.0]), st.sampled_from([0.5, 4, 1000]))
+@given(placed_jobs(), st.booleans(), st.sampled_from([None, 10.0]), st.sampled_from([0.5, 4, 1000]))
 @settings(max_examples=40)
 def test_scaled_times_scale_everything(given_jobs, spmd, step, factor):
     workload, _ = given_jobs
@@ -146,7 +148,7 @@ def test_scaled_times_scale_everything(given_jobs, spmd, step, factor):
     assert other.members.tolist() == first.members.tolist()
 
 
-@given(asked(memory=False), st.floats(0, 0.9), st.booleans())
+@given(placed_jobs(memory=False), st.floats(0, 0.9), st.booleans())
 @settings(max_examples=40)
 def test_overhead_makes_everything_longer_by_its_factor(given_jobs, overhead, spmd):
     """All jobs at once: a node that does less does the same, later."""
@@ -160,7 +162,7 @@ def test_overhead_makes_everything_longer_by_its_factor(given_jobs, overhead, sp
     np.testing.assert_allclose(taxed.end_time * (1 - overhead), free.end_time, rtol=1e-9)
 
 
-@given(asked(memory=False), st.booleans(), st.integers(0, 50))
+@given(placed_jobs(memory=False), st.booleans(), st.integers(0, 50))
 @settings(max_examples=40)
 def test_on_an_empty_system_a_job_runs_alone_and_as_long_as_it_is(given_jobs, spmd, later):
     workload, _ = given_jobs
@@ -171,7 +173,7 @@ def test_on_an_empty_system_a_job_runs_alone_and_as_long_as_it_is(given_jobs, sp
     assert all(alone.nodes_of(j).tolist() == list(range(jobs["nodes"][j])) for j in jobs.index)
 
 
-@given(asked(), QUEUE, st.sampled_from([None, 10.0]))
+@given(placed_jobs(), QUEUE, st.sampled_from([None, 10.0]))
 @settings(max_examples=60)
 def test_memory_is_never_exceeded_and_the_queue_keeps_its_order(given_jobs, queue, step):
     workload, _ = given_jobs

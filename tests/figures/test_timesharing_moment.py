@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.figures.sharing import (
+from cosimlib.figures.timesharing import NO_JOBS
+from cosimlib.figures.timesharing_moment import (
     BANDS,
     crowd_table,
     crowded_node,
@@ -12,7 +13,6 @@ from cosimlib.figures.sharing import (
     ratio_table,
     share_table,
 )
-from cosimlib.figures.timesharing import NO_JOBS
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_batch, simulate_timesharing
 from cosimlib.workload import Workload
@@ -84,7 +84,7 @@ def test_an_empty_machine_is_drawn_with_as_many_traces():
     batch = simulate_batch(schedule.workload, System.of(3))
     pictures = [plot_sharing(schedule, batch, at=at, title="x") for at in (0.0, 5e4)]
     assert [len(picture.data) for picture in pictures] == [BANDS + 6] * 2
-    assert pictures[1].layout.legend.title.text == "Shares at the dashed line, nobody there"
+    assert pictures[1].layout.legend.title.text == "Shares at the dashed line, no job there"
     assert [trace.showlegend for trace in pictures[1].data[: BANDS + 1]] == [False] * BANDS + [True]
 
 

@@ -1,4 +1,4 @@
-"""One time-shared machine: who has which share of a crowded node, and who gains over batch."""
+"""A time-shared machine at a moment: shares of a crowded node, queues, and gain over batch."""
 
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ BANDS = 6
 """Jobs whose shares have a color of their own."""
 
 PATTERNS = ("", "/", "\\", "x", "-", "|")
-MOST = 1_000.0
+HIGHEST_RATIO = 1_000.0
 """Ratios above this, and below its inverse, have the last color."""
 
 OTHERS = "others"
@@ -87,7 +87,7 @@ def crowd_table(schedule: Schedule) -> pd.DataFrame:
 
 
 def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:
-    """Mean slowdown under `batch` over that under `shared`, a row for each size and length.
+    """Mean slowdown under `batch` ÷ that under `shared`, a row per size and length.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:
 def plot_sharing(
     shared: TimesharedSchedule, batch: Schedule, *, at: float, title: str
 ) -> go.Figure:
-    """Shares on a crowded node, jobs on nodes and jobs waiting, and who gains by time-sharing.
+    """Shares on a crowded node, jobs on nodes and jobs waiting, and the gain by time-sharing.
 
     Always `BANDS` + 6 traces: shares of jobs and of the others; jobs on a node and jobs that wait,
     time-shared and in batch each; ratios of slowdowns.
@@ -144,9 +144,9 @@ def plot_sharing(
             steps = crowd_table(schedule)[measure]
             picture.add_trace(_steps(steps, kind, shown=row == 2), row=row, col=1)
     picture.add_trace(_ratios(ratio_table(batch, shared)), row=1, col=2)
-    whole = {f"{axis}{end}": end for axis in "xy" for end in (0, 1)}
+    area = {f"{axis}{end}": end for axis in "xy" for end in (0, 1)}
     picture.add_shape(
-        whole, type="rect", xref="x domain", yref="y domain", row=1, col=2, layer="below",
+        area, type="rect", xref="x domain", yref="y domain", row=1, col=2, layer="below",
         fillcolor=NO_JOBS, line_width=0,
     )  # fmt: skip
     _mark(picture, shared, at)
@@ -155,7 +155,7 @@ def plot_sharing(
 
 
 def _bands(schedule: TimesharedSchedule, table: pd.DataFrame, at: float) -> list[go.Scatter]:
-    """An area a job, empty ones for those that are missing, and the others' on top."""
+    """An area per job, empty ones for those that are missing, and the others' on top."""
     names = [_named(schedule, table, job, at) for job in table.columns.drop(OTHERS)]
     missing = BANDS - len(names)
     areas = [*zip(names, table.columns, theme.CYCLE, PATTERNS, strict=False),
@@ -176,7 +176,7 @@ def _bands(schedule: TimesharedSchedule, table: pd.DataFrame, at: float) -> list
 
 
 def _named(schedule: TimesharedSchedule, table: pd.DataFrame, job: int, at: float) -> str:
-    """A job, its size, its share at the instant, and whether it had to wait."""
+    """Label of a job: size, share at the instant, and wait if it had to."""
     jobs = schedule.jobs
     nodes, waited = int(jobs["nodes"][job]), float(jobs["wait_time"][job])
     share = float(table[job].to_numpy()[table.index <= at / HOUR + 1e-9][-1:].sum())
@@ -205,7 +205,7 @@ def _ratios(table: pd.DataFrame) -> go.Heatmap:
     ratio = wide["ratio"]
     # Browsers know no NaN.
     colors = np.log10(ratio).round(3).astype(object).where(ratio.notna(), None).to_numpy()
-    ticks = np.arange(-np.log10(MOST), np.log10(MOST) + 1).tolist()
+    ticks = np.arange(-np.log10(HIGHEST_RATIO), np.log10(HIGHEST_RATIO) + 1).tolist()
     return go.Heatmap(
         x=[f"{low}<br>–{high}" for low, high in pairwise(labels)],
         y=[f"{n}–{2 * n - 1}" if n > 1 else "1" for n in ratio.index],
@@ -237,7 +237,7 @@ def _mark(picture: go.Figure, schedule: TimesharedSchedule, at: float) -> None:
 
 def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: bool) -> None:
     """Axes and legend of the shares, which for jobs that are not SPMD are not of this node."""
-    many = "nobody" if not there else f"{there} jobs" if there > 1 else "1 job"
+    many = "no job" if not there else f"{there} jobs" if there > 1 else "1 job"
     picture.update_layout(
         legend={"x": 0.555, "xanchor": "left", "y": 0.27, "yanchor": "top", "font": {"size": 12},
                 "traceorder": "normal",
