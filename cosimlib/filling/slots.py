@@ -112,7 +112,7 @@ def fill(
         state.withheld[0] = withheld
         freed, until = _end_jobs(jobs, state, now)
         busy -= freed
-        if overdue + withheld > availability.min_free(state.plan, now, now):
+        if overdue + withheld > _free_now(state):
             _plan_anew(jobs, state, waiting, now, capacity, withheld)
             before = np.inf
         else:
@@ -127,6 +127,12 @@ def fill(
         held = capacity - busy
         _replace_containers(containers, now, saved, held)
     return state.start, state.promised, state.held_up, _intervals(containers, now)
+
+
+@kernel
+def _free_now(state: State) -> int:
+    """Nodes free in the slot that begins."""
+    return state.plan.free[state.plan.bounds[0]]
 
 
 @kernel
@@ -280,7 +286,7 @@ def _note_held_up(jobs: SlotArrays, state: State, job: int, until: float, now: f
     If not, they do not hold up the next job either if it is equal.
     """
     nodes = jobs.nodes[job]
-    if nodes > availability.min_free(state.plan, now, now) + state.withheld[0]:
+    if nodes > _free_now(state) + state.withheld[0]:
         return False
     if until > now + 1 and availability.min_free(state.plan, now + 1, until) < nodes:
         return False
