@@ -1,6 +1,7 @@
 """Filler containers: short jobs on the nodes that batch scheduling leaves idle."""
 
 from cosimlib.filling.audit import audit_filled
+from cosimlib.filling.claims import Evidence, judge
 from cosimlib.filling.comparison import (
     efficiency,
     held_table,
@@ -12,10 +13,12 @@ from cosimlib.filling.schedule import FilledSchedule
 from cosimlib.filling.simulation import simulate_filling
 
 __all__ = [
+    "Evidence",
     "FilledSchedule",
     "audit_filled",
     "efficiency",
     "held_table",
+    "judge",
     "load_table",
     "node_seconds",
     "simulate_filling",
