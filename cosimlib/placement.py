@@ -1,40 +1,76 @@
-"""Which nodes jobs had: a pure function of when they ran and, on coupled machines, held.
+"""Node numbers: which nodes each allocation of a schedule has.
 
-A job takes the free nodes with the lowest numbers, and keeps those that it held when it starts.
+They are a pure function of the allocations, so no simulator records them: a job takes the free
+nodes with the lowest numbers, and keeps those that it holds when it starts.
 """
 
 import numpy as np
 import pandas as pd
 
 from cosimlib.kernels import occupancy
-from cosimlib.schedule import Schedule, check_rigid
-
-COLUMNS = ["job", "machine", "state", "start", "end", "node", "nodes"]
+from cosimlib.schedule import Schedule
 
 
 def node_blocks(schedule: Schedule) -> pd.DataFrame:
-    """Blocks of neighboring nodes that the jobs of one machine held, job by job.
+    """Blocks of neighboring nodes that jobs have on one machine, in order of allocations.
 
     Returns
     -------
     pd.DataFrame
-        `job`, `start` and `end` in seconds, `node` (the lowest, from 0) and `nodes` (how many). A
-        job that found no room in one piece has several rows, one of zero run time none.
+        `job`, `start` and `end` in seconds, `node` (the lowest, from 0) and `nodes` (how many). An
+        allocation that is not in one piece has several rows, one of zero length none.
 
     Raises
     ------
     ValueError
         Where more nodes are held than there are, or jobs share them.
     """
-    check_rigid(schedule, "node_blocks")
-    nodes = schedule.workload.jobs["nodes"].to_numpy()
-    table = lowest_blocks(schedule.start_time, schedule.end_time, nodes, schedule.total_nodes)
-    if (table["node"] == occupancy.IDLE).any():
-        raise ValueError(
-            f"{schedule.name}: more nodes are held than the {schedule.system.total_nodes} of "
-            f"{schedule.system.name}: audit the schedule"
-        )
-    return table.rename(columns={"row": "job"})
+    table = schedule.allocations
+    table = table[table["job"] >= 0]
+    blocks = _blocks(schedule, table, schedule.total_nodes, schedule.system.name)
+    return blocks.assign(row=table["job"].to_numpy()[blocks["row"]]).rename(columns={"row": "job"})
+
+
+def node_stretches(schedule: Schedule) -> pd.DataFrame:
+    """Blocks of neighboring nodes that jobs have on each machine, in order of time.
+
+    Returns
+    -------
+    pd.DataFrame
+        `job`, `machine`, `state` (``"holds"`` or ``"runs"``), `start` and `end` in seconds
+        (infinite for a hold without an end), `node` (the lowest, from 0) and `nodes` (how many).
+
+    Raises
+    ------
+    ValueError
+        Where more nodes are held than a machine has, or jobs share them.
+    """
+    table = schedule.allocations
+    table = table[(table["job"] >= 0) & (table["end"] > table["start"])]
+    table = table.sort_values(["job", "start"], ignore_index=True)
+    machines = schedule.system.partitions
+    partition = schedule.workload.column("partition").fillna(next(iter(machines))).to_numpy()
+    holds, before = table["use"] == "hold", table.shift()
+    kept = (before["use"] == "hold") & (before["job"] == table["job"])
+    kept &= before["end"] == table["start"]
+    table = table.assign(
+        machine=partition[table["job"]],
+        state=np.where(holds, "holds", "runs"),
+        fresh=~kept | holds,
+        interval=(~kept).cumsum() - 1,
+    )
+    # Nodes are numbered once for all rows through which a job keeps them.
+    intervals = table.groupby("interval")[["machine", "start", "nodes"]].first()
+    intervals["end"] = table.groupby("interval")["end"].last()
+    blocks = []
+    for place, (machine, capacity) in enumerate(machines.items()):
+        here = intervals[intervals["machine"] == machine]
+        numbered = _blocks(schedule, here, capacity, machine)
+        interval = here.index.to_numpy()[numbered["row"]]
+        blocks.append(numbered[["node", "nodes"]].assign(interval=interval, place=place))
+    table = table.drop(columns="nodes").merge(pd.concat(blocks), on="interval")
+    table = table.sort_values(["start", "place", "fresh", "job", "node"], ignore_index=True)
+    return table[["job", "machine", "state", "start", "end", "node", "nodes"]]
 
 
 def lowest_blocks(
@@ -58,47 +94,12 @@ def lowest_blocks(
     return pd.DataFrame(blocks | {"nodes": np.diff(first, append=owner.size)})
 
 
-def node_stretches(schedule: Schedule) -> pd.DataFrame:
-    """Rectangles of neighboring nodes and time, in order of time.
-
-    Returns
-    -------
-    pd.DataFrame
-        `job`, `machine`, `state` (``"holds"`` or ``"runs"``), `start` and `end` in seconds
-        (infinite for a hold without an end), `node` (the lowest, from 0) and `nodes` (how many).
-    """
-    rows = []
-    for machine, capacity in schedule.system.partitions.items():
-        stretches = _stretches(schedule, machine)
-        free_from = np.full(capacity, -np.inf)
-        kept: dict[int, tuple[float, np.ndarray]] = {}
-        for start, _, job, state, end in stretches:
-            since, nodes = kept.get(job, (np.nan, np.empty(0, dtype=np.int64)))
-            if since != start:
-                wanted = int(schedule.workload.jobs["nodes"][job])
-                nodes = np.flatnonzero(free_from <= start)[:wanted]
-            free_from[nodes] = end
-            kept[job] = end, nodes
-            for run in np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1):
-                rows.append((job, machine, state, start, end, int(run[0]), len(run)))
-    return pd.DataFrame(rows, columns=COLUMNS).sort_values(
-        "start", kind="stable", ignore_index=True
-    )
-
-
-def _stretches(schedule: Schedule, machine: str) -> list[tuple]:
-    """Start, rank, job, state and end of every stretch of one machine, in order.
-
-    At equal times jobs that keep their nodes go first: those that run on from holding.
-    """
-    table = schedule.allocations
-    partition = schedule.workload.column("partition").fillna(next(iter(schedule.system.partitions)))
-    table = table[(partition == machine).to_numpy()[table["job"]] & (table["end"] > table["start"])]
-    holds = table[table["use"] == "hold"]
-    held_until = set(zip(holds["job"], holds["end"], strict=True))
-    return sorted(
-        (row.start, 1, row.job, "holds", row.end)
-        if row.use == "hold"
-        else (row.start, int((row.job, row.start) not in held_until), row.job, "runs", row.end)
-        for row in table.itertuples()
-    )
+def _blocks(schedule: Schedule, table: pd.DataFrame, capacity: int, name: str) -> pd.DataFrame:
+    """`lowest_blocks` of a table of allocations; raises where they do not fit."""
+    blocks = lowest_blocks(table["start"], table["end"], table["nodes"], capacity)
+    if (blocks["node"] == occupancy.IDLE).any():
+        raise ValueError(
+            f"{schedule.name}: more nodes are held than the {capacity} of {name}: audit the "
+            "schedule"
+        )
+    return blocks

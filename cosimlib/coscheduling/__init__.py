@@ -1,7 +1,79 @@
-"""Mates on coupled machines start together: each machine holds or yields until they can."""
+"""Coscheduling: mates on coupled machines start together, after Tang et al. (2011).
+
+`simulation` has the model, `mates` the jobs that must start together, `comparison` what the schemes
+cost, `deadlock` and `narrative` one instant of a schedule, `example` the smallest machines that can
+deadlock, `claims` the paper's statements.
+"""
 
 from cosimlib.coscheduling.audit import audit_coupled
+from cosimlib.coscheduling.claims import Evidence, judge
+from cosimlib.coscheduling.comparison import (
+    MEASURES,
+    PROPORTIONS,
+    SCHEMES,
+    UTILIZATIONS,
+    averages,
+    by_proportion,
+    by_utilization,
+    compare_on,
+    compare_schemes,
+    couple_logs,
+    lost_node_hours,
+    month_of_intrepid,
+    summarize_machines,
+    sync_up_overhead,
+)
+from cosimlib.coscheduling.deadlock import (
+    circular_wait,
+    event_times,
+    find_deadlock,
+    free_nodes,
+    job_states,
+)
+from cosimlib.coscheduling.example import MACHINES, deadlock_example
+from cosimlib.coscheduling.mates import (
+    couple,
+    mate_groups,
+    mates_by_proportion,
+    mates_by_proximity,
+    read_mates,
+)
+from cosimlib.coscheduling.narrative import describe, job_names
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.coscheduling.simulation import simulate_coscheduling
 
-__all__ = ["CoupledSchedule", "audit_coupled", "simulate_coscheduling"]
+__all__ = [
+    "MACHINES",
+    "MEASURES",
+    "PROPORTIONS",
+    "SCHEMES",
+    "UTILIZATIONS",
+    "CoupledSchedule",
+    "Evidence",
+    "audit_coupled",
+    "averages",
+    "by_proportion",
+    "by_utilization",
+    "circular_wait",
+    "compare_on",
+    "compare_schemes",
+    "couple",
+    "couple_logs",
+    "deadlock_example",
+    "describe",
+    "event_times",
+    "find_deadlock",
+    "free_nodes",
+    "job_names",
+    "job_states",
+    "judge",
+    "lost_node_hours",
+    "mate_groups",
+    "mates_by_proportion",
+    "mates_by_proximity",
+    "month_of_intrepid",
+    "read_mates",
+    "simulate_coscheduling",
+    "summarize_machines",
+    "sync_up_overhead",
+]

@@ -1,9 +1,11 @@
-"""Audit of coupled machines: stretches of holding, and mates that start together."""
+"""Audit of coupled machines: intervals of holding, and mates that start together."""
+
+from typing import NoReturn
 
 import numpy as np
-import pandas as pd
 
 from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_times
+from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import CoupledSchedule
 
 
@@ -11,9 +13,10 @@ from cosimlib.coscheduling.schedule import CoupledSchedule
 def audit_coupled(schedule: CoupledSchedule) -> None:
     """Raise where a schedule of coupled machines could not have happened.
 
-    As of any schedule, and: nodes that are held idle count as busy, a job holds between its
-    submission and its start and never longer than a release allows, and all jobs of a group start
-    at one instant, or else the machine of the later one was down when the earlier one started.
+    The rules of any schedule apply, and nodes held idle count as busy. Only a job with mates holds,
+    between its submission and its start, one interval at a time and none longer than a release
+    allows. Groups are those of the workload's mates, or no job has one. All jobs of a group start
+    at one instant, unless the machine of the later one was down when the earlier one started.
 
     Raises
     ------
@@ -21,49 +24,55 @@ def audit_coupled(schedule: CoupledSchedule) -> None:
         Naming the policy, and the job, or the time and the nodes.
     """
     check_times(schedule)
-    _check_holds(schedule)
     _check_groups(schedule)
+    _check_holds(schedule)
+    _check_starts(schedule)
     check_capacity(schedule)
 
 
-def _check_holds(schedule: CoupledSchedule) -> None:
-    """Raise for the first stretch of holding that is too early, too late or too long."""
-    holds = schedule.holds
-    submit_time = schedule.workload.jobs["submit_time"].to_numpy()[holds["job"].to_numpy()]
-    start_time = schedule.start_time[holds["job"].to_numpy()]
-    begin, end = holds["start"].to_numpy(), holds["end"].to_numpy()
-    allowed = (submit_time <= begin) & (begin < end) & (end <= start_time)
-    wrong = ~(allowed & (end - begin <= schedule.longest_hold))
-    if wrong.any():
-        stretch = int(wrong.argmax())
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: {schedule.workload.label(holds['job'][stretch])} holds from "
-            f"t={begin[stretch]:.15g} to t={end[stretch]:.15g}; it was submitted at "
-            f"t={submit_time[stretch]:.15g}, starts at t={start_time[stretch]:.15g} and may hold "
-            f"for {schedule.longest_hold:.15g} s"
-        )
-
-
 def _check_groups(schedule: CoupledSchedule) -> None:
-    """Raise for the first job that starts after a mate that could have known of it."""
-    grouped = np.flatnonzero(schedule.group >= 0)
-    table = pd.DataFrame(
-        {
-            "group": schedule.group[grouped],
-            "start": schedule.start_time[grouped],
-            "partition": schedule.partition.to_numpy()[grouped],
-        },
-        index=grouped,
-    )
-    first = table.groupby("group")["start"].transform("min")
-    for job in table.index[table["start"] != first]:
-        heard = not any(
-            partition == table["partition"][job] and begin <= first[job] < end
+    """Raise for the first job whose group is not that of its mates in the workload."""
+    expected = mate_groups(schedule.workload, schedule.partition)
+    wrong = schedule.group != expected
+    if wrong.any() and (schedule.group >= 0).any():
+        job = int(wrong.argmax())
+        _fail(schedule, job, f"is in group {schedule.group[job]}; expected {expected[job]}")
+
+
+def _check_holds(schedule: CoupledSchedule) -> None:
+    """Raise for the first interval of holding that could not be."""
+    holds = schedule.holds.sort_values(["job", "start"])
+    job, begin, end = (holds[name].to_numpy() for name in ("job", "start", "end"))
+    submit_time = schedule.workload.jobs["submit_time"].to_numpy()[job]
+    start_time = schedule.start_time[job]
+    allowed = (submit_time <= begin) & (begin < end) & (end <= start_time)
+    allowed &= end - begin <= schedule.longest_hold
+    alone = schedule.group[job] < 0
+    again = np.append(False, (job[1:] == job[:-1]) & (begin[1:] < end[:-1]))[: job.size]
+    for wrong, why in (
+        (alone, "has no mates"),
+        (~allowed, "was submitted at t={:.15g}, starts at t={:.15g} and may hold for {:.15g} s"),
+        (again, "holds already then"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            reason = why.format(submit_time[row], start_time[row], schedule.longest_hold)
+            interval = f"from t={begin[row]:.15g} to t={end[row]:.15g}"
+            _fail(schedule, job[row], f"holds {interval}; it {reason}")
+
+
+def _check_starts(schedule: CoupledSchedule) -> None:
+    """Raise for the first job that starts after a mate although its machine was up by then."""
+    for job in schedule.apart:
+        first = schedule.group_start[job]
+        down = any(
+            partition == schedule.partition[job] and begin <= first < end
             for partition, begin, end in schedule.outages
         )
-        if heard:
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {schedule.workload.label(job)} starts at "
-                f"t={table['start'][job]:.15g}, a mate of it at t={first[job]:.15g}; mates start "
-                "at one instant"
-            )
+        if not down:
+            times = f"t={schedule.start_time[job]:.15g}, a mate of it at t={first:.15g}"
+            _fail(schedule, job, f"starts at {times}; mates start at one instant")
+
+
+def _fail(schedule: CoupledSchedule, job: int, reason: str) -> NoReturn:
+    raise InfeasibleScheduleError(f"{schedule.policy}: {schedule.workload.label(job)} {reason}")

@@ -1,9 +1,9 @@
-"""Coupled machines compared: what coscheduling costs each of them, by scheme, seed and workload.
+"""Comparison of coscheduling schemes on coupled machines, by workload and seed.
 
-Four numbers a machine, as Tang et al. define them: the average wait and the average slowdown of all
-its jobs, the average sync-up overhead of its jobs with mates (from the first moment at which a job
-held or yielded to its start), and the capability lost: node-hours held idle, also as a share of
-what the machine offers.
+Four measures per machine, as Tang et al. define them: the average wait and the average slowdown of
+all its jobs, the average sync-up overhead of its jobs with mates (from the instant at which a job
+first held or yielded to its start), and the loss of capability: node-hours held idle, also as a
+share of what the machine offers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,9 +42,9 @@ MEASURES = ("wait", "slowdown", "sync_up", "lost")
 
 
 def sync_up_overhead(schedule: CoupledSchedule) -> pd.Series:
-    """Seconds from the moment a job first held or yielded to its start, per job with a mate.
+    """Sync-up overhead per job with a mate: seconds from its first hold or yield to its start.
 
-    0 for a job that started with its mates at its first turn; NaN for one that was never started.
+    0 for a job that started with its mates at its first turn; NaN for one that never starts.
     """
     paired = np.flatnonzero(schedule.group >= 0)
     start_time, first_try = schedule.start_time[paired], schedule.first_try[paired]
@@ -54,16 +54,15 @@ def sync_up_overhead(schedule: CoupledSchedule) -> pd.Series:
 
 
 def lost_node_hours(schedule: CoupledSchedule) -> pd.Series:
-    """Node-hours that each machine's jobs held idle; infinite where a hold never ends."""
-    holds = schedule.holds
-    jobs = holds["job"].to_numpy()
-    idle = (holds["end"] - holds["start"]) * schedule.workload.jobs["nodes"].to_numpy()[jobs]
-    lost = idle.groupby(schedule.partition.to_numpy()[jobs]).sum() / HOUR
+    """Loss of capability: node-hours held idle, per machine; infinite where a hold never ends."""
+    held = schedule.allocations[schedule.allocations["use"] == "hold"]
+    idle = (held["end"] - held["start"]) * held["nodes"]
+    lost = idle.groupby(schedule.partition.to_numpy()[held["job"]]).sum() / HOUR
     return lost.reindex(list(schedule.system.partitions), fill_value=0.0).rename("lost")
 
 
 def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
-    """One row a machine.
+    """Measures of coscheduling, one row per machine.
 
     Returns
     -------
@@ -98,22 +97,23 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
 def month_of_intrepid(
     *, seed: int = 0, log: Workload | None = None, days: float = 30.0
 ) -> Workload:
-    """Intrepid's jobs: synthetic, or those of a log with its missing estimates drawn.
+    """Intrepid's workload: synthetic, or the first jobs of a log at the paper's offered load.
 
-    Of a log the first jobs, as many as so many days of the paper's month have; they keep their
-    order, sizes and run times, and are packed to the utilization of 70 %.
+    Of a log as many jobs are taken as `days` of the paper's month have. They keep their order,
+    sizes and run times; times between submissions are scaled to the load of 70 %, and missing
+    estimates are drawn.
     """
     jobs = max(1, round(INTREPID_JOBS * days / 30))
     if log is None:
         return synthetic.intrepid(jobs, span=days * DAY, seed=seed)
     narrow = log.keep(log.jobs["nodes"] <= INTREPID_NODES, "wider than Intrepid")
-    narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days looked at")
+    narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days simulated")
     dense = synthetic.with_offered_load(narrow, INTREPID_NODES, load=INTREPID_LOAD)
     return synthetic.with_drawn_estimates(dense, seed=seed)
 
 
 def by_utilization(intrepid: Workload, *, load: float, seed: int = 0) -> Workload:
-    """Intrepid's jobs beside a Eureka of the given utilization; mates by proximity."""
+    """Intrepid's workload coupled with a Eureka of the given load; mates by proximity."""
     span = float(intrepid.jobs["submit_time"].max())
     machines = {"intrepid": intrepid, "eureka": synthetic.eureka(load=load, span=span, seed=seed)}
     mates = mates_by_proximity(machines, window=WINDOW)
@@ -121,9 +121,9 @@ def by_utilization(intrepid: Workload, *, load: float, seed: int = 0) -> Workloa
 
 
 def by_proportion(intrepid: Workload, *, share: float, seed: int = 0) -> Workload:
-    """Intrepid's jobs beside as many of Eureka at 48 %, every n-th of either with a mate.
+    """Intrepid's workload coupled with as many jobs of Eureka at 48 %; mates by proportion.
 
-    Eureka's jobs are submitted when Intrepid's are, job by job, so that mates come together.
+    The k-th job of Eureka is submitted with the k-th of Intrepid, so that mates come together.
     """
     span = float(intrepid.jobs["submit_time"].max())
     eureka = synthetic.eureka(len(intrepid), load=PROPORTION_LOAD, span=span, seed=seed)
@@ -134,22 +134,17 @@ def by_proportion(intrepid: Workload, *, share: float, seed: int = 0) -> Workloa
 
 
 def couple_logs(logs: Mapping[str, Workload], mates: str | Path = "") -> tuple[Workload, System]:
-    """Your own machines: one workload of several logs, and the system of their machines.
+    """One workload of several machines' logs, and the system of their machines.
 
-    Clocks are laid over each other as they are. Jobs wider than their machine are left out and
-    missing estimates are drawn. A machine that its log does not tell is as wide as its widest job.
+    Clocks are not shifted. Jobs wider than their machine are left out and missing estimates are
+    drawn. A machine whose nodes the log does not say is as wide as its widest job.
 
     Parameters
     ----------
     logs : mapping of str to Workload
         By the name of their partition.
     mates : str or Path, default ""
-        A CSV for `read_mates`; empty: nobody has a mate.
-
-    Raises
-    ------
-    FileNotFoundError, TraceError
-        Where `read_mates` does.
+        A CSV file for `read_mates`; empty: no job has a mate.
     """
     machines, sizes = {}, {}
     for name, log in logs.items():
@@ -173,21 +168,21 @@ def compare_schemes(
     executor: Executor | None = None,
     **knobs: Any,
 ) -> pd.DataFrame:
-    """Every scheme beside the base, on every workload and seed.
+    """The base and each scheme, on each workload and seed.
 
     Parameters
     ----------
     make : callable
         `by_utilization` or `by_proportion`.
     values : iterable of float
-        What its keyword `by` takes.
+        The values of its keyword `by`.
     by : str
-        ``"load"`` or ``"share"``: the column of the values.
+        ``"load"`` or ``"share"``, also the column of the values.
     seeds : sequence of int
     log, days
         As for `month_of_intrepid`.
     schemes : sequence of str
-        Beside ``"base"``, without coscheduling.
+        Besides ``"base"``, without coscheduling.
     executor : Executor, optional
         Of threads or processes; one run after the other by default.
     **knobs
@@ -196,8 +191,8 @@ def compare_schemes(
     Returns
     -------
     pd.DataFrame
-        The rows of `summarize_machines` with `by`, `seed`, `scheme`, `stuck` (jobs never started)
-        and `apart` (paired jobs that did not start with their mates). Every schedule was audited.
+        The rows of `summarize_machines` with `by`, `seed`, `scheme`, `stuck` (jobs that never
+        start) and `apart` (jobs that did not start with their mates). Each schedule was audited.
     """
     cases = [(make, by, value, seed, log, days, tuple(schemes), knobs)
              for seed, value in product(seeds, values)]  # fmt: skip
@@ -208,7 +203,7 @@ def compare_schemes(
 def compare_on(
     workload: Workload, system: System, *, schemes: Sequence[str] = SCHEMES, **knobs: Any
 ) -> pd.DataFrame:
-    """The base and every scheme on one workload, each schedule audited.
+    """The base and each scheme on one workload, each schedule audited.
 
     Returns
     -------
@@ -219,18 +214,18 @@ def compare_on(
     for scheme in (None, *schemes):
         schedule = audit(simulate_coscheduling(workload, system, schemes=scheme, **knobs))
         table = summarize_machines(schedule).assign(scheme=schedule.policy)
-        tables.append(table.assign(stuck=len(schedule.stuck), apart=starts_apart(schedule)))
+        tables.append(table.assign(stuck=len(schedule.stuck), apart=len(schedule.apart)))
     return pd.concat(tables, ignore_index=True)
 
 
 def averages(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Means over seeds of what `compare_schemes` measured, and how far the seeds reach.
+    """Mean, minimum and maximum over seeds of what `compare_schemes` measured.
 
     Returns
     -------
     pd.DataFrame
-        `machine`, `by`, `scheme`, `measure` (of `MEASURES` and `lost_share`), `mean`, and `least`
-        and `most` of any seed.
+        `machine`, `by`, `scheme`, `measure` (one of `MEASURES` or `lost_share`), `mean`, `least`,
+        `most`.
     """
     measures = [*MEASURES, "lost_share"]
     keys = ["machine", by, "scheme", "measure"]
@@ -240,16 +235,8 @@ def averages(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame(table).reset_index()
 
 
-def starts_apart(schedule: CoupledSchedule) -> int:
-    """Jobs that did not start at the instant at which the first job of their group started."""
-    grouped = schedule.group >= 0
-    start_time = pd.Series(schedule.start_time[grouped])
-    first = start_time.groupby(schedule.group[grouped]).transform("min")
-    return int((start_time != first).sum())
-
-
 def _compare(case: tuple) -> pd.DataFrame:
-    """The base and all schemes on one workload."""
+    """The base and all schemes on one workload and seed."""
     make, by, value, seed, log, days, schemes, knobs = case
     intrepid = month_of_intrepid(seed=seed, log=log, days=days)
     workload = make(intrepid, seed=seed, **{by: value})

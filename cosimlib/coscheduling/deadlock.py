@@ -1,19 +1,20 @@
-"""Who holds, who waits for whom, and who is stuck: coupled machines at one moment.
+"""Deadlock detection on coupled machines: states of jobs at an instant, and the circular wait.
 
-At a moment all that happens at it has happened: who starts then runs, who ends then is gone.
+The state at an instant is that after all its events: a job that starts then runs, one that ends
+then has ended.
 
 A *deadlock* is a set of groups of mates each of which has a job that holds nodes, and each of which
-needs, for a mate that waits, more nodes than others of the set leave on that mate's machine. Nobody
-in it can start before held nodes are released. It is found by taking away, as long as there is one,
-a group that could start if all groups taken away had given their nodes back.
+needs, for a waiting mate, more nodes than the other groups of the set leave on that mate's machine.
+None of their jobs can start before held nodes are released. The largest such set is found by graph
+reduction (Holt, 1972): as long as there is one, a group is removed that could start if all groups
+removed before had given their nodes back.
 
-A mate may also wait where nodes are free, since it would delay the reservation of a job that does
-not fit. It counts like one without nodes where all jobs that may have that reservation need more
-nodes than others of the set leave and, as the queue may change, only where the schedule shows that
-it does not start before held nodes in the way are given back.
+A mate may also wait where enough nodes are free, since it would delay the reservation of a job that
+does not fit. It counts as blocked if all jobs that may have that reservation need more nodes than
+the other groups of the set leave and, as the queue may change, only if the schedule shows that it
+does not start before one of the blocking holds ends.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,109 +25,115 @@ from cosimlib.coscheduling.schedule import CoupledSchedule
 STATES = ("unsubmitted", "waiting", "holding", "running", "ended")
 
 
-class Standing(NamedTuple):
-    """The state of every job, one of `STATES`, and since when it holds (NaN where it does not)."""
+class JobStates(NamedTuple):
+    """The state of each job, one of `STATES`, and since when it holds (NaN where it does not)."""
 
     state: np.ndarray
-    since: np.ndarray
+    held_since: np.ndarray
 
 
-def moments(schedule: CoupledSchedule) -> np.ndarray:
-    """Seconds at which somebody is submitted, first tries, holds, is released, starts or ends."""
+class _Instant(NamedTuple):
+    """A schedule at an instant: states, the jobs of each group that holds, and per waiting job of
+    these the candidates of the reservation that it would delay."""
+
+    schedule: CoupledSchedule
+    at: float
+    states: JobStates
+    members: dict[int, np.ndarray]
+    delayed: dict[int, np.ndarray]
+
+
+def event_times(schedule: CoupledSchedule) -> np.ndarray:
+    """Ascending times (s) of submissions, tries, holds, releases, starts, ends and outages."""
     jobs, holds = schedule.workload.jobs, schedule.holds
     times = [jobs["submit_time"], schedule.first_try, schedule.start_time, schedule.end_time]
-    times += [
-        holds["start"],
-        holds["end"],
-        [time for _, *span in schedule.outages for time in span],
-    ]
-    every = np.concatenate([np.asarray(each, dtype=np.float64) for each in times])
-    return np.unique(every[np.isfinite(every)])
+    times += [holds["start"], holds["end"]]
+    times += [[time for _, *span in schedule.outages for time in span]]
+    events = np.concatenate([np.asarray(each, dtype=np.float64) for each in times])
+    return np.unique(events[np.isfinite(events)])
 
 
-def standing(schedule: CoupledSchedule, at: float) -> Standing:
-    """What every job does at a moment."""
+def job_states(schedule: CoupledSchedule, at: float) -> JobStates:
+    """The state of each job at an instant."""
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()
     state = np.where(submit_time <= at, "waiting", "unsubmitted").astype(object)
-    since = np.full(len(state), np.nan)
+    held_since = np.full(len(state), np.nan)
     held = schedule.holds[(schedule.holds["start"] <= at) & (at < schedule.holds["end"])]
-    since[held["job"].to_numpy()] = held["start"].to_numpy()
-    state[~np.isnan(since)] = "holding"
+    held_since[held["job"].to_numpy()] = held["start"].to_numpy()
+    state[~np.isnan(held_since)] = "holding"
     state[schedule.start_time <= at] = "running"
     state[schedule.end_time <= at] = "ended"
-    return Standing(state, since)
+    return JobStates(state, held_since)
 
 
 def free_nodes(schedule: CoupledSchedule, at: float) -> pd.Series:
-    """Nodes of each machine that nobody runs on or holds at a moment."""
-    now = standing(schedule, at).state
-    nodes = schedule.workload.jobs["nodes"].where(np.isin(now, ("holding", "running")), 0)
+    """Nodes per machine that are neither run on nor held at an instant."""
+    state = job_states(schedule, at).state
+    nodes = schedule.workload.jobs["nodes"].where(np.isin(state, ("holding", "running")), 0)
     taken = nodes.groupby(schedule.partition.to_numpy()).sum()
     total = pd.Series(dict(schedule.system.partitions), name="free_nodes")
     return total.sub(taken, fill_value=0).reindex(total.index).astype("int64")
 
 
 def delayed_by(schedule: CoupledSchedule, at: float, job: int) -> np.ndarray:
-    """Who might have the reservation that a waiting job, whose mates are ready, would delay.
+    """Jobs that may have the reservation that a waiting job, whose mates are ready, would delay.
 
-    The jobs of its machine's queue that do not fit, of which the most urgent has a reservation;
-    nobody where the job does not fit itself, waits for mates, or its machine is down.
+    These are the jobs of its queue that do not fit, the most urgent of which has a reservation.
+    Empty where the job itself does not fit, waits for mates, or its machine is down.
     """
-    now = standing(schedule, at).state
+    state = job_states(schedule, at).state
     nodes = schedule.workload.jobs["nodes"].to_numpy()
     machine, group = schedule.partition[job], schedule.group[job]
     free = free_nodes(schedule, at)[machine]
-    unready = (schedule.group == group) & np.isin(now, ("unsubmitted", "waiting"))
+    unready = (schedule.group == group) & np.isin(state, ("unsubmitted", "waiting"))
     waits_for_mates = group >= 0 and unready.sum() > 1
     down = any(name == machine and begin <= at < end for name, begin, end in schedule.outages)
-    if now[job] != "waiting" or nodes[job] > free or waits_for_mates or down:
+    if state[job] != "waiting" or nodes[job] > free or waits_for_mates or down:
         return np.array([], dtype=np.int64)
-    here = (schedule.partition == machine).to_numpy() & (now == "waiting")
-    return np.flatnonzero(here & (nodes > free))
+    queue = (schedule.partition == machine).to_numpy() & (state == "waiting")
+    return np.flatnonzero(queue & (nodes > free))
 
 
-def deadlock(schedule: CoupledSchedule, at: float) -> pd.DataFrame:
-    """Who of a deadlock waits at a moment for whom.
+def find_deadlock(schedule: CoupledSchedule, at: float) -> pd.DataFrame:
+    """The deadlock at an instant, one row per job that waits in it; empty where there is none.
 
     Returns
     -------
     pd.DataFrame
-        A row a job that waits for nodes, or for its turn where it would delay one that does:
-        `job`; its mate, that `holds` for it; and `behind`, the job of the deadlock that has held
-        nodes of `job`'s machine longest, apart from its own group's. Empty where there is no
-        deadlock.
+        `job`, which waits for nodes, or for its turn where it would delay a job that does; its
+        mate that `holds` for it; and `behind`, the job of the deadlock that has held nodes of
+        `job`'s machine longest, outside its own group.
     """
-    now = standing(schedule, at)
+    states = job_states(schedule, at)
     members = {
-        group: np.flatnonzero(schedule.group == group)
-        for group in np.unique(schedule.group[now.state == "holding"])
+        int(group): np.flatnonzero(schedule.group == group)
+        for group in np.unique(schedule.group[states.state == "holding"])
     }
-    stuck = {group for group, jobs in members.items() if _all_submitted(now.state[jobs])}
-    heads = {
+    locked = {g for g, jobs in members.items() if (states.state[jobs] != "unsubmitted").all()}
+    delayed = {
         int(job): delayed_by(schedule, at, job)
-        for group in stuck
-        for job in members[group][now.state[members[group]] == "waiting"]
+        for group in locked
+        for job in members[group][states.state[members[group]] == "waiting"]
     }
-    blocked = partial(_blocked, schedule, at, now, members, heads)
-    while free := [group for group in stuck if not blocked(stuck, group)]:
-        stuck -= set(free)
+    instant = _Instant(schedule, at, states, members, delayed)
+    while free := [group for group in locked if not _blocked(instant, locked, group)]:
+        locked -= set(free)
     rows = []
-    for group in sorted(stuck):
-        holder = _eldest(now, members[group])
-        for job in blocked(stuck, group):
-            rows.append(
-                (job, holder, _eldest(now, _in_the_way(schedule, now, members, stuck, job)))
-            )
+    for group in sorted(locked):
+        holder = _longest_holder(states, members[group])
+        for job in _blocked(instant, locked, group):
+            behind = _longest_holder(states, _holders(instant, locked, job))
+            rows.append((job, holder, behind))
     return pd.DataFrame(rows, columns=["job", "holds", "behind"], dtype="int64")
 
 
-def circle(schedule: CoupledSchedule, at: float) -> list[int]:
+def circular_wait(schedule: CoupledSchedule, at: float) -> list[int]:
     """Jobs of a deadlock each of which waits for the next, the first again at the end.
 
-    By turns a job that holds and its mate that waits, behind the next one that holds; empty where
-    there is no deadlock.
+    A job that holds and its mate that waits take turns, each mate behind the next job that holds;
+    empty where there is no deadlock.
     """
-    table = deadlock(schedule, at)
+    table = find_deadlock(schedule, at)
     if table.empty:
         return []
     table = table.groupby(schedule.group[table["job"]]).first()
@@ -141,47 +148,35 @@ def circle(schedule: CoupledSchedule, at: float) -> list[int]:
     return [job for pair in around for job in pair] + [holder]
 
 
-def _all_submitted(states: np.ndarray) -> bool:
-    return bool((states != "unsubmitted").all())
-
-
-def _blocked(
-    schedule: CoupledSchedule,
-    at: float,
-    now: Standing,
-    members: dict,
-    heads: dict,
-    stuck: set,
-    group: int,
-) -> list[int]:
-    """The waiting jobs of a group that cannot start beside what other stuck groups hold."""
+def _blocked(instant: _Instant, locked: set[int], group: int) -> list[int]:
+    """The waiting jobs of a group that cannot start beside what other locked groups hold."""
+    schedule, members = instant.schedule, instant.members[group]
     nodes = schedule.workload.jobs["nodes"].to_numpy()
     blocked = []
-    for job in members[group][now.state[members[group]] == "waiting"].tolist():
-        holders = _in_the_way(schedule, now, members, stuck, job)
+    for job in members[instant.states.state[members] == "waiting"].tolist():
+        holders, delayed = _holders(instant, locked, job), instant.delayed[job]
         room = schedule.system.partitions[schedule.partition[job]] - nodes[holders].sum()
-        barred = len(heads[job]) > 0 and bool((nodes[heads[job]] > room).all())
-        if nodes[job] > room or (barred and _starts_after(schedule, at, job, holders)):
+        barred = len(delayed) > 0 and bool((nodes[delayed] > room).all())
+        if nodes[job] > room or (barred and _starts_later(instant, job, holders)):
             blocked.append(job)
     return blocked
 
 
-def _starts_after(schedule: CoupledSchedule, at: float, job: int, holders: np.ndarray) -> bool:
-    """Whether a job does not start before one of those who hold now gives its nodes back."""
-    holds = schedule.holds
+def _starts_later(instant: _Instant, job: int, holders: np.ndarray) -> bool:
+    """Whether a job does not start before one of those that hold now gives its nodes back."""
+    holds, at = instant.schedule.holds, instant.at
     current = holds["job"].isin(holders) & (holds["start"] <= at) & (at < holds["end"])
-    return not schedule.start_time[job] < holds.loc[current, "end"].min()
+    return not instant.schedule.start_time[job] < holds.loc[current, "end"].min()
 
 
-def _in_the_way(
-    schedule: CoupledSchedule, now: Standing, members: dict, stuck: set, job: int
-) -> np.ndarray:
-    """Jobs of stuck groups that hold nodes of a waiting job's machine, where its group has none."""
-    jobs = np.concatenate([members[group] for group in sorted(stuck)])
-    here = schedule.partition.to_numpy()[jobs] == schedule.partition[job]
-    return jobs[here & (now.state[jobs] == "holding")]
+def _holders(instant: _Instant, locked: set[int], job: int) -> np.ndarray:
+    """Jobs of locked groups that hold nodes of a waiting job's machine; none of its own group."""
+    partition = instant.schedule.partition.to_numpy()
+    jobs = np.concatenate([instant.members[group] for group in sorted(locked)])
+    here = partition[jobs] == partition[job]
+    return jobs[here & (instant.states.state[jobs] == "holding")]
 
 
-def _eldest(now: Standing, jobs: np.ndarray) -> int:
-    """Of some jobs the one that has held longest."""
-    return int(jobs[np.nanargmin(now.since[jobs])])
+def _longest_holder(states: JobStates, jobs: np.ndarray) -> int:
+    """The one of some jobs that has held longest."""
+    return int(jobs[np.nanargmin(states.held_since[jobs])])

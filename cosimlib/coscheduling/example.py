@@ -1,4 +1,4 @@
-"""Two small machines whose first two pairs of mates cross: the smallest that can deadlock.
+"""Deadlock example: two machines of five nodes whose first two pairs of mates cross.
 
 a1 waits for b2, behind b1; b1 waits for a2, behind a1. Three of five nodes each: no two of the four
 fit on one machine. Everything is made up, after the circle that Tang et al. show on their slides.
@@ -19,7 +19,7 @@ JOBS = {
 }
 """Minute of submission, minutes of run time, nodes."""
 PAIRS = ((0, 1), (1, 0), (2, 2), (3, 3), (4, 4), (5, 5))
-"""Jobs of A and of B, in the order in which they become mates."""
+"""Rows of A and of B that are mates, in the order in which they become so."""
 
 
 def deadlock_example(pairs: int = 2) -> Workload:
@@ -28,7 +28,7 @@ def deadlock_example(pairs: int = 2) -> Workload:
     Parameters
     ----------
     pairs : int, default 2
-        From 0 to 6; from 2 on, machines that only hold can deadlock.
+        From 0 to 6; from 2 on, machines that both hold can deadlock.
     """
     check.whole("pairs", pairs, 0, len(PAIRS), floats=True)
     machines = {}

@@ -1,4 +1,4 @@
-"""The clock of coupled machines: what happens at an instant, and which machines pass then."""
+"""Event loop of coupled machines: the events of an instant, then a scheduling pass per machine."""
 
 from heapq import heappop
 
@@ -10,14 +10,15 @@ from cosimlib.coscheduling.state import (
     CoupledJobs,
     Rules,
     State,
+    empty,
     enqueue,
     give_back,
-    new_state,
     retire,
 )
 from cosimlib.kernels.jit import kernel
 
-PATIENCE = 1000
+FUTILE_RELEASES = 1000
+"""Rounds of releases without any other event after which a simulation is taken to be deadlocked."""
 
 
 @kernel
@@ -30,19 +31,18 @@ def coschedule(
     change_machine: np.ndarray,
     change_down: np.ndarray,
 ) -> list[tuple[int, float, float]]:
-    """Bring the state of all jobs to its end; return the stretches of holding.
+    """Simulate until no event is left; return the intervals of holding as (job, start, end).
 
-    Changes are beginnings (+1) and ends (−1) of outages in order of time. Simulation ends when
-    nothing more can happen, or when nobody has started after `PATIENCE` rounds of releases in
-    which nothing else happened.
+    Changes are beginnings (+1) and ends (−1) of outages in order of time. Simulation also ends
+    after `FUTILE_RELEASES` rounds of releases in which nothing else happened and no job started.
     """
     n = jobs.job.size
-    state = new_state(job_state, machine_state)
+    state = empty(job_state, machine_state)
     submitted, changed, ticks, idle = 0, 0, 1, 0
     origin = jobs.job.submit_time[0] if n > 0 else 0.0
     # A hold outlasts many releases where they come more often than it may last.
-    patience = PATIENCE + 2 * rules.release_after / rules.release_interval
-    while idle < patience:
+    most_idle = FUTILE_RELEASES + 2 * rules.release_after / rules.release_interval
+    while idle < most_idle:
         tick = np.inf
         if state.machine.holders.sum() > 0:
             tick = origin + ticks * rules.release_interval
@@ -62,7 +62,7 @@ def coschedule(
             begun += _change(jobs, state, change_machine[changed], change_down[changed], now)
             changed += 1
         if begun > 0:
-            _tell_holders(jobs, state, now)
+            _start_complete_groups(jobs, state, now)
         while submitted < n and jobs.job.submit_time[submitted] <= now:
             enqueue(jobs, state, submitted)
             state.machine.due[jobs.job.machine[submitted]] = 1
@@ -93,7 +93,7 @@ def _next(jobs: CoupledJobs, state: State, submitted: int, tick: float) -> float
 
 @kernel
 def _absorb_ends(jobs: CoupledJobs, state: State, now: float) -> None:
-    """Free the nodes of every job that ends by now; its machine is due."""
+    """Free the nodes of each job that ends by now; its machine is due for a pass."""
     while len(state.ends) > 0 and state.ends[0][0] <= now:
         _, job = heappop(state.ends)
         retire(jobs, state, job)
@@ -113,8 +113,8 @@ def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float
 
 
 @kernel
-def _tell_holders(jobs: CoupledJobs, state: State, now: float) -> None:
-    """After machines went down: jobs that held for mates on them start, everybody asks anew."""
+def _start_complete_groups(jobs: CoupledJobs, state: State, now: float) -> None:
+    """After machines went down, start the jobs that held for mates on them; all machines pass."""
     state.machine.due[:] = 1
     for job in range(jobs.job.size):
         if state.job.status[job] == HOLDING:

@@ -1,11 +1,12 @@
-"""Mates: jobs of coupled machines that must start at the same instant, and how they are found.
+"""Mates: groups of jobs on coupled machines that must start at the same instant.
 
-A workload for coupled machines names each job's machine in `partition` and a row of its group in
-`mate`. Groups are what these links join: two jobs that name each other, or a chain or ring of three
-on three machines. A group has at most one job a machine, and at least two in all.
+A workload for coupled machines has each job's machine in `partition` and a row of its group in
+`mate`. Groups are the connected components of these links: two jobs that name each other, or a
+chain or ring of three on three machines. A group has at most one job per machine, and at least two.
 
-Before there is such a workload, mates are a table: a column a machine, a row a group, in it the
-rows of the machines' own workloads (NA where a machine takes no part). `couple` joins the two.
+Before there is such a workload, mates are a table with one column per machine and one row per
+group, of rows in the machines' own workloads (NA where a machine takes no part). `couple` makes one
+workload of workloads and table.
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.traces.account import TraceError, read_table
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -28,7 +30,7 @@ def couple(
     machines : mapping of str to Workload
         By the name of their partition.
     mates : pd.DataFrame, optional
-        A column a machine, a row a group; nobody has a mate by default.
+        One column per machine, one row per group; by default no job has a mate.
     name : str, optional
         The workloads' names with a plus sign by default.
 
@@ -42,36 +44,36 @@ def couple(
     InvalidWorkloadError
         Where a group names a job that does not exist or that is in another group, or is no group.
     """
-    tables = [asked.jobs.assign(partition=machine) for machine, asked in machines.items()]
+    tables = [workload.jobs.assign(partition=name) for name, workload in machines.items()]
     first = dict(zip(machines, np.cumsum([0, *map(len, tables)]).tolist(), strict=False))
     jobs = pd.concat(tables, ignore_index=True)
     mate = np.full(len(jobs), -1)
     mates = pd.DataFrame(columns=list(machines)) if mates is None else mates
     for row, members in enumerate(_members(machines, mates)):
         rows = [first[machine] + job for machine, job in members]
-        taken = [member for member, at in zip(members, rows, strict=True) if mate[at] >= 0]
-        if taken:
-            raise InvalidWorkloadError(
-                f"mates, row {row}: job {taken[0][1]} on {taken[0][0]} is in an earlier group; a "
-                "job has one group"
-            )
+        for (machine, job), at in zip(members, rows, strict=True):
+            if mate[at] >= 0:
+                raise InvalidWorkloadError(
+                    f"mates, row {row}: job {job} on {machine} is in an earlier group; a job has "
+                    "one group"
+                )
         mate[rows] = np.roll(rows, -1)
     order = np.argsort(jobs["submit_time"].to_numpy(), kind="stable")
     place = np.empty(len(jobs), dtype=np.int64)
     place[order] = np.arange(len(jobs))
     linked = pd.Series(np.where(mate >= 0, place[mate], -1), dtype="Int64")
     jobs = jobs.assign(mate=linked.where(linked >= 0)).iloc[order]
-    return Workload(jobs, name or " + ".join(asked.name for asked in machines.values()))
+    return Workload(jobs, name or " + ".join(workload.name for workload in machines.values()))
 
 
 def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.ndarray:
-    """The group of every job, numbered from 0 in order of their first jobs; −1 without a mate.
+    """The group of each job, numbered from 0 in order of their first jobs; −1 without a mate.
 
     Parameters
     ----------
     workload : Workload
     partition : pd.Series, optional
-        The machine of every job, by default the workload's own column.
+        The machine of each job, by default the workload's own column.
 
     Raises
     ------
@@ -88,8 +90,8 @@ def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.nd
                 f"{workload.label(job)} has mate={other}; expected another row of the workload, "
                 f"from 0 to {len(workload) - 1}"
             )
-        one, two = sorted((_leader(leader, job), _leader(leader, other)))
-        leader[two] = one
+        first, later = sorted((_leader(leader, job), _leader(leader, other)))
+        leader[later] = first
     leaders = np.array([_leader(leader, job) for job in range(len(workload))], dtype=np.int64)
     size = np.bincount(leaders, minlength=len(workload))
     group = np.full(len(workload), -1)
@@ -108,9 +110,8 @@ def mates_by_proximity(machines: Mapping[str, Workload], *, window: float = 10.0
     """
     if len(machines) != 2:
         raise ValueError(f"{len(machines)} machines; mates by proximity are found between two")
-    if not window >= 0:
-        raise ValueError(f"window={window!r}; expected seconds, 0 or more")
-    first, second = (asked.jobs["submit_time"].to_numpy() for asked in machines.values())
+    check.seconds("window", window)
+    first, second = (workload.jobs["submit_time"].to_numpy() for workload in machines.values())
     pairs, candidate = [], 0
     for job, time in enumerate(first.tolist()):
         candidate = max(candidate, int(np.searchsorted(second, time - window)))
@@ -129,16 +130,15 @@ def mates_by_proportion(machines: Mapping[str, Workload], *, share: float) -> pd
     share : float
         Part of the smallest workload's jobs that is to have mates: n is its inverse.
     """
-    if not 0 <= share <= 1:
-        raise ValueError(f"share={share!r}; expected a part of the jobs, 0 to 1")
-    groups = round(share * min(len(asked) for asked in machines.values()))
-    numbers = np.arange(groups)
-    columns = {m: numbers * len(asked) // max(groups, 1) for m, asked in machines.items()}
-    return pd.DataFrame(columns, dtype="Int64")
+    check.number("share", share, least=0, most=1, kind="a part of the jobs")
+    sizes = {machine: len(workload) for machine, workload in machines.items()}
+    groups = round(share * min(sizes.values()))
+    rows = {machine: np.arange(groups) * n // max(groups, 1) for machine, n in sizes.items()}
+    return pd.DataFrame(rows, dtype="Int64")
 
 
 def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFrame:
-    """Mates from a CSV: a heading of machines, then a group a line, jobs by their logs' numbers.
+    """Mates from a CSV file: a heading of machines, then one group per line, by job numbers.
 
     Parameters
     ----------
@@ -166,14 +166,14 @@ def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFra
             f"{path}: line {lines[0][0] if lines else 1} names {', '.join(heading) or 'nothing'}; "
             f"expected the machines {', '.join(machines)}"
         )
-    rows = {machine: _rows_by_number(asked) for machine, asked in machines.items()}
+    rows = {machine: _rows_by_number(workload) for machine, workload in machines.items()}
     seen: dict[tuple[str, int], int] = {}
     groups = [_group(path, number, heading, fields, rows, seen) for number, fields in lines[1:]]
     return pd.DataFrame(groups, columns=heading, dtype="Int64")[list(machines)]
 
 
 def _members(machines: Mapping[str, Workload], mates: pd.DataFrame) -> list[list[tuple[str, int]]]:
-    """The groups as lists of machine and row, checked."""
+    """The groups of a table as lists of machine and row, checked."""
     unknown = [machine for machine in mates.columns if machine not in machines]
     if unknown:
         raise InvalidWorkloadError(
@@ -198,7 +198,7 @@ def _members(machines: Mapping[str, Workload], mates: pd.DataFrame) -> list[list
 
 
 def _leader(leader: np.ndarray, job: int) -> int:
-    """The first job of a job's group, with the way to it shortened."""
+    """The first job of a job's group (union-find, with path halving)."""
     while leader[job] != job:
         leader[job] = leader[leader[job]]
         job = leader[job]
@@ -220,7 +220,7 @@ def _check_machines(workload: Workload, group: np.ndarray, partition: pd.Series)
 
 
 def _rows_by_number(workload: Workload) -> dict[int, int]:
-    """The row of every job by its number; −1 for a number that two jobs have."""
+    """The row of each job by its number; −1 for a number that two jobs have."""
     numbers = workload.column("job_id")
     if numbers.isna().all():
         return {row: row for row in range(len(workload))}

@@ -1,160 +1,164 @@
-"""In words: what happened on coupled machines at a moment, who holds, and who waits for whom."""
+"""Narrative of coupled machines at an instant: events, holds, waits and deadlock, in sentences."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from cosimlib.coscheduling.deadlock import (
-    Standing,
-    circle,
+    JobStates,
+    circular_wait,
     delayed_by,
+    event_times,
     free_nodes,
-    moments,
-    standing,
+    job_states,
 )
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.units import MINUTE
 
-MOST = 6
-"""So many waiting jobs are told one by one."""
+MOST_DESCRIBED = 6
+"""Waiting jobs that are described one by one; of more only the number is given."""
 
 
-def tell(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str]:
-    """Sentences: what happened, who holds for whom, who waits for what, and whether all are stuck.
+def describe(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str]:
+    """Sentences on one instant: its events, which jobs hold and wait for what, and the deadlock.
 
     Parameters
     ----------
     schedule : CoupledSchedule
     at : float
-        One of `waiting.moments`, seconds.
+        One of `event_times`, seconds.
     names : sequence of str
-        What jobs are called.
+        The name of each job, such as `job_names`.
     """
-    now = standing(schedule, at)
-    sentences = [f"Minute {at / MINUTE:g}: {_happened(schedule, at, names)}."]
-    holders = np.flatnonzero(now.state == "holding")
+    states = job_states(schedule, at)
+    sentences = [f"Minute {at / MINUTE:g}: {_events(schedule, at, names)}."]
+    holders = np.flatnonzero(states.state == "holding")
     if holders.size:
-        told = [_holding(schedule, now, int(job), names) for job in holders]
-        sentences.append(f"{'; '.join(told)}.")
-    queue = np.flatnonzero(now.state == "waiting")
+        clauses = [_holding(schedule, states, int(job), names) for job in holders]
+        sentences.append(f"{'; '.join(clauses)}.")
+    queue = np.flatnonzero(states.state == "waiting")
     if queue.size:
         free = free_nodes(schedule, at).to_dict()
-        told = [_waiting(schedule, at, now, int(job), names, free) for job in queue[:MOST]]
-        more = [f"{queue.size - MOST} more wait"] if queue.size > MOST else []
-        sentences.append(f"{'; '.join([*told, *more])}.")
-    return [*sentences, *_stuck(schedule, at, names)]
+        described = queue[:MOST_DESCRIBED]
+        clauses = [_waiting(schedule, at, states, int(job), names, free) for job in described]
+        if queue.size > described.size:
+            clauses.append(f"{queue.size - described.size} more wait")
+        sentences.append(f"{'; '.join(clauses)}.")
+    return [*sentences, *_deadlock(schedule, at, names)]
 
 
 def job_names(schedule: CoupledSchedule) -> list[str]:
-    """a1, a2, …, b1, …: a letter a machine, a number a job in order of its submission there."""
+    """a1, a2, …, b1, …: a letter per machine, a number per job in order of submission there."""
     letters = dict(zip(schedule.system.partitions, "abcdefghijklmnopqrstuvwxyz", strict=False))
     number = schedule.partition.groupby(schedule.partition).cumcount() + 1
     return [f"{letters[m]}{n}" for m, n in zip(schedule.partition, number, strict=True)]
 
 
-def _happened(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> str:
-    """All that comes to pass at the moment itself."""
+def _events(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> str:
+    """All events of the instant itself."""
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()
     begun = schedule.holds.loc[schedule.holds["start"] == at, "job"].to_numpy()
     over = schedule.holds.loc[schedule.holds["end"] == at, "job"].to_numpy()
     given_back = over[schedule.start_time[over] != at]
     tried = np.flatnonzero(schedule.first_try == at)
-    parts = [
+    clauses = [
         *(f"{partition} goes down" for partition, start, _ in schedule.outages if start == at),
         *(f"{partition} is back" for partition, _, end in schedule.outages if end == at),
-        _several(np.flatnonzero(schedule.end_time == at), names, "ends", "end"),
-        _several(np.flatnonzero(submit_time == at), names, "is submitted", "are submitted"),
+        _clause(np.flatnonzero(schedule.end_time == at), names, "ends", "end"),
+        _clause(np.flatnonzero(submit_time == at), names, "is submitted", "are submitted"),
         _given_back(schedule, at, given_back, names),
         *_starts(schedule, at, names),
-        _several(np.intersect1d(begun, given_back), names, "takes them again", "take them again"),
-        _several(np.setdiff1d(begun, given_back), names, "begins to hold", "begin to hold"),
-        _several(np.setdiff1d(tried, begun), names, "yields for the first time",
-                 "yield for the first time"),
+        _clause(np.intersect1d(begun, given_back), names, "takes them again", "take them again"),
+        _clause(np.setdiff1d(begun, given_back), names, "begins to hold", "begin to hold"),
+        _clause(np.setdiff1d(tried, begun), names, "yields for the first time",
+                "yield for the first time"),
     ]  # fmt: skip
-    return ", ".join(part for part in parts if part) or "nothing happens"
+    return ", ".join(filter(None, clauses)) or "nothing happens"
 
 
 def _given_back(
     schedule: CoupledSchedule, at: float, jobs: np.ndarray, names: Sequence[str]
 ) -> str:
-    """Who gives held nodes back: all that a release comes to, or the jobs of a machine down."""
+    """Jobs that give held nodes back, in a release or because their machine goes down."""
     down = {partition for partition, start, _ in schedule.outages if start == at}
     released = any(schedule.partition[job] not in down for job in jobs)
-    back = _several(jobs, names, "gives its nodes back", "give their nodes back")
+    back = _clause(jobs, names, "gives its nodes back", "give their nodes back")
     return f"held nodes are released, {back}" if released else back
 
 
 def _starts(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str]:
-    """Who starts: mates together, and jobs without."""
+    """Starts, one clause per group and one for the jobs without mates."""
     started = np.flatnonzero(schedule.start_time == at)
-    parts = []
+    clauses = []
     for group in np.unique(schedule.group[started]):
         jobs = started[schedule.group[started] == group]
         together = " together" if group >= 0 and jobs.size > 1 else ""
-        parts.append(_several(jobs, names, "starts", f"start{together}"))
-    return parts
+        clauses.append(_clause(jobs, names, "starts", f"start{together}"))
+    return clauses
 
 
-def _holding(schedule: CoupledSchedule, now: Standing, job: int, names: Sequence[str]) -> str:
-    """What a job holds, and for whom."""
+def _holding(schedule: CoupledSchedule, states: JobStates, job: int, names: Sequence[str]) -> str:
+    """The nodes that a job holds, and the mates it waits for."""
     nodes, machine = schedule.workload.jobs["nodes"][job], schedule.partition[job]
-    for_whom = _unready(schedule, now, job, names)
-    return f"{names[job]} holds {_nodes(nodes)} of {machine} and waits for {for_whom}"
+    mates = _unready(schedule, states, job, names)
+    return f"{names[job]} holds {_nodes(nodes)} of {machine} and waits for {mates}"
 
 
 def _waiting(
     schedule: CoupledSchedule,
     at: float,
-    now: Standing,
+    states: JobStates,
     job: int,
     names: Sequence[str],
     free: dict[str, int],
 ) -> str:
-    """Why a job in a queue does not run."""
+    """Why a queued job does not run."""
     nodes, machine = int(schedule.workload.jobs["nodes"][job]), schedule.partition[job]
     if nodes <= free[machine]:
-        if mates := _unready(schedule, now, job, names):
+        if mates := _unready(schedule, states, job, names):
             return f"{names[job]} waits for {mates}"
-        delayed = " or ".join(names[head] for head in delayed_by(schedule, at, job))
+        delayed = " or ".join(names[other] for other in delayed_by(schedule, at, job))
         return f"{names[job]} " + (f"would delay {delayed}" if delayed else "waits for its turn")
-    here = (schedule.partition == machine).to_numpy() & (now.state == "holding")
+    here = (schedule.partition == machine).to_numpy() & (states.state == "holding")
     held = int(schedule.workload.jobs["nodes"].to_numpy()[here].sum())
-    whole = schedule.system.partitions[machine]
-    wants = f"{names[job]} wants {nodes:,} of the {_nodes(whole)} of {machine}"
-    if nodes > whole - held:
-        holders = _several(np.flatnonzero(here), names, "holds", "hold")
+    capacity = schedule.system.partitions[machine]
+    wants = f"{names[job]} wants {nodes:,} of the {_nodes(capacity)} of {machine}"
+    if nodes > capacity - held:
+        holders = _clause(np.flatnonzero(here), names, "holds", "hold")
         return f"{wants}, of which {holders} {held:,}"
-    return f"{wants}, of which {_are(free[machine])} free"
+    return f"{wants}, of which {free[machine]:,} {'is' if free[machine] == 1 else 'are'} free"
 
 
-def _unready(schedule: CoupledSchedule, now: Standing, job: int, names: Sequence[str]) -> str:
+def _unready(schedule: CoupledSchedule, states: JobStates, job: int, names: Sequence[str]) -> str:
     """The mates of a job that have no nodes yet."""
     mates = np.flatnonzero((schedule.group == schedule.group[job]) & (schedule.group >= 0))
-    told = [
-        names[mate] + (", not submitted yet" if now.state[mate] == "unsubmitted" else "")
+    unready = [
+        names[mate] + (", not submitted yet" if states.state[mate] == "unsubmitted" else "")
         for mate in mates.tolist()
-        if mate != job and now.state[mate] in ("unsubmitted", "waiting")
+        if mate != job and states.state[mate] in ("unsubmitted", "waiting")
     ]
-    return _and(told)
+    return _and(unready)
 
 
-def _stuck(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str]:
-    """The circle of a deadlock, how it ends or that it was just broken; who never starts."""
-    every = moments(schedule)
-    before = every[every < at]
+def _deadlock(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str]:
+    """The deadlock or that it was just broken; at the last event, the jobs that never start."""
+    events = event_times(schedule)
+    earlier = events[events < at]
     sentences = []
-    if chain := circle(schedule, at):
-        sentences.append(_deadlock(schedule, at, chain, names))
-    elif before.size and circle(schedule, float(before[-1])):
+    if chain := circular_wait(schedule, at):
+        sentences.append(_circular_wait(schedule, at, chain, names))
+    elif earlier.size and circular_wait(schedule, float(earlier[-1])):
         sentences.append("That breaks the circle.")
-    if at == every[-1] and len(schedule.stuck):
-        never = _several(schedule.stuck, names, "never starts", "never start")
+    if at == events[-1] and len(schedule.stuck):
+        never = _clause(schedule.stuck, names, "never starts", "never start")
         sentences.append(f"Nothing more happens: {never}.")
     return sentences
 
 
-def _deadlock(schedule: CoupledSchedule, at: float, chain: list[int], names: Sequence[str]) -> str:
-    """Who waits for whom in a circle, and until when."""
+def _circular_wait(
+    schedule: CoupledSchedule, at: float, chain: list[int], names: Sequence[str]
+) -> str:
+    """The jobs of a circular wait, and until when they wait."""
     shown = " → ".join(names[job] for job in chain)
     holds = schedule.holds
     ends = holds.loc[holds["job"].isin(chain) & (holds["start"] <= at) & (at < holds["end"]), "end"]
@@ -162,16 +166,16 @@ def _deadlock(schedule: CoupledSchedule, at: float, chain: list[int], names: Seq
     how = (
         f"held nodes are given back at minute {until / MINUTE:g}"
         if np.isfinite(until)
-        else "nobody releases held nodes, so none of them will ever start"
+        else "held nodes are never released, so none of them will ever start"
     )
     return f"Deadlock: {shown}, each waits for the next; {how}."
 
 
-def _several(jobs: np.ndarray, names: Sequence[str], one: str, many: str) -> str:
-    """Jobs and what they do; empty for nobody."""
+def _clause(jobs: np.ndarray, names: Sequence[str], singular: str, plural: str) -> str:
+    """Jobs and their verb; empty without jobs."""
     if not len(jobs):
         return ""
-    return f"{_and([names[job] for job in jobs])} {one if len(jobs) == 1 else many}"
+    return f"{_and([names[job] for job in jobs])} {singular if len(jobs) == 1 else plural}"
 
 
 def _and(words: Sequence[str]) -> str:
@@ -181,7 +185,3 @@ def _and(words: Sequence[str]) -> str:
 
 def _nodes(number: int) -> str:
     return f"{number:,} node{'' if number == 1 else 's'}"
-
-
-def _are(number: int) -> str:
-    return f"{number:,} {'is' if number == 1 else 'are'}"

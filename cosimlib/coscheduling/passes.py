@@ -1,4 +1,4 @@
-"""One scheduling pass of one machine, and what a job with mates does when its turn comes."""
+"""Scheduling pass of one machine, and Algorithm 1: the turn of a job with mates."""
 
 import numpy as np
 
@@ -17,16 +17,16 @@ from cosimlib.coscheduling.state import (
 )
 from cosimlib.kernels.jit import kernel
 
-NOBODY = -1
+NO_JOB = -1
 
 
 @kernel
 def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float) -> None:
-    """The machine's own pass: everybody in its queue has a turn, the most urgent first."""
+    """The machine's own pass: each queued job that may start has a turn, the most urgent first."""
     queue, yielding = state.queue[machine], state.job.yielding
     for place in range(state.machine.queued[machine]):
         yielding[queue[place]] = 0
-    ranked = _ranked(jobs, rules, state, machine, now, NOBODY, False)
+    ranked = _ranked(jobs, rules, state, machine, now, NO_JOB, False)
     shadow_time, extra = np.inf, 0
     for job in ranked:
         if jobs.job.nodes[job] > state.machine.free[machine]:
@@ -45,7 +45,7 @@ def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: f
 
 @kernel
 def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
-    """Start a holding job and its holding mates where no other mate can be heard of."""
+    """Start a holding job and its holding mates unless another mate that is reachable waits."""
     group = jobs.job.group[job]
     for place in range(jobs.first_member[group], jobs.first_member[group + 1]):
         mate = jobs.members[place]
@@ -59,7 +59,7 @@ def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: floa
 
 @kernel
 def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
-    """Algorithm 1: start, or else hold or yield, which is the machine's scheme."""
+    """Algorithm 1: start with all mates, or else hold or yield by the machine's scheme."""
     if jobs.job.group[job] < 0:
         start(jobs, state, job, now)
     elif _mates_can_start(jobs, rules, state, job, now):
@@ -84,10 +84,10 @@ def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
 
 @kernel
 def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> bool:
-    """Whether every mate that can be heard of holds nodes, or was just given some.
+    """Whether each reachable mate holds nodes, or was just given some.
 
     Mates whose machine is down, or that have started, have the status "unknown". Where one mate
-    cannot start, those that were given nodes here give them back.
+    cannot start, those that were given nodes here return them.
     """
     first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
     for place in range(first, last):
@@ -163,13 +163,13 @@ def _ranked(
 
     More urgent is a higher WFP priority, ``(waited / requested)³ · nodes``, or an earlier
     submission; jobs that were just released come last. Free nodes only become fewer in a pass, so
-    nobody else could start in it, and the first job that cannot start is one of these. In a nested
-    pass jobs with mates do not count, but `mate`.
+    no other job could start in it, and the first job that cannot start is one of these. In a nested
+    pass jobs with mates do not count, except `mate`.
     """
     # Every look at a field of records counts references, so fields are looked up once.
     queue, queued = state.queue[machine], state.machine.queued[machine]
     free, nodes, group = state.machine.free[machine], jobs.job.nodes, jobs.job.group
-    fitting, blocked, most = 0, NOBODY, -np.inf
+    fitting, blocked, most = 0, NO_JOB, -np.inf
     for place in range(queued):
         job = queue[place]
         if nodes[job] <= free and (not nested or group[job] < 0 or job == mate):
@@ -179,7 +179,7 @@ def _ranked(
         return chosen
     urgency = np.empty(chosen.size, np.float64)
     submit_time, requested_time = jobs.job.submit_time, jobs.job.requested_time
-    released, fair = state.job.released, rules.fair
+    released, wfp = state.job.released, rules.wfp
     fitting = 0
     for place in range(queued):
         job = queue[place]
@@ -188,16 +188,16 @@ def _ranked(
         value = -float(job)
         if released[job] == 1:
             value = -np.inf
-        elif fair:
+        elif wfp:
             waited = (now - submit_time[job]) / requested_time[job]
             value = waited * waited * waited * nodes[job]
         if nodes[job] <= free:
             chosen[fitting] = job
             urgency[fitting] = -value
             fitting += 1
-        elif blocked == NOBODY or value > most:
+        elif blocked == NO_JOB or value > most:
             blocked, most = job, value
-    if blocked != NOBODY:
+    if blocked != NO_JOB:
         _insert(chosen, urgency, fitting, blocked, -most)
         fitting += 1
     if fitting == 1:

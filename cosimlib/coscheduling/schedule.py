@@ -11,25 +11,25 @@ from cosimlib.schedule import Schedule, allocation_table
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CoupledSchedule(Schedule):
-    """What happened on coupled machines, where jobs with mates start together.
+    """The schedule of coupled machines, where jobs with mates start together.
 
     Parameters
     ----------
     workload, system, policy, start_time, end_time
-        As of a `Schedule`; a job that was never started has NaN.
+        As of a `Schedule`; NaN for a job that never starts.
     group : np.ndarray
-        The group of mates of every job, −1 for none and where mates were strangers.
+        The group of mates of each job, −1 without mates and where mates do not count.
     holds : pd.DataFrame
-        Stretches in which a job kept nodes idle before it started: `job`, `start`, `end`; several a
-        job where held nodes were released in between.
+        Intervals in which a job kept nodes idle before it started: `job`, `start`, `end`; several
+        per job where held nodes were released in between.
     first_try : np.ndarray
-        When a job first held or yielded, NaN where it never did.
+        When each job first held or yielded, NaN where it never did.
     yields : np.ndarray
-        How often a job yielded.
+        How often each job yielded.
     outages : tuple of (partition, start, end)
-        When a machine could not be heard of.
+        When a machine could not be reached.
     longest_hold : float
-        Seconds that no stretch of holding may exceed; infinite where held nodes are not released.
+        Upper bound of an interval of holding, s; infinite where held nodes are not released.
     """
 
     group: np.ndarray
@@ -41,17 +41,28 @@ class CoupledSchedule(Schedule):
 
     @cached_property
     def partition(self) -> pd.Series:
-        """The machine of every job."""
+        """The machine of each job."""
         return self.workload.column("partition").fillna(next(iter(self.system.partitions)))
 
     @property
     def stuck(self) -> np.ndarray:
-        """Rows of the jobs that were never started, which a deadlock leaves."""
+        """Rows of the jobs that never start, which a deadlock leaves."""
         return np.flatnonzero(np.isnan(self.start_time))
 
     @cached_property
+    def group_start(self) -> np.ndarray:
+        """First start of each job's group (s); NaN where none of it starts, or without mates."""
+        first = pd.Series(self.start_time).groupby(self.group).transform("min")
+        return first.where(self.group >= 0).to_numpy()
+
+    @property
+    def apart(self) -> np.ndarray:
+        """Rows of the jobs with mates that did not start when the first job of their group did."""
+        return np.flatnonzero((self.group >= 0) & (self.start_time != self.group_start))
+
+    @cached_property
     def allocations(self) -> pd.DataFrame:
-        """Runs, then the stretches in which jobs held nodes idle before they started (`hold`)."""
+        """Runs, then the intervals in which jobs held nodes idle before they started (`hold`)."""
         jobs = self.holds["job"].to_numpy()
         nodes = self.workload.jobs["nodes"].to_numpy()[jobs]
         start, end = (self.holds[name].to_numpy() for name in ("start", "end"))

@@ -1,43 +1,43 @@
-"""Coscheduling on coupled machines, after Tang, Desai, Vishwanath, Buettner and Lan.
+"""Simulator of coscheduling on coupled machines, after Tang, Desai, Vishwanath, Buettner and Lan.
 
 Machines have queues and policies of their own. Some jobs have mates on other machines, and all jobs
-of such a group must start at the same instant, without anybody reserving nodes by hand. The rule is
-Algorithm 1 of the slides (*Job Coscheduling on Coupled High-End Computing Systems*): a job whose
-turn it is on one machine asks for the status of its mates.
+of such a group must start at the same instant, without manual reservations. The rule is Algorithm 1
+of the slides (*Job Coscheduling on Coupled High-End Computing Systems*): a job whose turn it is on
+one machine asks for the status of its mates.
 
 - All mates hold nodes: they and the job start.
 - A mate is queuing: its machine is asked to run a pass in which that mate may start; if it can,
   both start. If it cannot, or is not submitted yet, the job *holds* (keeps its nodes idle) or
   *yields* (gives up its turn), which is its machine's scheme.
-- A mate is unknown, because its machine is down or because it started without waiting: the job
-  starts at once.
+- A mate's status is unknown, because its machine is down or because it started without waiting: the
+  job starts at once.
 
 What the slides leave open follows the authors' simulator Qsim, or is our choice (*):
 
 - An instant absorbs ends, then outages, submissions and releases; then each machine at which one of
   these happened has one pass, in the order of machines.
 - A pass goes through the queue by WFP, ``(waited / requested)³ · nodes``, or by submission; ties go
-  to the lower job. The first job that does not fit gets a reservation, as in EASY. Jobs that yield
+  to the lower row. The first job that does not fit gets a reservation, as in EASY. Jobs that yield
   get none. For the reservation a running job ends at ``max(start + requested, now + 5 min)``, and
   a holding job, which has no end, as if it started now (*).
 - In the nested pass jobs with other mates are passed over, jobs without mates may start.
 - Every 1,200 s, counted from the first submission (*), jobs that have held for 600 s or more return
-  to their queue, and are last in it at that instant. A machine of which none did has no pass (*).
+  to their queue, and are last in it at that instant. A machine without such jobs has no pass (*).
 - A job that would make a machine hold more than 60 % of its nodes yields instead; a job that has
   yielded `max_yields` times holds instead.
-- An outage is one of a machine's resource manager (*): nobody starts and nobody holds, jobs run on.
+- An outage is one of a machine's resource manager (*): no job starts or holds, running jobs run on.
   When it begins, jobs that hold for mates there start.
 
 Groups may be larger than two, on as many machines (*): all mates that wait must be able to start in
 passes nested one after the other, else those that could give their nodes back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.checks import is_number
+from cosimlib import checks as check
 from cosimlib.coscheduling.loop import coschedule
 from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import CoupledSchedule
@@ -73,12 +73,12 @@ def simulate_coscheduling(
     ----------
     workload : Workload
         With requested times; `partition` is a job's machine (the system's first by default), `mate`
-        a row of its group (see `cosimlib.mates`).
+        a row of its group (see `coscheduling.mates`).
     system : System
-        A partition a machine.
+        One partition per machine.
     schemes : str or None, default "H"
         H (hold) or Y (yield) for each machine in order, such as ``"HY"``; one letter for all of
-        them. None: no coscheduling, mates are strangers.
+        them. None: no coscheduling, mates do not count.
     order : str, default "wfp"
         Of the queue: ``"wfp"`` or ``"submit"``.
     release_interval : float or None, default 1200
@@ -86,9 +86,9 @@ def simulate_coscheduling(
     release_after : float, default 600
         Seconds that a job must have held to be released.
     held_share : float, default 0.6
-        Part of a machine that may be held at a time.
+        Largest part of a machine that may be held at a time.
     max_yields : int, optional
-        After so many yields a job holds instead.
+        Yields after which a job holds instead.
     mate_rule : str, default "queuing"
         Which queued mates are tried: all, or only those ``"yielding"`` in their machine's latest
         pass, as the authors' code has it.
@@ -106,21 +106,23 @@ def simulate_coscheduling(
     ------
     InvalidWorkloadError
         For a job that its machine cannot run, or mates that are no group.
-    ValueError
-        For a knob that makes no sense.
     """
     partitions = list(system.partitions)
     letters = _letters(schemes, partitions)
-    _check_knobs(order, mate_rule, release_interval, release_after, held_share, max_yields)
-    if not is_number(least_remaining) or not least_remaining >= 0:
-        raise ValueError(f"least_remaining={least_remaining!r}; expected seconds, 0 or more")
+    check.choice("order", order, ORDERS)
+    check.choice("mate_rule", mate_rule, MATE_RULES)
+    check.seconds("release_interval", release_interval, above=0, none="for never")
+    check.seconds("release_after", release_after)
+    check.number("held_share", held_share, least=0, most=1, kind="a part of the machine")
+    check.whole("max_yields", max_yields, 0, floats=True, none=True)
+    check.seconds("least_remaining", least_remaining)
     jobs = _coupled_jobs(workload, system, together=schemes is not None)
     capacity = np.array(list(system.partitions.values()), dtype=np.int64)
     interval = np.inf if release_interval is None else float(release_interval)
     rules = Rules(
         holds=np.array([SCHEMES[letter] for letter in letters]),
         held_limit=np.floor(held_share * capacity + 1e-9).astype(np.int64),
-        fair=order == "wfp",
+        wfp=order == "wfp",
         only_yielding=mate_rule == "yielding",
         release_interval=interval,
         release_after=float(release_after),
@@ -150,73 +152,34 @@ def simulate_coscheduling(
 
 
 def _letters(schemes: str | None, partitions: list[str]) -> str:
-    """One letter a machine."""
+    """One letter per machine."""
     if schemes is None:
         return "Y" * len(partitions)
     letters = schemes * len(partitions) if len(schemes) == 1 else schemes
-    if len(letters) != len(partitions) or not set(letters) <= set(SCHEMES):
-        example = ("HY" * len(partitions))[: len(partitions)]
-        raise ValueError(
-            f"schemes={schemes!r}; expected H (hold) or Y (yield) for each of "
-            f"{', '.join(partitions)}, such as {example!r}, one letter for all, or None"
-        )
+    fine = len(letters) == len(partitions) and set(letters) <= set(SCHEMES)
+    example = ("HY" * len(partitions))[: len(partitions)]
+    expected = f"H (hold) or Y (yield) for each of {', '.join(partitions)}, such as {example!r}"
+    check.that("schemes", schemes, fine, f"{expected}, one letter for all, or None")
     return letters
 
 
-def _check_knobs(
-    order: str,
-    mate_rule: str,
-    release_interval: float | None,
-    release_after: float,
-    held_share: float,
-    max_yields: int | None,
-) -> None:
-    """Raise for the first knob that makes no sense."""
-    if order not in ORDERS:
-        raise ValueError(f"order={order!r}; expected one of {', '.join(ORDERS)}")
-    if mate_rule not in MATE_RULES:
-        raise ValueError(f"mate_rule={mate_rule!r}; expected one of {', '.join(MATE_RULES)}")
-    if release_interval is not None and not (
-        is_number(release_interval) and 0 < release_interval < np.inf
-    ):
-        raise ValueError(
-            f"release_interval={release_interval!r}; expected seconds above 0, or None for never"
-        )
-    if not is_number(release_after) or not 0 <= release_after < np.inf:
-        raise ValueError(f"release_after={release_after!r}; expected seconds, 0 or more")
-    if not is_number(held_share) or not 0 <= held_share <= 1:
-        raise ValueError(f"held_share={held_share!r}; expected a part of the machine, 0 to 1")
-    if max_yields is not None and (not is_number(max_yields) or max_yields < 0 or max_yields % 1):
-        raise ValueError(f"max_yields={max_yields!r}; expected a whole number from 0, or None")
-
-
 def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> CoupledJobs:
-    """The workload as the kernels see it, checked against the system."""
+    """The workload as arrays for the kernels, checked against the system."""
     jobs, partitions = workload.jobs, list(system.partitions)
     partition = workload.column("partition").fillna(partitions[0])
-    unknown = ~partition.isin(partitions)
-    if unknown.any():
-        job = int(unknown.idxmax())
-        raise InvalidWorkloadError(
-            f"{workload.label(job)} asks for partition {partition[job]!r}; the system has "
-            f"{', '.join(partitions)}"
-        )
+    _refuse(workload, ~partition.isin(partitions), lambda job: (
+        f"asks for partition {partition[job]!r}; the system has {', '.join(partitions)}"
+    ))  # fmt: skip
     capacity = partition.map(dict(system.partitions)).astype("int64")
-    wide, unasked = jobs["nodes"] > capacity, jobs["requested_time"].isna()
-    if wide.any():
-        job = int(wide.idxmax())
-        raise InvalidWorkloadError(
-            f"{workload.label(job)} asks for {jobs['nodes'][job]} nodes; partition "
-            f"{partition[job]!r} has {capacity[job]}; drop it with Workload.keep or take a wider "
-            "system"
-        )
-    if unasked.any():
-        job = int(unasked.idxmax())
-        raise InvalidWorkloadError(
-            f"{workload.label(job)} has no requested_time (nor have {int(unasked.sum()) - 1} "
-            "others), which backfilling needs; give estimates, for instance those of "
-            "synthetic.with_drawn_estimates"
-        )
+    _refuse(workload, jobs["nodes"] > capacity, lambda job: (
+        f"asks for {jobs['nodes'][job]} nodes; partition {partition[job]!r} has {capacity[job]}; "
+        "drop it with Workload.keep or take a wider system"
+    ))  # fmt: skip
+    missing = jobs["requested_time"].isna()
+    _refuse(workload, missing, lambda _: (
+        f"has no requested_time (nor have {int(missing.sum()) - 1} others), which backfilling "
+        "needs; give estimates, for instance those of synthetic.with_drawn_estimates"
+    ))  # fmt: skip
     group = mate_groups(workload, partition) if together else np.full(len(jobs), -1)
     members = np.argsort(group, kind="stable")[(group < 0).sum() :]
     rows = records(
@@ -233,19 +196,22 @@ def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> Coup
     return CoupledJobs(rows, first_member.astype(np.int64), members.astype(np.int64))
 
 
+def _refuse(workload: Workload, wrong: pd.Series, why: Callable[[int], str]) -> None:
+    """Raise for the first job that its machine cannot run."""
+    if wrong.any():
+        job = int(wrong.idxmax())
+        raise InvalidWorkloadError(f"{workload.label(job)} {why(job)}")
+
+
 def _merged(outages: Sequence[Outage], partitions: list[str]) -> tuple[Outage, ...]:
-    """Outages in order, those of a machine that touch or overlap as one."""
+    """Outages by their beginning, those of a machine that touch or overlap merged into one."""
     for outage in outages:
-        if not isinstance(outage, Sequence) or isinstance(outage, str) or len(outage) != 3:
-            raise ValueError(f"outage {outage!r}; expected (partition, start, end)")
+        triple = isinstance(outage, Sequence) and not isinstance(outage, str) and len(outage) == 3
+        check.that("outage", outage, triple, "(partition, start, end)")
         partition, start, end = outage
-        if partition not in partitions:
-            raise ValueError(
-                f"outage {outage!r} is of partition {partition!r}; the system has "
-                f"{', '.join(partitions)}"
-            )
-        if not (is_number(start) and is_number(end) and 0 <= start < end < np.inf):
-            raise ValueError(f"outage {outage!r}; expected 0 <= start < end, in seconds")
+        check.choice("partition", partition, partitions, where=f"outage {outage!r}")
+        fine = check.is_number(start) and check.is_number(end) and 0 <= start < end < np.inf
+        check.that("outage", outage, fine, "0 <= start < end, in seconds")
     merged: list[Outage] = []
     for partition, start, end in sorted(outages, key=lambda outage: (outage[0], outage[1])):
         if merged and merged[-1][0] == partition and start <= merged[-1][2]:

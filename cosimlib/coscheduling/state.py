@@ -1,4 +1,4 @@
-"""What the machines of a coscheduling simulation know, and the small steps that change it."""
+"""State of a coscheduling simulation, and the transitions of a job: queued, holding, started."""
 
 from heapq import heappush
 from typing import NamedTuple
@@ -43,7 +43,7 @@ MACHINE_STATE = np.dtype(
         ("promises", "i8"),
     ]
 )
-"""Records, because every array that is handed from kernel to kernel costs time to compile."""
+"""Records, because each array that is handed from kernel to kernel costs time to compile."""
 
 
 class CoupledJobs(NamedTuple):
@@ -55,11 +55,11 @@ class CoupledJobs(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The knobs; `holds` and `held_limit` have one value a machine."""
+    """The knobs of the simulation; `holds` and `held_limit` have one value per machine."""
 
     holds: np.ndarray
     held_limit: np.ndarray
-    fair: bool
+    wfp: bool
     only_yielding: bool
     release_interval: float
     release_after: float
@@ -68,7 +68,8 @@ class Rules(NamedTuple):
 
 
 class State(NamedTuple):
-    """Records of `JOB_STATE` and `MACHINE_STATE`, and lists a machine, whose sizes these tell."""
+    """Records of `JOB_STATE` and `MACHINE_STATE`, and one row per machine of lists whose sizes are
+    `queued`, `holders` and `promises`; a heap of ends, and the log of holds."""
 
     job: np.recarray
     machine: np.recarray
@@ -81,16 +82,16 @@ class State(NamedTuple):
 
 
 def records(n: int, dtype: np.dtype, **columns: np.ndarray | float) -> np.recarray:
-    """Records of zeros but for the columns given."""
-    made = np.zeros(n, dtype).view(np.recarray)
+    """Records of zeros, but for the columns that are named."""
+    table = np.zeros(n, dtype).view(np.recarray)
     for name, values in columns.items():
-        made[name] = values
-    return made
+        table[name] = values
+    return table
 
 
 @kernel
-def new_state(job: np.recarray, machine: np.recarray) -> State:
-    """Lists for as many jobs as can wait, and as can have nodes, on the machines given."""
+def empty(job: np.recarray, machine: np.recarray) -> State:
+    """The state before the first submission, with room for as many jobs as can wait or run."""
     n, machines = job.size, machine.size
     room = min(n, machine.free.max())
     return State(
@@ -107,7 +108,7 @@ def new_state(job: np.recarray, machine: np.recarray) -> State:
 
 @kernel
 def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
-    """Put `job` in its machine's queue, which is kept in order of jobs."""
+    """Insert `job` in its machine's queue, which is kept in order of rows."""
     machine = jobs.job.machine[job]
     queue, place = state.queue[machine], state.machine.queued[machine]
     while place > 0 and queue[place - 1] > job:
@@ -140,7 +141,7 @@ def hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
 
 @kernel
 def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
-    """Return a job that was given nodes to its queue."""
+    """Return a job that has nodes, idle, to its queue."""
     machine = jobs.job.machine[job]
     _end_hold(jobs, state, job, now)
     _remove(state.holding[machine], state.machine.holders[machine], job)
@@ -172,7 +173,7 @@ def start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
 
 @kernel
 def retire(jobs: CoupledJobs, state: State, job: int) -> None:
-    """Free the nodes of a job that ends, and forget its promise."""
+    """Free the nodes of a job that ends, and drop its expected release."""
     machine = jobs.job.machine[job]
     state.machine.free[machine] += jobs.job.nodes[job]
     state.machine.promises[machine] = releases.remove(
@@ -188,8 +189,8 @@ def retire(jobs: CoupledJobs, state: State, job: int) -> None:
 def reservation(
     jobs: CoupledJobs, rules: Rules, state: State, machine: int, wanted: int, now: float
 ) -> tuple[float, int]:
-    """Shadow time and extra nodes of a blocked job: running jobs keep their promises, of which
-    those in the next `least_remaining` seconds count for then, and holding jobs start now."""
+    """Shadow time and extra nodes of a blocked job: running jobs end as expected, but not in the
+    next `least_remaining` seconds, and holding jobs start now."""
     size, holders = state.machine.promises[machine], state.machine.holders[machine]
     times, nodes = state.promise_time[machine], state.promise_nodes[machine]
     if holders > 0:
@@ -207,7 +208,7 @@ def reservation(
 
 @kernel
 def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
-    """Close the stretch in which `job` held nodes, where it did, and log it."""
+    """End the interval in which `job` held nodes, if it did, and log it."""
     since = state.job.hold_since[job]
     if np.isnan(since):
         return
@@ -219,7 +220,7 @@ def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
 
 @kernel
 def _remove(line: np.ndarray, size: int, job: int) -> None:
-    """Take `job` out of the first `size` places of a line, whose order stays."""
+    """Remove `job` from the first `size` places of a list, whose order stays."""
     place = 0
     while line[place] != job:
         place += 1

@@ -1,6 +1,6 @@
-"""Mates on coupled machines, event by event: who holds, who waits for whom, and who is stuck.
+"""Explorer of coscheduling: two coupled machines, event by event, with a narrative.
 
-The event's slider and its player move along one schedule; all other controls simulate again and
+The slider of events and its player move along one schedule; all other controls simulate again and
 stay at the same time.
 """
 
@@ -15,14 +15,21 @@ import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, IntSlider, Play, SelectionSlider, Widget, link
 
-from cosimlib.checks import check_whole
-from cosimlib.coscheduling import simulate_coscheduling
-from cosimlib.coscheduling.comparison import lost_node_hours, sync_up_overhead
-from cosimlib.coscheduling.deadlock import moments
-from cosimlib.coscheduling.example import MACHINES, PAIRS, deadlock_example
-from cosimlib.coscheduling.mates import couple, mates_by_proportion
-from cosimlib.coscheduling.narrative import job_names, tell
-from cosimlib.coscheduling.schedule import CoupledSchedule
+from cosimlib import checks as check
+from cosimlib.coscheduling import (
+    MACHINES,
+    CoupledSchedule,
+    couple,
+    deadlock_example,
+    describe,
+    event_times,
+    job_names,
+    lost_node_hours,
+    mates_by_proportion,
+    simulate_coscheduling,
+    sync_up_overhead,
+)
+from cosimlib.coscheduling.example import PAIRS
 from cosimlib.explorers.panel import Panel
 from cosimlib.figures.coscheduling import plot_coupled_moment
 from cosimlib.system import System
@@ -52,7 +59,7 @@ def explore_coscheduling(
     order: str = "wfp",
     event: int = 1,
 ) -> Panel:
-    """Knobs of coscheduling, both machines up to an event, and what happened at it in words.
+    """Explorer of coscheduling: its knobs, a Gantt chart up to an event, and a narrative of it.
 
     Parameters
     ----------
@@ -63,75 +70,62 @@ def explore_coscheduling(
     system : System, optional
         By default the machines of the source's workloads; a single workload needs one.
     jobs : int, default 12
-        How many are taken from the beginning of each machine's workload, or of the one.
+        First jobs that are taken of each machine's workload, or of the single one.
     schemes : str, default ""
-        A letter a machine, H (hold) or Y (yield), one letter for all, or ``"base"``; empty: all
+        One letter per machine, H (hold) or Y (yield), one letter for all, or ``"base"``; empty: all
         hold.
     share : float, optional
-        Part of the smallest machine's jobs that have mates: by default a third.
+        Part of the smallest machine's jobs that have mates, by default a third.
     release_interval : float, optional
         Seconds between releases of held nodes; by default they are never released.
     release_after, order
         As for `simulate_coscheduling`.
     event : int, default 1
-        The event to begin at, from 1; later than the last is the last.
+        Number of the first event to show, from 1; beyond the last, it is the last.
 
     Returns
     -------
     Panel
         Its `controls` are `schemes`, `share`, `release_interval` (seconds, 0: never) and `event`;
         a player moves the last.
-
-    Raises
-    ------
-    TypeError
-        Where `source` is neither.
-    ValueError
-        For a source without jobs or of an unknown machine, and for a setting out of range.
-    InvalidWorkloadError
-        Where a job cannot run on its machine, or mates are no group.
     """
-    check_whole("jobs", jobs, 1)
-    check_whole("event", event, 1)
+    check.whole("jobs", jobs, 1)
+    check.whole("event", event, 1)
+    check.number("share", share, least=0, most=1, kind="a part of the jobs", none=True)
     make, system, shares = _source(source, system, jobs)
     letters = schemes or "H"
-    spelled = letters * len(system.partitions) if len(letters) == 1 else letters
-    asked = {"schemes": spelled, "release_interval": release_interval or OFF,
-             "share": 1 / 3 if share is None else share}  # fmt: skip
-    if share is not None and not 0 <= share <= 1:
-        raise ValueError(f"share={share!r}; expected a part of the jobs, 0 to 1")
+    letters = letters * len(system.partitions) if len(letters) == 1 else letters
+    settings = {"schemes": letters, "release_interval": release_interval or OFF,
+                "share": 1 / 3 if share is None else share}  # fmt: skip
     knobs = {"release_after": release_after, "order": order}
     scheduled = lru_cache(maxsize=8)(partial(_schedule, make, system, knobs))
-    first = scheduled(**asked)
-    controls = _controls(asked, shares, list(system.partitions), _last(first), int(event))
-    player = Play(min=1, max=_last(first), interval=FRAME, value=controls["event"].value)
+    last = len(event_times(scheduled(**settings)))
+    controls = _controls(settings, shares, list(system.partitions), last, int(event))
+    player = Play(min=1, max=last, interval=FRAME, value=controls["event"].value)
     # Before the panel's own observers: what they draw must fit the other schedule's events.
-    for name in asked:
+    for name in settings:
         controls[name].observe(partial(_refit, controls, scheduled, name), names="value")
     for trait in ("max", "value"):
         link((controls["event"], trait), (player, trait))
-    hint = "" if shares else "The share is fixed: this workload brought its own mates."
+    hint = "" if shares else "The share is fixed: this workload has its own mates."
     return Panel(controls, partial(_draw, scheduled), hint=hint, beside=[player])
 
 
 def _source(
     source: Workload | Mapping[str, Workload] | None, system: System | None, jobs: int
 ) -> tuple[Make, System, tuple[float, ...]]:
-    """From a share of paired jobs to a workload, its system, and the shares to choose from."""
+    """A function from a share of paired jobs to a workload, its system, and the shares offered."""
     if source is None:
         shares = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
-        return _crossing, system or MACHINES, shares
+        return _example, system or MACHINES, shares
     if isinstance(source, Workload):
         _check_jobs(source.name, source)
         if system is None:
             raise ValueError(f"{source.name}: its machines are unknown; give a system")
         kept = source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}")
         return lambda share: kept, system, ()
-    if not isinstance(source, Mapping):
-        raise TypeError(
-            f"source is of type {type(source).__name__}; expected a Workload, or a mapping of "
-            "machines to Workloads"
-        )
+    expected = "a Workload, or a mapping of machines to Workloads"
+    check.instance("source", source, Mapping, expected=expected)
     machines = {}
     for machine, workload in source.items():
         _check_jobs(machine, workload)
@@ -156,13 +150,13 @@ def _check_jobs(name: str, workload: Workload) -> None:
         raise ValueError(f"{name}: no jobs; expected at least one")
 
 
-def _crossing(share: float) -> Workload:
-    """The made-up machines with about so many mates."""
+def _example(share: float) -> Workload:
+    """The deadlock example with the nearest number of pairs."""
     return deadlock_example(round(share * len(PAIRS)))
 
 
 def _paired(machines: Mapping[str, Workload], share: float) -> Workload:
-    """The machines' jobs with every n-th a mate."""
+    """The machines' workloads coupled, mates by proportion."""
     return couple(machines, mates_by_proportion(machines, share=share))
 
 
@@ -174,7 +168,7 @@ def _schedule(
     share: float,
     release_interval: float,
 ) -> CoupledSchedule:
-    """What the controls ask for."""
+    """The schedule of the controls' settings."""
     return simulate_coscheduling(
         make(share),
         system,
@@ -184,47 +178,39 @@ def _schedule(
     )
 
 
-def _last(schedule: CoupledSchedule) -> int:
-    """The number of the last event."""
-    return len(moments(schedule))
-
-
 def _controls(
-    asked: dict[str, Any], shares: tuple[float, ...], machines: list[str], last: int, event: int
+    settings: dict[str, Any], shares: tuple[float, ...], machines: list[str], last: int, event: int
 ) -> dict[str, Widget]:
     """The widgets; the share's is disabled where there is nothing to choose."""
     letters = ["".join(each) for each in product("HY", repeat=len(machines))]
-    offered = sorted(
-        {*INTERVALS, *([asked["release_interval"]] if asked["release_interval"] else [])}
-    )
+    interval, share = settings["release_interval"], settings["share"]
+    offered = sorted({*INTERVALS, interval} - {OFF})
     intervals = [("never", OFF), *((f"{each / MINUTE:g} min", each) for each in offered)]
-    near = min(shares, key=lambda each: abs(each - asked["share"])) if shares else asked["share"]
+    near = min(shares, key=lambda each: abs(each - share), default=share)
     shares = tuple(sorted({*shares, near}))
     return {
         "schemes": Dropdown(
             options=[(f"{each}: {_spelled(each, machines)}", each) for each in [*letters, BASE]],
-            value=asked["schemes"], description="schemes",
+            value=settings["schemes"], description="schemes",
         ),
         "share": SelectionSlider(
             options=[(f"{each:.0%}", each) for each in shares], value=near,
             description="jobs with mates", disabled=len(shares) == 1,
         ),
         "release_interval": SelectionSlider(
-            options=intervals, value=asked["release_interval"],
-            description="release every",
+            options=intervals, value=interval, description="release every",
         ),
         "event": IntSlider(min(event, last), 1, last, description="event"),
     }  # fmt: skip
 
 
 def _spelled(schemes: str, machines: list[str]) -> str:
-    """What the letters mean."""
+    """The letters of a scheme in words."""
     if schemes == BASE:
         return "no coscheduling"
-    told = {"H": "holds", "Y": "yields"}
-    return ", ".join(
-        f"{name} {told[letter]}" for name, letter in zip(machines, schemes, strict=True)
-    )
+    verbs = {"H": "holds", "Y": "yields"}
+    pairs = zip(machines, schemes, strict=True)
+    return ", ".join(f"{machine} {verbs[letter]}" for machine, letter in pairs)
 
 
 def _refit(
@@ -232,7 +218,8 @@ def _refit(
 ) -> None:
     """Stay at the same time in the other schedule, which has other events."""
     now = {knob: controls[knob].value for knob in ("schemes", "share", "release_interval")}
-    before, after = moments(scheduled(**now | {name: change["old"]})), moments(scheduled(**now))
+    before = event_times(scheduled(**now | {name: change["old"]}))
+    after = event_times(scheduled(**now))
     event = controls["event"]
     at = before[min(event.value, len(before)) - 1]
     place = max(1, int(np.searchsorted(after, at, side="right")))
@@ -242,23 +229,23 @@ def _refit(
     event.max = len(after)
 
 
-def _draw(scheduled: Scheduled, *, event: int, **asked: Any) -> tuple[go.Figure, str]:
-    """What the panel shows for the controls' values."""
-    schedule = scheduled(**asked)
-    every, names = moments(schedule), job_names(schedule)
-    place = min(event, len(every))
-    at = float(every[place - 1])
-    released = asked["release_interval"]
-    how = f"released every {released / MINUTE:g} min" if released else "never released"
-    when = f"minute {at / MINUTE:g}, event {place} of {len(every)}"
+def _draw(scheduled: Scheduled, *, event: int, **settings: Any) -> tuple[go.Figure, str]:
+    """The panel's figure and text for the controls' settings."""
+    schedule = scheduled(**settings)
+    events, names = event_times(schedule), job_names(schedule)
+    place = min(event, len(events))
+    at = float(events[place - 1])
+    interval = settings["release_interval"]
+    how = f"released every {interval / MINUTE:g} min" if interval else "never released"
+    when = f"minute {at / MINUTE:g}, event {place} of {len(events)}"
     title = f"{schedule.policy}, held nodes {how}: {when}"
     picture = plot_coupled_moment(schedule, at=at, title=title, names=names)
-    told = [_stressed(sentence) for sentence in tell(schedule, at, names)]
-    return picture, "<br>".join([*told, _outcome(schedule)])
+    sentences = [_stressed(sentence) for sentence in describe(schedule, at, names)]
+    return picture, "<br>".join([*sentences, _outcome(schedule)])
 
 
 def _stressed(sentence: str) -> str:
-    """A sentence as HTML, in bold what a reader should not miss."""
+    """A sentence as HTML, with a deadlock and its end in bold."""
     text = escape(sentence)
     for word in ("Deadlock", "That breaks the circle"):
         text = text.replace(word, f"<b>{word}</b>")
@@ -266,12 +253,14 @@ def _stressed(sentence: str) -> str:
 
 
 def _outcome(schedule: CoupledSchedule) -> str:
-    """What it comes to in the end."""
-    lost = lost_node_hours(schedule).items()
-    told = ", ".join(f"{m} {hours:,.2f}" if hours < np.inf else f"{m} no end" for m, hours in lost)
+    """The outcome of a schedule: jobs that never start, sync-up overhead, node-hours held idle."""
+    lost = ", ".join(
+        f"{machine} {hours:,.2f}" if hours < np.inf else f"{machine} no end"
+        for machine, hours in lost_node_hours(schedule).items()
+    )
     overhead = sync_up_overhead(schedule).dropna()
     sync_up = (
         f" · mean sync-up overhead {overhead.mean() / MINUTE:,.1f} min" if len(overhead) else ""
     )
     stuck = f"{len(schedule.stuck)} jobs never start" if len(schedule.stuck) else "all jobs start"
-    return escape(f"In the end: {stuck}{sync_up} · node-hours held idle: {told}")
+    return escape(f"In the end: {stuck}{sync_up} · node-hours held idle: {lost}")

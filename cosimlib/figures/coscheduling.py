@@ -1,4 +1,4 @@
-"""What coscheduling costs two machines, and who holds what on them, step by step."""
+"""Figures of coscheduling: bars per scheme, and Gantt charts of held and used nodes."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlib.coscheduling.deadlock import standing
+from cosimlib.coscheduling.deadlock import event_times, job_states
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.figures import theme
 from cosimlib.placement import node_stretches
@@ -18,7 +18,7 @@ COLORS = {"HH": theme.BLUE, "HY": theme.SKY, "YH": theme.ORANGE, "YY": theme.VER
           BASE: theme.GREY}  # fmt: skip
 HATCHES = {"HH": "", "HY": "/", "YH": "\\", "YY": ".", BASE: ""}
 MOST_NAMED = 5
-"""So many jobs that wait have room above their machine."""
+"""Waiting jobs that are named above their machine; of more only the number is given."""
 GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
 
 
@@ -32,19 +32,22 @@ def plot_schemes(
     label: str,
     base: bool = True,
 ) -> go.Figure:
-    """A panel a machine: a bar a scheme at each value of a column, whiskers as far as seeds reach.
+    """Bar chart of one measure: a panel per machine, a bar per scheme and value of a column.
+
+    Whiskers reach from the least to the most of any seed.
 
     Parameters
     ----------
     table : pd.DataFrame
-        `machine`, `by`, `scheme`, `measure`, `mean`, `least`, `most`: `coupled.averages` of it.
+        `machine`, `by`, `scheme`, `measure`, `mean`, `least`, `most`, as of
+        `coscheduling.averages`.
     by : str
         The column along the horizontal axis, parts of one, shown in percent.
     measure : str
     title, unit, label : str
         Above the figure, beside the vertical axis, under the horizontal one.
     base : bool, default True
-        Whether to draw the base without coscheduling, too.
+        Whether the base, without coscheduling, is drawn too.
     """
     table = table[(table["measure"] == measure) & (base | (table["scheme"] != BASE))]
     machines = list(dict.fromkeys(table["machine"]))
@@ -67,7 +70,7 @@ def plot_schemes(
 
 
 def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
-    """One scheme's bars on one machine."""
+    """The bars of one scheme on one machine."""
     pattern = {"shape": HATCHES[scheme], "fillmode": "overlay", "fgcolor": theme.BLACK,
                "fgopacity": 0.55, "solidity": 0.12, "size": 7}  # fmt: skip
     return go.Bar(
@@ -90,7 +93,7 @@ def plot_coupled_gantt(
     until: float | None = None,
     steps: bool = True,
 ) -> go.Figure:
-    """Nodes of each machine over time, mates in one color, held nodes hatched.
+    """Gantt chart of coupled machines: nodes over time, mates in one color, held nodes hatched.
 
     Parameters
     ----------
@@ -98,16 +101,16 @@ def plot_coupled_gantt(
         Of a few jobs on small machines.
     title : str
     names : sequence of str, optional
-        What jobs are called; by default their rows.
+        The name of each job, by default its row.
     until : float, optional
         Seconds at which the picture ends; by default 5 % after the last event. A hold without an
         end is drawn up to there.
     steps : bool, default True
-        Whether a slider leads through the events, one by one.
+        Whether a slider steps through the events.
     """
     table = node_stretches(schedule)
-    moments = _moments(schedule, table)
-    until = until or 1.05 * max(moments[-1], 1.0)
+    events = event_times(schedule)
+    until = until or 1.05 * max(events[-1], 1.0)
     machines = list(schedule.system.partitions)
     picture = make_subplots(rows=len(machines), shared_xaxes=True, vertical_spacing=0.09)
     labels = [str(job) for job in range(len(schedule.workload))] if names is None else list(names)
@@ -125,7 +128,7 @@ def plot_coupled_gantt(
         picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, col=1)
     picture.update_xaxes(range=[0, until / MINUTE])
     picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
-    return _stepped(picture, table, moments, until) if steps else picture
+    return _stepped(picture, table, events, until) if steps else picture
 
 
 def plot_coupled_moment(
@@ -136,9 +139,9 @@ def plot_coupled_moment(
     names: Sequence[str],
     until: float | None = None,
 ) -> go.Figure:
-    """Nodes of each machine up to a moment, which a line marks, and above them who waits then.
+    """Gantt chart of coupled machines up to an instant, with the queues of that instant.
 
-    Held nodes are hatched. Always a trace a machine and two that only the legend shows.
+    A line marks the instant, held nodes are hatched. One trace per machine, and two for the legend.
 
     Parameters
     ----------
@@ -148,13 +151,12 @@ def plot_coupled_moment(
         Seconds.
     title : str
     names : sequence of str
-        What jobs are called.
+        The name of each job.
     until : float, optional
         Seconds at which the axis ends; by default 5 % after the last event.
     """
     table = node_stretches(schedule)
-    every = _moments(schedule, table)
-    first, last = every[0], every[-1]
+    first, last = event_times(schedule)[[0, -1]].tolist()
     until = until or last + 0.05 * max(last - first, 1.0)
     machines = list(schedule.system.partitions)
     headings = [f"waiting on {name}: {_queue(schedule, name, at, names)}" for name in machines]
@@ -180,16 +182,16 @@ def plot_coupled_moment(
 
 
 def _queue(schedule: CoupledSchedule, machine: str, at: float, names: Sequence[str]) -> str:
-    """The jobs that wait on a machine at a moment, in order of submission, with their nodes."""
-    waiting = (standing(schedule, at).state == "waiting") & (schedule.partition == machine)
+    """The jobs that wait on a machine at an instant, in order of submission, with their nodes."""
+    waiting = (job_states(schedule, at).state == "waiting") & (schedule.partition == machine)
     jobs, nodes = np.flatnonzero(waiting).tolist(), schedule.workload.jobs["nodes"]
-    told = [f"{names[job]} ({nodes[job]:,})" for job in jobs[:MOST_NAMED]]
+    named = [f"{names[job]} ({nodes[job]:,})" for job in jobs[:MOST_NAMED]]
     more = f" and {len(jobs) - MOST_NAMED} more" if len(jobs) > MOST_NAMED else ""
-    return ", ".join(told) + more or "nobody"
+    return ", ".join(named) + more or "none"
 
 
 def _blocks(table: pd.DataFrame, at: float, names: Sequence[str], groups: np.ndarray) -> go.Bar:
-    """The stretches of one machine as one trace, cut at a moment."""
+    """The blocks of one machine as one trace, cut at an instant."""
     group = groups[table["job"].to_numpy(dtype=np.int64)]
     tints = [GROUP_COLORS[g % len(GROUP_COLORS)] if g >= 0 else theme.GREY for g in group]
     holds = (table["state"] == "holds").tolist()
@@ -212,20 +214,14 @@ def _blocks(table: pd.DataFrame, at: float, names: Sequence[str], groups: np.nda
     )  # fmt: skip
 
 
-def _moments(schedule: CoupledSchedule, table: pd.DataFrame) -> list[float]:
-    """Seconds at which somebody is submitted, holds, starts or ends."""
-    times = [*schedule.workload.jobs["submit_time"], *table["start"], *table["end"]]
-    return sorted({float(time) for time in times if np.isfinite(time)})
-
-
 def _extent(row, until: float) -> tuple[float, float]:
-    """Where a stretch begins in minutes and how long it is, as far as `until` shows it."""
+    """Beginning and length of a block in minutes, cut at `until`."""
     begin, end = min(row.start, until), min(row.end, until)
     return round(begin / MINUTE, 4), round((end - begin) / MINUTE, 4)
 
 
 def _block(row, label: str, group: int, until: float) -> go.Bar:
-    """One stretch of nodes and time."""
+    """One block of nodes over time."""
     begin, length = _extent(row, until)
     color = GROUP_COLORS[group % len(GROUP_COLORS)] if group >= 0 else theme.GREY
     holds = row.state == "holds"
@@ -243,7 +239,7 @@ def _block(row, label: str, group: int, until: float) -> go.Bar:
 
 
 def _legend_entry(name: str, shape: str) -> go.Bar:
-    """What plain and hatched mean; it draws nothing."""
+    """An entry of the legend for plain or hatched blocks, without a bar."""
     return go.Bar(
         x=[None], y=[None], orientation="h", name=name,
         marker={"color": theme.GREY, "line": {"color": theme.BLACK, "width": 1},
@@ -253,10 +249,10 @@ def _legend_entry(name: str, shape: str) -> go.Bar:
 
 
 def _stepped(
-    picture: go.Figure, table: pd.DataFrame, moments: list[float], until: float
+    picture: go.Figure, table: pd.DataFrame, events: np.ndarray, until: float
 ) -> go.Figure:
-    """A slider with a step a moment, the whole picture last."""
-    stops = [*(moment for moment in moments if moment < until), until]
+    """The chart with a slider: one step per event, the whole chart last."""
+    stops = [*events[events < until].tolist(), until]
     frames, marks = [], []
     for stop in stops:
         name = f"{stop / MINUTE:g}"

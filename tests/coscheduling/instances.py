@@ -1,4 +1,4 @@
-"""Random small instances of coupled machines, for hypothesis, and both simulators' view of them."""
+"""Random small instances of coupled machines, for hypothesis, in both simulators."""
 
 import numpy as np
 import pandas as pd
@@ -72,10 +72,10 @@ def workload_of(jobs):
     return Workload(pd.DataFrame(rows).astype({"mate": "Int64"}), "random")
 
 
-def ours(instance, **changes):
-    """What the package makes of an instance."""
+def simulated(instance, **changes):
+    """The schedule of an instance."""
     jobs, nodes, schemes, knobs = instance
-    given = {
+    options = {
         "schemes": schemes,
         "order": knobs["order"],
         "release_interval": knobs["interval"],
@@ -87,10 +87,10 @@ def ours(instance, **changes):
         "least_remaining": knobs["least_remaining"],
     }
     system = System("random", {f"m{m}": count for m, count in enumerate(nodes)})
-    return simulate_coscheduling(workload_of(jobs), system, **(given | changes))
+    return simulate_coscheduling(workload_of(jobs), system, **(options | changes))
 
 
-def slow(instance):
-    """What the slow version makes of it."""
+def naive_run(instance):
+    """The run of the slow simulator on an instance."""
     jobs, nodes, schemes, knobs = instance
     return Coupled(jobs, nodes, schemes, **knobs).simulate()

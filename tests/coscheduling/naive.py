@@ -49,8 +49,8 @@ class Coupled:
             moments = [self.jobs[j]["submit"] for j in unsubmitted]
             moments += [self.end(job) for m in self.machines for job in m.running]
             waiting = any(m.queue for m in self.machines)
-            somebody_holds = any(m.holding for m in self.machines)
-            if somebody_holds and self.knobs["interval"]:
+            any_holds = any(m.holding for m in self.machines)
+            if any_holds and self.knobs["interval"]:
                 moments.append(first + tick * self.knobs["interval"])
             if moments or waiting:
                 edges = [t for _, s, e in self.knobs["outages"] for t in (s, e)]
@@ -59,7 +59,7 @@ class Coupled:
                 break
             before = len(self.start), len(unsubmitted)
             self.now = min(moments)
-            self.instant(unsubmitted, somebody_holds, first, tick)
+            self.instant(unsubmitted, any_holds, first, tick)
             while self.knobs["interval"] and first + tick * self.knobs["interval"] <= self.now:
                 tick += 1
             last_edge = max((end for _, _, end in self.knobs["outages"]), default=-1)
@@ -73,7 +73,7 @@ class Coupled:
     def end(self, job):
         return self.start[job["id"]] + job["run"]
 
-    def instant(self, unsubmitted, somebody_holds, first, tick):
+    def instant(self, unsubmitted, any_holds, first, tick):
         due = set()
         for machine in self.machines:
             for job in list(machine.running):
@@ -88,7 +88,7 @@ class Coupled:
                 self.machines[job["machine"]].queue.append(job)
                 due.add(job["machine"])
         interval = self.knobs["interval"]
-        if interval and somebody_holds and first + tick * interval == self.now:
+        if interval and any_holds and first + tick * interval == self.now:
             for machine in self.machines:
                 for job in list(machine.holding):
                     if self.now - self.hold_since[job["id"]] >= self.knobs["after"]:
@@ -141,7 +141,7 @@ class Coupled:
         self.walk(machine, self.in_order(machine), lambda job: self.run_job(machine, job))
 
     def walk(self, machine, order, turn):
-        """Give a turn to everybody who may have one; turn says whether the job took its nodes."""
+        """Give a turn to each job that may have one; `turn` says whether the job took its nodes."""
         reservation = None
         for job in order:
             if job["nodes"] > machine.free():
@@ -169,7 +169,7 @@ class Coupled:
             free = machine.free() + sum(nodes for time, nodes in ends if time <= shadow)
             if free >= blocked["nodes"]:
                 return shadow, free - blocked["nodes"]
-        raise AssertionError("a job that fits the machine fits when everybody is gone")
+        raise AssertionError("a job that fits the machine fits an empty machine")
 
     # ---------------------------------------------------------------- Algorithm 1
 

@@ -1,4 +1,4 @@
-"""Who holds and who is stuck: the smallest deadlock step by step, the plain definition, laws."""
+"""Deadlock detection: the smallest deadlock step by step, the plain definition, laws."""
 
 from itertools import combinations
 
@@ -8,12 +8,19 @@ import pytest
 from hypothesis import given, settings
 
 from cosimlib.audit import audit
-from cosimlib.coscheduling import simulate_coscheduling
-from cosimlib.coscheduling.deadlock import circle, deadlock, free_nodes, moments, standing
-from cosimlib.coscheduling.example import MACHINES, deadlock_example
+from cosimlib.coscheduling import (
+    MACHINES,
+    circular_wait,
+    deadlock_example,
+    event_times,
+    find_deadlock,
+    free_nodes,
+    job_states,
+    simulate_coscheduling,
+)
 from cosimlib.system import System
 from cosimlib.workload import Workload
-from tests.coscheduling.instances import instances, ours
+from tests.coscheduling.instances import instances, simulated
 
 MINUTE = 60.0
 A1, B1, B2, A2 = 0, 1, 2, 3
@@ -30,35 +37,35 @@ def released():
     return audit(simulate_coscheduling(deadlock_example(), MACHINES, schemes="HH"))
 
 
-def test_the_first_two_pairs_cross_and_lock(locked):
+def test_the_first_two_pairs_of_the_example_deadlock(locked):
     """a1 waits for b2, behind b1; b1 waits for a2, behind a1."""
     jobs = locked.workload.jobs
     assert jobs["partition"][:4].tolist() == list("ABBA")
     assert jobs["mate"][:4].tolist() == [B2, A2, A1, B1]
     assert {A1, B1, B2, A2} <= set(locked.stuck.tolist())
-    assert deadlock(locked, 8 * MINUTE).empty
-    table = deadlock(locked, 12 * MINUTE)
+    assert find_deadlock(locked, 8 * MINUTE).empty
+    table = find_deadlock(locked, 12 * MINUTE)
     assert table.to_numpy().tolist() == [[B2, A1, B1], [A2, B1, A1]]
-    assert circle(locked, 12 * MINUTE) == [A1, B2, B1, A2, A1]
-    assert circle(locked, 1e9) == [A1, B2, B1, A2, A1]
+    assert circular_wait(locked, 12 * MINUTE) == [A1, B2, B1, A2, A1]
+    assert circular_wait(locked, 1e9) == [A1, B2, B1, A2, A1]
 
 
-def test_a_release_ends_the_circle(released):
-    assert circle(released, 19 * MINUTE) == [A1, B2, B1, A2, A1]
-    assert circle(released, 20 * MINUTE) == []
+def test_a_release_ends_the_circular_wait(released):
+    assert circular_wait(released, 19 * MINUTE) == [A1, B2, B1, A2, A1]
+    assert circular_wait(released, 20 * MINUTE) == []
     assert not len(released.stuck)
-    assert standing(released, 20 * MINUTE).state[:4].tolist() == [
+    assert job_states(released, 20 * MINUTE).state[:4].tolist() == [
         "waiting", "running", "waiting", "running"
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("pairs", range(7))
 @pytest.mark.parametrize("schemes", ["HH", "HY", "YH", "YY", None])
-def test_only_two_crossing_pairs_that_hold_lock_the_made_up_machines(pairs, schemes):
+def test_the_example_deadlocks_only_with_two_pairs_where_both_machines_hold(pairs, schemes):
     workload = deadlock_example(pairs)
     assert workload.column("mate").notna().sum() == 2 * pairs
     schedule = simulate_coscheduling(workload, MACHINES, schemes=schemes, release_interval=None)
-    assert bool(circle(schedule, 1e9)) == (schemes == "HH" and pairs >= 2)
+    assert bool(circular_wait(schedule, 1e9)) == (schemes == "HH" and pairs >= 2)
     assert bool(len(schedule.stuck)) == (schemes == "HH" and pairs >= 2)
     audit(simulate_coscheduling(workload, MACHINES, schemes=schemes))
 
@@ -69,20 +76,20 @@ def test_other_numbers_of_pairs_are_refused(pairs):
         deadlock_example(pairs)
 
 
-def test_moments_are_all_that_happens(locked):
+def test_events_are_submissions_starts_and_ends(locked):
     """Twelve submissions, five starts at once, and the ends of these."""
     jobs = locked.workload.jobs
     finite = locked.end_time[~np.isnan(locked.end_time)]
-    assert moments(locked).tolist() == sorted({*jobs["submit_time"], *finite})
+    assert event_times(locked).tolist() == sorted({*jobs["submit_time"], *finite})
 
 
 @given(instances())
 @settings(max_examples=40)
 def test_states_and_free_nodes_are_what_the_schedule_says(instance):
-    schedule = ours(instance)
+    schedule = simulated(instance)
     jobs, partition = schedule.workload.jobs, schedule.partition
-    for at in moments(schedule):
-        now = standing(schedule, at)
+    for at in event_times(schedule):
+        now = job_states(schedule, at)
         free = dict(schedule.system.partitions)
         for job, state in enumerate(now.state):
             holds = [
@@ -97,7 +104,7 @@ def test_states_and_free_nodes_are_what_the_schedule_says(instance):
             else:
                 expected = "waiting" if jobs["submit_time"][job] <= at else "unsubmitted"
             assert state == expected
-            assert np.isnan(now.since[job]) == (not holds)
+            assert np.isnan(now.held_since[job]) == (not holds)
             if state in ("running", "holding"):
                 free[partition[job]] -= jobs["nodes"][job]
         assert free_nodes(schedule, at).to_dict() == free
@@ -106,7 +113,7 @@ def test_states_and_free_nodes_are_what_the_schedule_says(instance):
 
 def stuck_groups(schedule, at) -> set[int]:
     """By the definition: the largest set of groups that cannot start beside the others' holds."""
-    now, jobs = standing(schedule, at), schedule.workload.jobs
+    now, jobs = job_states(schedule, at), schedule.workload.jobs
     holding = [
         int(group)
         for group in set(schedule.group[now.state == "holding"])
@@ -114,7 +121,7 @@ def stuck_groups(schedule, at) -> set[int]:
     ]
 
     def barred(job, room) -> bool:
-        """All nodes that it wants are free, but those of whoever may have a reservation never."""
+        """Its nodes are free, but those of each job that may have the reservation never will be."""
         machine = schedule.partition == schedule.partition[job]
         taken = jobs["nodes"][machine & np.isin(now.state, ("holding", "running"))].sum()
         free = schedule.system.partitions[schedule.partition[job]] - taken
@@ -179,15 +186,15 @@ def test_a_deadlock_is_the_largest_set_that_blocks_itself_and_never_starts():
     found, larger = 0, 0
     for seed in range(100):
         schedule = crowded(seed)
-        for at in moments(schedule):
-            table = deadlock(schedule, at)
+        for at in event_times(schedule):
+            table = find_deadlock(schedule, at)
             groups = set(schedule.group[table["job"]].tolist())
             assert groups == stuck_groups(schedule, at), (seed, at)
             assert np.isnan(schedule.start_time[np.isin(schedule.group, list(groups))]).all()
-            chain = circle(schedule, at)
+            chain = circular_wait(schedule, at)
             assert bool(chain) == bool(groups)
             if chain:
-                now = standing(schedule, at)
+                now = job_states(schedule, at)
                 assert chain[0] == chain[-1] and len(set(chain)) == len(chain) - 1
                 assert (now.state[chain[::2]] == "holding").all()
                 assert (now.state[chain[1::2]] == "waiting").all()

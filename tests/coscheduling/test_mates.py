@@ -16,13 +16,13 @@ from cosimlib.traces.account import TraceError
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
-def asked(*submit_time, name="jobs", **columns):
+def workload(*submit_time, name="jobs", **columns):
     table = {"submit_time": submit_time, "run_time": 5.0, "requested_time": 9.0, "nodes": 1}
     return Workload(pd.DataFrame(table | columns), name)
 
 
 def two(first=(0, 10, 20), second=(5, 10, 30)):
-    return {"big": asked(*first, name="one"), "small": asked(*second, name="two")}
+    return {"big": workload(*first, name="one"), "small": workload(*second, name="two")}
 
 
 def test_coupling_orders_by_submission_and_keeps_mates_together():
@@ -36,7 +36,7 @@ def test_coupling_orders_by_submission_and_keeps_mates_together():
 
 
 def test_three_machines_link_in_a_ring_and_may_be_left_out():
-    machines = {name: asked(0, 1) for name in "abc"}
+    machines = {name: workload(0, 1) for name in "abc"}
     mates = pd.DataFrame({"a": [0, pd.NA], "b": [0, 1], "c": [1, 0]}, dtype="Int64")
     together = couple(machines, mates)
     groups = mate_groups(together)
@@ -46,13 +46,13 @@ def test_three_machines_link_in_a_ring_and_may_be_left_out():
 
 
 def test_one_link_is_enough():
-    linked = asked(0, 0, 0, partition=list("abc"), mate=[1, None, None])
+    linked = workload(0, 0, 0, partition=list("abc"), mate=[1, None, None])
     assert mate_groups(linked).tolist() == [0, 0, -1]
 
 
-def test_without_mates_nobody_is_grouped():
+def test_without_mates_no_job_has_a_group():
     assert mate_groups(couple(two())).tolist() == [-1] * 6
-    assert mate_groups(asked()).tolist() == []
+    assert mate_groups(workload()).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_proximity_is_one_to_one_and_within_the_window():
 
 @pytest.mark.parametrize("share", [0.0, 0.025, 0.1, 0.33, 1.0])
 def test_mates_by_proportion_are_evenly_spread(share):
-    machines = {"big": asked(*range(400)), "small": asked(*range(800))}
+    machines = {"big": workload(*range(400)), "small": workload(*range(800))}
     found = mates_by_proportion(machines, share=share)
     assert len(found) == round(share * 400)
     for column, n in (("big", 400), ("small", 800)):
@@ -109,7 +109,7 @@ def test_a_share_or_window_that_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="window=-1"):
         mates_by_proximity(two(), window=-1)
     with pytest.raises(ValueError, match="3 machines; mates by proximity are found between two"):
-        mates_by_proximity({name: asked(0) for name in "abc"})
+        mates_by_proximity({name: workload(0) for name in "abc"})
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def test_two_logs_and_their_mates_are_compared(logs, tmp_path):
     assert held["YY", "trace"] == 0
 
 
-def test_without_a_file_of_mates_nobody_has_one(logs):
+def test_without_a_file_of_mates_no_job_has_one(logs):
     assert (ran(**logs)["own"]["paired"] == 0).all()
 
 

@@ -12,13 +12,13 @@ from cosimlib.batch import simulate_easy
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.system import System
 from cosimlib.workload import Workload
-from tests.coscheduling.instances import instances, ours, slow
+from tests.coscheduling.instances import instances, naive_run, simulated
 from tests.strategies import workloads
 
 FOUR = System.of(A=4, B=4)
 HEADING = "partition submit_time run_time requested_time nodes mate  HH HY YH YY\n"
 GOLDEN = {
-    "no mates: everybody starts": """
+    "no mates: all jobs start": """
         A            0       10             10     4    -   0  0  0  0
         B            1       10             10     4    -   1  1  1  1
 """,
@@ -42,7 +42,7 @@ GOLDEN = {
         B            1       10             10     2    1  10 22 10 22
         B            2       20             20     3    -  20  2 20  2
 """,
-    "at t=10 A's job 4 has B pass for job 5: job 3 may start, job 2, somebody else's mate, not": """
+    "at t=10 A's job 4 has B pass for job 5: job 3 may start, job 2, mate of job 6, not": """
         B            0       10             10     4    -   0  0  0  0
         A            0       10             10     4    -   0  0  0  0
         B            1       10             10     4    6 100 100 100 100
@@ -92,7 +92,7 @@ def test_golden_tables(case, scheme):
 @settings(max_examples=150)
 @given(instances())
 def test_agrees_with_the_slow_version(instance):
-    schedule, expected = ours(instance), slow(instance)
+    schedule, expected = simulated(instance), naive_run(instance)
     jobs = range(len(schedule.start_time))
     starts = [expected.start.get(job, np.nan) for job in jobs]
     np.testing.assert_array_equal(schedule.start_time, starts)
@@ -105,14 +105,14 @@ def test_agrees_with_the_slow_version(instance):
 
 @settings(max_examples=60)
 @given(instances(releases=(5, 20, 1200)))
-def test_with_releases_everybody_starts_and_could_have(instance):
-    assert not len(audit(ours(instance)).stuck)
+def test_with_releases_all_jobs_start_and_the_audit_agrees(instance):
+    assert not len(audit(simulated(instance)).stuck)
 
 
 @settings(max_examples=40)
 @given(instances(outages=False))
 def test_groups_start_at_one_instant(instance):
-    schedule = ours(instance)
+    schedule = simulated(instance)
     for group in range(schedule.group.max(initial=-1) + 1):
         starts = schedule.start_time[schedule.group == group]
         assert (starts == starts[0]).all() or np.isnan(starts).all()
@@ -121,7 +121,7 @@ def test_groups_start_at_one_instant(instance):
 @settings(max_examples=40)
 @given(instances(outages=False))
 def test_yielding_holds_nothing_and_never_deadlocks(instance):
-    schedule = audit(ours(instance, schemes="Y", max_yields=None, release_interval=None))
+    schedule = audit(simulated(instance, schemes="Y", max_yields=None, release_interval=None))
     assert schedule.holds.empty
 
 
@@ -130,15 +130,18 @@ def test_yielding_holds_nothing_and_never_deadlocks(instance):
 def test_shifted_times_shift_the_schedule(instance):
     jobs, *rest = instance
     later = [{**job, "submit": job["submit"] + 4096} for job in jobs]
-    np.testing.assert_array_equal(ours((later, *rest)).start_time, ours(instance).start_time + 4096)
+    np.testing.assert_array_equal(
+        simulated((later, *rest)).start_time, simulated(instance).start_time + 4096
+    )
 
 
 @settings(max_examples=60)
 @given(workloads(max_jobs=20, overruns=True))
-def test_one_machine_in_order_of_submission_is_easy(asked):
+def test_one_machine_in_order_of_submission_is_easy(workload):
     knobs = {"order": "submit", "least_remaining": 0.0}
-    schedule = simulate_coscheduling(asked, System.of(8), **knobs)
-    assert schedule.start_time.tolist() == simulate_easy(asked, System.of(8)).start_time.tolist()
+    schedule = simulate_coscheduling(workload, System.of(8), **knobs)
+    expected = simulate_easy(workload, System.of(8))
+    assert schedule.start_time.tolist() == expected.start_time.tolist()
 
 
 @settings(max_examples=30)
@@ -146,9 +149,9 @@ def test_one_machine_in_order_of_submission_is_easy(asked):
 def test_the_base_does_not_know_mates(instance):
     jobs, *rest = instance
     single = [{**job, "mates": []} for job in jobs]
-    base = ours(instance, schemes=None)
+    base = simulated(instance, schemes=None)
     assert base.policy == "base"
-    assert base.start_time.tolist() == ours((single, *rest)).start_time.tolist()
+    assert base.start_time.tolist() == simulated((single, *rest)).start_time.tolist()
 
 
 def test_holding_without_release_deadlocks():
@@ -174,7 +177,7 @@ def test_one_yielding_machine_prevents_it(scheme):
     assert not len(schedule.stuck)
 
 
-def test_who_held_less_than_600_seconds_is_not_released():
+def test_a_job_that_held_less_than_600_seconds_is_not_released():
     workload, system = deadlock()
     late = Workload(workload.jobs.assign(submit_time=[0, 700, 720, 780]), "late")
     schedule = audit(simulate_coscheduling(late, system, schemes="HH"))
@@ -189,11 +192,11 @@ def test_releases_may_come_much_more_often_than_a_hold_lasts():
     assert audit(schedule).start_time.tolist() == [1800, 600, 1800, 600]
 
 
-def test_a_released_job_holds_again_if_nobody_takes_its_nodes():
+def test_a_released_job_holds_again_if_its_nodes_stay_free():
     table = table_of("A 0 10 10 2 1 0 0 0 0\nB 3000 10 10 2 0 0 0 0 0")
     schedule = audit(simulate_coscheduling(coupled(table), FOUR, held_share=1.0))
-    stretches = [[0, 0, 1200], [0, 1200, 2400], [0, 2400, 3000]]
-    assert schedule.holds.to_numpy().tolist() == stretches
+    intervals = [[0, 0, 1200], [0, 1200, 2400], [0, 2400, 3000]]
+    assert schedule.holds.to_numpy().tolist() == intervals
     assert schedule.start_time.tolist() == [3000, 3000]
 
 
@@ -209,13 +212,13 @@ def test_a_job_beyond_the_cap_yields_instead():
 @settings(max_examples=30)
 @given(instances(outages=False))
 def test_yielding_no_times_is_holding(instance):
-    never = ours(instance, schemes="Y", max_yields=0)
-    holding = ours(instance, schemes="H", max_yields=None)
+    never = simulated(instance, schemes="Y", max_yields=0)
+    holding = simulated(instance, schemes="H", max_yields=None)
     np.testing.assert_array_equal(never.start_time, holding.start_time)
 
 
 def test_the_authors_code_tries_only_mates_that_yielded():
-    """Both come at once: by the slides the first tries the second, by the code it must wait."""
+    """Mates submitted at once: by the slides the first tries the second, by the code it waits."""
     table = table_of("A 0 10 10 2 1 0 0 0 0\nB 0 10 10 2 0 0 0 0 0")
     slides = simulate_coscheduling(coupled(table), FOUR, schemes="Y")
     code = simulate_coscheduling(coupled(table), FOUR, schemes="Y", mate_rule="yielding")
@@ -224,7 +227,7 @@ def test_the_authors_code_tries_only_mates_that_yielded():
     assert code.yields.tolist() == [1, 0]
 
 
-def test_nobody_waits_for_a_machine_that_is_down():
+def test_no_job_waits_for_a_machine_that_is_down():
     table = table_of("A 1 10 10 2 1 0 0 0 0\nB 2 10 10 2 0 0 0 0 0")
     schedule = audit(simulate_coscheduling(coupled(table), FOUR, outages=[("B", 0, 100)]))
     assert schedule.start_time.tolist() == [1, 100]
@@ -249,14 +252,14 @@ def test_three_machines_start_a_group_together():
 
 
 def test_no_jobs_make_an_empty_schedule():
-    empty = Workload(pd.DataFrame({"submit_time": [], "run_time": [], "nodes": []}), "nobody")
+    empty = Workload(pd.DataFrame({"submit_time": [], "run_time": [], "nodes": []}), "no jobs")
     assert len(audit(simulate_coscheduling(empty, FOUR)).start_time) == 0
 
 
 @given(instances())
 @settings(max_examples=20)
 def test_dropped_jobs_take_their_mates_links_along(instance):
-    workload = ours(instance).workload
+    workload = simulated(instance).workload
     assume(len(workload) > 1)
     kept = workload.keep(np.arange(len(workload)) != 0, "the first")
     links = kept.jobs["mate"].dropna()

@@ -10,12 +10,19 @@ from ipywidgets import Play
 
 from cosimlib import synthetic
 from cosimlib.audit import audit
-from cosimlib.coscheduling import simulate_coscheduling
-from cosimlib.coscheduling.comparison import lost_node_hours, sync_up_overhead
-from cosimlib.coscheduling.deadlock import moments, standing
-from cosimlib.coscheduling.example import MACHINES, deadlock_example
-from cosimlib.coscheduling.mates import couple, mates_by_proportion
-from cosimlib.coscheduling.narrative import job_names, tell
+from cosimlib.coscheduling import (
+    MACHINES,
+    couple,
+    deadlock_example,
+    describe,
+    event_times,
+    job_names,
+    job_states,
+    lost_node_hours,
+    mates_by_proportion,
+    simulate_coscheduling,
+    sync_up_overhead,
+)
 from cosimlib.explorers import explore_coscheduling
 from cosimlib.placement import node_stretches
 from cosimlib.system import System
@@ -49,7 +56,7 @@ def from_zero(workloads, jobs=20) -> dict[str, Workload]:
 
 
 def simulated(workload, system, settings, **knobs):
-    """What the controls ask for, without them."""
+    """The schedule of the settings, without the explorer."""
     schemes = None if settings["schemes"] == "base" else settings["schemes"]
     interval = settings["release_interval"] or None
     return simulate_coscheduling(
@@ -57,16 +64,16 @@ def simulated(workload, system, settings, **knobs):
     )
 
 
-def made(settings) -> Workload:
+def example(settings) -> Workload:
     return deadlock_example(round(6 * settings["share"]))
 
 
 def assert_shows(panel, schedule):
     """Bars, line, headings, title and text are this schedule's, up to the event chosen."""
-    every, names = moments(schedule), job_names(schedule)
+    events, names = event_times(schedule), job_names(schedule)
     event = panel.settings["event"]
-    at = every[event - 1]
-    assert (panel.controls["event"].min, panel.controls["event"].max) == (1, len(every))
+    at = events[event - 1]
+    assert (panel.controls["event"].min, panel.controls["event"].max) == (1, len(events))
     bars = panel.figure.data[: len(schedule.system.partitions)]
     table = node_stretches(schedule)
     for machine, bar in zip(schedule.system.partitions, bars, strict=True):
@@ -80,24 +87,25 @@ def assert_shows(panel, schedule):
         hatched = [shape == "/" for shape in bar.marker.pattern.shape]
         assert hatched == (here["state"] == "holds").tolist()
     assert {line.x0 for line in panel.figure.layout.shapes} == {at / MINUTE}
-    now = standing(schedule, at).state
+    now = job_states(schedule, at).state
     for machine, note in zip(
         schedule.system.partitions, panel.figure.layout.annotations, strict=True
     ):
         queue = np.flatnonzero((now == "waiting") & (schedule.partition == machine))
         shown = note.text.removeprefix(f"waiting on {machine}: ").split(" and ")[0]
-        told = [part.split(" (")[0] for part in shown.split(", ")]
-        assert told == ([names[job] for job in queue[:5]] or ["nobody"])
+        named = [part.split(" (")[0] for part in shown.split(", ")]
+        assert named == ([names[job] for job in queue[:5]] or ["none"])
     interval = panel.settings["release_interval"]
     how = f"released every {interval / MINUTE:g} min" if interval else "never released"
     assert panel.figure.layout.title.text == (
         f"{schedule.policy}, held nodes {how}: minute {at / MINUTE:g}, event {event} of "
-        f"{len(every)}"
+        f"{len(events)}"
     )
     *sentences, outcome = panel.text.value.split("<br>")
-    assert [re.sub("</?b>", "", sentence) for sentence in sentences] == tell(schedule, at, names)
+    plain = [re.sub("</?b>", "", sentence) for sentence in sentences]
+    assert plain == describe(schedule, at, names)
     lost = lost_node_hours(schedule).map("{:,.2f}".format).replace("inf", "no end")
-    assert outcome.endswith(f"held idle: {', '.join(f'{m} {told}' for m, told in lost.items())}")
+    assert outcome.endswith(f"held idle: {', '.join(f'{m} {hours}' for m, hours in lost.items())}")
     overhead = sync_up_overhead(schedule).dropna()
     if len(overhead):
         assert f"sync-up overhead {overhead.mean() / MINUTE:,.1f} min" in outcome
@@ -105,12 +113,12 @@ def assert_shows(panel, schedule):
     assert (f"{stuck} jobs never start" if stuck else "all jobs start") in outcome
 
 
-def test_it_opens_with_what_is_asked_for():
+def test_it_opens_with_the_settings_given():
     panel = explore_coscheduling(schemes="HY", share=0.5, release_interval=1800.0, event=4)
     assert panel.settings == {
         "schemes": "HY", "share": 0.5, "release_interval": 1800.0, "event": 4
     }  # fmt: skip
-    assert_shows(panel, simulated(made(panel.settings), MACHINES, panel.settings))
+    assert_shows(panel, simulated(example(panel.settings), MACHINES, panel.settings))
     assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
     assert repr(panel).startswith("HY, held nodes released every 30 min: minute ")
 
@@ -118,15 +126,15 @@ def test_it_opens_with_what_is_asked_for():
 def test_a_deadlock_step_by_step_and_its_release():
     panel = explore_coscheduling()
     locked = simulated(deadlock_example(), MACHINES, panel.settings)
-    for event, at in enumerate(moments(locked), start=1):
+    for event, at in enumerate(event_times(locked), start=1):
         panel.controls["event"].value = event
         assert_shows(panel, locked)
         assert ("<b>Deadlock</b>: a1 → b2" in panel.text.value) == (at >= 12 * MINUTE)
-    panel.choose(event=int(np.searchsorted(moments(locked), 16 * MINUTE)) + 1)
+    panel.choose(event=int(np.searchsorted(event_times(locked), 16 * MINUTE)) + 1)
     assert "none of them will ever start" in panel.text.value
     panel.controls["release_interval"].value = 1200.0
     freed = audit(simulated(deadlock_example(), MACHINES, panel.settings))
-    assert moments(freed)[panel.settings["event"] - 1] == 16 * MINUTE
+    assert event_times(freed)[panel.settings["event"] - 1] == 16 * MINUTE
     assert "held nodes are given back at minute 20" in panel.text.value
     panel.controls["event"].value += 1
     assert_shows(panel, freed)
@@ -149,7 +157,7 @@ def test_every_knob_shows_what_the_simulator_says(name, values):
     for value in values:
         panel.controls[name].value = value
         assert panel.settings[name] == value
-        assert_shows(panel, simulated(made(panel.settings), MACHINES, panel.settings))
+        assert_shows(panel, simulated(example(panel.settings), MACHINES, panel.settings))
         seen.add(panel.figure.layout.title.text + panel.text.value)
     assert len(seen) > 1
 
@@ -158,12 +166,13 @@ def test_other_knobs_stay_at_the_time_of_the_event():
     panel = explore_coscheduling(event=12)
     settings = panel.settings
     for name, value in [("release_interval", 1200.0), ("schemes", "YY"), ("share", 1.0)]:
-        before = moments(simulated(made(settings), MACHINES, settings))[settings["event"] - 1]
+        events = event_times(simulated(example(settings), MACHINES, settings))
+        before = events[settings["event"] - 1]
         panel.controls[name].value = value
         settings = panel.settings
-        every = moments(simulated(made(settings), MACHINES, settings))
-        assert every[settings["event"] - 1] == every[every <= before].max()
-        assert_shows(panel, simulated(made(settings), MACHINES, settings))
+        events = event_times(simulated(example(settings), MACHINES, settings))
+        assert events[settings["event"] - 1] == events[events <= before].max()
+        assert_shows(panel, simulated(example(settings), MACHINES, settings))
 
 
 def test_a_player_moves_the_event_and_the_other_way_round():
@@ -199,7 +208,7 @@ def test_only_the_first_jobs_of_each_machine_are_taken():
 def test_a_coupled_workload_keeps_its_mates():
     panel = explore_coscheduling(deadlock_example(3), MACHINES, schemes="YH")
     assert panel.controls["share"].disabled
-    assert "this workload brought its own mates" in panel.children[1].value
+    assert "this workload has its own mates" in panel.children[1].value
     assert_shows(panel, simulated(deadlock_example(3), MACHINES, panel.settings))
 
 
@@ -216,21 +225,21 @@ def test_it_is_quick():
     [
         ({"schemes": "HX"}, "schemes='HX'; expected H .hold. or Y"),
         ({"schemes": "HHH"}, "schemes='HHH'"),
-        ({"share": 1.5}, r"share=1.5; expected a part of the jobs, 0 to 1"),
+        ({"share": 1.5}, r"share=1.5; expected a part of the jobs from 0 to 1"),
         ({"share": np.nan}, "share=nan"),
         ({"release_interval": -5.0}, r"release_interval=-5.0; expected seconds above 0"),
         ({"release_after": -1.0}, r"release_after=-1.0"),
-        ({"order": "random"}, "order='random'; expected one of wfp, submit"),
+        ({"order": "random"}, "order='random'; expected one of 'wfp', 'submit'"),
         ({"event": 0}, "event=0; expected a whole number from 1"),
         ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
     ],
 )
-def test_nonsense_is_a_clear_error(wrong, message):
+def test_settings_out_of_range_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         explore_coscheduling(**wrong)
 
 
-def test_what_cannot_be_coupled_is_named():
+def test_sources_that_cannot_be_coupled_are_refused():
     nothing = Workload(TWINS["big"].jobs[:0], "gone", System.of(4))
     with pytest.raises(TypeError, match="source is of type list; expected a Workload, or a map"):
         explore_coscheduling([TWINS["big"]])

@@ -1,0 +1,162 @@
+"""Coupled schedules hold to the laws of allocations, and the audit refuses each tampering."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+
+from cosimlib import metrics
+from cosimlib.audit import InfeasibleScheduleError, audit
+from cosimlib.coscheduling import lost_node_hours, simulate_coscheduling
+from cosimlib.system import System
+from cosimlib.workload import Workload
+from tests.coscheduling.instances import instances, simulated
+
+TEN = System.of(A=10, B=10)
+
+
+@pytest.fixture
+def schedule():
+    """A's job 0 holds five nodes for 1,800 s, released once at 1,200 s; B's mate comes then."""
+    jobs = {"submit_time": [0, 600, 1800], "run_time": 3600, "requested_time": 3600}
+    jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
+    return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), TEN, schemes="HH")
+
+
+def held_at(schedule, at) -> dict[str, int]:
+    """Nodes of each machine that allocations hold at an instant, row by row."""
+    held = dict.fromkeys(schedule.system.partitions, 0)
+    for row in schedule.allocations.itertuples():
+        held[schedule.partition[row.job]] += row.nodes * (row.start <= at < row.end)
+    return held
+
+
+@settings(max_examples=60)
+@given(instances())
+def test_no_machine_ever_holds_more_nodes_than_it_has(instance):
+    schedule = simulated(instance)
+    for at in schedule.allocations["start"]:
+        for machine, held in held_at(schedule, at).items():
+            assert held <= schedule.system.partitions[machine]
+
+
+@settings(max_examples=60)
+@given(instances(releases=(5, 20, 1200)))
+def test_node_hours_by_use_sum_to_what_is_occupied(instance):
+    schedule = simulated(instance)
+    assume(schedule.end_time.max() > schedule.workload.jobs["submit_time"].min())
+    hours = metrics.node_hours_by_use(schedule)
+    occupied = metrics.occupied_nodes(schedule)
+    seconds = (occupied.to_numpy()[:-1] * np.diff(occupied.index)).sum()
+    assert hours.drop("idle").sum() * 3600 == pytest.approx(seconds)
+    assert hours.get("hold", 0.0) == pytest.approx(lost_node_hours(schedule).sum())
+    run = schedule.workload.jobs["nodes"] @ schedule.workload.jobs["run_time"]
+    assert hours.get("run", 0.0) * 3600 == pytest.approx(run)
+
+
+@settings(max_examples=60)
+@given(instances())
+def test_each_job_holds_its_own_nodes_until_it_starts(instance):
+    schedule = simulated(instance)
+    table, nodes = schedule.allocations, schedule.workload.jobs["nodes"].to_numpy()
+    assert (table["nodes"] == nodes[table["job"]]).all()
+    started = np.flatnonzero(~np.isnan(schedule.start_time))
+    assert table["job"][table["use"] == "run"].tolist() == started.tolist()
+    holds = table[table["use"] == "hold"]
+    start_time = schedule.start_time[holds["job"]]
+    assert ((holds["end"] <= start_time) | np.isnan(start_time)).all()
+
+
+@settings(max_examples=60)
+@given(instances())
+def test_the_audit_accepts_each_schedule_in_which_all_jobs_start(instance):
+    for schemes in (instance[2], None):
+        schedule = simulated(instance, schemes=schemes)
+        if len(schedule.stuck):
+            with pytest.raises(InfeasibleScheduleError, match="starts at t=nan; it was submitted"):
+                audit(schedule)
+        else:
+            assert audit(schedule) is schedule
+
+
+def holds(*rows) -> dict[str, pd.DataFrame]:
+    return {"holds": pd.DataFrame(rows, columns=["job", "start", "end"])}
+
+
+FIRST, SECOND = (0, 0.0, 1200.0), (0, 1200.0, 1800.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (holds((0, -60.0, 1200.0), SECOND), "job 0 holds from t=-60 .*it was submitted at t=0"),
+        (holds(FIRST, (0, 1200.0, 1860.0)), "job 0 holds from t=1200 to t=1860; .* starts at t=18"),
+        (holds(FIRST, (0, 1800.0, 1800.0)), "job 0 holds from t=1800 to t=1800"),
+        (holds(FIRST, (0, 1200.0, np.inf)), "job 0 holds from t=1200 to t=inf"),
+        (holds((0, 0.0, 1801.0)), "job 0 holds from t=0 to t=1801; .* may hold for 1800 s"),
+        ({"longest_hold": 1000.0}, "job 0 holds from t=0 to t=1200; .* may hold for 1000 s"),
+        (holds(FIRST, (0, 1100.0, 1800.0)), "job 0 holds from t=1100 .*; it holds already then"),
+        (holds(FIRST, FIRST, SECOND), "job 0 holds from t=0 to t=1200; it holds already then"),
+        (holds(FIRST, (2, 0.0, 1800.0)), "job 2 holds from t=0 .*it was submitted at t=1800"),
+        (holds((1, 600.0, 700.0)), "job 1 holds from t=600 to t=700; it has no mates"),
+        ({"system": System.of(A=6, B=10)}, "7 nodes busy at t=600; partition 'A' has 6"),
+        ({"system": System.of(A=4, B=10)}, "job 0 holds 5 nodes; partition 'A' has 4"),
+        ({"system": System.of(A=10, C=10)}, "job 2 is on partition 'B'; the system has A, C"),
+    ],
+)
+def test_tampered_holds_are_refused(schedule, changes, message):
+    with pytest.raises(InfeasibleScheduleError, match=f"^HH: (small: )?{message}"):
+        audit(replace(schedule, **changes))
+
+
+def started(schedule, *start_time):
+    """The schedule with other starts, and the ends that follow."""
+    start = np.array(start_time, dtype=np.float64)
+    return replace(schedule, start_time=start, end_time=start + 3600)
+
+
+@pytest.mark.parametrize(
+    ("start_time", "message"),
+    [
+        ((1800, 500, 1800), "job 1 starts at t=500; it was submitted at t=600"),
+        ((1800, np.nan, 1800), "job 1 starts at t=nan; it was submitted at t=600"),
+        ((1800, 600, 1805), "job 2 starts at t=1805, a mate of it at t=1800; mates start at one"),
+        ((1830, 600, 1800), "job 0 starts at t=1830, a mate of it at t=1800; mates start at one"),
+        ((1700, 600, 1800), "job 0 holds from t=1200 to t=1800; .* starts at t=1700"),
+    ],
+)
+def test_tampered_starts_are_refused(schedule, start_time, message):
+    with pytest.raises(InfeasibleScheduleError, match=f"^HH: (small: )?{message}"):
+        audit(started(schedule, *start_time))
+
+
+def test_a_tampered_end_is_refused(schedule):
+    longer = replace(schedule, end_time=schedule.end_time + np.array([0, 1, 0]))
+    with pytest.raises(InfeasibleScheduleError, match="ends at t=4201; it runs 3600 s"):
+        audit(longer)
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ([0, 0, 0], "job 1 is in group 0; expected -1"),
+        ([0, -1, 1], "job 2 is in group 1; expected 0"),
+        ([0, -1, -1], "job 2 is in group -1; expected 0"),
+        ([-1, -1, 0], "job 0 is in group -1; expected 0"),
+        ([-1, -1, -1], "job 0 holds from t=0 to t=1200; it has no mates"),
+    ],
+)
+def test_tampered_groups_are_refused(schedule, group, message):
+    with pytest.raises(InfeasibleScheduleError, match=f"^HH: small: {message}"):
+        audit(replace(schedule, group=np.array(group)))
+
+
+def test_mates_may_start_apart_only_while_the_later_one_s_machine_is_down(schedule):
+    apart = started(schedule, 1800, 600, 1805)
+    assert apart.apart.tolist() == [2] and not len(schedule.apart)
+    assert audit(replace(apart, outages=(("B", 1700.0, 1805.0),)))
+    for outage in (("A", 1700.0, 1805.0), ("B", 1801.0, 1805.0), ("B", 1700.0, 1800.0)):
+        with pytest.raises(InfeasibleScheduleError, match="mates start at one instant"):
+            audit(replace(apart, outages=(outage,)))
