@@ -1,0 +1,157 @@
+"""Verdicts on the claims about coscheduling: they hold on the paper's numbers, fail on others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib.claims import read_statements
+from cosimlib.coscheduling import (
+    MACHINES,
+    Evidence,
+    by_proportion,
+    by_utilization,
+    compare_schemes,
+    deadlock_example,
+    judge,
+    simulate_coscheduling,
+)
+
+CLAIMS = read_statements().query("system == '2-coscheduling'")["claim"].tolist()
+EXAMPLE = deadlock_example()
+DOWN = (("B", 0.0, 1e5),)
+
+
+def comparison(by, values) -> pd.DataFrame:
+    """One seed of the base and four schemes in which all is as the paper states.
+
+    At the k-th value jobs wait 10 k minutes in the base and 15 k with coscheduling, for a slowdown
+    of 2 k and 3 k; yielding costs 9 minutes of sync-up overhead, holding 6 and 40 node-hours.
+    """
+    rows = [
+        (machine, value, scheme, 0, 500, 50, 10.0 * k, 2.0 * k, 0.0, 0.0)
+        if scheme == "base"
+        else (machine, value, scheme, 0, 500, 50, 15.0 * k, 3.0 * k,
+              6.0 + 3.0 * (scheme[at] == "Y"), 40.0 * (scheme[at] == "H"))
+        for k, value in enumerate(values, start=1)
+        for scheme in ("base", "HH", "HY", "YH", "YY")
+        for at, machine in enumerate(("intrepid", "eureka"))
+    ]  # fmt: skip
+    columns = ["machine", by, "scheme", "seed", "jobs", "paired", "wait", "slowdown", "sync_up"]
+    return pd.DataFrame(rows, columns=[*columns, "lost"]).assign(lost_share=0, stuck=0, apart=0)
+
+
+def example(**knobs):
+    return simulate_coscheduling(EXAMPLE, MACHINES, schemes="HH", **knobs)
+
+
+BY_LOAD, BY_SHARE = comparison("load", (0.25, 0.5, 0.75)), comparison("share", (0.025, 0.1, 0.33))
+LOCKED = example(release_interval=None)
+PAPER = Evidence(
+    BY_LOAD, BY_SHARE, LOCKED, example(), example(release_interval=None, outages=DOWN), 1200.0
+)
+
+
+def with_runs(where, *, tables=("by_load", "by_share"), **changed) -> Evidence:
+    """Other numbers in the rows of the tables that a query finds."""
+    other = {name: getattr(PAPER, name).astype(dict.fromkeys(changed, float)) for name in tables}
+    for table in other.values():
+        table.loc[table.query(where).index, list(changed)] = list(changed.values())
+    return PAPER._replace(**other)
+
+
+def test_every_claim_holds_on_the_paper_s_own_numbers():
+    verdicts = judge(PAPER)
+    assert list(verdicts) == CLAIMS
+    assert {claim: v.holds for claim, v in verdicts.items()} == dict.fromkeys(CLAIMS, True)
+    assert not any(v.why for v in verdicts.values())
+    assert {claim: v.ours for claim, v in verdicts.items()} == {
+        "mates-start-together": "2,400 of 2,400 paired jobs",
+        "yield-costs-sync-up": "yield: eureka 9 min, hold 6; intrepid 9 min, hold 6",
+        "only-hold-loses": "0 node-hours by yielding, 960 by holding",
+        "grows-with-utilization": "eureka: wait 3.00×, slowdown 3.00×; "
+        "intrepid: wait 3.00×, slowdown 3.00×",
+        "grows-with-proportion": "eureka: wait 3.00×, slowdown 3.00×; "
+        "intrepid: wait 3.00×, slowdown 3.00×",
+        "modest-factor": "1.50× to 1.50× the base",
+        "holding-may-deadlock": "4 of 4 jobs stuck",
+        "release-solves-deadlock": "0 jobs stuck, with releases every 1200 s",
+        "nobody-waits-for-ever": "machine A's jobs wait at most 8 min for nodes, none for B",
+    }
+
+
+STILL_WAITING = replace(PAPER.outage, start_time=PAPER.outage.start_time + 60.0)
+OTHERS = {
+    "mates-start-together": (with_runs("load == .5", tables=["by_load"], apart=1), "8 start apart"),
+    "yield-costs-sync-up": (
+        with_runs("machine == 'eureka' and scheme == 'HY'", sync_up=1.0), "only on intrepid"
+    ),
+    "only-hold-loses": (with_runs("scheme == 'YY'", lost=1.0), "yielding loses some"),
+    "grows-with-utilization": (
+        PAPER._replace(by_load=BY_LOAD.assign(slowdown=3.0)), "2 of the four do not grow"
+    ),
+    "grows-with-proportion": (
+        PAPER._replace(by_share=BY_SHARE.assign(wait=20.0, slowdown=3.0)), "4 of the four"
+    ),
+    "modest-factor": (
+        with_runs("machine == 'eureka' and scheme == 'HH' and wait == 45", wait=61.0),
+        "worst at eureka 0.75 HH; in 96% of the cases it is at most 2×",
+    ),
+    "holding-may-deadlock": (PAPER._replace(locked=PAPER.released), "all of them start"),
+    "release-solves-deadlock": (PAPER._replace(released=LOCKED), "some jobs never start"),
+    "nobody-waits-for-ever": (PAPER._replace(outage=STILL_WAITING), "a job waits for B"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_claim_fails_on_other_numbers_and_says_why(claim):
+    evidence, why = OTHERS[claim]
+    verdict = judge(evidence)[claim]
+    assert verdict.holds is False and why in verdict.why
+    failed = {other for other, v in judge(evidence).items() if v.holds is False}
+    assert len(failed) <= 2, failed
+
+
+NO_MATES = with_runs("jobs > 0", paired=0)
+ALONE = simulate_coscheduling(deadlock_example(0), MACHINES, schemes="HH")
+TOO_LITTLE = {
+    "mates-start-together": (NO_MATES, "no job has a mate"),
+    "yield-costs-sync-up": (NO_MATES, "no job has a mate"),
+    "only-hold-loses": (NO_MATES, "no job has a mate"),
+    "grows-with-utilization": (
+        PAPER._replace(by_load=BY_LOAD.query("load == .5")), "compared at one load only"
+    ),
+    "grows-with-proportion": (
+        with_runs("share == .025", tables=["by_share"], wait=0.0), "no job of a machine waits at"
+    ),
+    "modest-factor": (with_runs("scheme == 'base'", wait=0.0), "no job of a machine waits in the"),
+    "holding-may-deadlock": (PAPER._replace(locked=ALONE), "no job has a mate"),
+    "release-solves-deadlock": (PAPER._replace(locked=ALONE), "no deadlock without releases"),
+    "nobody-waits-for-ever": (PAPER._replace(outage=PAPER.released), "machine B is never down"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_too_little_data_decides_nothing_and_the_verdict_says_why(claim):
+    evidence, why = TOO_LITTLE[claim]
+    verdict = judge(evidence)[claim]
+    assert verdict.holds is None and why in verdict.why and verdict.ours
+
+
+def test_a_job_that_never_starts_waits_for_ever():
+    outage = replace(PAPER.outage, start_time=PAPER.outage.start_time * np.array([1, np.nan] * 6))
+    assert judge(PAPER._replace(outage=outage))["nobody-waits-for-ever"].holds is False
+
+
+def test_measured_comparisons_are_judged():
+    tables = [
+        compare_schemes(make, values, by=by, seeds=(0,), days=0.5)
+        for make, values, by in (
+            (by_utilization, (0.25, 0.75), "load"), (by_proportion, (0.1, 0.33), "share")
+        )
+    ]  # fmt: skip
+    verdicts = judge(PAPER._replace(by_load=tables[0], by_share=tables[1]))
+    assert list(verdicts) == CLAIMS
+    assert verdicts["mates-start-together"].holds and verdicts["only-hold-loses"].holds
+    assert all(bool(v.why) == (v.holds is not True) for v in verdicts.values())
