@@ -71,6 +71,7 @@ class Panel(VBox):
         self._beside = tuple(beside)
         self._draw = draw
         self._waiting = False
+        self._drawn_for: dict[str, Any] = {}
         self._shown, text = self._drawn()
         self.figure = go.FigureWidget(self._shown)
         self.text = HTML(text)
@@ -144,12 +145,14 @@ class Panel(VBox):
 
     def _drawn(self) -> tuple[go.Figure, str]:
         """The picture and the text that the controls ask for."""
-        picture, text = self._draw(**self.settings)
+        self._drawn_for = self.settings
+        picture, text = self._draw(**self._drawn_for)
         return picture.update_layout(width=picture.layout.width or WIDTH), text
 
     def _redraw(self, change: object = None) -> None:
         """Draw what the controls say, and show what differs."""
-        if self._waiting:
+        # A control that moves another one reports after it, when all of it is drawn.
+        if self._waiting or self._drawn_for == self.settings:
             return
         picture, text = self._drawn()
         _update(self.figure, self._shown, picture)

@@ -2,7 +2,6 @@
 
 import re
 
-import numba
 import numpy as np
 import plotly.graph_objects as go
 import pytest
@@ -27,7 +26,7 @@ from cosimlib.explorers import explore_coscheduling
 from cosimlib.placement import node_stretches
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
-from tests.explorers.quickness import least_seconds
+from tests.explorers.redraws import redraws
 
 MINUTE = 60.0
 LETTERS = ("HH", "HY", "YH", "YY", "base")
@@ -212,12 +211,24 @@ def test_a_coupled_workload_keeps_its_mates():
     assert_shows(panel, simulated(deadlock_example(3), MACHINES, panel.settings))
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
-def test_it_is_quick():
-    panel = explore_coscheduling()
-    for name, values in {"event": (3, 9, 12), "schemes": ("YY", "HY"), "share": (1.0, 0.5)}.items():
-        # Meant to be 0.3 s, and 0.1 s where nothing else runs; the bound forgives a busy machine.
-        assert least_seconds(panel, name, values) < 0.6, name
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("event", (3, 9, 12)),
+        ("schemes", ("YY", "HY", "HH")),
+        ("share", (1.0, 0.5)),
+        ("release_interval", (1200.0, 300.0, 0.0)),
+    ],
+)
+def test_each_change_draws_one_figure(name, values):
+    panel = explore_coscheduling(event=12)
+    assert redraws(panel, name, values) == [1] * len(values)
+
+
+def test_a_change_that_moves_the_event_draws_one_figure():
+    panel = explore_coscheduling(event=12)
+    assert redraws(panel, "schemes", ["YY"]) == [1]
+    assert panel.settings["event"] != 12
 
 
 @pytest.mark.parametrize(
