@@ -10,6 +10,7 @@ workload of workloads and table.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,26 +45,23 @@ def couple(
     InvalidWorkloadError
         Where a group names a job that does not exist or that is in another group, or is no group.
     """
-    tables = [workload.jobs.assign(partition=name) for name, workload in machines.items()]
-    first = dict(zip(machines, np.cumsum([0, *map(len, tables)]).tolist(), strict=False))
-    jobs = pd.concat(tables, ignore_index=True)
-    mate = np.full(len(jobs), -1)
+    together = Workload.join(machines, name=name or "")
+    partition = together.jobs["partition"]
+    rows = {machine: np.flatnonzero(partition == machine) for machine in machines}
+    mate = np.full(len(together), -1)
     mates = pd.DataFrame(columns=list(machines)) if mates is None else mates
-    for row, members in enumerate(_members(machines, mates)):
-        rows = [first[machine] + job for machine, job in members]
-        for (machine, job), at in zip(members, rows, strict=True):
-            if mate[at] >= 0:
+    for number, members in enumerate(_members(machines, mates)):
+        group = [rows[machine][job] for machine, job in members]
+        for (machine, job), row in zip(members, group, strict=True):
+            if mate[row] >= 0:
                 raise InvalidWorkloadError(
-                    f"mates, row {row}: job {job} on {machine} is in an earlier group; a job has "
-                    "one group"
+                    f"mates, row {number}: job {job} on {machine} is in an earlier group; a job "
+                    "has one group"
                 )
-        mate[rows] = np.roll(rows, -1)
-    order = np.argsort(jobs["submit_time"].to_numpy(), kind="stable")
-    place = np.empty(len(jobs), dtype=np.int64)
-    place[order] = np.arange(len(jobs))
-    linked = pd.Series(np.where(mate >= 0, place[mate], -1), dtype="Int64")
-    jobs = jobs.assign(mate=linked.where(linked >= 0)).iloc[order]
-    return Workload(jobs, name or " + ".join(workload.name for workload in machines.values()))
+        mate[group] = np.roll(group, -1)
+    links = pd.array(mate, dtype="Int64")
+    links[mate < 0] = pd.NA
+    return replace(together, jobs=together.jobs.assign(mate=links))
 
 
 def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.ndarray:
