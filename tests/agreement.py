@@ -70,7 +70,7 @@ def shares(table: pd.DataFrame, schedules: dict[str, Schedule]) -> pd.DataFrame:
 
 def markdown(results: dict[str, pd.DataFrame]) -> str:
     """The table of the page: for every column of theirs the share of each workload's jobs."""
-    head = ["who", "ours", *results]
+    head = ["other", "ours", *results]
     lines = [head, ["---"] * 2 + ["---:"] * len(results)]
     for column in THEIRS:
         for policy in OURS:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OWN_POLICY = ROOT / "docs" / "own-policy.md"
-PAGES = (OWN_POLICY,)
+PAGES = (ROOT / "README.md", OWN_POLICY)
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
