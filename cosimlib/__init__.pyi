@@ -32,6 +32,7 @@ from .explorers import explore_eviction as explore_eviction
 from .explorers import explore_filling as explore_filling
 from .explorers import explore_timesharing as explore_timesharing
 from .filling import simulate_filling as simulate_filling
+from .policies import register as register
 from .prepare import prepare_schedule as prepare_schedule
 from .prepare import prepare_workload as prepare_workload
 from .schedule import Schedule as Schedule

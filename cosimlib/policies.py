@@ -1,12 +1,21 @@
-"""Simulators: a workload meets a system and becomes a schedule."""
+"""Register of batch policies: functions from a workload and a system to a schedule, by name."""
 
+import inspect
+import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any, TypeVar, overload
 
+from cosimlib import checks as check
 from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs
 from cosimlib.filling import simulate_filling
+from cosimlib.palette import register_color, unregister_color
+from cosimlib.schedule import Schedule
 
-SIMULATORS: dict[str, Callable] = {
+Simulator = Callable[..., Schedule]
+F = TypeVar("F", bound=Simulator)
+
+BUILT_IN: dict[str, Simulator] = {
     "FCFS": simulate_fcfs,
     "EASY": simulate_easy,
     "EASY (per event)": partial(simulate_easy, decide="per_event"),
@@ -19,9 +28,93 @@ SIMULATORS: dict[str, Callable] = {
     "filling B, save": partial(simulate_filling, policy="B"),
     "filling B, kill": partial(simulate_filling, policy="B", reclaim="kill"),
 }
-"""Every policy of one machine by the name that tables and figures call it.
+"""Policies of this package, of one machine, by the names that tables and figures use.
 
 All take any workload with requested times and any system of one partition. Those that fill act at
-the beginnings of minutes only. `simulate_coscheduling` and `simulate_elastic` are called alike but
-have no entry: a job's partition counts there, their knobs are of one letter or policy a partition,
-and their schedules are called by these (``"HY"``), so that no name stands for every system."""
+the beginnings of minutes only. `simulate_coscheduling` and `simulate_elastic` have no entry: they
+take one letter or policy per partition, and the names of their schedules say which (``"HY"``)."""
+
+SIMULATORS: dict[str, Callable[..., Any]] = dict(BUILT_IN)
+"""The register: all policies by name, those of users included."""
+
+
+@overload
+def register(name: str, simulator: F, *, color: str | None = None, replace: bool = False) -> F: ...
+
+
+@overload
+def register(
+    name: str, simulator: None = None, *, color: str | None = None, replace: bool = False
+) -> Callable[[F], F]: ...
+
+
+def register(
+    name: str,
+    simulator: Simulator | None = None,
+    *,
+    color: str | None = None,
+    replace: bool = False,
+) -> Callable[..., Any]:
+    """Add a policy of your own to explorers, comparisons, audits and figures.
+
+    As a function, ``register("first fit", first_fit)``, or as a decorator::
+
+        @register("first fit")
+        def first_fit(workload, system):
+            ...
+            return Schedule.from_starts(workload, system, start_time, "first fit")
+
+    Parameters
+    ----------
+    name : str
+        What explorers offer. Give the schedule the same name, for tables and figures show that.
+    simulator : function of a workload and a system, optional
+        Returns a `Schedule`; may take further keyword arguments. `explore_batch` offers queue
+        orders where it takes `order`. A decision of the moment becomes one by
+        ``lambda workload, system: simulate(workload, system, policy)``.
+    color : str, optional
+        Of its lines, such as ``"#CC79A7"``; by default one that the built-in policies do not have.
+    replace : bool, default False
+        Take over a name that another policy has, such as that of a cell that runs again.
+
+    Returns
+    -------
+    Simulator
+        The function itself; without one, a decorator.
+    """
+    check.that("name", name, isinstance(name, str) and bool(name.strip()), "a text")
+    free = replace or name not in SIMULATORS
+    check.that("name", name, free, "a name that no policy has yet; replace=True takes it over")
+    hexadecimal = isinstance(color, str) and re.fullmatch("#[0-9a-fA-F]{6}", color)
+    check.that("color", color, bool(hexadecimal), "a color such as '#CC79A7'", none=True)
+    if simulator is None:
+        return partial(register, name, color=color, replace=replace)
+    check.that("simulator", simulator, _is_simulator(simulator),
+               "a function of a workload and a system")  # fmt: skip
+    SIMULATORS[name] = simulator
+    register_color(name, color)
+    return simulator
+
+
+def unregister(name: str) -> None:
+    """Remove a policy from the register, and bring back the built-in one whose name it took."""
+    own = [known for known in SIMULATORS if SIMULATORS[known] is not BUILT_IN.get(known)]
+    check.choice("name", name, own)
+    unregister_color(name)
+    if name in BUILT_IN:
+        SIMULATORS[name] = BUILT_IN[name]
+    else:
+        del SIMULATORS[name]
+
+
+def _is_simulator(simulator: object) -> bool:
+    """Whether this can be called with a workload and a system."""
+    if not callable(simulator):
+        return False
+    try:
+        inspect.signature(simulator).bind(None, None)
+        return True
+    except TypeError:
+        return False
+    except ValueError:  # functions that tell no signature
+        return True

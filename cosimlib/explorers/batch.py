@@ -1,9 +1,10 @@
-"""One machine under a batch policy: who runs where and when, how full it is, and who waits.
+"""Explorer of batch policies: Gantt chart, utilization and queue of one machine.
 
 Every control makes the workload anew, or takes the one given, and simulates it again, which takes
-milliseconds for some hundreds of jobs.
+milliseconds for some hundreds of jobs. Registered policies are offered beside the built-in ones.
 """
 
+import inspect
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -12,13 +13,13 @@ import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
+from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.batch import ORDERS
-from cosimlib.checks import check_whole, is_number
 from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
-from cosimlib.policies import SIMULATORS
+from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR
@@ -27,6 +28,7 @@ from cosimlib.workload import Workload
 Make = Callable[[float, int], Workload]
 
 POLICIES = ("FCFS", "EASY", "conservative", "conservative (replanned)")
+"""Built-in policies; those that users register are offered too."""
 ESTIMATES = {
     "given": "as the users gave them",
     "exact": "exact",
@@ -48,7 +50,7 @@ def explore_batch(
     factor: float = 5.0,
     seed: int = 0,
 ) -> Panel:
-    """Knobs of a policy and its workload, the Gantt chart, utilization, queue and headline numbers.
+    """Explore a batch policy: its knobs, Gantt chart, utilization, queue and headline numbers.
 
     Parameters
     ----------
@@ -59,9 +61,9 @@ def explore_batch(
     jobs : int, default 300
         How many are made, or taken from the source's beginning.
     policy : str, default "EASY"
-        One of `POLICIES`.
+        One of `POLICIES`, or the name of a policy of your own (see `cosimlib.register`).
     order : str, default "submit"
-        One of `schedulers.backfilling.ORDERS`.
+        One of `batch.ORDERS`, for policies that take an order.
     load : float, optional
         Offered load: by default .9 of made jobs, and of a source its own. At its own load a
         source is simulated as it is, else the times between submissions are scaled.
@@ -86,7 +88,7 @@ def explore_batch(
     InvalidWorkloadError
         Where a job is wider than the system.
     """
-    check_whole("jobs", jobs, 1)
+    check.whole("jobs", jobs, 1)
     if source is None:
         system = System.of(NODES) if system is None else system
         make: Make = partial(_made, jobs, system.total_nodes)
@@ -97,16 +99,48 @@ def explore_batch(
         why = "" if 0 < own < np.inf else "the jobs offer no load, or all are submitted at once"
         own = 1.0 if why else own
         make = partial(_scaled, source, system.total_nodes, own)
-    estimates = estimates or ("given" if known else "exact")
-    asked = {"policy": policy, "order": order, "load": own if why or load is None else load,
-             "estimates": estimates, "factor": factor, "seed": seed}  # fmt: skip
-    _check(asked, known)
+    settings = {
+        "policy": policy,
+        "order": order,
+        "load": own if why or load is None else load,
+        "seed": seed,
+        "estimates": estimates or ("given" if known else "exact"),
+        "factor": factor,
+    }
+    choices = {"policy": _policies(), "order": list(ORDERS), "estimates": _estimates(known)}
+    _check(settings, choices)
     _compile()
-    controls = _controls(asked, known, bool(why))
+    controls = _controls(settings, choices, bool(why))
     # Before the panel's own observers: a control without effect is grey before anything is drawn.
-    controls["estimates"].observe(partial(_switch, controls), names="value")
+    for knob in ("policy", "estimates"):
+        controls[knob].observe(partial(_switch, controls), names="value")
+    _switch(controls)
     hint = f"The load is fixed: {why}." if why else ""
     return Panel(controls, _drawer(make, system), hint=hint)
+
+
+def _check(settings: dict[str, Any], choices: dict[str, list[str]]) -> None:
+    """Raise for the first setting that its control cannot take."""
+    for knob, options in choices.items():
+        check.choice(knob, settings[knob], options)
+    check.number("load", settings["load"], above=0)
+    check.number("factor", settings["factor"], least=1)
+    check.seed(settings["seed"])
+
+
+def _policies() -> list[str]:
+    """Names of the policies that can be explored now."""
+    own = [name for name, simulate in SIMULATORS.items() if simulate is not BUILT_IN.get(name)]
+    return list(dict.fromkeys([*POLICIES, *own]))
+
+
+def _takes_order(policy: str) -> bool:
+    """Whether a policy has the knob `order`."""
+    try:
+        knobs = inspect.signature(SIMULATORS[policy]).parameters.values()
+    except ValueError:
+        return False
+    return any(knob.name == "order" or knob.kind is knob.VAR_KEYWORD for knob in knobs)
 
 
 @cache
@@ -114,7 +148,7 @@ def _compile() -> None:
     """Compile what the controls call, so that none of them is slow at first."""
     for policy in POLICIES:
         for order in ("submit", "wfp"):
-            SIMULATORS[policy](synthetic.theta(2), THETA, order=order)
+            BUILT_IN[policy](synthetic.theta(2), THETA, order=order)
 
 
 def _made(jobs: int, nodes: int, load: float, seed: int) -> Workload:
@@ -131,61 +165,50 @@ def _all_estimated(source: Workload) -> bool:
     return bool(source.jobs["requested_time"].notna().all())
 
 
-def _check(asked: dict[str, Any], known: bool) -> None:
-    """Raise for the first setting that is out of range; the rest is the simulators' to say."""
-    choices = {"policy": list(POLICIES), "order": list(ORDERS), "estimates": _offered(known)}
-    for knob, expected in choices.items():
-        if asked[knob] not in expected:
-            raise ValueError(
-                f"{knob}={asked[knob]!r}; expected one of {', '.join(map(repr, expected))}"
-            )
-    for knob in ("load", "factor"):
-        if not is_number(asked[knob]):
-            raise ValueError(f"{knob}={asked[knob]!r}; expected a number")
-    if not 0 < asked["load"] < np.inf:
-        raise ValueError(f"load={asked['load']!r}; expected a finite number above 0")
-    if not 1 <= asked["factor"] < np.inf:
-        raise ValueError(f"factor={asked['factor']!r}; expected a finite number from 1")
-    check_whole("seed", asked["seed"], 0)
-
-
-def _offered(known: bool) -> list[str]:
-    """The estimates that can be asked for."""
+def _estimates(known: bool) -> list[str]:
+    """The estimates that can be chosen."""
     return [name for name in ESTIMATES if known or name != "given"]
 
 
-def _controls(asked: dict[str, Any], known: bool, fixed: bool) -> dict[str, Widget]:
+def _controls(
+    settings: dict[str, Any], choices: dict[str, list[str]], fixed: bool
+) -> dict[str, Widget]:
     """The widgets; the load's is disabled where it is fixed."""
-    load, factor, seed = asked["load"], asked["factor"], int(asked["seed"])
+    load, factor, seed = settings["load"], settings["factor"], int(settings["seed"])
     return {
-        "policy": Dropdown(options=list(POLICIES), value=asked["policy"], description="policy"),
-        "order": Dropdown(options=list(ORDERS), value=asked["order"], description="queue order"),
+        "policy": Dropdown(
+            options=choices["policy"], value=settings["policy"], description="policy"
+        ),
+        "order": Dropdown(
+            options=choices["order"], value=settings["order"], description="queue order"
+        ),
         "load": FloatSlider(
             load, min=min(0.1, load), max=max(1.5, load), step=0.05,
             description="offered load", disabled=fixed,
         ),
         "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
         "estimates": Dropdown(
-            options=[(ESTIMATES[name], name) for name in _offered(known)],
-            value=asked["estimates"], description="estimates",
+            options=[(ESTIMATES[name], name) for name in choices["estimates"]],
+            value=settings["estimates"], description="estimates",
         ),
         "factor": FloatSlider(
             factor, min=1.0, max=max(20.0, factor), step=0.5, readout_format=".1f",
-            description="factor", disabled=asked["estimates"] != "factor",
+            description="factor",
         ),
     }  # fmt: skip
 
 
-def _switch(controls: dict[str, Widget], change: dict[str, Any]) -> None:
-    """The factor counts only where estimates are by a factor."""
-    controls["factor"].disabled = change["new"] != "factor"
+def _switch(controls: dict[str, Widget], change: object = None) -> None:
+    """Disable what has no effect: a factor without estimates by it, an order for no queue."""
+    controls["factor"].disabled = controls["estimates"].value != "factor"
+    controls["order"].disabled = not _takes_order(controls["policy"].value)
 
 
 def _drawer(make: Make, system: System) -> Callable[..., tuple[go.Figure, str]]:
-    """What the panel calls with the controls' values."""
+    """The function that the panel calls with the values of its controls."""
 
     @lru_cache(maxsize=8)
-    def asked(load: float, seed: int, estimates: str, factor: float) -> Workload:
+    def made(load: float, seed: int, estimates: str, factor: float) -> Workload:
         workload = make(load, seed)
         if estimates == "Tsafrir":
             return synthetic.with_estimates(workload, seed=seed)
@@ -196,15 +219,17 @@ def _drawer(make: Make, system: System) -> Callable[..., tuple[go.Figure, str]]:
     def draw(
         *, policy: str, order: str, load: float, seed: int, estimates: str, factor: float
     ) -> tuple[go.Figure, str]:
-        workload = asked(load, seed, estimates, factor)
-        schedule = SIMULATORS[policy](workload, system, order=order)
+        workload = made(load, seed, estimates, factor)
+        knobs = {"order": order} if _takes_order(policy) else {}
+        schedule = SIMULATORS[policy](workload, system, **knobs)
+        check.instance(f"the result of {policy!r}", schedule, Schedule)
         return plot_batch(schedule, title=_title(schedule)), _text(schedule)
 
     return draw
 
 
 def _title(schedule: Schedule) -> str:
-    """What is simulated, and how long jobs wait."""
+    """Title of the figure: policy, offered load, mean wait."""
     load = offered_load(schedule.workload, schedule.system)
     waited = summarize([schedule])["wait_time"].iloc[0] / HOUR
     return f"{schedule.policy}, offered load {load:.2f}: mean wait {waited:,.2f} h"

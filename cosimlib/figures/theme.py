@@ -1,7 +1,6 @@
-"""Colors, markers and layout that all figures share.
+"""Layout, markers and patterns that all figures share; colors are those of `cosimlib.palette`.
 
-Colors are Okabe and Ito's, which color-blind readers can tell apart; what is told by color is told
-by a marker, a dash or a pattern too. A policy, a solver or an action has the same color everywhere.
+What a color tells, a marker, a dash or a pattern tells too.
 """
 
 import math
@@ -11,36 +10,22 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io as pio
 
-BLACK, GREY = "#222222", "#BBBBBB"
-ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
-BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+from cosimlib.palette import BLACK as BLACK
+from cosimlib.palette import BLUE as BLUE
+from cosimlib.palette import CYCLE as CYCLE
+from cosimlib.palette import GREEN as GREEN
+from cosimlib.palette import GREY as GREY
+from cosimlib.palette import NAMED as NAMED
+from cosimlib.palette import ORANGE as ORANGE
+from cosimlib.palette import PURPLE as PURPLE
+from cosimlib.palette import SKY as SKY
+from cosimlib.palette import VERMILION as VERMILION
+from cosimlib.palette import YELLOW as YELLOW
+from cosimlib.palette import color as color
 
-CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 
-NAMED = {
-    "dynamic": BLUE,
-    "greedy": GREEN,
-    "backtracking": VERMILION,
-    "spectrum": PURPLE,
-    "recorded": BLACK,
-    "FCFS": ORANGE,
-    "EASY": BLUE,
-    "conservative": GREEN,
-    "batch": BLUE,
-    "time-sharing": VERMILION,
-    "time-sharing (memory unlimited)": GREEN,
-    "not filled": GREEN,
-    "filling A": BLUE,
-    "filling B, save": ORANGE,
-    "filling B, kill": VERMILION,
-    "kill": VERMILION,
-    "app": GREEN,
-    "sys": SKY,
-    "keep": GREY,
-    "spare": SKY,
-}
 PATTERNS = {"kill": "x", "app": "", "sys": "/", "keep": ".", "spare": "/"}
 COLORSCALE = "Cividis_r"
 
@@ -63,11 +48,6 @@ pio.templates["cosimlib"] = go.layout.Template(
 if "PLOTLY_RENDERER" not in os.environ:
     pio.renderers.default = os.environ.get("COSIMLIB_RENDERER", "plotly_mimetype")
     pio.renderers["png"].width = 900
-
-
-def color(name: str, place: int = 0) -> str:
-    """The color of a named policy, solver or action; of the `place`-th line for other names."""
-    return NAMED.get(name, CYCLE[place % len(CYCLE)])
 
 
 def patterned(name: str) -> dict[str, Any]:

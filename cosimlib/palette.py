@@ -1,0 +1,54 @@
+"""Colors of figures: Okabe and Ito's, which color-blind readers can tell apart, and who has which.
+
+A policy, a solver or an action has the same color in every figure.
+"""
+
+BLACK, GREY = "#222222", "#BBBBBB"
+ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+
+CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+OWN = (PURPLE, VERMILION, SKY, YELLOW)
+"""Colors of registered policies: those that FCFS, EASY and conservative leave."""
+
+NAMED = {
+    "dynamic": BLUE,
+    "greedy": GREEN,
+    "backtracking": VERMILION,
+    "spectrum": PURPLE,
+    "recorded": BLACK,
+    "FCFS": ORANGE,
+    "EASY": BLUE,
+    "conservative": GREEN,
+    "batch": BLUE,
+    "time-sharing": VERMILION,
+    "time-sharing (memory unlimited)": GREEN,
+    "not filled": GREEN,
+    "filling A": BLUE,
+    "filling B, save": ORANGE,
+    "filling B, kill": VERMILION,
+    "kill": VERMILION,
+    "app": GREEN,
+    "sys": SKY,
+    "keep": GREY,
+    "spare": SKY,
+}
+
+_registered: dict[str, str] = {}
+
+
+def register_color(name: str, color: str | None = None) -> None:
+    """Give a policy a color of its own: this one, or else the one of `OWN` that the fewest have."""
+    taken = list(_registered.values())
+    if color or name not in {**NAMED, **_registered}:
+        _registered[name] = color or min(OWN, key=taken.count)
+
+
+def unregister_color(name: str) -> None:
+    """Take the color of a policy back."""
+    _registered.pop(name, None)
+
+
+def color(name: str, place: int = 0) -> str:
+    """The color of a named policy, solver or action; of the `place`-th line for other names."""
+    return _registered.get(name) or NAMED.get(name, CYCLE[place % len(CYCLE)])

@@ -1,0 +1,170 @@
+"""The register: a user's own policy in explorers, tables, figures and audits."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlib as cs
+from cosimlib import palette, synthetic
+from cosimlib.figures import theme
+from cosimlib.figures.lines import plot_curves
+from cosimlib.metrics import summarize
+from cosimlib.policies import BUILT_IN, SIMULATORS, register, unregister
+from tests import audits
+
+NODES = 32
+SOURCE = synthetic.lublin(60, nodes=NODES, load=1.2, seed=4)
+
+
+def first_fit(workload, system):
+    """Every job that fits starts, in order of submission: no reservation for anybody."""
+    jobs, now = workload.jobs, -np.inf
+    start_time, end_time = (pd.Series(np.nan, jobs.index) for _ in range(2))
+    while start_time.isna().any():
+        coming = jobs["submit_time"][start_time.isna()]
+        now = min(t for t in (*coming, *end_time.dropna()) if t > now)
+        for job in coming[coming <= now].index:
+            held = jobs["nodes"][end_time > now].sum()
+            if held + jobs["nodes"][job] <= system.total_nodes:
+                start_time[job], end_time[job] = now, now + jobs["run_time"][job]
+    return cs.Schedule.from_starts(workload, system, start_time, "first fit")
+
+
+@pytest.fixture
+def registered():
+    """A user's policy, in the register for one test."""
+    register("first fit", first_fit)
+    yield "first fit"
+    unregister("first fit")
+
+
+def test_a_policy_of_ones_own_is_explored_compared_drawn_and_audited(registered):
+    expected = first_fit(SOURCE, cs.System.of(NODES))
+    panel = cs.explore_batch(SOURCE, cs.System.of(NODES), policy=registered)
+    assert panel.controls["policy"].options[-1] == registered
+    load = cs.metrics.offered_load(SOURCE, cs.System.of(NODES))
+    wait = expected.jobs["wait_time"].mean() / 3600
+    title = f"first fit, offered load {load:.2f}: mean wait {wait:,.2f} h"
+    assert panel.figure.layout.title.text == title
+    workload = audits.runnable(cs.Workload(SOURCE.jobs, "made", cs.System.of(NODES)))
+    schedules = [audits.audited(workload, name) for name in ("FCFS", "EASY", registered)]
+    table = summarize(schedules)
+    assert table.index.tolist() == ["FCFS", "EASY", registered]
+    assert table.loc[registered, "wait_time"] == expected.jobs["wait_time"].mean()
+    assert len(cs.figures.plot_batch(schedules[-1], title="own").data) == 4
+
+
+def test_an_order_is_offered_to_policies_that_take_one(registered):
+    seen = []
+
+    @register("recorder")
+    def recorder(workload, system, *, order="submit"):
+        seen.append(order)
+        return cs.simulate_fcfs(workload, system, order=order)
+
+    try:
+        panel = cs.explore_batch(SOURCE, cs.System.of(NODES), policy="recorder", order="largest")
+        assert not panel.controls["order"].disabled
+        panel.controls["order"].value = "smallest"
+        assert seen == ["largest", "smallest"]
+        panel.controls["policy"].value = registered
+        assert panel.controls["order"].disabled
+        panel.controls["policy"].value = "EASY"
+        assert not panel.controls["order"].disabled
+        assert panel._shown.layout.title.text.startswith("EASY (smallest), ")
+    finally:
+        unregister("recorder")
+
+
+def test_what_returns_no_schedule_is_named():
+    register("starts", lambda workload, system: workload.jobs["submit_time"])
+    try:
+        message = "the result of 'starts' is of type Series; expected a Schedule"
+        with pytest.raises(TypeError, match=message):
+            cs.explore_batch(SOURCE, cs.System.of(NODES), policy="starts")
+    finally:
+        unregister("starts")
+
+
+def test_a_policy_is_gone_when_it_is_unregistered(registered):
+    unregister(registered)
+    assert SIMULATORS == BUILT_IN
+    with pytest.raises(ValueError, match="policy='first fit'; expected one of 'FCFS', 'EASY', "):
+        cs.explore_batch(SOURCE, cs.System.of(NODES), policy=registered)
+    with pytest.raises(ValueError, match="name='first fit'; expected one of"):
+        unregister(registered)
+    register(registered, first_fit)
+
+
+def test_registering_returns_the_function_and_lists_it_last(registered):
+    assert [*SIMULATORS] == [*BUILT_IN, registered]
+    assert register(registered, first_fit, replace=True) is first_fit
+    assert register(registered, replace=True)(first_fit) is first_fit
+    assert cs.register is register
+
+
+def test_a_built_in_policy_can_be_taken_over_and_comes_back():
+    names = [*SIMULATORS]
+    register("EASY", first_fit, replace=True, color="#123456")
+    assert SIMULATORS["EASY"] is first_fit and theme.color("EASY") == "#123456"
+    unregister("EASY")
+    assert [*SIMULATORS] == names and SIMULATORS["EASY"] is BUILT_IN["EASY"]
+    assert theme.color("EASY") == theme.BLUE
+
+
+def test_colors_are_distinct_from_the_built_in_ones_and_stay(registered):
+    others = [f"own {number}" for number in range(4)]
+    for name in others:
+        register(name, first_fit)
+    try:
+        tints = [theme.color(name) for name in (registered, *others)]
+        assert len(set(tints[:4])) == 4 and tints[4] == tints[0]
+        built_in = {theme.color(name) for name in ("FCFS", "EASY", "conservative", "recorded")}
+        assert not built_in & set(tints)
+        assert [theme.color(name, place=3) for name in (registered, *others)] == tints
+        register(others[1], first_fit, replace=True)
+        assert theme.color(others[1]) == tints[2]
+    finally:
+        for name in others:
+            unregister(name)
+    register(registered, first_fit, replace=True, color="#ABCDEF")
+    assert theme.color(registered) == "#ABCDEF"
+
+
+def test_lines_have_the_color_of_the_policy(registered):
+    table = pd.DataFrame(
+        {"policy": ["EASY", registered] * 2, "load": [0.5, 0.5, 1, 1], "wait": [1, 2, 3, 4]}
+    )
+    drawn = plot_curves(table, x="load", y="wait", line="policy", title="T", labels={}).data
+    tints = {line.name: line.line.color for line in drawn}
+    assert tints == {"EASY": theme.BLUE, registered: palette.color(registered)}
+
+
+@pytest.mark.parametrize(
+    ("name", "simulator", "color", "message"),
+    [
+        ("EASY", first_fit, None, "name='EASY'; expected a name that no policy has yet; replace=T"),
+        ("", first_fit, None, "name=''; expected a text"),
+        (3, first_fit, None, "name=3; expected a text"),
+        (first_fit, None, None, "name=<function first_fit .*; expected a text"),
+        ("own", "EASY", None, "simulator='EASY'; expected a function of a workload and a system"),
+        (
+            "own",
+            lambda state: [],
+            None,
+            "simulator=<function .*; expected a function of a workload",
+        ),
+        ("own", first_fit, "red", "color='red'; expected a color such as '#CC79A7', or None"),
+    ],
+)
+def test_what_is_no_policy_is_refused(name, simulator, color, message):
+    with pytest.raises(ValueError, match=message):
+        register(name, simulator, color=color)
+    assert SIMULATORS == BUILT_IN
+
+
+def test_built_in_policies_take_a_workload_and_a_system():
+    for simulate in BUILT_IN.values():
+        assert [*inspect.signature(simulate).parameters][:2] == ["workload", "system"]
