@@ -52,7 +52,7 @@ def explore_timesharing(
     seed: int = 0,
     at: float | None = None,
 ) -> Panel:
-    """Knobs of time-sharing and its jobs, shares on a crowded node, and the gain over batch.
+    """Widget: knobs of time-sharing and its jobs, shares on a crowded node, gain over batch.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ def _named(schedule: TimesharedSchedule, table: pd.DataFrame, job: int, at: floa
 
 
 def _steps(steps: pd.Series, kind: str, *, shown: bool) -> go.Scatter:
-    """A line by the hour."""
+    """Step line of hourly means."""
     return go.Scatter(
         x=steps.index.to_numpy().round(4), y=steps.to_numpy(float).round(3), mode="lines",
         name=kind, legend="legend2", legendgroup=kind, showlegend=shown,

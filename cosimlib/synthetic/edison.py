@@ -5,8 +5,8 @@ The trace of 2.4 million jobs is not public. Printed are, and built in:
 - *Sizes.* 90 % of the jobs are under 32 nodes; half of the node-hours are in jobs above 100 nodes,
   a fifth in jobs above 1,000. Inside the four classes sizes are log-uniform. That leaves one
   solution if run times do not depend on sizes, of which nothing is printed: see `_size_shares`.
-- *Run times.* From 10 s (shorter jobs were dropped). Their mean follows from 4,000 jobs a day, the
-  mean size and a utilization of 89 %: 71 minutes.
+- *Run times.* From 10 s (shorter jobs were dropped). Their mean follows from 4,000 jobs per day,
+  the mean size and a utilization of 89 %: 71 minutes.
 - *Memory.* Independent of size; 90 % of the node-hours use less than 60 % of a node's memory.
 - *Submissions.* Bursty, with days and weeks.
 
@@ -81,7 +81,7 @@ def edison(
     memory_spread: str = "tenth",
     seed: int = 0,
 ) -> Workload:
-    """Jobs after Edison's, 2014 and 2015, or after those of a smaller machine of its kind.
+    """Synthetic workload after Edison's of 2014 and 2015, on Edison or a smaller machine.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _sizes(uniform: np.ndarray, shares: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _mean_run_time(shares: np.ndarray) -> float:
-    """Seconds: what 4,000 jobs a day on 5,576 nodes need for a utilization of 89 %."""
+    """Mean run time (s) with which 4,000 jobs per day on 5,576 nodes make a load of 89 %."""
     mean_size = float(_sizes((np.arange(100_000) + 0.5) / 100_000, shares, 1.0).mean())
     return UTILIZATION * EDISON.total_nodes * DAY / (JOBS_PER_DAY * mean_size)
 

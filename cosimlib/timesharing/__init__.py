@@ -1,4 +1,15 @@
-"""Time-sharing against batch scheduling: runs, and what figures and claims need of them."""
+"""Time-sharing of nodes against batch scheduling (Hofmeyr et al., HPCC 2016).
+
+- `simulate_timesharing`: jobs share nodes; a `TimesharedSchedule`, audited by `audit_timeshared`
+- `simulate_batch`, `with_noise`, `noise_cost`: EASY in steps, under the same noise
+- `draw_noise`, with `NOISE`, `SLOWEST`, `STEP`: nodes slowed for a step; `in_steps`
+- `with_node_memory`: a log with what time-sharing needs
+- `run_policies`, `run_batch`, `run_timesharing`: runs, summarized and kept in files
+- `RunSummary`, `summarize_run`, `overview`: a run in a few hundred numbers
+- `applications`, `read_applications`, `turnaround_times`: strong scaling
+- `crossover`, `won_bins`, `ratio_by_length`, `kept_speedups`, `printed_statistics`: comparisons
+- `Evidence`, `judge`: the paper's claims
+"""
 
 from cosimlib.timesharing.audit import audit_timeshared
 from cosimlib.timesharing.batch import noise_cost, simulate_batch, with_noise

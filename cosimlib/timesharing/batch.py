@@ -32,7 +32,7 @@ def simulate_batch(
     step: float = STEP,
     seed: int = 0,
 ) -> Schedule:
-    """EASY in steps of time, with nodes slowed by noise.
+    """FCFS with EASY backfilling, in steps of time, with nodes slowed by noise.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def with_noise(
 
 
 def noise_cost(workload: Workload, *, noise: float, seed: int = 0) -> float:
-    """Additional node-seconds that noise takes of SPMD jobs in batch, as a part of those without.
+    """Node-seconds that noise adds to SPMD jobs in batch, as a part of those without noise.
 
     The larger a job, the more often its slowest node is a slowed one.
     """
@@ -103,7 +103,7 @@ def noise_cost(workload: Workload, *, noise: float, seed: int = 0) -> float:
 
 
 def _check(noise: float | None, spmd: bool, step: float, seed: int) -> None:
-    """Knobs of batch scheduling, which has no exact times."""
+    """Validate the knobs of batch scheduling, which has no exact times."""
     check.seconds("step", step, above=0.0)
     check_knobs(noise=noise, spmd=spmd, step=step, seed=seed)
 

@@ -397,8 +397,10 @@ def _few_days(days: float) -> str:
 
 
 def _why(evidence: Evidence, unlimited_holds: bool, limited: RunSummary | None = None) -> str:
-    """Why a claim fails with limited memory, by default for SPMD jobs: memory, only where it would
-    hold with unlimited memory, or how the days are unlike Edison's."""
+    """Why a claim fails with limited memory, by default for SPMD jobs.
+
+    Memory is the cause only where the claim would hold with unlimited memory.
+    """
     waited = (limited or evidence.noise_free.shared).waited
     if unlimited_holds and waited:
         assumed = "nodes' memory is assumed, for it is not in the log"
@@ -434,12 +436,12 @@ def _crossover(evidence: Evidence, claim: str, least_nodes: float) -> Verdict:
 
 
 def _start_at_once(batch: RunSummary) -> str:
-    """How many jobs do not wait under batch scheduling."""
+    """Share of the jobs that do not wait under batch scheduling, as text."""
     return f"{1 - batch.waited:.0%} of the jobs start at once in batch"
 
 
 def _longer(evidence: Evidence) -> str:
-    """What noise does to run times."""
+    """Growth of run times under noise, as text."""
     return f"noise makes these jobs {evidence.noise_cost:.1%} longer"
 
 

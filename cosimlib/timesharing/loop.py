@@ -135,7 +135,7 @@ def _slow_down(
 
 @frugal_kernel
 def _resize(setup: Setup, sharing: Sharing, node: int, capacity: float) -> None:
-    """Give a node another capacity."""
+    """Change the capacity of a node."""
     if setup.spmd:
         maxmin.resize(sharing, node, capacity)
     else:

@@ -159,7 +159,7 @@ def settle(sharing: Sharing) -> int:
 
 @frugal_kernel
 def _settle_node(sharing: Sharing, node: int) -> None:
-    """Give `node` its level, its jobs what follows, and their other nodes notice."""
+    """Set the level of `node` and the rates of its jobs; mark the nodes that may now be wrong."""
     load, level = sharing.load[node], sharing.level[node]
     lowest = np.inf
     for place in range(load):
@@ -199,7 +199,7 @@ def _settle_node(sharing: Sharing, node: int) -> None:
 
 @frugal_kernel
 def _leave_bottleneck(sharing: Sharing, job: int) -> None:
-    """Count the node at which `job` was bottlenecked among its others."""
+    """Let the bound of `job` include the node at which it was bottlenecked."""
     left = sharing.bottleneck[job]
     if sharing.level[left] < sharing.bound[job]:
         sharing.bound[job], sharing.runner_up[job] = sharing.level[left], left
@@ -268,7 +268,7 @@ def _is_full(sharing: Sharing, node: int) -> bool:
 
 @frugal_kernel
 def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -> None:
-    """Give `job` a new rate, and put down the nodes whose level that may move."""
+    """Set the rate of `job`, and mark the nodes whose level that may move."""
     before = sharing.rate[job]
     sharing.bottleneck[job] = bottleneck
     if rate == before:

@@ -25,7 +25,7 @@ SLOWEST = 0.5
 
 
 def check_noise(noise: float | None, step: float | None, seed: int) -> None:
-    """A probability of slowdowns, or None; a step, which they need; and a seed."""
+    """Validate the probability of slowdowns, the step, which they need, and the seed."""
     check.number("noise", noise, least=0.0, most=1.0, kind="a probability", none=True)
     check.seconds("step", step, above=0.0, none="for exact times")
     if noise and step is None:

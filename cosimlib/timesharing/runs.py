@@ -63,7 +63,7 @@ def run_policies(
     cache: str | Path | None = None,
     seed: int = 0,
 ) -> Policies:
-    """Batch, time-sharing, that with unlimited memory, and both of jobs that are not SPMD.
+    """Runs of batch, time-sharing, with unlimited memory, and of both with jobs that are not SPMD.
 
     Knobs are those that `run_batch` and `run_timesharing` both take; `spmd` is varied.
     """
@@ -133,7 +133,7 @@ def run_timesharing(
 
 
 def _check(workload: Workload, warm_up: float, knobs: dict[str, Any]) -> None:
-    """Arguments, checked before anything is simulated."""
+    """Validate arguments before anything is simulated."""
     check_warm_up(workload, warm_up)
     check_knobs(**{name: value for name, value in knobs.items() if name in CHECKED})
 

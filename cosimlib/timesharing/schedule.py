@@ -56,7 +56,7 @@ class TimesharedSchedule(Schedule):
 
     @property
     def allocations(self) -> NoReturn:
-        """None: no job has nodes for itself.
+        """Not defined: no job has nodes for itself.
 
         Raises
         ------

@@ -77,7 +77,7 @@ def simulate_timesharing(
     sample: Sequence[float] | np.ndarray | None = None,
     watch: Watch | None = None,
 ) -> TimesharedSchedule:
-    """Start every job at once and share nodes fairly, as far as memory allows.
+    """Time-sharing: jobs start at once, as far as memory allows, and have max-min fair shares.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def simulate_timesharing(
 def policy_name(
     overhead: float = 0.0, spmd: bool = True, noise: float | None = None, fcfs: bool = False
 ) -> str:
-    """``"time-sharing"``, with what differs from the default in brackets."""
+    """Name of the policy: "time-sharing", with what differs from the default in brackets."""
     details = [f"overhead {overhead:.1%}"] if overhead else []
     details += [] if spmd else ["not SPMD"]
     details += ["noise"] if noise else []
@@ -174,7 +174,7 @@ def check_knobs(
     queue: str = "first_fit",
     seed: int = 0,
 ) -> None:
-    """Raise for the first knob that makes no sense."""
+    """Validate the knobs of a simulation."""
     check.number("overhead", overhead, least=0.0, below=1.0, kind="a part of the capacity,")
     check.flag("spmd", spmd)
     check_noise(noise, step, seed)

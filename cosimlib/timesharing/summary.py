@@ -26,7 +26,7 @@ LEVELS = np.concatenate(
 
 @dataclass(frozen=True, eq=False)
 class RunSummary:
-    """A schedule in numbers, jobs submitted in the warm-up left out.
+    """Summary of a schedule, jobs submitted in the warm-up left out.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class RunSummary:
 
 
 def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSummary:
-    """The numbers of one run.
+    """Summary of one run: means, quantiles and bins of slowdown, weekly use.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
 
 
 def check_warm_up(workload: Workload, warm_up: float) -> None:
-    """A warm-up in seconds, after which jobs are submitted."""
+    """Validate a warm-up: seconds, after which jobs are submitted."""
     check.seconds("warm_up", warm_up)
     submit_time = workload.jobs["submit_time"]
     if not (submit_time >= warm_up).any():

@@ -1,18 +1,20 @@
-"""Summaries of runs, and the files that keep them."""
+"""Runs of both policies, and what makes them other runs to the cache."""
 
 import json
-import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from tqdm import tqdm
 
-from cosimlib import metrics, synthetic
 from cosimlib.system import System
 from cosimlib.timesharing import (
-    RunSummary,
     cached_summary,
+    project_cache,
+    run_batch,
+    run_timesharing,
     runs,
     simulate_batch,
     simulate_timesharing,
@@ -20,172 +22,257 @@ from cosimlib.timesharing import (
 )
 from cosimlib.workload import Workload
 
-DAY, HOUR = 86_400.0, 3_600.0
+JOBS = pd.DataFrame(
+    {
+        "submit_time": [0.0, 100, 200, 86_400],
+        "run_time": [1_000.0, 2_000, 500, 300],
+        "requested_time": [1_000.0, 2_500, 500, 300],
+        "nodes": [2, 1, 2, 1],
+        "memory": [40.0, 40, 40, np.nan],
+    }
+)
+WORKLOAD = Workload(JOBS, "four jobs")
+SYSTEM = replace(System.of(2), memory_per_node=64.0)
+RUNS = {"batch": (run_batch, simulate_batch), "sharing": (run_timesharing, simulate_timesharing)}
 
 
-def made(**columns) -> Workload:
-    return Workload(pd.DataFrame(columns), "made up")
+@pytest.fixture(params=RUNS)
+def policy(request):
+    return RUNS[request.param]
 
 
-@pytest.fixture(scope="module", params=["batch", "time-sharing"])
-def run(request):
-    """Three weeks of Edison on 48 nodes, and its summary after four days of warm-up."""
-    workload = synthetic.edison(21, nodes=48, load=0.8, seed=3)
-    simulate = {"batch": simulate_batch, "time-sharing": simulate_timesharing}[request.param]
-    schedule = simulate(workload, workload.machine)
-    return schedule, summarize_run(schedule, warm_up=4 * DAY)
+def with_(**columns) -> Workload:
+    return replace(WORKLOAD, jobs=JOBS.assign(**columns))
 
 
-def test_bins_add_up_and_hold_their_jobs(run):
-    schedule, summary = run
-    jobs = schedule.jobs[schedule.jobs["submit_time"] >= 4 * DAY]
-    counts, sums = np.array(summary.counts), np.array(summary.slowdown_sums)
-    nodes, lengths = summary.nodes_edges, summary.length_edges
-    assert counts.shape == sums.shape == (len(nodes) - 1, 26)
-    assert counts.sum() == summary.jobs == len(jobs)
-    assert sums.sum() / len(jobs) == pytest.approx(summary.mean_slowdown)
-    slowdown = jobs["turnaround_time"] / jobs["run_time"].clip(lower=10)
-    assert slowdown.clip(lower=1).mean() == pytest.approx(summary.mean_slowdown)
-    assert len(lengths) == 27 and list(nodes) == sorted({float(round(n)) for n in nodes})
-    assert (nodes[0], lengths[0]) == (1, 10) and nodes[-1] == 49 and lengths[-1] >= 48 * HOUR
-    for row, column in ((0, 0), (0, 10), (10, 14), (15, 20), (18, 13)):
-        inside = (
-            (jobs["nodes"] >= nodes[row]) & (jobs["nodes"] < nodes[row + 1])
-            & (jobs["run_time"] >= lengths[column]) & (jobs["run_time"] < lengths[column + 1])
-        )  # fmt: skip
-        assert counts[row, column] == inside.sum()
-        assert sums[row, column] == pytest.approx(slowdown.clip(lower=1)[inside].sum())
-        mean = summary.bins[row, column]
-        assert mean == pytest.approx(slowdown.clip(lower=1)[inside].mean(), nan_ok=True)
-    assert np.isnan(summary.bins[counts == 0]).all() and (summary.bins[counts > 0] >= 1).all()
+def forbid(monkeypatch):
+    """No simulator runs from here on."""
+
+    def never(*args, **knobs):
+        raise AssertionError("this run is known")
+
+    monkeypatch.setattr(runs, "simulate_batch", never)
+    monkeypatch.setattr(runs, "simulate_timesharing", never)
 
 
-def test_quantiles_and_means_are_those_of_the_jobs_after_the_warm_up(run):
-    schedule, summary = run
-    late = (schedule.jobs["submit_time"] >= 4 * DAY).to_numpy()
-    slowdown = metrics.bounded_slowdown(schedule)[late]
-    for level in (0.0, 0.25, 0.5, 0.755, 1.0):
-        assert summary.quantile(level) == pytest.approx(np.quantile(slowdown, level))
-    assert (np.diff(summary.quantiles) >= 0).all()
-    assert summary.waited == (schedule.jobs["wait_time"][late] > 0).mean()
+def test_a_run_is_the_summary_of_its_schedule(policy):
+    run, simulate = policy
+    knobs = {"noise": 0.2, "spmd": False, "seed": 3}
+    expected = summarize_run(simulate(WORKLOAD, SYSTEM, **knobs), warm_up=50.0)
+    found = run(WORKLOAD, SYSTEM, warm_up=50.0, **knobs)
+    assert found.as_dict() == expected.as_dict() and found.jobs == 3
 
 
-def test_utilization_is_that_from_the_warm_up_to_the_last_submission(run):
-    """Whole hours of them; batch: node-seconds held."""
-    schedule, summary = run
-    last = math.ceil(schedule.jobs["submit_time"].max() / HOUR) * HOUR
-    if summary.policy == "batch":
-        window = {"start": 4 * DAY, "end": last}
-        assert summary.utilization == pytest.approx(metrics.utilization(schedule, **window))
-        assert summary.cpu_load == summary.utilization
-    else:
-        series = schedule.series.loc[4 * DAY : last - 1]
-        assert summary.utilization == pytest.approx(series["utilization"].mean())
-        assert summary.cpu_load == pytest.approx(series["cpu_load"].mean())
-        assert summary.cpu_load > summary.utilization
-    assert 0.7 < summary.utilization < 0.9
-    assert (np.diff(summary.weeks) == DAY).all() and summary.weeks[0] == 5 * DAY
-    assert len(summary.weeks) == len(summary.weekly_utilization) == len(summary.weekly_load) == 16
-    assert summary.name == f"{schedule.policy}, {schedule.workload.name}"
+def test_the_same_run_is_read_from_its_file(policy, tmp_path, monkeypatch):
+    run, _ = policy
+    knobs = {"warm_up": 0.0, "noise": 0.1, "seed": 2}
+    first = run(WORKLOAD, SYSTEM, cache=tmp_path, **knobs)
+    forbid(monkeypatch)
+    again = run(replace(WORKLOAD, jobs=JOBS.copy()), SYSTEM, cache=tmp_path, **knobs)
+    assert again.as_dict() == first.as_dict()
+    assert len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(AssertionError, match="this run is known"):
+        run(WORKLOAD, SYSTEM, **knobs)
 
 
-def test_weeks_are_means_of_the_week_that_ends_there():
-    """A node that is busy for the first half of every day, from day 2 on."""
-    days = np.arange(2, 20)
-    jobs = made(submit_time=days * DAY, run_time=[DAY / 2] * 18, requested_time=[DAY] * 18,
-                nodes=[1] * 18)  # fmt: skip
-    for simulate in (simulate_batch, simulate_timesharing):
-        summary = summarize_run(simulate(jobs, System.of(2)), warm_up=0.0)
-        weekly = dict(zip(summary.weeks, summary.weekly_utilization, strict=True))
-        assert weekly[18 * DAY] == pytest.approx(12 * 7 / 168 / 2)
-        assert weekly[2 * DAY] == 0
+@pytest.mark.parametrize("run", [run_batch, run_timesharing])
+def test_a_default_that_is_named_is_the_same_run(run, tmp_path, monkeypatch):
+    first = run(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path)
+    forbid(monkeypatch)
+    named = {"noise": None, "spmd": True, "step": 10.0, "seed": 0}
+    named |= (
+        {"overhead": 0.0, "queue": "first_fit", "placement": None} if run is run_timesharing else {}
+    )
+    assert run(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path, **named).as_dict() == first.as_dict()
 
 
-def test_a_warm_up_longer_than_the_workload_is_named():
-    workload = synthetic.edison(2, nodes=16)
-    schedule = simulate_timesharing(workload, workload.machine)
-    message = r"no job is submitted after a warm-up of 100 days; the last comes at .* days: give"
-    with pytest.raises(ValueError, match=message):
-        summarize_run(schedule)
-
-
-@pytest.mark.parametrize("warm_up", [-1, math.nan, math.inf, "a day", None, True], ids=str)
-def test_a_warm_up_is_a_number_of_seconds(run, warm_up):
-    with pytest.raises(ValueError, match=r"^warm_up=.*; expected seconds from 0"):
-        summarize_run(run[0], warm_up=warm_up)
-
-
-def test_slowdown_counts_short_runs_as_ten_seconds_and_is_at_least_one():
-    jobs = made(submit_time=[0, 0], run_time=[2, 100], requested_time=[5, 100], nodes=[1, 1])
-    assert metrics.bounded_slowdown(simulate_batch(jobs, System.of(2))).tolist() == [1, 1]
-    assert metrics.bounded_slowdown(simulate_batch(jobs, System.of(1))).tolist() == [1, 1.1]
-    assert metrics.bounded_slowdown(
-        simulate_timesharing(jobs, System.of(1), step=None)
-    ).tolist() == [1, 1.02]
-
-
-PARAMETERS = {"days": 21, "noise": None, "spmd": True, "policy": "time-sharing"}
-
-
-def never():
-    raise AssertionError("this run is known")
-
-
-def test_a_summary_comes_back_from_its_file_as_it_was(run, tmp_path):
-    _, summary = run
-    folder = tmp_path / "new" / "cache"
-    assert cached_summary(folder, PARAMETERS, lambda: summary) is summary
-    (path,) = folder.iterdir()
-    assert path.name.startswith("timesharing-") and path.suffix == ".json"
-    known = cached_summary(folder, dict(reversed(PARAMETERS.items())), never)
-    assert known.as_dict() == summary.as_dict() and isinstance(known.counts[0], tuple)
-    np.testing.assert_array_equal(known.bins, summary.bins)
-    assert json.loads(path.read_text())["parameters"] == PARAMETERS
-
-
-@pytest.fixture
-def summary() -> RunSummary:
-    workload = synthetic.edison(2, nodes=16)
-    return summarize_run(simulate_timesharing(workload, workload.machine), warm_up=0.0)
-
-
-def test_other_parameters_and_other_code_are_other_runs(summary, tmp_path, monkeypatch):
-    cached_summary(tmp_path, PARAMETERS, lambda: summary)
-    for name, value in (("days", 22), ("noise", 0.001), ("spmd", False), ("more", 1)):
-        other = replace(summary, data=name)
-        known = cached_summary(tmp_path, PARAMETERS | {name: value}, lambda other=other: other)
-        assert known.data == name
-    assert cached_summary(tmp_path, PARAMETERS, never).data == summary.data
-    monkeypatch.setattr(runs, "source_hash", lambda: "edited")
-    newer = replace(summary, data="newer")
-    assert cached_summary(tmp_path, PARAMETERS, lambda: newer).data == "newer"
-    assert len(list(tmp_path.iterdir())) == 6
+OTHERS = [
+    {"workload": with_(submit_time=[0.0, 100, 210, 86_400])},
+    {"workload": with_(run_time=[1_000.0, 2_000, 500, 299])},
+    {"workload": with_(requested_time=[1_000.0, 2_000, 500, 300])},
+    {"workload": with_(nodes=[2, 1, 1, 1])},
+    {"workload": with_(memory=[40.0, 40, 40, 1])},
+    {"workload": Workload(JOBS.drop(columns="memory"), "four jobs")},
+    {"workload": Workload(JOBS, "other name")},
+    {"system": replace(System.of(3), memory_per_node=64.0)},
+    {"system": replace(SYSTEM, memory_per_node=65.0)},
+    {"system": System.of(2)},
+    {"warm_up": 1.0},
+    {"noise": 0.1},
+    {"spmd": False},
+    {"seed": 1},
+    {"step": 5.0},
+]
+OTHERS_OF_SHARING = [{"memory": False}, {"overhead": 0.1}, {"queue": "fcfs"}, {"step": None}]
 
 
 @pytest.mark.parametrize(
-    "broken", [b"", b"{", b"\xff\xfe", b"[]", b"{}", b'{"summary": {}}', b'{"summary": []}',
-               b'{"summary": {"policy": "x"}}', b"null"],
-)  # fmt: skip
-def test_a_broken_file_is_made_anew(summary, tmp_path, broken):
-    cached_summary(tmp_path, PARAMETERS, lambda: summary)
+    ("run", "changed"),
+    [
+        *((run_batch, changed) for changed in OTHERS),
+        *((run_timesharing, changed) for changed in [*OTHERS, *OTHERS_OF_SHARING]),
+    ],
+)
+def test_other_jobs_machines_and_knobs_are_other_runs(run, changed, tmp_path, monkeypatch):
+    given = {"workload": WORKLOAD, "system": SYSTEM, "warm_up": 0.0, "cache": tmp_path}
+    run(**given)
+    other = run(**given | changed)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert other.as_dict() == run(**given | changed | {"cache": None}).as_dict()
+    forbid(monkeypatch)
+    assert run(**given | changed).as_dict() == other.as_dict()
+
+
+def test_one_policy_does_not_read_the_other_s_file(tmp_path):
+    batch = run_batch(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path)
+    shared = run_timesharing(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path)
+    assert (batch.policy, shared.policy) == ("batch", "time-sharing")
+
+
+# --- equal knobs --------------------------------------------------------------------------------
+
+EQUAL = [
+    ("seed", 1, [np.int64(1), np.uint8(1)]),
+    ("noise", 0.25, [np.float32(0.25), np.float64(0.25)]),
+    ("noise", 0, [0.0, np.float32(0), np.int64(0)]),
+    ("spmd", True, [np.bool_(True)]),
+    ("step", 10.0, [10, np.int16(10), np.float32(10)]),
+    ("warm_up", 50, [50.0, np.int32(50), np.float64(50)]),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "equal"), EQUAL, ids=str)
+def test_equal_knobs_are_the_same_run(policy, name, value, equal, tmp_path, monkeypatch):
+    run, _ = policy
+    plain = {"warm_up": 0.0, name: value}
+    expected = run(WORKLOAD, SYSTEM, **plain).as_dict()
+    for each in equal:
+        assert run(WORKLOAD, SYSTEM, **plain | {name: each}).as_dict() == expected
+    run(WORKLOAD, SYSTEM, **plain | {name: equal[0]}, cache=tmp_path)
     (path,) = tmp_path.iterdir()
-    whole = path.read_bytes()
-    path.write_bytes(broken)
-    assert cached_summary(tmp_path, PARAMETERS, lambda: summary).as_dict() == summary.as_dict()
-    assert path.read_bytes() == whole
+    assert json.loads(path.read_text())["parameters"][name] == value
+    forbid(monkeypatch)
+    for each in (value, *equal):
+        known = run(WORKLOAD, SYSTEM, **plain | {name: each}, cache=tmp_path)
+        assert known.as_dict() == expected
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
-def test_an_interrupted_run_leaves_nothing(tmp_path, end):
-    def stopped():
-        raise end
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [({"seed": 1}, {"seed": 1.0}), ({"spmd": True}, {"spmd": 1}), ({"seed": 1}, {"seed": True})],
+    ids=str,
+)
+def test_a_wrong_knob_is_an_error_also_where_the_right_one_is_known(policy, right, wrong, tmp_path):
+    run, _ = policy
+    run(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path, **right)
+    ((name, value),) = wrong.items()
+    with pytest.raises(ValueError, match=f"^{name}={value!r}; expected"):
+        run(WORKLOAD, SYSTEM, warm_up=0.0, cache=tmp_path, **wrong)
 
-    with pytest.raises(end):
-        cached_summary(tmp_path / "cache", PARAMETERS, stopped)
+
+def test_a_parameter_that_names_no_file_is_named(tmp_path):
+    with pytest.raises(TypeError, match=r"^sizes=\[1, 2\] is of type list, which names no file"):
+        cached_summary(tmp_path, {"sizes": [1, 2]}, lambda: None)
     assert not list(tmp_path.iterdir())
 
 
-def test_without_a_folder_nothing_is_kept(summary, tmp_path, monkeypatch):
+# --- memory -------------------------------------------------------------------------------------
+
+
+def test_limited_memory_makes_jobs_wait_and_unlimited_memory_nobody():
+    """Two jobs of 40 GB do not fit on a node of 64: the second and the third wait, one of four."""
+    limited = run_timesharing(WORKLOAD, SYSTEM, warm_up=0.0)
+    unlimited = run_timesharing(WORKLOAD, SYSTEM, warm_up=0.0, memory=False)
+    assert (limited.waited, unlimited.waited) == (0.5, 0.0)
+    # Alone: ends at 1,000, 3,000 and 3,500. Together: work of 1,000 and 2,000 and 500, shared.
+    assert limited.mean_slowdown == pytest.approx((1 + 2_900 / 2_000 + 3_300 / 500 + 1) / 4)
+    without = simulate_timesharing(WORKLOAD, System.of(2))
+    assert unlimited.mean_slowdown == summarize_run(without, warm_up=0.0).mean_slowdown
+
+
+@pytest.mark.parametrize(
+    ("knobs", "name"),
+    [
+        ({}, "time-sharing (memory unlimited)"),
+        ({"spmd": False}, "time-sharing (not SPMD, memory unlimited)"),
+        ({"overhead": 0.1, "noise": 0.1}, "time-sharing (overhead 10.0%, noise, memory unlimited)"),
+    ],
+    ids=str,
+)
+def test_the_policy_s_name_says_that_memory_is_unlimited(knobs, name):
+    assert run_timesharing(WORKLOAD, SYSTEM, warm_up=0.0, memory=False, **knobs).policy == name
+    limited = run_timesharing(WORKLOAD, SYSTEM, warm_up=0.0, **knobs)
+    assert "memory" not in limited.policy
+
+
+# --- while it lasts -----------------------------------------------------------------------------
+
+
+def many() -> Workload:
+    """A job a day for 40 days: several looks at the clock."""
+    days = 86_400.0 * np.arange(40)
+    table = {"submit_time": days, "run_time": 600.0, "requested_time": 600.0, "nodes": 1}
+    return Workload(pd.DataFrame(table), "a job a day")
+
+
+def shown_bar(**given) -> tqdm:
+    """A bar that shows every step, whatever the environment says."""
+    return tqdm(mininterval=0.0, disable=False, **given)
+
+
+def test_a_long_run_shows_how_far_it_is_and_then_nothing(monkeypatch, capsys):
+    run_timesharing(many(), SYSTEM, warm_up=0.0)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(runs, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(runs, "tqdm", shown_bar)
+    run_timesharing(many(), SYSTEM, warm_up=0.0)
+    shown = capsys.readouterr()
+    lines = [line for line in shown.err.split("\r") if line.strip()]
+    numbers = [int(re.search(r"(\d+)/40 ", line)[1]) for line in lines]
+    assert numbers[0] == 0 and numbers == sorted(numbers) and len(set(numbers)) > 4
+    assert numbers[-1] == 40 and all("jobs" in line for line in lines)
+    assert shown.out == "" and shown.err.split("\r")[-2].isspace(), "the bar is still there"
+
+
+def test_a_run_that_is_interrupted_leaves_nothing(tmp_path, monkeypatch, capsys):
+    seen = []
+
+    def interrupted(bar):
+        def look(now: float, submitted: int) -> None:
+            seen.append(submitted)
+            if submitted > 10:
+                raise KeyboardInterrupt
+
+        return look
+
+    monkeypatch.setattr(runs, "_shown_on", interrupted)
+    monkeypatch.setattr(runs, "tqdm", shown_bar)
+    monkeypatch.setattr(runs, "SHOWN_AFTER", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        run_timesharing(many(), SYSTEM, warm_up=0.0, cache=tmp_path / "cache")
+    assert 10 < seen[-1] < 40 and len(seen) > 1
+    assert not list(tmp_path.iterdir())
+    assert capsys.readouterr().err.split("\r")[-2].isspace()
+    monkeypatch.undo()
+    run_timesharing(many(), SYSTEM, warm_up=0.0, cache=tmp_path / "cache")
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+# --- where files are kept -----------------------------------------------------------------------
+
+
+def test_the_cache_is_the_project_s_from_anywhere_inside(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "claims.csv").write_text("")
+    inside = tmp_path / "notebooks" / "explore"
+    inside.mkdir(parents=True)
+    for folder in (tmp_path, inside.parent, inside):
+        monkeypatch.chdir(folder)
+        assert project_cache() == tmp_path / "data" / "cache"
+    assert not project_cache().exists()
+
+
+def test_outside_of_a_project_the_cache_is_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert cached_summary(None, PARAMETERS, lambda: summary) is summary
-    assert not list(tmp_path.iterdir())
+    assert project_cache() == tmp_path / "data" / "cache"
+    assert not (tmp_path / "data").exists()

@@ -1,0 +1,191 @@
+"""Summaries of runs, and the files that keep them."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib import metrics, synthetic
+from cosimlib.system import System
+from cosimlib.timesharing import (
+    RunSummary,
+    cached_summary,
+    runs,
+    simulate_batch,
+    simulate_timesharing,
+    summarize_run,
+)
+from cosimlib.workload import Workload
+
+DAY, HOUR = 86_400.0, 3_600.0
+
+
+def made(**columns) -> Workload:
+    return Workload(pd.DataFrame(columns), "made up")
+
+
+@pytest.fixture(scope="module", params=["batch", "time-sharing"])
+def run(request):
+    """Three weeks of Edison on 48 nodes, and its summary after four days of warm-up."""
+    workload = synthetic.edison(21, nodes=48, load=0.8, seed=3)
+    simulate = {"batch": simulate_batch, "time-sharing": simulate_timesharing}[request.param]
+    schedule = simulate(workload, workload.machine)
+    return schedule, summarize_run(schedule, warm_up=4 * DAY)
+
+
+def test_bins_add_up_and_hold_their_jobs(run):
+    schedule, summary = run
+    jobs = schedule.jobs[schedule.jobs["submit_time"] >= 4 * DAY]
+    counts, sums = np.array(summary.counts), np.array(summary.slowdown_sums)
+    nodes, lengths = summary.nodes_edges, summary.length_edges
+    assert counts.shape == sums.shape == (len(nodes) - 1, 26)
+    assert counts.sum() == summary.jobs == len(jobs)
+    assert sums.sum() / len(jobs) == pytest.approx(summary.mean_slowdown)
+    slowdown = jobs["turnaround_time"] / jobs["run_time"].clip(lower=10)
+    assert slowdown.clip(lower=1).mean() == pytest.approx(summary.mean_slowdown)
+    assert len(lengths) == 27 and list(nodes) == sorted({float(round(n)) for n in nodes})
+    assert (nodes[0], lengths[0]) == (1, 10) and nodes[-1] == 49 and lengths[-1] >= 48 * HOUR
+    for row, column in ((0, 0), (0, 10), (10, 14), (15, 20), (18, 13)):
+        inside = (
+            (jobs["nodes"] >= nodes[row]) & (jobs["nodes"] < nodes[row + 1])
+            & (jobs["run_time"] >= lengths[column]) & (jobs["run_time"] < lengths[column + 1])
+        )  # fmt: skip
+        assert counts[row, column] == inside.sum()
+        assert sums[row, column] == pytest.approx(slowdown.clip(lower=1)[inside].sum())
+        mean = summary.bins[row, column]
+        assert mean == pytest.approx(slowdown.clip(lower=1)[inside].mean(), nan_ok=True)
+    assert np.isnan(summary.bins[counts == 0]).all() and (summary.bins[counts > 0] >= 1).all()
+
+
+def test_quantiles_and_means_are_those_of_the_jobs_after_the_warm_up(run):
+    schedule, summary = run
+    late = (schedule.jobs["submit_time"] >= 4 * DAY).to_numpy()
+    slowdown = metrics.bounded_slowdown(schedule)[late]
+    for level in (0.0, 0.25, 0.5, 0.755, 1.0):
+        assert summary.quantile(level) == pytest.approx(np.quantile(slowdown, level))
+    assert (np.diff(summary.quantiles) >= 0).all()
+    assert summary.waited == (schedule.jobs["wait_time"][late] > 0).mean()
+
+
+def test_utilization_is_that_from_the_warm_up_to_the_last_submission(run):
+    """Whole hours of them; batch: node-seconds held."""
+    schedule, summary = run
+    last = math.ceil(schedule.jobs["submit_time"].max() / HOUR) * HOUR
+    if summary.policy == "batch":
+        window = {"start": 4 * DAY, "end": last}
+        assert summary.utilization == pytest.approx(metrics.utilization(schedule, **window))
+        assert summary.cpu_load == summary.utilization
+    else:
+        series = schedule.series.loc[4 * DAY : last - 1]
+        assert summary.utilization == pytest.approx(series["utilization"].mean())
+        assert summary.cpu_load == pytest.approx(series["cpu_load"].mean())
+        assert summary.cpu_load > summary.utilization
+    assert 0.7 < summary.utilization < 0.9
+    assert (np.diff(summary.weeks) == DAY).all() and summary.weeks[0] == 5 * DAY
+    assert len(summary.weeks) == len(summary.weekly_utilization) == len(summary.weekly_load) == 16
+    assert summary.name == f"{schedule.policy}, {schedule.workload.name}"
+
+
+def test_weeks_are_means_of_the_week_that_ends_there():
+    """A node that is busy for the first half of every day, from day 2 on."""
+    days = np.arange(2, 20)
+    jobs = made(submit_time=days * DAY, run_time=[DAY / 2] * 18, requested_time=[DAY] * 18,
+                nodes=[1] * 18)  # fmt: skip
+    for simulate in (simulate_batch, simulate_timesharing):
+        summary = summarize_run(simulate(jobs, System.of(2)), warm_up=0.0)
+        weekly = dict(zip(summary.weeks, summary.weekly_utilization, strict=True))
+        assert weekly[18 * DAY] == pytest.approx(12 * 7 / 168 / 2)
+        assert weekly[2 * DAY] == 0
+
+
+def test_a_warm_up_longer_than_the_workload_is_named():
+    workload = synthetic.edison(2, nodes=16)
+    schedule = simulate_timesharing(workload, workload.machine)
+    message = r"no job is submitted after a warm-up of 100 days; the last comes at .* days: give"
+    with pytest.raises(ValueError, match=message):
+        summarize_run(schedule)
+
+
+@pytest.mark.parametrize("warm_up", [-1, math.nan, math.inf, "a day", None, True], ids=str)
+def test_a_warm_up_is_a_number_of_seconds(run, warm_up):
+    with pytest.raises(ValueError, match=r"^warm_up=.*; expected seconds from 0"):
+        summarize_run(run[0], warm_up=warm_up)
+
+
+def test_slowdown_counts_short_runs_as_ten_seconds_and_is_at_least_one():
+    jobs = made(submit_time=[0, 0], run_time=[2, 100], requested_time=[5, 100], nodes=[1, 1])
+    assert metrics.bounded_slowdown(simulate_batch(jobs, System.of(2))).tolist() == [1, 1]
+    assert metrics.bounded_slowdown(simulate_batch(jobs, System.of(1))).tolist() == [1, 1.1]
+    assert metrics.bounded_slowdown(
+        simulate_timesharing(jobs, System.of(1), step=None)
+    ).tolist() == [1, 1.02]
+
+
+PARAMETERS = {"days": 21, "noise": None, "spmd": True, "policy": "time-sharing"}
+
+
+def never():
+    raise AssertionError("this run is known")
+
+
+def test_a_summary_comes_back_from_its_file_as_it_was(run, tmp_path):
+    _, summary = run
+    folder = tmp_path / "new" / "cache"
+    assert cached_summary(folder, PARAMETERS, lambda: summary) is summary
+    (path,) = folder.iterdir()
+    assert path.name.startswith("timesharing-") and path.suffix == ".json"
+    known = cached_summary(folder, dict(reversed(PARAMETERS.items())), never)
+    assert known.as_dict() == summary.as_dict() and isinstance(known.counts[0], tuple)
+    np.testing.assert_array_equal(known.bins, summary.bins)
+    assert json.loads(path.read_text())["parameters"] == PARAMETERS
+
+
+@pytest.fixture
+def summary() -> RunSummary:
+    workload = synthetic.edison(2, nodes=16)
+    return summarize_run(simulate_timesharing(workload, workload.machine), warm_up=0.0)
+
+
+def test_other_parameters_and_other_code_are_other_runs(summary, tmp_path, monkeypatch):
+    cached_summary(tmp_path, PARAMETERS, lambda: summary)
+    for name, value in (("days", 22), ("noise", 0.001), ("spmd", False), ("more", 1)):
+        other = replace(summary, data=name)
+        known = cached_summary(tmp_path, PARAMETERS | {name: value}, lambda other=other: other)
+        assert known.data == name
+    assert cached_summary(tmp_path, PARAMETERS, never).data == summary.data
+    monkeypatch.setattr(runs, "source_hash", lambda: "edited")
+    newer = replace(summary, data="newer")
+    assert cached_summary(tmp_path, PARAMETERS, lambda: newer).data == "newer"
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+@pytest.mark.parametrize(
+    "broken", [b"", b"{", b"\xff\xfe", b"[]", b"{}", b'{"summary": {}}', b'{"summary": []}',
+               b'{"summary": {"policy": "x"}}', b"null"],
+)  # fmt: skip
+def test_a_broken_file_is_made_anew(summary, tmp_path, broken):
+    cached_summary(tmp_path, PARAMETERS, lambda: summary)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(broken)
+    assert cached_summary(tmp_path, PARAMETERS, lambda: summary).as_dict() == summary.as_dict()
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
+def test_an_interrupted_run_leaves_nothing(tmp_path, end):
+    def stopped():
+        raise end
+
+    with pytest.raises(end):
+        cached_summary(tmp_path / "cache", PARAMETERS, stopped)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_folder_nothing_is_kept(summary, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cached_summary(None, PARAMETERS, lambda: summary) is summary
+    assert not list(tmp_path.iterdir())
