@@ -35,7 +35,9 @@ def python_files() -> list[Path]:
 
 def is_kernel(module_name: str) -> bool:
     """Whether a module holds kernels: they say their arrays' shapes in words, not annotations."""
-    return module_name.startswith("cosimlib.kernels.") and not module_name.endswith(".jit")
+    return module_name.startswith("cosimlib.kernels.") and not module_name.endswith(
+        (".jit", ".fingerprint")
+    )
 
 
 def public_functions(module):

@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from papermill.translators import papermill_translators
 
 from cosimlib.claims import statements_path
-from cosimlib.kernels.jit import source_hash
+from cosimlib.kernels.fingerprint import source_hash
 from cosimlib.traces import SYNTHETIC, TRACES, find_trace, is_log
 
 RECORD = "run.json"

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.files import write_whole
-from cosimlib.kernels.jit import source_hash
+from cosimlib.kernels.fingerprint import source_hash
 from cosimlib.system import System
 from cosimlib.timesharing.batch import simulate_batch
 from cosimlib.timesharing.noise import STEP

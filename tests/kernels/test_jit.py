@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaError
 
-from cosimlib.kernels import jit
+from cosimlib.kernels import fingerprint, jit
 from cosimlib.kernels.jit import cache_folder, frugal_kernel, kernel
 from tests.suites import ROOT
 
@@ -126,15 +126,16 @@ def small(tmp_path, monkeypatch):
     (package / "kernels").mkdir(parents=True)
     for name, text in SMALL.items():
         (package / name).write_text(text)
-    monkeypatch.setattr(jit, "PACKAGE", package)
+    monkeypatch.setattr(fingerprint, "PACKAGE", package)
     yield package
     forget()
 
 
 def forget():
     """Make the next question for a hash look at the files again."""
-    for remembered in ("_sources", "source_hash", "kernel_hash", "cache_folder"):
-        getattr(jit, remembered).cache_clear()
+    for remembered in ("_sources", "source_hash", "kernel_hash"):
+        getattr(fingerprint, remembered).cache_clear()
+    jit.cache_folder.cache_clear()
 
 
 def folder_of(package):
@@ -212,7 +213,7 @@ def test_a_new_file_begins_a_new_folder_only_if_it_holds_kernels(small):
 
 def test_the_hash_is_remembered_until_a_file_changes(small, monkeypatch):
     before = folder_of(small)
-    monkeypatch.setattr(jit.ast, "parse", None)
+    monkeypatch.setattr(fingerprint.ast, "parse", None)
     assert folder_of(small) == before
     edit(small, *UNSEEN["a function"])
     with pytest.raises(TypeError):
