@@ -22,6 +22,7 @@ Traces
 
 - `read_swf`: a log in the Standard Workload Format
 - `read_alcf`: a job log of the Argonne Leadership Computing Facility
+- `read_sacct`: what Slurm's sacct prints, as text or as JSON
 - `load_trace`: a public trace by name, or a log by its path
 - `fetch_trace`: the path of a public trace, downloaded where it is not on this machine
 - `write_swf`: a workload as a file in the Standard Workload Format

@@ -41,6 +41,7 @@ from .timesharing import simulate_timesharing as simulate_timesharing
 from .traces import fetch_trace as fetch_trace
 from .traces import load_trace as load_trace
 from .traces.alcf import read_alcf as read_alcf
+from .traces.slurm import read_sacct as read_sacct
 from .traces.swf import read_swf as read_swf
 from .traces.swf import write_swf as write_swf
 from .workload import Workload as Workload

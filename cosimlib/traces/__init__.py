@@ -11,6 +11,7 @@ from typing import Any
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.alcf import read_alcf
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
+from cosimlib.traces.slurm import read_sacct
 from cosimlib.traces.swf import read_swf, write_swf
 from cosimlib.workload import Workload
 
@@ -26,11 +27,17 @@ __all__ = [
     "load",
     "load_trace",
     "read_alcf",
+    "read_sacct",
     "read_swf",
     "write_swf",
 ]
 
-READERS: dict[str, Callable[..., Workload]] = {".swf": read_swf, ".csv": read_alcf}
+READERS: dict[str, Callable[..., Workload]] = {
+    ".swf": read_swf,
+    ".csv": read_alcf,
+    ".txt": read_sacct,
+    ".json": read_sacct,
+}
 """Readers of logs by the ending of the file's name; ``.gz`` may follow it."""
 
 SYNTHETIC = "synthetic"

@@ -1,0 +1,273 @@
+"""Slurm's accounting: two real versions, odd names, odd records, and a field that is wrong."""
+
+import json
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosimlib.system import System
+from cosimlib.traces import TraceError
+from cosimlib.traces.slurm import expand_hosts, read_sacct
+from tests.traces.reading import DATA, counts
+
+HEADING = (
+    "JobIDRaw|User|Account|Partition|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|"
+    "NNodes|NCPUS|AllocTRES|NodeList|State|JobName"
+)
+JOB = {
+    "JobIDRaw": "7", "User": "ann", "Account": "lab", "Partition": "main", "Submit": "1000",
+    "Eligible": "1000", "Start": "1060", "End": "1160", "ElapsedRaw": "100", "TimelimitRaw": "5",
+    "NNodes": "2", "NCPUS": "8", "AllocTRES": "cpu=8,gres/gpu=4,node=2", "NodeList": "n[1-2]",
+    "State": "COMPLETED", "JobName": "run",
+}  # fmt: skip
+
+
+def text(*changes, heading=HEADING, delimiter="|"):
+    """A file of sacct's with a record for each mapping of changes to `JOB`."""
+    rows = [heading.split("|")] + [
+        [(JOB | change)[column] for column in heading.split("|")] for change in changes
+    ]
+    return "\n".join(delimiter.join(row) for row in rows) + "\n"
+
+
+def read(tmp_path, content, name="sacct.txt", **options):
+    """What `read_sacct` makes of a text."""
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    return read_sacct(path, verbose=False, **options)
+
+
+def of(version, name, **options):
+    return read_sacct(DATA / f"slurm-{version}" / name, verbose=False, **options)
+
+
+# Two real Slurms
+
+
+def test_text_and_json_of_one_slurm_tell_the_same_jobs():
+    as_text, as_json = of("24.11", "sacct_X_parsable2_epoch.txt"), of("24.11", "sacct.json")
+    columns = ["job_id", "submit_time", "eligible_time", "run_time", "requested_time", "nodes",
+               "recorded_start", "user", "group", "queue", "status"]  # fmt: skip
+    first, second = (
+        workload.jobs[columns].sort_values("job_id", ignore_index=True)
+        for workload in (as_text, as_json)
+    )
+    pd.testing.assert_frame_equal(first, second, check_dtype=False)
+    assert len(first) == 23
+    assert as_text.machine.total_nodes == as_json.machine.total_nodes == 8
+
+
+def test_a_name_with_delimiters_is_not_dropped_and_not_misread():
+    jobs = of("24.11", "sacct_X_parsable2.txt").jobs.set_index("job_id")
+    assert jobs.loc[3, ["run_time", "requested_time", "nodes"]].tolist() == [4, 120, 1]
+
+
+def test_steps_are_dropped_with_an_account():
+    workload = of("24.11", "sacct_steps_parsable2.txt")
+    assert len(workload) == 23
+    assert counts(workload)["dropped", "step of a job"] == 24
+
+
+def test_limits_are_minutes_and_unlimited_is_unknown():
+    jobs = of("24.11", "sacct_X_parsable2_epoch.txt").jobs.set_index("job_id")
+    assert jobs.loc[7, "requested_time"] == 86_400
+    assert np.isnan(jobs.loc[8, "requested_time"])
+
+
+def test_a_suspended_job_runs_for_less_than_from_start_to_end():
+    workload = of("24.11", "sacct_X_parsable2_epoch.txt")
+    assert workload.jobs.set_index("job_id").loc[18, "run_time"] == 9
+    assert counts(workload)["noted", "suspended for a time, which its run time leaves out"] == 1
+
+
+def test_local_times_give_the_same_jobs_as_seconds_of_the_epoch():
+    local, epoch = (of("24.11", f"sacct_X_parsable2{end}.txt") for end in ("", "_epoch"))
+    pd.testing.assert_frame_equal(local.jobs, epoch.jobs)
+    assert counts(local)["noted", "times of an unnamed local clock"] == 23
+
+
+def test_older_slurm_json_and_a_delimiter_of_its_own():
+    workload = of("22.05", "sacct_X_delim.txt")
+    assert counts(workload)["dropped", "still running"] == 1
+    old = of("22.05", "sacct.json")
+    assert counts(old)["dropped", "not started"] == 1
+    assert old.jobs.set_index("job_id").loc[2, "nodes"] == 4
+
+
+def test_missing_columns_are_named():
+    with pytest.raises(TraceError, match=r"no column Submit, Start, End; expected what sacct"):
+        of("22.05", "sacct_default_P.txt")
+
+
+# Units and arrivals
+
+
+@pytest.mark.parametrize(("unit", "nodes"), [("nodes", 2), ("cores", 8), ("gpus", 4)])
+def test_the_unit_is_chosen_and_not_guessed(tmp_path, unit, nodes):
+    workload = read(tmp_path, text({}), unit=unit)
+    assert workload.jobs["nodes"].tolist() == [nodes]
+    assert (workload.machine is None) == (unit != "nodes")
+
+
+def test_jobs_without_gpus_are_dropped_where_gpus_are_counted(tmp_path):
+    workload = read(tmp_path, text({}, {"AllocTRES": "cpu=8,node=2"}), unit="gpus")
+    assert counts(workload)["dropped", "number of gpus unknown, or none"] == 1
+
+
+def test_jobs_on_part_of_their_nodes_are_noted(tmp_path):
+    workload = read(tmp_path, text({}, {"JobIDRaw": "8", "NCPUS": "3"}))
+    assert counts(workload)["noted", "fewer cores than its nodes have: it may share them"] == 1
+
+
+def test_arrival_is_submission_or_eligibility_and_both_are_kept(tmp_path):
+    content = text({}, {"JobIDRaw": "8", "Submit": "1010", "Eligible": "1050"})
+    submitted = read(tmp_path, content).jobs
+    assert submitted["submit_time"].tolist() == [0, 10]
+    assert submitted["eligible_time"].tolist() == [0, 50]
+    eligible = read(tmp_path, content, arrival="eligible").jobs
+    assert eligible["submit_time"].tolist() == [0, 50]
+    assert eligible["recorded_start"].tolist() == [60, 60]
+
+
+def test_a_system_given_is_the_machine(tmp_path):
+    assert read(tmp_path, text({}), system=System.of(64)).machine.total_nodes == 64
+
+
+# Records that are no jobs
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"JobIDRaw": "7.batch"}, "step of a job"),
+        ({"Submit": "Unknown"}, "time of submission unknown"),
+        ({"Start": "Unknown", "State": "CANCELLED by 0"}, "cancelled before its start"),
+        ({"Start": "1160", "State": "CANCELLED by 0", "NodeList": "None assigned"},
+         "cancelled before its start"),
+        ({"Start": "Unknown", "State": "PENDING"}, "not started"),
+        ({"End": "Unknown", "State": "RUNNING"}, "still running"),
+        ({"NNodes": "0"}, "number of nodes unknown, or none"),
+    ],
+)  # fmt: skip
+def test_a_record_that_is_no_job_is_dropped_with_its_reason(tmp_path, change, reason):
+    workload = read(tmp_path, text({}, change))
+    assert len(workload) == 1
+    assert counts(workload)["dropped", reason] == 1
+
+
+# Free texts
+
+
+def test_a_line_break_in_a_name_continues_its_record(tmp_path):
+    workload = read(tmp_path, text({"JobName": "two\nlines | and a bar"}, {"JobIDRaw": "8"}))
+    assert workload.jobs["job_id"].tolist() == [7, 8]
+
+
+def test_two_divisions_that_differ_in_what_is_read_are_refused(tmp_path):
+    heading = "JobName|User|Comment|JobIDRaw|Submit|Start|End|ElapsedRaw|NNodes|State"
+    row = "a|b|c|d|7|1000|1060|1160|100|2|COMPLETED"
+    with pytest.raises(TraceError, match="line 2 has 11 fields, expected 10, and several division"):
+        read(tmp_path, f"{heading}\n{row}\n")
+
+
+def test_a_record_of_too_few_fields_is_refused(tmp_path):
+    content = text({}) + "8|ann|lab\n" + text({"JobIDRaw": "9"}).split("\n", 1)[1]
+    with pytest.raises(TraceError, match="line 3 has 3 fields, expected 16, and no division"):
+        read(tmp_path, content)
+
+
+@given(st.text(alphabet="ab|\n,;", max_size=8))
+def test_any_name_leaves_the_other_fields_alone(tmp_path_factory, name):
+    folder = tmp_path_factory.mktemp("named")
+    workload = read(folder, text({"JobName": name or "x"}, {"JobIDRaw": "8"}))
+    assert workload.jobs["job_id"].tolist() == [7, 8]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"NNodes": "two"}, r"line 3.*NNodes='two'; expected a whole number"),
+        ({"Start": "noon"}, r"line 3.*Start='noon'; expected seconds of the epoch, a time such as"),
+        ({"ElapsedRaw": "1e"}, r"line 3.*ElapsedRaw='1e'; expected a whole number"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_line(tmp_path, change, message):
+    with pytest.raises(TraceError, match=message):
+        read(tmp_path, text({}, change))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        ("{", "not JSON"),
+        ("[]", "no list of jobs"),
+        ('{"jobs": {}}', "no list of jobs"),
+        ('{"jobs": [1]}', r"jobs\[0\] has no times"),
+        ('{"jobs": []}', "no job left of 0 records"),
+    ],
+)
+def test_what_is_no_output_of_sacct_is_refused(tmp_path, content, message):
+    with pytest.raises(TraceError, match=message):
+        read(tmp_path, content)
+
+
+@pytest.mark.parametrize("knob", [{"unit": "sockets"}, {"arrival": "start"}])
+def test_unknown_choices_are_refused(tmp_path, knob):
+    name, value = next(iter(knob.items()))
+    with pytest.raises(ValueError, match=f"{name}='{value}'; expected one of"):
+        read(tmp_path, text({}), **knob)
+
+
+def mutated(data, chance):
+    """Bytes with a few cut out, doubled or changed."""
+    data = bytearray(data)
+    for _ in range(chance.randint(1, 6)):
+        place = chance.randrange(len(data))
+        kind = chance.randrange(3)
+        if kind == 0:
+            del data[place : place + chance.randint(1, 40)]
+        elif kind == 1:
+            data[place:place] = data[place : place + chance.randint(1, 40)]
+        else:
+            data[place] = chance.choice(b'|\n,{}[]"0-:\xff n')
+        if not data:
+            return b""
+    return bytes(data)
+
+
+@pytest.mark.parametrize("name", ["sacct_X_parsable2_epoch.txt", "sacct.json"])
+def test_a_damaged_file_is_read_with_an_account_or_refused(tmp_path, name):
+    whole = (DATA / "slurm-24.11" / name).read_bytes()
+    chance = random.Random(1)
+    for trial in range(100):
+        path = tmp_path / name
+        path.write_bytes(mutated(whole, chance))
+        try:
+            workload = read_sacct(path, verbose=False)
+        except TraceError as error:
+            assert str(path) in str(error), trial
+        else:
+            assert len(workload)
+
+
+def test_values_of_another_kind_in_json_are_unknown(tmp_path):
+    document = json.loads((DATA / "slurm-24.11" / "sacct.json").read_text())
+    for job, odd in zip(document["jobs"], (None, "x", [], {}, {"set": True}, 1e400), strict=False):
+        job["time"]["limit"] = odd
+        job["tres"] = odd
+        job["nodes"] = odd
+    workload = read(tmp_path, json.dumps(document), "sacct.json")
+    assert counts(workload)["dropped", "number of nodes unknown, or none"] == 6
+
+
+def test_host_lists_expand():
+    assert expand_hosts("n[1,6-7],login1") == ["n1", "n6", "n7", "login1"]
+    assert expand_hosts("rack[1-2]n[08-09]") == ["rack1n08", "rack1n09", "rack2n08", "rack2n09"]
