@@ -1,7 +1,7 @@
-"""Containers in the gaps of a schedule: what the nodes are used for, by policy.
+"""Explorer of filler containers: nodes over time, and node-hours by use and policy.
 
-The accuracy of estimates, the length of the queue and the seed simulate all policies again; what a
-container's start costs and how fast it computes changes no start, and is only counted anew.
+The accuracy of estimates, the length of the queue and the seed simulate all policies again; the
+overhead and the speed of containers change no start, so that only uses are counted anew.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
+from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.checks import check_whole, is_number
 from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.filling import plot_use
-from cosimlib.filling import FilledSchedule, use_table
+from cosimlib.filling import FilledSchedule, full_queue, use_table
 from cosimlib.policies import SIMULATORS
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
@@ -44,7 +44,7 @@ def explore_filling(
     queue_depth: int | None = None,
     seed: int = 0,
 ) -> Panel:
-    """Knobs of containers, the nodes over time, and node-hours useful, lost and idle by policy.
+    """Explorer of filler containers: nodes over time, and node-hours by use and policy.
 
     Numbers are of the time in which the queue is as long as it may be: from the first submission
     until it becomes shorter, or until the last job starts where all wait with a reservation.
@@ -56,7 +56,7 @@ def explore_filling(
     system : System, optional
         Of one partition; by default the source's own machine.
     jobs : int, default 1500
-        How many are made, or taken from the source's beginning.
+        How many are generated, or taken from the source's beginning.
     policy : str, default "filling A"
         One of `POLICIES`, shown over time.
     accuracy : float or "given", optional
@@ -67,9 +67,9 @@ def explore_filling(
     speed : float, default 1.0
         The paper's c.
     queue_depth : int, optional
-        Most jobs that wait with a reservation, by default all of a source, and 10 of made ones.
+        Most jobs that wait with a reservation; by default all of a source, 10 of synthetic ones.
     seed : int, default 0
-        Of made jobs, and of estimates.
+        Of synthetic jobs, and of estimates.
 
     Returns
     -------
@@ -86,55 +86,61 @@ def explore_filling(
     InvalidWorkloadError
         Where a job is wider than the system.
     """
-    check_whole("jobs", jobs, 1)
+    check.whole("jobs", jobs, 1)
     known = False
     if source is not None:
         source, system = beginning(source, system, jobs)
         known = bool(source.jobs["requested_time"].notna().all())
     depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
-    asked = {"policy": policy, "accuracy": chosen, "overhead": overhead, "speed": speed,
-             "queue_depth": depth, "seed": seed}  # fmt: skip
-    _check(asked, known)
+    values: dict[str, Any] = {
+        "policy": policy, "accuracy": chosen, "overhead": overhead, "speed": speed,
+        "queue_depth": depth, "seed": seed,
+    }  # fmt: skip
+    _check(known=known, **values)
     simulated = lru_cache(maxsize=8)(partial(_simulate, source, system or LOMONOSOV, jobs))
-    return Panel(_controls(asked, known), partial(_draw, simulated))
+    return Panel(_controls(values, known), partial(_draw, simulated))
 
 
-def _check(asked: dict[str, Any], known: bool) -> None:
-    """Raise for the first setting that no simulator would see; the rest is theirs to say."""
-    if asked["policy"] not in POLICIES:
-        expected = ", ".join(map(repr, POLICIES))
-        raise ValueError(f"policy={asked['policy']!r}; expected one of {expected}")
-    accuracy, overhead, speed = asked["accuracy"], asked["overhead"], asked["speed"]
-    given = known and isinstance(accuracy, str) and accuracy == GIVEN
-    if not given and not (is_number(accuracy) and 0 <= accuracy <= 1):
-        told = " or 'given'" if known else ""
-        raise ValueError(f"accuracy={accuracy!r}; expected a number from 0 to 1{told}")
-    if not is_number(overhead) or not 0 <= overhead < 1:
-        raise ValueError(f"overhead={overhead!r}; expected a part of a slot, from 0 to below 1")
-    if not is_number(speed) or not 0 < speed <= 1:
-        raise ValueError(f"speed={speed!r}; expected a number above 0 and up to 1")
-    check_whole("seed", asked["seed"], 0)
-    check_whole("queue_depth", asked["queue_depth"], 0)
+def _check(
+    *,
+    known: bool,
+    policy: str,
+    accuracy: Any,
+    overhead: float,
+    speed: float,
+    queue_depth: int,
+    seed: int,
+) -> None:
+    """Raise for the first setting that no simulator would see."""
+    check.choice("policy", policy, POLICIES)
+    if not (known and isinstance(accuracy, str) and accuracy == GIVEN):
+        fine = check.is_number(accuracy) and 0 <= accuracy <= 1
+        also = " or 'given'" if known else ""
+        check.that("accuracy", accuracy, fine, f"a number from 0 to 1{also}")
+    check.number("overhead", overhead, least=0, below=1, kind="a part of a slot,")
+    check.number("speed", speed, above=0, most=1)
+    check.seed(seed)
+    check.whole("queue_depth", queue_depth, 0)
 
 
-def _controls(asked: dict[str, Any], known: bool) -> dict[str, Widget]:
-    """The widgets."""
-    accuracy, depth, seed = asked["accuracy"], int(asked["queue_depth"]), int(asked["seed"])
+def _controls(values: dict[str, Any], known: bool) -> dict[str, Widget]:
+    """One widget per setting."""
+    accuracy, depth, seed = values["accuracy"], int(values["queue_depth"]), int(values["seed"])
     numbers = sorted({*ACCURACIES, *([] if accuracy == GIVEN else [float(accuracy)])})
     accuracies = [*([("as given", GIVEN)] if known else []), *((f"{p:g}", p) for p in numbers)]
     depths = [(f"{d}", d) for d in sorted({*DEPTHS, *([depth] if depth else [])})]
     return {
-        "policy": Dropdown(options=list(POLICIES), value=asked["policy"], description="policy"),
+        "policy": Dropdown(options=list(POLICIES), value=values["policy"], description="policy"),
         "accuracy": SelectionSlider(
             options=accuracies, value=accuracy, description="accuracy (p)"
         ),
         "overhead": FloatSlider(
-            asked["overhead"], min=0.0, max=max(0.95, asked["overhead"]), step=0.05,
+            values["overhead"], min=0.0, max=max(0.95, values["overhead"]), step=0.05,
             description="start and save (t)",
         ),
         "speed": FloatSlider(
-            asked["speed"], min=min(0.05, asked["speed"]), max=1.0, step=0.05,
+            values["speed"], min=min(0.05, values["speed"]), max=1.0, step=0.05,
             description="speed (c)",
         ),
         "queue_depth": SelectionSlider(
@@ -152,11 +158,11 @@ def _simulate(
     queue_depth: int,
     seed: int,
 ) -> tuple[Runs, float, float]:
-    """The jobs under every policy, and the window to measure."""
+    """Schedules under every policy, and the window in which they are measured."""
     if source is None:
         days = max(1.0, jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440))
-        made = synthetic.lomonosov(days, accuracy=float(accuracy), seed=seed)
-        workload = made.keep(np.arange(len(made)) < jobs, f"after the first {jobs}")
+        workload = synthetic.lomonosov(days, accuracy=float(accuracy), seed=seed)
+        workload = workload.keep(np.arange(len(workload)) < jobs, f"after the first {jobs}")
     elif accuracy == GIVEN:
         workload = source
     else:
@@ -164,15 +170,7 @@ def _simulate(
     runs = tuple(
         SIMULATORS[policy](workload, system, queue_depth=queue_depth or None) for policy in POLICIES
     )
-    return runs, *_window(runs[0], queue_depth)
-
-
-def _window(plain: FilledSchedule, queue_depth: int) -> tuple[float, float]:
-    """From the first submission until the queue becomes shorter; a slot at least."""
-    submit_time = plain.workload.jobs["submit_time"].min()
-    first = float(np.ceil(submit_time / plain.slot) * plain.slot)
-    waiting = min(queue_depth, len(plain.workload) - 1)
-    return first, max(float(np.sort(plain.start_time)[-waiting - 1]), first + plain.slot)
+    return runs, *full_queue(runs[0], queue_depth)
 
 
 def _draw(
@@ -181,10 +179,10 @@ def _draw(
     policy: str,
     overhead: float,
     speed: float,
-    **asked: Any,
+    **settings: Any,
 ) -> tuple[go.Figure, str]:
-    """What the panel shows for the controls' values."""
-    runs, start, end = simulated(**asked)
+    """The figure and the text for the controls' values."""
+    runs, start, end = simulated(**settings)
     runs = tuple(replace(run, overhead=overhead, speed=speed) for run in runs)
     table = use_table(runs, start=start, end=end)
     before, chosen = table.loc["not filled"], table.loc[policy]

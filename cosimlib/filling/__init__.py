@@ -4,6 +4,8 @@ from cosimlib.filling.audit import audit_filled
 from cosimlib.filling.claims import Evidence, judge
 from cosimlib.filling.comparison import (
     efficiency,
+    efficiency_table,
+    full_queue,
     held_table,
     load_table,
     node_seconds,
@@ -17,6 +19,8 @@ __all__ = [
     "FilledSchedule",
     "audit_filled",
     "efficiency",
+    "efficiency_table",
+    "full_queue",
     "held_table",
     "judge",
     "load_table",

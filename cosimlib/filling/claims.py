@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
     uses : pd.DataFrame
         Node-seconds as of `node_seconds`, one row per policy.
     efficiencies : pd.DataFrame
-        `policy`, `t`, `c`, `efficiency`, the same t and c in the same order for each policy.
+        As `efficiency_table` returns it, of "not filled" and "filling A" at least.
     held_up : float
         Part of the jobs that are held up under policy B that saves.
     moved : int

@@ -1,6 +1,7 @@
 """What the nodes of filled machines are used for: node-seconds, efficiency, tables by policy."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -61,6 +62,36 @@ def efficiency(
     """
     use = node_seconds(schedule, start=start, end=end)
     return float((use["regular"] + schedule.speed * use["computing"]) / use.sum())
+
+
+def efficiency_table(
+    runs: Iterable[FilledSchedule],
+    overheads: Iterable[float],
+    speeds: Iterable[float],
+    *,
+    start: float | None = None,
+    end: float | None = None,
+) -> pd.DataFrame:
+    """Efficiency by `policy`, overhead `t` and speed `c`, which change no start, in a window."""
+    rows = [
+        (run.policy, t, c, efficiency(replace(run, overhead=t, speed=c), start=start, end=end))
+        for run in runs
+        for t in overheads
+        for c in speeds
+    ]
+    return pd.DataFrame(rows, columns=["policy", "t", "c", "efficiency"])
+
+
+def full_queue(schedule: FilledSchedule, queue_depth: int) -> tuple[float, float]:
+    """Window in which the queue is full: from the first submission until it becomes shorter.
+
+    With `queue_depth` 0, all jobs wait with a reservation, and it ends with the last start. It
+    lasts for one slot or more.
+    """
+    submit_time = schedule.workload.jobs["submit_time"].min()
+    start = float(schedule.slot * whole_slots(submit_time, schedule.slot))
+    waiting = min(queue_depth, len(schedule.workload) - 1)
+    return start, max(float(np.sort(schedule.start_time)[-waiting - 1]), start + schedule.slot)
 
 
 def use_table(

@@ -1,6 +1,7 @@
 """The explorer of filling without a browser: the figure shows what simulator and measures say."""
 
-import numba
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -10,13 +11,13 @@ from cosimlib import metrics, synthetic
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_filling
 from cosimlib.explorers.filling import POLICIES
-from cosimlib.figures.filling import USE_STYLES
+from cosimlib.figures.filling import USE_STYLES, plot_use
 from cosimlib.filling import efficiency, node_seconds, simulate_filling
+from cosimlib.policies import SIMULATORS
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
-from tests.explorers.quickness import least_seconds
 
 HOUR = 3600.0
 WAYS = {
@@ -166,19 +167,37 @@ def test_only_the_first_jobs_of_a_workload_are_taken():
     assert alone.text.value.startswith("a source, 1 jobs, node-hours: ")
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
-def test_it_stays_light_and_quick():
-    panel = explore_filling()
-    assert len(panel.picture.to_json()) < 200_000
-    knobs = {
-        "policy": POLICIES,
-        "accuracy": (0.1, 0.2, 0.9),
-        "overhead": (0.5, 0.6),
-        "seed": (1, 2),
-    }
-    for name, values in knobs.items():
-        # Meant to be 0.3 s, and less where nothing else runs; the bound forgives a busy machine.
-        assert least_seconds(panel, name, values) < 0.6, name
+def test_a_change_draws_once_and_simulates_only_what_it_changes(monkeypatch):
+    """Each policy once per accuracy, queue depth and seed; never for costs, nor going back."""
+    counts: Counter = Counter()
+
+    def counted(name, function):
+        def call(*arguments, **knobs):
+            counts[name] += 1
+            return function(*arguments, **knobs)
+
+        return call
+
+    module = "cosimlib.explorers.filling."
+    simulators = {name: counted("runs", SIMULATORS[name]) for name in POLICIES}
+    monkeypatch.setattr(module + "SIMULATORS", simulators)
+    monkeypatch.setattr(module + "plot_use", counted("draws", plot_use))
+    panel = explore_filling(jobs=200)
+    for name, value, runs in (
+        (None, None, 4), ("policy", "filling B, kill", 0), ("overhead", 0.5, 0), ("speed", 0.6, 0),
+        ("accuracy", 0.1, 4), ("seed", 2, 4), ("queue_depth", 30, 4), ("queue_depth", 10, 0),
+    ):  # fmt: skip
+        if name:
+            counts.clear()
+            panel.controls[name].value = value
+        assert counts == Counter(runs=runs, draws=1), name
+    counts.clear()
+    panel.choose(accuracy=0.9, seed=3, policy="filling A")
+    assert counts == Counter(runs=4, draws=1)
+
+
+def test_the_picture_stays_light():
+    assert len(explore_filling().picture.to_json()) < 200_000
 
 
 @pytest.mark.parametrize(
