@@ -1,7 +1,7 @@
 """Claims of Tang et al. (2011) on coscheduling, and from which numbers on they hold.
 
-Means are over workloads, seeds and schemes; the base, without coscheduling, counts where it is
-named only.
+Means are over workloads, seeds and schemes; the base, without coscheduling, counts only where it is
+named.
 
 - Mates start *at the same time* if no paired job starts apart from its mates, in any scheme.
 - Yield costs *more* sync-up overhead if its mean on a machine that yields is above its mean on the
@@ -150,9 +150,8 @@ def release_solves_deadlock(evidence: Evidence, runs: pd.DataFrame) -> Verdict:
 def nobody_waits_for_ever(outage: CoupledSchedule) -> Verdict:
     """Claim 6: wait of the first machine's jobs while the second is down."""
     first, second = outage.system.partitions
-    waited = outage.jobs["wait_time"][outage.partition == first].max()
-    waited = f"{waited / MINUTE:.0f} min for nodes, none for {second}"
-    ours = f"machine {first}'s jobs wait at most {waited}"
+    longest = outage.jobs["wait_time"][outage.partition == first].max() / MINUTE
+    ours = f"machine {first}'s jobs wait at most {longest:.0f} min for nodes, none for {second}"
     if not outage.outages:
         return unknown(ours, f"machine {second} is never down")
     at_once = outage.jobs["wait_time"].iloc[0] == 0

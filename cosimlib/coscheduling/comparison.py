@@ -28,16 +28,19 @@ from cosimlib.synthetic.intrepid import (
     INTREPID_NODES,
 )
 from cosimlib.system import System
-from cosimlib.units import DAY, HOUR
+from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 
 SYSTEM = System.of(intrepid=INTREPID_NODES, eureka=EUREKA_NODES)
 SCHEMES = ("HH", "HY", "YH", "YY")
 UTILIZATIONS = (0.25, 0.50, 0.75)
+"""Of Eureka, in the paper's first experiment."""
 PROPORTIONS = (0.025, 0.05, 0.10, 0.20, 0.33)
+"""Of paired jobs, in the paper's second experiment."""
 PROPORTION_LOAD = 0.48
+"""Eureka's utilization in the second experiment."""
 WINDOW = 10.0
-
+"""Seconds between the submissions of mates in the first experiment, at most."""
 MEASURES = ("wait", "slowdown", "sync_up", "lost")
 
 
@@ -79,14 +82,15 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
     rows = []
     for machine, nodes in schedule.system.partitions.items():
         here = jobs[schedule.partition == machine]
+        sync_up = here["sync_up"].mean() if here["sync_up"].notna().any() else 0.0
         rows.append(
             {
                 "machine": machine,
                 "jobs": len(here),
                 "paired": int(here["paired"].sum()),
-                "wait": here["wait_time"].mean() / 60,
+                "wait": here["wait_time"].mean() / MINUTE,
                 "slowdown": here["slowdown"].mean(),
-                "sync_up": (here["sync_up"].mean() if here["sync_up"].notna().any() else 0.0) / 60,
+                "sync_up": sync_up / MINUTE,
                 "lost": lost[machine],
                 "lost_share": lost[machine] / (nodes * span) if span > 0 else np.nan,
             }

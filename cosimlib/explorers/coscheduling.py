@@ -30,7 +30,7 @@ from cosimlib.coscheduling import (
     sync_up_overhead,
 )
 from cosimlib.coscheduling.example import PAIRS
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.coscheduling import plot_coupled_moment
 from cosimlib.system import System
 from cosimlib.units import MINUTE
@@ -119,35 +119,17 @@ def _source(
         shares = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
         return _example, system or MACHINES, shares
     if isinstance(source, Workload):
-        _check_jobs(source.name, source)
-        if system is None:
-            raise ValueError(f"{source.name}: its machines are unknown; give a system")
-        kept = source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}")
+        kept, system = beginning(source, system, jobs)
         return lambda share: kept, system, ()
     expected = "a Workload, or a mapping of machines to Workloads"
     check.instance("source", source, Mapping, expected=expected)
-    machines = {}
-    for machine, workload in source.items():
-        _check_jobs(machine, workload)
-        kept = workload.keep(np.arange(len(workload)) < jobs, f"after the first {jobs}")
+    machines, sizes = {}, {}
+    for name, workload in source.items():
+        kept, machine = beginning(workload, system, jobs)
         since_first = kept.jobs["submit_time"] - kept.jobs["submit_time"].min()
-        machines[machine] = replace(kept, jobs=kept.jobs.assign(submit_time=since_first))
-    return partial(_paired, machines), system or _system_of(machines), SHARES
-
-
-def _system_of(machines: Mapping[str, Workload]) -> System:
-    """The machines of several workloads as one system."""
-    sizes = {}
-    for name, workload in machines.items():
-        if workload.machine is None:
-            raise ValueError(f"{name}: its number of nodes is unknown; give a system")
-        sizes[name] = workload.machine.total_nodes
-    return System("+".join(sizes), sizes)
-
-
-def _check_jobs(name: str, workload: Workload) -> None:
-    if not len(workload):
-        raise ValueError(f"{name}: no jobs; expected at least one")
+        machines[name] = replace(kept, jobs=kept.jobs.assign(submit_time=since_first))
+        sizes[name] = machine.total_nodes
+    return partial(_paired, machines), system or System("+".join(sizes), sizes), SHARES
 
 
 def _example(share: float) -> Workload:

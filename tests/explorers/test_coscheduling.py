@@ -254,11 +254,11 @@ def test_sources_that_cannot_be_coupled_are_refused():
     nothing = Workload(TWINS["big"].jobs[:0], "gone", System.of(4))
     with pytest.raises(TypeError, match="source is of type list; expected a Workload, or a map"):
         explore_coscheduling([TWINS["big"]])
-    with pytest.raises(ValueError, match="small: no jobs; expected at least one"):
+    with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
         explore_coscheduling(TWINS | {"small": nothing})
-    with pytest.raises(ValueError, match="small: its number of nodes is unknown; give a system"):
+    with pytest.raises(ValueError, match="lost: its machine is unknown; give a system"):
         explore_coscheduling(TWINS | {"small": Workload(TWINS["small"].jobs, "lost")})
-    with pytest.raises(ValueError, match=r"2 pairs.*: its machines are unknown; give a system"):
+    with pytest.raises(ValueError, match=r"2 pairs.*: its machine is unknown; give a system"):
         explore_coscheduling(deadlock_example())
     with pytest.raises(InvalidWorkloadError, match="asks for 3 nodes; partition 'A' has 2"):
         explore_coscheduling(deadlock_example(), System.of(A=2, B=5))
