@@ -1,8 +1,8 @@
-"""Audit: could a schedule have happened? Raises where it could not.
+"""Audit of schedules: the rule that each kind must keep, or an error.
 
-The rule is chosen by the schedule's class. The one below is the base's; a system whose schedules
-have a class of their own registers its rule beside it (``@audit_rule.register``), made of the
-checks below and its own.
+The rule is chosen by the schedule's class. The rule below is that of `Schedule`; a room whose
+schedules have a class of their own registers its rule beside it (``@audit_rule.register``), made of
+the checks below and its own.
 
 Recorded schedules of real traces may overrun their machine, for trace and machine rarely agree to
 the node and to the second. `audit` raises there, rightly; `metrics.occupied_nodes` shows it.
@@ -20,7 +20,7 @@ AnySchedule = TypeVar("AnySchedule", bound=Schedule)
 
 
 class InfeasibleScheduleError(AssertionError):
-    """A simulator made a schedule that no system could have followed."""
+    """A schedule that no system could have followed."""
 
 
 def audit(schedule: AnySchedule) -> AnySchedule:

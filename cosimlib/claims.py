@@ -1,7 +1,7 @@
-"""A paper's statement, our number, and whether it holds.
+"""Claims: the statements of papers, our numbers, and verdicts.
 
-`data/claims.csv` is the one table of what papers state, a row per fact. A notebook fills in its
-system's rows; `scorecard` joins the tables of all notebooks. A claim that nobody checked, or that
+`data/claims.csv` is the one table of what papers state, one row per fact. A notebook fills in its
+system's rows; `scorecard` joins the tables of all notebooks. A claim that was not checked, or that
 the data cannot decide, is `unknown`: it is never left out.
 """
 
@@ -172,7 +172,7 @@ def statements_path() -> Path:
     """Where the table of statements lies: the checkout's `data/`, else inside the package."""
     for folder in (PACKAGE.parent, PACKAGE):
         path = folder / "data" / "claims.csv"
-        # Installed, the folder above the package is site-packages, whose data/ is anybody's.
+        # Installed, the folder above the package is site-packages, whose data/ is not ours.
         if path.is_file() and (folder == PACKAGE or (folder / "pyproject.toml").is_file()):
             return path
     raise FileNotFoundError("no data/claims.csv beside the package or in it; install it anew")

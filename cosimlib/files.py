@@ -1,4 +1,4 @@
-"""Files written wholly or not at all."""
+"""Atomic writing of files: wholly or not at all."""
 
 import os
 from pathlib import Path

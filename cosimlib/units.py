@@ -1,4 +1,4 @@
-"""Seconds in longer units of time, which tables and figures use."""
+"""Units of time in seconds: minute, hour, day, week."""
 
 MINUTE = 60.0
 HOUR = 60 * MINUTE

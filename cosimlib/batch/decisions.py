@@ -1,4 +1,4 @@
-"""What a policy may answer: positions of waiting jobs to start, and when to be asked again.
+"""Decisions of a policy: positions of waiting jobs to start, and when to be asked again.
 
 An answer is a list or an array of whole numbers, or a tuple of that and a time. `decision` reads
 it, in Python and compiled.

@@ -1,4 +1,4 @@
-"""A schedule node by node, and on the same clock how full the machine is and how many wait."""
+"""Figure of a batch schedule: Gantt chart by node, utilization and queue on one time axis."""
 
 import numpy as np
 import pandas as pd
@@ -56,7 +56,7 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
 
 
 def block_table(schedule: Schedule) -> pd.DataFrame:
-    """The rectangles of the chart: a row for each block of neighboring nodes of a job.
+    """The rectangles of the chart: one row per block of neighboring nodes of a job.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What an eviction loses, and which jobs it takes."""
+"""Figures of eviction: the least loss by nodes and deadline, a plan, its jobs."""
 
 import numpy as np
 import pandas as pd
@@ -133,7 +133,7 @@ def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
 
 
 def plan_table(plan: EvictionPlan) -> pd.DataFrame:
-    """Nodes freed by each action, one row a deadline (minutes), beside the loss (node-hours)."""
+    """Nodes freed by each action, one row per deadline (minutes), beside the loss (node-hours)."""
     nodes = plan.problem.arrays.nodes
     freed = {action: (plan.choices == ACTIONS.index(action)) @ nodes for action in TAKEN}
     index = pd.Index(plan.deadlines / 60, name="deadline_minutes")
@@ -152,7 +152,7 @@ def plot_jobs(plan: EvictionPlan, deadline: float, *, title: str) -> go.Figure:
 
 
 def job_traces(plan: EvictionPlan, deadline: float) -> list[go.Bar]:
-    """One bar trace an action, kept jobs included, in the order of `ACTIONS`."""
+    """One bar trace per action, kept jobs included, in the order of `ACTIONS`."""
     choice = plan.choices[plan.row(deadline)]
     nodes = plan.problem.arrays.nodes
     jobs = [str(job) for job in plan.problem.jobs.index]

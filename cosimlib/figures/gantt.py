@@ -1,4 +1,4 @@
-"""Jobs as bars over time."""
+"""Gantt charts: jobs as bars over time, one row per job or per node."""
 
 import itertools
 import math
@@ -20,7 +20,7 @@ def plot_gantt(
     region: tuple[float, float] | None = None,
     moment: float | None = None,
 ) -> go.Figure:
-    """A bar a job, the earliest at the bottom, with the nodes that it holds.
+    """One bar per job, the earliest at the bottom, with the nodes that it holds.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def plot_gantt(
     region : tuple of float, optional
         Seconds between which all jobs run, shaded and labeled.
     moment : float, optional
-        Seconds of the eviction, a line.
+        Seconds of the eviction, drawn as a line.
     """
     rows = list(range(1, len(table) + 1))
     hours = (table[["start", "end"]] / HOUR).round(5)
@@ -96,7 +96,7 @@ def plot_nodes(
     Parameters
     ----------
     table : pd.DataFrame
-        A block a row: `label`; `first`, its lowest node, counted from 0, and `nodes`, how many
+        One block per row: `label`; `first`, its lowest node, counted from 0, and `nodes`, how many
         neighbors it has from there; `start` and `end` in seconds; `kind`, of which ``"regular"``
         jobs are colored and others hatched in gray.
     title : str

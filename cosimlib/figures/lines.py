@@ -1,7 +1,4 @@
-"""Lines against a variable, in one panel or several side by side.
-
-Values over time as steps.
-"""
+"""Line charts: curves over a variable in one or more panels, and steps over time."""
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -29,7 +26,7 @@ def plot_curves(
     Parameters
     ----------
     table : pd.DataFrame
-        Tidy, one point a row.
+        Tidy, one point per row.
     x, y, line : str
         Columns of the axes and of what tells lines apart.
     title : str
@@ -40,7 +37,7 @@ def plot_curves(
     bound : str, optional
         Column of bools: points that are only a lower bound get an open marker.
     log : str, default ""
-        Which axes are logarithmic: ``"y"``, ``"xy"``.
+        The logarithmic axes: ``"y"``, ``"xy"``.
     own_x : bool, default False
         Whether every panel has horizontal values of its own.
     """
@@ -99,7 +96,7 @@ def _trace(
 def plot_series(
     series: pd.Series, *, title: str, unit: str, reference: tuple[float, str] | None = None
 ) -> go.Figure:
-    """One value a window, indexed by the window's start in seconds; drawn over days.
+    """One value per window, indexed by the window's start in seconds; drawn over days.
 
     Parameters
     ----------

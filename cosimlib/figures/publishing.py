@@ -1,4 +1,4 @@
-"""Figures that can be looked up later: marked with their data, and written with their numbers.
+"""Publication of figures: marked with their data, written with their numbers.
 
 A figure is published as `<name>.html` (beside one shared `plotly.min.js`), `<name>.json` and
 `<name>.csv`. The same figure gives the same bytes, so that a changed file is a changed result.

@@ -1,4 +1,4 @@
-"""Tables as pictures, for what a paper prints as one."""
+"""Tables as figures."""
 
 import pandas as pd
 import plotly.graph_objects as go

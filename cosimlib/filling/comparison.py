@@ -1,4 +1,4 @@
-"""What the nodes of filled machines are used for: node-seconds, efficiency, tables by policy."""
+"""Use of filled machines: node-seconds by use, efficiency, tables by policy."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,13 +1,13 @@
-"""Metrics of a schedule, each in one function named as papers name it.
+"""Metrics of a schedule: one function per metric, by the name that papers give it.
 
 A *step function* is a Series indexed by time in seconds: its value holds from that instant on, to
 the next; before the first instant it is 0. Nodes are counted by `Schedule.allocations`, whatever
 they are held for. Where jobs share nodes, in a `TimesharedSchedule`, metrics that count nodes raise
 a `SharedNodesError`, and `utilization` goes by the schedule's series.
 
-A *window* is given as `start=` and `end=`, both optional, in seconds. A number a job is then of the
-jobs submitted in it, ``start <= submit_time < end``; a number of the machine is of what was held,
-idle or waiting in it, whoever submitted it when. `window` makes one that leaves out the warm-up.
+A *window* is given as `start=` and `end=`, both optional, in seconds. Metrics per job are then of
+the jobs submitted in it, ``start <= submit_time < end``; metrics of the machine are of what was
+held, idle or waiting in it, whenever that was submitted. `window` leaves out the warm-up.
 """
 
 from cosimlib.metrics.jobs import (

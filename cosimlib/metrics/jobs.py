@@ -1,7 +1,4 @@
-"""Numbers a job: how long it waited, how long it took, how much longer than its run that was.
-
-What each user got, and how evenly.
-"""
+"""Metrics per job and per user: wait time, turnaround time, slowdown, overtaking, fairness."""
 
 from collections.abc import Iterable
 
@@ -29,7 +26,7 @@ def turnaround_time(
 
 
 def overtaking(schedule: Schedule) -> pd.Series:
-    """Whether each job started before one that comes before it in order of submission."""
+    """True for each job that started before one that was submitted earlier."""
     latest = np.maximum.accumulate(schedule.start_time)
     return pd.Series(schedule.start_time < latest, name="overtaking")
 
@@ -37,10 +34,10 @@ def overtaking(schedule: Schedule) -> pd.Series:
 def slowdown(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
-    """How many times longer than its run a job took from submission to end, per job.
+    """Turnaround time ÷ run time, per job.
 
-    ``turnaround_time / run_time`` of the jobs submitted in the window: infinite for a job of zero
-    run time that waited, NaN for one that did not.
+    Of the jobs submitted in the window: infinite for a job of zero run time that waited, NaN for
+    one that did not.
     """
     jobs = schedule.jobs[submitted(schedule, start, end)]
     return (jobs["turnaround_time"] / jobs["run_time"]).rename("slowdown")
@@ -85,13 +82,13 @@ def by_submission(
     start: float | None = None,
     end: float | None = None,
 ) -> pd.DataFrame:
-    """How numbers a job change over time: their mean in each window of submissions.
+    """Mean of a metric per job in each window of submissions.
 
     Parameters
     ----------
     schedule : Schedule
     values : pd.Series
-        A number a job, such as `wait_time(schedule)`, indexed by job.
+        One number per job, such as `wait_time(schedule)`, indexed by job.
     every : float, default DAY
         Length of a window in seconds.
     start, end : float, optional
@@ -127,7 +124,7 @@ def by_user(
     start: float | None = None,
     end: float | None = None,
 ) -> pd.DataFrame:
-    """One row a user, of the jobs submitted in the window.
+    """Jobs, node-hours, mean wait and mean bounded slowdown, one row per user.
 
     Parameters
     ----------
@@ -174,10 +171,10 @@ def fairness(
     start: float | None = None,
     end: float | None = None,
 ) -> float:
-    """How evenly users fare: Jain's index of their mean bounded slowdowns.
+    """Fairness among users: Jain's index of their mean bounded slowdowns.
 
     1 where every user has the same mean bounded slowdown, 1/n where one of n has all of it. It says
-    nothing of how good it is: a queue that makes everybody wait ten times as long is as fair. Every
+    nothing of how good it is: a queue in which every job waits ten times as long is as fair. Every
     user counts the same, however many jobs they submit. (Others measure against a fair start time,
     or a user's part of the machine; those need a second schedule, or shares.)
 

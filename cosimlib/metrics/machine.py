@@ -1,7 +1,7 @@
-"""Machine metrics: utilization, node-hours by use, loss of capacity, and policies side by side.
+"""Metrics per machine: utilization, node-hours by use, loss of capacity, offered load.
 
-All count nodes by `Schedule.allocations`. Jobs that share nodes hold none of them alone: of a
-time-shared schedule only the useful work in each window of its own series is known.
+All count nodes by `Schedule.allocations`. Where jobs share nodes, only the useful work in each
+window of the schedule's own series is known.
 """
 
 import math
@@ -22,8 +22,8 @@ from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
-NOBODY = np.iinfo(np.int64).max
-"""What the smallest waiting job wants while none waits: more than is ever idle."""
+NO_JOB_WAITS = np.iinfo(np.int64).max
+"""Nodes of the smallest waiting job while no job waits: more than are ever idle."""
 
 LossRule = Literal["fits", "waiting", "demand"]
 
@@ -31,7 +31,7 @@ LossRule = Literal["fits", "waiting", "demand"]
 def utilization(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> float:
-    """Utilization: node-seconds held in a window ÷ node-seconds the whole system offers in it.
+    """Node-seconds held in a window ÷ node-seconds that the whole system offers in it.
 
     Held for whatever use: runs, nodes held idle for a mate, runs that are killed, containers; see
     `node_hours_by_use`. Where jobs share nodes, node-seconds of useful work: what they would have
@@ -51,6 +51,41 @@ def utilization(
         NaN where the schedule itself has no length and no window was given.
     """
     return schedule.utilization(*span(schedule, start, end))
+
+
+def summarize(
+    schedules: Iterable[Schedule], *, start: float | None = None, end: float | None = None
+) -> pd.DataFrame:
+    """Policies side by side: what papers compare first, one row per policy.
+
+    Parameters
+    ----------
+    schedules : iterable of Schedule
+    start, end : float, optional
+        The window in seconds: metrics per job are of the jobs submitted in it.
+
+    Returns
+    -------
+    pd.DataFrame
+        `jobs`, mean `wait_time` (s), mean `bounded_slowdown` (τ = 10 s), `utilization` from first
+        submission to last end or in the window, `makespan` (s); indexed by `policy`, in the order
+        given.
+    """
+    rows = []
+    for schedule in schedules:
+        wait = wait_time(schedule, start=start, end=end)
+        slowdown = bounded_slowdown(schedule, start=start, end=end)
+        row = {
+            "policy": schedule.policy,
+            "jobs": len(wait),
+            "wait_time": float(wait.mean()),
+            "bounded_slowdown": float(slowdown.mean()),
+            "utilization": utilization(schedule, start=start, end=end),
+            "makespan": makespan(schedule, start=start, end=end),
+        }
+        rows.append(row)
+    columns = ["jobs", "wait_time", "bounded_slowdown", "utilization", "makespan"]
+    return pd.DataFrame(rows, columns=["policy", *columns]).set_index("policy")
 
 
 def node_hours(
@@ -108,11 +143,6 @@ def node_hours_by_use(
     schedule : Schedule
     start, end : float, optional
         The window in seconds; by default from the first submission to the last end.
-
-    Raises
-    ------
-    ValueError
-        Where the window has no length, or jobs share nodes.
     """
     first, last = span(schedule, start, end)
     by_use = schedule.node_hours_by_use(first, last)
@@ -127,7 +157,7 @@ def loss_of_capacity(
     start: float | None = None,
     end: float | None = None,
 ) -> float:
-    """Share of a window's node-seconds that are idle although somebody waits.
+    """Loss of capacity: share of a window's node-seconds that are idle while jobs wait.
 
     With events (submissions, starts, ends) at times t, N nodes, and n of them idle from event i to
     the next, ``Σ lost_i · (t_{i+1} - t_i) / (N · window)``. Papers mean different things by that
@@ -171,16 +201,16 @@ def loss_of_capacity(
             f"{schedule.start_time[job]}; expected a schedule in which every job has started"
         )
     partitions = schedule.system.partitions
-    asked = schedule.workload.column("partition").fillna(next(iter(partitions)))
+    partition = schedule.workload.column("partition").fillna(next(iter(partitions)))
     lost = sum(
-        _lost_node_seconds(schedule, (asked == name).to_numpy(bool), nodes, rule, first, last)
+        _lost_node_seconds(schedule, (partition == name).to_numpy(bool), nodes, rule, first, last)
         for name, nodes in partitions.items()
     )
     return lost / (schedule.total_nodes * (last - first))
 
 
 def offered_load(workload: Workload, system: System) -> float:
-    """Work submitted ÷ work the system can do while it is submitted.
+    """Offered load: work submitted ÷ work that the system can do while jobs are submitted.
 
     ``Σ nodes·run_time / (total_nodes · (last submission − first submission))``; infinite where
     all jobs are submitted at once, NaN without jobs.
@@ -199,7 +229,7 @@ def _offered_node_hours(schedule: Schedule, first: float, last: float) -> float:
 
 
 def _mask(wasted: "pd.Series | np.ndarray", n: int) -> np.ndarray:
-    """One truth value a job; jobs of unknown status count as false."""
+    """One truth value per job; jobs of unknown status count as false."""
     mask = pd.Series(wasted).fillna(False).to_numpy(dtype=bool)
     if mask.size != n:
         raise ValueError(f"wasted has {mask.size} values; expected one for each of the {n} jobs")
@@ -209,7 +239,7 @@ def _mask(wasted: "pd.Series | np.ndarray", n: int) -> np.ndarray:
 def _lost_node_seconds(
     schedule: Schedule, here: np.ndarray, capacity: int, rule: str, first: float, last: float
 ) -> float:
-    """What the jobs of one partition leave idle while they wait, from `first` to `last`."""
+    """Node-seconds that the jobs of one partition leave idle while they wait."""
     jobs = schedule.workload.jobs[here]
     submit_time, nodes = jobs["submit_time"].to_numpy(np.float64), jobs["nodes"].to_numpy(np.int64)
     start_time, table = schedule.start_time[here], schedule.allocations
@@ -225,7 +255,7 @@ def _lost_node_seconds(
     times = np.concatenate([[first], times[(times > first) & (times < last)]])
     idle = np.maximum(capacity - _values_at(*held, times, before=0), 0)
     if rule == "fits":
-        lost = np.where(_values_at(*waiting, times, before=NOBODY) <= idle, idle, 0)
+        lost = np.where(_values_at(*waiting, times, before=NO_JOB_WAITS) <= idle, idle, 0)
     else:
         wanted = _values_at(*waiting, times, before=0)
         lost = np.minimum(idle, wanted) if rule == "demand" else np.where(wanted > 0, idle, 0)
@@ -241,7 +271,7 @@ def _values_at(times: np.ndarray, values: np.ndarray, at: np.ndarray, before: in
 def _smallest_waiting(
     submit_time: np.ndarray, start_time: np.ndarray, by_start: np.ndarray, nodes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Every instant at which a job is submitted or starts, and the fewest nodes wanted from then.
+    """Instants at which a job is submitted or starts, and the fewest nodes wanted from each on.
 
     Jobs in order of submission; `by_start` are their numbers in order of start.
     """
@@ -264,41 +294,6 @@ def _smallest_waiting(
         while len(waiting) > 0 and start_time[waiting[0][1]] <= now:
             heappop(waiting)
         times[size] = now
-        fewest[size] = waiting[0][0] if len(waiting) > 0 else NOBODY
+        fewest[size] = waiting[0][0] if len(waiting) > 0 else NO_JOB_WAITS
         size += 1
     return times[:size], fewest[:size]
-
-
-def summarize(
-    schedules: Iterable[Schedule], *, start: float | None = None, end: float | None = None
-) -> pd.DataFrame:
-    """One row a policy: what papers compare first.
-
-    Parameters
-    ----------
-    schedules : iterable of Schedule
-    start, end : float, optional
-        The window in seconds: numbers a job are of the jobs submitted in it.
-
-    Returns
-    -------
-    pd.DataFrame
-        `jobs`, mean `wait_time` (s), mean `bounded_slowdown` (τ = 10 s), `utilization` from first
-        submission to last end or in the window, `makespan` (s); indexed by `policy`, in the order
-        given.
-    """
-    rows = []
-    for schedule in schedules:
-        wait = wait_time(schedule, start=start, end=end)
-        slowdown = bounded_slowdown(schedule, start=start, end=end)
-        row = {
-            "policy": schedule.policy,
-            "jobs": len(wait),
-            "wait_time": float(wait.mean()),
-            "bounded_slowdown": float(slowdown.mean()),
-            "utilization": utilization(schedule, start=start, end=end),
-            "makespan": makespan(schedule, start=start, end=end),
-        }
-        rows.append(row)
-    columns = ["policy", "jobs", "wait_time", "bounded_slowdown", "utilization", "makespan"]
-    return pd.DataFrame(rows, columns=columns).set_index("policy")

@@ -1,4 +1,4 @@
-"""Numbers over time: exact step functions, and their means by hour, day, week."""
+"""Time series of a schedule: exact step functions, and their means by hour, day, week."""
 
 import math
 

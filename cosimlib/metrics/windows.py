@@ -57,7 +57,7 @@ def span(schedule: Schedule, start: float | None, end: float | None) -> tuple[fl
 
 
 def submitted(schedule: Schedule, start: float | None, end: float | None) -> np.ndarray:
-    """Which jobs were submitted in the window, from `start` to before `end`: a mask."""
+    """Mask of the jobs submitted in the window, from `start` to before `end`."""
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()
     first = -math.inf if start is None else start
     last = math.inf if end is None else end

@@ -1,4 +1,4 @@
-"""Which runs there are, and which of them are still due.
+"""Runs of notebooks: their parameters, their folders, and those that are due.
 
 A run is a notebook with its parameters and a place under `figures/`. It is up to date where
 `run.json` in that place holds the same fingerprint: of the notebook's sources, the parameters, the
