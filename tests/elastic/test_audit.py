@@ -10,7 +10,8 @@ from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.elastic import HOST, simulate_elastic
 from cosimlib.system import System
 from cosimlib.workload import Workload
-from tests.elastic.test_simulation import ONE, users, workload
+from tests.elastic.instances import users, workload
+from tests.elastic.test_simulation import ONE
 
 
 def scene():
@@ -29,7 +30,7 @@ def scene():
 GOOD = scene()
 
 
-def test_the_scene_is_as_told():
+def test_the_scene_is_as_described():
     audit(GOOD)
     assert GOOD.preemptions["granted"].tolist() == [3, 2] and GOOD.served == 5 / 7
     assert GOOD.reclaims.to_numpy().tolist() == [
@@ -81,12 +82,21 @@ AFTER = {
     "attempts": pd.concat([GOOD.attempts, MORE], ignore_index=True),
     "end_time": np.where(np.arange(3) == 1, 950.0, GOOD.end_time),
 }
+WIDER = workload(submit_time=[0, 0, 0], run_time=[300, 100, 200], nodes=[2, 4, 1])
+
+
+def wider(*nodes):
+    """Job 1 on four nodes: its own and three more."""
+    more = pd.DataFrame({"attempt": 1, "node": nodes})
+    return {"workload": WIDER, "holdings": pd.concat([GOOD.holdings, more], ignore_index=True)}
+
+
 IDLE = pd.DataFrame([(4, "main", 90.0, 90.0, -1, -1, 1)], columns=GOOD.reclaims.columns)
 STAYED = {"reclaims": pd.concat([GOOD.reclaims, IDLE], ignore_index=True)}
 
 TAMPERINGS = {
     "a job lost": (without("attempts", len(GOOD.attempts) - 1), "held by no run 4"),
-    "a job of nobody": (changed("attempts", DONE, job=9), "there is no job 9"),
+    "a run of no job": (changed("attempts", DONE, job=9), "there is no job 9"),
     "a run cut short": (later("attempts", DONE, "end_time", -1), "ends before or after its run"),
     "a kill after the end": (later("attempts", KILLED, "end_time", 999), "killed before its start"),
     "another start": ({"start_time": GOOD.start_time + 1}, "job 0 does not start when its runs do"),
@@ -94,13 +104,16 @@ TAMPERINGS = {
     "a node taken away": (without("holdings", 0), "another number of nodes"),
     "a node of no run": (changed("holdings", 0, attempt=99), "held by no run 99"),
     "a node twice": (changed("holdings", 3, node=2), "node 2 is on two runs"),
-    "a kill nobody ordered": (without("reclaims", killed_on(3)), "job 2 was killed without"),
+    "a wider job": ({"workload": WIDER}, "job 1 runs on another number of nodes than it wants"),
+    "a wider job on busy nodes": (wider(0, 1, 3), "node 0 is on two runs"),
+    "a wider job on nodes that are not there": (wider(5, 6, 7), "job 1 runs on a node of another"),
+    "a kill without an order": (without("reclaims", killed_on(3)), "job 2 was killed without"),
     "no reclaims at all": (without("reclaims", 0, 1, 2, 3), "job 0 was killed without"),
     "a reclaim that hides its kill": (changed("reclaims", killed_on(3), killed=-1),
                                       "node 3 left with a run whose fate was another"),
     "a reclaim of another's kill": (changed("reclaims", killed_on(3), killed=0),
                                     "node 3 left with a run whose fate was another"),
-    "an end told as a kill": (changed("reclaims", killed_on(2), killed=1),
+    "an end recorded as a kill": (changed("reclaims", killed_on(2), killed=1),
                               "node 2 left with a run whose fate was another"),
     "a kill before its time": (later("reclaims", killed_on(3), "notified", 10),
                                "job 2 was killed without a node whose grace period was over"),
@@ -114,14 +127,14 @@ TAMPERINGS = {
                                  "node 3 left after the grace period, or never"),
     "one notice too many": (changed("reclaims", killed_on(0), notices=3), "number of notices"),
     "one notice too few": (changed("reclaims", killed_on(0), notices=1), "number of notices"),
-    "a reclaim told twice": ({"reclaims": pd.concat([GOOD.reclaims, GOOD.reclaims.head(1)])},
+    "a reclaim recorded twice": ({"reclaims": pd.concat([GOOD.reclaims, GOOD.reclaims.head(1)])},
                              "node 0 was wanted back twice"),
-    "a reclaim from nobody": (changed("reclaims", 0, partition="other"),
+    "a reclaim from no partition": (changed("reclaims", 0, partition="other"),
                               "from other, which is none"),
-    "a reclaim for nobody": (changed("reclaims", 0, request=-1),
+    "a reclaim for no user": (changed("reclaims", 0, request=-1),
                              "fewer of the host's nodes from t=50"),
     "a reclaim for another": (changed("reclaims", 0, request=1), "for preemption 1 at another tim"),
-    "a reclaim for a ghost": (changed("reclaims", 0, request=7), "preemption 7, which no user"),
+    "a reclaim for no preemption": (changed("reclaims", 0, request=7), "preemption 7, which no"),
     "two owners": ({"ownership": pd.concat([GOOD.ownership, GOOD.ownership.head(1)])},
                    "node 0 has two owners at a time"),
     "a node that is not there": (changed("ownership", 0, node=12), "there is no node 12"),
@@ -132,7 +145,7 @@ TAMPERINGS = {
     "an owner too short": (changed("ownership", stretch(4, HOST), end_time=40.0),
                            "node 4 has no owner once"),
     "no owner in the end": (changed("ownership", -1, end_time=1e6), "no owner in the end"),
-    "an owner unknown": (changed("ownership", 0, owner="nobody"), "owner nobody is unknown"),
+    "an owner unknown": (changed("ownership", 0, owner="ghost"), "owner ghost is unknown"),
     "a run before its submission": (EARLY, "job 1 runs before its submission"),
     "an early start again": (AGAIN, "job 0 runs twice at a time"),
     "a run after the end": (AFTER, "job 1 runs again after its end"),
@@ -143,7 +156,7 @@ TAMPERINGS = {
     "more granted than asked": (changed("preemptions", 0, granted=4), "more nodes than it asked"),
     "more granted than given": (changed("preemptions", 1, granted=3), "host's nodes from t=60"),
     "less granted than given": (changed("preemptions", 1, granted=1), "got more nodes than it was"),
-    "nobody asked": (without("preemptions", 0, 1), "for preemption 0, which no user asked for"),
+    "no preemptions": (without("preemptions", 0, 1), "for preemption 0, which no user asked for"),
     "asked at another time": (later("preemptions", 0, "time", 1), "at another time than it came"),
     "kept for another time": (later("preemptions", 1, "duration", 1), "another time than asked"),
 }  # fmt: skip
@@ -156,6 +169,19 @@ def test_every_tampering_is_refused(name):
         audit(replace(GOOD, **change))
 
 
+@pytest.mark.parametrize(("seconds", "nodes"), [(0.0, 2), (60.0, 5)])
+def test_allocations_that_hold_more_nodes_than_there_are_are_refused(seconds, nodes):
+    """Job 0 is killed after 170 s, and node 4 is the user's: 4 nodes are held, of 5."""
+    assert GOOD.allocations["nodes"].tolist()[:3] == [2, 1, 1]
+    over = GOOD.allocations.copy()
+    over.loc[0, ["start", "nodes"]] = seconds, 2 + nodes
+    tampered = replace(GOOD)
+    tampered.__dict__["allocations"] = over
+    message = f"elastic FIFO: {4 + nodes} nodes busy at t={seconds:g}; the system has 5"
+    with pytest.raises(InfeasibleScheduleError, match=message):
+        audit(tampered)
+
+
 def test_a_run_that_completed_did_so_before_its_grace_period_was_over():
     """Job 1 has 70 s to go: that is enough with a grace period of 71 s only."""
     good = simulate_elastic(ONE, System.of(4), preemptions=users((30, 1, 50)), grace_period=71.0)
@@ -164,7 +190,7 @@ def test_a_run_that_completed_did_so_before_its_grace_period_was_over():
         audit(replace(good, grace_period=70.0))
 
 
-def test_an_idle_node_kills_nobody():
+def test_an_idle_node_kills_no_job():
     """Job 0 runs on nodes 0 and 1, job 1 waits for all four: node 2 is idle, and the user's."""
     jobs = workload(submit_time=[0, 0], run_time=[100, 10], requested_time=[100, 10], nodes=[2, 4])
     good = audit(simulate_elastic(jobs, System.of(4), preemptions=users((50, 1, 9))))
@@ -173,7 +199,7 @@ def test_an_idle_node_kills_nobody():
         audit(replace(good, reclaims=good.reclaims.assign(killed=0)))
 
 
-def test_nodes_are_wanted_back_from_who_has_them():
+def test_nodes_are_wanted_back_from_the_partition_that_has_them():
     jobs = Workload.join({"a": ONE, "b": ONE.keep([False, True, False], "only the second")})
     good = simulate_elastic(jobs, System.of(a=4, b=1), preemptions=users((30, 5, 50)))
     assert set(audit(good).reclaims["partition"]) == {"a", "b"}
@@ -203,7 +229,7 @@ def test_a_user_keeps_what_it_was_granted_for_as_long_as_it_asked():
         audit(replace(GOOD, ownership=nobody))
 
 
-def test_nobody_may_be_refused_what_is_there():
+def test_no_preemption_may_be_refused_what_is_there():
     """One node asked for on an empty machine, and nothing given."""
     nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
     asked = users((5, 1, 10))

@@ -9,8 +9,7 @@ from cosimlib.elastic import simulate_elastic
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.elastic import naive_protocol
-from tests.elastic.test_simulation import preemptions, users, workload
-from tests.elastic.test_vectors import stretched
+from tests.elastic.instances import preemptions, stretched, users, workload
 from tests.strategies import workloads
 
 POLICIES = ("FIFO", "LIFO", "PAP", "PAP+")

@@ -18,29 +18,15 @@ from cosimlib.elastic import (
     simulate_elastic,
     sweep_preemptions,
 )
-from cosimlib.elastic.policies import POLICIES
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
-from tests.elastic.test_vectors import stretched
+from tests.elastic.instances import (
+    elastic_schedules,
+    stretched,
+    users,
+    workload,
+)
 from tests.strategies import workloads
-
-
-def workload(name="made up", **columns):
-    return Workload(pd.DataFrame(columns), name)
-
-
-def users(*rows):
-    """Preemptions as rows of time, nodes, duration."""
-    return pd.DataFrame(rows, columns=["time", "nodes", "duration"])
-
-
-@st.composite
-def preemptions(draw, most):
-    """Up to six preemptions, some at the same moment."""
-    rows = draw(st.lists(st.tuples(st.integers(0, 600), st.integers(1, most), st.integers(1, 300)),
-                         max_size=6))  # fmt: skip
-    return users(*sorted(rows))
-
 
 ONE = workload(
     submit_time=[0, 0, 0], run_time=[300, 100, 200], requested_time=[300, 100, 200], nodes=[2, 1, 1]
@@ -131,37 +117,15 @@ def test_one_preemption_wastes_what_the_analysis_says(asked, policy, size, grace
     assert schedule.wasted_cycles == pytest.approx(expected["wasted_cycles"].sum())
 
 
-SYSTEM = System.of(a=8, b=5)
-
-
 @settings(max_examples=60)
-@given(
-    first=workloads(max_jobs=8),
-    second=workloads(max_jobs=8, max_nodes=5, overruns=True),
-    policies=st.tuples(st.sampled_from(POLICIES), st.sampled_from(POLICIES)),
-    asked=preemptions(15),
-    grace=st.sampled_from([0.0, 60.0, 100.0]),
-    staleness=st.sampled_from([0.0, 50.0, 1000.0]),
-)
-def test_nothing_is_lost_and_nothing_held_twice(first, second, policies, asked, grace, staleness):
-    both = Workload.join({"a": stretched(first, 25.0), "b": stretched(second, 20.0)})
-    schedule = audit(
-        simulate_elastic(
-            both, SYSTEM, policy=dict(zip("ab", policies, strict=True)), preemptions=asked,
-            grace_period=grace, staleness=staleness, spare=2,
-        )
-    )  # fmt: skip
-    per_job = schedule.attempts.groupby("job")["completed"].sum()
-    assert per_job.tolist() == [1] * len(both)
-    used = schedule.ownership.query("owner == 'user'")
+@given(elastic_schedules())
+def test_nothing_is_lost_and_nothing_held_twice(schedule):
+    audit(schedule)
+    assert (schedule.attempts.groupby("job")["completed"].sum() == 1).all()
+    assert set(schedule.attempts["job"]) == set(range(len(schedule.workload)))
+    used, asked = schedule.ownership.query("owner == 'user'"), schedule.preemptions
     seconds = (used["end_time"] - used["start_time"]).sum()
     assert seconds <= (asked["nodes"] * asked["duration"]).sum() + 1e-6
-    attempts = schedule.attempts
-    held = both.jobs["nodes"].to_numpy()[attempts["job"]] * (
-        attempts["end_time"] - attempts["start_time"]
-    )
-    work = float(both.jobs["nodes"] @ both.jobs["run_time"])
-    assert held.sum() == pytest.approx(work + schedule.wasted_cycles)
 
 
 def test_partitions_grow_into_idle_nodes_and_get_their_size_back():

@@ -28,18 +28,10 @@ from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.elastic import naive
+from tests.elastic.instances import stretched
 from tests.strategies import workloads
 
 NODES = 8
-
-
-def stretched(workload, factor, priority=None):
-    """The same jobs, each time `factor` times as long; some with a high priority."""
-    times = ["submit_time", "run_time", "requested_time"]
-    jobs = workload.jobs.assign(**{name: workload.jobs[name] * factor for name in times})
-    if priority is not None:
-        jobs["priority"] = np.where(np.arange(len(jobs)) % 3 == 0, priority, 1.0)
-    return Workload(jobs, workload.name)
 
 
 def made(*rows, nodes=4, **columns):
