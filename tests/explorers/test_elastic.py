@@ -24,7 +24,7 @@ from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
-from tests.explorers.quickness import least_seconds
+from tests.explorers.redraws import redraws
 
 ROWS = (
     *((0, 9000, 4), (0, 300, 2), (10, 20_000, 1), (10, 4000, 3), (20, 400, 2), (40, 7000, 5)),
@@ -185,14 +185,27 @@ def test_the_window_is_as_long_as_asked_for(schedule):
     assert_shows(panel, schedule)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="speed needs compiled kernels")
-def test_a_month_of_jobs_stays_light_and_quick(peregrine):
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("policy", ("LIFO", "FIFO", "PAP+")),
+        ("grace_period", (0.0, 1200.0)),
+        ("preempted", (1, 7)),
+        ("at", (777.5, 4000.0)),
+        ("nodes", (20, 13, 7)),
+    ],
+)
+def test_each_change_draws_one_figure(schedule, name, values):
+    """Also where fewer nodes lower the number that is preempted, and the moment."""
+    panel = explore_elastic(schedule, at=AT, preempted=10)
+    assert redraws(panel, name, values) == [1] * len(values)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a month needs compiled kernels")
+def test_a_month_of_jobs_stays_light(peregrine):
     panel = explore_elastic(peregrine, at=123_456.0)
     assert len(panel.picture.to_json()) < 150_000
-    knobs = {"nodes": (30, 25, 24), "policy": ("LIFO", "FIFO", "PAP+"), "at": (2e6, 1e6, 5e5)}
-    for name, values in knobs.items():
-        # Meant to be 0.3 s, and 0.1 s where nothing else runs; the bound forgives a busy machine.
-        assert least_seconds(panel, name, values) < 0.6, name
+    panel.choose(nodes=24, policy="PAP+", at=5e5)
     assert_shows(panel, simulate_easy(peregrine.workload, System.of(24)))
 
 
