@@ -38,52 +38,52 @@ def coschedule(
     """
     n = jobs.job.size
     state = empty(job_state, machine_state)
-    submitted, changed, ticks, idle = 0, 0, 1, 0
+    submitted, changed, rounds, futile = 0, 0, 1, 0
     origin = jobs.job.submit_time[0] if n > 0 else 0.0
     # A hold outlasts many releases where they come more often than it may last.
-    most_idle = FUTILE_RELEASES + 2 * rules.release_after / rules.release_interval
-    while idle < most_idle:
-        tick = np.inf
+    most_futile = FUTILE_RELEASES + 2 * rules.release_after / rules.release_interval
+    while futile < most_futile:
+        release_time = np.inf
         if state.machine.holders.sum() > 0:
-            tick = origin + ticks * rules.release_interval
-        now = _next(jobs, state, submitted, tick)
+            release_time = origin + rounds * rules.release_interval
+        now = _next(jobs, state, submitted, release_time)
         if changed < change_time.size and (
             submitted < n or state.machine.queued.sum() > 0 or now < np.inf
         ):
             now = min(now, change_time[changed])
         if now == np.inf:
             break
-        alone = len(state.ends) == 0 and submitted == n and changed == change_time.size
-        idle = idle + 1 if alone and now == tick else 0
+        only_releases = len(state.ends) == 0 and submitted == n and changed == change_time.size
+        futile = futile + 1 if only_releases and now == release_time else 0
         state.machine.due[:] = 0
         _absorb_ends(jobs, state, now)
-        begun = 0
+        went_down = 0
         while changed < change_time.size and change_time[changed] <= now:
-            begun += _change(jobs, state, change_machine[changed], change_down[changed], now)
+            went_down += _change(jobs, state, change_machine[changed], change_down[changed], now)
             changed += 1
-        if begun > 0:
+        if went_down > 0:
             _start_complete_groups(jobs, state, now)
         while submitted < n and jobs.job.submit_time[submitted] <= now:
             enqueue(jobs, state, submitted)
             state.machine.due[jobs.job.machine[submitted]] = 1
             submitted += 1
-        if tick <= now:
+        if release_time <= now:
             _release(jobs, rules, state, now)
-        while origin + ticks * rules.release_interval <= now:
-            ticks += 1
+        while origin + rounds * rules.release_interval <= now:
+            rounds += 1
         for machine in range(machine_state.size):
             if state.machine.due[machine] and state.machine.down[machine] == 0:
                 run_pass(jobs, rules, state, machine, now)
-        if tick <= now:
+        if release_time <= now:
             state.job.released[:] = 0
     _close(jobs, state)
     return state.log
 
 
 @kernel
-def _next(jobs: CoupledJobs, state: State, submitted: int, tick: float) -> float:
+def _next(jobs: CoupledJobs, state: State, submitted: int, release_time: float) -> float:
     """The earliest of the next submission, the next end and the next release."""
-    now = tick
+    now = release_time
     if submitted < jobs.job.size:
         now = min(now, jobs.job.submit_time[submitted])
     if len(state.ends) > 0:

@@ -108,10 +108,10 @@ def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, no
         allowed = state.job.yielding[mate] == 1 or not rules.only_yielding
         if not (allowed and _try_start_mate(jobs, rules, state, mate, now)):
             for earlier in range(first, place):
-                given = jobs.members[earlier]
+                lent = jobs.members[earlier]
                 # One that holds of its own accord has held since some moment.
-                if state.job.status[given] == HOLDING and np.isnan(state.job.hold_since[given]):
-                    give_back(jobs, state, given, now)
+                if state.job.status[lent] == HOLDING and np.isnan(state.job.hold_since[lent]):
+                    give_back(jobs, state, lent, now)
             return False
     return True
 

@@ -40,7 +40,7 @@ MACHINE_STATE = np.dtype(
         ("due", "i8"),
         ("queued", "i8"),
         ("holders", "i8"),
-        ("promises", "i8"),
+        ("expected", "i8"),
     ]
 )
 """Records, because each array that is handed from kernel to kernel costs time to compile."""
@@ -69,14 +69,14 @@ class Rules(NamedTuple):
 
 class State(NamedTuple):
     """Records of `JOB_STATE` and `MACHINE_STATE`, and one row per machine of lists whose sizes are
-    `queued`, `holders` and `promises`; a heap of ends, and the log of holds."""
+    `queued`, `holders` and `expected`; a heap of ends, and the log of holds."""
 
     job: np.recarray
     machine: np.recarray
     queue: np.ndarray
     holding: np.ndarray
-    promise_time: np.ndarray
-    promise_nodes: np.ndarray
+    expected_end: np.ndarray
+    expected_nodes: np.ndarray
     ends: list[tuple[float, int]]
     log: list[tuple[int, float, float]]
 
@@ -162,10 +162,10 @@ def start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     state.job.status[job] = STARTED
     state.job.start_time[job] = now
     heappush(state.ends, (now + jobs.job.run_time[job], job))
-    state.machine.promises[machine] = releases.add(
-        state.promise_time[machine],
-        state.promise_nodes[machine],
-        state.machine.promises[machine],
+    state.machine.expected[machine] = releases.add(
+        state.expected_end[machine],
+        state.expected_nodes[machine],
+        state.machine.expected[machine],
         now + jobs.job.requested_time[job],
         jobs.job.nodes[job],
     )
@@ -176,10 +176,10 @@ def retire(jobs: CoupledJobs, state: State, job: int) -> None:
     """Free the nodes of a job that ends, and drop its expected release."""
     machine = jobs.job.machine[job]
     state.machine.free[machine] += jobs.job.nodes[job]
-    state.machine.promises[machine] = releases.remove(
-        state.promise_time[machine],
-        state.promise_nodes[machine],
-        state.machine.promises[machine],
+    state.machine.expected[machine] = releases.remove(
+        state.expected_end[machine],
+        state.expected_nodes[machine],
+        state.machine.expected[machine],
         state.job.start_time[job] + jobs.job.requested_time[job],
         jobs.job.nodes[job],
     )
@@ -191,12 +191,12 @@ def reservation(
 ) -> tuple[float, int]:
     """Shadow time and extra nodes of a blocked job: running jobs end as expected, but not in the
     next `least_remaining` seconds, and holding jobs start now."""
-    size, holders = state.machine.promises[machine], state.machine.holders[machine]
-    times, nodes = state.promise_time[machine], state.promise_nodes[machine]
+    size, holders = state.machine.expected[machine], state.machine.holders[machine]
+    times, nodes = state.expected_end[machine], state.expected_nodes[machine]
     if holders > 0:
         times, nodes = np.empty(size + holders, np.float64), np.empty(size + holders, np.int64)
-        times[:size] = state.promise_time[machine, :size]
-        nodes[:size] = state.promise_nodes[machine, :size]
+        times[:size] = state.expected_end[machine, :size]
+        nodes[:size] = state.expected_nodes[machine, :size]
     for place in range(holders):
         job = state.holding[machine, place]
         end = now + jobs.job.requested_time[job]

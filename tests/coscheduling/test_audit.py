@@ -52,6 +52,9 @@ def test_node_hours_by_use_sum_to_what_is_occupied(instance):
     seconds = (occupied.to_numpy()[:-1] * np.diff(occupied.index)).sum()
     assert hours.drop("idle").sum() * 3600 == pytest.approx(seconds)
     assert hours.get("hold", 0.0) == pytest.approx(lost_node_hours(schedule).sum())
+    nodes, holds = schedule.workload.jobs["nodes"].to_numpy(), schedule.holds
+    idle = nodes[holds["job"]] @ (holds["end"] - holds["start"])
+    assert hours.get("hold", 0.0) * 3600 == pytest.approx(idle)
     run = schedule.workload.jobs["nodes"] @ schedule.workload.jobs["run_time"]
     assert hours.get("run", 0.0) * 3600 == pytest.approx(run)
 
