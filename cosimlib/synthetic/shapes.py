@@ -180,18 +180,19 @@ def fitting_estimates(
         the menu's next value above its run time, and a shorter estimate stays unused.
     """
     smallest = np.searchsorted(menu, run_time)
+    available = np.bincount(np.searchsorted(menu, estimates), minlength=menu.size)
     assigned = np.empty(run_time.size)
-    unused = np.empty(0)
+    unused = np.zeros(menu.size, dtype=np.int64)
     for level in reversed(range(menu.size)):
         jobs = rng.permutation(np.flatnonzero(smallest == level))
-        unused = np.concatenate([unused, estimates[estimates == menu[level]]])
-        missing = max(0, jobs.size - unused.size)
-        unused = np.sort(np.concatenate([unused, np.full(missing, menu[level])]))
+        unused[level] = available[level]
+        unused[level] += max(0, jobs.size - int(unused.sum()))
+        ascending = np.repeat(menu, unused)
         n_snug = min(jobs.size, rounded_at_random(snug * jobs.size, rng))
-        others = rng.permutation(unused[n_snug:])
-        n_random = jobs.size - n_snug
-        assigned[jobs] = np.concatenate([unused[:n_snug], others[:n_random]])
-        unused = others[n_random:]
+        others = rng.permutation(ascending[n_snug:])
+        drawn = np.concatenate([ascending[:n_snug], others[: jobs.size - n_snug]])
+        unused -= np.bincount(np.searchsorted(menu, drawn), minlength=menu.size)
+        assigned[jobs] = drawn
     return assigned
 
 
