@@ -30,14 +30,14 @@ SOURCE = synthetic.with_estimates(synthetic.lublin(120, nodes=32, load=0.9, seed
 SOURCE = Workload(SOURCE.jobs, "a source", System.of(32))
 
 
-def made(settings, jobs=200) -> Workload:
-    """The jobs that the controls ask for, without them: the first ones of Lomonosov's."""
+def synthetic_jobs(settings, jobs=200) -> Workload:
+    """The first jobs of Lomonosov's with the accuracy and the seed of the controls."""
     workload = synthetic.lomonosov(1.0, accuracy=settings["accuracy"], seed=settings["seed"])
     return Workload(workload.jobs[:jobs], workload.name, LOMONOSOV)
 
 
 def simulated(workload, settings) -> dict:
-    """Every policy's schedule with the costs asked for."""
+    """Schedule by policy, with the overhead and speed of the controls."""
     costs = {"overhead": settings["overhead"], "speed": settings["speed"]}
     depth = settings["queue_depth"] or None
     return {
@@ -60,7 +60,7 @@ def assert_shows(panel, workload):
     settings = panel.settings
     runs = simulated(workload, settings)
     window = measured(runs, settings)
-    regular, containers, *bars, told = panel.figure.data
+    regular, containers, *bars, labels = panel.figure.data
     assert [bar.name for bar in bars] == [name for name, *_ in USE_STYLES.values()]
     drawn = pd.DataFrame(
         {use: bar.x for use, bar in zip(USE_STYLES, bars, strict=True)}, index=WAYS
@@ -74,7 +74,7 @@ def assert_shows(panel, workload):
         ]  # fmt: skip
         np.testing.assert_allclose(drawn.loc[name], expected, atol=0.0051)
     shares = {name: efficiency(run, **window) for name, run in runs.items()}
-    assert [text.strip() for text in told.text] == [f"{share:.1%}" for share in shares.values()]
+    assert [text.strip() for text in labels.text] == [f"{share:.1%}" for share in shares.values()]
     assert_areas(regular, containers, runs[settings["policy"]], window)
 
     chosen, policy = runs[settings["policy"]], settings["policy"]
@@ -105,7 +105,7 @@ def assert_areas(regular, containers, run, window):
     assert (np.add(regular.y, containers.y) <= run.system.total_nodes).all()
 
 
-def test_it_opens_with_what_is_asked_for():
+def test_it_opens_with_the_settings_given():
     panel = explore_filling(
         jobs=200, policy="filling B, kill", accuracy=0.3, overhead=0.2, speed=0.9, queue_depth=30,
         seed=2,
@@ -114,7 +114,7 @@ def test_it_opens_with_what_is_asked_for():
         "policy": "filling B, kill", "accuracy": 0.3, "overhead": 0.2, "speed": 0.9,
         "queue_depth": 30, "seed": 2,
     }  # fmt: skip
-    assert_shows(panel, made(panel.settings))
+    assert_shows(panel, synthetic_jobs(panel.settings))
     assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
     assert repr(panel).startswith("filling B, kill: utilization ")
 
@@ -130,13 +130,13 @@ def test_it_opens_with_what_is_asked_for():
         ("seed", [1, 7]),
     ],
 )
-def test_every_knob_shows_what_the_simulator_says(name, values):
+def test_every_control_shows_what_the_simulator_says(name, values):
     panel = explore_filling(jobs=200, policy="filling B, kill", speed=0.8)
     seen = {panel.text.value}
     for value in values:
         panel.controls[name].value = value
         assert panel.settings[name] == value
-        assert_shows(panel, made(panel.settings))
+        assert_shows(panel, synthetic_jobs(panel.settings))
         seen.add(panel.text.value)
     assert len(seen) > 2
 
@@ -145,7 +145,7 @@ def test_costs_change_no_start_and_are_not_simulated_again(monkeypatch):
     panel = explore_filling(jobs=100)
     monkeypatch.setattr("cosimlib.explorers.filling.SIMULATORS", {})
     panel.choose(overhead=0.4, speed=0.6, policy="filling B, save")
-    assert_shows(panel, made(panel.settings, jobs=100))
+    assert_shows(panel, synthetic_jobs(panel.settings, jobs=100))
     with pytest.raises(KeyError):
         panel.controls["seed"].value = 1
 
@@ -232,7 +232,7 @@ def test_the_picture_stays_light():
         ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
     ],
 )
-def test_nonsense_is_a_clear_error(wrong, message):
+def test_settings_out_of_range_say_what_was_expected(wrong, message):
     with pytest.raises(ValueError, match=message):
         explore_filling(SOURCE, **wrong)
 

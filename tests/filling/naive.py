@@ -5,7 +5,7 @@ Written from the rules in prose. `jobs` is a workload's frame whose times are wh
 
 
 class Filled:
-    """A run: starts, first reservations, who was held up, and (from, to, saved) of containers."""
+    """A run: starts, first reservations, jobs held up, and (from, to, saved) of containers."""
 
     def __init__(self, jobs, nodes, *, policy=None, reclaim="save", depth=10**9):
         self.jobs = [job._replace(submit_time=int(job.submit_time)) for job in jobs.itertuples()]
@@ -79,7 +79,7 @@ class Filled:
         raise AssertionError("after everything there is room for every job")
 
     def note_held_up(self, job, start):
-        """Held up is who would start now but for containers, others that would counted."""
+        """A job is held up if it would start now but for containers, others that would counted."""
         if start == self.now:
             return
         now = self.free(self.now) + self.barred - self.wanted

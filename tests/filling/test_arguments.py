@@ -8,7 +8,7 @@ import pytest
 from cosimlib.filling import node_seconds, simulate_filling
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError
-from tests.filling.test_simulation import EARLY, made
+from tests.filling.test_simulation import EARLY, jobs_of
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_knobs_out_of_range_say_what_was_expected(wrong, message):
 def test_a_job_wider_than_the_machine_and_a_missing_request_are_named():
     with pytest.raises(InvalidWorkloadError, match=r"made up: job 1 asks for 5 nodes; .* has 4"):
         simulate_filling(EARLY, System.of(4))
-    jobs = made(submit_time=[0, 0], run_time=[60, 60], requested_time=[60, np.nan], nodes=[1, 1])
+    jobs = jobs_of(submit_time=[0, 0], run_time=[60, 60], requested_time=[60, np.nan], nodes=[1, 1])
     with pytest.raises(InvalidWorkloadError, match="made up: job 1 has no requested_time"):
         simulate_filling(jobs, System.of(4))
 

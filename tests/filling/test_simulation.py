@@ -16,7 +16,7 @@ from cosimlib.filling import FilledSchedule, efficiency, node_seconds, simulate_
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.filling.naive import Filled
-from tests.strategies import workloads
+from tests.strategies import arrays, workloads
 
 NODES = 8
 WAYS = {
@@ -29,7 +29,7 @@ WAY_NAMES = st.sampled_from(list(WAYS))
 DEPTHS = st.sampled_from([None, 1, 2, 4])
 
 
-def made(**columns) -> Workload:
+def jobs_of(**columns) -> Workload:
     return Workload(pd.DataFrame(columns), "made up")
 
 
@@ -70,6 +70,27 @@ def test_agrees_with_the_slow_version(workload, way, depth):
     assert container_runs(schedule) == Counter(slow.closed)
 
 
+@settings(max_examples=100)
+@given(arrays(overruns=True), WAY_NAMES, st.sampled_from([None, 3]))
+def test_equal_jobs_agree_with_the_slow_version(workload, way, depth):
+    schedule = simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
+    slow = Filled(workload.jobs, NODES, depth=depth or len(workload), **WAYS[way])
+    assert schedule.start_time.tolist() == [slow.starts[job] for job in range(len(workload))]
+    assert schedule.promised_time.tolist() == [slow.promised[job] for job in range(len(workload))]
+    assert set(np.flatnonzero(schedule.held_up)) == slow.held_up
+
+
+def test_containers_may_hold_up_several_equal_jobs():
+    """Job 0 outlives its request, so the plan is made anew for jobs 1 to 3, which are equal."""
+    columns = {"submit_time": [0, 2, 3, 4], "run_time": [6, 1, 5, 1], "nodes": [4, 2, 2, 2]}
+    workload = Workload(pd.DataFrame(columns | {"requested_time": [2, 3, 3, 3]}), "held up")
+    way = WAYS["B, save"]
+    schedule = simulate_filling(workload, System.of(NODES), slot=1, **way)
+    assert Filled(workload.jobs, NODES, **way).held_up == {1, 2}
+    assert schedule.start_time.tolist() == [0, 5, 6, 6]
+    assert schedule.held_up.tolist() == [False, True, True, False]
+
+
 @given(workloads(max_nodes=NODES))
 @settings(max_examples=40)
 def test_without_containers_it_is_conservative_backfilling(workload):
@@ -99,7 +120,7 @@ def test_true_estimates_make_every_job_start_when_it_was_promised(workload, way,
 
 @given(workloads(max_nodes=NODES), WAY_NAMES, DEPTHS)
 @settings(max_examples=40)
-def test_nobody_starts_later_than_promised(workload, way, depth):
+def test_no_job_starts_later_than_promised(workload, way, depth):
     schedule = simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
     assert (schedule.start_time <= schedule.promised_time).all()
 
@@ -155,7 +176,7 @@ def test_shifted_times_shift_everything(workload, way, slots):
 
 
 # Six nodes; job 0 holds four of them and says 4 slots but ends after 2; job 1 wants five.
-EARLY = made(submit_time=[0, 0], run_time=[120, 60], requested_time=[240, 60], nodes=[4, 5])
+EARLY = jobs_of(submit_time=[0, 0], run_time=[120, 60], requested_time=[240, 60], nodes=[4, 5])
 
 
 @pytest.mark.parametrize(
@@ -169,7 +190,7 @@ def test_an_early_end_finds_nodes_taken_under_policy_b(way, start, held_up):
     assert schedule.held_up.tolist() == [False, held_up]
 
 
-def test_who_no_longer_fits_a_slot_later_is_held_up_too():
+def test_a_job_that_no_longer_fits_a_slot_later_is_held_up_too():
     """Job 2 fits from minute 7 to 9 and not from 8 to 10, where job 1 has all; job 3 follows."""
     jobs = {"submit_time": [4, 5, 7, 10], "run_time": [5, 1, 2, 4], "nodes": [1, 6, 5, 2]}
     table = pd.DataFrame(jobs).assign(requested_time=jobs["run_time"])
@@ -183,7 +204,7 @@ def test_who_no_longer_fits_a_slot_later_is_held_up_too():
 
 @given(workloads(max_nodes=NODES, overruns=True), DEPTHS)
 @settings(max_examples=60)
-def test_where_nobody_is_held_up_everybody_starts_as_without_containers(workload, depth):
+def test_where_no_job_is_held_up_all_start_as_without_containers(workload, depth):
     plain, saved = (
         simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
         for way in ("none", "B, save")
@@ -211,7 +232,7 @@ def test_what_containers_do_in_that_example():
 
 
 def test_a_new_job_finds_nodes_taken_under_policy_b():
-    jobs = made(submit_time=[0, 120], run_time=[300, 60], requested_time=[300, 60], nodes=[3, 2])
+    jobs = jobs_of(submit_time=[0, 120], run_time=[300, 60], requested_time=[300, 60], nodes=[3, 2])
     starts = {way: simulate_filling(jobs, System.of(6), **WAYS[way]).start_time[1] for way in WAYS}
     assert starts == {"none": 120, "A": 120, "B, save": 180, "B, kill": 120}
 
@@ -243,7 +264,7 @@ def test_what_policy_a_gains_is_the_papers_formula_and_b_that_saves_no_less(work
 
 
 def test_a_queue_that_is_limited_lets_jobs_in_as_places_come_free():
-    jobs = made(
+    jobs = jobs_of(
         submit_time=[0] * 3, run_time=[60, 60, 60], requested_time=[60] * 3, nodes=[6, 6, 1]
     )
     schedule = simulate_filling(jobs, System.of(6), queue_depth=1)
@@ -251,7 +272,7 @@ def test_a_queue_that_is_limited_lets_jobs_in_as_places_come_free():
 
 
 def test_times_inside_a_slot_are_seen_when_the_next_begins():
-    jobs = made(submit_time=[0.5, 61], run_time=[59, 0], requested_time=[61, 1], nodes=[6, 6])
+    jobs = jobs_of(submit_time=[0.5, 61], run_time=[59, 0], requested_time=[61, 1], nodes=[6, 6])
     schedule = audit(simulate_filling(jobs, System.of(6)))
     assert schedule.start_time.tolist() == [60, 120]
     assert schedule.promised_time.tolist() == [60, 120]
@@ -260,7 +281,7 @@ def test_times_inside_a_slot_are_seen_when_the_next_begins():
 
 
 def test_a_workload_without_jobs_has_a_schedule_without_containers():
-    schedule = simulate_filling(made(submit_time=[], run_time=[], nodes=[]), System.of(6))
+    schedule = simulate_filling(jobs_of(submit_time=[], run_time=[], nodes=[]), System.of(6))
     assert len(schedule.start_time) == 0 and schedule.containers.empty
 
 
