@@ -8,6 +8,8 @@ import io
 import re
 from pathlib import Path
 
+from cosimlib.policies import SIMULATORS, unregister
+
 ROOT = Path(__file__).resolve().parents[1]
 OWN_POLICY = ROOT / "docs" / "own-policy.md"
 PAGES = (ROOT / "README.md", OWN_POLICY)
@@ -29,7 +31,12 @@ def executed(path: Path) -> str:
             exec(compile(text, path.name, "exec"), names)
         return block[0]
 
-    return BLOCK.sub(renew, path.read_text(encoding="utf-8"))
+    known = set(SIMULATORS)
+    try:
+        return BLOCK.sub(renew, path.read_text(encoding="utf-8"))
+    finally:
+        for policy in SIMULATORS.keys() - known:
+            unregister(policy)
 
 
 def function(path: Path, name: str) -> object:
