@@ -112,11 +112,10 @@ def with_estimates(
     estimates = np.repeat(menu, drawn)
     fitting = shapes.fitting_estimates(run_time, estimates, menu, snug=0.0, rng=rng)
     used = np.bincount(np.searchsorted(menu, fitting), minlength=menu.size)
-    entries = [("mended", "requested_time drawn from Tsafrir's model", len(workload))]
     lengthened = int(np.maximum(used - drawn, 0).sum())
-    if lengthened:
-        entries.append(("mended", "drawn requested_time lengthened to fit the run", lengthened))
-    return _with_requests(workload, fitting, *entries)
+    drawn_from = "requested_time drawn from Tsafrir's model"
+    estimated = _with_requests(workload, fitting).noted("mended", drawn_from, len(workload))
+    return estimated.noted("mended", "drawn requested_time lengthened to fit the run", lengthened)
 
 
 def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
@@ -131,8 +130,8 @@ def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
     """
     check.number("factor", factor, least=1, where="estimates")
     requested_time = np.maximum(factor * workload.jobs["run_time"].to_numpy(), 1.0)
-    entry = ("mended", f"requested_time set to {factor:g} times run_time", len(workload))
-    return _with_requests(workload, requested_time, entry)
+    reason = f"requested_time set to {factor:g} times run_time"
+    return _with_requests(workload, requested_time).noted("mended", reason, len(workload))
 
 
 def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) -> Workload:
@@ -299,11 +298,6 @@ def _counts(jobs: int, shares: np.ndarray) -> np.ndarray:
     return counts
 
 
-def _with_requests(
-    workload: Workload, requested_time: np.ndarray | pd.Series, *entries: tuple[str, str, int]
-) -> Workload:
-    """The workload with new requested times, and entries in its account that say so."""
-    estimated = replace(workload, jobs=workload.jobs.assign(requested_time=requested_time))
-    for entry in entries:
-        estimated = estimated.noted(*entry)
-    return estimated
+def _with_requests(workload: Workload, requested_time: np.ndarray | pd.Series) -> Workload:
+    """The workload with new requested times."""
+    return replace(workload, jobs=workload.jobs.assign(requested_time=requested_time))

@@ -1,8 +1,8 @@
-"""Speeds, measured in one run: `make bench` prints this table and keeps it as figures/bench.csv.
+"""Benchmarks: `make bench` prints a table of speeds and keeps it as figures/bench.csv.
 
-Compilation is told apart: every kernel runs once before it is timed, and the time that a first
-run takes with an empty cache is a row of its own. A goal that depends on the machine is printed
-beside the measurement; ratios compare two things measured one after the other.
+Compilation is not included: each kernel runs once before it is timed, and a first run with an empty
+cache is a row of its own. Goals depend on the machine and are printed beside the measurements;
+ratios compare two things measured one after the other.
 """
 
 import subprocess
@@ -37,9 +37,10 @@ from cosimlib.metrics import utilization
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import THETA, System
-from cosimlib.traces import swf
+from cosimlib.traces import read_swf
 from tests.benchmarks.batch import scheduler_rows
 from tests.benchmarks.explorers import explorer_rows
+from tests.benchmarks.metrics import series_rows
 from tests.benchmarks.timesharing import sharing_rows
 from tests.eviction import naive
 
@@ -61,7 +62,7 @@ print(time.perf_counter() - imported)
 
 
 def median_of(run: Callable[[], object], repeat: int = 7) -> float:
-    """Median seconds of `repeat` runs after one that is not counted."""
+    """Median seconds of `repeat` runs after an uncounted one."""
     run()
     times = []
     for _ in range(repeat):
@@ -82,7 +83,7 @@ def theta_problem() -> EvictionProblem:
 
 
 def eviction_rows() -> list[tuple]:
-    """The speeds that the eviction solvers are to reach."""
+    """Eviction solvers on the paper's hardest case and on a large problem."""
     problem = theta_problem()
     dynamic = median_of(lambda: solve_dynamic(problem), 51)
     greedy = median_of(lambda: solve_greedy(problem), 51)
@@ -113,7 +114,7 @@ def eviction_rows() -> list[tuple]:
 
 
 def _cold_start() -> float:
-    """Seconds of a first solve in a new process that finds nothing compiled."""
+    """Seconds of the first solve in a new process with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", COLD.format(folder=folder)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -121,11 +122,11 @@ def _cold_start() -> float:
 
 
 def trace_rows() -> list[tuple]:
-    """Loading and scheduling of the logs that are there."""
+    """Reading and scheduling of the logs that are on this machine."""
     rows = []
     curie = traces.find_trace("CEA-Curie-2011-2.1-cln")
     if curie is not None:
-        seconds = median_of(lambda: swf.read_swf(curie, verbose=False), 3)
+        seconds = median_of(lambda: read_swf(curie, verbose=False), 3)
         rows.append(("CEA-Curie, 312,826 records: read_swf", seconds, "s", "<= 3"))
     for name in ("theta-2023-prod", "KTH-SP2-1996-2.1-cln"):
         if traces.find_trace(name) is not None:
@@ -139,7 +140,7 @@ def trace_rows() -> list[tuple]:
 
 
 def _policy_row(name: str, simulate: Callable[..., Schedule], workload) -> tuple:
-    """Jobs a second of one policy on one log, odd jobs left out."""
+    """Jobs per second of one policy on one log, without jobs wider than the machine."""
     narrow = workload.jobs["nodes"] <= workload.machine.total_nodes
     workload = workload.keep(narrow, "wider than the machine")
     seconds = median_of(lambda: simulate(workload, workload.machine), 5)
@@ -177,7 +178,7 @@ def elastic_rows() -> list[tuple]:
 
 
 def _peak_memory() -> float:
-    """GiB that a process of its own holds at most, imports and compilation included."""
+    """Peak GiB of a process of its own, imports and compilation included."""
     done = subprocess.run(
         [sys.executable, "-c", PEAK], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -186,7 +187,7 @@ def _peak_memory() -> float:
 
 
 def coscheduling_rows() -> list[tuple]:
-    """A month of Intrepid and the fullest Eureka, a scheme each; then the notebook's figure set."""
+    """A month of Intrepid and the fullest Eureka per scheme; both experiments of the notebook."""
     workload = comparison.by_utilization(comparison.month_of_intrepid(), load=0.75)
     rows = []
     for scheme in (None, *comparison.SCHEMES):
@@ -241,10 +242,10 @@ def met(measured: float, goal: str) -> str:
 
 
 def main() -> None:
-    """Measure, print, keep."""
+    """Measure, print and write the table."""
     measured = eviction_rows() + trace_rows() + coscheduling_rows() + elastic_rows()
     measured += scheduler_rows(median_of) + filling_rows() + list(sharing_rows())
-    measured += explorer_rows()
+    measured += [*explorer_rows(), *series_rows(median_of)]
     rows = [(*row, met(row[1], row[3])) for row in measured]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table["measured"] = [float(f"{value:.3g}") for value in table["measured"]]

@@ -1,7 +1,6 @@
 """Queues, windows, warm-up, series and users: by hand and against counting."""
 
 import math
-import time
 
 import numpy as np
 import pandas as pd
@@ -193,27 +192,6 @@ def test_means_by_submission_lose_no_job(asked, every):
     assert table["jobs"].sum() == len(asked)
     total = (table["jobs"] * table["wait_time"].fillna(0)).sum()
     assert total == pytest.approx(metrics.wait_time(schedule).sum())
-
-
-def test_series_of_half_a_year_of_jobs_take_a_moment():
-    """As many jobs as the archive's longest logs have; about 0.1 s each where this was written."""
-    rng = np.random.default_rng(0)
-    n = 448_000
-    jobs = {
-        "submit_time": np.sort(rng.integers(0, 150 * 86_400, n)),
-        "run_time": rng.integers(1, 50_000, n),
-        "nodes": rng.integers(1, 100, n),
-    }
-    asked = Workload(pd.DataFrame(jobs), "many")
-    start = asked.jobs["submit_time"].to_numpy() + rng.integers(0, 9_000, n)
-    many = Schedule.from_starts(asked, System.of(8_192), start, "RANDOM")
-    wait = metrics.wait_time(many)
-    for every in (HOUR, DAY, WEEK):
-        begin = time.perf_counter()
-        metrics.utilization_series(many, every)
-        metrics.hourly(metrics.waiting_jobs(many), every)
-        metrics.by_submission(many, wait, every)
-        assert time.perf_counter() - begin < 2
 
 
 # --- users ------------------------------------------------------------------------------------
