@@ -13,10 +13,11 @@ from cosimlib.coscheduling.schedule import CoupledSchedule
 def audit_coupled(schedule: CoupledSchedule) -> None:
     """Raise where a schedule of coupled machines could not have happened.
 
-    The rules of any schedule apply, and nodes held idle count as busy. Only a job with mates holds,
-    between its submission and its start, one interval at a time and none longer than a release
-    allows. Groups are those of the workload's mates, or no job has one. All jobs of a group start
-    at one instant, unless the machine of the later one was down when the earlier one started.
+    The rules of any schedule apply, and nodes held idle count as busy. Jobs hold and yield between
+    their submission and their start. Only a job with mates holds, one interval at a time and none
+    longer than a release allows. Groups are those of the workload's mates, or no job has one. All
+    jobs of a group start at one instant, unless the machine of the later one was down when the
+    earlier one started.
 
     Raises
     ------
@@ -25,6 +26,7 @@ def audit_coupled(schedule: CoupledSchedule) -> None:
     """
     check_times(schedule)
     _check_groups(schedule)
+    _check_tries(schedule)
     _check_holds(schedule)
     _check_starts(schedule)
     check_capacity(schedule)
@@ -37,6 +39,16 @@ def _check_groups(schedule: CoupledSchedule) -> None:
     if wrong.any() and (schedule.group >= 0).any():
         job = int(wrong.argmax())
         _fail(schedule, job, f"is in group {schedule.group[job]}; expected {expected[job]}")
+
+
+def _check_tries(schedule: CoupledSchedule) -> None:
+    """Raise for the first job that holds or yields before its submission or after its start."""
+    submit_time, first_try = schedule.workload.jobs["submit_time"].to_numpy(), schedule.first_try
+    wrong = (first_try < submit_time) | (first_try > schedule.start_time)
+    if wrong.any():
+        job = int(wrong.argmax())
+        times = f"t={submit_time[job]:.15g} and starts at t={schedule.start_time[job]:.15g}"
+        _fail(schedule, job, f"first tries at t={first_try[job]:.15g}; it was submitted at {times}")
 
 
 def _check_holds(schedule: CoupledSchedule) -> None:

@@ -156,6 +156,16 @@ def test_tampered_groups_are_refused(schedule, group, message):
         audit(replace(schedule, group=np.array(group)))
 
 
+@pytest.mark.parametrize("first_try", [-60.0, 1860.0])
+def test_tampered_first_tries_are_refused(schedule, first_try):
+    tries = np.array([first_try, np.nan, np.nan])
+    message = (
+        f"^HH: small: job 0 first tries at t={first_try:g}; it was submitted at t=0 and starts"
+    )
+    with pytest.raises(InfeasibleScheduleError, match=message):
+        audit(replace(schedule, first_try=tries))
+
+
 def test_mates_may_start_apart_only_while_the_later_one_s_machine_is_down(schedule):
     apart = started(schedule, 1800, 600, 1805)
     assert apart.apart.tolist() == [2] and not len(schedule.apart)
