@@ -5,6 +5,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from cosimlib.elastic import POLICIES, simulate_elastic
+from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.strategies import workloads
@@ -26,6 +27,25 @@ def stretched(workload, factor, priority=None):
     if priority is not None:
         jobs["priority"] = np.where(np.arange(len(jobs)) % 3 == 0, priority, 1.0)
     return Workload(jobs, workload.name)
+
+
+def three_jobs(**columns):
+    """Three one-node jobs of a minute."""
+    times = {"submit_time": [0, 0, 0], "run_time": [60] * 3, "requested_time": [60] * 3}
+    return workload("made", **{**times, "nodes": 1, **columns})
+
+
+def scheduled(*rows, nodes=4, **columns):
+    """A schedule of rows of start, run time, nodes."""
+    jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"]).assign(**columns)
+    starts = jobs["submit_time"].to_numpy()
+    return Schedule.from_starts(Workload(jobs, "made"), System.of(nodes), starts, "given")
+
+
+GOLDEN = scheduled(
+    (0, 300, 1), (0, 100, 2), (50, 400, 1), (100, 100, 1), priority=[1.0, 1.0, 1.0, 10.0]
+)
+"""Nodes: job 0 on 0; job 1 on 1 and 2; job 2 on 3; job 3, from t = 100, on 1; node 2 is idle."""
 
 
 @st.composite

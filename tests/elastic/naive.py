@@ -58,7 +58,7 @@ def vector(schedule, held, now, policy, draws=None):
 
 
 def wasted_cycles(schedule, policy, preempted, grace_periods, seed=0):
-    """One row a state, one column a grace period: the paper's formula, term by term."""
+    """One row per state, one column per grace period: the paper's formula, term by term."""
     held, rng = nodes_held(schedule), np.random.default_rng(seed)
     rows = []
     for now in moments(schedule):

@@ -50,7 +50,7 @@ def instant(world, requests):
 
 
 def withdraw(world):
-    """Kill whoever runs on a node whose grace period is over."""
+    """Kill the jobs on nodes whose grace period is over."""
     for node in world.nodes:
         if node.drains and node.drains.deadline <= world.now:
             stop(world, node.run, completed=False)
@@ -66,7 +66,7 @@ def finish(world):
 
 
 def admit(world):
-    """Let everybody come who is due."""
+    """Admit the jobs that are due."""
     for job in world.jobs:
         if job.number not in world.came and job.submit <= world.now:
             world.came.add(job.number)
@@ -105,7 +105,7 @@ def reclaim(world, node, request, use):
 
 
 def leave(world, node, killed):
-    """A draining node goes to whom it is for."""
+    """A draining node goes to the user or to the host."""
     drains = node.drains
     drains.released, drains.killed = world.now, killed
     move(world, node, "user" if drains.request >= 0 else "host")
@@ -131,8 +131,8 @@ def waiting(world, partition):
 def wanted(world, partition):
     """What AddNodes asks for."""
     queue = waiting(world, partition)
-    asked = sum(job.nodes for job in queue) - len(usable(world, partition, idle=True))
-    return asked if queue else 0
+    wanted_nodes = sum(job.nodes for job in queue) - len(usable(world, partition, idle=True))
+    return wanted_nodes if queue else 0
 
 
 def settle(world):
@@ -150,7 +150,7 @@ def settle(world):
 
 
 def schedule(world, partition):
-    """EASY by the textbook: who is first starts; who comes later must not delay the first."""
+    """EASY by the textbook: the first jobs start; later ones must not delay the next in line."""
     queue = waiting(world, partition)
     while queue and queue[0].nodes <= len(usable(world, partition, idle=True)):
         start(world, queue.pop(0))
@@ -193,7 +193,7 @@ def start(world, job):
 
 
 def delete_nodes(world, partition):
-    """Give idle nodes back where nobody waits."""
+    """Give idle nodes back where no job waits."""
     idle = [] if waiting(world, partition) else usable(world, partition, idle=True)
     for node in idle:
         move(world, node, "host")
@@ -201,7 +201,7 @@ def delete_nodes(world, partition):
 
 
 def hand_out(world):
-    """Node by node, to who wants some and has least for its size."""
+    """Node by node, to the partition that wants some and has least for its size."""
     given = False
     for node in world.nodes:
         asking = [partition for partition in world.sizes if wanted(world, partition) > 0]
@@ -213,7 +213,7 @@ def hand_out(world):
 
 
 def rebalance(world):
-    """Want nodes back from who has too many; whether one of them was idle."""
+    """Reclaim nodes of partitions that have too many; whether one of them was idle."""
     missing = -sum(node.drains is not None and node.drains.request < 0 for node in world.nodes)
     for partition, size in world.sizes.items():
         short = size - len(usable(world, partition))
@@ -246,17 +246,17 @@ def serve(world, count, use):
 
 
 def vector(world):
-    """Every node's value as who had it `staleness` seconds ago saw it, where they have it still."""
+    """Node values reported `staleness` seconds ago by owners that still have the nodes."""
     then, worth = world.now - world.staleness, {node.number: 0.0 for node in world.nodes}
     for partition in world.sizes:
-        told = report(world, partition, then)
-        worth |= {node.number: told[node.number] for node in world.nodes
-                  if node.owner == partition and node.number in told}  # fmt: skip
+        reported = report(world, partition, then)
+        worth |= {node.number: reported[node.number] for node in world.nodes
+                  if node.owner == partition and node.number in reported}  # fmt: skip
     return worth
 
 
 def report(world, partition, then):
-    """What a partition told the host at a moment of the busy nodes that it had at that moment."""
+    """The preemption vector that a partition reported at a moment, of its busy nodes then."""
     seen = {}
     for node in world.nodes:
         owners = [owner for time, owner in node.past if time <= then]
@@ -267,7 +267,7 @@ def report(world, partition, then):
             if node.number in run.nodes and run.start <= then and not over:
                 seen[node.number] = (then - run.start, run.job)
     longest = max((elapsed for elapsed, _ in seen.values()), default=0.0)
-    told = {
+    reported = {
         number: {
             "FIFO": longest - elapsed + 1.0,
             "LIFO": elapsed,
@@ -276,8 +276,8 @@ def report(world, partition, then):
         }[world.policies[partition]]
         for number, (elapsed, job) in seen.items()
     }
-    largest = max(told.values(), default=0.0)
-    return {number: value / largest if largest > 0 else 0.0 for number, value in told.items()}
+    largest = max(reported.values(), default=0.0)
+    return {number: value / largest if largest > 0 else 0.0 for number, value in reported.items()}
 
 
 def stretches(world):

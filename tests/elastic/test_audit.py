@@ -224,16 +224,15 @@ def test_a_user_keeps_what_it_was_granted_for_as_long_as_it_asked():
         audit(moved_user(3, 5))
     with pytest.raises(InfeasibleScheduleError, match="more or fewer of the host's nodes from t="):
         audit(moved_user(4, 5))
-    nobody = GOOD.ownership.replace({"owner": {"user": HOST}})
+    no_user = GOOD.ownership.replace({"owner": {"user": HOST}})
     with pytest.raises(InfeasibleScheduleError, match="node 0 was released to no user"):
-        audit(replace(GOOD, ownership=nobody))
+        audit(replace(GOOD, ownership=no_user))
 
 
 def test_no_preemption_may_be_refused_what_is_there():
     """One node asked for on an empty machine, and nothing given."""
-    nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
-    asked = users((5, 1, 10))
-    good = audit(simulate_elastic(nobody, System.of(2), preemptions=asked))
+    empty = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
+    good = audit(simulate_elastic(empty, System.of(2), preemptions=users((5, 1, 10))))
     assert good.attempts.empty and good.served == 1
     refused = good.preemptions.assign(granted=0)
     idle = good.ownership.replace({"owner": {"user": HOST}})
@@ -242,8 +241,8 @@ def test_no_preemption_may_be_refused_what_is_there():
 
 
 def test_without_any_run_owners_and_users_are_checked_all_the_same():
-    nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
-    good = simulate_elastic(nobody, System.of(2), preemptions=users((5, 1, 10)))
+    empty = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
+    good = simulate_elastic(empty, System.of(2), preemptions=users((5, 1, 10)))
     for change, message in (
         ({"ownership": good.ownership.iloc[1:]}, "node 0 has no owner once"),
         ({"ownership": good.ownership.query("node == 1")}, "node 0 never has an owner"),
@@ -259,7 +258,7 @@ def test_without_any_run_owners_and_users_are_checked_all_the_same():
 
 
 def test_a_busy_node_cannot_leave_as_if_it_were_idle():
-    """The reclaim of node 3 told as one of an idle node, with the user's stretch moved along."""
+    """The reclaim of node 3 recorded as of an idle node, with the user's stretch moved along."""
     owned, row = GOOD.ownership.copy(), stretch(3, "user")
     owned.loc[row - 1, "end_time"] = owned.loc[row, "start_time"] = 60.0
     owned.loc[row, "end_time"] = owned.loc[row + 1, "start_time"] = 560.0

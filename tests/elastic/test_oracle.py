@@ -15,12 +15,12 @@ from tests.strategies import workloads
 POLICIES = ("FIFO", "LIFO", "PAP", "PAP+")
 
 
-def compare(jobs, system, policies, asked, **knobs):
+def compare(jobs, system, policies, requests, **knobs):
     """Both simulators tell the same runs, nodes, reclaims, owners and grants; the quick one's."""
-    schedule = simulate_elastic(jobs, system, policy=policies, preemptions=asked, **knobs)
+    schedule = simulate_elastic(jobs, system, policy=policies, preemptions=requests, **knobs)
     naming = {"grace_period": "grace"}
     slow = naive_protocol.simulate(
-        jobs, system, policies, asked.to_numpy().tolist(),
+        jobs, system, policies, requests.to_numpy().tolist(),
         **{naming.get(name, name): value for name, value in knobs.items()},
     )  # fmt: skip
     runs = [[run.job.number, run.start, run.end, run.completed] for run in slow.runs]
@@ -41,28 +41,28 @@ def compare(jobs, system, policies, asked, **knobs):
     second=workloads(max_jobs=8, max_nodes=5, overruns=True),
     third=workloads(max_jobs=4, max_nodes=2),
     policies=st.tuples(*[st.sampled_from(POLICIES)] * 3),
-    asked=preemptions(15),
+    requests=preemptions(15),
     grace_period=st.sampled_from([0.0, 37.0, 60.0, 61.0, 137.0]),
     staleness=st.sampled_from([0.0, 25.0, 50.0, 140.0, 1000.0]),
     spare=st.integers(0, 3),
 )
-def test_the_protocol_agrees_with_the_oracle(first, second, third, policies, asked, **knobs):
+def test_the_protocol_agrees_with_the_oracle(first, second, third, policies, requests, **knobs):
     parts = {"a": stretched(first, 25.0, priority=10.0), "b": stretched(second, 20.0),
              "c": stretched(third, 60.0)}  # fmt: skip
     compare(Workload.join(parts), System.of(a=8, b=5, c=2), dict(zip("abc", policies, strict=True)),
-            asked, **knobs)  # fmt: skip
+            requests, **knobs)  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    asked=workloads(max_jobs=12, overruns=True),
+    batch=workloads(max_jobs=12, overruns=True),
     policy=st.sampled_from(POLICIES),
     taken=preemptions(8),
     grace_period=st.sampled_from([0.0, 60.0, 120.0]),
     staleness=st.sampled_from([0.0, 75.0]),
 )
-def test_one_partition_agrees_with_the_oracle(asked, policy, taken, **knobs):
-    compare(stretched(asked, 25.0, priority=7.0), System.of(8), {"main": policy}, taken, **knobs)
+def test_one_partition_agrees_with_the_oracle(batch, policy, taken, **knobs):
+    compare(stretched(batch, 25.0, priority=7.0), System.of(8), {"main": policy}, taken, **knobs)
 
 
 def test_partitions_that_trade_nodes_agree_with_the_oracle():
@@ -94,8 +94,8 @@ def test_what_finds_no_nodes_lapses_and_never_comes_back():
     """Of two nodes a user has one until 100 and the other drains until 70: a third gets nothing,
     not even when both are free again; a request for two at 110 gets both."""
     job = workload(submit_time=[0], run_time=[70], requested_time=[70], nodes=[1])
-    asked = users((10, 1, 90), (20, 1, 30), (25, 2, 40), (110, 2, 40))
-    schedule = compare(job, System.of(2), {"main": "PAP"}, asked, grace_period=60.0)
+    requests = users((10, 1, 90), (20, 1, 30), (25, 2, 40), (110, 2, 40))
+    schedule = compare(job, System.of(2), {"main": "PAP"}, requests, grace_period=60.0)
     assert schedule.preemptions["granted"].tolist() == [1, 1, 0, 2]
     assert schedule.served == pytest.approx(4 / 6)
     used = schedule.ownership.query("owner == 'user'")

@@ -1,4 +1,4 @@
-"""The protocol: what it does by hand, the laws it keeps, and what it is equal to."""
+"""The protocol: closed forms, the laws it keeps, and what it is equal to."""
 
 import numpy as np
 import pandas as pd
@@ -6,17 +6,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
     HOST,
     USER,
-    draw_preemptions,
     execution_states,
     preempted_jobs,
     simulate_elastic,
-    sweep_preemptions,
 )
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -61,7 +58,7 @@ def test_a_preemption_by_hand():
 
 
 def test_a_node_that_falls_idle_leaves_at_once_and_notices_come_each_minute():
-    """LIFO with a PAP tie: node 2 (job 1) ends at 100 within the grace period, nobody is killed."""
+    """LIFO with a PAP tie: node 2 (job 1) ends at 100 within the grace period, no job is killed."""
     schedule = audit(
         simulate_elastic(ONE, System.of(4), policy="PAP", preemptions=users((30, 1, 50)),
                          grace_period=600.0)
@@ -82,34 +79,34 @@ def test_a_job_with_exactly_the_grace_period_to_go_is_killed_as_the_paper_counts
 
 @settings(max_examples=60)
 @given(workloads(overruns=True))
-def test_alone_and_undisturbed_a_partition_is_easy(asked):
-    schedule = audit(simulate_elastic(asked, System.of(8)))
-    assert schedule.start_time.tolist() == simulate_easy(asked, System.of(8)).start_time.tolist()
+def test_alone_and_undisturbed_a_partition_is_easy(batch):
+    schedule = audit(simulate_elastic(batch, System.of(8)))
+    assert schedule.start_time.tolist() == simulate_easy(batch, System.of(8)).start_time.tolist()
 
 
 @settings(max_examples=30)
 @given(
-    asked=workloads(max_jobs=8),
+    batch=workloads(max_jobs=8),
     policy=st.sampled_from(["FIFO", "LIFO", "PAP", "PAP+"]),
     size=st.integers(1, 8),
     grace=st.sampled_from([0.0, 60.0, 137.0]),
     share=st.floats(0, 1),
 )
-def test_one_preemption_wastes_what_the_analysis_says(asked, policy, size, grace, share):
+def test_one_preemption_wastes_what_the_analysis_says(batch, policy, size, grace, share):
     """The protocol kills the very jobs, and wastes the very cycles, of the single analysis.
 
     Idle nodes may be the partition's there and the host's here; both go first, except that a job
     that starts at this very moment is worth no more than an idle node.
     """
-    asked = stretched(asked, 25.0, priority=10.0)
-    asked = Workload(asked.jobs.assign(submit_time=0.0), asked.name)
-    before = simulate_easy(asked, System.of(8))
+    batch = stretched(batch, 25.0, priority=10.0)
+    batch = Workload(batch.jobs.assign(submit_time=0.0), batch.name)
+    before = simulate_easy(batch, System.of(8))
     states = execution_states(before)
     at = float(states[int(share * (states.size - 1))])
     assume((before.start_time != at).all())
     expected = preempted_jobs(before, at, policy=policy, preempted=size, grace_period=grace)
     schedule = audit(
-        simulate_elastic(asked, System.of(8), policy=policy, preemptions=users((at, size, 1e4)),
+        simulate_elastic(batch, System.of(8), policy=policy, preemptions=users((at, size, 1e4)),
                          grace_period=grace)
     )  # fmt: skip
     killed = schedule.attempts[~schedule.attempts["completed"]]
@@ -123,9 +120,9 @@ def test_nothing_is_lost_and_nothing_held_twice(schedule):
     audit(schedule)
     assert (schedule.attempts.groupby("job")["completed"].sum() == 1).all()
     assert set(schedule.attempts["job"]) == set(range(len(schedule.workload)))
-    used, asked = schedule.ownership.query("owner == 'user'"), schedule.preemptions
+    used, requests = schedule.ownership.query("owner == 'user'"), schedule.preemptions
     seconds = (used["end_time"] - used["start_time"]).sum()
-    assert seconds <= (asked["nodes"] * asked["duration"]).sum() + 1e-6
+    assert seconds <= (requests["nodes"] * requests["duration"]).sum() + 1e-6
 
 
 def test_partitions_grow_into_idle_nodes_and_get_their_size_back():
@@ -146,7 +143,7 @@ def test_partitions_grow_into_idle_nodes_and_get_their_size_back():
     assert again["start_time"].tolist() == [210, 210], "b gives its nodes back when it is done"
 
 
-def test_spare_nodes_are_the_hosts_until_somebody_wants_them():
+def test_spare_nodes_are_the_hosts_until_a_partition_wants_them():
     jobs = workload(submit_time=[10, 10], run_time=[5, 5], requested_time=[5, 5], nodes=[2, 2])
     schedule = audit(simulate_elastic(jobs, System.of(2), spare=2))
     assert schedule.start_time.tolist() == [10, 10]
@@ -184,8 +181,8 @@ def test_a_stale_vector_is_scaled_by_the_nodes_of_its_time():
                           nodes=[1, 1]),
         }
     )  # fmt: skip
-    asked = users((600, 1, 3600), (640, 1, 3600))
-    knobs = {"policy": "LIFO", "preemptions": asked, "grace_period": 0.0, "staleness": 60.0}
+    requests = users((600, 1, 3600), (640, 1, 3600))
+    knobs = {"policy": "LIFO", "preemptions": requests, "grace_period": 0.0, "staleness": 60.0}
     schedule = audit(simulate_elastic(jobs, System.of(a=2, b=2), **knobs))
     taken = schedule.ownership.query("owner == 'user'").sort_values("start_time")
     assert taken["node"].tolist() == [0, 3]
@@ -239,28 +236,6 @@ def test_partitions_are_not_called_as_the_owners_of_other_nodes(name):
 
 
 def test_no_jobs_make_an_empty_schedule():
-    nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
-    schedule = audit(simulate_elastic(nobody, System.of(4)))
+    empty = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
+    schedule = audit(simulate_elastic(empty, System.of(4)))
     assert len(schedule.start_time) == 0 and schedule.wasted_cycles == 0
-
-
-def test_drawn_preemptions_come_at_their_rate_and_scale():
-    drawn = draw_preemptions(rate=4.0, size=10, duration=60.0, horizon=1000 * 86_400.0)
-    assert len(drawn) == pytest.approx(4000, rel=0.05)
-    assert drawn["time"].is_monotonic_increasing and set(drawn["nodes"]) == {10}
-    assert draw_preemptions(rate=0, size=1, duration=1, horizon=1e6).empty
-    with pytest.raises(ValueError, match="rate=-1; expected a number from 0"):
-        draw_preemptions(rate=-1, size=1, duration=1, horizon=1e6)
-
-
-def test_sweeps_tell_what_preemptions_cost():
-    few = synthetic.htc(copies=1)
-    table = sweep_preemptions(few, System.of(20), policy=["FIFO", "LIFO"], rate=[0.0, 200.0])
-    assert len(table) == 4
-    still = table[table["rate"] == 0]
-    assert (still["relative"] == 1).all() and (still["wasted"] == 0).all()
-    waste = table[table["rate"] > 0].set_index("policy")
-    assert (waste["relative"] < 1).all() and (waste["kills"] > 0).all()
-    assert waste["wasted"]["LIFO"] < waste["wasted"]["FIFO"]
-    with pytest.raises(ValueError, match="nothing called 'speed' to vary; known are policy, rate"):
-        sweep_preemptions(few, System.of(20), speed=[1])

@@ -1,49 +1,29 @@
-"""A single preemption: nodes, vectors, wasted cycles, against closed forms and a slow oracle."""
+"""Preemption vectors, the nodes behind them, and priorities."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cosimlib import synthetic
-from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
-    POLICIES,
-    compare_policies,
-    cumulative_waste,
-    execution_states,
     occupants,
-    preempted_jobs,
     preemption_values,
     prioritize,
     same_choice,
-    wasted_cycles,
 )
 from cosimlib.elastic.states import follow
-from cosimlib.elastic.waste import density
 from cosimlib.kernels import occupancy
-from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError
 from tests.elastic import naive
-from tests.elastic.instances import stretched
+from tests.elastic.instances import (
+    GOLDEN,
+    three_jobs,
+)
 from tests.strategies import workloads
 
 NODES = 8
-
-
-def made(*rows, nodes=4, **columns):
-    """A schedule of rows of start, run time, nodes."""
-    jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"]).assign(**columns)
-    return Schedule.from_starts(
-        Workload(jobs, "made"), System.of(nodes), jobs["submit_time"].to_numpy(), "given"
-    )
-
-
-GOLDEN = made((0, 300, 1), (0, 100, 2), (50, 400, 1), (100, 100, 1), priority=[1.0, 1.0, 1.0, 10.0])
-"""Nodes: job 0 on 0; job 1 on 1 and 2; job 2 on 3; job 3, from t = 100, on 1; node 2 is idle."""
 
 
 def test_nodes_are_the_lowest_free():
@@ -86,75 +66,6 @@ def test_values_of_every_policy_at_one_moment():
     np.testing.assert_allclose(two_nodes, [0.5, 1.0, 1.0, 25 / 150])
 
 
-def test_wasted_cycles_by_hand():
-    """LIFO at t = 150 takes nodes 2 (idle), 1 (job 3, 50 s left) and 3 (job 2, 300 s left)."""
-    waste = wasted_cycles(
-        GOLDEN, policy="LIFO", preempted=3, grace_periods=[0, 50, 51, 300, 301], moments=[150.0]
-    )
-    assert waste.to_numpy().tolist() == [[50 + 100, 100 + 150, 151, 400, 0]]
-    touched = preempted_jobs(GOLDEN, 150.0, policy="LIFO", preempted=3, grace_period=51)
-    assert touched.index.tolist() == [2, 3]
-    assert touched["killed"].tolist() == [True, False]
-    assert touched["wasted_cycles"].tolist() == [151, 0]
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=25)
-@given(workload=workloads(max_jobs=8), preempted=st.integers(1, NODES), seed=st.integers(0, 9))
-def test_wasted_cycles_agree_with_the_oracle(policy, workload, preempted, seed):
-    schedule = simulate_easy(stretched(workload, 25.0, priority=10.0), System.of(NODES))
-    periods = [0.0, 60.0, 150.0, 300.0]
-    mine = wasted_cycles(
-        schedule, policy=policy, preempted=preempted, grace_periods=periods, seed=seed
-    )
-    assert mine.index.tolist() == naive.moments(schedule)
-    expected = naive.wasted_cycles(schedule, policy, preempted, periods, seed)
-    np.testing.assert_allclose(mine.to_numpy(), expected)
-    one_by_one = [
-        preempted_jobs(schedule, now, policy=policy, preempted=preempted, grace_period=60.0)
-        for now in mine.index
-        if policy != "RANDOM"
-    ]
-    sums = [table["wasted_cycles"].sum() for table in one_by_one]
-    assert policy == "RANDOM" or np.allclose(mine[60.0], sums)
-
-
-@settings(max_examples=25)
-@given(workload=workloads(max_jobs=8))
-def test_laws_of_wasted_cycles(workload):
-    schedule = simulate_easy(stretched(workload, 25.0, priority=10.0), System.of(NODES))
-    high = schedule.workload.column("priority").to_numpy() > 1
-    whole, some, others = (
-        wasted_cycles(schedule, policy="PAP+", preempted=4, counted=mask)
-        for mask in (None, high, ~high)
-    )
-    np.testing.assert_allclose(whole, some + others)
-    everyone = [
-        wasted_cycles(schedule, policy=policy, preempted=NODES).to_numpy() for policy in POLICIES
-    ]
-    for other in everyone[1:]:
-        np.testing.assert_allclose(other, everyone[0], err_msg="all nodes taken: policies agree")
-    flat = Schedule(Workload(schedule.workload.jobs.drop(columns="priority"), "flat"),
-                    schedule.system, "EASY", schedule.start_time, schedule.end_time)  # fmt: skip
-    assert same_choice(flat, "PAP", "PAP+", preempted=3) == 1
-    narrow = flat.workload.jobs["nodes"].max() == 1
-    assert not narrow or same_choice(flat, "LIFO", "PAP", preempted=3) == 1
-
-
-def test_states_are_every_30_s_from_the_last_end_on():
-    schedule = made((0, 50, 1), (0, 125, 1))
-    assert execution_states(schedule).tolist() == [0, 30, 50, 80, 110]
-    assert execution_states(schedule, restart=False).tolist() == [0, 30, 50, 60, 90, 120]
-    assert execution_states(schedule, every=1000).tolist() == [0, 50]
-
-
-@settings(max_examples=40)
-@given(workloads())
-def test_states_agree_with_the_oracle(workload):
-    schedule = simulate_easy(stretched(workload, 25.0), System.of(NODES))
-    assert execution_states(schedule).tolist() == naive.moments(schedule)
-
-
 def test_same_choice_counts_states():
     moments = [20.0, 75.0, 150.0]
     chosen = {
@@ -169,32 +80,10 @@ def test_same_choice_counts_states():
     assert same_choice(GOLDEN, "FIFO", "PAP", preempted=2, moments=moments) == agreed
 
 
-def test_comparison_is_the_quartiles_of_all_states():
+def test_random_agrees_with_itself_and_not_with_others():
     schedule = simulate_easy(synthetic.htc(copies=1), System.of(20))
-    summary, densities = compare_policies(schedule, policies=["LIFO"], grace_periods=[60.0, 120.0])
-    waste = wasted_cycles(schedule, policy="LIFO", grace_periods=[60.0, 120.0]) / 3600
-    np.testing.assert_allclose(summary["50%"], waste.median())
-    np.testing.assert_allclose(summary["mean"], waste.mean())
-    np.testing.assert_allclose(summary["75%"], waste.quantile(0.75))
-    for period, part in densities.groupby("grace_period"):
-        within = (waste[period] <= part["node_hours"].max()).mean()
-        area = np.trapezoid(part["density"], part["node_hours"])
-        assert area == pytest.approx(within, abs=0.03)
-
-
-def test_density_of_a_uniform_sample_is_flat():
-    grid = np.linspace(0.0, 1.0, 101)
-    found = density(np.linspace(0.0, 2.0, 20_001), grid)
-    np.testing.assert_allclose(found, 0.5, rtol=0.02)
-    assert density(np.empty(0), grid).tolist() == [0.0] * 101
-
-
-def test_cumulative_waste_parts_high_and_default():
-    table = cumulative_waste(GOLDEN, preempted=2, grace_period=0.0)
-    total = wasted_cycles(GOLDEN, policy="PAP+", preempted=2, grace_periods=[0.0])[0.0].cumsum()
-    np.testing.assert_allclose(table["PAP+"].sum(axis=1), total)
-    assert (table.diff().dropna() >= 0).all().all()
-    assert table["PAP+", "high"].iloc[-1] < table["PAP", "high"].iloc[-1]
+    assert same_choice(schedule, "RANDOM", "RANDOM", seed=4) == 1
+    assert same_choice(schedule, "RANDOM", "LIFO", seed=4) < 0.1
 
 
 def test_priorities_are_given_by_queue_or_any_column():
@@ -221,36 +110,20 @@ def test_wrong_priorities_are_refused(priorities, by, message):
         prioritize(synthetic.peregrine(), priorities, by=by)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "message"),
-    [
-        ({"preempted": 5}, "preempted=5; .*from 1 to the partition's 4 nodes"),
-        ({"preempted": 0}, "preempted=0;"),
-        ({"preempted": 2.5}, "preempted=2.5;"),
-        ({"preempted": 1, "grace_periods": [60, -1]}, "grace_period=-1; expected seconds from 0"),
-        ({"preempted": 1, "grace_periods": [np.inf]}, "grace_period=inf;"),
-        ({"preempted": 1, "grace_periods": []}, "expected a list of one or more"),
-        ({"preempted": 1, "policy": "PAP++"}, r"policy='PAP\+\+'; expected one of 'RANDOM'"),
-        ({"preempted": 1, "moments": [5.0, 4.0]}, "ascending order"),
-        ({"preempted": 1, "counted": [True]}, "one bool for each of 4"),
-    ],
-)
-def test_wrong_knobs_are_refused(knobs, message):
-    with pytest.raises(ValueError, match=message):
-        wasted_cycles(GOLDEN, **knobs)
+@pytest.mark.parametrize("priorities", ["bigmem", ["bigmem"], None, 10.0])
+def test_priorities_are_a_mapping(priorities):
+    with pytest.raises(
+        TypeError, match=r"priorities is of type .*; expected a mapping of values of"
+    ):
+        prioritize(three_jobs(queue="bigmem"), priorities)
 
 
-def test_schedules_that_cannot_be_followed_are_refused():
-    wide = made((0, 10, 1), (0, 10, 5))
-    with pytest.raises(InvalidWorkloadError, match=r"made: job 1 asks for 5 nodes; .*'main' has 4"):
-        wasted_cycles(wide, preempted=1)
-    with pytest.raises(InfeasibleScheduleError, match="job 1 starts at t=5 where fewer than its 3"):
-        wasted_cycles(made((0, 10, 2), (5, 10, 3)), preempted=1)
-    with pytest.raises(ValueError, match="every=0; expected seconds above 0"):
-        execution_states(GOLDEN, every=0)
+@pytest.mark.parametrize("priority", ["10", None, -1.0, np.inf])
+def test_every_priority_is_a_number_above_0(priority):
+    with pytest.raises(InvalidWorkloadError, match=r"made: priority .* for queue='q'; expected a"):
+        prioritize(three_jobs(queue="q"), {"q": priority})
 
 
-def test_no_jobs_have_no_states():
-    nobody = made()
-    assert execution_states(nobody).size == 0
-    assert compare_policies(nobody, preempted=2).summary["states"].eq(0).all()
+def test_a_priority_for_a_queue_that_is_not_there_is_refused():
+    with pytest.raises(InvalidWorkloadError, match=r"made: no job with queue='debug' .* known are"):
+        prioritize(three_jobs(queue="q"), {"debug": 2.0})
