@@ -32,6 +32,14 @@ def first_fit(workload, system):
     return cs.Schedule.from_starts(workload, system, start_time, "first fit")
 
 
+@pytest.fixture(autouse=True)
+def built_in(monkeypatch):
+    """Only policies of the package, whatever this process has registered before."""
+    for name in [name for name in SIMULATORS if name not in BUILT_IN]:
+        monkeypatch.delitem(SIMULATORS, name)
+    monkeypatch.setattr(palette, "_registered", {})
+
+
 @pytest.fixture
 def registered():
     """A user's policy, in the register for one test."""
