@@ -52,7 +52,7 @@ def simulated(path: Path) -> tuple[pd.DataFrame, dict[str, Schedule]]:
 
 
 def shares(table: pd.DataFrame, schedules: dict[str, Schedule]) -> pd.DataFrame:
-    """Percent of jobs that start at the same second: a row a column of theirs, a column a policy.
+    """Percent of jobs that start at the same second: columns of theirs × policies of ours.
 
     Only policies of one family are compared: EASY with EASY, and so on.
     """

@@ -1,4 +1,4 @@
-"""Every real trace under every policy of the register, audited: could it have happened?
+"""Audits of every real trace under every registered policy.
 
 ``python -m tests.audits`` audits all known traces that lie on this machine and prints a table of
 seconds; names given after it choose among them. RICC, where tens of thousands of jobs wait at once,

@@ -58,10 +58,10 @@ def prepare(
 def policy_name(name: str, order: Order, *details: str) -> str:
     """Name of a policy in tables: ``EASY``, or ``EASY (per event, wfp)`` with other knobs."""
     if isinstance(order, str):
-        told = order
+        label = order
     else:
-        told = str(order.name) if isinstance(order, pd.Series) and order.name else "own order"
-    knobs = [*details, *([told] if told != "submit" else [])]
+        label = str(order.name) if isinstance(order, pd.Series) and order.name else "own order"
+    knobs = [*details, *([label] if label != "submit" else [])]
     return f"{name} ({', '.join(knobs)})" if knobs else name
 
 

@@ -15,7 +15,7 @@ TURNS = {
     "in turn": (theme.SKY, theme.BLUE, ""),
     "overtook a job submitted before it": (theme.ORANGE, theme.VERMILION, "/"),
 }
-"""Color, outline and pattern of jobs that started after all before them, and of the others."""
+"""Color, outline and pattern of jobs that started in order of submission, and of the others."""
 
 
 def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:

@@ -52,7 +52,7 @@ submit_time run_time requested_time nodes  fcfs easy
           2        9              9     4     7    7
           5        5              5     1    16   16
 """,
-    "job 0 outlives its request: it is expected to end now, so nobody fits before": """
+    "job 0 outlives its request: it is expected to end now, so no job fits before": """
 submit_time run_time requested_time nodes  fcfs easy
           0       20              5     3     0    0
           1        5              5     4    20   20
@@ -68,7 +68,7 @@ submit_time run_time requested_time nodes  fcfs easy
 }  # all on four nodes
 
 
-def workload(**columns) -> Workload:
+def made(**columns) -> Workload:
     return Workload(pd.DataFrame(columns), "made up")
 
 
@@ -87,24 +87,24 @@ def moved(given: Workload, shift: float = 0.0, scale: float = 1.0) -> Workload:
 @pytest.mark.parametrize("table", GOLDEN.values(), ids=GOLDEN)
 def test_golden_tables(table):
     jobs = pd.read_csv(StringIO(table), sep=r"\s+")
-    asked = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
+    workload = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
     for simulate, column in ((simulate_fcfs, "fcfs"), (simulate_easy, "easy")):
-        schedule = audit(simulate(asked, System.of(4)))
+        schedule = audit(simulate(workload, System.of(4)))
         assert schedule.start_time.tolist() == jobs[column].tolist(), column
 
 
 @settings(max_examples=100)
 @given(workloads(max_nodes=NODES, overruns=True))
-def test_fcfs_agrees_with_the_slow_version(asked):
-    schedule = simulate_fcfs(asked, System.of(NODES))
-    assert schedule.start_time.tolist() == naive.fcfs_starts(asked.jobs, NODES)
+def test_fcfs_agrees_with_the_slow_version(workload):
+    schedule = simulate_fcfs(workload, System.of(NODES))
+    assert schedule.start_time.tolist() == naive.fcfs_starts(workload.jobs, NODES)
 
 
 @settings(max_examples=200)
 @given(workloads(max_jobs=20, max_nodes=NODES, overruns=True))
-def test_easy_agrees_with_shadow_time_and_extra_nodes(asked):
-    schedule = simulate_easy(asked, System.of(NODES))
-    assert schedule.start_time.tolist() == naive.easy_starts(asked.jobs, NODES)
+def test_easy_agrees_with_shadow_time_and_extra_nodes(workload):
+    schedule = simulate_easy(workload, System.of(NODES))
+    assert schedule.start_time.tolist() == naive.easy_starts(workload.jobs, NODES)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -112,7 +112,7 @@ def test_easy_agrees_where_hundreds_of_jobs_wait(seed):
     rng = np.random.default_rng(seed)
     n = 250
     run_time = rng.integers(0, 60, n)
-    crowd = workload(
+    crowd = made(
         submit_time=np.sort(rng.integers(0, 400, n)),
         run_time=run_time,
         requested_time=np.maximum(1, run_time + rng.integers(-20, 40, n)),
@@ -123,93 +123,93 @@ def test_easy_agrees_where_hundreds_of_jobs_wait(seed):
 
 
 @pytest.mark.parametrize("simulate", AT_ANY_TIME.values(), ids=AT_ANY_TIME)
-@given(asked=workloads(max_nodes=NODES, overruns=True))
+@given(workload=workloads(max_nodes=NODES, overruns=True))
 @settings(max_examples=25)
-def test_shifted_and_scaled_times_shift_and_scale_the_schedule(simulate, asked):
-    start_time = simulate(asked, System.of(NODES)).start_time
-    shifted = simulate(moved(asked, shift=1024.0), System.of(NODES)).start_time
-    scaled = simulate(moved(asked, scale=2.0), System.of(NODES)).start_time
+def test_shifted_and_scaled_times_shift_and_scale_the_schedule(simulate, workload):
+    start_time = simulate(workload, System.of(NODES)).start_time
+    shifted = simulate(moved(workload, shift=1024.0), System.of(NODES)).start_time
+    scaled = simulate(moved(workload, scale=2.0), System.of(NODES)).start_time
     assert shifted.tolist() == (start_time + 1024.0).tolist()
     assert scaled.tolist() == (start_time * 2.0).tolist()
 
 
 @pytest.mark.parametrize("simulate", AT_ANY_TIME.values(), ids=AT_ANY_TIME)
-@given(asked=workloads(max_nodes=NODES, overruns=True))
+@given(workload=workloads(max_nodes=NODES, overruns=True))
 @settings(max_examples=25)
-def test_schedules_could_have_happened_and_room_for_all_makes_nobody_wait(simulate, asked):
-    audit(simulate(asked, System.of(NODES)))
-    roomy = audit(simulate(asked, System.of(int(asked.jobs["nodes"].sum()))))
-    assert (roomy.jobs["wait_time"] == 0).all()
+def test_schedules_could_have_happened_and_no_job_waits_where_all_fit(simulate, workload):
+    audit(simulate(workload, System.of(NODES)))
+    wide = audit(simulate(workload, System.of(int(workload.jobs["nodes"].sum()))))
+    assert (wide.jobs["wait_time"] == 0).all()
 
 
 @settings(max_examples=25)
 @given(workloads(max_nodes=NODES, overruns=True))
-def test_fcfs_starts_in_order_of_submission(asked):
-    assert (np.diff(simulate_fcfs(asked, System.of(NODES)).start_time) >= 0).all()
+def test_fcfs_starts_in_order_of_submission(workload):
+    assert (np.diff(simulate_fcfs(workload, System.of(NODES)).start_time) >= 0).all()
 
 
 @settings(max_examples=25)
 @given(workloads(max_nodes=NODES))
-def test_easy_without_overtaking_candidates_is_fcfs(asked):
-    endless = Workload(asked.jobs.assign(requested_time=1e9, nodes=NODES), "whole machine")
+def test_easy_without_overtaking_candidates_is_fcfs(workload):
+    endless = Workload(workload.jobs.assign(requested_time=1e9, nodes=NODES), "whole machine")
     fcfs, easy = (run(endless, System.of(NODES)) for run in (simulate_fcfs, simulate_easy))
     assert easy.start_time.tolist() == fcfs.start_time.tolist()
 
 
 def test_fcfs_needs_no_requested_times():
-    asked = workload(submit_time=[0, 0], run_time=[3, 4], nodes=[2, 3])
-    assert simulate_fcfs(asked, System.of(4)).start_time.tolist() == [0, 3]
+    workload = made(submit_time=[0, 0], run_time=[3, 4], nodes=[2, 3])
+    assert simulate_fcfs(workload, System.of(4)).start_time.tolist() == [0, 3]
 
 
 @pytest.mark.parametrize("simulate", [simulate_fcfs, simulate_easy, simulate_conservative])
 def test_killing_at_request_cuts_runs_and_says_so(simulate):
-    asked = workload(submit_time=[0, 0], run_time=[9, 4], requested_time=[5, 6], nodes=[4, 4])
-    schedule = audit(simulate(asked, System.of(4), kill_at_request=True))
+    workload = made(submit_time=[0, 0], run_time=[9, 4], requested_time=[5, 6], nodes=[4, 4])
+    schedule = audit(simulate(workload, System.of(4), kill_at_request=True))
     assert schedule.start_time.tolist() == [0, 5]
     assert schedule.end_time.tolist() == [5, 9]
     assert schedule.jobs["run_time"].tolist() == [5, 4]
     assert schedule.workload.account.to_numpy().tolist() == [
         ["mended", "run_time cut at requested_time", 1]
     ]
-    assert asked.jobs["run_time"].tolist() == [9, 4]
+    assert workload.jobs["run_time"].tolist() == [9, 4]
 
 
 @settings(max_examples=25)
 @given(workloads(max_nodes=NODES, overruns=True))
-def test_killing_at_request_is_cutting_the_workload(asked):
-    cut = asked.jobs[["run_time", "requested_time"]].min(axis=1)
-    cut_before = Workload(asked.jobs.assign(run_time=cut), asked.name)
-    killed = simulate_easy(asked, System.of(NODES), kill_at_request=True)
+def test_killing_at_request_is_cutting_the_workload(workload):
+    cut = workload.jobs[["run_time", "requested_time"]].min(axis=1)
+    cut_before = Workload(workload.jobs.assign(run_time=cut), workload.name)
+    killed = simulate_easy(workload, System.of(NODES), kill_at_request=True)
     assert killed.start_time.tolist() == naive.easy_starts(cut_before.jobs, NODES)
 
 
 @pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
 def test_no_jobs_make_an_empty_schedule(simulate):
-    nobody = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
-    assert len(audit(simulate(nobody, System.of(4))).start_time) == 0
+    none = made(submit_time=[], run_time=[], requested_time=[], nodes=[])
+    assert len(audit(simulate(none, System.of(4))).start_time) == 0
 
 
 @pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
 def test_a_job_wider_than_the_system_is_refused(simulate):
-    asked = workload(submit_time=[0, 0], run_time=[1, 1], requested_time=[1, 1], nodes=[4, 5])
+    workload = made(submit_time=[0, 0], run_time=[1, 1], requested_time=[1, 1], nodes=[4, 5])
     with pytest.raises(InvalidWorkloadError, match=r"made up: job 1 asks for 5 .*'small' has 4"):
-        simulate(asked, System.of(small=4))
+        simulate(workload, System.of(small=4))
 
 
 @pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
 def test_a_system_of_two_partitions_is_refused(simulate):
-    asked = workload(submit_time=[0], run_time=[1], requested_time=[1], nodes=[4])
+    workload = made(submit_time=[0], run_time=[1], requested_time=[1], nodes=[4])
     message = (
         r"^made up: the system 'small\+big' has 2 partitions, small, big; this policy schedules "
         r"one machine: .*System\.of\(small=4\), or take simulate_coscheduling or simulate_elastic$"
     )
     with pytest.raises(InvalidWorkloadError, match=message):
-        simulate(asked, System.of(small=4, big=100))
+        simulate(workload, System.of(small=4, big=100))
 
 
 def test_missing_requested_times_are_refused_where_they_are_needed():
-    asked = workload(submit_time=[0], run_time=[1], nodes=[1])
+    workload = made(submit_time=[0], run_time=[1], nodes=[1])
     with pytest.raises(InvalidWorkloadError, match="job 0 has no requested_time"):
-        simulate_easy(asked, System.of(4))
+        simulate_easy(workload, System.of(4))
     with pytest.raises(InvalidWorkloadError, match="job 0 has no requested_time"):
-        simulate_fcfs(asked, System.of(4), kill_at_request=True)
+        simulate_fcfs(workload, System.of(4), kill_at_request=True)

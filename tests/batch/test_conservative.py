@@ -50,8 +50,8 @@ submit_time run_time requested_time nodes  easy promised kept replanned
 }  # all on four nodes
 
 
-def without_overruns(asked: Workload) -> Workload:
-    jobs = asked.jobs
+def without_overruns(workload: Workload) -> Workload:
+    jobs = workload.jobs
     return Workload(jobs.assign(run_time=jobs[["run_time", "requested_time"]].min(axis=1)))
 
 
@@ -68,24 +68,24 @@ def crowd(seed: int, n: int, nodes: int, overruns: bool) -> Workload:
     return Workload(pd.DataFrame(jobs), "crowd")
 
 
-def assert_agrees(asked, nodes, **knobs):
+def assert_agrees(workload, nodes, **knobs):
     """Starts and first promises are the slow version's; the schedule could have happened."""
-    starts, promised = naive.conservative_starts(asked.jobs, nodes, **knobs)
-    schedule = audit(simulate_conservative(asked, System.of(nodes), **knobs))
+    starts, promised = naive.conservative_starts(workload.jobs, nodes, **knobs)
+    schedule = audit(simulate_conservative(workload, System.of(nodes), **knobs))
     assert schedule.start_time.tolist() == starts
-    assert promised_starts(asked, System.of(nodes), **knobs).tolist() == promised
+    assert promised_starts(workload, System.of(nodes), **knobs).tolist() == promised
     return schedule
 
 
 @pytest.mark.parametrize("table", GOLDEN.values(), ids=GOLDEN)
 def test_golden_tables(table):
     jobs = pd.read_csv(StringIO(table), sep=r"\s+")
-    asked = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
+    workload = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
     four = System.of(4)
-    assert simulate_easy(asked, four).start_time.tolist() == jobs["easy"].tolist()
-    assert promised_starts(asked, four).tolist() == jobs["promised"].tolist()
+    assert simulate_easy(workload, four).start_time.tolist() == jobs["easy"].tolist()
+    assert promised_starts(workload, four).tolist() == jobs["promised"].tolist()
     for reading in READINGS:
-        schedule = audit(simulate_conservative(asked, four, reservations=reading))
+        schedule = audit(simulate_conservative(workload, four, reservations=reading))
         assert schedule.start_time.tolist() == jobs[reading].tolist(), reading
 
 
@@ -95,36 +95,36 @@ def test_golden_tables(table):
     st.sampled_from(ORDERS),
     st.sampled_from(READINGS),
 )
-def test_agrees_with_the_slow_version_in_every_order(asked, order, reading):
-    assert_agrees(asked, NODES, order=order, reservations=reading)
+def test_agrees_with_the_slow_version_in_every_order(workload, order, reading):
+    assert_agrees(workload, NODES, order=order, reservations=reading)
 
 
 @settings(max_examples=100)
 @given(workloads(max_jobs=20, max_nodes=NODES), st.sampled_from(READINGS))
-def test_agrees_with_the_slow_version_where_nobody_outlives_the_request(asked, reading):
-    assert_agrees(asked, NODES, reservations=reading)
+def test_agrees_with_the_slow_version_where_no_job_outlives_its_request(workload, reading):
+    assert_agrees(workload, NODES, reservations=reading)
 
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("overruns", [False, True], ids=["within requests", "overruns"])
 def test_agrees_where_dozens_wait(reading, overruns):
-    asked = crowd(0 if overruns else 1, 120, 32, overruns)
-    assert_agrees(asked, 32, reservations=reading)
+    workload = crowd(0 if overruns else 1, 120, 32, overruns)
+    assert_agrees(workload, 32, reservations=reading)
 
 
 @settings(max_examples=100)
 @given(workloads(max_jobs=20, max_nodes=NODES, overruns=True), st.sampled_from(ORDERS))
-def test_kept_reservations_only_move_earlier(asked, order):
-    asked = without_overruns(asked)
-    promised = promised_starts(asked, System.of(NODES), order=order)
-    schedule = audit(simulate_conservative(asked, System.of(NODES), order=order))
+def test_kept_reservations_only_move_earlier(workload, order):
+    workload = without_overruns(workload)
+    promised = promised_starts(workload, System.of(NODES), order=order)
+    schedule = audit(simulate_conservative(workload, System.of(NODES), order=order))
     assert (schedule.start_time <= promised.to_numpy()).all()
 
 
 @settings(max_examples=50)
 @given(workloads(max_jobs=20, max_nodes=NODES))
-def test_with_exact_estimates_every_promise_is_the_start_and_both_readings_agree(asked):
-    exact = Workload(asked.jobs.assign(requested_time=asked.jobs["run_time"]))
+def test_with_exact_estimates_every_promise_is_the_start_and_both_readings_agree(workload):
+    exact = Workload(workload.jobs.assign(requested_time=workload.jobs["run_time"]))
     promised = promised_starts(exact, System.of(NODES)).tolist()
     for reading in READINGS:
         schedule = simulate_conservative(exact, System.of(NODES), reservations=reading)
@@ -133,32 +133,32 @@ def test_with_exact_estimates_every_promise_is_the_start_and_both_readings_agree
 
 @settings(max_examples=50)
 @given(workloads(max_nodes=NODES, overruns=True), st.sampled_from(READINGS))
-def test_killing_at_request_is_cutting_the_workload(asked, reading):
+def test_killing_at_request_is_cutting_the_workload(workload, reading):
     killed = simulate_conservative(
-        asked, System.of(NODES), reservations=reading, kill_at_request=True
+        workload, System.of(NODES), reservations=reading, kill_at_request=True
     )
-    cut = simulate_conservative(without_overruns(asked), System.of(NODES), reservations=reading)
+    cut = simulate_conservative(without_overruns(workload), System.of(NODES), reservations=reading)
     assert killed.start_time.tolist() == cut.start_time.tolist()
     assert killed.end_time.tolist() == cut.end_time.tolist()
 
 
 def test_policies_are_named_after_their_knobs():
-    asked = crowd(2, 5, 32, overruns=False)
+    workload = crowd(2, 5, 32, overruns=False)
     knobs = {"reservations": "replanned", "order": "wfp"}
-    assert simulate_conservative(asked, System.of(32)).policy == "conservative"
-    assert simulate_conservative(asked, System.of(32), **knobs).policy == (
+    assert simulate_conservative(workload, System.of(32)).policy == "conservative"
+    assert simulate_conservative(workload, System.of(32), **knobs).policy == (
         "conservative (replanned, wfp)"
     )
 
 
 def test_an_unknown_reading_is_refused():
-    asked = crowd(2, 5, 32, overruns=False)
+    workload = crowd(2, 5, 32, overruns=False)
     message = "reservations='held'; expected one of 'kept', 'replanned'"
     with pytest.raises(ValueError, match=message):
-        simulate_conservative(asked, System.of(32), reservations="held")
+        simulate_conservative(workload, System.of(32), reservations="held")
 
 
 def test_missing_requested_times_are_refused():
-    asked = Workload(pd.DataFrame({"submit_time": [0], "run_time": [1], "nodes": [1]}), "bare")
+    workload = Workload(pd.DataFrame({"submit_time": [0], "run_time": [1], "nodes": [1]}), "bare")
     with pytest.raises(InvalidWorkloadError, match="bare: job 0 has no requested_time"):
-        simulate_conservative(asked, System.of(4))
+        simulate_conservative(workload, System.of(4))

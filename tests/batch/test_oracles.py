@@ -1,4 +1,4 @@
-"""Job by job with the schedules that other people's simulators made of real traces."""
+"""Start times against the schedules that other simulators made of real traces, job by job."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_starts_agree_job_by_job(oracle_path, compared, trace, column):
     table, schedules, _ = compared(oracle_path(f"{trace}.csv.gz"))
     if column not in table:
         assert trace == "lublin10k", f"{trace} has lost its column {column}"
-        pytest.skip(f"nobody computed {column} of {trace}")
+        pytest.skip(f"no reference for {column} of {trace}")
     schedule = schedules[EXACT[column]]
     differ = np.flatnonzero(schedule.start_time != table[column].to_numpy())
     assert differ.size == 0, f"{differ.size} of {len(table)} differ, first job {differ[:1]}"

@@ -46,25 +46,25 @@ submit_time run_time requested_time nodes  submit sjbf shortest
 
 def test_golden_table_of_orders_without_backfilling():
     jobs = pd.read_csv(StringIO(STRICT), sep=r"\s+")
-    asked = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
+    workload = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
     for order in ("submit", "shortest", "longest", "smallest", "largest", "wfp"):
-        schedule = audit(simulate_fcfs(asked, System.of(4), order=order))
+        schedule = audit(simulate_fcfs(workload, System.of(4), order=order))
         assert schedule.start_time.tolist() == jobs[order].tolist(), order
 
 
 def test_golden_table_of_orders_with_backfilling():
     jobs = pd.read_csv(StringIO(BACKFILLED), sep=r"\s+")
-    asked = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
+    workload = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
     for order in ("submit", "sjbf", "shortest"):
-        schedule = audit(simulate_easy(asked, System.of(4), order=order))
+        schedule = audit(simulate_easy(workload, System.of(4), order=order))
         assert schedule.start_time.tolist() == jobs[order].tolist(), order
 
 
 @settings(max_examples=150)
 @given(workloads(max_jobs=20, max_nodes=NODES, overruns=True), st.sampled_from(ORDERS))
-def test_strict_orders_agree_with_the_slow_version(asked, order):
-    schedule = simulate_fcfs(asked, System.of(NODES), order=order)
-    slow = naive.strict_starts(asked.jobs, NODES, "submit" if order == "sjbf" else order)
+def test_strict_orders_agree_with_the_slow_version(workload, order):
+    schedule = simulate_fcfs(workload, System.of(NODES), order=order)
+    slow = naive.strict_starts(workload.jobs, NODES, "submit" if order == "sjbf" else order)
     assert schedule.start_time.tolist() == slow
 
 
@@ -74,23 +74,23 @@ def test_strict_orders_agree_with_the_slow_version(asked, order):
     st.sampled_from(ORDERS),
     st.sampled_from(DECIDE),
 )
-def test_easy_agrees_with_the_slow_version_in_every_order(asked, order, decide):
-    schedule = simulate_easy(asked, System.of(NODES), order=order, decide=decide)
-    assert schedule.start_time.tolist() == naive.easy_starts(asked.jobs, NODES, order, decide)
+def test_easy_agrees_with_the_slow_version_in_every_order(workload, order, decide):
+    schedule = simulate_easy(workload, System.of(NODES), order=order, decide=decide)
+    assert schedule.start_time.tolist() == naive.easy_starts(workload.jobs, NODES, order, decide)
 
 
 @pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
 @settings(max_examples=30)
-@given(asked=workloads(max_nodes=NODES, overruns=True), order=st.sampled_from(ORDERS))
-def test_every_order_is_a_schedule_that_could_have_happened(simulate, asked, order):
-    audit(simulate(asked, System.of(NODES), order=order))
+@given(workload=workloads(max_nodes=NODES, overruns=True), order=st.sampled_from(ORDERS))
+def test_every_order_is_a_schedule_that_could_have_happened(simulate, workload, order):
+    audit(simulate(workload, System.of(NODES), order=order))
 
 
 @pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
 @settings(max_examples=20)
-@given(asked=workloads(max_nodes=NODES, overruns=True))
-def test_orders_cannot_tell_equal_jobs_apart(simulate, asked):
-    twins = Workload(asked.jobs.assign(requested_time=7.0, nodes=3))
+@given(workload=workloads(max_nodes=NODES, overruns=True))
+def test_orders_cannot_tell_equal_jobs_apart(simulate, workload):
+    twins = Workload(workload.jobs.assign(requested_time=7.0, nodes=3))
     submit = simulate(twins, System.of(NODES)).start_time.tolist()
     for order in ORDERS:
         assert simulate(twins, System.of(NODES), order=order).start_time.tolist() == submit
@@ -106,9 +106,9 @@ def test_orders_cannot_tell_equal_jobs_apart(simulate, asked):
     ],
 )
 @settings(max_examples=20)
-@given(asked=workloads(max_nodes=NODES, overruns=True))
-def test_jobs_submitted_together_start_in_the_order_asked_for(asked, order, column, ascending):
-    together = Workload(asked.jobs.assign(submit_time=0.0))
+@given(workload=workloads(max_nodes=NODES, overruns=True))
+def test_jobs_submitted_together_start_in_that_order(workload, order, column, ascending):
+    together = Workload(workload.jobs.assign(submit_time=0.0))
     schedule = simulate_fcfs(together, System.of(NODES), order=order)
     key = together.jobs[column].to_numpy() * (1 if ascending else -1)
     assert (np.diff(schedule.start_time[np.argsort(key, kind="stable")]) >= 0).all()
@@ -124,9 +124,9 @@ def test_per_event_decides_between_two_ends_of_one_instant():
         "requested_time": [5, 9, 5, 3],
         "nodes": [2, 2, 4, 2],
     }
-    asked = Workload(pd.DataFrame(jobs), "two ends")
+    workload = Workload(pd.DataFrame(jobs), "two ends")
     per_instant, per_event = (
-        audit(simulate_easy(asked, System.of(4), decide=decide)).start_time.tolist()
+        audit(simulate_easy(workload, System.of(4), decide=decide)).start_time.tolist()
         for decide in DECIDE
     )
     assert per_instant == [0, 0, 5, 10]
@@ -134,37 +134,37 @@ def test_per_event_decides_between_two_ends_of_one_instant():
 
 
 def test_policies_are_named_after_their_knobs():
-    asked = Workload(
+    workload = Workload(
         pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})
     )
-    assert simulate_fcfs(asked, System.of(1), order="largest").policy == "FCFS (largest)"
-    assert simulate_easy(asked, System.of(1)).policy == "EASY"
-    assert simulate_easy(asked, System.of(1), order="sjbf", decide="per_event").policy == (
+    assert simulate_fcfs(workload, System.of(1), order="largest").policy == "FCFS (largest)"
+    assert simulate_easy(workload, System.of(1)).policy == "EASY"
+    assert simulate_easy(workload, System.of(1), order="sjbf", decide="per_event").policy == (
         "EASY (per event, sjbf)"
     )
 
 
 @pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
 def test_an_unknown_order_is_refused_by_name(simulate):
-    asked = Workload(
+    workload = Workload(
         pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})
     )
     message = "order='random'; expected one of 'submit', 'shortest', 'longest', 'smallest', "
     with pytest.raises(ValueError, match=message):
-        simulate(asked, System.of(1), order="random")
+        simulate(workload, System.of(1), order="random")
 
 
 def test_an_unknown_way_to_decide_is_refused_by_name():
-    asked = Workload(
+    workload = Workload(
         pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})
     )
     with pytest.raises(ValueError, match="decide='often'; expected one of 'per_instant', 'per_ev"):
-        simulate_easy(asked, System.of(1), decide="often")
+        simulate_easy(workload, System.of(1), decide="often")
 
 
 def test_orders_by_request_need_requested_times_and_others_do_not():
-    asked = Workload(pd.DataFrame({"submit_time": [0, 0], "run_time": [3, 4], "nodes": [3, 2]}))
-    assert simulate_fcfs(asked, System.of(4), order="smallest").start_time.tolist() == [4, 0]
+    workload = Workload(pd.DataFrame({"submit_time": [0, 0], "run_time": [3, 4], "nodes": [3, 2]}))
+    assert simulate_fcfs(workload, System.of(4), order="smallest").start_time.tolist() == [4, 0]
     for order in ("shortest", "longest", "wfp"):
         with pytest.raises(InvalidWorkloadError, match="job 0 has no requested_time"):
-            simulate_fcfs(asked, System.of(4), order=order)
+            simulate_fcfs(workload, System.of(4), order=order)

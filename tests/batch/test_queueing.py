@@ -1,8 +1,8 @@
 """The simulators against queueing theory: one-node jobs, Poisson submissions, known service.
 
 On a machine of c nodes, jobs of one node that start in order of submission are the queue M/G/c.
-Where nobody is wider than anybody else no policy in that order can differ from FCFS, so that one
-long FCFS run stands for all of them, and shorter ones show that they are the same.
+Where all jobs are equally wide no policy in that order can differ from FCFS, so that one long FCFS
+run stands for all of them, and shorter ones show that they are the same.
 
 A simulated mean is compared with the formula's within a confidence interval from batch means: the
 jobs are cut into 40 long batches, whose means are nearly independent. Seeds are fixed, hence tests
@@ -105,7 +105,7 @@ def test_exponential_service_waits_as_erlang_says(nodes, load):
     assert mean != pytest.approx(mean_wait(nodes + 1, offered), abs=allowed)
 
 
-def test_who_waits_waits_exponentially():
+def test_waits_above_zero_are_exponential():
     """P(wait > t) = C · exp(-(c - a) t), for several t."""
     wait = waits(one_node_jobs(4, 0.7, exponential, seed=5), 4)
     for seconds in (0.2, 0.5, 1.0, 2.0):
@@ -168,9 +168,9 @@ def test_one_node_jobs_leave_nothing_to_backfill(policy, nodes, load):
     assert np.allclose(schedule.start_time, fcfs.start_time, rtol=0, atol=1e-6)
 
 
-def test_the_machine_is_as_busy_as_it_is_loaded_and_little_holds():
-    """Utilization is the load; the mean queue is rate times mean wait; nobody waits by an idle
-    node, so that no capacity is lost."""
+def test_utilization_is_the_load_and_littles_law_holds():
+    """Utilization is the load; the mean queue is rate times mean wait; no job waits while a
+    node is idle, so that no capacity is lost."""
     nodes, load = 16, 0.85
     workload = one_node_jobs(nodes, load, exponential, seed=16)
     schedule = simulate_fcfs(workload, System.of(nodes))

@@ -60,7 +60,7 @@ def test_more_nodes_than_there_are_are_refused():
 
 @given(workloads(max_jobs=16, max_nodes=NODES, overruns=True))
 @settings(max_examples=40)
-def test_overtaking_is_starting_before_somebody_submitted_earlier(workload):
+def test_overtaking_is_starting_before_a_job_submitted_earlier(workload):
     start = simulate_easy(workload, System.of(NODES)).start_time
     schedule = Schedule.from_starts(workload, System.of(NODES), start, "EASY")
     expected = [any(start[job] < start[other] for other in range(job)) for job in range(len(start))]

@@ -1,4 +1,4 @@
-"""Free nodes over time against an array with a cell a second."""
+"""The availability profile against an array with one cell per second."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -86,7 +86,7 @@ def test_the_most_free_nodes_before_a_moment(intervals, now, seconds):
 
 @settings(max_examples=100)
 @given(INTERVALS, st.integers(0, 10), st.integers(1, 3), st.integers(1, 10), st.integers(1, 9))
-def test_jobs_that_are_alike_are_placed_as_if_one_by_one(intervals, now, wanted, last, jobs):
+def test_equal_jobs_are_placed_as_if_one_by_one(intervals, now, wanted, last, jobs):
     together, _ = filled(intervals, now)
     alone, _ = filled(intervals, now)
     moments, since = [], float(now)
