@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from cosimlib.display import Displayed, Facts, count, duration, quantity
+from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, quantity
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -180,13 +180,19 @@ class Schedule(Displayed):
 
     def _facts(self) -> Facts:
         return {
-            "span": lambda: duration(float(np.diff(self.span).item())),
-            "utilization": lambda: quantity(100 * self.utilization(*self.span), "%"),
+            "utilization": lambda: _share_of_span(self),
             "mean wait": lambda: duration(self.jobs["wait_time"].mean()),
             "mean slowdown": lambda: quantity(self.bounded_slowdown().mean(), "(bounded, 10 s)"),
             "never started": lambda: _number_of(np.isnan(self.start_time)),
             "also held": lambda: _other_uses(self),
         }
+
+
+def _share_of_span(schedule: Schedule) -> str:
+    """The utilization, and the time from the first submission to the last end."""
+    first, last = schedule.span
+    used = quantity(100 * schedule.utilization(first, last), "%")
+    return used if used == UNKNOWN else f"{used} of {duration(last - first)}"
 
 
 def _number_of(jobs: np.ndarray) -> str:

@@ -207,8 +207,7 @@ class Workload(Displayed):
 
     def _facts(self) -> Facts:
         return {
-            "submitted": lambda: f"over {duration(np.ptp(self.jobs['submit_time'].to_numpy()))}",
-            "nodes": lambda: f"{_range(self.jobs['nodes'])} per job",
+            "jobs": lambda: _sizes(self.jobs),
             "run time": lambda: _lengths(self.jobs["run_time"]),
             "requested": lambda: _requests(self.jobs["requested_time"]),
             "machine": lambda: self.machine._heading() if self.machine else UNKNOWN,
@@ -216,9 +215,10 @@ class Workload(Displayed):
         }
 
 
-def _range(values: pd.Series) -> str:
-    low, high = int(values.min()), int(values.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+def _sizes(jobs: pd.DataFrame) -> str:
+    fewest, most = int(jobs["nodes"].min()), int(jobs["nodes"].max())
+    nodes = count(most, "node") if fewest == most else f"{fewest:,} to {count(most, 'node')}"
+    return f"of {nodes}, submitted over {duration(np.ptp(jobs['submit_time'].to_numpy()))}"
 
 
 def _lengths(seconds: pd.Series) -> str:

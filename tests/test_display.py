@@ -102,8 +102,7 @@ def test_a_schedule_tells_policy_data_jobs_system_and_what_papers_compare():
     """Two jobs fit at once, the third waits an hour: (0 + 0 + 1 h) / 3, slowdowns 1, 1 and 2."""
     assert str(SCHEDULE).splitlines() == [
         "Schedule FCFS, three jobs: 3 jobs on 4 nodes",
-        "  span           2 h",
-        "  utilization    75.0 %",
+        "  utilization    75.0 % of 2 h",
         "  mean wait      20 min",
         "  mean slowdown  1.3 (bounded, 10 s)",
     ]
