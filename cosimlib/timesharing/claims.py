@@ -21,7 +21,8 @@ time-sharing and in at most half of them under batch. *Orders of magnitude* are 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -157,9 +158,7 @@ def slowdown_batch(evidence: Evidence) -> Verdict:
 
 def slowdown_timesharing(evidence: Evidence) -> Verdict:
     """The mean slowdown under time-sharing is the printed one."""
-    _, shared, unlimited, *_ = evidence.noise_free
-    means = shared.mean_slowdown, unlimited.mean_slowdown
-    return _with_memory(evidence, "slowdown-timesharing", _both(*means), *means)
+    return _numbers(evidence, "slowdown-timesharing", lambda run: run.mean_slowdown)
 
 
 def slowdown_not_spmd(evidence: Evidence) -> Verdict:
@@ -208,33 +207,38 @@ def noise_timesharing(evidence: Evidence) -> Verdict:
 
 def short_jobs_better(evidence: Evidence) -> Verdict:
     """The shortest jobs are better off under time-sharing, all sizes together."""
-    batch, shared, unlimited, *_ = evidence.noise_free
-    ratios = [comparison.ratio_by_length(batch, run) for run in (shared, unlimited)]
-    shortest = [float(ratio[int(np.isfinite(ratio).argmax())]) for ratio in ratios]
+    batch, shared, *_ = evidence.noise_free
+
+    def shortest(run: RunSummary) -> float:
+        ratio = comparison.ratio_by_length(batch, run)
+        return float(ratio[int(np.isfinite(ratio).argmax())])
+
     best = np.nanmax(batch.bins / shared.bins, initial=0)
-    ours = f"{_both(*shortest)}; best bin {best:.3g}"
-    return _with_memory(evidence, "short-jobs-better", ours, *shortest)
+    return _numbers(evidence, "short-jobs-better", shortest, f"; best bin {best:.3g}")
 
 
 def long_jobs_worse(evidence: Evidence) -> Verdict:
     """Long jobs are better off under batch scheduling, all sizes together."""
-    batch, shared, unlimited, *_ = evidence.noise_free
-    ratios = [comparison.ratio_by_length(batch, run) for run in (shared, unlimited)]
-    longest = [float(1 / np.nanmin(ratio, initial=math.inf)) for ratio in ratios]
+    batch, shared, *_ = evidence.noise_free
+
+    def longest(run: RunSummary) -> float:
+        return float(1 / np.nanmin(comparison.ratio_by_length(batch, run), initial=math.inf))
+
     worst = 1 / np.nanmin(batch.bins / shared.bins, initial=math.inf)
-    ours = f"{_both(*longest)}; worst bin {worst:.3g}"
-    return _with_memory(evidence, "long-jobs-worse", ours, *longest)
+    return _numbers(evidence, "long-jobs-worse", longest, f"; worst bin {worst:.3g}")
 
 
 def crossover(evidence: Evidence) -> Verdict:
     """Batch scheduling is better for jobs that are longer than the printed run time."""
-    return _crossover(evidence, "crossover", least_nodes=1.0)
+    batch = evidence.noise_free.batch
+    return _numbers(evidence, "crossover", lambda run: comparison.crossover(batch, run), " h")
 
 
 def crossover_large(evidence: Evidence) -> Verdict:
     """Batch scheduling is better for large jobs longer than the run time printed for them."""
-    least = LARGE * evidence.noise_free.batch.nodes_edges[-1]
-    return _crossover(evidence, "crossover-large", least_nodes=least)
+    batch = evidence.noise_free.batch
+    hours = partial(comparison.crossover, batch, least_nodes=LARGE * batch.nodes_edges[-1])
+    return _numbers(evidence, "crossover-large", hours, " h")
 
 
 def overhead_5(evidence: Evidence) -> Verdict:
@@ -268,9 +272,7 @@ def overhead_13(evidence: Evidence) -> Verdict:
 
 def cpu_load_mean(evidence: Evidence) -> Verdict:
     """The mean CPU load is the printed one."""
-    _, shared, unlimited, *_ = evidence.noise_free
-    loads = shared.cpu_load, unlimited.cpu_load
-    return _with_memory(evidence, "cpu-load-mean", _both(*loads), *loads)
+    return _numbers(evidence, "cpu-load-mean", lambda run: run.cpu_load)
 
 
 def cpu_load_week(evidence: Evidence) -> Verdict:
@@ -426,13 +428,13 @@ def _with_memory(
     return verdict(ours, _within(claim, number), why)
 
 
-def _crossover(evidence: Evidence, claim: str, least_nodes: float) -> Verdict:
-    """The crossover of jobs of so many nodes or more is the printed one."""
-    batch, shared, unlimited, *_ = evidence.noise_free
-    hours = [
-        comparison.crossover(batch, run, least_nodes=least_nodes) for run in (shared, unlimited)
-    ]
-    return _with_memory(evidence, claim, f"{_both(*hours)} h", *hours)
+def _numbers(
+    evidence: Evidence, claim: str, number: Callable[[RunSummary], float], after: str = ""
+) -> Verdict:
+    """Judged by a number of time-sharing, with that of unlimited memory beside it."""
+    _, shared, unlimited, *_ = evidence.noise_free
+    both = number(shared), number(unlimited)
+    return _with_memory(evidence, claim, f"{_both(*both)}{after}", *both)
 
 
 def _start_at_once(batch: RunSummary) -> str:

@@ -7,6 +7,7 @@ least number of nodes, which memory dictates.
 """
 
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -102,18 +103,15 @@ def read_applications(path: str | Path) -> pd.DataFrame:
 def _row(place: str, fields: list[str]) -> tuple[str, int, float]:
     """One line's application, nodes and run time."""
     name, nodes, text = fields
-    if not name:
-        raise TraceError(f"{place}: application={name!r}; expected a name")
-    if not (nodes.isdecimal() and 1 <= int(nodes) <= MOST_IN_FILE):
-        raise TraceError(
-            f"{place}: nodes={nodes!r}; expected a whole number from 1 to {MOST_IN_FILE:,}"
-        )
+    demand = partial(check.that, where=place, error=TraceError)
+    demand("application", name, bool(name), "a name")
+    possible = nodes.isdecimal() and 1 <= int(nodes) <= MOST_IN_FILE
+    demand("nodes", nodes, possible, f"a whole number from 1 to {MOST_IN_FILE:,}")
     try:
         run_time = float(text)
     except ValueError:
         run_time = math.nan
-    if not 0 < run_time < math.inf:
-        raise TraceError(f"{place}: run_time={text!r}; expected seconds above 0")
+    demand("run_time", text, 0 < run_time < math.inf, "seconds above 0")
     return name, int(nodes), run_time
 
 
