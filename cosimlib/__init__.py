@@ -26,8 +26,8 @@ Traces
 - `load_trace`: a public trace by name, or a log by its path
 - `fetch_trace`: the path of a public trace, downloaded where it is not on this machine
 - `write_swf`: a workload as a file in the Standard Workload Format
-- `prepare_workload`: a trace, or a synthetic workload in its place, cut to size
-- `prepare_schedule`: the same, simulated under a batch policy
+- `prepare_workload`: the jobs of a trace that fit its machine
+- `prepare_schedule`: the recorded schedule of a trace, or a simulated one
 
 Simulators: workload and system to schedule
 
