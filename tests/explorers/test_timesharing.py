@@ -16,6 +16,7 @@ from cosimlib.explorers import timesharing as module
 from cosimlib.figures.timesharing_moment import BANDS
 from cosimlib.synthetic import EDISON
 from cosimlib.timesharing import simulate_batch, simulate_timesharing
+from tests.explorers.redraws import redraws
 
 DAY, HOUR = 86_400.0, 3_600.0
 SMALL = {"days": 2, "nodes": 20}
@@ -244,6 +245,12 @@ def test_jobs_that_wait_for_memory_are_told():
                 break
     assert re.search(r", waited [1-9]\d+ min$", told[0])
     assert_shows(panel, **machine)
+
+
+def test_a_change_of_a_control_draws_once():
+    panel = explore_timesharing(**SMALL)
+    for name, values in {"load": (0.8, 0.5), "spmd": (False, True), "moment": (30.0,)}.items():
+        assert redraws(panel, name, values) == [1] * len(values)
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a week needs compiled kernels")
