@@ -100,7 +100,7 @@ def arguments(place_of_work):
     """The command line of the first run."""
     notebooks = [str(place_of_work / name) for name in ("good.ipynb", "flaky.ipynb")]
     options = ["--out", str(place_of_work / "figures"), "--jobs", "2"]
-    values = ["-p", "n", "4", "-p", "title", str(place_of_work / "title.txt")]
+    values = ["-p", "n", "4", "-p", "title", str(place_of_work / "title.md")]
     return [*notebooks, *options, "--trace", str(place_of_work / "trace.swf"), *values]
 
 
@@ -125,7 +125,7 @@ def test_figures_claims_notebook_and_record_are_written(figures):
     drawn = ["line.csv", "line.html", "line.json"]
     assert record["files"] == ["claims.csv", "good.ipynb", *drawn, "plotly.min.js"]
     assert sorted([*record["files"], "run.json"]) == names(figures / "good")
-    shown = {"n": 4, "title": "title.txt", "scale": "quick", "trace": "trace.swf"}
+    shown = {"n": 4, "title": "title.md", "scale": "quick", "trace": "trace.swf"}
     assert record["parameters"] == shown
     assert record["seconds"] > 0 and record["versions"]["python"]
     assert (figures / "good" / "line.csv").read_text() == "y\n0\n0\n0\n0\n"
@@ -142,7 +142,7 @@ def test_published_files_name_no_folder_of_this_machine(figures, place_of_work):
     notebook = nbformat.read(figures / "good" / "good.ipynb", as_version=4)
     outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
     streams = "".join(out["text"] for out in outputs if out["output_type"] == "stream")
-    assert "output trace.swf title.txt ~" in streams and "reading trace.swf from ." in streams
+    assert "output trace.swf title.md ~" in streams and "reading trace.swf from ." in streams
     drawn = json.loads((figures / "good" / "line.json").read_text())
     assert drawn["layout"]["annotations"][0]["text"] == "data: trace.swf of file://trace.swf"
 
@@ -151,7 +151,7 @@ def test_published_notebook_keeps_neither_times_nor_the_output_parameter(figures
     notebook = nbformat.read(figures / "good" / "good.ipynb", as_version=4)
     nbformat.validate(notebook)
     injected = [c for c in notebook.cells if "injected-parameters" in c.metadata.get("tags", [])]
-    lines = ["# Parameters", "n = 4", 'title = "title.txt"', 'scale = "quick"']
+    lines = ["# Parameters", "n = 4", 'title = "title.md"', 'scale = "quick"']
     assert [cell.source.splitlines() for cell in injected] == [[*lines, 'trace = "trace.swf"']]
     kept = [notebook.metadata, *(cell.metadata for cell in notebook.cells)]
     assert not any({"papermill", "execution", "widgets"} & set(metadata) for metadata in kept)
