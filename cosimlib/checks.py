@@ -182,8 +182,3 @@ def _range(least: float, most: float, above: float = -math.inf, below: float = m
         end = "below" if below < most else "" if joint == "to" else "up to"
         words += [joint, end, f"{min(most, below):,.15g}"]
     return " ".join(filter(None, words))
-
-
-def check_whole(name: str, value: object, least: int, *, of: str = "") -> None:
-    """A whole number from `least`."""
-    whole(name, value, least, where=of)

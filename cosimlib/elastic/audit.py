@@ -86,14 +86,14 @@ def _check_runs(schedule: ElasticSchedule) -> None:
     completed = attempts[attempts["completed"]]
     ends = completed["job"].value_counts().reindex(jobs.index, fill_value=0)
     _demand(schedule, ends == 1, jobs.index, "job {} does not end exactly once")
-    whole = attempts["start_time"] + jobs["run_time"].to_numpy()[attempts["job"]]
-    fine = (attempts["end_time"] == whole) | ~attempts["completed"]
+    expected_end = attempts["start_time"] + jobs["run_time"].to_numpy()[attempts["job"]]
+    fine = (attempts["end_time"] == expected_end) | ~attempts["completed"]
     _demand(schedule, fine, attempts["job"], "job {} ends before or after its run time")
-    fine = attempts["end_time"].between(attempts["start_time"], whole)
+    fine = attempts["end_time"].between(attempts["start_time"], expected_end)
     _demand(schedule, fine, attempts["job"], "job {} is killed before its start or after its end")
     submitted = jobs["submit_time"].to_numpy()[attempts["job"]]
     _demand(schedule, attempts["start_time"] >= submitted, attempts["job"],
-           "job {} runs before its submission")  # fmt: skip
+            "job {} runs before its submission")  # fmt: skip
     own = attempts.sort_values(["job", "start_time", "end_time"], kind="stable")
     again = own["job"] == own["job"].shift()
     apart = ~again | (own["start_time"] >= own["end_time"].shift())
@@ -122,9 +122,9 @@ def _check_nodes(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
     counts = runs.groupby("attempt")["node"].nunique().reindex(attempts.index, fill_value=0)
     wanted = schedule.workload.jobs["nodes"].to_numpy()[attempts["job"]]
     _demand(schedule, counts.to_numpy() == wanted, attempts["job"],
-           "job {} runs on another number of nodes than it wants")  # fmt: skip
-    lasting = runs[runs["end_time"] > runs["start_time"]]
-    _demand_apart(schedule, lasting, "node {} is on two runs at a time")
+            "job {} runs on another number of nodes than it wants")  # fmt: skip
+    nonzero = runs[runs["end_time"] > runs["start_time"]]
+    _demand_apart(schedule, nonzero, "node {} is on two runs at a time")
 
 
 def _check_ownership(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
@@ -150,8 +150,8 @@ def _check_runs_are_at_home(schedule: ElasticSchedule, runs: pd.DataFrame) -> No
     """Raise for a run that lasts on a node that is not its partition's all the time."""
     names = schedule.workload.column("partition").fillna(next(iter(schedule.system.partitions)))
     home = names.to_numpy()[runs["job"]]
-    lasting = runs["end_time"] > runs["start_time"]
-    runs = runs.assign(partition=home)[lasting].sort_values("start_time")
+    nonzero = runs["end_time"] > runs["start_time"]
+    runs = runs.assign(partition=home)[nonzero].sort_values("start_time")
     stretches = schedule.ownership.sort_values("start_time").rename(
         columns={"start_time": "owned_from", "end_time": "owned_to"}
     )
@@ -171,7 +171,7 @@ def _check_reclaims(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
     waited = reclaims["released"] - reclaims["notified"]
     due = np.maximum(1, np.ceil(waited / NOTICE_INTERVAL))
     _demand(schedule, reclaims["notices"] == due, reclaims["node"],
-           "node {} had another number of notices than one at once and one a minute")  # fmt: skip
+            "node {} had another number of notices than one at once and one a minute")  # fmt: skip
     renamed = {"notified": "start_time", "released": "end_time"}
     _demand_apart(schedule, reclaims.rename(columns=renamed), "node {} was wanted back twice")
     _check_departures(schedule, runs)
@@ -185,28 +185,28 @@ def _check_kills(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
     keys = {"left_on": ["node", "killed", "released"], "right_on": ["node", "job", "end_time"]}
     both = recorded.merge(killed, how="left", **keys)
     _demand(schedule, both["attempt"].notna(), both["killed"],
-           "job {} was not killed when a reclaim says so")  # fmt: skip
+            "job {} was not killed when a reclaim says so")  # fmt: skip
     due = both["released"] == both["notified"] + schedule.grace_period
     attempts = schedule.attempts.reset_index(drop=True)
     lost = attempts.index[~attempts["completed"]]
     _demand(schedule, lost.isin(both.loc[due, "attempt"]), attempts["job"][lost],
-           "job {} was killed without a node whose grace period was over")  # fmt: skip
+            "job {} was killed without a node whose grace period was over")  # fmt: skip
 
 
 def _check_departures(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
     """Raise where a node that did not leave at once left at another time than its run's end."""
     reclaims = schedule.reclaims
     waited = reclaims[reclaims["released"] > reclaims["notified"]].sort_values("notified")
-    lasting = runs[runs["end_time"] > runs["start_time"]].sort_values("start_time")
-    both = pd.merge_asof(waited, lasting, left_on="notified", right_on="start_time", by="node")
+    nonzero = runs[runs["end_time"] > runs["start_time"]].sort_values("start_time")
+    both = pd.merge_asof(waited, nonzero, left_on="notified", right_on="start_time", by="node")
     _demand(schedule, both["end_time"] == both["released"], both["node"],
-           "node {} left at another time than the run on it ended")  # fmt: skip
+            "node {} left at another time than the run on it ended")  # fmt: skip
     done = both["completed"].astype(bool)
     fine = both["killed"] == both["job"].where(~done, -1)
     _demand(schedule, fine, both["node"], "node {} left with a run whose fate was another")
     due = both["released"] == both["notified"] + schedule.grace_period
     _demand(schedule, ~(done & due), both["job"],
-           "job {} completed on a node whose grace period was over")  # fmt: skip
+            "job {} completed on a node whose grace period was over")  # fmt: skip
 
 
 def _check_owners(schedule: ElasticSchedule) -> None:
@@ -232,10 +232,10 @@ def _check_users(schedule: ElasticSchedule) -> None:
     )
     for_users = reclaims[reclaims["request"] >= 0]
     _demand(schedule, for_users["request"].isin(preemptions.index), for_users["request"],
-           "nodes were wanted back for preemption {}, which no user asked for")  # fmt: skip
+            "nodes were wanted back for preemption {}, which no user asked for")  # fmt: skip
     times = preemptions["time"].to_numpy()[for_users["request"]]
     _demand(schedule, for_users["notified"] == times, for_users["request"],
-           "nodes were wanted back for preemption {} at another time than it came")  # fmt: skip
+            "nodes were wanted back for preemption {} at another time than it came")  # fmt: skip
     _check_use(schedule, preemptions, for_users)
     _check_shortfalls(schedule, preemptions)
 
@@ -251,10 +251,10 @@ def _check_use(
     reclaimed = used[used["request"].notna()]
     duration = preemptions["duration"].to_numpy()[reclaimed["request"].astype(int)]
     _demand(schedule, reclaimed["end_time"] == reclaimed["start_time"] + duration,
-           reclaimed["node"], "a user kept node {} for another time than asked for")  # fmt: skip
+            reclaimed["node"], "a user kept node {} for another time than asked for")  # fmt: skip
     counts = for_users["request"].value_counts().reindex(preemptions.index, fill_value=0)
     _demand(schedule, preemptions["granted"] >= counts, preemptions.index,
-           "preemption {} got more nodes than it was granted")  # fmt: skip
+            "preemption {} got more nodes than it was granted")  # fmt: skip
     _check_direct(schedule, preemptions.assign(direct=preemptions["granted"] - counts), used)
 
 
@@ -283,4 +283,4 @@ def _check_shortfalls(schedule: ElasticSchedule, preemptions: pd.DataFrame) -> N
         taken = np.union1d(used, reclaims["node"][drains])
         fine[preemption] = taken.size == owned["node"].nunique()
     _demand(schedule, fine, preemptions.index,
-           "preemption {} was granted less than it asked for though nodes were left")  # fmt: skip
+            "preemption {} was granted less than it asked for though nodes were left")  # fmt: skip

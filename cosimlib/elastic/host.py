@@ -126,7 +126,7 @@ def _settle(nodes, jobs, queues, log, rules, rng, now):
 @kernel
 def _hand_out(nodes, queues, log, sizes, now):
     """Give the host's nodes one by one to the partition in need with least of its own size."""
-    given = False
+    moved = False
     for node in range(nodes.owner.size):
         if nodes.owner[node] != HOST:
             continue
@@ -138,8 +138,8 @@ def _hand_out(nodes, queues, log, sizes, now):
         if neediest == NOTHING:
             break
         give(nodes, queues, log, node, neediest, now)
-        given = True
-    return given
+        moved = True
+    return moved
 
 
 @kernel

@@ -105,8 +105,8 @@ def plot_preemption(
     margin = {"showgrid": False, "col": 1}
     picture.update_xaxes(title="days since the start", range=[days[0], days[-1]], **margin)
     picture.update_yaxes(title="node", range=[-0.5, nodes - 0.5], dtick=_every(nodes), **margin)
-    whole = 1 if jobs["nodes"].max() <= FEW else None
-    picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=whole, col=2)
+    tick = 1 if jobs["nodes"].max() <= FEW else None
+    picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=tick, col=2)
     return picture.update_yaxes(
         range=[max(len(jobs), FEW) - 0.5, -0.5],
         type="category", dtick=_every(len(jobs)), tickfont_size=11, col=2,

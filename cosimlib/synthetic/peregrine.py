@@ -63,8 +63,8 @@ def peregrine(
     ValueError
         For sizes that do not make the printed mean and node-hours.
     """
-    whole = all(check.is_whole(size, 2) for size in sizes)
-    ascending = whole and bool(sizes) and list(sizes) == sorted(set(sizes))
+    integers = all(check.is_whole(size, 2) for size in sizes)
+    ascending = integers and bool(sizes) and list(sizes) == sorted(set(sizes))
     check.that("sizes", sizes, ascending, "ascending whole numbers from 2", where=NAME)
     check.number("request_factor", request_factor, least=1, where=NAME)
     check.seed(seed, where=NAME)
