@@ -1,6 +1,7 @@
-"""The command: what to run, how it went, and the exit status that says so.
+"""Command line of the runner: what to run, where results go, and the exit status.
 
-Kernels compiled once, before several processes would compile the same at the same time.
+A run's results take the place of older ones wholly or not at all. Kernels are compiled before
+several processes would compile the same at once. The scorecard joins the claims of all notebooks.
 """
 
 import argparse
@@ -14,32 +15,22 @@ from pathlib import Path
 
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib import synthetic
+from cosimlib.claims import CHECKED, scorecard
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.elastic import simulate_elastic
 from cosimlib.eviction import SOLVERS, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.figures.publishing import render_images
+from cosimlib.files import write_whole
 from cosimlib.policies import SIMULATORS
-from cosimlib.reproduce.execute import (
-    PACKAGE,
-    Outcome,
-    Task,
-    place,
-    say,
-    supervise,
-    write_scorecard,
-)
-from cosimlib.reproduce.plan import (
-    SYNTHETIC,
-    BadArgumentError,
-    Run,
-    is_up_to_date,
-    plan_runs,
-    write_record,
-)
+from cosimlib.reproduce.execute import PACKAGE, Outcome, Task, execute_all, say
+from cosimlib.reproduce.parameters import BadArgumentError
+from cosimlib.reproduce.plan import Run, is_up_to_date, plan_runs, write_record
 from cosimlib.system import System
 from cosimlib.timesharing import run_batch, run_timesharing
+from cosimlib.traces import SYNTHETIC
 from cosimlib.workload import Workload
 
 FAILED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
@@ -98,13 +89,13 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
 def _execute(runs: list[Run], workspace: Path, jobs: int) -> dict[str, Outcome]:
     """Execute the runs into folders of the workspace, and say how each went."""
     outcomes = {}
-    named = {run.name: run for run in runs}
+    by_name = {run.name: run for run in runs}
     tasks = {run.name: _task(run, workspace) for run in runs}
-    say(f"running {', '.join(named)}")
-    with closing(supervise(tasks, jobs)) as ended:
+    say(f"running {', '.join(by_name)}")
+    with closing(execute_all(tasks, jobs)) as ended:
         for name, outcome in ended:
             outcomes[name] = outcome
-            run = named[name]
+            run = by_name[name]
             data = ", ".join(str(run.parameters[key]) for key in ("scale", "trace"))
             if outcome.error:
                 _complain(f"{run.notebook.name} ({data}): {outcome.error}", FAILED)
@@ -119,8 +110,60 @@ def _task(run: Run, workspace: Path) -> Task:
     folder.mkdir()
     trace = str(run.trace) if run.trace else SYNTHETIC
     marks = {"scale": run.parameters["scale"], "trace": trace, "output": str(folder)}
-    given = marks | dict(run.values)
-    return Task(run.notebook, folder, given, run.parameters, workspace / f"{run.name}.log")
+    log = workspace / f"{run.name}.log"
+    return Task(run.notebook, folder, marks | dict(run.values), run.parameters, log)
+
+
+def place(folder: Path, target: Path, spare: Path) -> None:
+    """Put a finished folder in a target's place; the target's old content goes to `spare`.
+
+    All three are on one file system. Where the move fails, the old content is put back.
+    """
+    try:
+        if target.exists():
+            target.rename(spare)
+        folder.rename(target)
+    except BaseException:
+        if spare.exists() and not target.exists():
+            spare.rename(target)
+        raise
+
+
+def write_scorecard(figures: Path) -> str:
+    """Write `claims.csv` and `claims.md` from those of every notebook; the line of counts."""
+    tables = [_read_claims(path) for path in sorted(figures.glob("[!.]*/claims.csv"))]
+    text, markdown = scorecard(tables)
+    for name, content in {"claims.csv": text, "claims.md": markdown}.items():
+        write_whole(figures / name, content.encode())
+    return markdown.splitlines()[2]
+
+
+def _read_claims(path: Path) -> pd.DataFrame:
+    """One notebook's claims."""
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    except pd.errors.EmptyDataError:
+        table = pd.DataFrame()
+    check.columns(table, CHECKED, where=f"{path.parent.name}/{path.name}")
+    return table
+
+
+def warm() -> None:
+    """Run every simulator and solver on the smallest input that there is."""
+    problem = scaled_problem(2, 4)
+    for solve in SOLVERS.values():
+        solve(problem)
+    solve_spectrum(problem)
+    workload = synthetic.theta(2)
+    for simulate in SIMULATORS.values():
+        simulate(workload, workload.machine)
+    one = {"submit_time": [0.0, 0.0], "run_time": 1.0, "requested_time": 1.0, "nodes": 1}
+    pair = pd.DataFrame(one).assign(partition=["a", "b"], mate=[1, 0])
+    simulate_coscheduling(Workload(pair, "pair"), System.of(a=1, b=1))
+    simulate_elastic(Workload(pd.DataFrame(one), "two"), System.of(1))
+    small, machine = synthetic.edison(0.2, nodes=16), synthetic.EDISON.with_nodes(16)
+    run_batch(small, machine, warm_up=0.0)
+    run_timesharing(small, machine, warm_up=0.0)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -190,21 +233,3 @@ def _complain(line: str, status: int) -> int:
     sys.stdout.flush()
     print(f"reproduce: {line}", file=sys.stderr)
     return status
-
-
-def warm() -> None:
-    """Run every simulator and solver on the smallest input that there is."""
-    problem = scaled_problem(2, 4)
-    for solve in SOLVERS.values():
-        solve(problem)
-    solve_spectrum(problem)
-    workload = synthetic.theta(2)
-    for simulate in SIMULATORS.values():
-        simulate(workload, workload.machine)
-    one = {"submit_time": [0.0, 0.0], "run_time": 1.0, "requested_time": 1.0, "nodes": 1}
-    pair = pd.DataFrame(one).assign(partition=["a", "b"], mate=[1, 0])
-    simulate_coscheduling(Workload(pair, "pair"), System.of(a=1, b=1))
-    simulate_elastic(Workload(pd.DataFrame(one), "two"), System.of(1))
-    small, machine = synthetic.edison(0.2, nodes=16), synthetic.EDISON.with_nodes(16)
-    run_batch(small, machine, warm_up=0.0)
-    run_timesharing(small, machine, warm_up=0.0)

@@ -1,8 +1,8 @@
-"""One notebook, executed by papermill in a process of its own.
+"""Execution of notebooks by papermill, each in a process of its own, several at once.
 
-Several notebooks at once, each in its own process, and what they say meanwhile.
-
-Results go to where they belong, wholly or not at all; then the scorecard of them all.
+A process sends ``(cell, cells)`` when it comes to a code cell, and an `Outcome` when it ends. What
+it and its kernel print outside cells goes to a log. Where the caller is interrupted, the processes
+are terminated, and with them their kernels.
 """
 
 import logging
@@ -12,38 +12,32 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from dataclasses import dataclass
 from multiprocessing import connection
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import nbformat
-import pandas as pd
 from nbformat import NotebookNode
 from tqdm import tqdm
-
-from cosimlib import checks as check
-from cosimlib.claims import CHECKED, scorecard
-from cosimlib.files import write_whole
 
 PACKAGE = Path(__file__).resolve().parents[1]
 INJECTED = "injected-parameters"
 TEXTS = {".csv", ".html", ".ipynb", ".json", ".md", ".svg", ".txt"}
+GRACE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Task:
-    """What the process needs to know.
+    """A notebook as the process that executes it needs it.
 
     Parameters
     ----------
     notebook, folder : Path
         The notebook, and where its results go.
-    given : dict
+    values : dict
         The parameters that the notebook gets, paths and all.
     shown : dict
         The parameters that its published copy shows.
@@ -53,13 +47,75 @@ class Task:
 
     notebook: Path
     folder: Path
-    given: dict[str, object]
+    values: dict[str, object]
     shown: dict[str, object]
     log: Path
 
 
-def execute(task: Task, channel: Connection) -> None:
-    """Run a task, and tell through the channel: ("cell", k, n)…, then "done" or "failed"."""
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a notebook: in how many seconds and cells, or why not."""
+
+    seconds: float = 0.0
+    cells: int = 0
+    error: str = ""
+
+
+def execute_all(tasks: dict[str, Task], jobs: int) -> Generator[tuple[str, Outcome], None, None]:
+    """Execute tasks, `jobs` at once; name and outcome of each as it ends."""
+    waiting = list(tasks)
+    context = multiprocessing.get_context("spawn")
+    running: dict[Any, tuple[str, BaseProcess, tqdm]] = {}
+    channel: Any
+    process: BaseProcess
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                name = waiting.pop(0)
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(target=execute, args=(tasks[name], sender))
+                process.start()
+                sender.close()
+                # A bar on a terminal, and none elsewhere.
+                bar = tqdm(desc=name, unit="cell", leave=False, disable=None)
+                running[receiver] = name, process, bar
+            for channel in connection.wait(list(running)):
+                name, process, bar = running[channel]
+                outcome = _received(channel, process, bar, tasks[name].log)
+                if outcome is not None:
+                    del running[channel]
+                    channel.close()
+                    process.join()
+                    bar.close()
+                    yield name, outcome
+    finally:
+        for _, process, bar in running.values():
+            process.terminate()
+            bar.close()
+        for _, process, _ in running.values():
+            process.join(GRACE_SECONDS)
+            process.kill()
+            process.join()
+
+
+def _received(channel: Any, process: BaseProcess, bar: tqdm, log: Path) -> Outcome | None:
+    """The outcome of a process, if it has ended; else its bar moves on."""
+    try:
+        message = channel.recv()
+    except EOFError:
+        process.join()
+        lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+        last = _first_line("\n".join(reversed(lines))) or "no word of why"
+        return Outcome(error=f"its process ended with status {process.exitcode}: {last}")
+    if isinstance(message, Outcome):
+        return message
+    cell, bar.total = message
+    bar.update(cell - 1 - bar.n)
+    return None
+
+
+def execute(task: Task, channel: Any) -> None:
+    """Execute a task in this process, and send how it goes."""
     log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
@@ -70,27 +126,25 @@ def execute(task: Task, channel: Connection) -> None:
     started = time.monotonic()
     try:
         executed = _execute(task, channel)
-        path = task.folder / task.notebook.name
-        nbformat.write(_published(executed, task), path)
+        nbformat.write(_published(executed, task), task.folder / task.notebook.name)
         _strip_paths(task)
-        channel.send(("done", time.monotonic() - started, _count(executed)))
+        channel.send(Outcome(time.monotonic() - started, len(_own_cells(executed))))
     except _CellError as error:
-        channel.send(("failed", str(error)))
+        channel.send(Outcome(error=str(error)))
 
 
 class _CellError(Exception):
     """A cell failed; the message says which one and how."""
 
 
-def _execute(task: Task, channel: Connection) -> NotebookNode:
+def _execute(task: Task, channel: Any) -> NotebookNode:
     """The executed notebook."""
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
     notebook = nbformat.v4.upgrade(nbformat.read(task.notebook, as_version=4))
-    cells = [c for c in notebook.cells if c.cell_type == "code" and not _is_injected(c)]
-    numbers = {cell.id: number for number, cell in enumerate(cells, start=1)}
+    numbers = {cell.id: number for number, cell in enumerate(_own_cells(notebook), start=1)}
     current = "before its first cell"
 
     def announce(cell: NotebookNode, cell_index: int) -> None:
@@ -98,13 +152,13 @@ def _execute(task: Task, channel: Connection) -> NotebookNode:
         number = numbers.get(cell.id)
         if number:
             current = f"cell {number} ({_first_line(cell.source)})"
-            channel.send(("cell", number, len(cells)))
+            channel.send((number, len(numbers)))
 
     try:
         return papermill.execute_notebook(
             notebook,
             None,
-            parameters=task.given,
+            parameters=task.values,
             kernel_name="python3",
             language="python",
             progress_bar=False,
@@ -113,13 +167,12 @@ def _execute(task: Task, channel: Connection) -> NotebookNode:
             extra_arguments=["--log-level=ERROR"],
             on_cell_execute=announce,
         )
-    except PapermillExecutionError as error:
-        reason = f"{error.ename}: {_first_line(error.evalue)}".rstrip(": ")
-        raise _CellError(f"{current}: {reason}") from None
     except Exception as error:
         # A kernel that died or did not start: papermill raises what the layer below it did.
-        reason = f"{type(error).__name__}: {_first_line(str(error))}".rstrip(": ")
-        raise _CellError(f"{current}: {reason}") from None
+        kind, text = type(error).__name__, str(error)
+        if isinstance(error, PapermillExecutionError):
+            kind, text = error.ename, error.evalue
+        raise _CellError(f"{current}: {kind}: {_first_line(text)}".rstrip(": ")) from None
 
 
 def _published(executed: NotebookNode, task: Task) -> NotebookNode:
@@ -153,7 +206,7 @@ def _strip_paths(task: Task) -> None:
 def _without_folders(text: str, task: Task) -> str:
     """A text in which files are named as seen from the folder that they belong to."""
     folders = {os.environ.get("HOME", ""): "~", str(PACKAGE.parent): "."}
-    paths = [Path(value) for value in task.given.values() if isinstance(value, str)]
+    paths = [Path(value) for value in task.values.values() if isinstance(value, str)]
     paths = [path for path in paths if path.is_absolute()]
     folders |= {str(path.parent): path.parent.name for path in paths}
     folders |= {str(path): path.name for path in paths}
@@ -171,14 +224,14 @@ def _without_folders(text: str, task: Task) -> str:
     return text
 
 
+def _own_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """The code cells of a notebook without papermill's."""
+    return [c for c in notebook.cells if c.cell_type == "code" and not _is_injected(c)]
+
+
 def _is_injected(cell: NotebookNode) -> bool:
     """Whether papermill put a cell there."""
     return INJECTED in cell.metadata.get("tags", [])
-
-
-def _count(notebook: NotebookNode) -> int:
-    """How many code cells of its own a notebook has."""
-    return sum(c.cell_type == "code" and not _is_injected(c) for c in notebook.cells)
 
 
 def _first_line(text: str) -> str:
@@ -186,144 +239,7 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-GRACE_SECONDS = 10.0
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a notebook ended: in how many seconds and cells, or why not."""
-
-    seconds: float = 0.0
-    cells: int = 0
-    error: str = ""
-
-
-def supervise(tasks: dict[str, Task], jobs: int) -> Generator[tuple[str, Outcome], None, None]:
-    """Execute tasks, `jobs` at once; name and outcome of each as it ends."""
-    waiting = list(tasks.items())
-    context = multiprocessing.get_context("spawn")
-    with _running() as running, _Bars() as bars:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                name, task = waiting.pop(0)
-                receiver, sender = context.Pipe(duplex=False)
-                process: BaseProcess = context.Process(target=execute, args=(task, sender))
-                process.start()
-                running[receiver] = (name, process)
-                sender.close()
-            for channel in _with_news(running):
-                name, process = running[channel]
-                outcome = _heard(channel, process, tasks[name], bars, name)
-                if outcome is not None:
-                    del running[channel]
-                    channel.close()
-                    process.join()
-                    bars.close(name)
-                    yield name, outcome
-
-
 def say(line: str) -> None:
     """Print a line above the bars that may be there."""
     tqdm.write(line, file=sys.stdout)
     sys.stdout.flush()
-
-
-def _with_news(channels: Iterable[Any]) -> list[Any]:
-    """Those channels, at least one, that have something to say or were closed."""
-    return connection.wait(list(channels))
-
-
-def _heard(
-    channel: Any, process: BaseProcess, task: Task, bars: "_Bars", name: str
-) -> Outcome | None:
-    """The outcome, where that is what a process told or its end tells."""
-    try:
-        kind, *facts = channel.recv()
-    except EOFError:
-        process.join()
-        said = task.log.read_text(errors="replace").splitlines() if task.log.is_file() else []
-        last = next((line.strip() for line in reversed(said) if line.strip()), "no word of why")
-        return Outcome(error=f"its process ended with status {process.exitcode}: {last}")
-    if kind == "cell":
-        bars.update(name, *facts)
-        return None
-    return Outcome(error=facts[0]) if kind == "failed" else Outcome(*facts)
-
-
-@contextmanager
-def _running() -> Iterator[dict[Any, tuple[str, BaseProcess]]]:
-    """The processes at work, which are ended where the caller is."""
-    running: dict[Any, tuple[str, BaseProcess]] = {}
-    try:
-        yield running
-    finally:
-        processes = [process for _, process in running.values()]
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join(GRACE_SECONDS)
-            if process.is_alive():
-                process.kill()
-                process.join()
-
-
-class _Bars:
-    """On a terminal a bar for each notebook at work; elsewhere nothing."""
-
-    def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
-        self._bars: dict[str, tqdm] = {}
-
-    def __enter__(self) -> "_Bars":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for name in list(self._bars):
-            self.close(name)
-
-    def update(self, name: str, cell: int, cells: int) -> None:
-        """Show that a notebook is at its `cell`-th code cell of `cells`."""
-        if self._shown and name not in self._bars:
-            self._bars[name] = tqdm(total=cells, desc=name, unit="cell", leave=False)
-        if self._shown:
-            bar = self._bars[name]
-            bar.update(cell - 1 - bar.n)
-
-    def close(self, name: str) -> None:
-        """Take a notebook's bar away."""
-        if name in self._bars:
-            self._bars.pop(name).close()
-
-
-def place(folder: Path, target: Path, spare: Path) -> None:
-    """Put a finished folder in a target's place; the target's old content goes to `spare`.
-
-    All three are on one file system. Where the move fails, the old content is put back.
-    """
-    try:
-        if target.exists():
-            target.rename(spare)
-        folder.rename(target)
-    except BaseException:
-        if spare.exists() and not target.exists():
-            spare.rename(target)
-        raise
-
-
-def write_scorecard(figures: Path) -> str:
-    """Write `claims.csv` and `claims.md` from those of every notebook; the line of counts."""
-    tables = [_read(path) for path in sorted(figures.glob("[!.]*/claims.csv"))]
-    text, markdown = scorecard(tables)
-    for name, content in {"claims.csv": text, "claims.md": markdown}.items():
-        write_whole(figures / name, content.encode())
-    return markdown.splitlines()[2]
-
-
-def _read(path: Path) -> pd.DataFrame:
-    """One notebook's claims."""
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    except pd.errors.EmptyDataError:
-        table = pd.DataFrame()
-    check.columns(table, CHECKED, where=f"{path.parent.name}/{path.name}")
-    return table

@@ -1,4 +1,4 @@
-"""Which notebooks would run with what, which are due, and how results get to their place."""
+"""Plans: which notebooks run with which parameters and data, and which are due."""
 
 from pathlib import Path
 
@@ -7,17 +7,14 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from cosimlib.reproduce import plan as plans
-from cosimlib.reproduce.execute import place, write_scorecard
-from cosimlib.reproduce.plan import (
+from cosimlib.reproduce.parameters import (
     BadArgumentError,
     checked_values,
-    is_up_to_date,
-    plan_runs,
     read_notebook,
     read_parameters,
-    write_record,
 )
-from tests.reproduce.test_execute import PARAMETERS, contents, write_notebook
+from cosimlib.reproduce.plan import is_up_to_date, plan_runs, write_record
+from tests.reproduce.test_execute import PARAMETERS, write_notebook
 
 
 @pytest.mark.parametrize(
@@ -146,24 +143,3 @@ def test_up_to_date_needs_a_sound_record_and_every_file(tmp_path):
     assert not is_up_to_date(run, folder)
     (folder / "run.json").write_text("[]")
     assert not is_up_to_date(run, folder)
-
-
-def test_old_results_come_back_where_the_move_fails(tmp_path):
-    old = tmp_path / "figures"
-    old.mkdir()
-    (old / "line.csv").write_text("old")
-    with pytest.raises(FileNotFoundError):
-        place(tmp_path / "absent", old, tmp_path / "spare")
-    assert contents(tmp_path) == {"figures/line.csv": b"old"}
-    (tmp_path / "new").mkdir()
-    place(tmp_path / "new", old, tmp_path / "spare")
-    assert contents(tmp_path) == {"spare/line.csv": b"old"}
-
-
-@pytest.mark.parametrize("text", ["", "system,claim\n"])
-def test_claims_that_are_no_table_are_named(tmp_path, text):
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "claims.csv").write_text(text)
-    with pytest.raises(ValueError, match=r"one/claims\.csv: no column"):
-        write_scorecard(tmp_path)
-    assert not (tmp_path / "claims.csv").exists()
