@@ -14,20 +14,20 @@ from tests.strategies import workloads
 
 
 def schedule(start_time, *, nodes, run_time, system, submit_time=None, **columns) -> Schedule:
-    """A schedule of rigid jobs, submitted when they start unless told otherwise."""
+    """A schedule of rigid jobs, submitted when they start unless said otherwise."""
     submit_time = (
         np.minimum.accumulate(start_time[::-1])[::-1] if submit_time is None else submit_time
     )
     jobs = {"submit_time": submit_time, "run_time": run_time, "nodes": nodes} | columns
-    asked = Workload(pd.DataFrame(jobs), "made up")
-    return Schedule.from_starts(asked, system, np.array(start_time, dtype=float), "GREEDY")
+    workload = Workload(pd.DataFrame(jobs), "made up")
+    return Schedule.from_starts(workload, system, np.array(start_time, dtype=float), "GREEDY")
 
 
 @pytest.mark.parametrize("policy", SIMULATORS)
 @settings(max_examples=25)
-@given(asked=workloads(overruns=True))
-def test_every_simulator_passes_and_names_its_policy(policy, asked):
-    simulated = SIMULATORS[policy](asked, System.of(8))
+@given(workload=workloads(overruns=True))
+def test_every_simulator_passes_and_names_its_policy(policy, workload):
+    simulated = SIMULATORS[policy](workload, System.of(8))
     assert audit(simulated) is simulated
     assert simulated.policy == policy
 
@@ -69,7 +69,7 @@ def test_never_starting(never):
         audit(forgotten)
 
 
-def test_running_shorter_than_asked():
+def test_running_shorter_than_the_run_time():
     whole = schedule([0, 2], nodes=[1, 1], run_time=[5, 5], system=System.of(4))
     cut = Schedule(whole.workload, whole.system, "GREEDY", whole.start_time, np.array([5.0, 6.0]))
     with pytest.raises(

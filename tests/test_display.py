@@ -27,6 +27,7 @@ def problem(**changes) -> cs.EvictionProblem:
     return cs.EvictionProblem(**{"jobs": table, "nodes_needed": 5, "horizon": 600.0, **changes})
 
 
+PREEMPTIONS = pd.DataFrame({"time": [600.0], "nodes": [3], "duration": [60.0]})
 SCHEDULE = cs.simulate_fcfs(workload(), cs.System.of(4))
 EMPTY = cs.simulate_fcfs(workload(0), cs.System.of(4))
 SHOWN = {
@@ -41,6 +42,7 @@ SHOWN = {
     "schedule with a start too few": replace(SCHEDULE, start_time=np.zeros(2)),
     "shared nodes": cs.simulate_timesharing(workload(memory=1.0), cs.System("shared", {"main": 4})),
     "filled": cs.simulate_filling(workload(), cs.System.of(4)),
+    "elastic": cs.simulate_elastic(workload(), cs.System.of(4), preemptions=PREEMPTIONS),
     "problem": problem(),
     "plan": cs.solve_dynamic(problem()),
     "plan at once": cs.solve_greedy(problem(horizon=0.0)),
@@ -126,6 +128,12 @@ def test_nodes_held_idle_and_containers_are_told():
     """One job of 2 of 4 nodes runs an hour: containers fill the rest."""
     filled = cs.simulate_filling(workload(1), cs.System.of(4))
     assert re.search(r"also held +container [\d.]+ node-hours", str(filled))
+
+
+def test_what_killed_runs_held_is_told():
+    """Two jobs of two nodes lose them after ten minutes and a grace period of two."""
+    assert SHOWN["elastic"].kills == 2
+    assert re.search(r"also held +killed 0\.8 node-hours", str(SHOWN["elastic"]))
 
 
 def test_unknown_is_the_word_for_what_is_not_there():

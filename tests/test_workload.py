@@ -119,6 +119,17 @@ def test_keep_counts_what_it_drops():
     assert len(workload.keep([True] * 3, "nothing").account) == 0
 
 
+def test_an_entry_in_the_account_leaves_the_jobs_and_the_workload_before_it_alone():
+    workload = Workload(jobs(), "W", System.of(4))
+    noted = workload.noted("noted", "run time 0", 2)
+    assert noted.account.to_numpy().tolist() == [["noted", "run time 0", 2]]
+    assert noted.account["records"].dtype == "int64"
+    assert noted.jobs.equals(workload.jobs) and noted.machine is workload.machine
+    assert len(workload.account) == 0
+    assert noted.noted("mended", "no record", 0) is noted
+    assert len(noted.noted("dropped", "wide", 1).account) == 2
+
+
 def test_labels_use_the_traces_number_where_there_is_one():
     assert Workload(jobs(), "KTH-SP2").label(1) == "KTH-SP2: job 12"
     assert Workload(jobs(job_id=None), "KTH-SP2").label(1) == "KTH-SP2: job 1"

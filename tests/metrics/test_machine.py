@@ -1,4 +1,4 @@
-"""What became of capacity: by hand, against counting second by second, and laws."""
+"""Metrics per machine: by hand, against counting second by second, and laws."""
 
 import math
 
@@ -16,6 +16,51 @@ from cosimlib.traces.swf import read_swf
 from cosimlib.workload import Workload
 from tests.strategies import workloads
 
+
+def test_utilization_over_the_whole_schedule_and_over_windows(schedule):
+    assert metrics.utilization(schedule) == (30 + 80 + 2) / (4 * 50)
+    assert metrics.utilization(schedule, start=15, end=31) == (15 + 22 + 1) / (4 * 16)
+    assert metrics.utilization(schedule, end=20) == 30 / 40
+    assert metrics.utilization(schedule, start=100, end=200) == 0
+    assert metrics.utilization(schedule, start=0, end=100) == 112 / 400
+
+
+def test_utilization_refuses_an_empty_window(schedule):
+    with pytest.raises(ValueError, match="window from 70 to 60 s; expected start before end"):
+        metrics.utilization(schedule, start=70)
+    with pytest.raises(ValueError, match="window from 5 to 5 s"):
+        metrics.utilization(schedule, start=5, end=5)
+
+
+def test_offered_load(schedule):
+    assert metrics.offered_load(schedule.workload, System.of(8)) == 112 / (8 * 20)
+    at_once = Workload(schedule.workload.jobs.assign(submit_time=0))
+    assert metrics.offered_load(at_once, System.of(8)) == math.inf
+
+
+def test_summary_has_one_row_per_policy(schedule):
+    fcfs = simulate_fcfs(schedule.workload, schedule.system)
+    table = metrics.summarize([schedule, fcfs])
+    assert table.index.tolist() == ["GREEDY", "FCFS"]
+    assert table.loc["GREEDY"].to_dict() == {
+        "jobs": 3,
+        "wait_time": 8 / 3,
+        "bounded_slowdown": (1 + 1.2 + 1) / 3,
+        "utilization": 0.56,
+        "makespan": 50,
+    }
+    assert list(metrics.summarize([])) == list(table)
+
+
+def test_summary_of_a_window(schedule):
+    fcfs = simulate_fcfs(schedule.workload, schedule.system)
+    table = metrics.summarize([schedule, fcfs], start=12, end=52)
+    assert table["jobs"].tolist() == [2, 2]
+    assert table.loc["GREEDY", "wait_time"] == 4
+    assert table.loc["GREEDY", "utilization"] == (8 * 3 + 32 * 2 + 2) / (4 * 40)
+    assert table.loc["GREEDY", "makespan"] == 48
+
+
 RULES = ("fits", "waiting", "demand")
 
 
@@ -29,9 +74,6 @@ def schedule_of(submit, run, nodes, start, system=None, **columns) -> Schedule:
 def blocked() -> Schedule:
     """Of ten nodes 6 are held from 0 to 100; 5 nodes wait from 20 on, and 3 from 50 to 100."""
     return schedule_of([0, 20, 50], [100, 50, 100], [6, 5, 3], [0, 100, 100])
-
-
-# --- loss of capacity -------------------------------------------------------------------------
 
 
 def test_three_readings_of_loss_of_capacity(blocked):
@@ -60,7 +102,7 @@ def test_loss_of_capacity_in_windows(blocked):
 
 
 def test_jobs_wait_for_nodes_of_their_own_partition():
-    """One node of `small` is idle while a job waits for it; `big` has nobody waiting."""
+    """One node of `small` is idle while a job waits for it; no job waits for `big`."""
     system = System.of(big=6, small=2)
     schedule = schedule_of(
         [0, 0, 0], [10, 10, 10], [3, 1, 1], [0, 0, 10], system, partition=["big", "small", "small"]
@@ -100,8 +142,8 @@ def lost_each_second(schedule: Schedule, second: int) -> dict[str, int]:
 
 @settings(max_examples=40)
 @given(workloads(overruns=True), st.integers(0, 20), st.integers(1, 40))
-def test_loss_of_capacity_agrees_with_counting_second_by_second(asked, start, length):
-    schedule = simulate_easy(asked, System.of(8))
+def test_loss_of_capacity_agrees_with_counting_second_by_second(workload, start, length):
+    schedule = simulate_easy(workload, System.of(8))
     window = {"start": start, "end": start + length}
     counted = [lost_each_second(schedule, second) for second in range(start, start + length)]
     for rule in RULES:
@@ -111,21 +153,18 @@ def test_loss_of_capacity_agrees_with_counting_second_by_second(asked, start, le
 
 @settings(max_examples=40)
 @given(workloads())
-def test_laws_of_loss_of_capacity(asked):
-    """In both policies the head waits only if it does not fit: nobody asks for less than is idle.
+def test_laws_of_loss_of_capacity(workload):
+    """Under both policies the head waits only if it does not fit: it wants more than is idle.
     FCFS leaves idle what EASY may use; used, lost and other idle node-seconds are all there are."""
     system = System.of(8)
-    for schedule in (simulate_fcfs(asked, system), simulate_easy(asked, system)):
+    for schedule in (simulate_fcfs(workload, system), simulate_easy(workload, system)):
         fits, waiting, demand = (metrics.loss_of_capacity(schedule, rule=rule) for rule in RULES)
         assert 0 <= fits <= waiting + 1e-12
         assert waiting == pytest.approx(demand)
         assert metrics.utilization(schedule) + waiting <= 1 + 1e-12
-    roomy = simulate_fcfs(asked, System.of(8 * len(asked)))
-    if metrics.makespan(roomy) > 0:
-        assert all(metrics.loss_of_capacity(roomy, rule=rule) == 0 for rule in RULES)
-
-
-# --- node-hours -------------------------------------------------------------------------------
+    wide = simulate_fcfs(workload, System.of(8 * len(workload)))
+    if metrics.makespan(wide) > 0:
+        assert all(metrics.loss_of_capacity(wide, rule=rule) == 0 for rule in RULES)
 
 
 def test_node_hours_are_useful_lost_or_idle():
@@ -141,8 +180,8 @@ def test_node_hours_are_useful_lost_or_idle():
 
 def test_nodes_held_beyond_the_run_are_lost():
     """Two hours of run in three hours of four nodes; a window keeps the proportion."""
-    asked = schedule_of([0], [7_200], [4], [0]).workload
-    held = Schedule(asked, System.of(10), "HOLD", np.array([0.0]), np.array([10_800.0]))
+    workload = schedule_of([0], [7_200], [4], [0]).workload
+    held = Schedule(workload, System.of(10), "HOLD", np.array([0.0]), np.array([10_800.0]))
     assert metrics.node_hours(held).to_dict() == {"useful": 8, "lost": 4, "idle": 18}
     half = metrics.node_hours(held, start=0, end=5_400)
     assert half.to_dict() == pytest.approx({"useful": 4, "lost": 2, "idle": 9})
@@ -159,17 +198,14 @@ def test_failed_jobs_of_a_status_column():
 
 @settings(max_examples=40)
 @given(workloads(), st.integers(0, 20), st.integers(1, 40))
-def test_node_hours_add_up(asked, start, length):
-    schedule = simulate_easy(asked, System.of(8))
+def test_node_hours_add_up(workload, start, length):
+    schedule = simulate_easy(workload, System.of(8))
     window = {"start": start, "end": start + length}
-    parts = metrics.node_hours(schedule, wasted=asked.jobs["nodes"] > 4, **window)
+    parts = metrics.node_hours(schedule, wasted=workload.jobs["nodes"] > 4, **window)
     assert parts.sum() == pytest.approx(8 * length / 3_600)
     assert (parts >= -1e-12).all()
     held = metrics.utilization(schedule, **window) * 8 * length / 3_600
     assert parts["useful"] + parts["lost"] == pytest.approx(held)
-
-
-# --- a trace ----------------------------------------------------------------------------------
 
 
 @pytest.mark.traces

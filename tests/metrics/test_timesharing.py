@@ -33,7 +33,7 @@ def shared():
 
 
 def test_utilization_is_of_useful_work(shared):
-    """Held by somebody: 2.5 node-hours; by jobs: 4.5; done: 2.5."""
+    """Nodes held: 2.5 node-hours; held by each job, summed: 4.5; useful: 2.5."""
     assert shared.end_time.tolist() == [3 * HOUR, 3 * HOUR, 1.5 * HOUR]
     assert metrics.utilization(shared) == pytest.approx(2.5 / 4)
     assert metrics.utilization(shared, start=0) == pytest.approx(2.5 / 6)
