@@ -25,7 +25,7 @@ def browser_path() -> str:
 
 @pytest.fixture
 def address(tmp_path, browser_path):
-    """JupyterLab on copies of the notebooks, so that nothing of the checkout can change."""
+    """The address of a JupyterLab on copies of the notebooks."""
     notebooks = [str(path.relative_to(ROOT)) for path in members("lax")]
     for name in (*notebooks, *PICTURES):
         copy = tmp_path / "files" / name
@@ -37,7 +37,7 @@ def address(tmp_path, browser_path):
 
 @pytest.fixture
 def page(tmp_path, browser_path, address):
-    """A page of a headless Chromium; ``last.png`` is what it showed in the end."""
+    """A page of a headless Chromium; ``last.png`` is a screenshot of its end."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

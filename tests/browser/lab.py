@@ -1,4 +1,4 @@
-"""A JupyterLab of its own on a free port, which leaves nothing behind but what is in its folder."""
+"""A JupyterLab server on a free port, which writes to its own folder only."""
 
 import json
 import os
@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 TOKEN = "browser-test"
-QUIET = {
+SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
 }
 RUNNING = re.compile(r"\[(\d+|\*)\]")
-PATIENCE = 90_000
+TIMEOUT = 90_000
 """Milliseconds: on a slow machine with a cold cache, kernels compile for a minute."""
 
 
@@ -45,18 +45,18 @@ def serve(folder: Path) -> Iterator[str]:
 
 
 def open_notebook(page, address: str, path: str) -> None:
-    """Load a notebook's page and wait until its kernel is there."""
-    page.goto(f"{address}/lab/workspaces/test/tree/{path}?reset&token={TOKEN}", timeout=PATIENCE)
+    """Load a notebook's page and wait for its kernel."""
+    page.goto(f"{address}/lab/workspaces/test/tree/{path}?reset&token={TOKEN}", timeout=TIMEOUT)
     wait_until_idle(page)
 
 
 def wait_until_idle(page) -> None:
-    """Wait for the notebook and an idle kernel; the status bar is the last to know."""
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=PATIENCE)
+    """Wait for the notebook and an idle kernel; the status bar shows it last."""
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=TIMEOUT)
     page.wait_for_selector(
-        '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=PATIENCE, state="attached"
+        '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=TIMEOUT, state="attached"
     )
-    page.wait_for_selector(r"text=/\| Idle/", timeout=PATIENCE)
+    page.wait_for_selector(r"text=/\| Idle/", timeout=TIMEOUT)
 
 
 def run_all(page) -> None:
@@ -78,7 +78,7 @@ def run_all(page) -> None:
 def save(page, path: Path) -> None:
     """Save the notebook, and wait until its widgets are in the file."""
     page.keyboard.press("Control+s")
-    until = time.monotonic() + PATIENCE / 1000
+    until = time.monotonic() + TIMEOUT / 1000
     while "widget-view+json" not in path.read_text(encoding="utf-8"):
         assert time.monotonic() < until, f"JupyterLab did not save {path.name}"
         page.wait_for_timeout(100)
@@ -100,10 +100,10 @@ def _command(port: int, files: Path) -> list[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Settings, workspaces and history of the server's own, with no news and no autosave."""
+    """Environment of the server: settings, workspaces and history in its folder."""
     config = folder / "config"
     (config / "labconfig").mkdir(parents=True)
-    (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(QUIET))
+    (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
     return {
         **os.environ,
         "JUPYTER_CONFIG_DIR": str(config),
@@ -117,7 +117,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _wait(server: subprocess.Popen, address: str, log: Path) -> None:
     """Wait until the server answers, or fail with the end of its log."""
-    until = time.monotonic() + PATIENCE / 1000
+    until = time.monotonic() + TIMEOUT / 1000
     while time.monotonic() < until and server.poll() is None:
         try:
             urllib.request.urlopen(address, timeout=2).close()
@@ -128,7 +128,7 @@ def _wait(server: subprocess.Popen, address: str, log: Path) -> None:
 
 
 def _stop(server: subprocess.Popen) -> None:
-    """End the server and its kernels, politely first."""
+    """End the server and its kernels: SIGTERM, then SIGKILL."""
     os.killpg(server.pid, signal.SIGTERM)
     try:
         server.wait(15)

@@ -51,7 +51,7 @@ def test_objects_are_tables_that_can_be_read_in_light_and_in_dark(page, address,
     lab.run_all(page)
     outputs = page.locator(".jp-OutputArea-output")
     for place, text in enumerate(SHOWN):
-        expect(outputs.nth(place)).to_contain_text(re.compile(text), timeout=lab.PATIENCE)
+        expect(outputs.nth(place)).to_contain_text(re.compile(text), timeout=lab.TIMEOUT)
     lab.wait_until_idle(page)
     tables = page.locator(".jp-RenderedHTML table")
     expect(tables).to_have_count(4)
@@ -71,6 +71,6 @@ def choose_theme(page, name: str) -> None:
     items.filter(has_text=re.compile("^Theme")).click()
     items.filter(has_text=re.compile(f"^{name}$")).click()
     page.wait_for_function(
-        "name => document.body.dataset.jpThemeName === name", arg=name, timeout=lab.PATIENCE
+        "name => document.body.dataset.jpThemeName === name", arg=name, timeout=lab.TIMEOUT
     )
     page.wait_for_timeout(500)  # styles come after the name
