@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cosimlib import synthetic, traces
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_conservative
-from cosimlib.filling import FilledSchedule, efficiency, node_seconds, simulate_filling
+from cosimlib.filling import FilledSchedule, node_seconds, simulate_filling
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.filling.naive import Filled
@@ -212,55 +212,10 @@ def test_where_no_job_is_held_up_all_start_as_without_containers(workload, depth
     assert saved.held_up.any() or saved.start_time.tolist() == plain.start_time.tolist()
 
 
-def test_what_containers_do_in_that_example():
-    """Two idle nodes for 2 slots, then one for 1. A: 5 runs of a slot, half of each overhead."""
-    a, save, kill = (
-        simulate_filling(EARLY, System.of(6), overhead=0.5, speed=0.8, **WAYS[way])
-        for way in ("A", "B, save", "B, kill")
-    )
-    assert container_runs(a) == {(0, 60, True): 2, (60, 120, True): 2, (120, 180, True): 1}
-    assert node_seconds(a).to_dict() == {
-        "regular": 780, "computing": 150, "overhead": 150, "lost": 0, "idle": 0,
-    }  # fmt: skip
-    assert efficiency(a) == pytest.approx((780 + 0.8 * 150) / 1080)
-    # B, kill: one container is killed after 2 slots; the other goes on to the end, one overhead.
-    assert container_runs(kill) == {(0, 120, False): 1, (0, 180, True): 1}
-    assert node_seconds(kill)[["computing", "overhead", "lost"]].tolist() == [150, 30, 120]
-    # B, save: job 1 waits a slot; one container is saved in it; four new ones last just this slot.
-    assert container_runs(save) == {(0, 240, True): 1, (0, 180, True): 1, (120, 180, True): 4}
-    assert node_seconds(save)[["computing", "overhead", "lost"]].tolist() == [480, 180, 0]
-
-
 def test_a_new_job_finds_nodes_taken_under_policy_b():
     jobs = jobs_of(submit_time=[0, 120], run_time=[300, 60], requested_time=[300, 60], nodes=[3, 2])
     starts = {way: simulate_filling(jobs, System.of(6), **WAYS[way]).start_time[1] for way in WAYS}
     assert starts == {"none": 120, "A": 120, "B, save": 180, "B, kill": 120}
-
-
-def test_the_window_cuts_jobs_and_containers():
-    schedule = simulate_filling(EARLY, System.of(6), overhead=0.5)
-    use = node_seconds(schedule, start=60, end=150)
-    assert use.to_dict() == {
-        "regular": 4 * 60 + 5 * 30, "computing": 75, "overhead": 75, "lost": 0, "idle": 0,
-    }  # fmt: skip
-
-
-@given(workloads(max_nodes=NODES), st.floats(0, 0.99), st.floats(0.01, 1))
-@settings(max_examples=40)
-def test_what_policy_a_gains_is_the_papers_formula_and_b_that_saves_no_less(workload, t, c):
-    """Whole slots, so that nothing is idle but for containers: (1 - load)(1 - t) c."""
-    system = System.of(NODES)
-    window = {"start": 0.0, "end": 20.0}
-    run = {"slot": 1, "overhead": t, "speed": c}
-    none, a, b = (
-        simulate_filling(workload, system, **run, **WAYS[way]) for way in ("none", "A", "B, kill")
-    )
-    window["start"] = float(workload.jobs["submit_time"].min())
-    window["end"] = float(none.end_time.max())
-    load = efficiency(none, **window)
-    assert efficiency(a, **window) == pytest.approx(load + (1 - load) * (1 - t) * c)
-    if b.containers["saved"].all():
-        assert efficiency(b, **window) >= efficiency(a, **window) - 1e-12
 
 
 def test_a_queue_that_is_limited_lets_jobs_in_as_places_come_free():
