@@ -46,7 +46,7 @@ Simulators: workload and system to schedule
 Eviction: problem to plan
 
 - `solve_dynamic`: least loss, by dynamic programming
-- `solve_greedy`: cheapest jobs first
+- `solve_greedy`: a fast plan, never proven optimal
 - `solve_backtracking`: least loss, by search
 - `solve_spectrum`: least loss for every number of nodes and every deadline
 

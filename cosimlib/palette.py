@@ -1,4 +1,4 @@
-"""Colors of figures: Okabe and Ito's, which color-blind readers can tell apart, and who has which.
+"""Colors of figures, from the palette of Okabe and Ito for color-blind readers, by name.
 
 A policy, a solver or an action has the same color in every figure.
 """

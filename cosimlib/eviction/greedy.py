@@ -29,7 +29,7 @@ def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
 
 @kernel
 def _evict(nodes, loss, app_steps, sys_steps, nodes_needed, deadline, choice):
-    """Write one deadline's choices; the arrays hold one value a job."""
+    """Write one deadline's choices; the arrays hold one value per job."""
     order = np.argsort(-loss, kind="mergesort")
     freed = 0
     used = 0
