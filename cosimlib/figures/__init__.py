@@ -23,6 +23,7 @@ Comparisons
 
 - `plot_curves`, `plot_series`: lines over a parameter, or over time
 - `plot_table`: a table as a figure
+- `plot_nothing`: a sentence in the place of a figure, where the data cannot answer
 - `plot_schemes`: schemes of coscheduling
 - `plot_load`: the load reached without containers
 - `plot_cumulative`, `cumulative_table`, `plot_violins`: waste of preemption policies

@@ -24,6 +24,7 @@ from .gantt import plot_gantt as plot_gantt
 from .gantt import plot_nodes as plot_nodes
 from .lines import plot_curves as plot_curves
 from .lines import plot_series as plot_series
+from .nothing import plot_nothing as plot_nothing
 from .publishing import Publisher as Publisher
 from .tables import plot_table as plot_table
 from .timesharing import bin_table as bin_table

@@ -1,0 +1,70 @@
+"""The runner of notebooks' cells, and what it takes for strange."""
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+import cosimlib as cs
+from tests.cells import Shown, run_cells, strange
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """A function from code cells, the first with the parameters, to the path of a notebook."""
+
+    def write(*sources):
+        cells = [new_code_cell(source) for source in sources]
+        cells[0].metadata["tags"] = ["parameters"]
+        nbformat.write(new_notebook(cells=cells), tmp_path / "one.ipynb")
+        return tmp_path / "one.ipynb"
+
+    return write
+
+
+def test_parameters_are_changed_and_last_values_displayed(notebook):
+    shown = run_cells(notebook("a = 1", "print('printed')\na + 1", "display(a, 7)"), a=4)
+    assert shown.texts == ["5", "4", "7", "printed\n"]
+
+
+def test_parameter_that_the_notebook_has_not_is_refused(notebook):
+    with pytest.raises(AssertionError, match=r"no parameters \{'b'\}"):
+        run_cells(notebook("a = 1"), b=4)
+
+
+def test_published_figures_and_claims_are_kept(notebook):
+    source = """
+    figure = cs.figures.plot_nothing("T", "no job")
+    cs.figures.Publisher("", "a log").publish(figure, "t", pd.DataFrame({"n": [3]}))
+    claims = cs.Claims("1-eviction", data="a log")
+    """.replace("    ", "")
+    shown = run_cells(notebook("import pandas as pd, cosimlib as cs", source))
+    assert list(shown.figures) == ["t"] and shown.numbers["t"] == ",n\n0,3\n"
+    assert set(shown.claims["verdict"]) == {"unknown"} and not strange(shown)
+
+
+@pytest.mark.parametrize("text", ["wait nan×", "inf x the base", "-inf", "NaN", "<NA>"])
+def test_number_that_is_none_is_strange(text):
+    assert strange(Shown(texts=[text]))
+
+
+def test_words_with_these_letters_are_not_strange():
+    assert not strange(Shown(texts=["infinite finance, tenant, information"]))
+
+
+def test_table_with_a_hole_is_strange():
+    shown = Shown()
+    shown.display(pd.DataFrame({"a": [1.0, np.nan]}))
+    assert strange(shown)
+
+
+def test_figure_without_points_is_strange_unless_it_says_why():
+    empty = cs.figures.theme.figure(title="T").add_scatter(x=[1, 2], y=[np.nan, np.nan])
+    assert strange(Shown(figures={"f": empty})) == ["figure f: blank"]
+    assert not strange(Shown(figures={"f": cs.figures.plot_nothing("T", "no job")}))
+    assert not strange(Shown(figures={"f": empty.add_scatter(x=[1], y=[2])}))
+
+
+def test_infinite_point_is_strange():
+    assert strange(Shown(figures={"f": cs.figures.theme.figure().add_bar(x=["a"], y=[np.inf])}))

@@ -1,0 +1,34 @@
+"""Notebooks on odd logs: each runs to its end, and says in words what a log cannot answer."""
+
+import functools
+
+import pytest
+
+import cosimlib as cs
+from tests.cells import run_cells, strange
+from tests.suites import ROOT
+from tests.zoo import ZOO
+
+LOGS = sorted(ZOO.glob("*.swf.gz"))
+
+SMALL: dict[str, dict[str, object]] = {}
+"""By notebook, parameters with which it is done soon."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _measured_once():
+    """Response times on random problems, which are the same whatever the log, measured once."""
+    with pytest.MonkeyPatch.context() as patch:
+        scale = functools.lru_cache(lambda sizes: cs.eviction.comparison.scale_solvers(sizes))
+        patch.setattr(cs.eviction, "scale_solvers", lambda sizes: scale(tuple(sizes)))
+        yield
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda path: path.name.removesuffix(".swf.gz"))
+@pytest.mark.parametrize("notebook", SMALL)
+@pytest.mark.filterwarnings("error")
+def test_notebook_runs_on_odd_log(notebook, log):
+    shown = run_cells(ROOT / f"notebooks/{notebook}.ipynb", trace=str(log), **SMALL[notebook])
+    assert not strange(shown)
+    assert set(shown.claims["verdict"]) <= {"holds", "fails", "unknown"}
+    assert shown.figures
