@@ -7,6 +7,7 @@ so that lists and dataclasses stay short. A summary never raises: what cannot be
 import html
 import math
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from cosimlib.units import DAY, HOUR, MINUTE
 
@@ -71,6 +72,21 @@ def duration(seconds: float) -> str:
         return UNKNOWN
     length, unit = next(((s, name) for least, s, name in units if seconds >= least), (1.0, "s"))
     return f"{seconds / length:,.1f}".removesuffix(".0") + f" {unit}"
+
+
+def calendar(instant: datetime) -> str:
+    """A calendar time to the minute with its zone: "2011-02-01 15:38 Europe/Paris"."""
+    return f"{instant:%Y-%m-%d %H:%M} {zone(instant)}"
+
+
+def zone(instant: datetime) -> str:
+    """The name of a time's zone; "local time" where it has none."""
+    return "local time" if instant.tzinfo is None else str(instant.tzinfo)
+
+
+def percent(share: float) -> str:
+    """A share with up to three digits: "83 %", "0.3 %", "100 %"."""
+    return f"{100 * share:.3g} %"
 
 
 def count(n: int, noun: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration
+from cosimlib.display import UNKNOWN, Displayed, Facts, calendar, count, duration
 from cosimlib.system import System
 
 
@@ -79,6 +79,8 @@ class Workload(Displayed):
     account : pd.DataFrame, optional
         What became of a trace's records: `action` (`dropped`, `mended` or `noted`), `reason`,
         `records`.
+    began : pd.Timestamp, optional
+        The calendar time of second 0; without a time zone where only a local clock is known.
 
     Raises
     ------
@@ -90,6 +92,7 @@ class Workload(Displayed):
     name: str = "workload"
     machine: System | None = None
     account: pd.DataFrame = field(default_factory=account_table)
+    began: pd.Timestamp | None = None
 
     def __post_init__(self) -> None:
         jobs = self.jobs.reset_index(drop=True)
@@ -139,7 +142,7 @@ class Workload(Displayed):
 
         At equal times the order is that of the partitions, so the jobs of each keep theirs. Where
         one workload has priorities, jobs of the others get the default. Mates are forgotten: they
-        would be on the job's own partition.
+        would be on the job's own partition. `began` is kept where no two workloads differ in it.
 
         Parameters
         ----------
@@ -156,7 +159,9 @@ class Workload(Displayed):
             jobs = each.jobs.drop(columns="mate", errors="ignore").assign(partition=partition)
             tables.append(jobs.assign(priority=each.column("priority")) if prioritized else jobs)
         jobs = pd.concat(tables, ignore_index=True).sort_values("submit_time", kind="stable")
-        return cls(jobs, name or " + ".join(each.name for each in workloads.values()))
+        known = {each.began for each in workloads.values() if each.began is not None}
+        began = known.pop() if len(known) == 1 else None
+        return cls(jobs, name or " + ".join(each.name for each in workloads.values()), began=began)
 
     def arrays(self, system: System, *, requested_time: bool = True) -> JobArrays:
         """The bridge to the kernels: fresh contiguous arrays, checked against `system`.
@@ -189,7 +194,8 @@ class Workload(Displayed):
             job = int(unknown.idxmax())
             raise InvalidWorkloadError(
                 f"{self.label(job)} has no requested_time (nor have {int(unknown.sum()) - 1} "
-                "others), which this policy needs; give estimates or take FCFS"
+                "others), which this policy needs; fill them in with "
+                "synthetic.with_missing_estimates, or take FCFS"
             )
         return JobArrays(
             np.array(jobs["submit_time"], dtype=np.float64),
@@ -208,6 +214,7 @@ class Workload(Displayed):
     def _facts(self) -> Facts:
         return {
             "jobs": lambda: _sizes(self.jobs),
+            "began": lambda: "" if self.began is None else calendar(self.began),
             "run time": lambda: _lengths(self.jobs["run_time"]),
             "requested": lambda: _requests(self.jobs["requested_time"]),
             "machine": lambda: self.machine._heading() if self.machine else UNKNOWN,

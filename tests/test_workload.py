@@ -195,3 +195,25 @@ def test_joined_workloads_have_the_default_priority_where_one_of_them_has_priori
 def test_no_workloads_cannot_be_joined():
     with pytest.raises(InvalidWorkloadError, match="no workloads to join; give at least one"):
         Workload.join({})
+
+
+# Calendar time
+
+
+def test_the_calendar_time_of_second_0_is_shown_and_kept():
+    moment = pd.Timestamp("2011-02-01 15:38:44", tz="Europe/Paris")
+    workload = Workload(jobs(), "W", began=moment)
+    assert "began      2011-02-01 15:38 Europe/Paris" in str(workload)
+    assert workload.keep([True, False, True], "why").noted("noted", "it", 1).began == moment
+    local = Workload(jobs(), "L", began=pd.Timestamp("2011-02-01 15:38:44"))
+    assert "2011-02-01 15:38 local time" in str(local)
+    assert "began" not in str(Workload(jobs(), "W"))
+
+
+def test_workloads_that_join_keep_the_calendar_time_on_which_they_agree():
+    moment = pd.Timestamp("2011-02-01", tz="UTC")
+    known, unknown = Workload(jobs(), "K", began=moment), Workload(jobs(), "U")
+    other = Workload(jobs(), "O", began=moment + pd.Timedelta(days=1))
+    assert Workload.join({"a": known, "b": unknown, "c": known}).began == moment
+    assert Workload.join({"a": known, "b": other}).began is None
+    assert Workload.join({"a": unknown}).began is None

@@ -3,6 +3,7 @@
 `load` takes either. A format is one module with its reader and one line in `READERS`.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +45,13 @@ SYNTHETIC = "synthetic"
 """In the place of a trace's name: a synthetic workload."""
 
 
-def load(name_or_path: str | Path, *, folder: str | Path | None = None, **options: Any) -> Workload:
+def load(
+    name_or_path: str | Path,
+    *,
+    folder: str | Path | None = None,
+    cores_per_node: int | None = None,
+    **options: Any,
+) -> Workload:
     """The workload of a public trace, downloaded where it is missing, or of a log at a path.
 
     Parameters
@@ -54,9 +61,14 @@ def load(name_or_path: str | Path, *, folder: str | Path | None = None, **option
         `READERS`; a file of another ending is read as SWF.
     folder : str or Path, optional
         For `fetch_trace`.
+    cores_per_node : int, optional
+        Processors of the log that count as one node. By default those known of a public trace, or
+        as the log says; for readers that count processors.
     **options
-        For the reader. A public trace has its own `name`, `cores_per_node` and machine.
+        For the reader. A public trace has its own `name` and machine.
     """
+    if cores_per_node is not None:
+        options["cores_per_node"] = cores_per_node
     path = Path(name_or_path)
     known = None if path.is_file() else known_name(str(name_or_path))
     if known is None:
@@ -65,11 +77,11 @@ def load(name_or_path: str | Path, *, folder: str | Path | None = None, **option
                 f"{str(name_or_path)!r} is neither a file nor a known trace; known are "
                 f"{', '.join(TRACES)}"
             )
-        return _reader(path)(path, **options)
+        return _read(path, options)
     trace = TRACES[known]
     path = fetch_trace(known, folder=folder)
     defaults = {"name": known, "cores_per_node": trace.cores_per_node}
-    workload = _reader(path)(path, **defaults | options)
+    workload = _read(path, defaults | options)
     return workload if trace.machine is None else replace(workload, machine=trace.machine)
 
 
@@ -80,6 +92,17 @@ load_trace = load
 def is_log(name: str) -> bool:
     """Whether a text ends like the name of a log: an ending in `READERS`, or ``.gz``."""
     return name.endswith((*READERS, ".gz"))
+
+
+def _read(path: Path, options: dict[str, Any]) -> Workload:
+    """The workload of a file by its reader, which must know the options."""
+    read = _reader(path)
+    if "cores_per_node" in options and "cores_per_node" not in inspect.signature(read).parameters:
+        raise ValueError(
+            f"{path}: cores_per_node={options['cores_per_node']!r}; expected None, as "
+            f"{read.__name__} does not count processors"
+        )
+    return read(path, **options)
 
 
 def _reader(path: Path) -> Callable[..., Workload]:

@@ -131,6 +131,7 @@ def assemble(
     path: Path,
     records: int,
     verbose: bool,
+    began: pd.Timestamp | None = None,
 ) -> Workload:
     """The workload of a reader's jobs: sorted by submission, oddities noted.
 
@@ -146,7 +147,7 @@ def assemble(
         jobs = jobs.sort_values("submit_time", kind="stable")
     _note(jobs, machine, account)
     empty = [column for column in jobs if column != "requested_time" and jobs[column].isna().all()]
-    workload = Workload(jobs.drop(columns=empty), name, machine, account.frame())
+    workload = Workload(jobs.drop(columns=empty), name, machine, account.frame(), began)
     if verbose:
         print(account.text(name, len(jobs), records))
     return workload

@@ -4,7 +4,8 @@ A line is a job of 18 numbers, −1 where unknown; lines that begin with a semic
 those of the form ``; Key: value`` describe the machine. The format, version 2.2, is defined at
 https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Real logs deviate: whole numbers written
 ``995.00``, more than 18 columns, records out of order, comments and blank lines between jobs, and
-headers that are missing, wordy or stale.
+headers that are missing, wordy or stale. `cosimlib.traces.swf_header` says what is read of headers,
+and when processors count as nodes.
 
 Records that are not jobs are dropped, each counted under the first of these reasons:
 
@@ -28,8 +29,14 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.files import write_whole
-from cosimlib.system import System
 from cosimlib.traces.account import Account, TraceError, assemble, read_bytes, shortened
+from cosimlib.traces.swf_header import (
+    header_machine,
+    header_start,
+    infer_cores,
+    parse_header,
+    start_lines,
+)
 from cosimlib.workload import Workload
 
 FIELDS = (
@@ -51,19 +58,23 @@ LIMIT = 2.0**53
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 INDENTED_COMMENT = re.compile(rb"^[ \t]+;", re.MULTILINE)
-HEADER = re.compile(rb"^[ \t]*;+[ \t]*([A-Za-z]+)[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 
 
 def read_swf(
-    path: str | Path, *, cores_per_node: int = 1, name: str | None = None, verbose: bool = True
+    path: str | Path,
+    *,
+    cores_per_node: int | None = None,
+    name: str | None = None,
+    verbose: bool = True,
 ) -> Workload:
     """The jobs of a log in Standard Workload Format, plain or gzip, and the machine in its header.
 
     Parameters
     ----------
     path : str or Path
-    cores_per_node : int, default 1
-        Processors per node; a job with a part of a node has all of it.
+    cores_per_node : int, optional
+        Processors per node; a job with a part of a node has all of it. By default as the header
+        and the sizes of the jobs say.
     name : str, optional
         Of the workload; by default the file's name without its endings.
     verbose : bool, default True
@@ -85,15 +96,25 @@ def read_swf(
         Naming the file and, of a bad line, its number, its text and what was expected.
     """
     path = Path(path)
-    check.whole("cores_per_node", cores_per_node, 1, floats=True)
+    check.whole("cores_per_node", cores_per_node, 1, floats=True, none=True)
     data = read_bytes(path)
+    header = parse_header(data)
     name = name or path.name.removesuffix(".gz").removesuffix(".swf")
     table = _parse_table(path, data)
     account = Account()
     account.add("noted", "more than 18 columns, the rest ignored", _count_wide_lines(data))
-    jobs = _jobs(account.drop(table, _drop_rules(table)), cores_per_node, account)
-    machine = _machine(_parse_header(data), name, cores_per_node)
-    return assemble(jobs, name, machine, account, path=path, records=len(table), verbose=verbose)
+    records = len(table)
+    table = account.drop(table, _drop_rules(table))
+    if cores_per_node is None:
+        held = table["allocated_processors"]
+        held = held.where(held > 0, table["requested_processors"])
+        cores_per_node = infer_cores(header, held, account)
+    jobs = _jobs(table, cores_per_node, account)
+    machine = header_machine(header, name, cores_per_node)
+    return assemble(
+        jobs, name, machine, account,
+        path=path, records=records, verbose=verbose, began=header_start(header),
+    )  # fmt: skip
 
 
 def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) -> Path:
@@ -193,20 +214,6 @@ def _count_wide_lines(data: bytes) -> int:
     return sum(len(tokens) > len(FIELDS) for tokens in map(_tokens, data.splitlines()))
 
 
-def _parse_header(data: bytes) -> dict[str, str]:
-    """Comments of the form ``; Key: value``; of several with one key, the first."""
-    header: dict[str, str] = {}
-    for key, value in HEADER.findall(data):
-        header.setdefault(key.decode(), value.decode("utf-8", "replace"))
-    return header
-
-
-def _leading_number(text: str) -> int:
-    """The number at the beginning of a text: 9216 of ``9,216 (batch)``; 0 where there is none."""
-    found = re.match(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+", text)
-    return int(found[0].replace(",", "")) if found else 0
-
-
 def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
     """Reasons why a record is not a job, in the order of the module's docstring."""
     run_time, status = table["run_time"], table["status"]
@@ -257,17 +264,6 @@ def _labels(values: pd.Series) -> pd.Series:
     return pd.Series(labels.take(codes), index=values.index)
 
 
-def _machine(header: dict[str, str], name: str, cores_per_node: int) -> System | None:
-    """The machine in the header; None where its size is unknown."""
-    processors, nodes = (_leading_number(header.get(key, "")) for key in ("MaxProcs", "MaxNodes"))
-    if processors:
-        nodes = max(1, processors // cores_per_node)
-    if not nodes:
-        return None
-    computer = header.get("Computer") or header.get("Installation") or name
-    return System(computer, {"main": nodes}, cores_per_node=cores_per_node)
-
-
 def _header(workload: Workload, cores_per_node: int) -> list[str]:
     """Comments: the machine, and the names of queues and partitions."""
     jobs, machine = workload.jobs, workload.machine
@@ -276,7 +272,7 @@ def _header(workload: Workload, cores_per_node: int) -> list[str]:
         nodes = machine.total_nodes
         lines += [f"Computer: {machine.name}", f"MaxNodes: {nodes}"]
         lines += [f"MaxProcs: {nodes * cores_per_node}"]
-    lines += [f"MaxJobs: {len(jobs)}", f"MaxRecords: {len(jobs)}"]
+    lines += [f"MaxJobs: {len(jobs)}", f"MaxRecords: {len(jobs)}", *start_lines(workload.began)]
     lines += [f"Note: {workload.name}, written by cosimlib; processors a node: {cores_per_node}"]
     for field, key in (("queue", "Queue"), ("partition", "Partition")):
         labels = workload.column(field)

@@ -36,9 +36,13 @@ def test_declared_columns_have_their_declared_types():
         assert str(jobs[column].dtype) == OPTIONAL_COLUMNS[column].dtype
 
 
+EACH = "each processor counts as a node"
+
+
 def test_the_account_counts_records_dropped_mended_and_noted():
     assert counts(read_swf(DATA / "odd.swf", verbose=False)) == {
         ("noted", "more than 18 columns, the rest ignored"): 1,
+        ("noted", f"338 processors in 9 nodes, not the same in each: {EACH}"): 5,
         ("dropped", "submit time unknown"): 1,
         ("dropped", "part of an execution (status 2, 3 or 4)"): 1,
         ("dropped", "cancelled before it ran (status 5)"): 2,
@@ -62,7 +66,7 @@ def test_the_account_is_printed_when_verbose_and_only_then(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Small: 5 jobs from 11 records"
     assert "  dropped         2  cancelled before it ran (status 5)" in lines
-    assert len(lines) == 1 + 14
+    assert len(lines) == 1 + 15
 
 
 @pytest.mark.parametrize(("cores", "nodes"), [(1, [16, 995, 4, 1, 4]), (8, [2, 125, 1, 1, 1])])
@@ -124,7 +128,7 @@ def test_both_line_endings_are_read(tmp_path, ending):
         (["  ;\tMaxProcs :\t338  "], 338),
         ([";; MaxProcs: 1,338"], 1338),
         (["; MaxNodes: 7"], 7),
-        (["; MaxNodes: 7", "; MaxProcs: 28"], 28),
+        (["; MaxNodes: 7", "; MaxProcs: 28"], 7),
         (["; MaxNodes: 7", "; MaxProcs: -1"], 7),
         (["; MaxNodes: 7", "; MaxProcs: unknown"], 7),
         (["; MaxProcs: 9", "; MaxProcs: 10"], 9),

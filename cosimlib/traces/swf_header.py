@@ -1,0 +1,94 @@
+"""Header of a log in Standard Workload Format: its machine, processors per node, calendar time.
+
+Sizes in SWF are numbers of processors, and a workload counts nodes. Where the header has c
+processors per node (MaxProcs ÷ MaxNodes, a whole number) and at least 99 % of the jobs hold
+multiples of c, jobs hold whole nodes, and c processors count as one node. Elsewhere jobs share
+nodes, and each processor counts as a node. The account says which of the two it is.
+
+Second 0 is UnixStartTime, in the zone of TimeZoneString, or else in that of TimeZone, its seconds
+ahead of UTC, or else in UTC.
+"""
+
+import re
+from datetime import timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from cosimlib.system import System
+from cosimlib.traces.account import Account
+
+HEADER = re.compile(rb"^[ \t]*;+[ \t]*([A-Za-z]+)[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+
+WHOLE_NODES = 0.99
+"""Share of jobs that hold whole nodes from which on sizes are counted in nodes."""
+
+LAST_START, LARGEST_OFFSET = 2**33, 86_400
+"""Seconds: from the former on, in the year 2242, UnixStartTime is no date; of a time zone."""
+
+
+def parse_header(data: bytes) -> dict[str, str]:
+    """Comments of the form ``; Key: value``; of several with one key, the first."""
+    header: dict[str, str] = {}
+    for key, value in HEADER.findall(data):
+        header.setdefault(key.decode(), value.decode("utf-8", "replace"))
+    return header
+
+
+def infer_cores(header: dict[str, str], processors: pd.Series, account: Account) -> int:
+    """Processors that count as one node, given those that each job holds."""
+    total, nodes = _size(header, "MaxProcs"), _size(header, "MaxNodes")
+    if not 0 < nodes < total or not len(processors):
+        return 1
+    cores, rest = divmod(total, nodes)
+    machine = f"{total:,} processors in {nodes:,} nodes"
+    if rest or (processors % cores == 0).mean() < WHOLE_NODES:
+        why = "not the same in each" if rest else "and jobs hold parts of nodes"
+        reason = f"{machine}, {why}: each processor counts as a node"
+        account.add("noted", reason, len(processors))
+        return 1
+    account.add("noted", f"{machine}: {cores} processors count as a node", len(processors))
+    return cores
+
+
+def header_machine(header: dict[str, str], name: str, cores_per_node: int) -> System | None:
+    """The machine in the header; None where its size is unknown."""
+    processors, nodes = _size(header, "MaxProcs"), _size(header, "MaxNodes")
+    if processors:
+        nodes = max(1, processors // cores_per_node)
+    if not nodes:
+        return None
+    computer = header.get("Computer") or header.get("Installation") or name
+    return System(computer, {"main": nodes}, cores_per_node=cores_per_node)
+
+
+def header_start(header: dict[str, str]) -> pd.Timestamp | None:
+    """The calendar time of second 0; None where the header does not say it."""
+    seconds = _size(header, "UnixStartTime")
+    if not 0 < seconds < LAST_START:
+        return None
+    start = pd.Timestamp(seconds, unit="s", tz="UTC")
+    try:
+        return start.tz_convert(ZoneInfo(header["TimeZoneString"].strip()))
+    except (KeyError, ValueError, OSError):
+        found = re.match(r"[+-]?\d{1,5}(?!\d)", header.get("TimeZone", ""))
+        ahead = int(found[0]) if found else 0
+    if not 0 < abs(ahead) < LARGEST_OFFSET:
+        return start
+    return start.tz_convert(timezone(timedelta(seconds=ahead)))
+
+
+def start_lines(start: pd.Timestamp | None) -> list[str]:
+    """What a header says of second 0; nothing where it is unknown, or on a local clock."""
+    if start is None or start.tzinfo is None:
+        return []
+    name = getattr(start.tzinfo, "key", None)
+    ahead = start.tzinfo.utcoffset(start)
+    zone = f"TimeZoneString: {name}" if name else f"TimeZone: {ahead.total_seconds():.0f}"
+    return [f"UnixStartTime: {start.timestamp():.0f}", *([zone] if name or ahead else [])]
+
+
+def _size(header: dict[str, str], key: str) -> int:
+    """The number at the beginning of a value: 9216 of ``9,216 (batch)``; 0 where there is none."""
+    found = re.match(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+", header.get(key, ""))
+    return int(found[0].replace(",", "")) if found else 0
