@@ -25,9 +25,6 @@ def test_a_log_without_all_starts_is_simulated(tmp_path):
     path.write_text("\n".join([*LINES, "4 4 -1 10 8 -1 -1 8 20" + " -1" * 9]) + "\n")
     schedule = prepare_schedule(str(path))
     assert schedule.policy == "EASY" and schedule.start_time.tolist() == [1, 2, 11, 21]
-    path.write_text("\n".join([*LINES[1:], "4 4 -1 10 8 -1 -1 8 20" + " -1" * 9]) + "\n")
-    with pytest.raises(ValueError, match="neither MaxNodes nor MaxProcs"):
-        prepare_schedule(str(path))
 
 
 def test_a_log_without_requested_times_is_simulated_by_fcfs(tmp_path, capsys):
@@ -50,6 +47,27 @@ def test_a_workload_has_no_jobs_wider_than_its_machine(tmp_path, capsys):
     workload = prepare_workload(str(path))
     assert workload.jobs["job_id"].tolist() == [1, 2, 3] and workload.machine.total_nodes == 8
     assert "log: 1 jobs wider than its machine are left out" in capsys.readouterr().out
+
+
+def test_a_recorded_schedule_has_no_jobs_wider_than_its_machine(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join([*LINES, "9 9 0 10 99 -1 -1 99 20" + " -1" * 9]) + "\n")
+    schedule = prepare_schedule(str(path))
+    assert schedule.policy == "recorded" and len(schedule.workload) == 3
+
+
+def test_an_unknown_machine_holds_just_what_was_ever_held_at_once(tmp_path):
+    path = tmp_path / "log.swf"
     path.write_text("\n".join(LINES[1:]) + "\n")
-    with pytest.raises(ValueError, match=r"log: .* its jobs are to be simulated; add the size"):
-        prepare_workload(str(path))
+    schedule = prepare_schedule(str(path))
+    assert schedule.name == "recorded, log (12 nodes assumed)" and schedule.total_nodes == 12
+    reason = "machine unknown, assumed to have 12 nodes, the most nodes ever held at once"
+    assert schedule.workload.account["reason"].tolist()[-1] == reason
+
+
+def test_an_unknown_machine_without_starts_is_as_wide_as_the_widest_job(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join([*LINES[1:], "4 4 -1 10 7 -1 -1 7 20" + " -1" * 9]) + "\n")
+    workload = prepare_workload(str(path))
+    assert workload.machine.total_nodes == 7 and workload.name == "log (7 nodes assumed)"
+    assert prepare_schedule(str(path)).policy == "EASY"

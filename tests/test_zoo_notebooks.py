@@ -11,7 +11,9 @@ from tests.zoo import ZOO
 
 LOGS = sorted(ZOO.glob("*.swf.gz"))
 
-SMALL: dict[str, dict[str, object]] = {}
+SMALL: dict[str, dict[str, object]] = {
+    "1-eviction": {"time_limit": 0.002, "horizon": 240.0},
+}
 """By notebook, parameters with which it is done soon."""
 
 

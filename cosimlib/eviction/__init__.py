@@ -1,6 +1,6 @@
 """Eviction: running jobs are killed or checkpointed to free nodes by a deadline, at least loss.
 
-An `EvictionProblem` goes into a solver and becomes an `EvictionPlan`; `choose_scenario` finds
+An `EvictionProblem` goes into a solver and becomes an `EvictionPlan`; `choose_scenarios` finds
 moments of a schedule to solve, `compare_solvers` measures, `judge` judges the paper's claims.
 """
 
@@ -17,7 +17,13 @@ from cosimlib.eviction.dynamic import EvictionSpectrum, solve_dynamic, solve_spe
 from cosimlib.eviction.greedy import solve_greedy
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError
-from cosimlib.eviction.scenarios import EXPENDABLE, Scenario, choose_scenario
+from cosimlib.eviction.scenarios import (
+    EXPENDABLE,
+    Scenario,
+    choose_scenario,
+    choose_scenarios,
+    commonest_occupancy,
+)
 
 SOLVERS = {
     "dynamic": solve_dynamic,
@@ -35,6 +41,8 @@ __all__ = [
     "InfeasibleEvictionError",
     "Scenario",
     "choose_scenario",
+    "choose_scenarios",
+    "commonest_occupancy",
     "compare_solvers",
     "judge",
     "relative_loss",

@@ -35,6 +35,7 @@ def compare_solvers(
     problems : mapping of str to EvictionProblem
         Scenarios by name.
     nodes_needed : iterable of int
+        Problems whose jobs hold fewer nodes are left out.
     repeat : int, default 5
         Timed runs, after one that is not counted (it compiles); the response time is their median.
         Backtracking is repeated only where it takes at most 50 ms.
@@ -50,7 +51,7 @@ def compare_solvers(
     """
     tables = []
     for scenario, problem in problems.items():
-        for needed in nodes_needed:
+        for needed in (k for k in nodes_needed if k <= problem.total_nodes):
             case = problem.asking(needed)
             plans = [
                 _median_plan(solve_dynamic, case, repeat),
@@ -58,8 +59,9 @@ def compare_solvers(
                 _median_backtracking(case, repeat, time_limit),
             ]
             tables += [_plan_rows(plan).assign(scenario=scenario) for plan in plans]
+    nothing = _plan_rows(solve_dynamic(EvictionProblem.empty())).assign(scenario="").head(0)
     first = ["scenario", "nodes_needed", "solver"]
-    table = pd.concat(tables, ignore_index=True)
+    table = pd.concat(tables or [nothing], ignore_index=True)
     return table[first + [column for column in table if column not in first]]
 
 

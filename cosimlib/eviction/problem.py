@@ -90,6 +90,12 @@ class EvictionProblem(Displayed):
         object.__setattr__(self, "deadlines", np.arange(steps + 1) * float(self.step))
         object.__setattr__(self, "arrays", arrays)
 
+    @classmethod
+    def empty(cls, *, horizon: float = 900.0, step: float = 60.0) -> "EvictionProblem":
+        """No job runs, and no node is needed."""
+        columns = dict.fromkeys(COLUMNS, pd.Series(dtype="float64"))
+        return cls(pd.DataFrame(columns).astype({"nodes": "int64"}), 0, horizon, step)
+
     def __len__(self) -> int:
         return len(self.jobs)
 

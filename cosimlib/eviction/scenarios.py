@@ -4,9 +4,10 @@ In a scenario a given number of jobs fills a given number of nodes for some time
 jobs is expendable, that is, runs for less than 30 minutes. The paper has three: 12, 16 and 24 jobs
 on 4352 of Theta's nodes. `choose_scenario` takes the longest one in a schedule, else the one with
 the nearest number of occupied nodes, else it draws one from the schedule's jobs; `origin` tells
-which.
+which. `choose_scenarios` does so for several numbers of jobs, of which some may fit no schedule.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,9 @@ class Scenario:
         The moment of the eviction: the middle of the interval on a whole second; for drawn jobs,
         the moment at which each is at its random point.
     origin : str
-        `exact`, `nearest` or `drawn`.
+        `exact`, `nearest` or `drawn`; `none` where the schedule has no such scenario.
+    why : str, default ""
+        Why it has none.
     """
 
     schedule: Schedule
@@ -45,6 +48,12 @@ class Scenario:
     end: float
     at: float
     origin: str
+    why: str = ""
+
+    @classmethod
+    def empty(cls, schedule: Schedule, why: str) -> "Scenario":
+        """A scenario that the schedule does not have: no jobs, at no time."""
+        return cls(schedule, np.zeros(0, dtype=np.int64), 0.0, 0.0, 0.0, "none", why)
 
     @property
     def nodes(self) -> int:
@@ -56,6 +65,12 @@ class Scenario:
         """The scenario in words, for figures."""
         return f"{len(self.jobs)} jobs on {self.nodes:,} nodes ({self.origin})"
 
+    @property
+    def moments(self) -> tuple[float, float, float]:
+        """Begin, end and eviction in seconds after the earliest start, as in `table`."""
+        first = float(self.schedule.start_time[self.jobs].min(initial=np.inf))
+        return self.begin - first, self.end - first, self.at - first
+
     def table(self) -> pd.DataFrame:
         """The jobs: nodes, start and end in seconds after the earliest start."""
         jobs = self.schedule.jobs.iloc[self.jobs]
@@ -63,6 +78,39 @@ class Scenario:
         columns = {"start": jobs["start_time"] - origin, "end": jobs["end_time"] - origin}
         table = jobs[["nodes", "run_time"]].assign(**columns)
         return table.rename_axis("job").sort_values("start", kind="stable")
+
+
+def commonest_occupancy(durations: pd.Series, total_nodes: int) -> int:
+    """The number of nodes from 1 to all that is occupied longest; 0 where none ever is.
+
+    Parameters
+    ----------
+    durations : pd.Series
+        Seconds per number of occupied nodes, as of `metrics.held_durations`.
+    total_nodes : int
+        A recorded log may hold more than there are.
+    """
+    within = durations[(durations.index > 0) & (durations.index <= total_nodes)]
+    return int(within.sort_values(ascending=False, kind="stable").index[0]) if len(within) else 0
+
+
+def choose_scenarios(
+    schedule: Schedule, *, jobs: Iterable[int], occupied: int, seed: int = 0
+) -> list[Scenario]:
+    """`choose_scenario` for each number of jobs; empty with a reason where there is none."""
+    scenarios = []
+    for number in jobs:
+        try:
+            scenario = choose_scenario(schedule, jobs=number, occupied=occupied, seed=seed)
+        except LookupError:
+            many = int((schedule.jobs["run_time"] >= EXPENDABLE).sum())
+            scenario = Scenario.empty(schedule, (
+                f"no {number} jobs of at least {EXPENDABLE / MINUTE:g} minutes run together on "
+                f"about {occupied:,} nodes, the most frequent number in use, nor can they be drawn "
+                f"from the {many:,} jobs of that length"
+            ))  # fmt: skip
+        scenarios.append(scenario)
+    return scenarios
 
 
 def choose_scenario(

@@ -16,6 +16,7 @@ Schedules
 
 Eviction
 
+- `plot_scenario`: the jobs of a scenario
 - `plot_plan`, `plan_table`, `plot_jobs`: a plan
 - `plot_loss_surface`, `surface_table`, `plot_trade_off`: the loss of all plans
 

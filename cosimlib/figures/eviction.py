@@ -1,13 +1,15 @@
-"""Figures of eviction: the least loss by nodes and deadline, a plan, its jobs."""
+"""Figures of eviction: a scenario, the least loss by nodes and deadline, a plan, its jobs."""
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlib.eviction import EvictionPlan, EvictionSpectrum
+from cosimlib.eviction import EvictionPlan, EvictionSpectrum, Scenario
 from cosimlib.eviction.problem import ACTIONS, KEEP
 from cosimlib.figures import theme
+from cosimlib.figures.gantt import plot_gantt
+from cosimlib.figures.nothing import plot_nothing
 
 LARGEST_HEIGHT = 160
 LABELS = 30
@@ -19,6 +21,17 @@ MEANING = {
     "sys": "system checkpoint",
     "keep": "left running",
 }
+
+
+NO_JOBS = "no job runs that could be evicted"
+
+
+def plot_scenario(scenario: Scenario, *, title: str) -> go.Figure:
+    """Gantt chart of a scenario's jobs: when all of them run, and the moment of the eviction."""
+    if scenario.why:
+        return plot_nothing(title, scenario.why)
+    begin, end, at = scenario.moments
+    return plot_gantt(scenario.table(), title=title, region=(begin, end), moment=at)
 
 
 def plot_loss_surface(
@@ -75,6 +88,8 @@ def plot_trade_off(
     spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float, *, title: str
 ) -> go.Figure:
     """The loss surface with the plan's nodes and deadline (seconds) marked; beside it the jobs."""
+    if not len(plan.problem):
+        return plot_nothing(title, NO_JOBS)
     picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.26)
     colorbar = {"x": 0.375, "thickness": 16, "title": {"text": "node-hours lost", "side": "right"}}
     picture.add_trace(surface_trace(spectrum).update(colorbar=colorbar), row=1, col=1)
@@ -107,6 +122,8 @@ def plot_trade_off(
 
 def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
     """Loss against deadline, and under it the nodes that each action frees, stacked."""
+    if not len(plan.problem):
+        return plot_nothing(title, NO_JOBS)
     minutes = plan.deadlines / 60
     picture = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.08)
     picture.add_scatter(

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
+from cosimlib.figures.nothing import plot_nothing
 from cosimlib.units import DAY
 
 
@@ -20,6 +21,7 @@ def plot_curves(
     bound: str | None = None,
     log: str = "",
     own_x: bool = False,
+    why: str = "",
 ) -> go.Figure:
     """A line for each value of a column, panels side by side for each value of another.
 
@@ -40,7 +42,11 @@ def plot_curves(
         The logarithmic axes: ``"y"``, ``"xy"``.
     own_x : bool, default False
         Whether every panel has horizontal values of its own.
+    why : str
+        Said in the place of the figure where the table has no row.
     """
+    if table.empty:
+        return plot_nothing(title, why or "none of these cases was measured")
     values = [None] if panel is None else list(dict.fromkeys(table[panel]))
     picture = make_subplots(
         cols=len(values), shared_yaxes=True, horizontal_spacing=0.04,

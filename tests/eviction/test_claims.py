@@ -141,3 +141,10 @@ def test_speedups_are_those_at_the_last_deadline(bound):
     assert found["backtracking / dynamic"].tolist() == pytest.approx(expected)
     assert found["bound"].tolist() == [bound] * 4
     assert list(found.index) == list(product(("12 jobs", "24 jobs"), (512, 1024)))
+
+
+def test_a_log_without_scenarios_decides_nothing_that_was_to_be_solved():
+    nothing = evidence(comparison=table().head(0), theta=False)
+    assert {v.holds for v in judge(nothing).values()} == {None}
+    assert judge(nothing)["greedy-fastest"].why.endswith("no case was solved")
+    assert speedups(nothing.comparison).empty

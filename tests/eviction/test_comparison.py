@@ -60,3 +60,11 @@ def test_scaling_has_a_row_per_size_and_solver():
     table = scale_solvers([(3, 30), (6, 60)], repeat=1)
     assert table["solver"].tolist() == ["dynamic", "greedy", "spectrum"] * 2
     assert (table["response_time"] > 0).all()
+
+
+def test_cases_that_ask_for_more_nodes_than_are_held_are_left_out(comparison):
+    small = {"small": scaled_problem(5, 100)}
+    assert set(compare_solvers(small, nodes_needed=(20, 101))["nodes_needed"]) == {20}
+    nothing = compare_solvers({}, nodes_needed=(20,))
+    assert nothing.empty and sorted(nothing) == sorted(comparison)
+    assert relative_loss(nothing).empty

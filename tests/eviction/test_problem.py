@@ -145,3 +145,23 @@ def test_without_an_exact_scenario_the_nearest_and_then_a_drawn_one_is_taken():
         draw_scenario(example, jobs=9, occupied=100)
     with pytest.raises(LookupError, match="gave none within 20 nodes"):
         draw_scenario(example, jobs=3, occupied=20)
+
+
+def test_scenarios_that_a_schedule_does_not_have_are_empty_and_say_why():
+    example = schedule((0, 7200, 60), (1000, 7200, 40))
+    both, none = scenarios.choose_scenarios(example, jobs=[2, 9], occupied=100)
+    assert both.origin == "exact" and not both.why
+    assert none.name == "0 jobs on 0 nodes (none)" and none.table().empty
+    assert none.why.startswith("no 9 jobs of at least 30 minutes run together on about 100 nodes")
+
+
+def test_the_commonest_occupancy_is_within_the_machine_and_not_idle():
+    durations = pd.Series({0: 9.0, 4: 1.0, 8: 5.0, 16: 7.0})
+    assert scenarios.commonest_occupancy(durations, 8) == 8
+    assert scenarios.commonest_occupancy(durations, 16) == 16
+    assert scenarios.commonest_occupancy(durations.head(1), 8) == 0
+
+
+def test_no_problem_frees_no_node():
+    nothing = EvictionProblem.empty(horizon=120.0)
+    assert nothing.total_nodes == 0 and nothing.deadlines.tolist() == [0.0, 60.0, 120.0]
