@@ -2,7 +2,8 @@
 
 `data/claims.csv` is the one table of what papers state, one row per fact. A notebook fills in its
 system's rows; `scorecard` joins the tables of all notebooks. A claim that was not checked, or that
-the data cannot decide, is `unknown`: it is never left out.
+the data cannot decide, is `unknown`: it is never left out. Nor is a claim decided on less than half
+of a log's node-hours.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
+from cosimlib.display import percent, used_data
 from cosimlib.files import write_whole
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ CHECKED = [
     "why",
 ]
 VERDICTS = ("holds", "fails", "unknown")
+LEAST_USED = 0.5
+"""Share of a log's node-hours from which on numbers tell something about the log."""
 
 
 class Verdict(NamedTuple):
@@ -60,18 +65,30 @@ class Claims:
         As in the first column of `data/claims.csv`, such as ``"1-eviction"``.
     data : str
         What our numbers were measured on, as the scorecard prints it.
+    used : float, optional
+        Share of the log's node-hours that they were measured on, such as `metrics.share_used`. It
+        is printed after `data`, and below a half no claim is decided.
     table : pd.DataFrame, optional
         What papers state, by default `read_statements()`.
     """
 
-    def __init__(self, system: str, *, data: str, table: pd.DataFrame | None = None) -> None:
+    def __init__(
+        self,
+        system: str,
+        *,
+        data: str,
+        used: float | None = None,
+        table: pd.DataFrame | None = None,
+    ) -> None:
+        check.number("used", used, least=0, most=1, kind="a share", none=True, where=system)
         table = read_statements() if table is None else table
         rows = table[table["system"] == system]
         if rows.empty:
             known = ", ".join(table["system"].drop_duplicates())
             raise KeyError(f"no claims about system '{system}'; known are {known}")
         self.system = system
-        self.data = data
+        self.data = used_data(data, used)
+        self.used = 1.0 if used is None else float(used)
         self._stated = rows.set_index("claim")
         self._checked: dict[str, tuple[str, str, str, str]] = {}
 
@@ -90,9 +107,13 @@ class Claims:
         why : str
             What explains a claim that does not hold or cannot be decided; required there.
         data : str, optional
-            What this number was measured on, where that is not what the others were.
+            What this number was measured on, where that is not what the others were; how much of
+            the others' log was used then does not count.
         """
         self._check(claim, holds, why)
+        if self.used < LEAST_USED and not data:
+            part = f"only {percent(self.used)} of the log's node-hours were used"
+            holds, why = None, part if holds is not None else f"{why.strip()}; {part}"
         decided = "unknown" if holds is None else "holds" if holds else "fails"
         self._checked[claim] = (str(ours), data or self.data, decided, why.strip())
 

@@ -89,6 +89,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
+def used_data(data: str, used: float | None) -> str:
+    """Data and the share of it that was used, unless all: "RICC, 83 % of its node-hours"."""
+    if used is None or percent(used) == "100 %":
+        return data
+    return f"{data}, {percent(used)} of its node-hours"
+
+
 def count(n: int, noun: str) -> str:
     """A number of things: "1 job", "28,489 jobs"."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -2,6 +2,11 @@
 
 A log may say neither what machine it is of nor hold to what it says. A machine that is unknown is
 assumed, and named so; jobs wider than the machine are left out, and counted.
+
+Both functions take `estimates`, the repair of requested times that a log does not have, for
+`synthetic.with_missing_estimates`: ``"run_time"``, ``"user_median"`` or seconds. By default, which
+is "", they are set to medians of users where at least half of all are known, and stay unknown
+elsewhere; ``"none"`` leaves them as they are. What is filled in is printed, and in the account.
 """
 
 from dataclasses import replace
@@ -12,12 +17,24 @@ from cosimlib.audit import audit
 from cosimlib.kernels.steps import step_function
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
+from cosimlib.synthetic.missing import RULES, with_missing_estimates
 from cosimlib.system import System
 from cosimlib.traces import SYNTHETIC
 from cosimlib.workload import Workload
 
+ESTIMATES = ("", "none", *RULES)
+KNOWN = 0.5
+"""Share of jobs of known requested time from which on the others are filled in by default."""
 
-def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "") -> Schedule:
+
+def prepare_schedule(
+    trace: str = SYNTHETIC,
+    *,
+    seed: int = 0,
+    policy: str = "",
+    cores_per_node: int | None = None,
+    estimates: str | float = "",
+) -> Schedule:
     """The recorded schedule of a trace, or a simulated one where starts are not recorded.
 
     Jobs wider than the machine are dropped, and their number is printed.
@@ -31,28 +48,57 @@ def prepare_schedule(trace: str = SYNTHETIC, *, seed: int = 0, policy: str = "")
     policy : str, default ""
         One of `SIMULATORS`, for a trace without the start of each job. Empty: EASY, or FCFS where
         requested times are missing.
+    cores_per_node : int, optional
+        For `traces.load`.
+    estimates : str or float, default ""
+        By default requested times are filled in for a simulation only.
     """
     if policy:
         check.choice("policy", policy, SIMULATORS)
-    workload = synthetic.theta(seed=seed) if trace == SYNTHETIC else traces.load(trace)
+    if trace == SYNTHETIC:
+        workload = synthetic.theta(seed=seed)
+    else:
+        workload = traces.load(trace, cores_per_node=cores_per_node)
     workload = _fitting(with_assumed_machine(workload))
     if workload.column("recorded_start").notna().all():
-        return Schedule.recorded(workload)
+        return Schedule.recorded(_repaired(workload, "none" if estimates == "" else estimates))
+    workload = _repaired(workload, estimates)
     if not policy:
         known = workload.jobs["requested_time"].notna().all()
         policy = "EASY" if known else "FCFS"
     return audit(SIMULATORS[policy](workload, workload.machine))
 
 
-def prepare_workload(trace: str) -> Workload:
+def prepare_workload(
+    trace: str, *, cores_per_node: int | None = None, estimates: str | float = ""
+) -> Workload:
     """The jobs of a trace that fit on its machine; the number of the others is printed.
 
     Parameters
     ----------
     trace : str
         A name or path for `traces.load`.
+    cores_per_node : int, optional
+        For `traces.load`.
+    estimates : str or float, default ""
     """
-    return _fitting(with_assumed_machine(traces.load(trace)))
+    workload = traces.load(trace, cores_per_node=cores_per_node)
+    return _repaired(_fitting(with_assumed_machine(workload)), estimates)
+
+
+def _repaired(workload: Workload, estimates: str | float) -> Workload:
+    """The workload with missing requested times filled in as `estimates` says, and that printed."""
+    check.that(
+        "estimates", estimates, not isinstance(estimates, str) or estimates in ESTIMATES,
+        f"one of {', '.join(map(repr, ESTIMATES))}, or seconds above 0",
+    )  # fmt: skip
+    known = float(workload.jobs["requested_time"].notna().mean())
+    if estimates == "none" or (estimates == "" and not known >= KNOWN):
+        return workload
+    repaired = with_missing_estimates(workload, "user_median" if estimates == "" else estimates)
+    for _, reason, records in repaired.account[len(workload.account) :].itertuples(index=False):
+        print(f"{workload.name}: {records:,} of {len(workload):,} jobs: {reason}")
+    return repaired
 
 
 def with_assumed_machine(workload: Workload) -> Workload:

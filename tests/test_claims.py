@@ -166,3 +166,33 @@ def test_statements_come_from_the_checkout_or_else_from_the_package(tmp_path, mo
     assert statements_path() == tmp_path / "data" / "claims.csv"
     shutil.rmtree(tmp_path / "data")
     assert statements_path() == package / "data" / "claims.csv"
+
+
+def test_on_less_than_half_of_a_log_nothing_is_decided(stated):
+    kept = Claims("1-a", data="X", used=0.003, table=stated)
+    kept.fill({"first": claims.verdict("3×", True, "unused"), "third": claims.unknown("-", "few")})
+    kept.row("second", ours="never", holds=False, why="prices rose", data="synthetic")
+    table = kept.table().set_index("claim")
+    assert table["verdict"].tolist() == ["unknown", "fails", "unknown"]
+    reason = "only 0.3 % of the log's node-hours were used"
+    assert table["why"].tolist() == [reason, "prices rose", f"few; {reason}"]
+    label = "X, 0.3 % of its node-hours"
+    assert table["data"].tolist() == [label, "synthetic", label]
+    assert table["ours"].tolist() == ["3×", "never", "-"]
+
+
+@pytest.mark.parametrize(
+    ("used", "label"),
+    [(0.5, "X, 50 % of its node-hours"), (0.834, "X, 83.4 % of its node-hours"), (1, "X"),
+     (None, "X")],
+)  # fmt: skip
+def test_on_half_of_a_log_or_more_verdicts_stand(stated, used, label):
+    kept = Claims("2-b", data="X", used=used, table=stated)
+    kept.row("first", ours="1", holds=True)
+    assert kept.table()[["data", "verdict"]].iloc[0].tolist() == [label, "holds"]
+
+
+@pytest.mark.parametrize("used", [-0.1, 1.1, float("nan"), True])
+def test_a_share_that_is_none_is_refused(stated, used):
+    with pytest.raises(ValueError, match=r"2-b: used=.*; expected a share from 0 to 1"):
+        Claims("2-b", data="X", used=used, table=stated)

@@ -3,6 +3,7 @@
 import pytest
 
 from cosimlib.prepare import prepare_schedule, prepare_workload
+from tests import zoo
 
 LINES = ["; MaxNodes: 8", *(f"{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9 for k in (1, 2, 3))]
 
@@ -71,3 +72,54 @@ def test_an_unknown_machine_without_starts_is_as_wide_as_the_widest_job(tmp_path
     workload = prepare_workload(str(path))
     assert workload.machine.total_nodes == 7 and workload.name == "log (7 nodes assumed)"
     assert prepare_schedule(str(path)).policy == "EASY"
+
+
+def odd(name):
+    return str(zoo.ZOO / f"{name}.swf.gz")
+
+
+def test_six_missing_requests_are_filled_in_and_that_is_said(capsys):
+    workload = prepare_workload(odd("six-requested-times-missing"))
+    assert workload.jobs["requested_time"].notna().all()
+    said = "6 of 300 jobs: requested time unknown, set to the user's median, or the run time if"
+    assert said in capsys.readouterr().out
+    assert workload.account.iloc[-1][["action", "records"]].tolist() == ["mended", 6]
+
+
+def test_where_fewer_than_half_are_known_nothing_is_filled_in_unless_told():
+    path = odd("some-requested-times")
+    assert prepare_workload(path).jobs["requested_time"].isna().sum() == 200
+    assert prepare_workload(path, estimates="user_median").jobs["requested_time"].notna().all()
+    assert prepare_workload(odd("no-requested-times")).jobs["requested_time"].isna().all()
+    told = prepare_workload(odd("no-requested-times"), estimates=7200)
+    assert told.jobs["requested_time"].min() == 7200
+
+
+def test_missing_requests_stay_where_one_asks_for_that():
+    path = odd("six-requested-times-missing")
+    assert prepare_workload(path, estimates="none").jobs["requested_time"].isna().sum() == 6
+    recorded = prepare_schedule(path)
+    assert recorded.workload.jobs["requested_time"].isna().sum() == 6
+    filled = prepare_schedule(path, estimates="run_time")
+    assert filled.workload.jobs["requested_time"].notna().all()
+
+
+def test_six_missing_requests_do_not_stop_easy(tmp_path):
+    path = tmp_path / "log.swf"
+    unknown = "4 4 -1 10 8 -1 -1 8 -1" + " -1" * 9
+    path.write_text("\n".join([*LINES, unknown]) + "\n")
+    assert prepare_schedule(str(path)).policy == "EASY"
+    assert prepare_schedule(str(path), estimates="none").policy == "FCFS"
+
+
+@pytest.mark.parametrize("estimates", ["median", -5, 0])
+def test_an_unknown_repair_is_refused(estimates):
+    with pytest.raises(ValueError, match=r"(estimates|how)=.*; expected .*'user_median', or seco"):
+        prepare_workload(odd("some-requested-times"), estimates=estimates)
+
+
+def test_cores_per_node_reach_the_reader():
+    path = odd("nodes-of-eight-processors")
+    assert prepare_workload(path).machine.total_nodes == 8
+    assert prepare_workload(path, cores_per_node=1).machine.total_nodes == 64
+    assert prepare_schedule(path, cores_per_node=4).system.total_nodes == 16

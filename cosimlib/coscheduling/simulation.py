@@ -178,7 +178,7 @@ def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> Coup
     missing = jobs["requested_time"].isna()
     _refuse(workload, missing, lambda _: (
         f"has no requested_time (nor have {int(missing.sum()) - 1} others), which backfilling "
-        "needs; give estimates, for instance those of synthetic.with_drawn_estimates"
+        "needs; fill them in with synthetic.with_missing_estimates"
     ))  # fmt: skip
     group = mate_groups(workload, partition) if together else np.full(len(jobs), -1)
     members = np.argsort(group, kind="stable")[(group < 0).sum() :]

@@ -58,7 +58,8 @@ def as_batch(
             "nodes, a longer run time or another log"
         )
     requested = kept.jobs["run_time"] * request_factor
-    return replace(kept, jobs=kept.jobs.assign(submit_time=0.0, requested_time=requested))
+    jobs = kept.jobs.assign(submit_time=0.0, requested_time=requested)
+    return replace(kept, jobs=jobs, began=None)
 
 
 def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:

@@ -127,7 +127,8 @@ def _source(
     for name, workload in source.items():
         kept, machine = beginning(workload, system, jobs)
         since_first = kept.jobs["submit_time"] - kept.jobs["submit_time"].min()
-        machines[name] = replace(kept, jobs=kept.jobs.assign(submit_time=since_first))
+        jobs_of_machine = kept.jobs.assign(submit_time=since_first)
+        machines[name] = replace(kept, jobs=jobs_of_machine, began=None)
         sizes[name] = machine.total_nodes
     return partial(_paired, machines), system or System("+".join(sizes), sizes), SHARES
 

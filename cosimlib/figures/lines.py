@@ -6,7 +6,6 @@ from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
 from cosimlib.figures.nothing import plot_nothing
-from cosimlib.units import DAY
 
 
 def plot_curves(
@@ -100,9 +99,14 @@ def _trace(
 
 
 def plot_series(
-    series: pd.Series, *, title: str, unit: str, reference: tuple[float, str] | None = None
+    series: pd.Series,
+    *,
+    title: str,
+    unit: str,
+    reference: tuple[float, str] | None = None,
+    began: pd.Timestamp | None = None,
 ) -> go.Figure:
-    """One value per window, indexed by the window's start in seconds; drawn over days.
+    """One value per window, indexed by the window's start in seconds; drawn over dates or days.
 
     Parameters
     ----------
@@ -111,12 +115,14 @@ def plot_series(
         Above the figure, beside the vertical axis.
     reference : tuple of float and str, optional
         A dashed horizontal line and its name.
+    began : pd.Timestamp, optional
+        The calendar time of second 0, such as `Workload.began`; without it the axis counts days.
     """
-    days = (series.index.to_numpy(dtype=float) / DAY).round(5)
+    times, axis = theme.over_time(series.index.to_numpy(), began)
     values = series.to_numpy(dtype=float).round(3)
     picture = theme.figure(title=title, height=360, showlegend=False)
     picture.add_scatter(
-        x=days, y=values, mode="lines", line={"shape": "hv", "width": 1.2, "color": theme.BLUE}
+        x=times, y=values, mode="lines", line={"shape": "hv", "width": 1.2, "color": theme.BLUE}
     )
     if reference is not None:
         value, name = reference
@@ -124,5 +130,5 @@ def plot_series(
             value, line={"dash": "dash", "width": 1, "color": theme.BLACK},
             annotation={"text": name, "font": {"size": 11}}, annotation_position="top left",
         )  # fmt: skip
-    picture.update_xaxes(title="days since the start of the trace")
+    picture.update_xaxes(**axis)
     return picture.update_yaxes(title=unit, rangemode="tozero")

@@ -16,7 +16,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from cosimlib import checks as check
 from cosimlib import extras
+from cosimlib.display import used_data
 from cosimlib.files import write_whole
 
 WIDTH = 900
@@ -35,11 +37,15 @@ class Publisher:
         Made where it does not exist. Empty: nothing is written.
     data : str
         What the figures show, such as ``"Theta 2023"`` or ``"synthetic, seed 1"``.
+    used : float, optional
+        Share of the log's node-hours that they show, such as `metrics.share_used`; the footer
+        says it.
     """
 
-    def __init__(self, folder: str | Path | None, data: str) -> None:
+    def __init__(self, folder: str | Path | None, data: str, *, used: float | None = None) -> None:
+        check.number("used", used, least=0, most=1, kind="a share", none=True)
         self.folder = Path(folder) if folder else None
-        self.data = data
+        self.data = used_data(data, used)
 
     def publish(self, figure: go.Figure, name: str, numbers: pd.DataFrame) -> go.Figure:
         """A copy of the figure with a footer that names the data; written if there is a folder.

@@ -7,9 +7,12 @@ import math
 import os
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.io as pio
 
+from cosimlib.display import zone
 from cosimlib.palette import BLACK as BLACK
 from cosimlib.palette import BLUE as BLUE
 from cosimlib.palette import CYCLE as CYCLE
@@ -22,6 +25,7 @@ from cosimlib.palette import SKY as SKY
 from cosimlib.palette import VERMILION as VERMILION
 from cosimlib.palette import YELLOW as YELLOW
 from cosimlib.palette import color as color
+from cosimlib.units import DAY
 
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
@@ -65,6 +69,24 @@ def whole_step(last: float, most: int = 6) -> int:
     step = max(1.0, last / most)
     power = 10 ** math.floor(math.log10(step))
     return int(next(digit * power for digit in (1, 2, 5, 10) if digit * power >= step))
+
+
+def over_time(
+    seconds: np.ndarray, began: pd.Timestamp | None = None
+) -> tuple[np.ndarray, dict[str, str]]:
+    """Seconds from the start of a trace as values of an axis, and the options of that axis.
+
+    Dates on the clock of the place where `began`, the calendar time of second 0, is known; days
+    elsewhere.
+    """
+    seconds = np.asarray(seconds, dtype=float)
+    if began is None:
+        return (seconds / DAY).round(5), {"title": "days since the start of the trace"}
+    dates = (began + pd.to_timedelta(seconds.round(), unit="s")).tz_localize(None)
+    return dates.strftime("%Y-%m-%d %H:%M:%S").to_numpy(), {
+        "title": f"date ({zone(began)})",
+        "type": "date",
+    }
 
 
 def figure(**layout: Any) -> go.Figure:

@@ -7,7 +7,8 @@ a `SharedNodesError`, and `utilization` goes by the schedule's series.
 
 A *window* is given as `start=` and `end=`, both optional, in seconds. Metrics per job are then of
 the jobs submitted in it, ``start <= submit_time < end``; metrics of the machine are of what was
-held, idle or waiting in it, whenever that was submitted. `window` leaves out the warm-up.
+held, idle or waiting in it, whenever that was submitted. `window` leaves out the warm-up,
+`busiest` finds the window with the most work. `share_used` tells how much of a log a selection is.
 """
 
 from cosimlib.metrics.jobs import (
@@ -41,10 +42,11 @@ from cosimlib.metrics.series import (
     waiting_nodes,
     weekly,
 )
-from cosimlib.metrics.windows import window
+from cosimlib.metrics.windows import busiest, share_used, window
 
 __all__ = [
     "bounded_slowdown",
+    "busiest",
     "by_submission",
     "by_user",
     "daily",
@@ -60,6 +62,7 @@ __all__ = [
     "offered_load",
     "overtaking",
     "running_jobs",
+    "share_used",
     "slowdown",
     "summarize",
     "turnaround_time",

@@ -1,4 +1,7 @@
-"""Windows of time: the whole schedule, a given part of it, or what lies after the warm-up."""
+"""Windows of time: the whole schedule, a part of it, what lies after the warm-up, the busiest.
+
+And shares: how much of a log's node-hours a selection of its jobs has.
+"""
 
 import math
 
@@ -7,6 +10,8 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.schedule import Schedule
+from cosimlib.units import HOUR
+from cosimlib.workload import Workload
 
 
 def window(
@@ -44,6 +49,47 @@ def window(
     return limits
 
 
+def busiest(data: Workload | Schedule, length: float) -> tuple[float, float]:
+    """The window of `length` seconds with the most node-seconds, from a whole hour on.
+
+    Of a workload those are of the jobs submitted in it, nodes times run time, whenever they run; of
+    a schedule they are what is held in it. Of windows that are equally busy it is the first. Data
+    that are shorter than `length` are one window of whole hours, and so is, from 0 on, no job.
+
+    Parameters
+    ----------
+    data : Workload or Schedule
+    length : float
+        Seconds.
+
+    Returns
+    -------
+    tuple of float
+        `start` and `end` in seconds from the start of the trace, as other metrics take them.
+    """
+    check.seconds("length", length, above=0)
+    if not len(_jobs(data)):
+        return 0.0, float(length)
+    first, last = _hours(data)
+    if last - first <= length:
+        return first, last
+    starts = first + HOUR * np.arange(math.floor((last - length - first) / HOUR) + 1)
+    edges = np.unique(np.concatenate([starts, starts + length]))
+    amount = np.append(0.0, np.cumsum(_node_seconds(data, edges)))
+    begin, end = np.searchsorted(edges, starts), np.searchsorted(edges, starts + length)
+    start = float(starts[np.argmax(amount[end] - amount[begin])])
+    return start, start + length
+
+
+def share_used(part: Workload | Schedule, whole: Workload | Schedule) -> float:
+    """Node-hours of the jobs in a selection ÷ those of the log that it was taken from, at most 1.
+
+    1 for a log without any node-hours: nothing is left out of it.
+    """
+    used, total = _work(part), _work(whole)
+    return min(1.0, used / total) if total > 0 else 1.0
+
+
 def span(schedule: Schedule, start: float | None, end: float | None) -> tuple[float, float]:
     """The window in seconds, by default from the first submission to the last end.
 
@@ -63,3 +109,32 @@ def submitted(schedule: Schedule, start: float | None, end: float | None) -> np.
     last = math.inf if end is None else end
     check.window(first, last)
     return (submit_time >= first) & (submit_time < last)
+
+
+def _jobs(data: Workload | Schedule) -> pd.DataFrame:
+    return (data.workload if isinstance(data, Schedule) else data).jobs
+
+
+def _work(data: Workload | Schedule) -> float:
+    """Node-seconds of the jobs, nodes times run time."""
+    jobs = _jobs(data)
+    return float(jobs["nodes"] @ jobs["run_time"])
+
+
+def _hours(data: Workload | Schedule) -> tuple[float, float]:
+    """The whole hours in which all submissions lie, and all that was held."""
+    submit_time = _jobs(data)["submit_time"]
+    first = float(submit_time.min()) // HOUR * HOUR
+    last = (float(submit_time.max()) // HOUR + 1) * HOUR
+    end_time = data.end_time if isinstance(data, Schedule) else np.array([])
+    ended = end_time[np.isfinite(end_time)]
+    return first, max(last, math.ceil(float(ended.max(initial=last)) / HOUR) * HOUR)
+
+
+def _node_seconds(data: Workload | Schedule, edges: np.ndarray) -> np.ndarray:
+    """Node-seconds from each edge to the next, submitted in a workload or held in a schedule."""
+    if isinstance(data, Schedule):
+        return data.node_seconds(edges)
+    jobs = data.jobs
+    work = np.append(0.0, np.cumsum((jobs["nodes"] * jobs["run_time"]).to_numpy()))
+    return np.diff(work[np.searchsorted(jobs["submit_time"].to_numpy(), edges)])

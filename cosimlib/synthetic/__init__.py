@@ -3,7 +3,8 @@
 - Generators are named by their machine or model: `theta`, `edison`, `intrepid` and `eureka`,
   `lomonosov`, `htc`, `peregrine`, `lublin`.
 - Requested times: `with_estimates` (Tsafrir's model, whose shares `estimate_shares` has),
-  `with_scaled_estimates`, `with_round_estimates`, `with_drawn_estimates`.
+  `with_scaled_estimates`, `with_round_estimates`, `with_drawn_estimates`; and
+  `with_missing_estimates`, which repairs logs.
 - Load: `with_offered_load`.
 """
 
@@ -19,6 +20,7 @@ from cosimlib.synthetic.htc import htc
 from cosimlib.synthetic.intrepid import eureka, intrepid, with_offered_load
 from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
+from cosimlib.synthetic.missing import with_missing_estimates
 from cosimlib.synthetic.peregrine import peregrine
 from cosimlib.synthetic.theta import theta
 
@@ -35,6 +37,7 @@ __all__ = [
     "theta",
     "with_drawn_estimates",
     "with_estimates",
+    "with_missing_estimates",
     "with_offered_load",
     "with_round_estimates",
     "with_scaled_estimates",

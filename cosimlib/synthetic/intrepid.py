@@ -114,7 +114,7 @@ def with_offered_load(workload: Workload, nodes: int, *, load: float) -> Workloa
         raise ValueError(f"{workload.name}: all jobs are submitted at once; nothing to scale")
     work = float(jobs["nodes"] @ jobs["run_time"])
     scaled = (submit_time * (work / (load * nodes) / span)).round()
-    return replace(workload, jobs=jobs.assign(submit_time=scaled))
+    return replace(workload, jobs=jobs.assign(submit_time=scaled), began=None)
 
 
 def _month(

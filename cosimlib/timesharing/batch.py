@@ -9,6 +9,7 @@ nodes. Jobs end with a step. No job is killed for outrunning an estimate because
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def with_noise(
     rng = np.random.default_rng(seed)
     steps = lengthen(run_time, nodes, float(noise or 0.0), float(step), rng)
     jobs = jobs.assign(run_time=steps * step)
-    return Workload(jobs, workload.name, workload.machine, workload.account)
+    return replace(workload, jobs=jobs)
 
 
 def noise_cost(workload: Workload, *, noise: float, seed: int = 0) -> float:

@@ -49,7 +49,10 @@ def with_node_memory(
     table = _from_first_submission(table.assign(requested_time=requested))
     total_nodes = workload.machine.total_nodes
     system = replace(workload.machine.with_nodes(total_nodes), memory_per_node=memory_per_node)
-    one = Workload(table, workload.name, system, workload.account)
+    began = workload.began
+    if began is not None and len(table):
+        began += pd.Timedelta(seconds=float(workload.jobs["submit_time"].min()))
+    one = Workload(table, workload.name, system, workload.account, began)
     one = one.noted("noted", "memory unknown, counted as none", int(memory.isna().sum()))
     one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
     small = ~(one.column("memory") > memory_per_node)

@@ -26,6 +26,7 @@ happens at it has happened, and goes on from there: starts and ends are the same
 
 import math
 from collections.abc import Callable, Mapping, Sequence, Set, Sized
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -162,7 +163,7 @@ def in_steps(workload: Workload, step: float = STEP) -> Workload:
     """The workload with submissions rounded to the nearest multiple of `step` seconds."""
     submit_time = np.floor(workload.jobs["submit_time"] / step + 0.5) * step
     jobs = workload.jobs.assign(submit_time=submit_time)
-    return Workload(jobs, workload.name, workload.machine, workload.account)
+    return replace(workload, jobs=jobs)
 
 
 def check_knobs(

@@ -35,6 +35,25 @@ def test_series_are_steps_over_days():
     assert figure.layout.annotations[0].text == "all"
 
 
+@pytest.mark.parametrize(
+    ("began", "first", "title"),
+    [
+        (pd.Timestamp("2011-03-27 00:30", tz="Europe/Paris"), "2011-03-27 00:30:00",
+         "date (Europe/Paris)"),
+        (pd.Timestamp("2011-03-27 00:30"), "2011-03-27 00:30:00", "date (local time)"),
+        (pd.Timestamp("2011-03-27 00:30", tz="UTC"), "2011-03-27 00:30:00", "date (UTC)"),
+    ],
+)  # fmt: skip
+def test_series_of_known_beginning_are_over_dates(began, first, title):
+    series = pd.Series([1.0, 3.0], index=[0.0, 7_200.0])
+    figure = plot_series(series, title="Load", unit="nodes", began=began)
+    (line,) = figure.data
+    # In the small hours of that Sunday, clocks in Paris went forward.
+    later = "03:30:00" if "Paris" in title else "02:30:00"
+    assert list(line.x) == [first, f"2011-03-27 {later}"]
+    assert (figure.layout.xaxis.type, figure.layout.xaxis.title.text) == ("date", title)
+
+
 def test_gantt_bars_run_from_start_to_end():
     table = pd.DataFrame(
         {"start": [0, 3600], "end": [7200, 5400], "nodes": [1024, 8]}, index=[7, 9]

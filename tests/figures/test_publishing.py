@@ -41,6 +41,18 @@ def test_footer_names_the_data_below_the_plot_and_leaves_the_given_figure_alone(
     assert note.yshift == -marked.layout.margin.b
 
 
+@pytest.mark.parametrize(
+    ("used", "text"),
+    [(None, "RICC"), (1.0, "RICC"), (0.83, "RICC, 83 % of its node-hours"),
+     (0.003, "RICC, 0.3 % of its node-hours")],
+)  # fmt: skip
+def test_footer_says_how_much_of_the_log_is_shown(used, text):
+    marked = Publisher(None, "RICC", used=used).publish(line(), "one", NUMBERS)
+    assert marked.layout.annotations[0].text == f"data: {text}"
+    with pytest.raises(ValueError, match="used=2; expected a share from 0 to 1, or None"):
+        Publisher(None, "RICC", used=2)
+
+
 def test_footer_heeds_the_templates_margin_and_plotlys():
     template = go.layout.Template(layout={"margin": {"b": 30}, "height": 300})
     marked = Publisher(None, "x").publish(line(template=template), "one", NUMBERS)

@@ -1,11 +1,22 @@
-"""Windows of time: warm-up and cool-down."""
+"""Windows of time: warm-up and cool-down, the busiest one; shares of a log."""
 
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cosimlib import metrics
+from cosimlib import metrics, traces
+from cosimlib.batch import simulate_fcfs
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import DAY, HOUR, WEEK
+from cosimlib.workload import Workload
+from tests import zoo
 from tests.metrics.conftest import no_jobs
+from tests.strategies import workloads
 
 
 def test_warm_up_and_cool_down_make_a_window(schedule):
@@ -33,3 +44,97 @@ def test_windows_that_leave_nothing_are_refused(schedule, lengths, message):
         metrics.window(schedule, **lengths)
     with pytest.raises(ValueError, match="leave nothing"):
         metrics.window(no_jobs())
+
+
+# The busiest window
+
+
+def submitted(*rows) -> Workload:
+    """Rows of submission in hours, run time in hours, nodes."""
+    table = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"])
+    return Workload(table.assign(**{n: HOUR * table[n] for n in ("submit_time", "run_time")}))
+
+
+def hours(window):
+    return tuple(edge / HOUR for edge in window)
+
+
+LOG = submitted((0.5, 1, 1), (5, 2, 3), (6.9, 1, 2), (9, 9, 1), (20, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("length", "window"),
+    [(1, (9, 10)), (2, (8, 10)), (3, (7, 10)), (4, (6, 10)), (5, (5, 10)), (1.5, (8, 9.5)),
+     (15, (0, 15)), (21, (0, 21)), (100, (0, 21))],
+)  # fmt: skip
+def test_the_busiest_window_of_a_workload_has_the_most_work_submitted(length, window):
+    assert hours(metrics.busiest(LOG, length * HOUR)) == window
+
+
+def test_the_busiest_window_of_a_schedule_has_the_most_node_seconds_held():
+    schedule = Schedule.from_starts(LOG, System.of(8), LOG.jobs["submit_time"], "AT ONCE")
+    assert hours(metrics.busiest(schedule, HOUR)) == (6, 7)
+    assert hours(metrics.busiest(schedule, 3 * HOUR)) == (5, 8)
+    assert hours(metrics.busiest(schedule, DAY)) == (0, 21)
+
+
+@given(workloads(max_jobs=12, max_nodes=4), st.integers(1, 8))
+def test_no_window_on_whole_hours_is_busier_and_no_earlier_one_is_as_busy(workload, length):
+    jobs = workload.jobs.assign(submit_time=workload.jobs["submit_time"] * 600)
+    workload = Workload(jobs.assign(run_time=jobs["run_time"] * 700))
+    schedule = simulate_fcfs(workload, System.of(4))
+    first = int(jobs["submit_time"].min() // HOUR)
+    last = max(jobs["submit_time"].max() // HOUR + 1, math.ceil(schedule.end_time.max() / HOUR))
+
+    def held(hour):
+        inside = np.minimum(schedule.end_time, (hour + length) * HOUR)
+        return (inside - np.maximum(schedule.start_time, hour * HOUR)).clip(0) @ jobs["nodes"]
+
+    starts = range(first, max(first, int(last) - length) + 1)
+    best = max(starts, key=held)
+    assert hours(metrics.busiest(schedule, length * HOUR)) == (best, min(best + length, last))
+
+
+def test_an_empty_start_is_not_busy():
+    log = traces.load(zoo.ZOO / "first-weeks-almost-empty.swf.gz", verbose=False)
+    start, end = metrics.busiest(log, WEEK)
+    assert start > 2.9 * WEEK and end == start + WEEK
+
+
+@pytest.mark.parametrize("name", zoo.ODDITIES)
+def test_every_odd_log_has_a_busiest_day(name):
+    log = traces.load(zoo.ZOO / f"{name}.swf.gz", verbose=False)
+    for data in (log, log.keep(log.jobs.index < 3, "after the third")):
+        start, end = metrics.busiest(data, DAY)
+        in_it = (data.jobs["submit_time"] >= start) & (data.jobs["submit_time"] < end)
+        assert 0 <= start < end <= start + DAY and in_it.any()
+
+
+def test_of_equal_windows_the_first_is_taken():
+    log = submitted((3, 1, 1), (30, 1, 1))
+    assert hours(metrics.busiest(log, 2 * HOUR)) == (3, 5)
+    idle = submitted((3, 0, 1), (30, 0, 1))
+    assert hours(metrics.busiest(idle, 2 * HOUR)) == (3, 5)
+
+
+def test_without_jobs_the_window_begins_at_0():
+    assert metrics.busiest(submitted(), DAY) == (0, DAY)
+    assert metrics.busiest(no_jobs(), DAY) == (0, DAY)
+
+
+@pytest.mark.parametrize("length", [0, -1, math.inf, math.nan])
+def test_a_window_has_a_length(length):
+    with pytest.raises(ValueError, match=r"length=.*; expected seconds above 0"):
+        metrics.busiest(LOG, length)
+
+
+# Shares of a log
+
+
+def test_the_share_used_is_that_of_node_hours():
+    assert metrics.share_used(LOG, LOG) == 1
+    assert metrics.share_used(LOG.keep(LOG.jobs["nodes"] == 1, "wide"), LOG) == 11 / 19
+    assert metrics.share_used(LOG.keep(LOG.jobs["nodes"] > 5, "narrow"), LOG) == 0
+    whole = Schedule.from_starts(LOG, System.of(8), LOG.jobs["submit_time"], "AT ONCE")
+    assert metrics.share_used(LOG, whole) == metrics.share_used(whole, LOG) == 1
+    assert metrics.share_used(submitted(), submitted()) == 1
