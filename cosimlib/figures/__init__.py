@@ -23,7 +23,7 @@ Eviction
 Comparisons
 
 - `plot_curves`, `plot_series`: lines over a parameter, or over time
-- `plot_table`: a table as a figure
+- `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
 - `plot_nothing`: a sentence in the place of a figure, where the data cannot answer
 - `plot_schemes`: schemes of coscheduling
 - `plot_load`: the load reached without containers

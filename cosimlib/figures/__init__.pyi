@@ -27,6 +27,7 @@ from .lines import plot_curves as plot_curves
 from .lines import plot_series as plot_series
 from .nothing import plot_nothing as plot_nothing
 from .publishing import Publisher as Publisher
+from .tables import in_words as in_words
 from .tables import plot_table as plot_table
 from .timesharing import bin_table as bin_table
 from .timesharing import box_table as box_table
