@@ -40,7 +40,7 @@ Simulators: workload and system to schedule
 - `simulate_elastic`: elastic partitions: a host takes nodes back, and jobs on them are killed
 - `simulate`: a policy of your own, a function that is asked once per instant what to start
 - `BatchEnv`: the same for an agent that learns, as a Gymnasium environment
-- `register`: a policy of your own by a name, in explorers, comparisons, audits and figures
+- `register`: a policy of your own by a name, in explorers and figures
 - `audit`: the schedule, or an error that names the job and the rule it breaks
 
 Eviction: problem to plan

@@ -55,7 +55,7 @@ def register(
     color: str | None = None,
     replace: bool = False,
 ) -> Callable[..., Any]:
-    """Add a policy of your own to explorers, comparisons, audits and figures.
+    """Add a policy of your own to explorers and figures, by a name.
 
     As a function, ``register("first fit", first_fit)``, or as a decorator::
 

@@ -1,4 +1,4 @@
-"""The register: a user's own policy in explorers, tables, figures and audits."""
+"""The register: a user's own policy in explorers, tables and figures."""
 
 import inspect
 

@@ -25,10 +25,12 @@ The queue's order is a knob, `order`; ties go to the job submitted first:
 `sjbf`     shortest-job backfilling (Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007):
            the head is the job submitted first, the others are in order of `shortest`
 a column   of numbers of the workload, such as ``"queue_rank"``: lowest first, like ranks. Only
-           ``"priority"`` is greatest first, for its declared meaning is "more is more urgent"
+           ``"priority"`` is greatest first, for its declared meaning is "more is more urgent".
+           Columns that are known only after a job has ended, such as ``"run_time"``, are refused
 an array   one number per job, lowest first: an array in order of jobs, or a series under the
            index of ``workload.jobs``, such as ``jobs["nodes"] * jobs["requested_time"]``. Take
-           its negative for the greatest first
+           its negative for the greatest first. Tables call it "own order", whatever the name of
+           the series: ``jobs["priority"]`` is lowest first too
 ========== ================================================================================
 """
 

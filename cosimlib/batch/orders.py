@@ -23,6 +23,9 @@ KINDS = {"submit": SUBMITTED, "wfp": WFP, "sjbf": HEAD_FIRST}
 GREATEST_FIRST = ("priority",)
 """Columns that a workload declares to mean: more is more urgent."""
 
+KNOWN_AFTERWARDS = ("run_time", "recorded_start", "status")
+"""Columns that no scheduler can know of a job that has not ended."""
+
 Order: TypeAlias = str | pd.Series | np.ndarray
 
 
@@ -56,13 +59,22 @@ def prepare(
 
 
 def policy_name(name: str, order: Order, *details: str) -> str:
-    """Name of a policy in tables: ``EASY``, or ``EASY (per event, wfp)`` with other knobs."""
-    if isinstance(order, str):
-        label = order
-    else:
-        label = str(order.name) if isinstance(order, pd.Series) and order.name else "own order"
+    """Name of a policy in tables: ``EASY``, or ``EASY (per event, wfp)`` with other knobs.
+
+    Numbers of whatever name are an "own order": a series called "wfp" is not the order `wfp`.
+    """
+    label = order if isinstance(order, str) else "own order"
     knobs = [*details, *([label] if label != "submit" else [])]
     return f"{name} ({', '.join(knobs)})" if knobs else name
+
+
+def check_known(workload: Workload, column: str) -> None:
+    """Raise for a column that is known only after a job has ended."""
+    if column in KNOWN_AFTERWARDS:
+        raise InvalidWorkloadError(
+            f"{workload.name}: column {column!r} is known only after a job has ended; "
+            "a policy may not see it"
+        )
 
 
 def _named_rank(jobs: JobArrays, order: str) -> np.ndarray:
@@ -90,7 +102,8 @@ def _own_rank(workload: Workload, order: Order) -> np.ndarray:
 
 
 def _column(workload: Workload, name: str) -> np.ndarray:
-    """The values of a column of the workload."""
+    """The values of a column of the workload that a scheduler may know."""
+    check_known(workload, name)
     names = ", ".join(map(repr, ORDERS))
     expected = f"one of {names}, a column of the workload, or one number per job"
     check.that("order", name, name in workload.jobs or name in GREATEST_FIRST, expected)

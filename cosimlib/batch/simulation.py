@@ -19,6 +19,7 @@ from cosimlib import checks as check
 from cosimlib.batch import loop
 from cosimlib.batch.decisions import NOTHING, InvalidDecisionError, decision
 from cosimlib.batch.loop import Machine
+from cosimlib.batch.orders import check_known
 from cosimlib.batch.state import Running, State, Waiting
 from cosimlib.kernels.jit import uncached_kernel
 from cosimlib.schedule import Schedule
@@ -26,9 +27,6 @@ from cosimlib.system import System
 from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload
 
 Policy = Callable[[State], Any]
-
-KNOWN_AFTERWARDS = ("run_time", "recorded_start", "status")
-"""Columns that no scheduler can know of a job that has not ended."""
 
 
 def simulate(
@@ -150,11 +148,7 @@ def machine_of(workload: Workload, system: System, columns: Sequence[str] = ()) 
 
 def _numbers(workload: Workload, column: str) -> np.ndarray:
     """A column that a scheduler may know, as numbers."""
-    if column in KNOWN_AFTERWARDS:
-        raise InvalidWorkloadError(
-            f"{workload.name}: column {column!r} is known only after a job has ended; "
-            "a policy may not see it"
-        )
+    check_known(workload, column)
     known = dict.fromkeys([*workload.jobs.columns, *OPTIONAL_COLUMNS])
     if column not in known:
         raise InvalidWorkloadError(

@@ -125,14 +125,23 @@ def test_whole_numbers_beyond_floats_stay_apart():
     assert sequence(three(), [0, 2**70 + 1, 2**70, 2**70 + 2]) == [0, 2, 1, 3]
 
 
-def test_schedules_are_named_after_the_column_or_the_series():
+def test_schedules_are_named_after_the_column_and_numbers_are_an_own_order():
     workload, system = three(urgency=1), System.of(NODES)
     urgency = workload.jobs["urgency"]
     assert simulate_easy(workload, system, order="urgency").policy == "EASY (urgency)"
-    assert simulate_easy(workload, system, order=urgency).policy == "EASY (urgency)"
-    assert (
-        simulate_fcfs(workload, system, order=2 * urgency.to_numpy()).policy == "FCFS (own order)"
-    )
+    for numbers in (urgency, urgency.rename("wfp"), urgency.rename("priority"), urgency.tolist()):
+        assert simulate_easy(workload, system, order=numbers).policy == "EASY (own order)"
+    named = simulate_conservative(workload, system, order=urgency, reservations="replanned")
+    assert named.policy == "conservative (replanned, own order)"
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS)
+@pytest.mark.parametrize("column", ["run_time", "recorded_start", "status"])
+def test_a_column_that_is_known_only_afterwards_orders_no_queue(simulate, column):
+    workload = three(recorded_start=5, status=1)
+    message = f"three: column '{column}' is known only after a job has ended"
+    with pytest.raises(InvalidWorkloadError, match=message):
+        simulate(workload, System.of(NODES), order=column)
 
 
 @pytest.mark.parametrize("simulate", SIMULATORS)
