@@ -154,6 +154,13 @@ class Schedule(Displayed):
         by_use.index = by_use.index.astype("str")
         return by_use.reindex([use for use in USES if use in by_use.index]).rename_axis("use")
 
+    @property
+    def runs(self) -> pd.DataFrame:
+        """Every run of a job, those that were killed among them: `job`, `start`, `end` (s)."""
+        table = self.allocations
+        runs = (table["job"] >= 0) & table["use"].isin(["run", "killed"])
+        return table.loc[runs, ["job", "start", "end"]]
+
     def node_seconds(self, edges: np.ndarray) -> np.ndarray:
         """Node-seconds held from each instant in `edges` (s, ascending) to the next."""
         table = self.allocations
@@ -215,7 +222,19 @@ def allocation_table(
     nodes: np.ndarray,
     use: "str | np.ndarray" = "run",
 ) -> pd.DataFrame:
-    """The table of `Schedule.allocations`; `use` is one for all rows, or one per row."""
+    """The table of `Schedule.allocations`; `use` is one for all rows, or one per row.
+
+    Raises
+    ------
+    ValueError
+        For a part of a node, or a use that is none of `USES`.
+    """
+    part = np.asarray(nodes) % 1 != 0
+    if part.any():
+        raise ValueError(f"{np.asarray(nodes)[part][0]} nodes held; expected whole nodes")
+    strange = set(np.unique(np.asarray(use, dtype=object))) - set(USES)
+    if strange:
+        raise ValueError(f"nodes held for {min(strange)!r}; expected one of {', '.join(USES)}")
     if isinstance(use, str):
         codes = np.full(len(job), USES.index(use), dtype=np.int8)
         use = pd.Categorical.from_codes(codes, categories=list(USES))

@@ -37,7 +37,7 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     table = block_table(schedule)
     for turn in TURNS:
         picture.add_trace(_bars(table[table["turn"] == turn], turn), row=1, col=1)
-    busy = 100 * occupied_nodes(schedule) / schedule.system.total_nodes
+    busy = 100 * occupied_nodes(schedule) / schedule.total_nodes
     for row, (steps, tint) in enumerate(
         ((busy, theme.BLUE), (waiting_jobs(schedule), theme.VERMILION)), start=2
     ):

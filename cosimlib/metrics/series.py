@@ -27,22 +27,38 @@ def occupied_nodes(schedule: Schedule) -> pd.Series:
 
 def running_jobs(schedule: Schedule) -> pd.Series:
     """Jobs running in the whole system, alone on their nodes or not, an exact step function."""
-    ones = np.ones(len(schedule.workload), dtype=np.int64)
-    return _steps(schedule.start_time, schedule.end_time, ones, "running_jobs")
+    runs = schedule.runs
+    ones = np.ones(len(runs), dtype=np.int64)
+    return _steps(runs["start"].to_numpy(), runs["end"].to_numpy(), ones, "running_jobs")
 
 
 def waiting_jobs(schedule: Schedule) -> pd.Series:
-    """Length of the queue, jobs submitted and not started: an exact step function."""
-    jobs = schedule.workload.jobs
-    ones = np.ones(len(jobs), dtype=np.int64)
-    return _steps(jobs["submit_time"].to_numpy(), schedule.start_time, ones, "waiting_jobs")
+    """Length of the queue, an exact step function: jobs submitted or killed, and not started.
+
+    A job that never starts waits for ever: the last value is not 0 then.
+    """
+    waits = _waits(schedule)
+    ones = np.ones(len(waits), dtype=np.int64)
+    return _steps(waits["begin"].to_numpy(), waits["end"].to_numpy(), ones, "waiting_jobs")
 
 
 def waiting_nodes(schedule: Schedule) -> pd.Series:
     """Nodes that the jobs in the queue ask for together, an exact step function."""
-    jobs = schedule.workload.jobs
-    nodes = jobs["nodes"].to_numpy()
-    return _steps(jobs["submit_time"].to_numpy(), schedule.start_time, nodes, "waiting_nodes")
+    waits = _waits(schedule)
+    nodes = schedule.workload.jobs["nodes"].to_numpy()[waits["job"]]
+    return _steps(waits["begin"].to_numpy(), waits["end"].to_numpy(), nodes, "waiting_nodes")
+
+
+def _waits(schedule: Schedule) -> pd.DataFrame:
+    """Stretches in the queue: `job`, from its submission or the end of a run to its next start."""
+    runs = schedule.runs.sort_values(["job", "start"], kind="stable")
+    submit_time = schedule.workload.jobs["submit_time"]
+    job, first = runs["job"].to_numpy(), ~runs["job"].duplicated()
+    begin = runs["end"].shift().where(~first, submit_time.to_numpy()[job])
+    waits = pd.DataFrame({"job": job, "begin": begin, "end": runs["start"]})
+    never = np.setdiff1d(np.arange(len(submit_time)), job)
+    stuck = pd.DataFrame({"job": never, "begin": submit_time.to_numpy()[never], "end": math.inf})
+    return pd.concat([waits, stuck.astype(waits.dtypes)], ignore_index=True)
 
 
 def utilization_series(
@@ -91,6 +107,7 @@ def hourly(
         Indexed by the windows' beginnings.
     """
     check.seconds("every", every, above=0)
+    steps = steps[np.isfinite(steps.index.to_numpy(dtype=np.float64))]
     times, values = steps.index.to_numpy(dtype=np.float64), steps.to_numpy(dtype=np.float64)
     if times.size == 0:
         return pd.Series(dtype=np.float64, name=steps.name)
@@ -126,6 +143,7 @@ def held_durations(steps: pd.Series) -> pd.Series:
 
     ``held_durations(occupied_nodes(schedule)).idxmax()`` is the commonest number of occupied nodes.
     """
+    steps = steps[np.isfinite(steps.index.to_numpy(dtype=np.float64))]
     seconds = pd.Series(np.diff(steps.index.to_numpy(dtype=np.float64)), name="seconds")
     return seconds.groupby(pd.Index(steps.to_numpy()[:-1], name=steps.name)).sum()
 

@@ -67,6 +67,12 @@ class TimesharedSchedule(Schedule):
             "several times; take utilization, or the schedule's series"
         )
 
+    @property
+    def runs(self) -> pd.DataFrame:
+        """Every job's run: `job`, `start`, `end` (s)."""
+        jobs = np.arange(len(self.workload))
+        return pd.DataFrame({"job": jobs, "start": self.start_time, "end": self.end_time})
+
     def node_seconds(self, edges: np.ndarray) -> np.ndarray:
         """Node-seconds of useful work from each instant in `edges` (s, ascending) to the next.
 

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib import metrics
+from cosimlib import metrics, synthetic
 from cosimlib.batch import simulate_easy
+from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.coscheduling.example import MACHINES, deadlock_example
+from cosimlib.elastic import draw_preemptions, simulate_elastic
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
 from tests.metrics.conftest import no_jobs
@@ -136,3 +139,32 @@ def test_the_mean_of_the_series_is_the_utilization(workload, every):
         length = np.diff(np.append(series.index, last))
         assert series.index[0] == first
         assert series @ length / length.sum() == pytest.approx(metrics.utilization(schedule))
+
+
+def test_killed_jobs_run_and_wait_by_turns():
+    """Running and waiting job-seconds of an elastic schedule are those of its attempts."""
+    workload = synthetic.peregrine(seed=0).keep(np.arange(7_275) < 300, "after the first 300")
+    requests = draw_preemptions(rate=10, size=10, duration=3_600, horizon=3 * DAY, seed=0)
+    schedule = simulate_elastic(workload, System.of(20), policy="PAP", preemptions=requests)
+    attempts, jobs = schedule.attempts, schedule.workload.jobs
+    assert schedule.kills > 0
+
+    def integral(steps):
+        times = steps.index.to_numpy()
+        return steps.to_numpy()[:-1] @ np.diff(times)
+
+    running = (attempts["end_time"] - attempts["start_time"]).sum()
+    assert integral(metrics.running_jobs(schedule)) == pytest.approx(running)
+    present = (schedule.end_time - jobs["submit_time"]).sum()
+    assert integral(metrics.waiting_jobs(schedule)) == pytest.approx(present - running)
+
+
+def test_jobs_in_a_deadlock_wait_for_ever():
+    schedule = simulate_coscheduling(deadlock_example(), MACHINES, release_interval=None)
+    waiting, stuck = metrics.waiting_jobs(schedule), len(schedule.stuck)
+    assert stuck > 0
+    assert waiting.index.notna().all()
+    assert waiting[waiting.index < np.inf].iloc[-1] == stuck
+    for steps in (waiting, metrics.waiting_nodes(schedule), metrics.occupied_nodes(schedule)):
+        assert np.isfinite(metrics.hourly(steps)).all()
+        assert np.isfinite(metrics.held_durations(steps)).all()

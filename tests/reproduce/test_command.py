@@ -5,6 +5,7 @@ import signal as signals
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,9 @@ def sleeper(tmp_path, monkeypatch):
     notebook = write_notebook(tmp_path / "sleeping.ipynb", SLEEPING)
     command = [sys.executable, "-m", "cosimlib.reproduce", str(notebook)]
     command += ["--out", str(tmp_path / "figures")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as runner:
+    # Whatever started the tests may have had interrupts ignored, which processes inherit.
+    heard = partial(signals.signal, signals.SIGINT, signals.SIG_DFL)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as runner:
         kernel, process = wait_for(lambda: started.is_file() and started.read_text().split())
         yield runner, int(kernel), int(process)
         runner.kill()
