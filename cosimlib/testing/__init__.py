@@ -46,7 +46,8 @@ def check_policy(
     ----------
     policy : function
         A decision for `simulate`, ``policy(state)``, or a whole simulator,
-        ``policy(workload, system, **knobs) -> Schedule``.
+        ``policy(workload, system, **knobs) -> Schedule``. Its schedule must be of the jobs and the
+        system that it was given; only runs may be cut at the requested time.
     laws : names, optional
         Which of `LAWS` to check; all by default. A policy that knows a constant in seconds may
         break ``scale``, one that decides at full minutes only ``alone``, and rightly so.
@@ -109,20 +110,23 @@ def _runner(policy: Callable, columns: Sequence[str], knobs: dict[str, Any]) -> 
         )
 
     def run(case: Case) -> Schedule:
-        schedule = policy(case.workload, case.system, **knobs)
+        workload = case.workload
+        schedule = policy(workload, case.system, **knobs)
         if not isinstance(schedule, Schedule):
             raise BrokenLawError(f"it returns {schedule!r}; expected a Schedule")
         if len(schedule.start_time) != len(case.jobs):
             raise BrokenLawError(
                 f"it returns {len(schedule.start_time)} starts of {len(case.jobs)} jobs"
             )
+        if not workload.jobs.equals(case.workload.jobs):
+            raise BrokenLawError("it changes the workload's jobs in place; expected a copy")
         return schedule
 
     return run
 
 
 def _error(name: str, law: str, case: Case, cause: Exception) -> PolicyError:
-    """What to raise where a case breaks a law."""
+    """The error for a case that breaks a law."""
     case = LAWS[law].prepare(case)
     said = str(cause) if isinstance(cause, BrokenLawError) else f"{type(cause).__name__}: {cause}"
     message = (

@@ -28,8 +28,8 @@ class Case(NamedTuple):
 
     @property
     def workload(self) -> Workload:
-        """The jobs as a workload."""
-        return Workload(self.jobs, "random workload")
+        """The jobs as a workload, a copy."""
+        return Workload(self.jobs.copy(), "random workload")
 
     @property
     def system(self) -> System:
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
 
 Fault = Callable[[Case], Exception | None]
-"""What goes wrong with a case, if anything does."""
+"""A function from a case to its error, or None."""
 
 
 def random_cases(random: np.random.Generator, count: int, columns: Sequence[str]) -> Iterator[Case]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from cosimlib.audit import audit
 from cosimlib.schedule import Schedule
@@ -26,7 +27,7 @@ Run = Callable[[Case], Schedule]
 
 
 class BrokenLawError(AssertionError):
-    """What is wrong with a schedule."""
+    """A schedule breaks a law; the message says at which job or number."""
 
 
 class Law(NamedTuple):
@@ -38,7 +39,7 @@ class Law(NamedTuple):
 
 
 def fault(law: str, run: Run, case: Case) -> Exception | None:
-    """What goes wrong with a case, if anything does."""
+    """The error of a law on a case, or None where the law holds."""
     try:
         LAWS[law].check(run, LAWS[law].prepare(case))
     except Exception as error:
@@ -80,8 +81,37 @@ def _starts(run: Run, case: Case) -> None:
 
 
 def _audit(run: Run, case: Case) -> None:
-    """Raise where the audit does."""
-    audit(run(case))
+    """Raise where the schedule is of other jobs or another system, and where the audit does.
+
+    The audit reads jobs and system from the schedule itself.
+    """
+    schedule = run(case)
+    _check_jobs(schedule.workload.jobs, case.jobs)
+    scheduled, system = dict(schedule.system.partitions), dict(case.system.partitions)
+    if scheduled != system:
+        raise BrokenLawError(
+            f"its schedule is of a system of {scheduled} nodes; expected the system it was "
+            f"given, {system}"
+        )
+    audit(schedule)
+
+
+def _check_jobs(scheduled: pd.DataFrame, jobs: pd.DataFrame) -> None:
+    """Raise where jobs are not those of the case; runs may be cut at the requested time."""
+    if len(scheduled) != len(jobs):
+        raise BrokenLawError(f"its schedule is of {len(scheduled)} jobs; expected {len(jobs)}")
+    for column in ("submit_time", "nodes", "requested_time", "run_time"):
+        values = scheduled[column].to_numpy(np.float64)
+        expected = jobs[column].to_numpy(np.float64)
+        same = values == expected
+        if column == "run_time":
+            same |= values == np.minimum(expected, jobs["requested_time"].to_numpy(np.float64))
+        if not same.all():
+            job = int(same.argmin())
+            raise BrokenLawError(
+                f"its schedule has {column}={values[job]:.15g} for job {job}; expected "
+                f"{expected[job]:.15g}, as in the workload it was given"
+            )
 
 
 def _alone(run: Run, case: Case) -> None:
