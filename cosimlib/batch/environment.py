@@ -35,11 +35,12 @@ from cosimlib.kernels.jit import frugal_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
-from cosimlib.workload import Workload
+from cosimlib.workload import InvalidWorkloadError, Workload
 
 with needed_by("BatchEnv"):
     import gymnasium
     from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
 
 HORIZONS = (10 * MINUTE, HOUR, 4 * HOUR, 12 * HOUR, DAY)
 """Seconds ahead of now for which the environment tells the expected free nodes."""
@@ -72,7 +73,8 @@ class BatchEnv(gymnasium.Env):
     ValueError
         For a window, a number of jobs or a threshold out of range.
     InvalidWorkloadError
-        Where a job is wider than the system, or the system has several partitions.
+        For a workload without jobs, and where a job is wider than the system, or the system has
+        several partitions.
     """
 
     def __init__(
@@ -87,11 +89,14 @@ class BatchEnv(gymnasium.Env):
         check.whole("window", window, 1)
         check.number("tau", tau, above=0.0, kind="seconds")
         check.whole("jobs", jobs, 1, none="for all of the workload")
+        if len(workload) == 0:
+            raise InvalidWorkloadError(f"{workload.name}: no jobs; expected at least one")
         self.workload, self.system = workload, system
         self.window, self.tau = window, float(tau)
         self.jobs = min(jobs or len(workload), len(workload))
         self._all = machine_of(workload, system)
         self._first = 0
+        self._began = False
         self._machine = self._all
         self._horizons = np.array(HORIZONS)
         self.action_space = spaces.Discrete(window + 1)
@@ -120,10 +125,22 @@ class BatchEnv(gymnasium.Env):
             self.system.total_nodes,
         )
         _let_time_pass(self._machine, self.window, self.tau)
+        self._began = True
         return self._observation(), self._info()
 
     def step(self, action: int) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
-        """Start a job or let time pass; an episode terminates when its last job has started."""
+        """Start a job or let time pass; an episode terminates when its last job has started.
+
+        Raises
+        ------
+        ResetNeeded
+            Before the first `reset`, and once the episode has terminated.
+        ValueError
+            For an action that is none.
+        """
+        self._check_began("step()")
+        if self._machine.clock[0] == np.inf:
+            raise ResetNeeded("the episode has terminated; call reset() to begin the next")
         if not self.action_space.contains(action):
             raise ValueError(f"action={action!r}; expected a whole number from 0 to {self.window}")
         mask = self.action_masks()
@@ -135,20 +152,24 @@ class BatchEnv(gymnasium.Env):
         return self._observation(), reward, terminated, False, self._info()
 
     def action_masks(self) -> np.ndarray:
-        """Which actions are possible: start each job of the window that fits, let time pass."""
+        """Mask of the possible actions: start each job of the window that fits, let time pass."""
+        self._check_began("action_masks()")
         mask = np.zeros(self.window + 1, dtype=np.bool_)
         _mark_possible(self._machine, mask)
         return mask
 
     @property
     def schedule(self) -> Schedule:
-        """What happened in the episode, once it has terminated.
+        """Schedule of the episode's jobs, once it has terminated.
 
         Raises
         ------
+        ResetNeeded
+            Before the first `reset`.
         ValueError
-            Before that.
+            Before the end of the episode.
         """
+        self._check_began("schedule")
         start_time = self._machine.start_time
         unstarted = int(np.isnan(start_time).sum())
         if unstarted:
@@ -161,8 +182,13 @@ class BatchEnv(gymnasium.Env):
         workload = self.workload.keep(here, "not in the episode")
         return Schedule.from_starts(workload, self.system, start_time, "agent")
 
+    def _check_began(self, what: str) -> None:
+        """Raise before the first episode."""
+        if not self._began:
+            raise ResetNeeded(f"{what} needs an episode; call reset() first, which begins one")
+
     def _observation(self) -> dict[str, np.ndarray]:
-        """What the agent sees."""
+        """The two arrays that the agent sees."""
         waiting = np.zeros((self.window, FEATURES), np.float32)
         machine = np.zeros(2 + len(HORIZONS), np.float32)
         _observe(self._machine, self.system.total_nodes, self._horizons, waiting, machine)

@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 import pandas as pd
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from cosimlib.batch.environment import HORIZONS, BatchEnv
 from cosimlib.batch.simulation import simulate
 from cosimlib.metrics import bounded_slowdown
 from cosimlib.system import System
-from cosimlib.workload import Workload
+from cosimlib.workload import InvalidWorkloadError, Workload
 from tests import pages
 from tests.strategies import workloads
 
@@ -130,6 +131,27 @@ def test_it_runs_in_gymnasiums_vectors():
     vector = gymnasium.vector.SyncVectorEnv([lambda: BatchEnv(workload, System.of(4))] * 2)
     assert vector.reset(seed=1)[0]["waiting"].shape == (2, 32, 5)
     assert vector.step(np.array([0, 0]))[1].shape == (2,)
+
+
+@pytest.mark.parametrize("use", ["step", "action_masks", "schedule"])
+def test_nothing_can_be_done_before_the_first_episode(use):
+    environment = BatchEnv(of((0, 5, 5, 2)), System.of(4))
+    with pytest.raises(ResetNeeded, match=use + r".* needs an episode; call reset\(\) first"):
+        environment.step(0) if use == "step" else np.array(getattr(environment, use)())
+
+
+def test_a_terminated_episode_takes_no_further_step():
+    environment = BatchEnv(of((0, 5, 5, 2)), System.of(4))
+    rewards = played(environment, first_possible)
+    with pytest.raises(ResetNeeded, match=r"the episode has terminated; call reset\(\) to begin"):
+        environment.step(0)
+    assert environment.schedule.start_time.tolist() == [0]
+    assert played(environment, first_possible) == rewards
+
+
+def test_a_workload_without_jobs_is_refused():
+    with pytest.raises(InvalidWorkloadError, match="trial: no jobs; expected at least one"):
+        BatchEnv(of(), System.of(4))
 
 
 @pytest.mark.parametrize(
