@@ -13,6 +13,7 @@ LOGS = sorted(ZOO.glob("*.swf.gz"))
 
 SMALL: dict[str, dict[str, object]] = {
     "1-eviction": {"time_limit": 0.002, "horizon": 240.0},
+    "2-coscheduling": {"days": 0.5, "seeds": 1},
 }
 """By notebook, parameters with which it is done soon."""
 

@@ -23,13 +23,15 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.claims import Verdict, unknown, verdict
-from cosimlib.coscheduling.comparison import SYSTEM, averages
+from cosimlib.coscheduling.comparison import EUREKA, averages
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.units import MINUTE
 
 ACCEPTABLE = 2.0
 """Largest average wait, in multiples of the base's, that counts as acceptable."""
 NO_MATES = "no job has a mate"
+LEAST_JOBS = 100
+"""Jobs of the first machine below which a comparison decides nothing."""
 
 
 class Evidence(NamedTuple):
@@ -59,13 +61,19 @@ def judge(evidence: Evidence) -> dict[str, Verdict]:
     """The verdict on each claim about coscheduling, by its name in `data/claims.csv`."""
     runs = pd.concat([evidence.by_load, evidence.by_share], ignore_index=True)
     runs = runs[runs["scheme"] != "base"]
-    return {
+    few = int(runs.loc[runs["machine"] != EUREKA, "jobs"].max())
+    compared = {
         "mates-start-together": mates_start_together(runs),
         "yield-costs-sync-up": yield_costs_sync_up(runs),
         "only-hold-loses": only_hold_loses(runs),
         "grows-with-utilization": grows(evidence.by_load, "load"),
         "grows-with-proportion": grows(evidence.by_share, "share"),
         "modest-factor": modest_factor(evidence.by_load, evidence.by_share),
+    }
+    if few < LEAST_JOBS:
+        why = f"too few jobs: {few}, of at least {LEAST_JOBS}"
+        compared = {claim: unknown(found.ours, why) for claim, found in compared.items()}
+    return compared | {
         "holding-may-deadlock": holding_may_deadlock(evidence.locked),
         "release-solves-deadlock": release_solves_deadlock(evidence, runs),
         "nobody-waits-for-ever": nobody_waits_for_ever(evidence.outage),
@@ -107,7 +115,7 @@ def grows(comparison: pd.DataFrame, by: str) -> Verdict:
     lowest, highest = (means.xs(edge, level=by) for edge in (runs[by].min(), runs[by].max()))
     ratios = (highest / lowest).round(2)
     ours = "; ".join(
-        f"{machine}: wait {row['wait']:.2f}×, slowdown {row['slowdown']:.2f}×"
+        f"{machine}: wait {_times(row['wait'])}, slowdown {_times(row['slowdown'])}"
         for machine, row in ratios.iterrows()
     )
     if runs[by].nunique() < 2:
@@ -115,15 +123,17 @@ def grows(comparison: pd.DataFrame, by: str) -> Verdict:
     if not np.isfinite(ratios).all(axis=None):
         return unknown(ours, "no job of a machine waits at the lowest")
     others = int((ratios <= 1).sum().sum())
-    why = f"{others} of the four do not grow; Intrepid's own load is the same throughout"
+    own = next(name for name in ratios.index if name != EUREKA).replace("intrepid", "Intrepid")
+    why = f"{others} of the four do not grow; {own}'s own load is the same throughout"
     return verdict(ours, others == 0, why)
 
 
 def modest_factor(by_load: pd.DataFrame, by_share: pd.DataFrame) -> Verdict:
     """Claim 4: average wait over the base's, the most of any scheme, utilization or proportion."""
     ratios = pd.concat([_waits_over_base(by_load, "load"), _waits_over_base(by_share, "share")])
-    ours = f"{ratios.min():.2f}× to {ratios.max():.2f}× the base"
-    if not np.isfinite(ratios).all():
+    known = ratios[np.isfinite(ratios)]
+    ours = f"{known.min():.2f}× to {known.max():.2f}× the base" if len(known) else "no wait"
+    if len(known) < len(ratios):
         return unknown(ours, "no job of a machine waits in the base")
     worst, few = " ".join(map(str, ratios.idxmax())), (ratios <= ACCEPTABLE).mean()
     why = f"worst at {worst}; in {few:.0%} of the cases it is at most {ACCEPTABLE:g}×"
@@ -158,9 +168,14 @@ def nobody_waits_for_ever(outage: CoupledSchedule) -> Verdict:
     return verdict(ours, at_once and not len(outage.stuck), f"a job waits for {second}")
 
 
+def _times(ratio: float) -> str:
+    """A ratio in words: "1.50×"; without one where nothing waits that it could be a multiple of."""
+    return f"{ratio:.2f}×" if np.isfinite(ratio) else "unknown"
+
+
 def _own_scheme(runs: pd.DataFrame) -> np.ndarray:
     """H or Y: the scheme of each row's machine."""
-    first = runs["machine"] == next(iter(SYSTEM.partitions))
+    first = runs["machine"] != EUREKA
     return np.where(first, runs["scheme"].str[0], runs["scheme"].str[1])
 
 

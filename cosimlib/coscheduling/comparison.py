@@ -8,6 +8,7 @@ share of what the machine offers.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.coscheduling.mates import couple, mates_by_proportion, mates_by_proximity, read_mates
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.coscheduling.simulation import simulate_coscheduling
-from cosimlib.metrics import slowdown
+from cosimlib.metrics import busy_stretch, slowdown
 from cosimlib.synthetic.intrepid import (
     EUREKA_NODES,
     INTREPID_JOBS,
@@ -31,7 +33,7 @@ from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 
-SYSTEM = System.of(intrepid=INTREPID_NODES, eureka=EUREKA_NODES)
+EUREKA = "eureka"
 SCHEMES = ("HH", "HY", "YH", "YY")
 UTILIZATIONS = (0.25, 0.50, 0.75)
 """Of Eureka, in the paper's first experiment."""
@@ -98,43 +100,66 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def first_machine(log: Workload | None = None) -> tuple[str, int]:
+    """Name and nodes of the machine coupled with Eureka: Intrepid, or a log's own."""
+    if log is None:
+        return "intrepid", INTREPID_NODES
+    name = f"{log.name} (log)" if log.name == EUREKA else log.name
+    return name, check.machine(log.machine, log.name).total_nodes
+
+
 def month_of_intrepid(
     *, seed: int = 0, log: Workload | None = None, days: float = 30.0
 ) -> Workload:
-    """Intrepid's workload: synthetic, or the first jobs of a log at the paper's offered load.
+    """Intrepid's workload: synthetic, or jobs of a log at the paper's offered load.
 
-    Of a log as many jobs are taken as `days` of the paper's month have. They keep their order,
-    sizes and run times; times between submissions are scaled to the load of 70 %, and missing
-    estimates are drawn.
+    Of a log as many jobs are taken as `days` of the paper's month have, where it is busy (see
+    `metrics.busy_stretch`), on its own machine. They keep their order, sizes and run times; times
+    between submissions are scaled to the load of 70 %, evenly spread where all are submitted at
+    once, and missing estimates are drawn.
     """
     jobs = max(1, round(INTREPID_JOBS * days / 30))
     if log is None:
         return synthetic.intrepid(jobs, span=days * DAY, seed=seed)
-    narrow = log.keep(log.jobs["nodes"] <= INTREPID_NODES, "wider than Intrepid")
-    narrow = narrow.keep(np.arange(len(narrow)) < jobs, "after the days simulated")
-    dense = synthetic.with_offered_load(narrow, INTREPID_NODES, load=INTREPID_LOAD)
-    return synthetic.with_drawn_estimates(dense, seed=seed)
+    nodes = first_machine(log)[1]
+    narrow = log.keep(log.jobs["nodes"] <= nodes, "wider than the machine")
+    few = busy_stretch(narrow, jobs)
+    if len(few) > 1 and np.ptp(few.jobs["submit_time"].to_numpy()) == 0:
+        evenly = few.jobs.assign(submit_time=np.arange(len(few), dtype=np.float64))
+        few = replace(few, jobs=evenly).noted("mended", "submitted at once, spread", len(few))
+    if len(few) > 1:
+        few = synthetic.with_offered_load(few, nodes, load=INTREPID_LOAD)
+    return synthetic.with_drawn_estimates(few, seed=seed)
 
 
-def by_utilization(intrepid: Workload, *, load: float, seed: int = 0) -> Workload:
+def by_utilization(
+    intrepid: Workload, *, load: float, seed: int = 0, name: str = "intrepid"
+) -> Workload:
     """Intrepid's workload coupled with a Eureka of the given load; mates by proximity."""
-    span = float(intrepid.jobs["submit_time"].max())
-    machines = {"intrepid": intrepid, "eureka": synthetic.eureka(load=load, span=span, seed=seed)}
+    eureka = synthetic.eureka(load=load, span=_span(intrepid), seed=seed)
+    machines = {name: intrepid, EUREKA: eureka}
     mates = mates_by_proximity(machines, window=WINDOW)
     return couple(machines, mates, name=f"Eureka at {load:.0%}")
 
 
-def by_proportion(intrepid: Workload, *, share: float, seed: int = 0) -> Workload:
+def by_proportion(
+    intrepid: Workload, *, share: float, seed: int = 0, name: str = "intrepid"
+) -> Workload:
     """Intrepid's workload coupled with as many jobs of Eureka at 48 %; mates by proportion.
 
     The k-th job of Eureka is submitted with the k-th of Intrepid, so that mates come together.
+    `name` is that of the machine in Intrepid's place.
     """
-    span = float(intrepid.jobs["submit_time"].max())
-    eureka = synthetic.eureka(len(intrepid), load=PROPORTION_LOAD, span=span, seed=seed)
+    eureka = synthetic.eureka(len(intrepid), load=PROPORTION_LOAD, span=_span(intrepid), seed=seed)
     submit_time = intrepid.jobs["submit_time"].to_numpy()
     together = Workload(eureka.jobs.assign(submit_time=submit_time), eureka.name, eureka.machine)
-    machines = {"intrepid": intrepid, "eureka": together}
+    machines = {name: intrepid, EUREKA: together}
     return couple(machines, mates_by_proportion(machines, share=share), name=f"{share:.1%} paired")
+
+
+def _span(workload: Workload) -> float:
+    """Seconds from 0 to the last submission, at least a minute."""
+    return max(float(workload.jobs["submit_time"].max()), MINUTE)
 
 
 def couple_logs(logs: Mapping[str, Workload], mates: str | Path = "") -> tuple[Workload, System]:
@@ -243,6 +268,8 @@ def _compare(case: tuple) -> pd.DataFrame:
     """The base and all schemes on one workload and seed."""
     make, by, value, seed, log, days, schemes, knobs = case
     intrepid = month_of_intrepid(seed=seed, log=log, days=days)
-    workload = make(intrepid, seed=seed, **{by: value})
+    name, nodes = first_machine(log)
+    workload = make(intrepid, seed=seed, name=name, **{by: value})
+    system = System(f"{name}+{EUREKA}", {name: nodes, EUREKA: EUREKA_NODES})
     marks: Mapping[str, object] = {by: value, "seed": seed}
-    return compare_on(workload, SYSTEM, schemes=schemes, **knobs).assign(**marks)
+    return compare_on(workload, system, schemes=schemes, **knobs).assign(**marks)

@@ -52,7 +52,9 @@ def plot_schemes(
     table = table[(table["measure"] == measure) & (base | (table["scheme"] != BASE))]
     machines = list(dict.fromkeys(table["machine"]))
     letters = "abcdefgh"[: len(machines)]
-    headings = [f"({a}) {name.capitalize()}" for a, name in zip(letters, machines, strict=True)]
+    headings = [
+        f"({a}) {name[:1].upper()}{name[1:]}" for a, name in zip(letters, machines, strict=True)
+    ]
     picture = make_subplots(cols=len(machines), subplot_titles=headings, horizontal_spacing=0.11)
     for column, machine in enumerate(machines, start=1):
         here = table[table["machine"] == machine]

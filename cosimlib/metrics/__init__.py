@@ -42,11 +42,12 @@ from cosimlib.metrics.series import (
     waiting_nodes,
     weekly,
 )
-from cosimlib.metrics.windows import busiest, share_used, window
+from cosimlib.metrics.windows import busiest, busy_stretch, share_used, window
 
 __all__ = [
     "bounded_slowdown",
     "busiest",
+    "busy_stretch",
     "by_submission",
     "by_user",
     "daily",

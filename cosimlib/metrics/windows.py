@@ -13,6 +13,9 @@ from cosimlib.schedule import Schedule
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
+BUSIER = 1.5
+"""Times the work at the beginning of a log from which on a busier stretch is taken instead."""
+
 
 def window(
     schedule: Schedule, *, warm_up: float = 0.0, cool_down: float | None = None
@@ -88,6 +91,30 @@ def share_used(part: Workload | Schedule, whole: Workload | Schedule) -> float:
     """
     used, total = _work(part), _work(whole)
     return min(1.0, used / total) if total > 0 else 1.0
+
+
+def busy_stretch(workload: Workload, jobs: int) -> Workload:
+    """So many consecutive jobs: the log's first, unless those are of a quiet time.
+
+    Windows are as long as so many jobs take on average. The beginning is quiet where 1.5 times as
+    much work is submitted in the busiest window; the jobs then are those from its start on. The
+    account says how many were left out.
+    """
+    check.whole("jobs", jobs, 1)
+    submit_time = workload.jobs["submit_time"].to_numpy()
+    if jobs >= submit_time.size:
+        return workload
+    first = 0
+    length = float(submit_time[-1] - submit_time[0]) * jobs / submit_time.size
+    if length > 0:
+        window = np.array(busiest(workload, length))
+        beginning = np.array([submit_time[0], submit_time[0] + length])
+        most, early = (float(_node_seconds(workload, each)[0]) for each in (window, beginning))
+        if most > 0 and most >= BUSIER * early:
+            first = min(int(np.searchsorted(submit_time, window[0])), submit_time.size - jobs)
+    row = np.arange(submit_time.size)
+    busy = workload.keep(row >= first, "submitted before the busiest stretch")
+    return busy.keep(np.arange(len(busy)) < jobs, f"submitted after the {jobs:,} jobs taken")
 
 
 def span(schedule: Schedule, start: float | None, end: float | None) -> tuple[float, float]:

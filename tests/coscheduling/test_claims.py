@@ -1,5 +1,6 @@
 """Verdicts on the claims about coscheduling: they hold on the paper's numbers, fail on others."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -155,3 +156,17 @@ def test_measured_comparisons_are_judged():
     assert list(verdicts) == CLAIMS
     assert verdicts["mates-start-together"].holds and verdicts["only-hold-loses"].holds
     assert all(bool(v.why) == (v.holds is not True) for v in verdicts.values())
+
+
+def test_a_handful_of_jobs_decides_nothing_that_was_compared():
+    verdicts = judge(with_runs("machine == 'intrepid'", jobs=3))
+    decided = {claim for claim, v in verdicts.items() if v.holds is not None}
+    assert decided == {"holding-may-deadlock", "release-solves-deadlock", "nobody-waits-for-ever"}
+    assert verdicts["modest-factor"].why == "too few jobs: 3, of at least 100"
+
+
+def test_ratios_without_a_wait_are_told_in_words():
+    verdicts = judge(with_runs("scheme == 'base' or load == .25", tables=("by_load",), wait=0))
+    assert "wait unknown" in verdicts["grows-with-utilization"].ours
+    assert verdicts["modest-factor"].ours == "1.50× to 1.50× the base"
+    assert not any(re.search("nan|inf", v.ours) for v in verdicts.values())

@@ -12,6 +12,7 @@ from cosimlib.coscheduling import comparison as comparisons
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.coscheduling.example import MACHINES, deadlock_example
 from cosimlib.figures.coscheduling import plot_coupled_gantt, plot_schemes
+from cosimlib.metrics import offered_load
 from cosimlib.system import System
 from cosimlib.traces.account import TraceError
 from cosimlib.workload import Workload
@@ -88,6 +89,25 @@ def test_a_log_is_scaled_to_the_load_and_given_estimates():
     assert month.jobs["requested_time"].notna().all()
     machines = comparisons.by_utilization(month, load=0.5).jobs["partition"].value_counts()
     assert machines["intrepid"] == len(month) and machines["eureka"] > 0
+
+
+def test_a_log_is_coupled_on_its_own_machine_under_its_own_name():
+    small = Workload(synthetic.intrepid(50, seed=3).jobs.assign(nodes=4), "small", System.of(16))
+    assert comparisons.first_machine(small) == ("small", 16)
+    month = comparisons.month_of_intrepid(log=small, days=1.0)
+    assert offered_load(month, System.of(16)) == pytest.approx(0.7, rel=0.01)
+    table = comparisons.compare_schemes(
+        comparisons.by_utilization, (0.5,), by="load", seeds=(0,), log=small, schemes=("HH",)
+    )
+    assert table["machine"].unique().tolist() == ["small", "eureka"]
+
+
+def test_jobs_submitted_at_once_are_spread_evenly():
+    jobs = synthetic.intrepid(50, seed=3).jobs.assign(nodes=4, submit_time=0.0)
+    month = comparisons.month_of_intrepid(log=Workload(jobs, "burst", System.of(16)), days=1.0)
+    apart = np.diff(month.jobs["submit_time"])
+    assert apart.min() > 0 and np.ptp(apart) <= 1
+    assert ("mended", "submitted at once, spread", 50) in month.account.itertuples(index=False)
 
 
 def test_panels_draw_the_table(comparison):

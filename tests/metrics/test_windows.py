@@ -138,3 +138,31 @@ def test_the_share_used_is_that_of_node_hours():
     whole = Schedule.from_starts(LOG, System.of(8), LOG.jobs["submit_time"], "AT ONCE")
     assert metrics.share_used(LOG, whole) == metrics.share_used(whole, LOG) == 1
     assert metrics.share_used(submitted(), submitted()) == 1
+
+
+def a_log(work):
+    """A job per hour, with so much work each."""
+    jobs = {"submit_time": [3600.0 * k for k in range(len(work))], "run_time": work, "nodes": 1}
+    return Workload(pd.DataFrame(jobs), "log")
+
+
+def test_a_busy_stretch_is_the_log_s_beginning_where_work_begins_at_once():
+    taken = metrics.busy_stretch(a_log([10, 10, 12, 12]), 2)
+    assert taken.jobs["run_time"].tolist() == [10, 10]
+    assert taken.account["reason"].tolist() == ["submitted after the 2 jobs taken"]
+    assert len(metrics.busy_stretch(a_log([10, 10]), 2)) == 2
+
+
+def test_a_quiet_beginning_is_passed_over_and_counted():
+    taken = metrics.busy_stretch(a_log([1, 1, 1, 9, 9, 1]), 2)
+    assert taken.jobs["run_time"].tolist() == [9, 9]
+    assert taken.account[["reason", "records"]].to_numpy().tolist() == [
+        ["submitted before the busiest stretch", 3],
+        ["submitted after the 2 jobs taken", 1],
+    ]
+
+
+def test_jobs_submitted_at_once_are_taken_from_the_first_on():
+    burst = a_log([1, 2, 9])
+    burst = Workload(burst.jobs.assign(submit_time=0.0), "burst")
+    assert metrics.busy_stretch(burst, 2).jobs["run_time"].tolist() == [1, 2]
