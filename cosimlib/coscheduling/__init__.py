@@ -6,7 +6,7 @@ deadlock, `claims` the paper's statements.
 """
 
 from cosimlib.coscheduling.audit import audit_coupled
-from cosimlib.coscheduling.claims import Evidence, judge
+from cosimlib.coscheduling.claims import OF_MADE_UP_JOBS, Evidence, judge
 from cosimlib.coscheduling.comparison import (
     MEASURES,
     PROPORTIONS,
@@ -46,6 +46,7 @@ from cosimlib.coscheduling.simulation import simulate_coscheduling
 __all__ = [
     "MACHINES",
     "MEASURES",
+    "OF_MADE_UP_JOBS",
     "PROPORTIONS",
     "SCHEMES",
     "UTILIZATIONS",

@@ -30,6 +30,8 @@ from cosimlib.units import MINUTE
 ACCEPTABLE = 2.0
 """Largest average wait, in multiples of the base's, that counts as acceptable."""
 NO_MATES = "no job has a mate"
+OF_MADE_UP_JOBS = ("holding-may-deadlock", "nobody-waits-for-ever")
+"""Claims judged on jobs made for them, whatever the log."""
 LEAST_JOBS = 100
 """Jobs of the first machine below which a comparison decides nothing."""
 
