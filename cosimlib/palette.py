@@ -8,8 +8,8 @@ ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
-OWN = (PURPLE, VERMILION, SKY, YELLOW)
-"""Colors of registered policies: those that FCFS, EASY and conservative leave."""
+OWN = (PURPLE, SKY, YELLOW)
+"""Colors of registered policies: those that no batch policy has in `NAMED`."""
 
 NAMED = {
     "dynamic": BLUE,
@@ -38,7 +38,10 @@ _registered: dict[str, str] = {}
 
 
 def register_color(name: str, color: str | None = None) -> None:
-    """Give a policy a color of its own: this one, or else the one of `OWN` that the fewest have."""
+    """Give a policy a color: this one, or else the one of `OWN` that the fewest have.
+
+    The fourth policy without a color given shares that of the first, and so on.
+    """
     taken = list(_registered.values())
     if color or name not in {**NAMED, **_registered}:
         _registered[name] = color or min(OWN, key=taken.count)

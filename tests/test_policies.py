@@ -8,6 +8,7 @@ import pytest
 
 import cosimlib as cs
 from cosimlib import palette, synthetic
+from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.figures import theme
 from cosimlib.figures.lines import plot_curves
 from cosimlib.metrics import summarize
@@ -86,6 +87,57 @@ def test_an_order_is_offered_to_policies_that_take_one(registered):
         unregister("recorder")
 
 
+@pytest.fixture
+def own():
+    """A function that registers, for one test, a policy "own" with the given start times."""
+
+    def registers(start_time):
+        def simulate(workload, system):
+            return cs.Schedule.from_starts(workload, system, start_time, "own")
+
+        register("own", simulate, replace=True)
+
+    yield registers
+    unregister("own")
+
+
+def test_a_policy_that_starts_no_job_is_told_in_words(own):
+    own(np.full(len(SOURCE), np.nan))
+    panel = cs.explore_batch(SOURCE, cs.System.of(NODES), policy="own")
+    assert panel.figure.layout.title.text.endswith(": mean wait unknown")
+    assert panel.text.value == (
+        f"{SOURCE.name}: mean wait unknown · mean bounded slowdown unknown · utilization unknown "
+        "· makespan unknown · 0 of 60 jobs overtook one submitted before them · 60 never start"
+    )
+
+
+def test_jobs_that_never_start_are_counted_and_those_behind_them_overtook(own):
+    system, jobs = cs.System.of(NODES), SOURCE.jobs
+    start_time = cs.simulate_fcfs(SOURCE, system).start_time.copy()
+    start_time[5:9] = np.nan
+    own(start_time)
+    panel = cs.explore_batch(SOURCE, system, policy="own")
+    wait = np.nanmean(start_time - jobs["submit_time"]) / 3600
+    assert panel.text.value.startswith(f"{SOURCE.name}: mean wait {wait:,.2f} h · ")
+    assert panel.text.value.endswith(
+        " · 51 of 60 jobs overtook one submitted before them · 4 never start"
+    )
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+def test_what_could_not_have_happened_is_not_explored(own, stuck):
+    system, start_time = cs.System.of(NODES), SOURCE.jobs["submit_time"].to_numpy().copy()
+    start_time[-1] = np.nan if stuck else start_time[-1]
+    own(start_time)
+    with pytest.raises(InfeasibleScheduleError, match=f"own: .* nodes busy at t=.* has {NODES}"):
+        cs.explore_batch(SOURCE, system, policy="own")
+    early = cs.simulate_fcfs(SOURCE, system).start_time - 1
+    early[-1] = np.nan if stuck else early[-1]
+    own(early)
+    with pytest.raises(InfeasibleScheduleError, match=r"own: .*job 0 starts .* was submitted at"):
+        cs.explore_batch(SOURCE, system, policy="own")
+
+
 def test_what_returns_no_schedule_is_named():
     register("starts", lambda workload, system: workload.jobs["submit_time"])
     try:
@@ -123,13 +175,13 @@ def test_a_built_in_policy_can_be_taken_over_and_comes_back():
 
 
 def test_colors_are_distinct_from_the_built_in_ones_and_stay(registered):
-    others = [f"own {number}" for number in range(4)]
+    others = [f"own {number}" for number in range(3)]
     for name in others:
         register(name, first_fit)
     try:
         tints = [theme.color(name) for name in (registered, *others)]
-        assert len(set(tints[:4])) == 4 and tints[4] == tints[0]
-        built_in = {theme.color(name) for name in ("FCFS", "EASY", "conservative", "recorded")}
+        assert len(set(tints[:3])) == 3 and tints[3] == tints[0]
+        built_in = {theme.NAMED[name] for name in (*BUILT_IN, "recorded") if name in theme.NAMED}
         assert not built_in & set(tints)
         assert [theme.color(name, place=3) for name in (registered, *others)] == tints
         register(others[1], first_fit, replace=True)

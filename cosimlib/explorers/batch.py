@@ -6,6 +6,7 @@ milliseconds for some hundreds of jobs. Registered policies are offered beside t
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -15,7 +16,9 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
+from cosimlib.audit import audit, check_capacity, check_lengths, check_times
 from cosimlib.batch import ORDERS
+from cosimlib.display import UNKNOWN
 from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
@@ -87,6 +90,9 @@ def explore_batch(
         For a source without jobs or of unknown machine, and for a setting that is out of range.
     InvalidWorkloadError
         Where a job is wider than the system.
+    InfeasibleScheduleError
+        Where the schedule of a policy of your own could not have happened; jobs that never start
+        are counted under the figure.
     """
     check.whole("jobs", jobs, 1)
     if source is None:
@@ -223,25 +229,49 @@ def _drawer(make: Make, system: System) -> Callable[..., tuple[go.Figure, str]]:
         knobs = {"order": order} if _takes_order(policy) else {}
         schedule = SIMULATORS[policy](workload, system, **knobs)
         check.instance(f"the result of {policy!r}", schedule, Schedule)
+        if SIMULATORS[policy] is not BUILT_IN.get(policy):
+            _audit_started(schedule)
         return plot_batch(schedule, title=_title(schedule)), _text(schedule)
 
     return draw
 
 
+def _audit_started(schedule: Schedule) -> None:
+    """Raise where a schedule could not have happened, whether or not all of its jobs start."""
+    check_lengths(schedule)
+    never = np.isnan(schedule.start_time)
+    if not never.any() or type(schedule) is not Schedule:
+        audit(schedule)
+        return
+    jobs = schedule.workload.jobs
+    start_time = np.where(never, jobs["submit_time"], schedule.start_time)
+    end_time = np.where(never, start_time + jobs["run_time"], schedule.end_time)
+    check_times(replace(schedule, start_time=start_time, end_time=end_time))
+    check_capacity(schedule)
+
+
+def _in_words(value: float, form: str, unit: str = "") -> str:
+    """A number with its unit; "unknown" where it is none."""
+    return f"{value:{form}}{unit}" if np.isfinite(value) else UNKNOWN
+
+
 def _title(schedule: Schedule) -> str:
     """Title of the figure: policy, offered load, mean wait."""
     load = offered_load(schedule.workload, schedule.system)
-    waited = summarize([schedule])["wait_time"].iloc[0] / HOUR
-    return f"{schedule.policy}, offered load {load:.2f}: mean wait {waited:,.2f} h"
+    waited = _in_words(summarize([schedule])["wait_time"].iloc[0] / HOUR, ",.2f", " h")
+    return f"{schedule.policy}, offered load {load:.2f}: mean wait {waited}"
 
 
 def _text(schedule: Schedule) -> str:
     """The line under the figure."""
-    row = summarize([schedule]).iloc[0]
-    return (
-        f"{schedule.workload.name}: mean wait {row['wait_time'] / HOUR:,.2f} h · mean bounded "
-        f"slowdown {row['bounded_slowdown']:,.1f} (τ = 10 s) · utilization "
-        f"{row['utilization']:.1%} · makespan {row['makespan'] / HOUR:,.1f} h · "
+    row, never = summarize([schedule]).iloc[0], int(np.isnan(schedule.start_time).sum())
+    facts = (
+        f"mean wait {_in_words(row['wait_time'] / HOUR, ',.2f', ' h')}",
+        f"mean bounded slowdown {_in_words(row['bounded_slowdown'], ',.1f', ' (τ = 10 s)')}",
+        f"utilization {_in_words(row['utilization'], '.1%')}",
+        f"makespan {_in_words(row['makespan'] / HOUR, ',.1f', ' h')}",
         f"{int(overtaking(schedule).sum()):,} of {int(row['jobs']):,} jobs overtook one submitted "
-        "before them"
+        "before them",
+        *([f"{never:,} never start"] if never else []),
     )
+    return f"{schedule.workload.name}: {' · '.join(facts)}"

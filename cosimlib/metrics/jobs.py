@@ -26,9 +26,9 @@ def turnaround_time(
 
 
 def overtaking(schedule: Schedule) -> pd.Series:
-    """True for each job that started before one that was submitted earlier."""
-    latest = np.maximum.accumulate(schedule.start_time)
-    return pd.Series(schedule.start_time < latest, name="overtaking")
+    """True for each job that started before one that was submitted earlier, or never starts."""
+    start_time = np.where(np.isnan(schedule.start_time), np.inf, schedule.start_time)
+    return pd.Series(start_time < np.maximum.accumulate(start_time), name="overtaking")
 
 
 def slowdown(
