@@ -68,6 +68,7 @@ Modules
 - `figures`: plotly figures, `plot_*`, and `Publisher`
 - `filling`: filler containers, efficiency
 - `metrics`: utilization, slowdown, waits, node-hours, time series
+- `report`: a log's account, weeks, waits, replays, nodes for others
 - `synthetic`: workloads from a seed and published statistics
 - `testing`: the laws of scheduling, checked on a policy of your own
 - `timesharing`: time-sharing against batch scheduling

@@ -5,6 +5,7 @@ from . import eviction as eviction
 from . import figures as figures
 from . import filling as filling
 from . import metrics as metrics
+from . import report as report
 from . import synthetic as synthetic
 from . import testing as testing
 from . import timesharing as timesharing

@@ -14,6 +14,12 @@ Schedules
 - `plot_sharing`, `share_table`, `crowd_table`, `ratio_table`: jobs that share nodes
 - `plot_preemption`, `plot_vectors`, `plot_owners`: nodes taken from running jobs
 
+A log
+
+- `plot_weeks`, `plot_waits`, `plot_wait_classes`: load, queue and waits
+- `plot_window`: a Gantt chart by node, colored by user
+- `plot_freeable`, `plot_idle`: nodes for others, at once, within minutes or for hours
+
 Eviction
 
 - `plot_scenario`: the jobs of a scenario

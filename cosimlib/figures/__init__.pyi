@@ -27,6 +27,12 @@ from .lines import plot_curves as plot_curves
 from .lines import plot_series as plot_series
 from .nothing import plot_nothing as plot_nothing
 from .publishing import Publisher as Publisher
+from .report import plot_freeable as plot_freeable
+from .report import plot_idle as plot_idle
+from .report import plot_wait_classes as plot_wait_classes
+from .report import plot_waits as plot_waits
+from .report import plot_weeks as plot_weeks
+from .report import plot_window as plot_window
 from .tables import in_words as in_words
 from .tables import plot_table as plot_table
 from .timesharing import bin_table as bin_table

@@ -1,0 +1,250 @@
+"""Figures of a report on a log: weeks, waits, a window node by node, nodes for others.
+
+Times are seconds of the log; where it tells when it began, axes show dates, and days since its
+start otherwise.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from cosimlib.figures import theme
+from cosimlib.figures.gantt import faded
+from cosimlib.units import DAY, HOUR, MINUTE
+
+QUANTILES = {"median": ("circle", theme.BLUE), "p90": ("diamond", theme.ORANGE),
+             "p99": ("triangle-right", theme.VERMILION)}  # fmt: skip
+"""Columns of waits, with marker and color."""
+
+
+def plot_weeks(table: pd.DataFrame, *, title: str, began: Any = None) -> go.Figure:
+    """Offered load and utilization, the queue, and jobs submitted, week by week.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        As `report.weekly_use` returns it.
+    title : str
+    began : date, optional
+        When second 0 of the log was.
+    """
+    picture = make_subplots(rows=3, shared_xaxes=True, vertical_spacing=0.05)
+    edges = np.append(table["begin"], table["begin"].iloc[-1] + table["days"].iloc[-1] * DAY)
+    when = _times(edges, began)
+    panels = (
+        ("offered_load", 100, "offered load", theme.ORANGE, "dot", 1),
+        ("utilization", 100, "utilization", theme.BLUE, "solid", 1),
+        ("waiting_jobs", 1, "jobs waiting (mean)", theme.VERMILION, "solid", 2),
+        ("jobs", 1, "jobs submitted", theme.GREEN, "solid", 3),
+    )
+    for column, factor, name, tint, dash, row in panels:
+        values = (factor * table[column]).round(3).tolist()
+        trace = go.Scatter(
+            x=when, y=[*values, values[-1]], name=name, mode="lines", showlegend=row == 1,
+            line={"shape": "hv", "width": 1.8, "color": tint, "dash": dash},
+        )  # fmt: skip
+        picture.add_trace(trace, row=row, col=1)
+    theme.style(picture, title=title, height=560, margin={"t": 90})
+    legend = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yanchor": "bottom"}
+    picture.update_layout(legend=legend)
+    for row, name in enumerate(("percent of<br>the machine", "jobs waiting<br>(mean)",
+                                "jobs<br>submitted"), start=1):  # fmt: skip
+        picture.update_yaxes(title=name, rangemode="tozero", row=row)
+    return picture.update_xaxes(title=_time_title(began), row=3)
+
+
+def plot_waits(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
+    """Median, 90th and 99th percentile of the wait by groups of jobs, one panel per grouping.
+
+    Parameters
+    ----------
+    tables : mapping of str to pd.DataFrame
+        By the panel's heading, as `report.waits_by` returns them. Waits below a minute are drawn at
+        a minute.
+    title : str
+    """
+    headings = [f"({'abcde'[place]}) {name}" for place, name in enumerate(tables)]
+    picture = make_subplots(cols=len(tables), horizontal_spacing=0.13, subplot_titles=headings)
+    for column, table in enumerate(tables.values(), start=1):
+        groups = [str(group) for group in table.index]
+        for name, (symbol, tint) in QUANTILES.items():
+            picture.add_trace(
+                go.Scatter(
+                    x=table[name].clip(lower=MINUTE / HOUR).round(4).tolist(), y=groups, name=name,
+                    mode="markers", marker={"symbol": symbol, "color": tint, "size": 9},
+                    showlegend=column == 1, customdata=table["jobs"].tolist(),
+                    hovertemplate=f"%{{y}}, %{{customdata}} jobs: {name} %{{x}} h<extra></extra>",
+                ), row=1, col=column,
+            )  # fmt: skip
+        picture.update_yaxes(categoryorder="array", categoryarray=groups[::-1], col=column)
+    theme.style(picture, title=title, height=450, margin={"t": 95, "b": 105})
+    legend = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"}
+    picture.update_layout(legend=legend)
+    return picture.update_xaxes(
+        title="wait (hours)", type="log", range=[-2, _last_power(tables.values())],
+        tickvals=[1 / 60, 1, 10, 100, 1000], ticktext=["≤ 1 min", "1", "10", "100", "1,000"],
+        tickangle=0,
+    )  # fmt: skip
+
+
+def plot_wait_classes(table: pd.DataFrame, *, title: str) -> go.Figure:
+    """Percent of the jobs by recorded wait and by wait under a policy; on the diagonal both agree.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        As `report.wait_classes` returns it.
+    title : str
+    """
+    values = table.to_numpy(dtype=float).round(1)
+    texts = [[f"{value:.1f}" if value >= 0.05 else "" for value in row] for row in values]
+    names = [str(name) for name in table.columns]
+    picture = theme.figure(title=title, height=500)
+    picture.add_heatmap(
+        z=values.tolist(), x=names, y=names, text=texts, texttemplate="%{text}",
+        colorscale=[[0.0, "#FFFFFF"], [1.0, theme.SKY]], colorbar={"title": {"text": "% of jobs"}},
+        hovertemplate="recorded %{y}, replayed %{x}: %{z} %<extra></extra>",
+    )  # fmt: skip
+    picture.update_xaxes(title=f"wait under {table.columns.name}", showgrid=False)
+    return picture.update_yaxes(title="recorded wait", showgrid=False)
+
+
+def plot_window(
+    blocks: pd.DataFrame, *, total_nodes: int, title: str, began: Any = None
+) -> go.Figure:
+    """A Gantt chart of a window, node by node, jobs colored by user.
+
+    Parameters
+    ----------
+    blocks : pd.DataFrame
+        As `report.window_blocks` returns it.
+    total_nodes : int
+        Of the machine: a line above which a record holds more nodes than there are.
+    title : str
+    began : date, optional
+        When second 0 of the log was.
+    """
+    picture = theme.figure(title=title, height=560, barmode="overlay", margin={"b": 150})
+    first = float(blocks["start"].min()) if began is None else 0.0
+    length = blocks["end"] - blocks["start"]
+    unit = HOUR if began is None else 1e-3  # bars on an axis of dates are milliseconds long
+    tints = (*theme.CYCLE[:-1], theme.YELLOW, "#8C6D31", theme.GREY)
+    for tint, (user, rows) in zip(tints, blocks.groupby("user", observed=True), strict=False):
+        picture.add_bar(
+            base=_times(rows["start"].to_numpy(), began, HOUR, first),
+            x=(length[rows.index] / unit).round(4).tolist(),
+            y=(rows["node"] + rows["nodes"] / 2).tolist(), width=rows["nodes"].tolist(),
+            orientation="h", name=str(user), customdata=rows[["job", "nodes"]].to_numpy().tolist(),
+            marker={"color": faded(tint, 0.75), "line": {"color": theme.BLACK, "width": 0.3}},
+            hovertemplate="job %{customdata[0]}, %{customdata[1]} nodes",
+        )  # fmt: skip
+    top = max(total_nodes, int((blocks["node"] + blocks["nodes"]).max()))
+    if top > total_nodes:
+        picture.add_hline(total_nodes, line={"dash": "dash", "width": 1.5, "color": theme.BLACK},
+                          annotation={"text": "all nodes of the machine"})  # fmt: skip
+    picture.update_layout(legend={"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top"})
+    picture.update_yaxes(
+        title="node", range=[0, top], tick0=0, dtick=theme.whole_step(top, 7), showgrid=False
+    )
+    hours = "hours since the start of the window" if began is None else ""
+    return picture.update_xaxes(title=hours, type="date" if began is not None else "linear")
+
+
+def plot_freeable(
+    table: pd.DataFrame, *, total_nodes: int, title: str, began: Any = None
+) -> go.Figure:
+    """Nodes that can be freed without loss within some minutes, over time.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        `Freeable.nodes` of `report.freeable_nodes`.
+    total_nodes : int
+    title : str
+    began : date, optional
+        When second 0 of the log was.
+    """
+    picture = theme.figure(title=title, height=430, margin={"b": 120})
+    tints = (theme.GREY, theme.SKY, theme.BLUE, theme.BLACK)
+    for place, (deadline, rows) in enumerate(table.groupby("deadline")):
+        nodes = rows["idle"] + rows["ending"] + rows["saved"]
+        name = f"within {deadline} min" if deadline else "at once"
+        look = {"fill": "tozeroy", "fillcolor": faded(theme.GREY, 0.5)} if not place else {}
+        picture.add_scatter(
+            x=_times(rows["time"].to_numpy(), began), y=nodes.clip(upper=total_nodes).tolist(),
+            name=name, mode="lines", **look,
+            line={"shape": "hv", "width": 1.3, "color": tints[place % len(tints)],
+                  "dash": theme.DASHES[(4 - place) % 4]},
+        )  # fmt: skip
+    picture.add_hline(
+        total_nodes, line={"dash": "dash", "width": 1, "color": theme.BLACK},
+        annotation={"text": f"all {total_nodes:,} nodes", "font": {"size": 11}},
+        annotation_position="top left",
+    )  # fmt: skip
+    picture.update_layout(legend={"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"})
+    picture.update_xaxes(title=_time_title(began))
+    return picture.update_yaxes(title="nodes", range=[0, 1.1 * total_nodes])
+
+
+def plot_idle(idle: pd.DataFrame, lent: pd.DataFrame, *, total_nodes: int, title: str) -> go.Figure:
+    """Idle node-hours by length of the stretch, and nodes that could be lent for hours.
+
+    Parameters
+    ----------
+    idle, lent : pd.DataFrame
+        As `report.idle_by_length` and `report.lendable_nodes` return them.
+    total_nodes : int
+    title : str
+    """
+    picture = make_subplots(
+        cols=2, horizontal_spacing=0.16, subplot_titles=["(a) idle nodes", "(b) nodes to lend"]
+    )
+    share = (100 * idle["share"]).round(3)
+    bars = go.Bar(
+        y=[str(name) for name in idle.index], x=share.tolist(), orientation="h", showlegend=False,
+        text=[f"{value:.1f} %" for value in share], textposition="outside", cliponaxis=False,
+        marker={"color": theme.SKY, "line": {"color": theme.BLUE, "width": 1}},
+    )  # fmt: skip
+    picture.add_trace(bars, row=1, col=1)
+    lines = {"mean": "mean", "median": "at half of the hours", "p10": "at 9 hours of 10"}
+    lent = lent.astype("float64").round(2).astype({"hours": "int64"})
+    for place, (column, name) in enumerate(lines.items()):
+        line = go.Scatter(
+            x=[str(hours) for hours in lent["hours"]], y=lent[column].tolist(), name=name,
+            mode="lines+markers", line={"color": theme.CYCLE[place], "dash": theme.DASHES[place]},
+            marker={"symbol": theme.MARKERS[place], "size": 8},
+        )  # fmt: skip
+        picture.add_trace(line, row=1, col=2)
+    theme.style(picture, title=title, height=420, margin={"t": 95, "b": 115})
+    picture.update_layout(
+        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": -0.22, "yanchor": "top"}
+    )
+    picture.update_yaxes(autorange="reversed", title="idle for", col=1)
+    most = max(1.0, float(share.max()))
+    picture.update_xaxes(title="percent of the machine", range=[0, 1.25 * most], col=1)
+    picture.update_yaxes(title=f"nodes of {total_nodes:,}", rangemode="tozero", col=2)
+    return picture.update_xaxes(title="hours lent for", type="category", col=2)
+
+
+def _times(
+    seconds: np.ndarray, began: Any = None, unit: float = DAY, origin: float = 0.0
+) -> list[Any]:
+    """Seconds of a log as dates where it tells when it began, else in units since an origin."""
+    if began is None:
+        return ((np.asarray(seconds) - origin) / unit).round(5).tolist()
+    dates = pd.Timestamp(began) + pd.to_timedelta(np.asarray(seconds), unit="s")
+    return dates.strftime("%Y-%m-%d %H:%M:%S").tolist()
+
+
+def _time_title(began: Any) -> str:
+    return "days since the start of the log" if began is None else ""
+
+
+def _last_power(tables: Any) -> float:
+    """The power of ten at which an axis of waits in hours ends."""
+    longest = max([float(table["p99"].max()) for table in tables if len(table)], default=1.0)
+    return float(np.log10(max(longest, 1.0)) + 0.15)

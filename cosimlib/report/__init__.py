@@ -1,0 +1,64 @@
+"""Report on a log: what an operator asks of a machine's job log first, as tables.
+
+The log
+
+- `open_log`: a log made ready for all that follows; `Log`
+- `example_log`: a small synthetic log, starts and users included
+- `reading_table`, `machine_table`: the account of its records, and the machine
+
+What happened
+
+- `weekly_use`: load, utilization and queue by week
+- `waits_by`: waits by size, length or user of the jobs
+- `busiest_window`: the busiest day, weeks or month
+- `window_blocks`: jobs on their nodes in a window
+
+What a policy would have done
+
+- `replay`: the log's jobs under batch policies
+- `compare_to_recorded`, `wait_quantiles`, `wait_classes`: their waits beside the recorded ones
+- `grade`: how well a policy explains the recorded waits
+
+Nodes for others
+
+- `freeable_nodes`: nodes that can be freed within minutes, and at what loss
+- `idle_by_length`: idle nodes by how long they stay so; `fill_idle`: what fillers would use
+- `lendable_nodes`: nodes that could be lent for hours
+"""
+
+from cosimlib.report.eviction import Freeable, freeable_nodes, sample_hours
+from cosimlib.report.idle import fill_idle, idle_by_length, lendable_nodes
+from cosimlib.report.log import Log, example_log, machine_table, open_log, reading_table
+from cosimlib.report.replay import (
+    Grade,
+    compare_to_recorded,
+    grade,
+    replay,
+    wait_classes,
+    wait_quantiles,
+)
+from cosimlib.report.use import busiest_window, waits_by, weekly_use, window_blocks
+
+__all__ = [
+    "Freeable",
+    "Grade",
+    "Log",
+    "busiest_window",
+    "compare_to_recorded",
+    "example_log",
+    "fill_idle",
+    "freeable_nodes",
+    "grade",
+    "idle_by_length",
+    "lendable_nodes",
+    "machine_table",
+    "open_log",
+    "reading_table",
+    "replay",
+    "sample_hours",
+    "wait_classes",
+    "wait_quantiles",
+    "waits_by",
+    "weekly_use",
+    "window_blocks",
+]

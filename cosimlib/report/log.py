@@ -1,0 +1,183 @@
+"""Logs made ready for a report: a machine, jobs that fit, starts, and what the log does not tell.
+
+What a log lacks is said in a sentence, by what it lacks, in `Log.lacks`; what is filled in is an
+entry of the account. Where fewer than half of the jobs have a requested time none is made up.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import synthetic, traces
+from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.display import UNKNOWN, duration
+from cosimlib.eviction import EXPENDABLE
+from cosimlib.kernels.steps import step_function
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.traces import SYNTHETIC
+from cosimlib.units import HOUR
+from cosimlib.workload import Workload
+
+LEAST_KNOWN = 0.5
+"""Share of the jobs that must have a requested time for the others to be filled in, and a recorded
+start for the recorded schedule to stand for the log."""
+
+
+class Log(NamedTuple):
+    """A log, the schedule that stands for it, and what it does not tell.
+
+    Parameters
+    ----------
+    workload : Workload
+        The jobs that fit on the machine.
+    machine : System
+        Of one partition; its size is that of the header, or the most nodes ever held at once.
+    schedule : Schedule
+        What happened: as recorded, of the jobs whose start is known; where most starts are not
+        known, as EASY (without requested times FCFS) would have scheduled the jobs.
+    lacks : dict of str to str
+        A sentence by what is unknown: `machine`, `starts`, `requests`, `users`; none of what is
+        known.
+    """
+
+    workload: Workload
+    machine: System
+    schedule: Schedule
+    lacks: dict[str, str]
+
+
+def open_log(trace: str = SYNTHETIC, *, seed: int = 0) -> Log:
+    """A log made ready for a report, whatever it lacks.
+
+    Parameters
+    ----------
+    trace : str, default "synthetic"
+        ``"synthetic"`` for `example_log`, or a name or path for `traces.load`.
+    seed : int, default 0
+        Of the synthetic log.
+    """
+    workload = example_log(seed) if trace == SYNTHETIC else traces.load(trace, verbose=False)
+    lacks: dict[str, str] = {}
+    machine = workload.machine or _found_machine(workload, lacks)
+    workload = _with_requests(_fitting(workload, machine), lacks)
+    if workload.column("user").isna().all():
+        lacks["users"] = "unknown: this log names no users"
+    started = workload.column("recorded_start").notna()
+    if started.mean() > LEAST_KNOWN:
+        kept = workload.keep(started, "start unknown, not in the schedule")
+        return Log(workload, machine, Schedule.recorded(kept, machine), lacks)
+    simulate = simulate_fcfs if "requests" in lacks else simulate_easy
+    schedule = simulate(workload, machine)
+    lacks["starts"] = (
+        f"unknown: this log does not tell when its jobs started; {schedule.policy} stands in"
+    )
+    return Log(workload, machine, schedule, lacks)
+
+
+def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
+    """A small synthetic log of the Lublin-Feitelson model, with users and recorded starts.
+
+    Starts are those of EASY with a queue in another order than that of submission: each user has
+    some hours of priority, as on a machine with fair shares.
+
+    Parameters
+    ----------
+    seed : int, default 0
+    jobs : int, default 4000
+    nodes : int, default 128
+    """
+    plain = synthetic.lublin(jobs, nodes=nodes, types=False, load=0.8, seed=seed)
+    plain = synthetic.with_estimates(plain, seed=seed)
+    random = np.random.default_rng(seed)
+    user = random.zipf(1.6, jobs).clip(max=25)
+    rank = plain.jobs["submit_time"] + random.exponential(6 * HOUR, 26)[user]
+    machine = System("a made-up machine", {"main": nodes})
+    recorded = simulate_easy(plain, machine, order=rank.to_numpy())
+    table = plain.jobs.assign(recorded_start=recorded.start_time, user=user.astype(str))
+    return Workload(table, f"synthetic log (seed {seed})", machine, plain.account)
+
+
+def reading_table(workload: Workload) -> pd.DataFrame:
+    """The account of a log's records: jobs read, and entries dropped, mended and noted."""
+    read = pd.DataFrame([("read", "jobs of this report", len(workload))])
+    account = workload.account
+    table = pd.concat([read.set_axis(account.columns, axis=1), account], ignore_index=True)
+    return table.rename(columns={"action": "what", "reason": "which"})
+
+
+def machine_table(log: Log) -> pd.DataFrame:
+    """The machine and the log in words: size, span, load, jobs, users, what is unknown."""
+    jobs, machine = log.workload.jobs, log.machine
+    first, last = log.schedule.span
+    users = log.workload.column("user").nunique()
+    requests = jobs["requested_time"]
+    rows = {
+        "machine": f"{machine.name}, {machine.total_nodes:,} nodes",
+        "cores per node": f"{machine.cores_per_node:,}",
+        "memory per node": _known(machine.memory_per_node, "GB"),
+        "jobs": f"{len(jobs):,} in {duration(last - first)}",
+        "utilization": _known(100 * log.schedule.utilization(first, last), "%"),
+        "median nodes": f"{jobs['nodes'].median():,.0f}",
+        "median run time": duration(jobs["run_time"].median()),
+        "jobs under 30 minutes": f"{100 * (jobs['run_time'] < EXPENDABLE).mean():.0f} %",
+        "requested times": _requests(requests),
+        "run time ÷ requested": _known(100 * (jobs["run_time"] / requests).median(), "% (median)"),
+        "users": f"{users:,}" if users else UNKNOWN,
+        "starts": f"{log.schedule.policy}, {len(log.schedule.workload):,} jobs",
+    }
+    rows |= {f"unknown: {what}": text.removeprefix("unknown: ") for what, text in log.lacks.items()}
+    return pd.DataFrame({"what": list(rows), "this log": list(rows.values())})
+
+
+def _requests(requests: pd.Series) -> str:
+    known = requests.notna().mean()
+    if not known:
+        return UNKNOWN
+    return f"median {duration(requests.median())}" + ("" if known == 1 else f", {known:.0%} known")
+
+
+def _known(value: float, unit: str) -> str:
+    return f"{value:,.3g} {unit}" if np.isfinite(value) else UNKNOWN
+
+
+def _found_machine(workload: Workload, lacks: dict[str, str]) -> System:
+    """A machine of the size of the most nodes ever held at once."""
+    start = workload.column("recorded_start").to_numpy()
+    nodes = workload.jobs["nodes"].to_numpy()
+    known = ~np.isnan(start)
+    end = start + workload.jobs["run_time"].to_numpy()
+    held = step_function(start[known], end[known], nodes[known])[1]
+    size = int(max(nodes.max(), held.max(initial=0)))
+    lacks["machine"] = (
+        f"unknown: this log does not tell the size of its machine; {size:,} nodes, the most ever "
+        "held at once, are taken"
+    )
+    return System(workload.name, {"main": size})
+
+
+def _fitting(workload: Workload, machine: System) -> Workload:
+    """The jobs that fit on the machine, on which the log was recorded."""
+    fits = workload.jobs["nodes"] <= machine.total_nodes
+    if not fits.any():
+        raise ValueError(
+            f"{workload.name}: all jobs are wider than the {machine.total_nodes} nodes of its "
+            f"machine, the narrowest has {int(workload.jobs['nodes'].min())}; mend the header"
+        )
+    return replace(workload.keep(fits, "wider than the machine"), machine=machine)
+
+
+def _with_requests(workload: Workload, lacks: dict[str, str]) -> Workload:
+    """The workload with its missing requested times drawn, where most are known."""
+    known = workload.jobs["requested_time"].notna()
+    if known.mean() > LEAST_KNOWN:
+        return workload if known.all() else synthetic.with_drawn_estimates(workload)
+    told = (
+        "has no requested times"
+        if not known.any()
+        else f"tells {known.mean():.0%} of the requested times"
+    )
+    lacks["requests"] = f"unknown: this log {told} requested times"
+    return workload

@@ -1,0 +1,182 @@
+"""Use of a machine and waits of its jobs, by week, by size, length and user, and in a window."""
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.kernels.steps import step_function
+from cosimlib.metrics import hourly, utilization_series, waiting_jobs
+from cosimlib.placement import lowest_blocks
+from cosimlib.schedule import Schedule
+from cosimlib.units import DAY, HOUR, MINUTE, WEEK
+
+SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)
+"""Most nodes of each class of sizes; larger jobs are one more class."""
+
+LENGTHS = {
+    "up to 1 min": MINUTE, "1–10 min": 10 * MINUTE, "10–60 min": HOUR, "1–4 h": 4 * HOUR,
+    "4–12 h": 12 * HOUR, "12–24 h": DAY, "over a day": np.inf,
+}  # fmt: skip
+"""Longest run time of each class of lengths, seconds."""
+
+USERS = 8
+"""Users with rows of their own, those with most node-hours."""
+
+OTHERS, NO_USER = "all others", "jobs"
+
+QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
+GROUPS = ("size", "length", "user")
+
+
+def weekly_use(schedule: Schedule) -> pd.DataFrame:
+    """Load, utilization and queue in each week from the first submission to the last end.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by week, from 0: `begin` (s) and `days` of the week; `jobs` submitted;
+        `offered_load`, node-seconds of the jobs submitted ÷ those offered; `utilization`; the mean
+        number of `waiting_jobs`; `median_wait` of the jobs submitted (h; NaN without jobs).
+    """
+    jobs = schedule.jobs
+    first, last = _span(schedule)
+    used = utilization_series(schedule, WEEK, first, last)
+    begin = used.index.to_numpy()
+    week = np.minimum(((jobs["submit_time"] - first) // WEEK).astype("int64"), begin.size - 1)
+    length = np.diff(begin, append=last)
+    work = (jobs["nodes"] * jobs["run_time"]).groupby(week).sum().reindex(range(begin.size))
+    waits = jobs["wait_time"].groupby(week).median().reindex(range(begin.size))
+    table = {
+        "begin": begin,
+        "days": length / DAY,
+        "jobs": np.bincount(week, minlength=begin.size),
+        "offered_load": work.fillna(0.0).to_numpy() / (schedule.total_nodes * length),
+        "utilization": used.to_numpy(),
+        "waiting_jobs": hourly(waiting_jobs(schedule), WEEK, first, last).to_numpy(),
+        "median_wait": waits.to_numpy() / HOUR,
+    }
+    return pd.DataFrame(table).rename_axis("week")
+
+
+def busiest_window(schedule: Schedule, length: float) -> tuple[float, float]:
+    """The whole days, together of a given length, in which most node-seconds are held.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    length : float
+        Seconds. The window is shorter where the schedule is.
+    """
+    check.seconds("length", length, above=0)
+    first, last = _span(schedule)
+    if last - first <= length:
+        return first, last
+    days = max(1, round(length / DAY))
+    held = utilization_series(schedule, DAY, first, last)
+    sums = held.rolling(days).sum().dropna()
+    begin = float(sums.idxmax()) - (days - 1) * DAY if len(sums) else first
+    return begin, min(begin + length, last)
+
+
+def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
+    """Waits by size, length or user of the jobs.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    by : {"size", "length", "user"}
+        Nodes in powers of four, run times, or the users with most node-hours and all others.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by group: `jobs`, `share` of the node-hours (of 1), and `median`, `p90` and `p99` of
+        the wait (h). Empty where no job names its user.
+    """
+    check.choice("by", by, GROUPS)
+    jobs = schedule.jobs
+    groups = {"size": _sizes, "length": _lengths, "user": _users}[by](schedule)
+    work = jobs["nodes"] * jobs["run_time"]
+    grouped = (jobs["wait_time"] / HOUR).groupby(groups, observed=True)
+    table = pd.DataFrame({name: grouped.quantile(q) for name, q in QUANTILES.items()})
+    table.insert(0, "jobs", grouped.size())
+    total = float(work.sum())
+    share = work.groupby(groups, observed=True).sum()
+    table.insert(1, "share", share / total if total > 0 else 0.0)
+    return table.rename_axis(by)
+
+
+def window_blocks(
+    schedule: Schedule, start: float, end: float, *, most: int = 1500
+) -> pd.DataFrame:
+    """Jobs on their nodes between two instants (s), as blocks of neighboring nodes.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    start, end : float
+    most : int, default 1500
+        Jobs taken, those with most node-seconds in the window.
+
+    Returns
+    -------
+    pd.DataFrame
+        `job`, `user` (as in `waits_by`, "jobs" where no job names its user), `start` and `end` (s,
+        cut at the window), `node` (the lowest, from 0) and `nodes`. Where a record holds more nodes
+        than there are, numbers go on beyond those of the machine.
+    """
+    rows = schedule.allocations
+    rows = rows[(rows["start"] < end) & (rows["end"] > start) & (rows["job"] >= 0)]
+    rows = rows.assign(start=rows["start"].clip(lower=start), end=rows["end"].clip(upper=end))
+    rows = rows.sort_values(["start", "job"], ignore_index=True)
+    work = rows["nodes"] * (rows["end"] - rows["start"])
+    rows = rows[work.rank(method="first", ascending=False) <= most].reset_index(drop=True)
+    begin, last, nodes = (rows[name].to_numpy() for name in ("start", "end", "nodes"))
+    peak = int(step_function(begin, last, nodes)[1].max(initial=0))
+    blocks = lowest_blocks(begin, last, nodes, max(schedule.total_nodes, peak))
+    job = rows["job"].to_numpy()[blocks["row"]]
+    table = blocks.assign(job=job, user=_owners(schedule, np.unique(job)).reindex(job).to_numpy())
+    return table[["job", "user", "start", "end", "node", "nodes"]]
+
+
+def _span(schedule: Schedule) -> tuple[float, float]:
+    """From the first submission to the last end, a minute at least."""
+    first, last = schedule.span
+    return first, max(last, first + MINUTE)
+
+
+def _sizes(schedule: Schedule) -> pd.Series:
+    """The class of sizes of each job."""
+    nodes = schedule.workload.jobs["nodes"]
+    limits = [most for most in SIZES if most < nodes.max()]
+    lows = [1, *(most + 1 for most in limits)]
+    labels = [
+        f"{low:,}" if low == high else f"{low:,}–{high:,}"
+        for low, high in zip(lows, [*limits, int(nodes.max())], strict=True)
+    ]
+    return pd.cut(nodes, [0, *limits, np.inf], labels=labels)
+
+
+def _lengths(schedule: Schedule) -> pd.Series:
+    """The class of run times of each job."""
+    run_time = schedule.workload.jobs["run_time"]
+    return pd.cut(run_time, [-1.0, *LENGTHS.values()], labels=list(LENGTHS))
+
+
+def _users(schedule: Schedule) -> pd.Series:
+    """The user of each job, those with few node-hours together; missing where none is named."""
+    owners = _owners(schedule, schedule.workload.jobs.index.to_numpy())
+    return owners.mask(owners == NO_USER)
+
+
+def _owners(schedule: Schedule, jobs: np.ndarray) -> pd.Series:
+    """The user of each of the jobs: one of the largest among them, "all others", or "jobs"."""
+    table, user = schedule.workload.jobs.loc[jobs], schedule.workload.column("user")[jobs]
+    if user.isna().all():
+        return pd.Series(pd.Categorical([NO_USER] * len(jobs)), index=jobs)
+    work = (table["nodes"] * table["run_time"]).groupby(user).sum()
+    largest = work.sort_values(ascending=False, kind="stable").index[:USERS]
+    names = {name: f"user {name}" for name in largest}
+    labels = user.map(names).astype("object").fillna(OTHERS)
+    kinds = [*names.values(), *([OTHERS] if (labels == OTHERS).any() else [])]
+    return pd.Series(pd.Categorical(labels, categories=kinds), index=jobs)
