@@ -10,7 +10,7 @@ What happened
 
 - `weekly_use`: load, utilization and queue by week
 - `waits_by`: waits by size, length or user of the jobs
-- `busiest_window`: the busiest day, weeks or month
+- `busiest_window`, `window_name`: the busiest day, week or month, and its dates
 - `window_blocks`: jobs on their nodes in a window
 
 What a policy would have done
@@ -21,12 +21,19 @@ What a policy would have done
 
 Nodes for others
 
-- `freeable_nodes`: nodes that can be freed within minutes, and at what loss
+- `freeable_nodes`: nodes that can be freed within minutes, and at what loss; `mean_costs`
+- `sample_hours`: at which hours; `with_checkpoints`: whose memory and bandwidth
 - `idle_by_length`: idle nodes by how long they stay so; `fill_idle`: what fillers would use
 - `lendable_nodes`: nodes that could be lent for hours
 """
 
-from cosimlib.report.eviction import Freeable, freeable_nodes, sample_hours
+from cosimlib.report.eviction import (
+    Freeable,
+    freeable_nodes,
+    mean_costs,
+    sample_hours,
+    with_checkpoints,
+)
 from cosimlib.report.idle import fill_idle, idle_by_length, lendable_nodes
 from cosimlib.report.log import Log, example_log, machine_table, open_log, reading_table
 from cosimlib.report.replay import (
@@ -37,7 +44,13 @@ from cosimlib.report.replay import (
     wait_classes,
     wait_quantiles,
 )
-from cosimlib.report.use import busiest_window, waits_by, weekly_use, window_blocks
+from cosimlib.report.use import (
+    busiest_window,
+    waits_by,
+    weekly_use,
+    window_blocks,
+    window_name,
+)
 
 __all__ = [
     "Freeable",
@@ -52,6 +65,7 @@ __all__ = [
     "idle_by_length",
     "lendable_nodes",
     "machine_table",
+    "mean_costs",
     "open_log",
     "reading_table",
     "replay",
@@ -61,4 +75,6 @@ __all__ = [
     "waits_by",
     "weekly_use",
     "window_blocks",
+    "window_name",
+    "with_checkpoints",
 ]

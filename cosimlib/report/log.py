@@ -41,12 +41,21 @@ class Log(NamedTuple):
     lacks : dict of str to str
         A sentence by what is unknown: `machine`, `starts`, `requests`, `users`; none of what is
         known.
+    used : float
+        Node-hours of the schedule's jobs ÷ those of all jobs in the log.
     """
 
     workload: Workload
     machine: System
     schedule: Schedule
     lacks: dict[str, str]
+    used: float
+
+    @property
+    def data(self) -> str:
+        """The schedule's name, and how much of the log it is, as figures print it."""
+        part = "" if self.used > 0.995 else f" ({self.used:.0%} of the node-hours in the log)"
+        return f"{self.schedule.name}{part}"
 
 
 def open_log(trace: str = SYNTHETIC, *, seed: int = 0) -> Log:
@@ -59,22 +68,15 @@ def open_log(trace: str = SYNTHETIC, *, seed: int = 0) -> Log:
     seed : int, default 0
         Of the synthetic log.
     """
-    workload = example_log(seed) if trace == SYNTHETIC else traces.load(trace, verbose=False)
+    read = example_log(seed) if trace == SYNTHETIC else traces.load(trace, verbose=False)
     lacks: dict[str, str] = {}
-    machine = workload.machine or _found_machine(workload, lacks)
-    workload = _with_requests(_fitting(workload, machine), lacks)
+    machine = read.machine or _found_machine(read, lacks)
+    workload = _with_requests(_fitting(read, machine), lacks)
     if workload.column("user").isna().all():
         lacks["users"] = "unknown: this log names no users"
-    started = workload.column("recorded_start").notna()
-    if started.mean() > LEAST_KNOWN:
-        kept = workload.keep(started, "start unknown, not in the schedule")
-        return Log(workload, machine, Schedule.recorded(kept, machine), lacks)
-    simulate = simulate_fcfs if "requests" in lacks else simulate_easy
-    schedule = simulate(workload, machine)
-    lacks["starts"] = (
-        f"unknown: this log does not tell when its jobs started; {schedule.policy} stands in"
-    )
-    return Log(workload, machine, schedule, lacks)
+    schedule = _schedule(workload, machine, lacks)
+    work, whole = _work(schedule.workload), _work(read)
+    return Log(workload, machine, schedule, lacks, work / whole if whole > 0 else 1.0)
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
@@ -126,6 +128,7 @@ def machine_table(log: Log) -> pd.DataFrame:
         "requested times": _requests(requests),
         "run time ÷ requested": _known(100 * (jobs["run_time"] / requests).median(), "% (median)"),
         "users": f"{users:,}" if users else UNKNOWN,
+        "node-hours in this report": f"{log.used:.1%} of those in the log",
         "starts": f"{log.schedule.policy}, {len(log.schedule.workload):,} jobs",
     }
     rows |= {f"unknown: {what}": text.removeprefix("unknown: ") for what, text in log.lacks.items()}
@@ -141,6 +144,25 @@ def _requests(requests: pd.Series) -> str:
 
 def _known(value: float, unit: str) -> str:
     return f"{value:,.3g} {unit}" if np.isfinite(value) else UNKNOWN
+
+
+def _schedule(workload: Workload, machine: System, lacks: dict[str, str]) -> Schedule:
+    """The recorded schedule, or a simulated one where most starts are unknown."""
+    started = workload.column("recorded_start").notna()
+    if started.mean() > LEAST_KNOWN:
+        kept = workload.keep(started, "start unknown, not in the schedule")
+        return Schedule.recorded(kept, machine)
+    simulate = simulate_fcfs if "requests" in lacks else simulate_easy
+    schedule = simulate(workload, machine)
+    lacks["starts"] = (
+        f"unknown: this log does not tell when its jobs started; {schedule.policy} stands in"
+    )
+    return schedule
+
+
+def _work(workload: Workload) -> float:
+    """Node-seconds of all jobs."""
+    return float(workload.jobs["nodes"] @ workload.jobs["run_time"])
 
 
 def _found_machine(workload: Workload, lacks: dict[str, str]) -> System:

@@ -78,6 +78,15 @@ def busiest_window(schedule: Schedule, length: float) -> tuple[float, float]:
     return begin, min(begin + length, last)
 
 
+def window_name(schedule: Schedule, start: float, end: float) -> str:
+    """Two instants (s) in words: dates where the log tells when it began, else days."""
+    began = schedule.workload.began
+    if began is None:
+        return f"days {start / DAY:,.1f} to {end / DAY:,.1f}"
+    first, last = (began + pd.Timedelta(time, "s") for time in (start, end))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
+
+
 def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
     """Waits by size, length or user of the jobs.
 
