@@ -20,6 +20,7 @@ NAMED = {
     "FCFS": ORANGE,
     "EASY": BLUE,
     "conservative": GREEN,
+    "EASY (sjbf)": SKY,
     "batch": BLUE,
     "time-sharing": VERMILION,
     "time-sharing (memory unlimited)": GREEN,

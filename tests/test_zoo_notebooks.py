@@ -12,6 +12,7 @@ from tests.zoo import ZOO
 LOGS = sorted(ZOO.glob("*.swf.gz"))
 
 SMALL: dict[str, dict[str, object]] = {
+    "0-your-log": {"budget": 1e6},
     "1-eviction": {"time_limit": 0.002, "horizon": 240.0},
     "2-coscheduling": {"days": 0.5, "seeds": 1},
 }
@@ -33,5 +34,5 @@ def _measured_once():
 def test_notebook_runs_on_odd_log(notebook, log):
     shown = run_cells(ROOT / f"notebooks/{notebook}.ipynb", trace=str(log), **SMALL[notebook])
     assert not strange(shown)
-    assert set(shown.claims["verdict"]) <= {"holds", "fails", "unknown"}
+    assert set(shown.claims.get("verdict", ())) <= {"holds", "fails", "unknown"}
     assert shown.figures

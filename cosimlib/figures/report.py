@@ -12,16 +12,27 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib.display import zone
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.units import DAY, HOUR, MINUTE
 
-QUANTILES = {"median": ("circle", theme.BLUE), "p90": ("diamond", theme.ORANGE),
-             "p99": ("triangle-right", theme.VERMILION)}  # fmt: skip
-"""Columns of waits, with marker and color."""
+QUANTILES = {
+    "median": ("half of the jobs wait no longer", "circle", theme.BLUE),
+    "p90": ("90 % of them", "diamond", theme.ORANGE),
+    "p99": ("99 % of them", "triangle-right", theme.VERMILION),
+}
+"""Columns of waits, with name, marker and color."""
 
 
-def plot_weeks(table: pd.DataFrame, *, title: str, began: Any = None) -> go.Figure:
+USERS = (*theme.CYCLE[:-1], theme.YELLOW, "#8C6D31")
+
+
+AREAS = (("#E4EEF5", ""), (theme.SKY, "/"), (theme.BLUE, ""), (theme.YELLOW, "."))
+"""Color and pattern of nested areas, the largest first."""
+
+
+def plot_weeks(table: pd.DataFrame, *, title: str, began: pd.Timestamp | None = None) -> go.Figure:
     """Offered load and utilization, the queue, and jobs submitted, week by week.
 
     Parameters
@@ -29,7 +40,7 @@ def plot_weeks(table: pd.DataFrame, *, title: str, began: Any = None) -> go.Figu
     table : pd.DataFrame
         As `report.weekly_use` returns it.
     title : str
-    began : date, optional
+    began : pd.Timestamp, optional
         When second 0 of the log was.
     """
     picture = make_subplots(rows=3, shared_xaxes=True, vertical_spacing=0.05)
@@ -54,7 +65,7 @@ def plot_weeks(table: pd.DataFrame, *, title: str, began: Any = None) -> go.Figu
     for row, name in enumerate(("percent of<br>the machine", "jobs waiting<br>(mean)",
                                 "jobs<br>submitted"), start=1):  # fmt: skip
         picture.update_yaxes(title=name, rangemode="tozero", row=row)
-    return picture.update_xaxes(title=_time_title(began), row=3)
+    return picture.update_xaxes(title=_time_title(began), title_standoff=8, row=3)
 
 
 def plot_waits(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
@@ -71,23 +82,23 @@ def plot_waits(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
     picture = make_subplots(cols=len(tables), horizontal_spacing=0.13, subplot_titles=headings)
     for column, table in enumerate(tables.values(), start=1):
         groups = [str(group) for group in table.index]
-        for name, (symbol, tint) in QUANTILES.items():
+        for quantile, (name, symbol, tint) in QUANTILES.items():
             picture.add_trace(
                 go.Scatter(
-                    x=table[name].clip(lower=MINUTE / HOUR).round(4).tolist(), y=groups, name=name,
-                    mode="markers", marker={"symbol": symbol, "color": tint, "size": 9},
+                    x=table[quantile].clip(lower=MINUTE / HOUR).round(4).tolist(), y=groups,
+                    name=name, mode="markers", marker={"symbol": symbol, "color": tint, "size": 9},
                     showlegend=column == 1, customdata=table["jobs"].tolist(),
-                    hovertemplate=f"%{{y}}, %{{customdata}} jobs: {name} %{{x}} h<extra></extra>",
+                    hovertemplate=f"%{{y}}, %{{customdata}} jobs: {name}: %{{x}} h<extra></extra>",
                 ), row=1, col=column,
             )  # fmt: skip
         picture.update_yaxes(categoryorder="array", categoryarray=groups[::-1], col=column)
-    theme.style(picture, title=title, height=450, margin={"t": 95, "b": 105})
-    legend = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"}
+    theme.style(picture, title=title, height=460, margin={"t": 95, "b": 115})
+    legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"}
     picture.update_layout(legend=legend)
     return picture.update_xaxes(
         title="wait (hours)", type="log", range=[-2, _last_power(tables.values())],
         tickvals=[1 / 60, 1, 10, 100, 1000], ticktext=["≤ 1 min", "1", "10", "100", "1,000"],
-        tickangle=0,
+        tickangle=0, title_standoff=8,
     )  # fmt: skip
 
 
@@ -110,11 +121,11 @@ def plot_wait_classes(table: pd.DataFrame, *, title: str) -> go.Figure:
         hovertemplate="recorded %{y}, replayed %{x}: %{z} %<extra></extra>",
     )  # fmt: skip
     picture.update_xaxes(title=f"wait under {table.columns.name}", showgrid=False)
-    return picture.update_yaxes(title="recorded wait", showgrid=False)
+    return picture.update_yaxes(title="recorded wait", showgrid=False, title_standoff=14)
 
 
 def plot_window(
-    blocks: pd.DataFrame, *, total_nodes: int, title: str, began: Any = None
+    blocks: pd.DataFrame, *, total_nodes: int, title: str, began: pd.Timestamp | None = None
 ) -> go.Figure:
     """A Gantt chart of a window, node by node, jobs colored by user.
 
@@ -125,15 +136,15 @@ def plot_window(
     total_nodes : int
         Of the machine: a line above which a record holds more nodes than there are.
     title : str
-    began : date, optional
+    began : pd.Timestamp, optional
         When second 0 of the log was.
     """
-    picture = theme.figure(title=title, height=560, barmode="overlay", margin={"b": 150})
+    picture = theme.figure(title=title, height=580, barmode="overlay", margin={"b": 165})
     first = float(blocks["start"].min()) if began is None else 0.0
     length = blocks["end"] - blocks["start"]
     unit = HOUR if began is None else 1e-3  # bars on an axis of dates are milliseconds long
-    tints = (*theme.CYCLE[:-1], theme.YELLOW, "#8C6D31", theme.GREY)
-    for tint, (user, rows) in zip(tints, blocks.groupby("user", observed=True), strict=False):
+    for place, (user, rows) in enumerate(blocks.groupby("user", observed=True)):
+        tint = theme.GREY if user == "all others" else USERS[place % len(USERS)]
         picture.add_bar(
             base=_times(rows["start"].to_numpy(), began, HOUR, first),
             x=(length[rows.index] / unit).round(4).tolist(),
@@ -145,17 +156,22 @@ def plot_window(
     top = max(total_nodes, int((blocks["node"] + blocks["nodes"]).max()))
     if top > total_nodes:
         picture.add_hline(total_nodes, line={"dash": "dash", "width": 1.5, "color": theme.BLACK},
-                          annotation={"text": "all nodes of the machine"})  # fmt: skip
-    picture.update_layout(legend={"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top"})
+                          annotation={"text": "all nodes of the machine",
+                                      "bgcolor": "rgba(255,255,255,0.8)"})  # fmt: skip
+    picture.update_layout(legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"})
     picture.update_yaxes(
         title="node", range=[0, top], tick0=0, dtick=theme.whole_step(top, 7), showgrid=False
     )
-    hours = "hours since the start of the window" if began is None else ""
-    return picture.update_xaxes(title=hours, type="date" if began is not None else "linear")
+    edges = np.array([blocks["start"].min(), blocks["end"].max()])
+    axis = "hours since the start of the window" if began is None else _time_title(began)
+    kind = "linear" if began is None else "date"
+    return picture.update_xaxes(
+        title=axis, title_standoff=8, type=kind, range=_times(edges, began, HOUR, first)
+    )
 
 
 def plot_freeable(
-    table: pd.DataFrame, *, total_nodes: int, title: str, began: Any = None
+    table: pd.DataFrame, *, total_nodes: int, title: str, began: pd.Timestamp | None = None
 ) -> go.Figure:
     """Nodes that can be freed without loss within some minutes, over time.
 
@@ -165,28 +181,29 @@ def plot_freeable(
         `Freeable.nodes` of `report.freeable_nodes`.
     total_nodes : int
     title : str
-    began : date, optional
+    began : pd.Timestamp, optional
         When second 0 of the log was.
     """
-    picture = theme.figure(title=title, height=430, margin={"b": 120})
-    tints = (theme.GREY, theme.SKY, theme.BLUE, theme.BLACK)
-    for place, (deadline, rows) in enumerate(table.groupby("deadline")):
-        nodes = rows["idle"] + rows["ending"] + rows["saved"]
-        name = f"within {deadline} min" if deadline else "at once"
-        look = {"fill": "tozeroy", "fillcolor": faded(theme.GREY, 0.5)} if not place else {}
+    picture = theme.figure(title=title, height=440, margin={"b": 130})
+    by_deadline = sorted(table.groupby("deadline"), reverse=True)
+    for place, (deadline, rows) in enumerate(by_deadline):
+        nodes = (rows["idle"] + rows["ending"] + rows["saved"]).clip(upper=total_nodes)
+        tint, shape = AREAS[place % len(AREAS)]
+        pattern = {"shape": shape, "bgcolor": tint, "fgcolor": theme.BLACK, "fgopacity": 0.35,
+                   "solidity": 0.12, "size": 8}  # fmt: skip
         picture.add_scatter(
-            x=_times(rows["time"].to_numpy(), began), y=nodes.clip(upper=total_nodes).tolist(),
-            name=name, mode="lines", **look,
-            line={"shape": "hv", "width": 1.3, "color": tints[place % len(tints)],
-                  "dash": theme.DASHES[(4 - place) % 4]},
+            x=_times(rows["time"].to_numpy(), began), y=nodes.tolist(), mode="lines",
+            name=f"within {deadline} min" if deadline else "at once (idle)", fill="tozeroy",
+            fillcolor=tint, fillpattern=pattern if shape else {},
+            line={"shape": "hv", "width": 0.4, "color": theme.BLACK},
         )  # fmt: skip
     picture.add_hline(
         total_nodes, line={"dash": "dash", "width": 1, "color": theme.BLACK},
         annotation={"text": f"all {total_nodes:,} nodes", "font": {"size": 11}},
         annotation_position="top left",
     )  # fmt: skip
-    picture.update_layout(legend={"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"})
-    picture.update_xaxes(title=_time_title(began))
+    picture.update_layout(legend={"orientation": "h", "x": 0, "y": -0.29, "yanchor": "top"})
+    picture.update_xaxes(title=_time_title(began), title_standoff=8)
     return picture.update_yaxes(title="nodes", range=[0, 1.1 * total_nodes])
 
 
@@ -219,29 +236,30 @@ def plot_idle(idle: pd.DataFrame, lent: pd.DataFrame, *, total_nodes: int, title
             marker={"symbol": theme.MARKERS[place], "size": 8},
         )  # fmt: skip
         picture.add_trace(line, row=1, col=2)
-    theme.style(picture, title=title, height=420, margin={"t": 95, "b": 115})
+    theme.style(picture, title=title, height=430, margin={"t": 95, "b": 125})
     picture.update_layout(
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": -0.22, "yanchor": "top"}
+        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": -0.27, "yanchor": "top"}
     )
-    picture.update_yaxes(autorange="reversed", title="idle for", col=1)
+    picture.update_yaxes(autorange="reversed", title="idle for", title_standoff=14, col=1)
     most = max(1.0, float(share.max()))
-    picture.update_xaxes(title="percent of the machine", range=[0, 1.25 * most], col=1)
+    picture.update_xaxes(title="percent of the machine's node-hours", range=[0, 1.25 * most], col=1)
     picture.update_yaxes(title=f"nodes of {total_nodes:,}", rangemode="tozero", col=2)
-    return picture.update_xaxes(title="hours lent for", type="category", col=2)
+    picture.update_xaxes(title="hours lent for", type="category", col=2)
+    return picture.update_xaxes(title_standoff=8)
 
 
 def _times(
-    seconds: np.ndarray, began: Any = None, unit: float = DAY, origin: float = 0.0
+    seconds: np.ndarray, began: pd.Timestamp | None = None, unit: float = DAY, origin: float = 0.0
 ) -> list[Any]:
     """Seconds of a log as dates where it tells when it began, else in units since an origin."""
     if began is None:
         return ((np.asarray(seconds) - origin) / unit).round(5).tolist()
-    dates = pd.Timestamp(began) + pd.to_timedelta(np.asarray(seconds), unit="s")
+    dates = began + pd.to_timedelta(np.asarray(seconds), unit="s")
     return dates.strftime("%Y-%m-%d %H:%M:%S").tolist()
 
 
 def _time_title(began: Any) -> str:
-    return "days since the start of the log" if began is None else ""
+    return "days since the start of the log" if began is None else f"time ({zone(began)})"
 
 
 def _last_power(tables: Any) -> float:

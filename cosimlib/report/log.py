@@ -4,17 +4,17 @@ What a log lacks is said in a sentence, by what it lacks, in `Log.lacks`; what i
 entry of the account. Where fewer than half of the jobs have a requested time none is made up.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_easy, simulate_fcfs
-from cosimlib.display import UNKNOWN, duration
+from cosimlib.display import UNKNOWN, calendar, duration, percent
 from cosimlib.eviction import EXPENDABLE
-from cosimlib.kernels.steps import step_function
+from cosimlib.prepare import with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.traces import SYNTHETIC
@@ -54,7 +54,7 @@ class Log(NamedTuple):
     @property
     def data(self) -> str:
         """The schedule's name, and how much of the log it is, as figures print it."""
-        part = "" if self.used > 0.995 else f" ({self.used:.0%} of the node-hours in the log)"
+        part = "" if self.used > 0.995 else f" ({percent(self.used)} of the node-hours in the log)"
         return f"{self.schedule.name}{part}"
 
 
@@ -70,10 +70,16 @@ def open_log(trace: str = SYNTHETIC, *, seed: int = 0) -> Log:
     """
     read = example_log(seed) if trace == SYNTHETIC else traces.load(trace, verbose=False)
     lacks: dict[str, str] = {}
-    machine = read.machine or _found_machine(read, lacks)
-    workload = _with_requests(_fitting(read, machine), lacks)
+    known = with_assumed_machine(read)
+    machine = check.machine(known.machine, known.name)
+    if read.machine is None:
+        lacks["machine"] = (
+            "this log does not tell the size of its machine; "
+            f"{machine.total_nodes:,} nodes are assumed"
+        )
+    workload = _with_requests(_fitting(known, machine), lacks)
     if workload.column("user").isna().all():
-        lacks["users"] = "unknown: this log names no users"
+        lacks["users"] = "this log names no users"
     schedule = _schedule(workload, machine, lacks)
     work, whole = _work(schedule.workload), _work(read)
     return Log(workload, machine, schedule, lacks, work / whole if whole > 0 else 1.0)
@@ -124,14 +130,16 @@ def machine_table(log: Log) -> pd.DataFrame:
         "utilization": _known(100 * log.schedule.utilization(first, last), "%"),
         "median nodes": f"{jobs['nodes'].median():,.0f}",
         "median run time": duration(jobs["run_time"].median()),
-        "jobs under 30 minutes": f"{100 * (jobs['run_time'] < EXPENDABLE).mean():.0f} %",
+        "jobs under 30 minutes": percent((jobs["run_time"] < EXPENDABLE).mean()),
         "requested times": _requests(requests),
         "run time ÷ requested": _known(100 * (jobs["run_time"] / requests).median(), "% (median)"),
         "users": f"{users:,}" if users else UNKNOWN,
-        "node-hours in this report": f"{log.used:.1%} of those in the log",
+        "node-hours in this report": f"{percent(log.used)} of those in the log",
         "starts": f"{log.schedule.policy}, {len(log.schedule.workload):,} jobs",
     }
-    rows |= {f"unknown: {what}": text.removeprefix("unknown: ") for what, text in log.lacks.items()}
+    if log.workload.began is not None:
+        rows["second 0 of the log"] = calendar(log.workload.began)
+    rows |= {f"unknown: {what}": why for what, why in log.lacks.items()}
     return pd.DataFrame({"what": list(rows), "this log": list(rows.values())})
 
 
@@ -154,30 +162,13 @@ def _schedule(workload: Workload, machine: System, lacks: dict[str, str]) -> Sch
         return Schedule.recorded(kept, machine)
     simulate = simulate_fcfs if "requests" in lacks else simulate_easy
     schedule = simulate(workload, machine)
-    lacks["starts"] = (
-        f"unknown: this log does not tell when its jobs started; {schedule.policy} stands in"
-    )
+    lacks["starts"] = f"this log does not tell when its jobs started; {schedule.policy} stands in"
     return schedule
 
 
 def _work(workload: Workload) -> float:
     """Node-seconds of all jobs."""
     return float(workload.jobs["nodes"] @ workload.jobs["run_time"])
-
-
-def _found_machine(workload: Workload, lacks: dict[str, str]) -> System:
-    """A machine of the size of the most nodes ever held at once."""
-    start = workload.column("recorded_start").to_numpy()
-    nodes = workload.jobs["nodes"].to_numpy()
-    known = ~np.isnan(start)
-    end = start + workload.jobs["run_time"].to_numpy()
-    held = step_function(start[known], end[known], nodes[known])[1]
-    size = int(max(nodes.max(), held.max(initial=0)))
-    lacks["machine"] = (
-        f"unknown: this log does not tell the size of its machine; {size:,} nodes, the most ever "
-        "held at once, are taken"
-    )
-    return System(workload.name, {"main": size})
 
 
 def _fitting(workload: Workload, machine: System) -> Workload:
@@ -188,7 +179,7 @@ def _fitting(workload: Workload, machine: System) -> Workload:
             f"{workload.name}: all jobs are wider than the {machine.total_nodes} nodes of its "
             f"machine, the narrowest has {int(workload.jobs['nodes'].min())}; mend the header"
         )
-    return replace(workload.keep(fits, "wider than the machine"), machine=machine)
+    return workload.keep(fits, "wider than the machine")
 
 
 def _with_requests(workload: Workload, lacks: dict[str, str]) -> Workload:
@@ -196,10 +187,7 @@ def _with_requests(workload: Workload, lacks: dict[str, str]) -> Workload:
     known = workload.jobs["requested_time"].notna()
     if known.mean() > LEAST_KNOWN:
         return workload if known.all() else synthetic.with_drawn_estimates(workload)
-    told = (
-        "has no requested times"
-        if not known.any()
-        else f"tells {known.mean():.0%} of the requested times"
-    )
-    lacks["requests"] = f"unknown: this log {told} requested times"
+    lacks["requests"] = "this log has no requested times"
+    if known.any():
+        lacks["requests"] = f"this log tells {percent(known.mean())} of the requested times"
     return workload

@@ -71,10 +71,10 @@ def busiest_window(schedule: Schedule, length: float) -> tuple[float, float]:
     first, last = _span(schedule)
     if last - first <= length:
         return first, last
+    edges = np.append(np.arange(first, last, DAY), last)
     days = max(1, round(length / DAY))
-    held = utilization_series(schedule, DAY, first, last)
-    sums = held.rolling(days).sum().dropna()
-    begin = float(sums.idxmax()) - (days - 1) * DAY if len(sums) else first
+    held = np.append(0.0, np.cumsum(schedule.node_seconds(edges)))
+    begin = float(edges[np.argmax(held[days:] - held[:-days])])
     return begin, min(begin + length, last)
 
 
@@ -144,8 +144,8 @@ def window_blocks(
     peak = int(step_function(begin, last, nodes)[1].max(initial=0))
     blocks = lowest_blocks(begin, last, nodes, max(schedule.total_nodes, peak))
     job = rows["job"].to_numpy()[blocks["row"]]
-    table = blocks.assign(job=job, user=_owners(schedule, np.unique(job)).reindex(job).to_numpy())
-    return table[["job", "user", "start", "end", "node", "nodes"]]
+    users = _owners(schedule, np.unique(job)).reindex(job).reset_index(drop=True)
+    return blocks.assign(job=job, user=users)[["job", "user", "start", "end", "node", "nodes"]]
 
 
 def _span(schedule: Schedule) -> tuple[float, float]:
