@@ -12,7 +12,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlib.display import zone
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.units import DAY, HOUR, MINUTE
@@ -24,6 +23,9 @@ QUANTILES = {
 }
 """Columns of waits, with name, marker and color."""
 
+
+MILLISECOND = 1e-3
+"""The unit of bars' lengths on an axis of dates, seconds."""
 
 USERS = (*theme.CYCLE[:-1], theme.YELLOW, "#8C6D31")
 
@@ -45,7 +47,7 @@ def plot_weeks(table: pd.DataFrame, *, title: str, began: pd.Timestamp | None = 
     """
     picture = make_subplots(rows=3, shared_xaxes=True, vertical_spacing=0.05)
     edges = np.append(table["begin"], table["begin"].iloc[-1] + table["days"].iloc[-1] * DAY)
-    when = _times(edges, began)
+    when, axis = theme.over_time(edges, began)
     panels = (
         ("offered_load", 100, "offered load", theme.ORANGE, "dot", 1),
         ("utilization", 100, "utilization", theme.BLUE, "solid", 1),
@@ -65,7 +67,7 @@ def plot_weeks(table: pd.DataFrame, *, title: str, began: pd.Timestamp | None = 
     for row, name in enumerate(("percent of<br>the machine", "jobs waiting<br>(mean)",
                                 "jobs<br>submitted"), start=1):  # fmt: skip
         picture.update_yaxes(title=name, rangemode="tozero", row=row)
-    return picture.update_xaxes(title=_time_title(began), title_standoff=8, row=3)
+    return picture.update_xaxes(**axis, row=3).update_xaxes(title_standoff=8)
 
 
 def plot_waits(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
@@ -140,14 +142,12 @@ def plot_window(
         When second 0 of the log was.
     """
     picture = theme.figure(title=title, height=580, barmode="overlay", margin={"b": 165})
-    first = float(blocks["start"].min()) if began is None else 0.0
-    length = blocks["end"] - blocks["start"]
-    unit = HOUR if began is None else 1e-3  # bars on an axis of dates are milliseconds long
+    start, axis, unit = _window_axis(blocks["start"].to_numpy(), blocks["end"].max(), began)
+    length = ((blocks["end"] - blocks["start"]) / unit).round(4)
     for place, (user, rows) in enumerate(blocks.groupby("user", observed=True)):
         tint = theme.GREY if user == "all others" else USERS[place % len(USERS)]
         picture.add_bar(
-            base=_times(rows["start"].to_numpy(), began, HOUR, first),
-            x=(length[rows.index] / unit).round(4).tolist(),
+            base=start[rows.index].tolist(), x=length[rows.index].tolist(),
             y=(rows["node"] + rows["nodes"] / 2).tolist(), width=rows["nodes"].tolist(),
             orientation="h", name=str(user), customdata=rows[["job", "nodes"]].to_numpy().tolist(),
             marker={"color": faded(tint, 0.75), "line": {"color": theme.BLACK, "width": 0.3}},
@@ -162,12 +162,7 @@ def plot_window(
     picture.update_yaxes(
         title="node", range=[0, top], tick0=0, dtick=theme.whole_step(top, 7), showgrid=False
     )
-    edges = np.array([blocks["start"].min(), blocks["end"].max()])
-    axis = "hours since the start of the window" if began is None else _time_title(began)
-    kind = "linear" if began is None else "date"
-    return picture.update_xaxes(
-        title=axis, title_standoff=8, type=kind, range=_times(edges, began, HOUR, first)
-    )
+    return picture.update_xaxes(**axis, title_standoff=8)
 
 
 def plot_freeable(
@@ -188,11 +183,12 @@ def plot_freeable(
     by_deadline = sorted(table.groupby("deadline"), reverse=True)
     for place, (deadline, rows) in enumerate(by_deadline):
         nodes = (rows["idle"] + rows["ending"] + rows["saved"]).clip(upper=total_nodes)
+        times, axis = theme.over_time(rows["time"].to_numpy(), began)
         tint, shape = AREAS[place % len(AREAS)]
         pattern = {"shape": shape, "bgcolor": tint, "fgcolor": theme.BLACK, "fgopacity": 0.35,
                    "solidity": 0.12, "size": 8}  # fmt: skip
         picture.add_scatter(
-            x=_times(rows["time"].to_numpy(), began), y=nodes.tolist(), mode="lines",
+            x=times, y=nodes.tolist(), mode="lines",
             name=f"within {deadline} min" if deadline else "at once (idle)", fill="tozeroy",
             fillcolor=tint, fillpattern=pattern if shape else {},
             line={"shape": "hv", "width": 0.4, "color": theme.BLACK},
@@ -203,7 +199,7 @@ def plot_freeable(
         annotation_position="top left",
     )  # fmt: skip
     picture.update_layout(legend={"orientation": "h", "x": 0, "y": -0.29, "yanchor": "top"})
-    picture.update_xaxes(title=_time_title(began), title_standoff=8)
+    picture.update_xaxes(**axis, title_standoff=8)
     return picture.update_yaxes(title="nodes", range=[0, 1.1 * total_nodes])
 
 
@@ -248,18 +244,17 @@ def plot_idle(idle: pd.DataFrame, lent: pd.DataFrame, *, total_nodes: int, title
     return picture.update_xaxes(title_standoff=8)
 
 
-def _times(
-    seconds: np.ndarray, began: pd.Timestamp | None = None, unit: float = DAY, origin: float = 0.0
-) -> list[Any]:
-    """Seconds of a log as dates where it tells when it began, else in units since an origin."""
+def _window_axis(
+    start: np.ndarray, end: float, began: pd.Timestamp | None
+) -> tuple[np.ndarray, dict[str, Any], float]:
+    """Starts (s) and options of an axis from the first of them to `end`, and a bar's unit (s)."""
     if began is None:
-        return ((np.asarray(seconds) - origin) / unit).round(5).tolist()
-    dates = began + pd.to_timedelta(np.asarray(seconds), unit="s")
-    return dates.strftime("%Y-%m-%d %H:%M:%S").tolist()
-
-
-def _time_title(began: Any) -> str:
-    return "days since the start of the log" if began is None else f"time ({zone(began)})"
+        first = start.min()
+        hours = {"title": "hours since the start of the window", "range": [0, (end - first) / HOUR]}
+        return ((start - first) / HOUR).round(5), hours, HOUR
+    dates, axis = theme.over_time(start, began)
+    edges = theme.over_time(np.array([start.min(), end]), began)[0].tolist()
+    return dates, {**axis, "range": edges}, MILLISECOND
 
 
 def _last_power(tables: Any) -> float:

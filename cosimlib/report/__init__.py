@@ -10,7 +10,7 @@ What happened
 
 - `weekly_use`: load, utilization and queue by week
 - `waits_by`: waits by size, length or user of the jobs
-- `busiest_window`, `window_name`: the busiest day, week or month, and its dates
+- `window_name`: the dates of a window, such as the busiest (`metrics.busiest`)
 - `window_blocks`: jobs on their nodes in a window
 
 What a policy would have done
@@ -45,7 +45,6 @@ from cosimlib.report.replay import (
     wait_quantiles,
 )
 from cosimlib.report.use import (
-    busiest_window,
     waits_by,
     weekly_use,
     window_blocks,
@@ -56,7 +55,6 @@ __all__ = [
     "Freeable",
     "Grade",
     "Log",
-    "busiest_window",
     "compare_to_recorded",
     "example_log",
     "fill_idle",

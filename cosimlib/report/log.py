@@ -14,16 +14,13 @@ from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.display import UNKNOWN, calendar, duration, percent
 from cosimlib.eviction import EXPENDABLE
-from cosimlib.prepare import with_assumed_machine
+from cosimlib.metrics import share_used
+from cosimlib.prepare import KNOWN, with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.traces import SYNTHETIC
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
-
-LEAST_KNOWN = 0.5
-"""Share of the jobs that must have a requested time for the others to be filled in, and a recorded
-start for the recorded schedule to stand for the log."""
 
 
 class Log(NamedTuple):
@@ -51,14 +48,8 @@ class Log(NamedTuple):
     lacks: dict[str, str]
     used: float
 
-    @property
-    def data(self) -> str:
-        """The schedule's name, and how much of the log it is, as figures print it."""
-        part = "" if self.used > 0.995 else f" ({percent(self.used)} of the node-hours in the log)"
-        return f"{self.schedule.name}{part}"
 
-
-def open_log(trace: str = SYNTHETIC, *, seed: int = 0) -> Log:
+def open_log(trace: str = SYNTHETIC, *, seed: int = 0, cores_per_node: int | None = None) -> Log:
     """A log made ready for a report, whatever it lacks.
 
     Parameters
@@ -67,8 +58,13 @@ def open_log(trace: str = SYNTHETIC, *, seed: int = 0) -> Log:
         ``"synthetic"`` for `example_log`, or a name or path for `traces.load`.
     seed : int, default 0
         Of the synthetic log.
+    cores_per_node : int, optional
+        For `traces.load`.
     """
-    read = example_log(seed) if trace == SYNTHETIC else traces.load(trace, verbose=False)
+    if trace == SYNTHETIC:
+        read = example_log(seed)
+    else:
+        read = traces.load(trace, cores_per_node=cores_per_node, verbose=False)
     lacks: dict[str, str] = {}
     known = with_assumed_machine(read)
     machine = check.machine(known.machine, known.name)
@@ -81,8 +77,7 @@ def open_log(trace: str = SYNTHETIC, *, seed: int = 0) -> Log:
     if workload.column("user").isna().all():
         lacks["users"] = "this log names no users"
     schedule = _schedule(workload, machine, lacks)
-    work, whole = _work(schedule.workload), _work(read)
-    return Log(workload, machine, schedule, lacks, work / whole if whole > 0 else 1.0)
+    return Log(workload, machine, schedule, lacks, share_used(schedule, read))
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
@@ -157,18 +152,13 @@ def _known(value: float, unit: str) -> str:
 def _schedule(workload: Workload, machine: System, lacks: dict[str, str]) -> Schedule:
     """The recorded schedule, or a simulated one where most starts are unknown."""
     started = workload.column("recorded_start").notna()
-    if started.mean() > LEAST_KNOWN:
+    if started.mean() >= KNOWN:
         kept = workload.keep(started, "start unknown, not in the schedule")
         return Schedule.recorded(kept, machine)
     simulate = simulate_fcfs if "requests" in lacks else simulate_easy
     schedule = simulate(workload, machine)
     lacks["starts"] = f"this log does not tell when its jobs started; {schedule.policy} stands in"
     return schedule
-
-
-def _work(workload: Workload) -> float:
-    """Node-seconds of all jobs."""
-    return float(workload.jobs["nodes"] @ workload.jobs["run_time"])
 
 
 def _fitting(workload: Workload, machine: System) -> Workload:
@@ -183,10 +173,10 @@ def _fitting(workload: Workload, machine: System) -> Workload:
 
 
 def _with_requests(workload: Workload, lacks: dict[str, str]) -> Workload:
-    """The workload with its missing requested times drawn, where most are known."""
+    """The workload with its missing requested times filled in, where most are known."""
     known = workload.jobs["requested_time"].notna()
-    if known.mean() > LEAST_KNOWN:
-        return workload if known.all() else synthetic.with_drawn_estimates(workload)
+    if known.mean() >= KNOWN:
+        return workload if known.all() else synthetic.with_missing_estimates(workload)
     lacks["requests"] = "this log has no requested times"
     if known.any():
         lacks["requests"] = f"this log tells {percent(known.mean())} of the requested times"

@@ -58,26 +58,6 @@ def weekly_use(schedule: Schedule) -> pd.DataFrame:
     return pd.DataFrame(table).rename_axis("week")
 
 
-def busiest_window(schedule: Schedule, length: float) -> tuple[float, float]:
-    """The whole days, together of a given length, in which most node-seconds are held.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    length : float
-        Seconds. The window is shorter where the schedule is.
-    """
-    check.seconds("length", length, above=0)
-    first, last = _span(schedule)
-    if last - first <= length:
-        return first, last
-    edges = np.append(np.arange(first, last, DAY), last)
-    days = max(1, round(length / DAY))
-    held = np.append(0.0, np.cumsum(schedule.node_seconds(edges)))
-    begin = float(edges[np.argmax(held[days:] - held[:-days])])
-    return begin, min(begin + length, last)
-
-
 def window_name(schedule: Schedule, start: float, end: float) -> str:
     """Two instants (s) in words: dates where the log tells when it began, else days."""
     began = schedule.workload.began

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.report import busiest_window, waits_by, weekly_use, window_blocks, window_name
+from cosimlib.report import waits_by, weekly_use, window_blocks, window_name
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
@@ -53,13 +53,6 @@ def test_users_with_few_node_hours_are_one_group_and_a_log_may_name_none():
     assert users.index.tolist() == [f"user {user}" for user in range(9, 1, -1)] + ["all others"]
     assert users.loc["all others", "jobs"] == 2
     assert waits_by(recorded([(0, 0, 1, 1, None)]), "user").empty
-
-
-def test_the_busiest_window_holds_most_node_seconds():
-    schedule = recorded([(0, 0, 10, 1, "a"), (72, 72, 30, 9, "a"), (240, 240, 1, 1, "a")])
-    assert busiest_window(schedule, DAY) == (3 * DAY, 4 * DAY)
-    assert busiest_window(schedule, 2 * DAY) == (3 * DAY, 5 * DAY)
-    assert busiest_window(schedule, 30 * DAY) == (0, 241 * HOUR)
 
 
 def test_windows_are_named_by_dates_where_the_log_has_them():
