@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 SCALE ?= quick
 TRACE ?=
+CORES ?=
 
 PY := "$(VENV)/bin/python"
 STAMP := $(VENV)/setup.stamp
@@ -15,12 +16,13 @@ STAMP := $(VENV)/setup.stamp
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE)"
+	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE) CORES=$(CORES)"
 
 setup: $(STAMP) ## make the environment, with exactly the versions in requirements.lock
 
-reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path)
-	$(PY) -m cosimlib.reproduce --scale "$(SCALE)" $(if $(TRACE),--trace "$(TRACE)")
+reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path, CORES=8)
+	$(PY) -m cosimlib.reproduce --scale "$(SCALE)" $(if $(TRACE),--trace "$(TRACE)") \
+		$(if $(CORES),--cores "$(CORES)")
 
 test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
 	@$(PY) -m pytest -p tests.suites --nbval --nbval-current-env --nbval-cell-timeout 300 \

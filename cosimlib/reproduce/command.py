@@ -27,7 +27,7 @@ from cosimlib.files import write_whole
 from cosimlib.policies import SIMULATORS
 from cosimlib.reproduce.execute import PACKAGE, Outcome, Task, execute_all, say
 from cosimlib.reproduce.parameters import BadArgumentError
-from cosimlib.reproduce.plan import Run, is_up_to_date, plan_runs, write_record
+from cosimlib.reproduce.plan import CORES, Run, is_up_to_date, plan_runs, write_record
 from cosimlib.system import System
 from cosimlib.timesharing import run_batch, run_timesharing
 from cosimlib.traces import SYNTHETIC
@@ -45,9 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             scale=options.scale,
             trace=options.trace,
             values=_values(options.parameters),
+            cores=options.cores,
         )
     except BadArgumentError as error:
         return _complain(str(error), BAD_ARGUMENTS)
+    without = [run.name for run in runs if options.cores and CORES not in run.parameters]
+    if without:
+        say(f"--cores plays no part in {', '.join(without)}: no parameter {CORES}")
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         failed = _run_due(runs, options)
@@ -176,6 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     add("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="default: notebooks/*.ipynb")
     add("--scale", choices=["quick", "paper"], default="quick", help="default: quick")
     add("--trace", metavar="PATH", help="a trace file for all notebooks, or 'synthetic'")
+    add("--cores", type=_positive, metavar="N", help="of its nodes; default: as the trace says")
     add("--out", type=Path, default=_root() / "figures", metavar="FOLDER", help="default: figures")
     add("--jobs", type=_positive, default=_cores(), metavar="N", help="at once; default: cores")
     add("--force", action="store_true", help="run what is up to date, too")

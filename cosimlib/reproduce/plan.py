@@ -25,6 +25,8 @@ from cosimlib.reproduce.parameters import (
 from cosimlib.traces import SYNTHETIC, TRACES, find_trace, is_log
 
 RECORD = "run.json"
+CORES = "cores_per_node"
+"""Of notebooks: processors of the log that count as one node; 0 as its header and sizes say."""
 PACKAGES = ("cosimlib", "numba", "numpy", "pandas", "papermill", "plotly")
 
 
@@ -56,7 +58,12 @@ class Run:
 
 
 def plan_runs(
-    notebooks: list[Path], *, scale: str, trace: str | None, values: dict[str, str]
+    notebooks: list[Path],
+    *,
+    scale: str,
+    trace: str | None,
+    values: dict[str, str],
+    cores: int | None = None,
 ) -> list[Run]:
     """Every notebook's runs: with the trace given, or else with the one that it names and without.
 
@@ -69,9 +76,13 @@ def plan_runs(
         a notebook names one.
     values : dict
         Texts for the notebooks' own parameters.
+    cores : int, optional
+        Of the trace given: processors per node, for notebooks with the parameter `cores_per_node`.
     """
     file = None if trace in (None, SYNTHETIC) else _given_trace(trace)
-    runs = [run for path in notebooks for run in _runs_of(path, scale, trace, file, values)]
+    if cores is not None and file is None:
+        raise BadArgumentError("--cores is of a log's nodes; name the log with --trace")
+    runs = [run for path in notebooks for run in _runs_of(path, scale, trace, file, values, cores)]
     places: dict[str, Path] = {}
     for run in runs:
         if run.name in places:
@@ -122,14 +133,22 @@ def _given_trace(trace: str) -> Path:
 
 
 def _runs_of(
-    path: Path, scale: str, trace: str | None, file: Path | None, values: dict[str, str]
+    path: Path,
+    scale: str,
+    trace: str | None,
+    file: Path | None,
+    values: dict[str, str],
+    cores: int | None,
 ) -> list[Run]:
     """The runs of one notebook."""
     if not path.is_file():
         raise BadArgumentError(f"notebook {path} is not there")
     notebook = read_notebook(path)
-    converted = checked_values(read_parameters(notebook, path.name), values, path.name)
+    declared = read_parameters(notebook, path.name)
+    converted = checked_values(declared, values, path.name)
     own = {name: _as_file(name, value, path.name) for name, value in converted.items()}
+    if cores is not None and CORES in declared:
+        own = {CORES: cores} | own
     files: dict[str, Path | None] = {path.stem: file.resolve() if file else None}
     if trace is None and (found := _named_trace(notebook, path.name)) is not None:
         files = {path.stem: found.resolve(), f"{path.stem}-{SYNTHETIC}": None}

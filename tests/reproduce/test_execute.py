@@ -210,6 +210,7 @@ def test_failures_are_named_and_leave_old_results_while_others_finish(
             ["--trace", "absent.swf"],
             "trace absent.swf is neither a file nor a known",
         ),
+        (["--cores", "8"], "--cores is of a log's nodes; name the log with --trace"),
     ],
 )
 def test_bad_arguments_change_nothing(tmp_path, capsys, options, message):
@@ -219,7 +220,9 @@ def test_bad_arguments_change_nothing(tmp_path, capsys, options, message):
     assert not (tmp_path / "figures").exists()
 
 
-@pytest.mark.parametrize("options", [["--scale", "huge"], ["--jobs", "0"], ["-p", "n"]])
+@pytest.mark.parametrize(
+    "options", [["--scale", "huge"], ["--jobs", "0"], ["-p", "n"], ["--cores", "0"]]
+)
 def test_arguments_that_argparse_refuses_end_with_2(options, capsys):
     with pytest.raises(SystemExit) as stop:
         main(options)

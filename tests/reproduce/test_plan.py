@@ -95,6 +95,27 @@ def test_real_trace_is_used_where_it_is_and_synthetic_data_beside_it(tmp_path, m
     assert planned(None, str(trace)) == {"one": "theta.swf.gz"}
 
 
+def test_processors_per_node_reach_the_notebooks_that_declare_them(tmp_path):
+    log = tmp_path / "log.swf"
+    log.write_text("; a log\n")
+    declared = PARAMETERS + "cores_per_node: int = 0  # of the log's nodes; 0: as it says\n"
+    paths = [write_notebook(tmp_path / "plain.ipynb")]
+    paths.append(write_notebook(tmp_path / "own.ipynb", parameters=declared))
+
+    def planned(**options):
+        options = {"scale": "quick", "trace": str(log), "values": {}} | options
+        return {run.name: run for run in plan_runs(paths, **options)}
+
+    runs, by_default = planned(cores=8), planned()
+    assert runs["own"].values == {"cores_per_node": 8} and runs["plain"].values == {}
+    assert by_default["own"].values == {}
+    assert runs["own"].fingerprint != by_default["own"].fingerprint
+    assert runs["plain"].fingerprint == by_default["plain"].fingerprint
+    for trace in (None, "synthetic"):
+        with pytest.raises(BadArgumentError, match="name the log with --trace"):
+            planned(cores=8, trace=trace)
+
+
 def test_unknown_trace_in_the_metadata_is_refused(tmp_path):
     path = write_notebook(tmp_path / "one.ipynb", cosimlib={"trace": "no-such-trace"})
     with pytest.raises(BadArgumentError, match="its metadata name trace 'no-such-trace'"):
