@@ -89,8 +89,13 @@ def test_the_surface_is_the_spectrum(problem):
     assert len(table) == LARGEST_HEIGHT + 1 and table.index[-1] == problem.total_nodes
     np.testing.assert_allclose(table, spectrum.loss[table.index], atol=0.051)
     figure = plot_loss_surface(spectrum, title="S", point=(300, 120.0))
-    heat, point = figure.data
-    np.testing.assert_array_equal(heat.z, table)
+    heat, point, contours = figure.data
+    np.testing.assert_array_equal(heat.customdata, table)
+    lost = table.to_numpy() >= 1
+    np.testing.assert_allclose(heat.z[lost], np.log10(table.to_numpy()[lost]), atol=1e-4)
+    assert (heat.z[~lost] < 0).all() and heat.zmin == 0 and heat.colorbar.ticktext[0] == "≤ 1"
+    np.testing.assert_array_equal(contours.z, heat.z)
+    assert (contours.contours.start, contours.contours.size) == (0, 1)
     assert (point.x[0], point.y[0]) == (2, 300)
 
 
