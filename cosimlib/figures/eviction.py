@@ -35,7 +35,8 @@ def plot_scenario(scenario: Scenario, *, title: str) -> go.Figure:
     if scenario.why:
         return plot_nothing(title, scenario.why)
     begin, end, at = scenario.moments
-    return plot_gantt(scenario.table(), title=title, region=(begin, end), moment=at)
+    picture = plot_gantt(scenario.table(), title=title, region=(begin, end), moment=at)
+    return footnote(picture, scenario.meaning)
 
 
 def plot_loss_surface(

@@ -74,7 +74,7 @@ def plot_curves(
     picture.update_yaxes(title=labels.get(y, y), col=1)
     picture.update_xaxes(title=labels.get(x, x), title_standoff=8, matches=None if own_x else "x")
     for column, value in enumerate(values if own_x else [], start=1):
-        picture.update_xaxes(title=labels.get(value, labels.get(x, x)), col=column)
+        picture.update_xaxes(title=labels.get(str(value), labels.get(x, x)), col=column)
     if "x" in log:
         picture.update_xaxes(type="log", tickformat=",", dtick="D2")
     if "y" in log:

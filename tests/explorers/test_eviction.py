@@ -60,7 +60,7 @@ def assert_shows(panel, problem):
         f"loss {plan.loss[row]:,.2f} node-hours · checkpoints {plan.checkpoint_time[row]:,g} s · "
         f"{plan.nodes_freed[row]:,} nodes freed · "
     )
-    surface, point, *bars = panel.figure.data
+    surface, point, *bars, _ = panel.figure.data
     assert (point.x, point.y) == ((deadline / 60,), (problem.nodes_needed,))
     evicted = plan.actions(deadline).set_index("job")["action"]
     for bar in bars:

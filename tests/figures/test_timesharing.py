@@ -87,7 +87,7 @@ def test_a_map_has_sizes_upwards_and_batch_over_sharing():
     drawn = figures.plot_bins(batch, shared, title="t")
     heat, veil = drawn.data
     np.testing.assert_allclose(veil.z, np.log10([[2, 4], [5, 1]]))
-    assert heat.text.tolist() == [[2, 4], [5, 1]]
+    assert np.array(heat.text).tolist() == [[2, 4], [5, 1]]
     assert (list(heat.y), list(heat.x)) == ([1, 2, 10], [3_600, 36_000, 360_000])
     np.testing.assert_allclose(heat.z, [[1, np.log10(0.5)], [2, -1]])
     np.testing.assert_allclose(heat.customdata, [[10, 0.5], [100, 0.1]])
