@@ -69,7 +69,7 @@ def assert_shows(panel, problem):
         assert list(bar.x) == expected
         assert list(bar.y) == [str(job) for job in problem.jobs.index]
     losses = [solve_dynamic(problem.asking(int(nodes))).loss for nodes in surface.y[::40]]
-    assert np.array_equal(surface.z[::40], np.round(losses, 1))
+    assert np.array_equal(surface.customdata[::40], np.round(losses, 1))
 
 
 def test_it_opens_with_the_moment_asked_for():

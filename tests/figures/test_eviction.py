@@ -83,6 +83,18 @@ def test_curves_have_a_panel_a_value_and_open_markers_for_bounds():
     assert figure.data[0].line.color == figure.data[2].line.color == theme.BLUE
 
 
+def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
+    table = pd.DataFrame({"x": [0, 1], "y": [2.0, 3], "low": [1.0, 2], "high": [4.0, 5],
+                          "line": "a", "panel": ["jobs", "nodes"]})  # fmt: skip
+    shared = {"x": "x", "y": "y", "line": "line", "title": "T"}
+    line, band = plot_curves(table, **shared, labels={}, band=("low", "high")).data
+    assert list(band.x) == [0, 1, 1, 0] and list(band.y) == [4, 5, 2, 1]
+    assert band.legendgroup == line.name and not band.showlegend
+    own = {"panel": "panel", "own_x": True, "labels": {"jobs": "number of jobs", "x": "any"}}
+    layout = plot_curves(table, **shared, **own).layout
+    assert (layout.xaxis.title.text, layout.xaxis2.title.text) == ("number of jobs", "any")
+
+
 def test_the_surface_is_the_spectrum(problem):
     spectrum = solve_spectrum(problem)
     table = surface_table(spectrum)
