@@ -268,7 +268,7 @@ def plot_violins(
     return footnote(
         picture,
         "White dots are medians, black bars span the quartiles. Violins end at the 99th "
-        "percentile and are equally wide.",
+        "percentile and are equally wide at their widest.",
     )
 
 

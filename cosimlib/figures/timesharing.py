@@ -184,11 +184,11 @@ def plot_bins(
         range=np.log10([summary.length_edges[0], summary.length_edges[-1]]).tolist(),
     )  # fmt: skip
     picture.update_yaxes(type="log", title="nodes", dtick=1, tickformat=",", showgrid=False)
-    better = "" if other is None else " Above 1, jobs fare better under the policy below the ÷."
+    better = "" if other is None else " Above 1, jobs fare better under the second policy."
     return footnote(
         picture,
-        "Slowdown: turnaround ÷ max(dedicated run time, 10 s). The fewer jobs of ten a bin has, "
-        f"the paler it is; gray bins have none.{better}",
+        "Slowdown: turnaround ÷ max(dedicated run time, 10 s). Bins of fewer than ten jobs are the "
+        f"paler the fewer, gray bins have none.{better}",
     )
 
 
@@ -215,7 +215,7 @@ def plot_boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
         As of `box_table`.
     title : str
     """
-    picture = theme.figure(title=title, height=480, showlegend=False)
+    picture = theme.figure(title=title, height=500, showlegend=False, margin_b=95)
     for row in table.itertuples(index=False):
         picture.add_box(
             x=[row[0]], lowerfence=[row[1]], q1=[row[2]], median=[row[3]], q3=[row[4]],
