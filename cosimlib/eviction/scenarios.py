@@ -20,6 +20,14 @@ from cosimlib.workload import Workload
 
 EXPENDABLE = 30 * MINUTE
 DRAWS = 100_000
+ORIGINS = {
+    "exact": "in the schedule these jobs, and no others, run at this moment, on so many nodes",
+    "nearest": "in the schedule these jobs, and no others, run at this moment; no so many jobs "
+    "hold a number of nodes nearer to the one looked for",
+    "drawn": "jobs of the schedule, drawn until they fill so many nodes, each at a random point "
+    "of its run",
+}
+"""What the word in a scenario's name means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +72,11 @@ class Scenario:
     def name(self) -> str:
         """The scenario in words, for figures."""
         return f"{len(self.jobs)} jobs on {self.nodes:,} nodes ({self.origin})"
+
+    @property
+    def meaning(self) -> str:
+        """What the word in the name means, in a sentence."""
+        return f"{self.origin}: {ORIGINS[self.origin]}." if self.origin in ORIGINS else ""
 
     @property
     def moments(self) -> tuple[float, float, float]:

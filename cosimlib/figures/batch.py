@@ -5,6 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.metrics import occupied_nodes, overtaking, wait_time, waiting_jobs
 from cosimlib.placement import node_blocks
@@ -18,7 +19,9 @@ TURNS = {
 """Color, outline and pattern of jobs that started in order of submission, and of the others."""
 
 
-def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
+def plot_batch(
+    schedule: Schedule, *, title: str, start: float | None = None, end: float | None = None
+) -> go.Figure:
     """A Gantt chart of one machine, its utilization and the length of its queue, over hours.
 
     All three have one horizontal axis: a zoom of one is a zoom of all. Always four traces: jobs
@@ -27,20 +30,27 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     Parameters
     ----------
     schedule : Schedule
-        Of one partition and some hundreds of jobs.
+        Of one partition.
     title : str
+    start, end : float, optional
+        The window to draw, seconds; by default the whole schedule. It should have some hundreds of
+        jobs: a browser is slow with many thousands.
     """
+    check.window(-np.inf if start is None else start, np.inf if end is None else end)
     picture = make_subplots(
         rows=3, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.58, 0.21, 0.21]
     )
     origin = float(schedule.workload.jobs["submit_time"].min()) if len(schedule.workload) else 0.0
     table = block_table(schedule)
+    left, right = (np.nan if at is None else (at - origin) / HOUR for at in (start, end))
+    table = table[~((table["start"] >= right) | (table["start"] + table["length"] <= left))]
     for turn in TURNS:
         picture.add_trace(_bars(table[table["turn"] == turn], turn), row=1, col=1)
     busy = 100 * occupied_nodes(schedule) / schedule.total_nodes
     for row, (steps, tint) in enumerate(
         ((busy, theme.BLUE), (waiting_jobs(schedule), theme.VERMILION)), start=2
     ):
+        steps = _within(steps, start, end)
         picture.add_trace(_steps(steps, origin, tint), row=row, col=1)
     theme.style(picture, title=title, height=690, barmode="overlay", margin={"t": 80, "b": 60})
     picture.update_layout(
@@ -52,6 +62,10 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     )
     picture.update_yaxes(title="utilization<br>(%)", range=[0, 103], row=2)
     picture.update_yaxes(title="jobs<br>waiting", rangemode="tozero", row=3)
+    if start is not None or end is not None:
+        last = float(schedule.end_time.max(initial=origin) - origin) / HOUR
+        shown = [0.0 if start is None else left, last if end is None else right]
+        picture.update_xaxes(range=shown)
     return picture.update_xaxes(title="hours since the first submission", row=3)
 
 
@@ -79,6 +93,14 @@ def block_table(schedule: Schedule) -> pd.DataFrame:
             "turn": turns[job],
         }
     )
+
+
+def _within(steps: pd.Series, start: float | None, end: float | None) -> pd.Series:
+    """The steps of a window, from the one that holds at its start."""
+    times = steps.index.to_numpy()
+    first = 0 if start is None else max(0, int(np.searchsorted(times, start, "right")) - 1)
+    last = times.size if end is None else int(np.searchsorted(times, end, "right"))
+    return steps.iloc[first:last]
 
 
 def _bars(table: pd.DataFrame, turn: str) -> go.Bar:

@@ -10,6 +10,8 @@ from plotly.subplots import make_subplots
 from cosimlib.coscheduling.deadlock import event_times, job_states
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.figures import theme
+from cosimlib.figures.footnotes import footnote
+from cosimlib.figures.still import CONTROLS
 from cosimlib.placement import node_stretches
 from cosimlib.units import MINUTE
 
@@ -19,6 +21,10 @@ COLORS = {"HH": theme.BLUE, "HY": theme.SKY, "YH": theme.ORANGE, "YY": theme.VER
 HATCHES = {"HH": "", "HY": "/", "YH": "\\", "YY": ".", BASE: ""}
 MOST_NAMED = 5
 """Waiting jobs that are named above their machine; of more only the number is given."""
+CONTROLS_HEIGHT = 105
+"""Pixels of the slider through the events, and of what is above it."""
+
+MATES = "A group of mates has one color on all machines; gray jobs have no mates."
 GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
 
 
@@ -68,7 +74,15 @@ def plot_schemes(
     )
     picture.update_xaxes(title=label, type="category", title_standoff=8)
     picture.update_yaxes(rangemode="tozero")
-    return picture.update_yaxes(title=unit, col=1)
+    picture.update_yaxes(title=unit, col=1)
+    return footnote(
+        picture,
+        "Bars are means over seeds, whiskers reach from the least to the most of any seed. A "
+        "scheme's letters stand for "
+        + ", ".join(name.capitalize() for name in machines)
+        + " in this order: H, a job holds its nodes idle until its mate starts; Y, it yields its "
+        "turn.",
+    )
 
 
 def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
@@ -121,15 +135,17 @@ def plot_coupled_gantt(
         picture.add_trace(trace, row=machines.index(row.machine) + 1, col=1)
     for name, shape in (("runs", ""), ("holds, nodes idle", "/")):
         picture.add_trace(_legend_entry(name, shape), row=1, col=1)
-    theme.style(picture, title=title, barmode="overlay", margin_b=185 if steps else 80)
+    theme.style(picture, title=title, barmode="overlay", margin_b=80 + CONTROLS_HEIGHT * steps)
     picture.update_layout(
-        height=190 + 150 * len(machines) + 105 * steps,
+        height=190 + 150 * len(machines) + CONTROLS_HEIGHT * steps,
+        meta={CONTROLS: CONTROLS_HEIGHT * steps},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
     )
     for row, (machine, nodes) in enumerate(schedule.system.partitions.items(), start=1):
         picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, col=1)
     picture.update_xaxes(range=[0, until / MINUTE])
     picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
+    footnote(picture, MATES)
     return _stepped(picture, table, events, until) if steps else picture
 
 

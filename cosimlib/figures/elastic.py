@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
+from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.nothing import plot_nothing
 from cosimlib.units import DAY, HOUR, MINUTE
 
@@ -22,6 +23,9 @@ FEW = 8
 FATES = {"kill": "killed", "spare": "ends within the grace period", "keep": "not touched"}
 VECTOR_SCALE = [[0.0, "#FFFFFF"], [0.5, "#7BA7C7"], [1.0, "#08306B"]]
 NO_JOBS = "the workload has no jobs, so there is nothing to preempt"
+OWNERS = ("", "/", ".", "x")
+"""Patterns that tell owners apart, as their colors do."""
+
 WIDTH = 0.86
 """Part of the room between two violins that one of them takes."""
 
@@ -60,7 +64,8 @@ def plot_vectors(
         picture.update_yaxes(title="node", showgrid=False, dtick=2, row=row)
     theme.style(picture, title=title, height=130 + 220 * len(vectors), margin={"t": 95})
     picture.update_xaxes(showgrid=False)
-    return picture.update_xaxes(title="days since the start", row=len(vectors))
+    picture.update_xaxes(title="days since the start", row=len(vectors))
+    return footnote(picture, "The host takes the nodes of the least value first.")
 
 
 def vector_trace(values: pd.DataFrame) -> go.Heatmap:
@@ -187,7 +192,18 @@ def plot_cumulative(cumulative: pd.DataFrame, *, title: str) -> go.Figure:
     picture.update_layout(legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
     picture.update_xaxes(title="days since the start", title_standoff=8)
     picture.update_yaxes(rangemode="tozero")
-    return picture.update_yaxes(title="node-hours, summed", col=1)
+    picture.update_yaxes(title="node-hours, summed<br>over preemptions", col=1)
+    last, moments = cumulative.iloc[-1:].sum() / HOUR, len(cumulative)
+    means = ", ".join(
+        f"{policy} {last[policy].sum() / max(1, moments):,.1f}"
+        for policy in dict.fromkeys(table["policy"])
+    )
+    return footnote(
+        picture,
+        f"At each of {moments:,} moments one preemption is imagined and what it would waste is "
+        "added; none takes place, so that sums exceed what the nodes offer. The mean waste of one, "
+        f"both priorities together: {means} node-hours.",
+    )
 
 
 def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
@@ -206,6 +222,8 @@ def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
         picture.add_scatter(
             x=days, y=owned[owner].tolist(), mode="lines", name=str(owner), stackgroup="nodes",
             line={"shape": "hv", "width": 0.5, "color": theme.CYCLE[place % len(theme.CYCLE)]},
+            fillpattern={"shape": OWNERS[place % len(OWNERS)], "fillmode": "overlay", "size": 9,
+                         "fgcolor": theme.BLACK, "fgopacity": 0.3, "solidity": 0.12},
         )  # fmt: skip
     picture.update_layout(legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
     picture.update_xaxes(title="days since the start", title_standoff=8)
@@ -254,10 +272,15 @@ def plot_violins(
         )  # fmt: skip
         picture.update_yaxes(title=unit, rangemode="tozero", row=row)
     theme.style(picture, title=title, height=110 + 340 * len(panels), margin={"t": 95, "b": 100})
-    return picture.update_layout(
+    picture.update_layout(
         legend={"orientation": "h", "y": -0.22 / len(panels), "yanchor": "top", "x": 0,
                 "title": {"text": "grace period  "}}
     )  # fmt: skip
+    return footnote(
+        picture,
+        "White dots are medians, black bars span the quartiles. Violins end at the 99th "
+        "percentile and are equally wide at their widest.",
+    )
 
 
 def period_name(seconds: float) -> str:

@@ -8,12 +8,16 @@ from plotly.subplots import make_subplots
 from cosimlib.eviction import EvictionPlan, EvictionSpectrum, Scenario
 from cosimlib.eviction.problem import ACTIONS, KEEP
 from cosimlib.figures import theme
+from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.gantt import plot_gantt
 from cosimlib.figures.nothing import plot_nothing
 
 LARGEST_HEIGHT = 160
+LEAST_CONTOUR = 1.0
+"""Node-hours from which on the surface is colored; the first of its contours."""
 LABELS = 30
 """Jobs that have room for their numbers along an axis."""
+CONTOURS = "Colors are logarithmic; black lines are contours of 1, 10, 100, … node-hours."
 TAKEN = tuple(ACTIONS[KEEP + 1 :])
 MEANING = {
     "kill": "killed",
@@ -31,7 +35,8 @@ def plot_scenario(scenario: Scenario, *, title: str) -> go.Figure:
     if scenario.why:
         return plot_nothing(title, scenario.why)
     begin, end, at = scenario.moments
-    return plot_gantt(scenario.table(), title=title, region=(begin, end), moment=at)
+    picture = plot_gantt(scenario.table(), title=title, region=(begin, end), moment=at)
+    return footnote(picture, scenario.meaning)
 
 
 def plot_loss_surface(
@@ -51,8 +56,10 @@ def plot_loss_surface(
     if point is not None:
         nodes, deadline = point
         picture.add_trace(point_trace(nodes, deadline))
+    picture.add_trace(contour_trace(spectrum))
     picture.update_xaxes(title="deadline (minutes)", constrain="domain")
-    return picture.update_yaxes(title="nodes needed")
+    picture.update_yaxes(title="nodes needed")
+    return footnote(picture, CONTOURS)
 
 
 def surface_table(spectrum: EvictionSpectrum) -> pd.DataFrame:
@@ -66,13 +73,34 @@ def surface_table(spectrum: EvictionSpectrum) -> pd.DataFrame:
 
 
 def surface_trace(spectrum: EvictionSpectrum) -> go.Heatmap:
-    """The heat map itself; zero loss is the lightest color."""
+    """The heat map itself, its colors logarithmic; up to a node-hour is the lightest color."""
     table = surface_table(spectrum)
+    powers = range(max(2, int(np.ceil(np.log10(max(float(table.to_numpy().max()), 1.0)))) + 1))
+    ticks = [f"{10**power:,}" for power in powers]
+    colorbar = {"title": {"text": "node-hours<br>lost"}, "tickvals": list(powers),
+                "ticktext": [f"≤ {ticks[0]}", *ticks[1:]]}  # fmt: skip
     return go.Heatmap(
-        x=table.columns.to_numpy(), y=table.index.to_numpy(), z=table.to_numpy(), zmin=0,
-        colorscale=theme.COLORSCALE, colorbar={"title": {"text": "node-hours<br>lost"}},
-        hovertemplate="%{y} nodes by minute %{x}<br>%{z} node-hours lost<extra></extra>",
+        x=table.columns.to_numpy(), y=table.index.to_numpy(), z=_powers(table), zmin=0,
+        zmax=max(1.0, float(_powers(table).max())), customdata=table.to_numpy(),
+        colorscale=theme.COLORSCALE, colorbar=colorbar,
+        hovertemplate="%{y} nodes by minute %{x}<br>%{customdata} node-hours lost<extra></extra>",
     )  # fmt: skip
+
+
+def contour_trace(spectrum: EvictionSpectrum) -> go.Contour:
+    """Lines of equal loss at the powers of ten from a node-hour."""
+    table = surface_table(spectrum)
+    most = float(_powers(table).max())
+    return go.Contour(
+        x=table.columns.to_numpy(), y=table.index.to_numpy(), z=_powers(table), showscale=False,
+        contours={"coloring": "none", "start": 0, "end": max(0, np.floor(most)), "size": 1},
+        line={"color": theme.BLACK, "width": 1}, showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
+
+
+def _powers(table: pd.DataFrame) -> np.ndarray:
+    """Logarithms of the losses, to base ten; those far below the first contour are equal."""
+    return np.log10(np.maximum(table.to_numpy(), LEAST_CONTOUR / 10)).round(4)
 
 
 def point_trace(nodes: int, deadline: float) -> go.Scatter:
@@ -90,16 +118,21 @@ def plot_trade_off(
     """The loss surface with the plan's nodes and deadline (seconds) marked; beside it the jobs."""
     if not len(plan.problem):
         return plot_nothing(title, NO_JOBS)
-    picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.26)
+    asked = f"{plan.problem.nodes_needed:,} nodes in {deadline / 60:g} min"
+    picture = make_subplots(
+        cols=2, horizontal_spacing=0.26,
+        subplot_titles=("(a) least loss of all plans", f"(b) jobs, for {asked}"),
+    )  # fmt: skip
     colorbar = {"x": 0.375, "thickness": 16, "title": {"text": "node-hours lost", "side": "right"}}
     picture.add_trace(surface_trace(spectrum).update(colorbar=colorbar), row=1, col=1)
     point = point_trace(plan.problem.nodes_needed, deadline)
     picture.add_trace(point.update(showlegend=False, cliponaxis=False), row=1, col=1)
     for trace in job_traces(plan, deadline):
         picture.add_trace(trace, row=1, col=2)
-    theme.style(picture, title=title, height=560, barmode="stack", bargap=0.15)
+    picture.add_trace(contour_trace(spectrum), row=1, col=1)
+    theme.style(picture, title=title, height=585, barmode="stack", bargap=0.15)
     picture.update_layout(
-        margin={"t": 60, "b": 105},
+        margin={"t": 85, "b": 105},
         legend={"orientation": "h", "traceorder": "normal", "x": 1, "xanchor": "right",
                 "y": -0.18, "yanchor": "top"},
     )  # fmt: skip
@@ -110,6 +143,7 @@ def plot_trade_off(
     picture.update_yaxes(title="nodes needed", range=[0, total], col=1)
     picture.update_xaxes(title="nodes that the job holds", col=2)
     every = -(-len(plan.problem) // LABELS)
+    footnote(picture, f"{CONTOURS} The circle is the plan whose jobs are shown beside.")
     return picture.update_yaxes(
         title={"text": "job", "standoff": 14},
         autorange="reversed",

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
+from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.gantt import faded, plot_nodes
 from cosimlib.figures.nothing import plot_nothing
 from cosimlib.filling import FilledSchedule, held_table, use_table
@@ -188,7 +189,12 @@ def plot_load(
         margin_b=115, legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0}
     )
     picture.update_xaxes(title="accuracy of estimates, p", range=[-0.02, 1.02])
-    return picture.update_yaxes(title="average load", tickformat=".2f", title_standoff=12)
+    picture.update_yaxes(title="average load", tickformat=".2f", title_standoff=12)
+    return footnote(
+        picture,
+        "Load: part of the node-seconds that regular jobs hold. Lines are means over seeds, bands "
+        "one standard deviation to either side. p: probability that an estimate is exact.",
+    )
 
 
 def _band(part: pd.DataFrame, tint: str) -> go.Scatter:

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
+from cosimlib.figures.gantt import faded
 from cosimlib.figures.nothing import plot_nothing
 
 
@@ -18,6 +19,7 @@ def plot_curves(
     labels: dict[str, str],
     panel: str | None = None,
     bound: str | None = None,
+    band: tuple[str, str] | None = None,
     log: str = "",
     own_x: bool = False,
     why: str = "",
@@ -37,10 +39,12 @@ def plot_curves(
         Column of the panels.
     bound : str, optional
         Column of bools: points that are only a lower bound get an open marker.
+    band : tuple of str, optional
+        Columns of the least and the most: a line's shaded band.
     log : str, default ""
         The logarithmic axes: ``"y"``, ``"xy"``.
     own_x : bool, default False
-        Whether every panel has horizontal values of its own.
+        Whether every panel has horizontal values of its own, named by ``labels[value]``.
     why : str
         Said in the place of the figure where the table has no row.
     """
@@ -57,6 +61,9 @@ def plot_curves(
         for place, name in enumerate(names):
             trace = _trace(part[part[line] == name], str(name), place, x, y, bound)
             picture.add_trace(trace.update(showlegend=column == 1), row=1, col=column)
+            if band is not None:
+                shade = _band(part[part[line] == name], trace, x, *band)
+                picture.add_trace(shade, row=1, col=column)
     if bound is not None and table[bound].any():
         picture.add_scatter(
             x=[None], y=[None], mode="markers", name="lower bound (time limit)",
@@ -66,6 +73,8 @@ def plot_curves(
     picture.update_layout(legend={"orientation": "h", "y": -0.27, "yanchor": "top", "x": 0})
     picture.update_yaxes(title=labels.get(y, y), col=1)
     picture.update_xaxes(title=labels.get(x, x), title_standoff=8, matches=None if own_x else "x")
+    for column, value in enumerate(values if own_x else [], start=1):
+        picture.update_xaxes(title=labels.get(str(value), labels.get(x, x)), col=column)
     if "x" in log:
         picture.update_xaxes(type="log", tickformat=",", dtick="D2")
     if "y" in log:
@@ -95,6 +104,15 @@ def _trace(
         x=part[x].tolist(), y=part[y].tolist(), mode="lines+markers", name=name, legendgroup=name,
         line={"color": tint, "dash": theme.DASHES[place % len(theme.DASHES)], "width": 1.8},
         marker={"symbol": symbols, "color": tint, "size": 7},
+    )  # fmt: skip
+
+
+def _band(part: pd.DataFrame, line: go.Scatter, x: str, least: str, most: str) -> go.Scatter:
+    """The area between two columns, in the color of its line."""
+    return go.Scatter(
+        x=[*part[x], *part[x][::-1]], y=[*part[most], *part[least][::-1]], mode="lines",
+        line={"width": 0}, fill="toself", fillcolor=faded(line.line.color, 0.15),
+        hoverinfo="skip", showlegend=False, legendgroup=line.name,
     )  # fmt: skip
 
 

@@ -19,12 +19,11 @@ from plotly.offline import get_plotlyjs
 from cosimlib import checks as check
 from cosimlib import extras
 from cosimlib.display import used_data
+from cosimlib.figures.footnotes import FOOTER, footer, footnote
+from cosimlib.figures.still import still
 from cosimlib.files import write_whole
 
 WIDTH = 900
-FOOTER_HEIGHT = 18
-PLOTLY_MARGIN = 80
-FOOTER = "data"
 FILE_NAME = re.compile(r"\w[\w.-]*")
 
 
@@ -37,18 +36,30 @@ class Publisher:
         Made where it does not exist. Empty: nothing is written.
     data : str
         What the figures show, such as ``"Theta 2023"`` or ``"synthetic, seed 1"``.
+    paper : str, optional
+        Whose model or figure they are after, such as ``"Maurya et al. 2020"``.
     used : float, optional
         Share of the log's node-hours that they show, such as `metrics.share_used`; the footer
         says it.
     """
 
-    def __init__(self, folder: str | Path | None, data: str, *, used: float | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | Path | None,
+        data: str,
+        *,
+        paper: str = "",
+        used: float | None = None,
+    ) -> None:
         check.number("used", used, least=0, most=1, kind="a share", none=True)
         self.folder = Path(folder) if folder else None
         self.data = used_data(data, used)
+        self.paper = paper
 
-    def publish(self, figure: go.Figure, name: str, numbers: pd.DataFrame) -> go.Figure:
-        """A copy of the figure with a footer that names the data; written if there is a folder.
+    def publish(
+        self, figure: go.Figure, name: str, numbers: pd.DataFrame, *, note: str = ""
+    ) -> go.Figure:
+        """A copy of the figure with a footer: paper and data; written if there is a folder.
 
         Parameters
         ----------
@@ -57,12 +68,17 @@ class Publisher:
             The files' name: letters, digits, ``.``, ``-`` and ``_``.
         numbers : pd.DataFrame
             What the figure draws; its index is written where it says more than 0, 1, 2, ….
+        note : str, optional
+            What a reader must know who sees the figure alone, in small print under it.
         """
         if not FILE_NAME.fullmatch(name):
             raise ValueError(
                 f"figure name {name!r} is not a file name; use letters, digits, '.', '-', '_'"
             )
-        marked = _with_footer(figure, f"data: {self.data}")
+        marked = go.Figure(figure)
+        if note and not any(line.name == FOOTER for line in marked.layout.annotations):
+            footnote(marked, note)
+        footer(marked, f"{self.paper} · data: {self.data}" if self.paper else f"data: {self.data}")
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
             _write_library(self.folder)
@@ -103,7 +119,7 @@ async def _draw(paths: list[Path], drawn: list[Path]) -> None:
     # The synchronous server of kaleido waits for ever where its browser does not start.
     async with Kaleido(n=1, mathjax=False) as browser:
         for path in paths:
-            figure = go.Figure(json.loads(path.read_text(encoding="utf-8")))
+            figure = still(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
             options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
             content = _with_fixed_ids(figure)
             image = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
@@ -111,35 +127,6 @@ async def _draw(paths: list[Path], drawn: list[Path]) -> None:
             image = await browser.calc_fig(content, opts={"format": "svg", **options})
             write_whole(path.with_suffix(".svg"), _fix_ids(image.decode()).encode())
             drawn.append(path)
-
-
-def _with_footer(figure: go.Figure, text: str) -> go.Figure:
-    """A copy with one small gray line in the bottom margin, which is deepened for it."""
-    marked = go.Figure(figure)
-    footers = [note for note in marked.layout.annotations if note.name == FOOTER]
-    if footers:
-        footers[0].text = text
-        return marked
-    template = marked.layout.template.layout
-    margins = (marked.layout.margin.b, template.margin.b, PLOTLY_MARGIN)
-    margin = FOOTER_HEIGHT + next(margin for margin in margins if margin is not None)
-    marked.update_layout(margin_b=margin)
-    height = marked.layout.height or template.height
-    if height:
-        marked.update_layout(height=height + FOOTER_HEIGHT)
-    return marked.add_annotation(
-        name=FOOTER,
-        text=text,
-        font={"size": 10, "color": "gray"},
-        showarrow=False,
-        xref="paper",
-        x=1,
-        xanchor="right",
-        yref="paper",
-        y=0,
-        yanchor="bottom",
-        yshift=-margin,
-    )
 
 
 def _csv(numbers: pd.DataFrame) -> str:

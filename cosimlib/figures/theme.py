@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from cosimlib.display import zone
+from cosimlib.figures.still import StillRenderer
 from cosimlib.palette import BLACK as BLACK
 from cosimlib.palette import BLUE as BLUE
 from cosimlib.palette import CYCLE as CYCLE
@@ -43,7 +44,7 @@ pio.templates["cosimlib"] = go.layout.Template(
         "margin": {"l": 75, "r": 25, "t": 70, "b": 75},
         "legend": {"bgcolor": "rgba(255,255,255,0.8)"},
         "xaxis": {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
-                  "zeroline": False, "automargin": True},
+                  "zeroline": False, "automargin": True, "title": {"standoff": 8}},
         "yaxis": {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
                   "zeroline": False, "automargin": True},
     }
@@ -51,7 +52,7 @@ pio.templates["cosimlib"] = go.layout.Template(
 
 if "PLOTLY_RENDERER" not in os.environ:
     pio.renderers.default = os.environ.get("COSIMLIB_RENDERER", "plotly_mimetype")
-    pio.renderers["png"].width = 900
+    pio.renderers["png"] = StillRenderer(width=900)
 
 
 def patterned(name: str) -> dict[str, Any]:

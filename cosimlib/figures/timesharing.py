@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
+from cosimlib.figures.footnotes import footnote
 from cosimlib.timesharing import RunSummary
 from cosimlib.timesharing.summary import LEVELS
 from cosimlib.units import DAY
@@ -21,6 +22,12 @@ LENGTHS = DURATIONS | {7 * DAY: "7 days", 30 * DAY: "30 days"}
 NO_JOBS = "#CFCFCF"
 FEW_POINTS = 8
 """Points from which on a line needs no markers."""
+
+FEW_JOBS = 10
+"""Bins of fewer jobs are paler."""
+
+VEIL = ((0.0, "rgba(255,255,255,0.75)"), (1.0, "rgba(255,255,255,0)"))
+"""White over a bin, from one job to `FEW_JOBS`."""
 
 LEAST_RANGE = 0.04
 """Part of the capacity that an axis of utilization shows at least."""
@@ -159,10 +166,17 @@ def plot_bins(
         x=summary.length_edges, y=summary.nodes_edges, z=np.log10(values),
         customdata=values, zmin=low, zmax=high,
         colorscale=theme.COLORSCALE if other is None else [list(c) for c in RATIO_COLORS],
-        hovertemplate="from %{x:.3g} s, %{y:.3g} nodes: %{customdata:.3g}<extra></extra>",
+        text=summary.counts, hovertemplate="from %{x:.3g} s, %{y:.3g} nodes, %{text} jobs: "
+        "%{customdata:.3g}<extra></extra>",
         colorbar={"title": {"text": "mean slowdown" if other is None else
                             f"{summary.policy} ÷<br>{other.policy.replace(' (', '<br>(')}<br> "},
                   "tickvals": ticks, "ticktext": [f"{10.0**t:g}" for t in ticks]},
+    )  # fmt: skip
+    counts = np.array(summary.counts, float)
+    picture.add_heatmap(
+        x=summary.length_edges, y=summary.nodes_edges, zmin=0, zmax=1,
+        z=np.log(np.where(np.isfinite(values), counts, np.nan)) / np.log(FEW_JOBS),
+        colorscale=[list(c) for c in VEIL], showscale=False, hoverinfo="skip",
     )  # fmt: skip
     picture.update_xaxes(
         type="log", title="dedicated run time (gray: no jobs)", tickvals=list(LENGTHS),
@@ -170,7 +184,12 @@ def plot_bins(
         range=np.log10([summary.length_edges[0], summary.length_edges[-1]]).tolist(),
     )  # fmt: skip
     picture.update_yaxes(type="log", title="nodes", dtick=1, tickformat=",", showgrid=False)
-    return picture
+    better = "" if other is None else " Above 1, jobs fare better under the second policy."
+    return footnote(
+        picture,
+        "Slowdown: turnaround ÷ max(dedicated run time, 10 s). Bins of fewer than ten jobs are the "
+        f"paler the fewer, gray bins have none.{better}",
+    )
 
 
 def box_table(summaries: Mapping[str, RunSummary]) -> pd.DataFrame:
@@ -196,7 +215,7 @@ def plot_boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
         As of `box_table`.
     title : str
     """
-    picture = theme.figure(title=title, height=480, showlegend=False)
+    picture = theme.figure(title=title, height=500, showlegend=False, margin_b=95)
     for row in table.itertuples(index=False):
         picture.add_box(
             x=[row[0]], lowerfence=[row[1]], q1=[row[2]], median=[row[3]], q3=[row[4]],
@@ -214,7 +233,11 @@ def plot_boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
         )  # fmt: skip
     picture.update_xaxes(title="", tickangle=0)
     picture.update_yaxes(type="log", title="slowdown (◆ mean)", dtick="D2", tickformat=",")
-    return picture
+    return footnote(
+        picture,
+        "Boxes span the quartiles, the line in them is the median; whiskers reach to the last job "
+        "within 1.5 times the distance of the quartiles; numbers are the means.",
+    )
 
 
 def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figure:
@@ -242,7 +265,7 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
         annotation={"text": f"batch: {batch:.0%}", "yanchor": "bottom", "yshift": 4},
     )  # fmt: skip
     theme.style(picture, title=title, height=430, margin={"b": 110})
-    picture.update_xaxes(title="overhead", tickformat=".0%")
+    picture.update_xaxes(title="overhead, part of the capacity", tickformat=".0%")
     low, high = (pick(batch, pick(table["utilization"])) for pick in (min, max))
     beyond = max(0.08 * (high - low), LEAST_RANGE / 2 - (high - low) / 2)
     seen = {"tickformat": "~%", "range": [low - beyond, high + beyond]}
@@ -250,7 +273,7 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
     picture.update_yaxes(title="mean slowdown", tickformat="~g", col=2)
     if table["slowdown"].max() > 4 * table["slowdown"].min():
         picture.update_yaxes(type="log", dtick="D2", title="mean slowdown (log)", col=2)
-    return picture.update_layout(legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0})
+    return picture.update_layout(legend={"orientation": "h", "y": -0.26, "yanchor": "top", "x": 0})
 
 
 def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
@@ -282,7 +305,7 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
             listed |= {policy} if first else set()
             picture.add_scatter(
                 x=here["nodes"].tolist(), y=(here["turnaround_time"] / 60).tolist(), name=policy,
-                mode="lines+markers", legendgroup=policy, showlegend=bool(first),
+                mode="lines+markers", legendgroup=policy, showlegend=bool(first), connectgaps=True,
                 line={"color": theme.color(policy, number), "dash": theme.DASHES[number]},
                 marker={"symbol": theme.MARKERS[number], "size": 6}, **where,
             )  # fmt: skip
@@ -291,6 +314,9 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
     picture.update_xaxes(title="nodes", row=rows)
     picture.update_yaxes(**_logarithmic(table["turnaround_time"]))
     picture.update_yaxes(title="turnaround, min", col=1)
-    return picture.update_layout(
-        legend={"orientation": "h", "y": -0.28 / rows, "yanchor": "top", "x": 0}
+    picture.update_layout(legend={"orientation": "h", "y": -0.28 / rows, "yanchor": "top", "x": 0})
+    return footnote(
+        picture,
+        "Turnaround: dedicated run time × mean slowdown of ten jobs or more of about that size and "
+        "length. Sizes without so many have no marker; lines pass over them.",
     )

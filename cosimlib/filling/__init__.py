@@ -3,6 +3,7 @@
 from cosimlib.filling.audit import audit_filled
 from cosimlib.filling.claims import Evidence, judge
 from cosimlib.filling.comparison import (
+    cost_table,
     efficiency,
     efficiency_table,
     full_queue,
@@ -18,6 +19,7 @@ __all__ = [
     "Evidence",
     "FilledSchedule",
     "audit_filled",
+    "cost_table",
     "efficiency",
     "efficiency_table",
     "full_queue",

@@ -141,7 +141,11 @@ def policy_b_delays(evidence: Evidence) -> Verdict:
     held_up = evidence.held_up
     if not _container_seconds(evidence, "filling B, save") > 0:
         return unknown("no containers", FULL)
-    return verdict(f"{held_up:.1%} of the jobs wait a slot or longer", held_up > 0, "no job waited")
+    return verdict(
+        f"{held_up:.1%} of the jobs wait a slot or longer, in one schedule",
+        held_up > 0,
+        "no job waited",
+    )
 
 
 def policy_b_loses_progress(evidence: Evidence) -> Verdict:
@@ -150,7 +154,7 @@ def policy_b_loses_progress(evidence: Evidence) -> Verdict:
     if not time > 0:
         return unknown("no containers", FULL)
     lost = evidence.uses.loc["filling B, kill", "lost"] / time
-    return verdict(f"{lost:.1%} of the containers' time", lost > 0, "nothing lost")
+    return verdict(f"{lost:.1%} of the containers' time, in one schedule", lost > 0, "nothing lost")
 
 
 def policy_a_does_neither(evidence: Evidence) -> Verdict:

@@ -147,3 +147,24 @@ def load_table(runs: pd.DataFrame) -> pd.DataFrame:
     table = grouped.agg(["mean", "std", "min", "max", "count"])
     table.columns = pd.Index(["load", "spread", "lowest", "highest", "seeds"])
     return table.fillna({"spread": 0.0}).reset_index()
+
+
+def cost_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean, lowest and highest cost of containers over seeds, in percent.
+
+    Parameters
+    ----------
+    runs : pd.DataFrame
+        One row per run: `policy`, `p`, `seed`, and a column for each measure, parts of one.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per measure, p and policy: `policy`, `p`, `measure`, `percent` (the mean), `lowest`,
+        `highest`, and the number of `seeds`.
+    """
+    long = runs.melt(["policy", "p", "seed"], var_name="measure", value_name="percent")
+    cells = long.groupby(["policy", "p", "measure"], sort=False)["percent"]
+    percent = 100 * cells.agg(["mean", "min", "max"])
+    percent.columns = pd.Index(["percent", "lowest", "highest"])
+    return percent.assign(seeds=cells.count()).reset_index()

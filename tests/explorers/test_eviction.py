@@ -60,7 +60,7 @@ def assert_shows(panel, problem):
         f"loss {plan.loss[row]:,.2f} node-hours · checkpoints {plan.checkpoint_time[row]:,g} s · "
         f"{plan.nodes_freed[row]:,} nodes freed · "
     )
-    surface, point, *bars = panel.figure.data
+    surface, point, *bars, _ = panel.figure.data
     assert (point.x, point.y) == ((deadline / 60,), (problem.nodes_needed,))
     evicted = plan.actions(deadline).set_index("job")["action"]
     for bar in bars:
@@ -69,7 +69,7 @@ def assert_shows(panel, problem):
         assert list(bar.x) == expected
         assert list(bar.y) == [str(job) for job in problem.jobs.index]
     losses = [solve_dynamic(problem.asking(int(nodes))).loss for nodes in surface.y[::40]]
-    assert np.array_equal(surface.z[::40], np.round(losses, 1))
+    assert np.array_equal(surface.customdata[::40], np.round(losses, 1))
 
 
 def test_it_opens_with_the_moment_asked_for():

@@ -83,14 +83,31 @@ def test_curves_have_a_panel_a_value_and_open_markers_for_bounds():
     assert figure.data[0].line.color == figure.data[2].line.color == theme.BLUE
 
 
+def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
+    table = pd.DataFrame({"x": [0, 1], "y": [2.0, 3], "low": [1.0, 2], "high": [4.0, 5],
+                          "line": "a", "panel": ["jobs", "nodes"]})  # fmt: skip
+    shared = {"x": "x", "y": "y", "line": "line", "title": "T"}
+    line, band = plot_curves(table, **shared, labels={}, band=("low", "high")).data
+    assert list(band.x) == [0, 1, 1, 0] and list(band.y) == [4, 5, 2, 1]
+    assert band.legendgroup == line.name and not band.showlegend
+    own = {"panel": "panel", "own_x": True, "labels": {"jobs": "number of jobs", "x": "any"}}
+    layout = plot_curves(table, **shared, **own).layout
+    assert (layout.xaxis.title.text, layout.xaxis2.title.text) == ("number of jobs", "any")
+
+
 def test_the_surface_is_the_spectrum(problem):
     spectrum = solve_spectrum(problem)
     table = surface_table(spectrum)
     assert len(table) == LARGEST_HEIGHT + 1 and table.index[-1] == problem.total_nodes
     np.testing.assert_allclose(table, spectrum.loss[table.index], atol=0.051)
     figure = plot_loss_surface(spectrum, title="S", point=(300, 120.0))
-    heat, point = figure.data
-    np.testing.assert_array_equal(heat.z, table)
+    heat, point, contours = figure.data
+    np.testing.assert_array_equal(heat.customdata, table)
+    lost = table.to_numpy() >= 1
+    np.testing.assert_allclose(heat.z[lost], np.log10(table.to_numpy()[lost]), atol=1e-4)
+    assert (heat.z[~lost] < 0).all() and heat.zmin == 0 and heat.colorbar.ticktext[0] == "≤ 1"
+    np.testing.assert_array_equal(contours.z, heat.z)
+    assert (contours.contours.start, contours.contours.size) == (0, 1)
     assert (point.x[0], point.y[0]) == (2, 300)
 
 

@@ -10,7 +10,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from cosimlib.figures.publishing import FOOTER_HEIGHT, Publisher, render_images
+from cosimlib.figures.footnotes import FOOTER_HEIGHT, LINE_HEIGHT, footnote
+from cosimlib.figures.publishing import Publisher, render_images
+from cosimlib.figures.still import CONTROLS, still
 
 NUMBERS = pd.DataFrame({"y": [1.5, 2.0]})
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -51,6 +53,38 @@ def test_footer_says_how_much_of_the_log_is_shown(used, text):
     assert marked.layout.annotations[0].text == f"data: {text}"
     with pytest.raises(ValueError, match="used=2; expected a share from 0 to 1, or None"):
         Publisher(None, "RICC", used=2)
+
+
+def test_a_footer_names_the_paper_and_a_note_stands_above_it():
+    note = "K: nodes needed. " * 12
+    marked = Publisher(None, "x", paper="A et al. 2020").publish(
+        line(margin={"b": 60}, height=400), "one", NUMBERS, note=note
+    )
+    above, below = marked.layout.annotations
+    lines = above.text.split("<br>")
+    assert " ".join(lines) == note.strip() and len(lines) == 2
+    assert below.text == "A et al. 2020 · data: x"
+    assert above.yshift == -(60 + 2 * LINE_HEIGHT) == below.yshift + FOOTER_HEIGHT
+    assert marked.layout.height == 400 + 2 * LINE_HEIGHT + FOOTER_HEIGHT
+    again = Publisher(None, "y").publish(marked, "one", NUMBERS, note=note)
+    assert [each.text for each in again.layout.annotations] == [above.text, "data: y"]
+
+
+def test_notes_are_joined_in_order():
+    picture = footnote(footnote(line(margin={"b": 60}), "First."), "Second.")
+    (note,) = picture.layout.annotations
+    assert note.text == "First.<br>Second." and note.yshift == -(60 + 2 * LINE_HEIGHT)
+
+
+def test_a_still_picture_has_no_controls_and_not_their_room():
+    live = line(margin={"b": 160}, height=400, meta={CONTROLS: 100}, sliders=[{"steps": []}])
+    live = Publisher(None, "x").publish(live, "one", NUMBERS)
+    picture = still(live)
+    assert live.layout.sliders and not picture.layout.sliders
+    assert (picture.layout.height, picture.layout.margin.b) == (318, 78)
+    assert picture.layout.annotations[0].yshift == -78
+    plain = line()
+    assert still(plain) is plain
 
 
 def test_footer_heeds_the_templates_margin_and_plotlys():

@@ -85,13 +85,15 @@ def test_a_map_has_sizes_upwards_and_batch_over_sharing():
     batch = replace(plain, slowdown_sums=((100.0, 8.0), (1000.0, 1.0)), counts=counts, **edges)
     shared = replace(batch, policy="time-sharing", slowdown_sums=((10.0, 16.0), (10.0, 10.0)))
     drawn = figures.plot_bins(batch, shared, title="t")
-    (heat,) = drawn.data
+    heat, veil = drawn.data
+    np.testing.assert_allclose(veil.z, np.log10([[2, 4], [5, 1]]))
+    assert np.array(heat.text).tolist() == [[2, 4], [5, 1]]
     assert (list(heat.y), list(heat.x)) == ([1, 2, 10], [3_600, 36_000, 360_000])
     np.testing.assert_allclose(heat.z, [[1, np.log10(0.5)], [2, -1]])
     np.testing.assert_allclose(heat.customdata, [[10, 0.5], [100, 0.1]])
     assert heat.colorbar.title.text == "batch ÷<br>time-sharing<br> "
     long = replace(shared, policy="time-sharing (memory unlimited)")
-    (heat,) = figures.plot_bins(batch, long, title="t").data
+    heat, _ = figures.plot_bins(batch, long, title="t").data
     assert heat.colorbar.title.text == "batch ÷<br>time-sharing<br>(memory unlimited)<br> "
     assert drawn.layout.xaxis.title.text.startswith("dedicated run time")
     assert drawn.layout.yaxis.title.text == "nodes"

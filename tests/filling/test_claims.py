@@ -56,8 +56,8 @@ def test_every_claim_holds_on_the_papers_numbers():
         "inaccurate-estimates-idle": "0.860 at p = 0, 0.940 at 1",
         "fillers-fill-all": "100.00%",
         "gain-of-policy-a": "1.0000 of it",
-        "policy-b-delays": "10.0% of the jobs wait a slot or longer",
-        "policy-b-loses-progress": "6.7% of the containers' time",
+        "policy-b-delays": "10.0% of the jobs wait a slot or longer, in one schedule",
+        "policy-b-loses-progress": "6.7% of the containers' time, in one schedule",
         "policy-a-does-neither": "0 jobs, 0 node-seconds",
     }
 

@@ -1,10 +1,12 @@
 """Use of nodes and efficiency of filled machines: closed forms, windows, tables."""
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib.filling import (
+    cost_table,
     efficiency,
     efficiency_table,
     full_queue,
@@ -106,3 +108,15 @@ def test_the_queue_is_full_until_no_job_is_left_to_join_it():
     assert schedule.start_time.tolist() == [60, 120, 180, 240, 300]
     windows = [full_queue(schedule, depth) for depth in (0, 1, 2, 4, 9)]
     assert windows == [(60, 300), (60, 240), (60, 180), (60, 120), (60, 120)]
+
+
+def test_costs_are_means_over_seeds_between_the_lowest_and_the_highest():
+    rows = [("A", 0.0, 0, 0.1, 0.0), ("A", 0.0, 1, 0.3, 0.0), ("B", 0.0, 0, 0.5, 1.0)]
+    runs = pd.DataFrame(rows, columns=["policy", "p", "seed", "held up", "lost"])
+    table = cost_table(runs).set_index(["measure", "policy"])
+    assert table.loc[("held up", "A"), ["percent", "lowest", "highest", "seeds"]].tolist() == [
+        pytest.approx(20), pytest.approx(10), pytest.approx(30), 2
+    ]  # fmt: skip
+    assert table.loc[("lost", "B"), ["percent", "lowest", "highest", "seeds"]].tolist() == [
+        100, 100, 100, 1
+    ]  # fmt: skip
