@@ -10,6 +10,7 @@ EXTRAS = {
     "nbclient": "notebooks",
     "nbformat": "notebooks",
     "papermill": "notebooks",
+    "pyarrow": "parquet",
 }
 """The extra of the project that has an optional package. Plotly itself says what it lacks."""
 
