@@ -23,9 +23,14 @@ Traces
 - `read_swf`: a log in the Standard Workload Format
 - `read_alcf`: a job log of the Argonne Leadership Computing Facility
 - `read_sacct`: what Slurm's sacct prints, as text or as JSON
+- `read_pbs`: an accounting log of PBS or Torque
+- `read_batsim`: Batsim's jobs.csv, or a workload that it reads
+- `read_fugaku`: a month of F-DATA, the jobs of Fugaku
+- `read_pm100`: the job table of PM100, of Marconi100
 - `load_trace`: a public trace by name, or a log by its path
 - `fetch_trace`: the path of a public trace, downloaded where it is not on this machine
 - `write_swf`: a workload as a file in the Standard Workload Format
+- `convert`: a log in another format, and what is lost: SWF, Batsim's JSON, CSV, parquet
 - `prepare_workload`: the jobs of a trace that fit its machine
 - `prepare_schedule`: the recorded schedule of a trace, or a simulated one
 

@@ -18,6 +18,7 @@ from .batch import simulate_easy as simulate_easy
 from .batch import simulate_fcfs as simulate_fcfs
 from .batch.environment import BatchEnv as BatchEnv
 from .claims import Claims as Claims
+from .convert import convert as convert
 from .coscheduling import simulate_coscheduling as simulate_coscheduling
 from .elastic import simulate_elastic as simulate_elastic
 from .eviction import EvictionPlan as EvictionPlan
@@ -42,6 +43,10 @@ from .timesharing import simulate_timesharing as simulate_timesharing
 from .traces import fetch_trace as fetch_trace
 from .traces import load_trace as load_trace
 from .traces.alcf import read_alcf as read_alcf
+from .traces.batsim import read_batsim as read_batsim
+from .traces.fugaku import read_fugaku as read_fugaku
+from .traces.pbs import read_pbs as read_pbs
+from .traces.pm100 import read_pm100 as read_pm100
 from .traces.slurm import read_sacct as read_sacct
 from .traces.swf import read_swf as read_swf
 from .traces.swf import write_swf as write_swf

@@ -69,6 +69,7 @@ def test_audit_is_the_function_whatever_is_imported_first():
     assert run("import cosimlib.audit, cosimlib as cs; print(callable(cs.audit))") == "True\n"
     code = "from cosimlib.audit import audit_rule; import cosimlib as cs; print(callable(cs.audit))"
     assert run(code) == "True\n"
+    assert run("import cosimlib.convert, cosimlib as cs; print(callable(cs.convert))") == "True\n"
 
 
 def test_version_is_the_project_s():
@@ -97,6 +98,7 @@ def test_every_plot_is_at_the_top_of_figures():
     [
         ("ipywidgets", "cs.explore_batch", "explore_batch"),
         ("gymnasium", "cs.BatchEnv", "BatchEnv"),
+        ("pyarrow", "cs.read_pm100('job_table.parquet')", "reading job_table.parquet"),
         ("ipywidgets", "from cosimlib.explorers import explore_eviction", "explore_eviction"),
     ],
 )

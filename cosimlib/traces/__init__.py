@@ -1,25 +1,35 @@
 """Workload traces: logs of real machines, by the name of a public trace or the path of a file.
 
-`load` takes either. A format is one module with its reader and one line in `READERS`.
+`load` takes either. A format is one module with its reader and one line in `READERS`; formats that
+are also written have a line in `WRITERS`. `recognize` names the format of a file.
 """
 
 import inspect
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cosimlib.traces.account import TraceError
-from cosimlib.traces.alcf import read_alcf
+from cosimlib.traces.alcf import is_alcf, read_alcf
+from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
-from cosimlib.traces.slurm import read_sacct
-from cosimlib.traces.swf import read_swf, write_swf
+from cosimlib.traces.columns import is_columns, read_columns, write_csv, write_parquet
+from cosimlib.traces.fugaku import is_fugaku, read_fugaku
+from cosimlib.traces.parquet import names_in
+from cosimlib.traces.pbs import is_pbs, read_pbs
+from cosimlib.traces.pm100 import is_pm100, read_pm100
+from cosimlib.traces.slurm import is_sacct, read_sacct
+from cosimlib.traces.swf import is_swf, read_swf, write_swf
 from cosimlib.workload import Workload
 
 __all__ = [
     "READERS",
     "SYNTHETIC",
     "TRACES",
+    "WRITERS",
+    "Format",
     "Trace",
     "TraceError",
     "fetch_trace",
@@ -28,18 +38,51 @@ __all__ = [
     "load",
     "load_trace",
     "read_alcf",
+    "read_batsim",
+    "read_columns",
+    "read_fugaku",
+    "read_pbs",
+    "read_pm100",
     "read_sacct",
     "read_swf",
+    "recognize",
+    "write_batsim",
+    "write_csv",
+    "write_parquet",
     "write_swf",
 ]
 
-READERS: dict[str, Callable[..., Workload]] = {
-    ".swf": read_swf,
-    ".csv": read_alcf,
-    ".txt": read_sacct,
-    ".json": read_sacct,
+
+class Format(NamedTuple):
+    """A format of logs: its reader, the endings of files' names, and how its files begin."""
+
+    read: Callable[..., Workload]
+    endings: tuple[str, ...]
+    recognizes: Callable[[bytes], bool]
+
+
+READERS: dict[str, Format] = {
+    "swf": Format(read_swf, (".swf",), is_swf),
+    "sacct": Format(read_sacct, (".txt", ".json"), is_sacct),
+    "alcf": Format(read_alcf, (".csv",), is_alcf),
+    "batsim": Format(read_batsim, (".csv", ".json"), is_batsim),
+    "pbs": Format(read_pbs, (".acct", ".txt"), is_pbs),
+    "fugaku": Format(read_fugaku, (".parquet", ".csv"), is_fugaku),
+    "pm100": Format(read_pm100, (".parquet",), is_pm100),
+    "columns": Format(read_columns, (".csv", ".parquet"), is_columns),
 }
-"""Readers of logs by the ending of the file's name; ``.gz`` may follow it."""
+"""Formats of logs by name; ``.gz`` may follow an ending."""
+
+WRITERS: dict[str, Callable[..., Path]] = {
+    ".swf": write_swf,
+    ".json": write_batsim,
+    ".csv": write_csv,
+    ".parquet": write_parquet,
+}
+"""Writers by the ending of the file's name; ``.gz`` may follow it."""
+
+BEGINNING = 1 << 16
+"""Bytes of a file by which its format is recognized."""
 
 SYNTHETIC = "synthetic"
 """In the place of a trace's name: a synthetic workload."""
@@ -57,8 +100,7 @@ def load(
     Parameters
     ----------
     name_or_path : str or Path
-        A name in `TRACES`, in any case, or the path of a file. Its ending selects the reader in
-        `READERS`; a file of another ending is read as SWF.
+        A name in `TRACES`, in any case, or the path of a file, whose format is `recognize`'s.
     folder : str or Path, optional
         For `fetch_trace`.
     cores_per_node : int, optional
@@ -90,13 +132,14 @@ load_trace = load
 
 
 def is_log(name: str) -> bool:
-    """Whether a text ends like the name of a log: an ending in `READERS`, or ``.gz``."""
-    return name.endswith((*READERS, ".gz"))
+    """Whether a text ends like the name of a log: an ending of a format, or ``.gz``."""
+    endings = {ending for each in READERS.values() for ending in each.endings}
+    return name.endswith((*endings, ".gz"))
 
 
 def _read(path: Path, options: dict[str, Any]) -> Workload:
     """The workload of a file by its reader, which must know the options."""
-    read = _reader(path)
+    read = READERS[recognize(path)].read
     if "cores_per_node" in options and "cores_per_node" not in inspect.signature(read).parameters:
         raise ValueError(
             f"{path}: cores_per_node={options['cores_per_node']!r}; expected None, as "
@@ -105,6 +148,32 @@ def _read(path: Path, options: dict[str, Any]) -> Workload:
     return read(path, **options)
 
 
-def _reader(path: Path) -> Callable[..., Workload]:
-    """The reader for the ending of a file's name."""
-    return READERS.get(Path(path.name.removesuffix(".gz")).suffix, read_swf)
+def recognize(path: str | Path) -> str:
+    """The format of a log, a key of `READERS`: by the ending of its name, else by its beginning.
+
+    Where the ending is that of several formats, or of none, the beginning decides: the heading of a
+    table, the names in a JSON document. What is not recognized is read as the first format with its
+    ending, else as SWF, whose error tells what is wrong.
+    """
+    path = Path(path)
+    ending = Path(path.name.removesuffix(".gz")).suffix
+    candidates = [name for name, each in READERS.items() if ending in each.endings]
+    if len(candidates) == 1 or not path.is_file():
+        return candidates[0] if candidates else "swf"
+    beginning = names_in(path) or _beginning(path)
+    for name in (*candidates, *READERS):
+        if READERS[name].recognizes(beginning):
+            return name
+    return candidates[0] if candidates else "swf"
+
+
+def _beginning(path: Path) -> bytes:
+    """The first bytes of a file, decompressed as far as they can be."""
+    with path.open("rb") as file:
+        data = file.read(BEGINNING)
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, BEGINNING)
+        except zlib.error:
+            return b""
+    return data.removeprefix(b"\xef\xbb\xbf")

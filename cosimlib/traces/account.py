@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.system import System
-from cosimlib.workload import Workload, account_table
+from cosimlib.workload import InvalidWorkloadError, Workload, account_table
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -88,6 +88,17 @@ def read_bytes(path: Path) -> bytes:
         ) from error
 
 
+def compressed(path: Path, data: bytes) -> bytes:
+    """What is written to a file: gzip where its name ends in ``.gz``, the same bytes each time."""
+    return gzip.compress(data, mtime=0) if path.suffix == ".gz" else data
+
+
+def base_name(path: Path) -> str:
+    """The file's name without its endings, for a workload."""
+    plain = path.name.removesuffix(".gz")
+    return Path(plain).stem or plain
+
+
 def read_table(path: Path) -> list[tuple[int, list[str]]]:
     """Lines of a CSV that are not blank: line number from 1, fields stripped of blanks.
 
@@ -147,7 +158,10 @@ def assemble(
         jobs = jobs.sort_values("submit_time", kind="stable")
     _note(jobs, machine, account)
     empty = [column for column in jobs if column != "requested_time" and jobs[column].isna().all()]
-    workload = Workload(jobs.drop(columns=empty), name, machine, account.frame(), began)
+    try:
+        workload = Workload(jobs.drop(columns=empty), name, machine, account.frame(), began)
+    except InvalidWorkloadError as error:
+        raise TraceError(f"{path}: {error}") from error
     if verbose:
         print(account.text(name, len(jobs), records))
     return workload

@@ -3,22 +3,22 @@
 There is one file per machine and year; those of Mira, Theta, Polaris and others are at
 https://reports.alcf.anl.gov/data/. A row is a job with the times at which it was queued, started
 and ended, in UTC. Later files have column names in lower case, and EXIT_CODE for EXIT_STATUS; both
-forms are read.
+forms are read. Polaris and Aurora run PBS, and their COBALT_JOBID is the same in nearly every row:
+there the job's number is the leading one of its name.
 
 Rows that are not jobs are dropped, each counted under the first of these reasons: the time at which
 it was queued is unknown; it never started; its run time is unknown; its nodes are unknown.
 """
 
-import io
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from cosimlib import checks as check
 from cosimlib.system import THETA, System
-from cosimlib.traces.account import Account, TraceError, assemble, read_bytes, shortened
+from cosimlib.traces.account import Account, assemble, read_bytes
+from cosimlib.traces.records import began
+from cosimlib.traces.texts import read_csv
 from cosimlib.workload import Workload
 
 TIMES = ("QUEUED_TIMESTAMP", "START_TIMESTAMP", "END_TIMESTAMP")
@@ -30,7 +30,12 @@ TEXTS = ("JOB_NAME", "MACHINE_NAME", "USERNAME_GENID", "PROJECT_NAME_GENID", "QU
 NEEDED = (
     "QUEUED_TIMESTAMP", "START_TIMESTAMP", "WALLTIME_SECONDS", "RUNTIME_SECONDS", "NODES_REQUESTED",
 )  # fmt: skip
-MACHINES = {"theta": THETA}
+POLARIS = System("Polaris", {"main": 560}, cores_per_node=32, memory_per_node=512.0)
+AURORA = System("Aurora", {"main": 10_624}, cores_per_node=104, memory_per_node=1024.0)
+MACHINES = {"theta": THETA, "polaris": POLARIS, "aurora": AURORA}
+
+CONSTANT = 0.99
+"""A job number that so large a part of the rows have is none."""
 
 
 def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True) -> Workload:
@@ -49,7 +54,7 @@ def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True
     Workload
         `submit_time` counts from the first job's QUEUED_TIMESTAMP; `nodes` is NODES_REQUESTED, or
         NODES_USED where that is unknown; `status` is 1 where the exit status is 0, else 0; `group`
-        is the project. `machine` is `cosimlib.system.THETA` for Theta, else unknown.
+        is the project. `machine` is that of `MACHINES` for Theta, Polaris and Aurora, else unknown.
 
     Raises
     ------
@@ -66,73 +71,36 @@ def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True
     table = account.drop(table, _drop_rules(table))
     jobs = _jobs(table, account)
     machine = _machine(table)
-    return assemble(jobs, name, machine, account, path=path, records=records, verbose=verbose)
+    first = began(table["QUEUED_TIMESTAMP"])
+    return assemble(
+        jobs, name, machine, account, path=path, records=records, verbose=verbose, began=first
+    )
+
+
+def is_alcf(beginning: bytes) -> bool:
+    """Whether a file begins with the heading of such a log."""
+    first = beginning.lstrip().split(b"\n", 1)[0].upper()
+    return b"QUEUED_TIMESTAMP" in first and b"NODES_REQUESTED" in first
 
 
 def _parse(path: Path, data: bytes) -> pd.DataFrame:
     """The columns of the log that are read; a missing one is unknown throughout."""
-    if not data.strip():
-        raise TraceError(f"{path}: the file is empty; fetch it again")
-    wanted = {*TIMES, *NUMBERS, *TEXTS}
-    try:
-        text = pd.read_csv(
-            io.BytesIO(data), dtype="str", encoding_errors="replace", skipinitialspace=True,
-            usecols=lambda column: column.strip().upper() in wanted,
-        )  # fmt: skip
-    except ValueError as error:
-        raise TraceError(
-            f"{path}: not a CSV of job records ({error}); it begins with {shortened(data)}"
-        ) from error
-    text.columns = text.columns.str.strip().str.upper()
-    missing = [column for column in NEEDED if column not in text]
-    if missing:
-        raise TraceError(
-            f"{path}: no column {', '.join(missing)}; expected a DIM_JOB_COMPOSITE log, the first "
-            f"line reads {shortened(data)}"
-        )
-    times = {column: _checked(path, text, column, _instants) for column in TIMES}
-    numbers = {column: _checked(path, text, column, _numbers) for column in NUMBERS}
-    return pd.DataFrame(times | numbers | {column: _texts(text, column) for column in TEXTS})
-
-
-def _texts(text: pd.DataFrame, column: str) -> pd.Series:
-    if column in text:
-        return text[column].astype("string")
-    return pd.Series(pd.NA, index=text.index, dtype="string")
-
-
-def _instants(values: pd.Series) -> pd.Series:
-    return pd.to_datetime(values, format="ISO8601", errors="coerce", utc=True)
-
-
-def _numbers(values: pd.Series) -> pd.Series:
-    numbers = pd.to_numeric(values, errors="coerce").astype("float64")
-    return numbers.where(np.isfinite(numbers))
-
-
-def _checked(
-    path: Path, text: pd.DataFrame, column: str, convert: Callable[[pd.Series], pd.Series]
-) -> pd.Series:
-    """A column converted; raise for the first value that cannot be."""
-    values = _texts(text, column)
-    converted = convert(values)
-    kind = "a time such as 2023-01-31 23:59:59" if column in TIMES else "a number"
-    check.rows(
-        column,
-        values,
-        converted.notna() | values.isna(),
-        f"{kind}, or nothing where unknown",
-        row=lambda row: f"{path}: record {row + 1} (line {row + 2})",
-        error=TraceError,
+    wanted = (*TIMES, *NUMBERS, *TEXTS)
+    texts = read_csv(
+        path, data, wanted, needed=NEEDED, format_name="a DIM_JOB_COMPOSITE log", fold=str.upper
     )
-    return converted
+    return pd.DataFrame(
+        {column: texts.instants(column) for column in TIMES}
+        | {column: texts.numbers(column) for column in NUMBERS}
+        | {column: texts.labels(column) for column in TEXTS}
+    )
 
 
 def _mended(table: pd.DataFrame, account: Account) -> pd.DataFrame:
     """Missing run times are taken from start and end."""
     run_time = table["RUNTIME_SECONDS"]
     run_time = run_time.where(run_time >= 0)
-    elapsed = (table["END_TIMESTAMP"] - table["START_TIMESTAMP"]).dt.total_seconds()
+    elapsed = table["END_TIMESTAMP"] - table["START_TIMESTAMP"]
     mendable = run_time.isna() & (elapsed >= 0)
     account.add("mended", "run time unknown, end less start taken", int(mendable.sum()))
     return table.assign(RUNTIME_SECONDS=run_time.where(~mendable, elapsed))
@@ -152,8 +120,8 @@ def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
 def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
     """The columns of a workload from those of a log."""
     zero = table["QUEUED_TIMESTAMP"].min()
-    submit_time = (table["QUEUED_TIMESTAMP"] - zero).dt.total_seconds()
-    start_time = (table["START_TIMESTAMP"] - zero).dt.total_seconds()
+    submit_time = table["QUEUED_TIMESTAMP"] - zero
+    start_time = table["START_TIMESTAMP"] - zero
     early = start_time < submit_time
     account.add("noted", "started before it was queued, start taken as unknown", int(early.sum()))
     requested = table["NODES_REQUESTED"]
@@ -167,7 +135,7 @@ def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
             "requested_time": table["WALLTIME_SECONDS"].where(table["WALLTIME_SECONDS"] > 0),
             "nodes": np.ceil(table["NODES_USED"].where(unknown, requested)),
             "recorded_start": start_time.where(~early),
-            "job_id": _job_ids(table),
+            "job_id": _job_ids(table, account),
             "user": table["USERNAME_GENID"],
             "group": table["PROJECT_NAME_GENID"],
             "queue": table["QUEUE_NAME"],
@@ -176,10 +144,18 @@ def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
     )
 
 
-def _job_ids(table: pd.DataFrame) -> pd.Series:
+def _job_ids(table: pd.DataFrame, account: Account) -> pd.Series:
     """Cobalt's number, or the leading digits of the job's name (``123.polaris-pbs-01``)."""
+    numbers = table["COBALT_JOBID"]
+    shares = numbers.value_counts(normalize=True)
+    if len(table) >= 10 and len(shares) and shares.iloc[0] >= CONSTANT:
+        same = numbers == shares.index[0]
+        number = f"{shares.index[0]:.0f}"
+        account.add("noted", f"COBALT_JOBID {number} as nearly everywhere, unknown", same.sum())
+        numbers = numbers.where(~same)
     leading = table["JOB_NAME"].str.extract(r"^(\d{1,15})", expand=False).astype("Float64")
-    return table["COBALT_JOBID"].fillna(leading.astype("float64")).astype("Int64")
+    numbers = numbers.where((numbers % 1 == 0) & (numbers.abs() < 2.0**53))
+    return numbers.fillna(leading.astype("float64")).astype("Int64")
 
 
 def _machine(table: pd.DataFrame) -> System | None:

@@ -15,10 +15,11 @@ Records that are not jobs are dropped, each counted under the first of these rea
    shows processors for it;
 4. its run time is unknown;
 5. neither the requested nor the allocated number of processors is known.
+
+Logs of Frontier have three more columns, and their nodes in the last of them: `traces.frontier`.
 """
 
 import csv
-import gzip
 import io
 import re
 from pathlib import Path
@@ -29,7 +30,9 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.files import write_whole
-from cosimlib.traces.account import Account, TraceError, assemble, read_bytes, shortened
+from cosimlib.system import System
+from cosimlib.traces import frontier
+from cosimlib.traces.account import Account, TraceError, assemble, compressed, read_bytes, shortened
 from cosimlib.traces.swf_header import (
     header_machine,
     header_start,
@@ -100,21 +103,33 @@ def read_swf(
     data = read_bytes(path)
     header = parse_header(data)
     name = name or path.name.removesuffix(".gz").removesuffix(".swf")
-    table = _parse_table(path, data)
-    account = Account()
-    account.add("noted", "more than 18 columns, the rest ignored", _count_wide_lines(data))
-    records = len(table)
+    is_frontier = frontier.has_descriptors(data)
+    fields = (*FIELDS, *frontier.COLUMNS) if is_frontier else FIELDS
+    table = _parse_table(path, data, fields)
+    records, account = len(table), Account()
+    wide = f"more than {len(fields)} columns, the rest ignored"
+    account.add("noted", wide, _count_wide_lines(data, len(fields)))
     table = account.drop(table, _drop_rules(table))
-    if cores_per_node is None:
-        held = table["allocated_processors"]
-        held = held.where(held > 0, table["requested_processors"])
-        cores_per_node = infer_cores(header, held, account)
-    jobs = _jobs(table, cores_per_node, account)
-    machine = header_machine(header, name, cores_per_node)
+    if is_frontier:
+        jobs = _jobs(table, 1, account)
+        machine: System | None = frontier.machine(table, header)
+    else:
+        if cores_per_node is None:
+            held = table["allocated_processors"]
+            held = held.where(held > 0, table["requested_processors"])
+            cores_per_node = infer_cores(header, held, account)
+        jobs = _jobs(table, cores_per_node, account)
+        machine = header_machine(header, name, cores_per_node)
     return assemble(
         jobs, name, machine, account,
         path=path, records=records, verbose=verbose, began=header_start(header),
     )  # fmt: skip
+
+
+def is_swf(beginning: bytes) -> bool:
+    """Whether a file begins with a comment or a record of SWF."""
+    first = beginning.lstrip().split(b"\n", 1)[0]
+    return first.startswith(b";") or _problem(_tokens(first), FIELDS) is None
 
 
 def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) -> Path:
@@ -148,39 +163,46 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
     if not len(workload):
         raise TraceError(f"{workload.name}: no job to write to {path}")
     data = _format_lines(_header(workload, cores_per_node), _table(workload, cores_per_node))
-    if path.suffix == ".gz":
-        data = gzip.compress(data, mtime=0)
-    write_whole(path, data)
+    write_whole(path, compressed(path, data))
     return path
 
 
-def _parse_table(path: Path, data: bytes) -> pd.DataFrame:
-    """The records of a log as 18 columns of numbers, NaN where they are below 0: unknown."""
+def _parse_table(path: Path, data: bytes, fields: tuple[str, ...]) -> pd.DataFrame:
+    """The records of a log as columns of numbers, NaN where they are below 0: unknown."""
     # To pandas, an indented comment is a row of empty fields.
     lines = INDENTED_COMMENT.sub(b";", data)
     try:
         table = pd.read_csv(
-            io.BytesIO(lines), sep=r"\s+", header=None, names=list(FIELDS), usecols=list(FIELDS),
+            io.BytesIO(lines), sep=r"\s+", header=None, names=list(fields), usecols=list(fields),
             comment=";", quoting=csv.QUOTE_NONE, na_filter=False, low_memory=False,
             encoding="latin-1",
         )  # fmt: skip
     except ValueError as error:
-        _raise_first_bad_line(path, data, str(error))
+        _raise_first_bad_line(path, data, str(error), fields)
     if not len(table):
         raise TraceError(f"{path}: no job in it; expected lines of {len(FIELDS)} numbers")
-    for field in FIELDS:
+    numbers = [field for field in fields if field != "descriptor"]
+    for field in numbers:
         values = table[field]
         valid = values.dtype.kind in "if" and bool((values.abs() < LIMIT).all())
         if not valid or (field in WHOLE and values.dtype.kind == "f" and (values % 1 != 0).any()):
-            _raise_first_bad_line(path, data, f"{field} is not a number in every line")
-    return table.where(table >= 0)
+            _raise_first_bad_line(path, data, f"{field} is not a number in every line", fields)
+    if (
+        len(fields) > len(numbers)
+        and (table["descriptor"].isna() | (table["descriptor"] == "")).any()
+    ):
+        _raise_first_bad_line(path, data, "no descriptor in every line", fields)
+    known = table[numbers].where(table[numbers] >= 0)
+    return known if len(fields) == len(numbers) else frontier.described(table.assign(**known))
 
 
-def _raise_first_bad_line(path: Path, data: bytes, reason: str) -> NoReturn:
+def _raise_first_bad_line(
+    path: Path, data: bytes, reason: str, fields: tuple[str, ...]
+) -> NoReturn:
     """Name the first line that is not a record; `reason` where each line by itself is one."""
     first, valid = "", 0
     for number, line in enumerate(data.splitlines(), start=1):
-        problem = _problem(_tokens(line))
+        problem = _problem(_tokens(line), fields)
         if problem is None:
             valid += 1
         elif problem and not first:
@@ -190,18 +212,20 @@ def _raise_first_bad_line(path: Path, data: bytes, reason: str) -> NoReturn:
     raise TraceError(f"{path}: {first or reason}; mend the line or put a ';' before it")
 
 
-def _problem(tokens: list[bytes]) -> str | None:
+def _problem(tokens: list[bytes], fields: tuple[str, ...]) -> str | None:
     """The error of a line in words; None for a record, "" for a blank line."""
     if not tokens:
         return ""
-    for field, token in zip(FIELDS, tokens, strict=False):
+    for field, token in zip(fields, tokens, strict=False):
+        if field == "descriptor":
+            continue
         whole = field in WHOLE
         value = float(token) if NUMBER.fullmatch(token) else np.nan
         if not abs(value) < LIMIT or (whole and value % 1 != 0):
             shown = token[:20].decode("utf-8", "replace")
             return f"{field} is {shown!r}; expected a {'whole ' if whole else ''}number below 2**53"
-    if len(tokens) < len(FIELDS):
-        return f"{len(tokens)} columns; expected {len(FIELDS)}"
+    if len(tokens) < len(fields):
+        return f"{len(tokens)} columns; expected {len(fields)}"
     return None
 
 
@@ -209,45 +233,59 @@ def _tokens(line: bytes) -> list[bytes]:
     return line.partition(b";")[0].split()
 
 
-def _count_wide_lines(data: bytes) -> int:
-    """Number of records with more than 18 columns."""
-    return sum(len(tokens) > len(FIELDS) for tokens in map(_tokens, data.splitlines()))
+def _count_wide_lines(data: bytes, columns: int) -> int:
+    """Number of records with more columns than are read."""
+    return sum(len(tokens) > columns for tokens in map(_tokens, data.splitlines()))
 
 
 def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
     """Reasons why a record is not a job, in the order of the module's docstring."""
     run_time, status = table["run_time"], table["status"]
-    processors = table[["requested_processors", "allocated_processors"]]
+    size = ("number of processors unknown",
+            ~(table[["requested_processors", "allocated_processors"]] > 0).any(axis=1))  # fmt: skip
+    if "described_nodes" in table:
+        size = ("no number of nodes in its descriptor", ~(table["described_nodes"] >= 1))
     return [
         ("submit time unknown", table["submit_time"].isna()),
         ("part of an execution (status 2, 3 or 4)", status.isin(PARTIAL_EXECUTION)),
         ("cancelled before it ran (status 5)", (status == CANCELLED) & ~(run_time > 0)),
         ("run time unknown", run_time.isna()),
-        ("number of processors unknown", ~(processors > 0).any(axis=1)),
+        size,
     ]
 
 
 def _jobs(table: pd.DataFrame, cores_per_node: int, account: Account) -> pd.DataFrame:
     """The columns of a workload from those of a log."""
+    if "described_nodes" in table:
+        special = frontier.columns(table, account)
+    else:
+        special = _sizes(table, cores_per_node, account)
+    return pd.DataFrame(
+        {
+            "submit_time": table["submit_time"],
+            "run_time": table["run_time"],
+            "requested_time": table["requested_time"].where(table["requested_time"] > 0),
+            "nodes": special["nodes"],
+            "recorded_start": table["submit_time"] + table["wait_time"],
+            "memory": special["memory"],
+        }
+        | {field: table[field].astype("Int64") for field in NUMBERS}
+        | {field: _labels(table[field]) for field in LABELS}
+        | {field: table[field].astype("float64") for field in QUANTITIES}
+        | special
+    )
+
+
+def _sizes(table: pd.DataFrame, cores_per_node: int, account: Account) -> dict[str, pd.Series]:
+    """Nodes and memory of the jobs, and notes on where they come from."""
     requested, used = table["requested_processors"], table["used_memory"]
     unknown = ~(requested > 0)
     processors = table["allocated_processors"].where(unknown, requested)
     account.add("noted", "requested processors unknown, allocated taken", unknown.sum())
     used_taken = ~(table["requested_memory"] > 0) & (used > 0)
     account.add("noted", "requested memory unknown, used taken", used_taken.sum())
-    return pd.DataFrame(
-        {
-            "submit_time": table["submit_time"],
-            "run_time": table["run_time"],
-            "requested_time": table["requested_time"].where(table["requested_time"] > 0),
-            "nodes": np.ceil(processors / cores_per_node),
-            "recorded_start": table["submit_time"] + table["wait_time"],
-            "memory": _memory(table, cores_per_node),
-        }
-        | {field: table[field].astype("Int64") for field in NUMBERS}
-        | {field: _labels(table[field]) for field in LABELS}
-        | {field: table[field].astype("float64") for field in QUANTITIES}
-    )
+    nodes = np.ceil(processors / cores_per_node)
+    return {"nodes": nodes, "memory": _memory(table, cores_per_node)}
 
 
 def _memory(table: pd.DataFrame, cores_per_node: int) -> pd.Series:
@@ -276,7 +314,7 @@ def _header(workload: Workload, cores_per_node: int) -> list[str]:
     lines += [f"Note: {workload.name}, written by cosimlib; processors a node: {cores_per_node}"]
     for field, key in (("queue", "Queue"), ("partition", "Partition")):
         labels = workload.column(field)
-        if not _all_numbers(labels):
+        if not all_numbers(labels):
             names = pd.factorize(labels)[1]
             lines += [f"{key}: {number} {label}" for number, label in enumerate(names, start=1)]
     return lines
@@ -309,7 +347,7 @@ def _kilobytes(memory: pd.Series, cores_per_node: int) -> pd.Series:
     return whole.where(whole * (1024 * cores_per_node) / 1e9 == memory, kilobytes)
 
 
-def _all_numbers(labels: pd.Series) -> bool:
+def all_numbers(labels: pd.Series) -> bool:
     """Whether each known label is a whole number as `read_swf` returns it."""
     known = labels.dropna().unique()
     return all(label.isdecimal() and label == str(int(label)) for label in known)
@@ -317,7 +355,7 @@ def _all_numbers(labels: pd.Series) -> bool:
 
 def _label_numbers(labels: pd.Series) -> pd.Series:
     """Labels that are all numbers as they are; others numbered from 1 by appearance."""
-    if _all_numbers(labels):
+    if all_numbers(labels):
         return labels.astype("Float64").astype("float64")
     codes = pd.Series(pd.factorize(labels)[0] + 1.0, index=labels.index)
     return codes.where(codes > 0)

@@ -37,7 +37,7 @@ def parse_header(data: bytes) -> dict[str, str]:
 
 def infer_cores(header: dict[str, str], processors: pd.Series, account: Account) -> int:
     """Processors that count as one node, given those that each job holds."""
-    total, nodes = _size(header, "MaxProcs"), _size(header, "MaxNodes")
+    total, nodes = header_size(header, "MaxProcs"), header_size(header, "MaxNodes")
     if not 0 < nodes < total or not len(processors):
         return 1
     cores, rest = divmod(total, nodes)
@@ -53,7 +53,7 @@ def infer_cores(header: dict[str, str], processors: pd.Series, account: Account)
 
 def header_machine(header: dict[str, str], name: str, cores_per_node: int) -> System | None:
     """The machine in the header; None where its size is unknown."""
-    processors, nodes = _size(header, "MaxProcs"), _size(header, "MaxNodes")
+    processors, nodes = header_size(header, "MaxProcs"), header_size(header, "MaxNodes")
     if processors:
         nodes = max(1, processors // cores_per_node)
     if not nodes:
@@ -64,7 +64,7 @@ def header_machine(header: dict[str, str], name: str, cores_per_node: int) -> Sy
 
 def header_start(header: dict[str, str]) -> pd.Timestamp | None:
     """The calendar time of second 0; None where the header does not say it."""
-    seconds = _size(header, "UnixStartTime")
+    seconds = header_size(header, "UnixStartTime")
     if not 0 < seconds < LAST_START:
         return None
     start = pd.Timestamp(seconds, unit="s", tz="UTC")
@@ -88,7 +88,7 @@ def start_lines(start: pd.Timestamp | None) -> list[str]:
     return [f"UnixStartTime: {start.timestamp():.0f}", *([zone] if name or ahead else [])]
 
 
-def _size(header: dict[str, str], key: str) -> int:
+def header_size(header: dict[str, str], key: str) -> int:
     """The number at the beginning of a value: 9216 of ``9,216 (batch)``; 0 where there is none."""
     found = re.match(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+", header.get(key, ""))
     return int(found[0].replace(",", "")) if found else 0

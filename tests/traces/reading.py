@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from cosimlib.traces import read_swf
 
 DATA = Path(__file__).parents[1] / "data"
@@ -20,3 +22,12 @@ def counts(workload):
     account = workload.account
     keys = zip(account["action"], account["reason"], strict=True)
     return dict(zip(keys, account["records"], strict=True))
+
+
+def pm100_table():
+    """The rows of a job table like PM100's, with its types: times in a zone, lists of power."""
+    times = ["submit_time", "eligible_time", "start_time", "end_time"]
+    table = pd.read_csv(DATA / "pm100.csv", parse_dates=times)
+    table[times] = table[times].astype("datetime64[us, UTC]")
+    power = table["node_power_consumption"].map(lambda text: [float(x) for x in text.split()])
+    return table.assign(node_power_consumption=power, job_state=table["job_state"].astype("string"))

@@ -58,7 +58,10 @@ def test_gzip_lower_case_and_newer_column_names_are_read(tmp_path):
     nameless = alcf(tmp_path, lambda text: text.replace("COBALT_JOBID", "OTHER"))
     pd.testing.assert_frame_equal(plain.jobs, nameless.jobs)
     polaris = alcf(tmp_path, lambda text: text.replace(",theta,", ",polaris,"))
-    assert polaris.machine is None
+    assert (polaris.machine.name, polaris.machine.total_nodes) == ("Polaris", 560)
+    aurora = alcf(tmp_path, lambda text: text.replace(",theta,", ",AURORA,"))
+    assert (aurora.machine.name, aurora.machine.total_nodes) == ("Aurora", 10_624)
+    assert alcf(tmp_path, lambda text: text.replace(",theta,", ",crux,")).machine is None
     assert alcf(tmp_path, lambda text: text.replace(",theta,", ",Theta,")).machine == THETA
 
 
@@ -71,11 +74,11 @@ def test_gzip_lower_case_and_newer_column_names_are_read(tmp_path):
         ),
         (
             lambda text: text.replace("2023-01-01 00:20:00", "yesterday", 1),
-            r"record 1 \(line 2\) has START_TIMESTAMP='yesterday'; expected a time such as",
+            r"line 2 has START_TIMESTAMP='yesterday'; expected seconds of the epoch",
         ),
         (
             lambda text: text.replace(",1800.0,3600.0,", ",1800.0,long,"),
-            r"record 2 \(line 3\) has RUNTIME_SECONDS='long'; expected a number",
+            r"line 3 has RUNTIME_SECONDS='long'; expected a number",
         ),
         (lambda text: "", "the file is empty"),
         (lambda text: text.splitlines()[0], r"no job left of 0 records \(none in it\)"),
@@ -95,3 +98,31 @@ def test_a_log_can_be_written_as_swf(tmp_path):
     columns = [column for column in jobs.jobs if column != "queue"]
     pd.testing.assert_frame_equal(read.jobs[columns], jobs.jobs[columns])
     assert read.jobs["queue"].tolist() == ["1", "2", "2"]
+
+
+def test_a_job_number_that_nearly_all_rows_have_is_unknown(tmp_path):
+    heading, row = (DATA / "alcf.csv").read_text().splitlines()[:2]
+    rows = [row.replace("501.theta,501", f"{600 + n}.polaris-pbs-01,{0 if n else 7}")
+            for n in range(150)]  # fmt: skip
+    path = tmp_path / "polaris.csv"
+    path.write_text("\n".join([heading, *rows]))
+    workload = read_alcf(path, verbose=False)
+    assert counts(workload)["noted", "COBALT_JOBID 0 as nearly everywhere, unknown"] == 149
+    assert sorted(workload.jobs["job_id"]) == [7, *range(601, 750)]
+
+
+def test_the_line_of_an_error_counts_blank_lines_and_quoted_breaks(tmp_path):
+    def change(text):
+        lines = text.splitlines()
+        lines[1] = lines[1].replace("501.theta", '"501\ntheta"')
+        return "\n".join([lines[0], "", *lines[1:3], lines[3].replace("1800.0", "often")])
+
+    with pytest.raises(TraceError, match=r"line 6 has WALLTIME_SECONDS='often'"):
+        alcf(tmp_path, change)
+
+
+def test_polaris_has_its_job_numbers_in_the_names():
+    workload = read_alcf(DATA / "polaris.csv", verbose=False)
+    assert workload.jobs["job_id"].tolist() == list(range(1_600_000, 1_600_020))
+    assert workload.machine.name == "Polaris"
+    assert counts(workload)["noted", "COBALT_JOBID 0 as nearly everywhere, unknown"] == 20

@@ -1,7 +1,6 @@
 """Slurm's accounting: two real versions, odd names, odd records, and a field that is wrong."""
 
 import json
-import random
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,8 @@ from hypothesis import strategies as st
 
 from cosimlib.system import System
 from cosimlib.traces import TraceError
-from cosimlib.traces.slurm import expand_hosts, read_sacct
+from cosimlib.traces.hosts import expand_hosts
+from cosimlib.traces.slurm import read_sacct
 from tests.traces.reading import DATA, counts
 
 HEADING = (
@@ -226,38 +226,6 @@ def test_unknown_choices_are_refused(tmp_path, knob):
         read(tmp_path, text({}), **knob)
 
 
-def mutated(data, chance):
-    """Bytes with a few cut out, doubled or changed."""
-    data = bytearray(data)
-    for _ in range(chance.randint(1, 6)):
-        place = chance.randrange(len(data))
-        kind = chance.randrange(3)
-        if kind == 0:
-            del data[place : place + chance.randint(1, 40)]
-        elif kind == 1:
-            data[place:place] = data[place : place + chance.randint(1, 40)]
-        else:
-            data[place] = chance.choice(b'|\n,{}[]"0-:\xff n')
-        if not data:
-            return b""
-    return bytes(data)
-
-
-@pytest.mark.parametrize("name", ["sacct_X_parsable2_epoch.txt", "sacct.json"])
-def test_a_damaged_file_is_read_with_an_account_or_refused(tmp_path, name):
-    whole = (DATA / "slurm-24.11" / name).read_bytes()
-    chance = random.Random(1)
-    for trial in range(100):
-        path = tmp_path / name
-        path.write_bytes(mutated(whole, chance))
-        try:
-            workload = read_sacct(path, verbose=False)
-        except TraceError as error:
-            assert str(path) in str(error), trial
-        else:
-            assert len(workload)
-
-
 def test_values_of_another_kind_in_json_are_unknown(tmp_path):
     document = json.loads((DATA / "slurm-24.11" / "sacct.json").read_text())
     for job, odd in zip(document["jobs"], (None, "x", [], {}, {"set": True}, 1e400), strict=False):
@@ -266,6 +234,37 @@ def test_values_of_another_kind_in_json_are_unknown(tmp_path):
         job["nodes"] = odd
     workload = read(tmp_path, json.dumps(document), "sacct.json")
     assert counts(workload)["dropped", "number of nodes unknown, or none"] == 6
+
+
+def test_a_first_column_that_is_no_number_begins_records_by_its_fields(tmp_path):
+    heading = "User|" + HEADING.replace("|User", "")
+    workload = read(tmp_path, text({}, {"JobIDRaw": "8"}, heading=heading))
+    assert workload.jobs["job_id"].tolist() == [7, 8]
+
+
+def test_typed_gpus_and_rounded_nodes(tmp_path):
+    typed = text({"AllocTRES": "cpu=8,gres/gpu:a100=3,gres/gpu:v100=1,node=2"})
+    assert read(tmp_path, typed, unit="gpus").jobs["nodes"].tolist() == [4]
+    workload = read(tmp_path, text({"NNodes": "1.50K"}))
+    assert workload.jobs["nodes"].tolist() == [1536]
+    assert counts(workload)["noted", "nodes rounded to thousands: ask sacct for --noconvert"] == 1
+
+
+def test_a_try_that_was_requeued_held_its_nodes(tmp_path):
+    workload = read(tmp_path, text({"State": "REQUEUED"}, {"Start": "1200", "End": "1300"}))
+    assert workload.jobs["status"].tolist() == [0, 1]
+
+
+def test_too_many_divisions_are_refused_and_not_tried(tmp_path):
+    heading = "JobIDRaw|Submit|Start|End|ElapsedRaw|NNodes|State|JobName|Comment|WorkDir|Extra"
+    row = "7|1000|1060|1160|100|2|COMPLETED" + "|x" * 60
+    with pytest.raises(TraceError, match="line 2 has 67 fields, expected 11, and several div"):
+        read(tmp_path, f"{heading}\n{row}\n")
+
+
+def test_host_lists_of_more_hosts_than_any_machine_are_none():
+    assert expand_hosts("n[1-99999999999]") == []
+    assert expand_hosts("n[0-99999]m[0-99999]") == []
 
 
 def test_host_lists_expand():

@@ -1,0 +1,110 @@
+"""Job logs from one format into another: ``python -m cosimlib.convert SOURCE TARGET``.
+
+What a format cannot hold is lost; the account says what, column by column, in numbers of jobs.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib import traces
+from cosimlib.traces.account import Account, TraceError
+from cosimlib.traces.losses import losses
+from cosimlib.traces.records import UNITS, Unit
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    unit: Unit | None = None,
+    cores_per_node: int | None = None,
+    verbose: bool = True,
+) -> pd.DataFrame:
+    """Write a log in another format, and tell what was dropped, mended, noted and lost.
+
+    Parameters
+    ----------
+    source : str or Path
+        A log of any format that `traces.load` reads, or the name of a public trace.
+    target : str or Path
+        Its ending is that of a writer: ``.swf``, ``.json`` (Batsim), ``.csv``, ``.parquet``; gzip
+        where ``.gz`` follows.
+    unit : {"nodes", "cores", "gpus"}, optional
+        What the jobs' nodes count, for a log that counts several (Slurm, PBS, Fugaku, Marconi100).
+    cores_per_node : int, optional
+        Processors per node, of SWF.
+    verbose : bool, default True
+        Whether to print the account.
+
+    Returns
+    -------
+    pd.DataFrame
+        `action` ("dropped", "mended", "noted", "lost"), `reason`, `records`.
+
+    Raises
+    ------
+    FileNotFoundError
+    TraceError
+        For a damaged source, or a job that the target's format cannot hold.
+    ValueError
+        For an ending without a writer, or an option that the source's reader does not take.
+    """
+    path = Path(target)
+    ending = Path(path.name.removesuffix(".gz")).suffix
+    check.choice("the target's ending", ending, traces.WRITERS)
+    write = traces.WRITERS[ending]
+    options: dict[str, Any] = {"unit": unit, "cores_per_node": cores_per_node}
+    options = {name: value for name, value in options.items() if value is not None}
+    taken = _taken(source, options, write)
+    workload = traces.load(source, verbose=verbose, **taken)
+    written = {"cores_per_node": cores_per_node or 1} if ending == ".swf" else {}
+    write(workload, path, **written)
+    lost = losses(workload, ending)
+    if verbose:
+        account = Account()
+        account.rows = lost
+        print(account.text(path.name, len(workload), len(workload)))
+    return pd.concat([workload.account, pd.DataFrame(lost, columns=list(workload.account))],
+                     ignore_index=True)  # fmt: skip
+
+
+def _taken(source: str | Path, options: dict[str, Any], write: Any) -> dict[str, Any]:
+    """The options that the source's reader takes; raise for one that nothing takes."""
+    path = Path(source)
+    reader = traces.READERS[traces.recognize(path) if path.is_file() else "swf"].read
+    known = signature(reader).parameters
+    for name, value in options.items():
+        if name not in known and name not in signature(write).parameters:
+            raise ValueError(
+                f"{source}: {name}={value!r}, which {reader.__name__} does not take; leave it out"
+            )
+    return {name: value for name, value in options.items() if name in known}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 0 where the target was written, else 1."""
+    parser = argparse.ArgumentParser("python -m cosimlib.convert", description=__doc__)
+    parser.add_argument("source", help="a log of any known format, or the name of a public trace")
+    parser.add_argument("target", help=f"ends in {', '.join(traces.WRITERS)}; .gz may follow")
+    parser.add_argument("--unit", choices=UNITS, help="what the jobs' nodes count")
+    parser.add_argument(
+        "--cores-per-node", type=int, dest="cores", help="processors per node, of SWF"
+    )
+    chosen = parser.parse_args(arguments)
+    try:
+        convert(chosen.source, chosen.target, unit=chosen.unit, cores_per_node=chosen.cores)
+    except (OSError, TraceError, ValueError, ImportError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,246 @@
+"""Batsim: the jobs.csv that it prints, and the workload that it reads, a JSON document.
+
+jobs.csv has a row per job of a simulation; the names of its columns changed between versions, and
+those that evalys knows are read. It is a schedule: its starts become `recorded_start`. Rows are
+dropped where the submission, the run time or the number of resources is unknown, or where the job
+was rejected.
+
+In a workload document, ``{"nb_res": 32, "jobs": [{"id", "subtime", "walltime", "res", "profile"}],
+"profiles": {}}``, how long a job runs is what its profile makes of the platform. Known without one
+are profiles of type `delay`, and sequences of them; other jobs are dropped with an account.
+A job that would run for longer than its walltime is stopped by it.
+
+Batsim's resources are what its platform says, often nodes; a workload's `nodes` count them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.files import write_whole
+from cosimlib.system import System
+from cosimlib.traces.account import Account, TraceError, assemble, base_name, compressed, read_bytes
+from cosimlib.traces.documents import Document, number
+from cosimlib.traces.texts import Texts, read_csv
+from cosimlib.workload import Workload
+
+COLUMNS = (
+    "job_id", "submission_time", "requested_number_of_resources", "requested_time", "success",
+    "final_state", "starting_time", "execution_time", "finish_time", "allocated_resources",
+    "workload_name", "profile",
+)  # fmt: skip
+ALIASES = {
+    "jobID": "job_id",
+    "requested_number_of_processors": "requested_number_of_resources",
+    "allocated_processors": "allocated_resources",
+}
+NEEDED = ("submission_time", "requested_number_of_resources", "execution_time")
+DEEPEST = 8
+"""Sequences of profiles within one another; deeper ones are taken for a circle."""
+MOST_RESOURCES = 10**8
+SEQUENCES = ("composed", "sequential_composition")
+
+
+def read_batsim(
+    path: str | Path, *, system: System | None = None, name: str | None = None, verbose: bool = True
+) -> Workload:
+    """The jobs of Batsim's jobs.csv, or of a workload that it reads (JSON), or gzip of either.
+
+    Parameters
+    ----------
+    path : str or Path
+    system : System, optional
+        The machine; by default `nb_res` resources, or those up to the highest that was allocated.
+    name : str, optional
+        Of the workload; by default the file's name without its endings.
+    verbose : bool, default True
+        Whether to print the account of what was dropped, mended and noted.
+
+    Returns
+    -------
+    Workload
+        `nodes` are Batsim's resources. `application` is the profile.
+
+    Raises
+    ------
+    FileNotFoundError
+    TraceError
+        Naming the line, the value and what was expected.
+    """
+    path, account = Path(path), Account()
+    name = name or base_name(path)
+    data = read_bytes(path)
+    read = _from_json if data.lstrip()[:1] in (b"{", b"[") else _from_csv
+    table, resources = read(path, data)
+    del data
+    machine = system or (System(name, {"main": resources}) if resources else None)
+    count = len(table)
+    jobs = _jobs(account.drop(table, _drop_rules(table)), account)
+    return assemble(jobs, name, machine, account, path=path, records=count, verbose=verbose)
+
+
+def write_batsim(workload: Workload, path: str | Path) -> Path:
+    """Write a workload as a document that Batsim reads, as gzip where `path` ends in ``.gz``.
+
+    A job's profile is a delay of its run time; Batsim stops it at its walltime, the requested time,
+    and refuses delays of 0: such jobs are left out. Numbers of jobs are kept where each has one of
+    its own. `traces.writing.losses` tells what else a document does not hold.
+
+    Parameters
+    ----------
+    workload : Workload
+    path : str or Path
+        An existing file is replaced only once everything has been written.
+
+    Returns
+    -------
+    Path
+        That of the file.
+    """
+    path = Path(path)
+    jobs = workload.jobs[workload.jobs["run_time"] > 0]
+    if not len(jobs):
+        raise TraceError(f"{workload.name}: no job to write to {path}")
+    numbers = workload.column("job_id")[jobs.index]
+    own = numbers.notna().all() and numbers.is_unique
+    ids = (numbers if own else pd.Series(jobs.index + 1)).astype("int64").tolist()
+    columns = (
+        jobs[name].tolist() for name in ("submit_time", "requested_time", "nodes", "run_time")
+    )
+    rows = []
+    for job, submit, limit, nodes, run in zip(ids, *columns, strict=True):
+        row = {"id": str(job), "subtime": submit, "walltime": limit, "res": nodes}
+        if np.isnan(limit):
+            del row["walltime"]
+        rows.append(row | {"profile": f"{run:.15g}"})
+    profiles = {f"{run:.15g}": {"type": "delay", "delay": run} for run in jobs["run_time"].unique()}
+    machine = workload.machine
+    resources = machine.total_nodes if machine else int(jobs["nodes"].max())
+    text = ",\n".join(json.dumps(row) for row in rows)
+    document = (
+        f'{{"nb_res": {resources},\n"jobs": [\n{text}\n],\n"profiles": {json.dumps(profiles)}}}\n'
+    )
+    write_whole(path, compressed(path, document.encode()))
+    return path
+
+
+def is_batsim(beginning: bytes) -> bool:
+    """Whether a file begins as jobs.csv or as a workload document does."""
+    text = beginning.lstrip()
+    if text[:1] == b"{":
+        return b'"subtime"' in text or b'"nb_res"' in text
+    return b"submission_time" in (first := text.split(b"\n", 1)[0]) and b"execution_time" in first
+
+
+def _from_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
+    """The rows of jobs.csv, and the number of resources up to the highest allocated."""
+    texts = read_csv(
+        path, data, COLUMNS, needed=NEEDED, format_name="Batsim's jobs.csv", aliases=ALIASES
+    )
+    starts, success = texts.numbers("starting_time"), texts.numbers("success")
+    state = texts.labels("final_state")
+    status = success.where(success.isna() | (success == 1), 0)
+    table = pd.DataFrame(
+        {
+            "submit": texts.numbers("submission_time"),
+            "run": texts.numbers("execution_time"),
+            "limit": texts.numbers("requested_time"),
+            "resources": texts.numbers("requested_number_of_resources"),
+            "start": starts,
+            "job": pd.to_numeric(texts.labels("job_id").str.extract(r"^(?:.*!)?(\d{1,15})$")[0]),
+            "profile": texts.labels("profile"),
+            "status": status.where(state.isna() | ~state.str.contains("KILLED"), 0),
+            "rejected": state.fillna("").str.contains("REJECTED"),
+        }
+    )
+    return table, _resources(texts)
+
+
+def _resources(texts: Texts) -> int:
+    """One more than the highest number in sets like ``0-3 7``; 0 where unknown."""
+    allocated = texts.labels("allocated_resources").dropna()
+    last = allocated.str.extract(r"(\d{1,9})\s*$", expand=False).dropna()
+    highest = int(last.astype("int64").max()) + 1 if len(last) else 0
+    return highest if highest <= MOST_RESOURCES else 0
+
+
+def _from_json(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
+    """The jobs of a workload document, and its number of resources."""
+    document = Document(path, data, "a workload of Batsim's")
+    rows: list[tuple] = []
+    for place, job in document.jobs():
+        if not isinstance(job, dict) or "subtime" not in job or "res" not in job:
+            raise document.refuse(place, f"jobs[{len(rows)}] has no subtime or res")
+        name = job.get("profile")
+        identity = str(job.get("id", ""))[-40:].rpartition("!")[2]
+        rows.append((
+            number(job["subtime"]), number(job.get("walltime")), number(job["res"]),
+            float(identity) if identity.isdecimal() and len(identity) < 16 else np.nan,
+            name if isinstance(name, str) else None,
+        ))  # fmt: skip
+    profiles = document.rest.get("profiles")
+    profiles = profiles if isinstance(profiles, dict) else {}
+    table = pd.DataFrame(rows, columns=["submit", "limit", "resources", "job", "profile"])
+    table = table.astype(dict.fromkeys(("submit", "limit", "resources", "job"), "float64"))
+    table["profile"] = table["profile"].astype("string")
+    delays = {name: _delay(name, profiles) for name in table["profile"].dropna().unique()}
+    delay = table["profile"].map(delays).astype("float64")
+    stopped = delay > table["limit"].where(table["limit"] > 0)
+    table = table.assign(
+        run=delay.where(~stopped, table["limit"]), start=np.nan, rejected=False,
+        status=np.where(stopped, 0.0, np.nan),
+    )  # fmt: skip
+    resources = number(document.rest.get("nb_res"))
+    return table, int(resources) if 1 <= resources <= MOST_RESOURCES else 0
+
+
+def _delay(name: str, profiles: dict[str, Any], depth: int = 0) -> float:
+    """Seconds of a delay, or of a sequence of such; NaN where the platform decides."""
+    profile = profiles.get(name)
+    if not isinstance(profile, dict) or depth > DEEPEST:
+        return np.nan
+    if profile.get("type") == "delay":
+        return number(profile.get("delay"))
+    sequence = profile.get("seq")
+    if profile.get("type") not in ("composed", "sequential_composition") or not isinstance(
+        sequence, list
+    ):
+        return np.nan
+    repeat = number(profile.get("repeat", 1))
+    known: dict[str, float] = {}
+    for part in sequence:
+        if not isinstance(part, str):
+            return np.nan
+        if part not in known:
+            known[part] = _delay(part, profiles, depth + 1)
+    return repeat * float(sum(known[part] for part in sequence))
+
+
+def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
+    """Reasons why a record is not a job."""
+    return [
+        ("rejected by the scheduler", table["rejected"]),
+        ("submission unknown", ~(table["submit"] >= 0)),
+        ("run time unknown: only a platform gives it", ~(table["run"] >= 0)),
+        ("number of resources unknown", ~(table["resources"] >= 1)),
+    ]
+
+
+def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
+    early = table["start"] < table["submit"]
+    account.add("noted", "started before it arrived, start taken as unknown", int(early.sum()))
+    return pd.DataFrame(
+        {
+            "submit_time": table["submit"],
+            "run_time": table["run"],
+            "requested_time": table["limit"].where(table["limit"] > 0),
+            "nodes": np.ceil(table["resources"]),
+            "recorded_start": table["start"].where((table["start"] >= 0) & ~early),
+            "job_id": table["job"].astype("Int64"),
+            "application": table["profile"],
+            "status": table["status"].astype("Int64"),
+        }
+    )

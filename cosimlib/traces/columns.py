@@ -1,0 +1,185 @@
+"""A workload's own columns as CSV or parquet: what spreadsheets, R and polars read.
+
+Parquet keeps the columns as they are, and in its metadata the workload's name, machine, calendar time
+and account: nothing is lost. CSV keeps the columns as text; the rest is lost. Both are read back by
+`read_columns`.
+"""
+
+import io
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.extras import needed_by
+from cosimlib.files import write_whole
+from cosimlib.system import System
+from cosimlib.traces.account import (
+    Account,
+    TraceError,
+    base_name,
+    compressed,
+    read_bytes,
+    shortened,
+)
+from cosimlib.traces.parquet import DAMAGES, MAGIC, damage
+from cosimlib.traces.texts import Texts, line_of
+from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload, account_table
+
+NEEDED = ("submit_time", "run_time", "nodes")
+KEY = b"cosimlib"
+FORMAT = "a workload's own columns, submit_time, run_time, nodes and others"
+
+
+def read_columns(
+    path: str | Path, *, system: System | None = None, name: str | None = None, verbose: bool = True
+) -> Workload:
+    """A workload from a table of its own columns: CSV, gzip of it, or parquet (extra `parquet`).
+
+    Parameters
+    ----------
+    path : str or Path
+        Of a file that `write_csv` or `write_parquet` wrote, or one with the columns `submit_time`,
+        `run_time` and `requested_time` in seconds, `nodes`, and any others.
+    system : System, optional
+        The machine; by default the one written with parquet.
+    name : str, optional
+        Of the workload; by default the one written with parquet, or the file's name.
+    verbose : bool, default True
+        Whether to print how many jobs there are.
+
+    Raises
+    ------
+    ImportError
+        For parquet without pyarrow, naming the extra.
+    FileNotFoundError
+    TraceError
+        Naming the line of a CSV, or the job, its value and what was expected.
+    """
+    path = Path(path)
+    is_parquet = path.is_file() and path.open("rb").read(4) == MAGIC
+    jobs, known = _from_parquet(path) if is_parquet else (_from_csv(path), {})
+    if not len(jobs):
+        raise TraceError(f"{path}: no job in it; expected {FORMAT}")
+    jobs = jobs.sort_values("submit_time", kind="stable")
+    name = name or known.get("name") or base_name(path)
+    try:
+        workload = Workload(
+            jobs,
+            name,
+            system or _system(known.get("machine")),
+            _account(known.get("account")),
+            pd.Timestamp(known["began"]) if known.get("began") else None,
+        )
+    except (InvalidWorkloadError, TypeError, ValueError) as error:
+        raise TraceError(f"{path}: {error}") from error
+    if verbose:
+        print(Account().text(name, len(workload), len(jobs)))
+    return workload
+
+
+def write_csv(workload: Workload, path: str | Path) -> Path:
+    """Write the columns of a workload as CSV, as gzip where `path` ends in ``.gz``."""
+    path = Path(path)
+    text = workload.jobs.to_csv(index=False, lineterminator="\n", float_format=_number)
+    write_whole(path, compressed(path, text.encode()))
+    return path
+
+
+def write_parquet(workload: Workload, path: str | Path) -> Path:
+    """Write a workload as parquet, with name, machine and account. Needs the extra `parquet`."""
+    path = Path(path)
+    with needed_by(f"writing {path.name}"):
+        import pyarrow
+        import pyarrow.parquet as parquet
+    table = pyarrow.Table.from_pandas(workload.jobs, preserve_index=False)
+    machine = None
+    if workload.machine is not None:
+        values = {field.name: getattr(workload.machine, field.name) for field in fields(System)}
+        machine = values | {"partitions": dict(values["partitions"])}
+    known = {"name": workload.name, "machine": machine,
+             "account": workload.account.to_numpy().tolist()}  # fmt: skip
+    metadata = {**(table.schema.metadata or {}), KEY: json.dumps(known).encode()}
+    content = io.BytesIO()
+    parquet.write_table(table.replace_schema_metadata(metadata), content)
+    write_whole(path, content.getvalue())
+    return path
+
+
+def is_columns(beginning: bytes) -> bool:
+    """Whether a heading, or the footer of a parquet file, names a workload's own columns."""
+    first = beginning if beginning[:4] == MAGIC else beginning.lstrip().split(b"\n", 1)[0]
+    return all(name.encode() in first for name in NEEDED)
+
+
+def _number(value: float) -> str:
+    """A number in full, whole ones without a point."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def _from_csv(path: Path) -> pd.DataFrame:
+    """The columns of a CSV with their types."""
+    data = read_bytes(path)
+    try:
+        table = pd.read_csv(io.BytesIO(data), dtype="str", encoding="utf-8-sig",
+                            encoding_errors="replace", skipinitialspace=True)  # fmt: skip
+    except ValueError as error:
+        raise TraceError(f"{path}: not a CSV ({error}); expected {FORMAT}") from error
+    table.columns = table.columns.str.strip()
+    table = table.loc[:, ~table.columns.duplicated()]
+    if missing := [column for column in NEEDED if column not in table]:
+        raise TraceError(
+            f"{path}: no column {', '.join(missing)}; expected {FORMAT}; the first line reads "
+            f"{shortened(data)}"
+        )
+    texts = Texts(path, table, lambda row: line_of(data, row))
+    columns = {column: _typed(texts, column) for column in table}
+    for column in NEEDED:
+        texts.known(column, columns[column])
+    return pd.DataFrame(columns)
+
+
+def _typed(texts: Texts, column: str) -> pd.Series:
+    """A column in its declared type; one that is not declared as numbers where all of it are."""
+    if column in (*NEEDED, "requested_time"):
+        return texts.numbers(column)
+    if column in OPTIONAL_COLUMNS:
+        kind = OPTIONAL_COLUMNS[column].dtype
+        if kind == "string":
+            return texts.labels(column)
+        numbers = texts.numbers(column)
+        return numbers.round().astype("Int64") if kind == "Int64" else numbers
+    labels = texts.labels(column)
+    numbers = pd.to_numeric(labels, errors="coerce").astype("float64")
+    fine = np.isfinite(numbers) | labels.isna()
+    return numbers if fine.all() else labels
+
+
+def _from_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The columns of a parquet file, and what its metadata tell of the workload."""
+    with needed_by(f"reading {path.name}"):
+        import pyarrow
+        import pyarrow.parquet as parquet
+    try:
+        table = parquet.read_table(path)
+        metadata = (table.schema.metadata or {}).get(KEY, b"{}")
+        jobs, known = table.to_pandas(), json.loads(metadata)
+    except (pyarrow.ArrowException, OSError, *DAMAGES) as error:
+        raise damage(path, error, FORMAT) from error
+    if missing := [column for column in NEEDED if column not in jobs]:
+        raise TraceError(f"{path}: no column {', '.join(missing)}; expected {FORMAT}")
+    return jobs, known if isinstance(known, dict) else {}
+
+
+def _system(machine: dict[str, Any] | None) -> System | None:
+    """The machine in the metadata of a parquet file."""
+    if not isinstance(machine, dict):
+        return None
+    return System(**{field.name: machine[field.name] for field in fields(System) if field.init})
+
+
+def _account(entries: Any) -> pd.DataFrame:
+    return account_table(tuple(entry) for entry in entries or ())

@@ -1,0 +1,97 @@
+"""Parquet files: the columns that are needed, in batches. Needs the extra `parquet`."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from cosimlib.extras import needed_by
+from cosimlib.traces.account import TraceError
+
+MAGIC = b"PAR1"
+ROWS = 65_536
+DAMAGES = (ValueError, TypeError, KeyError, OverflowError, MemoryError)
+"""What pyarrow raises besides its own exceptions where a file is damaged."""
+
+
+def read_batches(
+    path: Path, wanted: Collection[str], *, needed: Collection[str], format_name: str
+) -> Iterator[pd.DataFrame]:
+    """The wanted columns of a file that it has, so many rows at a time.
+
+    Raises
+    ------
+    ImportError
+        Where pyarrow is not installed.
+    FileNotFoundError
+    TraceError
+        For a file that is damaged, or without one of the columns `needed`.
+    """
+    with needed_by(f"reading {path.name}"):
+        import pyarrow
+        import pyarrow.parquet as parquet
+    if not path.is_file():
+        raise FileNotFoundError(f"no trace at {path}; give the path of a file")
+    try:
+        with parquet.ParquetFile(path, memory_map=True) as file:
+            names = file.schema_arrow.names
+            missing = [column for column in needed if column not in names]
+            if missing:
+                raise TraceError(f"{path}: no column {', '.join(missing)}; expected {format_name}")
+            columns = [column for column in wanted if column in names]
+            for batch in file.iter_batches(ROWS, columns=columns):
+                yield batch.to_pandas(ignore_metadata=True)
+    except TraceError:
+        raise
+    except (pyarrow.ArrowException, OSError, *DAMAGES) as error:
+        raise damage(path, error, format_name) from error
+
+
+def damage(path: Path, error: BaseException, format_name: str) -> TraceError:
+    """The error for a file that pyarrow cannot read."""
+    problem = (str(error).splitlines() or [type(error).__name__])[0]
+    return TraceError(
+        f"{path}: not a parquet file, or a damaged one ({problem}); expected {format_name}"
+    )
+
+
+def names_in(path: Path) -> bytes:
+    """The footer of a file, which has the columns' names; nothing for what is no parquet file."""
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        if size < 12:
+            return b""
+        file.seek(size - 8)
+        length, magic = int.from_bytes(file.read(4), "little"), file.read(4)
+        if magic != MAGIC:
+            return b""
+        file.seek(max(0, size - 8 - length))
+        return MAGIC + file.read(min(length, 1 << 20))
+
+
+def seconds(values: pd.Series) -> pd.Series:
+    """Seconds of the epoch of times, dates in text, or seconds; NaN where unknown or none."""
+    if pd.api.types.is_numeric_dtype(values):
+        return pd.to_numeric(values, errors="coerce").astype("float64")
+    instants = pd.to_datetime(values, errors="coerce", utc=True)
+    return (instants - pd.Timestamp(0, tz="UTC")).dt.total_seconds().astype("float64")
+
+
+def numbers(table: pd.DataFrame, column: str) -> pd.Series:
+    """A column of numbers, NaN where unknown, or where the table has no such column."""
+    if column not in table:
+        return pd.Series(float("nan"), index=table.index)
+    values = pd.to_numeric(table[column], errors="coerce").astype("float64")
+    return values.where(values.abs() < 2.0**53)
+
+
+def labels(table: pd.DataFrame, column: str) -> pd.Series:
+    """A column of texts, NA where unknown, or where the table has no such column."""
+    if column not in table:
+        return pd.Series(pd.NA, index=table.index, dtype="string")
+    values = table[column]
+    if pd.api.types.is_float_dtype(values):
+        values = values.astype("Int64")
+    return values.astype("string")

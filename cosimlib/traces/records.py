@@ -1,0 +1,104 @@
+"""Records of a resource manager: times of one clock, what was held, labels; and jobs made of them.
+
+Slurm, PBS, Fugaku's and Marconi100's logs differ in how a record is written, and agree in what it
+says. A reader makes the table described in `COLUMNS`, drops what is no job and calls `jobs`.
+"""
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.system import System
+from cosimlib.traces.account import Account
+
+Unit = Literal["nodes", "cores", "gpus"]
+UNITS = ("nodes", "cores", "gpus")
+Arrival = Literal["submit", "eligible"]
+ARRIVALS = ("submit", "eligible")
+LAST = 2**33
+"""Seconds of the epoch, in the year 2242: from then on a time is no date."""
+
+COLUMNS = {
+    "submit": "float64", "eligible": "float64", "start": "float64", "end": "float64",
+    "elapsed": "float64", "limit": "float64", "nodes": "float64", "cores": "float64",
+    "gpus": "float64", "job": "float64", "user": "string", "group": "string", "queue": "string",
+    "qos": "string", "state": "string",
+}  # fmt: skip
+"""Seconds of the epoch; seconds; numbers held; labels. NaN and NA where unknown."""
+
+
+def table_of(columns: dict[str, pd.Series], length: int) -> pd.DataFrame:
+    """A table with all `COLUMNS`, unknown where a reader gives none, and the reader's others."""
+    index = pd.RangeIndex(length)
+    unknown = {name: np.nan if kind == "float64" else pd.NA for name, kind in COLUMNS.items()}
+    table = pd.DataFrame(unknown | columns, index=index)
+    return table.astype(COLUMNS)
+
+
+def machine_in(machine: System, unit: str, per_node: int) -> System:
+    """A machine whose nodes are counted in another unit, so many per node."""
+    if unit == "nodes":
+        return machine
+    return System(f"{machine.name} ({unit})", {"main": machine.total_nodes * per_node})
+
+
+def run_time(table: pd.DataFrame) -> pd.Series:
+    """What a record says, or else from start to end."""
+    return table["elapsed"].fillna(table["end"] - table["start"])
+
+
+def drop_rules(table: pd.DataFrame, unit: str) -> list[tuple[str, pd.Series]]:
+    """Reasons why a record is not a job, in the order in which a record is counted under them."""
+    return [
+        ("time of submission unknown", table["submit"].isna()),
+        ("not started", table["start"].isna()),
+        ("end unknown", table["end"].isna()),
+        ("run time unknown", ~(run_time(table) >= 0)),
+        (f"number of {unit} unknown, or none", ~(table[unit] >= 1)),
+    ]
+
+
+def arrivals(table: pd.DataFrame, arrival: str) -> pd.Series:
+    """Seconds of the epoch at which jobs arrived: were submitted, or became eligible."""
+    return _eligible(table) if arrival == "eligible" else table["submit"]
+
+
+def _eligible(table: pd.DataFrame) -> pd.Series:
+    return table["eligible"].where(table["eligible"] >= table["submit"], table["submit"])
+
+
+def began(arrived: pd.Series, *, local: bool = False) -> pd.Timestamp | None:
+    """The calendar time of the first arrival, without a zone where the clock is a local one."""
+    first = arrived.min()
+    if not 0 < first < LAST:
+        return None
+    return pd.Timestamp(first, unit="s", tz=None if local else "UTC")
+
+
+def jobs(table: pd.DataFrame, unit: str, arrival: str, account: Account) -> pd.DataFrame:
+    """The columns of a workload from those of the records; `status` is left to the reader."""
+    eligible = _eligible(table)
+    later = eligible > table["submit"]
+    account.add("noted", "eligible later than submitted", int(later.sum()))
+    arrived = arrivals(table, arrival)
+    stopped = table["elapsed"] < table["end"] - table["start"] - 1
+    account.add("noted", "suspended for a time, which its run time leaves out", int(stopped.sum()))
+    zero = arrived.min()
+    early = table["start"] < arrived
+    account.add("noted", "started before it arrived, start taken as unknown", int(early.sum()))
+    return pd.DataFrame(
+        {
+            "submit_time": arrived - zero,
+            "eligible_time": eligible - zero,
+            "run_time": run_time(table),
+            "requested_time": table["limit"].where(table["limit"] > 0),
+            "nodes": np.ceil(table[unit]),
+            "recorded_start": (table["start"] - zero).where(~early),
+            "job_id": table["job"].round().astype("Int64"),
+            "user": table["user"],
+            "group": table["group"],
+            "queue": table["queue"],
+            "qos": table["qos"],
+        }
+    )

@@ -1,0 +1,189 @@
+"""Own columns, formats recognized by their content, logs converted with an account of losses."""
+
+import gzip
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlib as cs
+from cosimlib.system import THETA, System
+from cosimlib.traces import (
+    WRITERS,
+    TraceError,
+    load,
+    read_columns,
+    read_swf,
+    recognize,
+    write_csv,
+    write_parquet,
+)
+from cosimlib.workload import OPTIONAL_COLUMNS, Workload
+from tests.traces.damage import SAMPLES, sample
+from tests.traces.reading import DATA, counts
+
+
+@pytest.fixture
+def log():
+    return read_swf(DATA / "odd.swf", verbose=False)
+
+
+# Own columns
+
+
+def test_csv_gives_back_the_columns(log, tmp_path):
+    read = read_columns(write_csv(log, tmp_path / "log.csv.gz"), verbose=False)
+    for column in log.jobs:
+        declared = column in OPTIONAL_COLUMNS
+        left, right = read.jobs[column], log.jobs[column]
+        pd.testing.assert_series_equal(left, right, check_dtype=declared)
+    assert (read.name, read.machine) == ("log", None)
+
+
+def test_parquet_gives_back_everything(log, tmp_path):
+    pytest.importorskip("pyarrow")
+    given = Workload(log.jobs, "given", THETA, log.account)
+    read = read_columns(write_parquet(given, tmp_path / "x.parquet"), verbose=False)
+    pd.testing.assert_frame_equal(read.jobs, given.jobs)
+    pd.testing.assert_frame_equal(read.account, given.account)
+    assert (read.name, read.machine) == ("given", THETA)
+
+
+def test_parquet_of_another_program_is_read(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"submit_time": [5, 1], "run_time": [2, 3], "nodes": [1, 4]})
+    table.to_parquet(tmp_path / "other.parquet")
+    read = read_columns(tmp_path / "other.parquet", system=System.of(8), name="mine", verbose=False)
+    assert read.jobs["submit_time"].tolist() == [1, 5]
+    assert (read.name, read.machine.total_nodes) == ("mine", 8)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("submit_time,run_time\n1,2\n", "no column nodes; expected a workload's own columns"),
+        ("submit_time,run_time,nodes\n1,2,3\n1,x,3\n", r"line 3 has run_time='x'; expected a num"),
+        ("submit_time,run_time,nodes\n1,2,3\n\n1,,3\n", r"line 4 has run_time=''; expected a num"),
+        ("submit_time,run_time,nodes\n1,2,0\n", r"job 0 has nodes=0; expected a whole number"),
+        ("submit_time,run_time,nodes\n", "no job in it"),
+        ("", "not a CSV"),
+    ],
+)
+def test_a_bad_table_is_refused(tmp_path, content, message):
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(TraceError, match=message) as error:
+        read_columns(tmp_path / "x.csv")
+    assert str(tmp_path / "x.csv") in str(error.value)
+
+
+# Recognizing
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_format_is_recognized_by_its_content(name, packed, tmp_path):
+    read, stored = SAMPLES[name]
+    content = sample(stored, tmp_path)
+    is_parquet = content[:4] == b"PAR1"
+    ending = "" if is_parquet else ".swf" if stored.endswith(".swf") else ".log"
+    path = tmp_path / f"log{ending}{'.gz' if packed and not is_parquet else ''}"
+    path.write_bytes(gzip.compress(content) if packed and not is_parquet else content)
+    assert recognize(path) == name.removesuffix("-csv").split("-")[0].replace("frontier", "swf")
+    if not is_parquet:
+        assert len(load(path, verbose=False)) == len(read(path, verbose=False))
+
+
+def test_what_is_not_recognized_is_read_by_its_ending_or_as_swf(tmp_path):
+    for name, expected in (
+        ("x.json", "sacct"),
+        ("x.csv", "alcf"),
+        ("x.txt", "sacct"),
+        ("x", "swf"),
+    ):
+        (tmp_path / name).write_text("<html>")
+        assert recognize(tmp_path / name) == expected
+        with pytest.raises(TraceError, match=name):
+            load(tmp_path / name)
+
+
+def test_a_swf_named_txt_is_read(tmp_path):
+    (tmp_path / "log.txt").write_bytes((DATA / "odd.swf").read_bytes())
+    assert len(load(tmp_path / "log.txt", verbose=False)) == 5
+
+
+# Converting
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_each_format_is_converted_into_each(ending, tmp_path):
+    pytest.importorskip("pyarrow")
+    for name in SAMPLES:
+        stored = SAMPLES[name][1]
+        source = tmp_path / f"source-{stored.replace('/', '-')}"
+        source.write_bytes(sample(stored, tmp_path))
+        target = tmp_path / f"{name}{ending}"
+        account = cs.convert(source, target, verbose=False)
+        before, after = load(source, verbose=False), load(target, verbose=False)
+        zero = int((before.jobs["run_time"] == 0).sum()) if ending == ".json" else 0
+        assert len(after) == len(before) - zero
+        if not zero:
+            for column in ("submit_time", "nodes"):
+                assert after.jobs[column].tolist() == before.jobs[column].tolist()
+        lost = account[account["action"] == "lost"]
+        assert lost["records"].gt(0).all()
+        assert len(lost) == 0 if ending == ".parquet" else ending == ".swf" or len(lost)
+
+
+def test_the_account_tells_what_is_lost(tmp_path, capsys):
+    account = cs.convert(DATA / "slurm-24.11" / "sacct.json", tmp_path / "x.swf")
+    lost = account[account["action"] == "lost"].set_index("reason")["records"].to_dict()
+    assert lost == {
+        "column eligible_time": 23,
+        "column qos": 23,
+        "names of users, numbered": 23,
+        "names of groups, numbered": 23,
+        "names of queues, numbered (they stand in the header)": 23,
+    }
+    printed = capsys.readouterr().out
+    assert "sacct: 23 jobs from 23 records" in printed
+    assert "  lost           23  column qos" in printed
+
+
+def test_what_batsim_loses(tmp_path):
+    jobs = pd.DataFrame(
+        {"submit_time": 0.0, "run_time": [0, 5, 9], "requested_time": [1, 4, np.nan], "nodes": 1,
+         "job_id": [1, 2, 2], "user": ["a", "b", None]}
+    )  # fmt: skip
+    path = write_csv(Workload(jobs), tmp_path / "own.csv")
+    account = cs.convert(path, tmp_path / "x.json", verbose=False)
+    lost = account[account["action"] == "lost"].set_index("reason")["records"].to_dict()
+    assert lost == {
+        "job of run time 0, which Batsim refuses": 1,
+        "job number, not one per job: numbered from 1": 2,
+        "run time over the requested time: Batsim stops it there": 1,
+        "column user": 2,
+    }
+
+
+def test_a_unit_goes_to_the_reader_that_takes_it(tmp_path):
+    cs.convert(DATA / "pbs-accounting", tmp_path / "x.csv", unit="cores", verbose=False)
+    assert load(tmp_path / "x.csv", verbose=False).jobs["nodes"].max() == 2048
+    with pytest.raises(ValueError, match=r"unit='cores', which read_swf does not take; leave it"):
+        cs.convert(DATA / "odd.swf", tmp_path / "y.csv", unit="cores")
+    cs.convert(DATA / "odd.swf", tmp_path / "z.swf", cores_per_node=4, verbose=False)
+    assert counts(load(tmp_path / "z.swf", verbose=False))
+    with pytest.raises(ValueError, match=r"target's ending='\.xlsx'; expected one of '\.swf'"):
+        cs.convert(DATA / "odd.swf", tmp_path / "y.xlsx")
+
+
+def test_the_command_converts_or_says_why_not(tmp_path):
+    command = [sys.executable, "-m", "cosimlib.convert"]
+    target = tmp_path / "x.csv"
+    done = subprocess.run([*command, DATA / "odd.swf", target], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "x.csv: 5 jobs from 5 records" in done.stdout
+    done = subprocess.run([*command, tmp_path / "no.swf", target], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("no trace at ")
