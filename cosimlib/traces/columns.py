@@ -1,8 +1,8 @@
 """A workload's own columns as CSV or parquet: what spreadsheets, R and polars read.
 
-Parquet keeps the columns as they are, and in its metadata the workload's name, machine, calendar time
-and account: nothing is lost. CSV keeps the columns as text; the rest is lost. Both are read back by
-`read_columns`.
+Parquet keeps the columns as they are, and in its metadata the workload's name, machine, calendar
+time and account: nothing is lost. CSV keeps the columns as text; the rest is lost. Both are read
+back by `read_columns`.
 """
 
 import io
@@ -72,9 +72,9 @@ def read_columns(
             name,
             system or _system(known.get("machine")),
             _account(known.get("account")),
-            pd.Timestamp(known["began"]) if known.get("began") else None,
+            _began(known.get("began")),
         )
-    except (InvalidWorkloadError, TypeError, ValueError) as error:
+    except (InvalidWorkloadError, *DAMAGES) as error:
         raise TraceError(f"{path}: {error}") from error
     if verbose:
         print(Account().text(name, len(workload), len(jobs)))
@@ -100,8 +100,14 @@ def write_parquet(workload: Workload, path: str | Path) -> Path:
     if workload.machine is not None:
         values = {field.name: getattr(workload.machine, field.name) for field in fields(System)}
         machine = values | {"partitions": dict(values["partitions"])}
-    known = {"name": workload.name, "machine": machine,
-             "account": workload.account.to_numpy().tolist()}  # fmt: skip
+    began = workload.began
+    known = {
+        "name": workload.name,
+        "machine": machine,
+        "account": workload.account.to_numpy().tolist(),
+        "began": began
+        and [began.tz_localize(None).isoformat(), began.tzinfo and str(began.tzinfo)],
+    }
     metadata = {**(table.schema.metadata or {}), KEY: json.dumps(known).encode()}
     content = io.BytesIO()
     parquet.write_table(table.replace_schema_metadata(metadata), content)
@@ -150,8 +156,9 @@ def _typed(texts: Texts, column: str) -> pd.Series:
         kind = OPTIONAL_COLUMNS[column].dtype
         if kind == "string":
             return texts.labels(column)
-        numbers = texts.numbers(column)
-        return numbers.round().astype("Int64") if kind == "Int64" else numbers
+        if kind == "Int64":
+            return texts.numbers(column, below=2.0**53).round().astype("Int64")
+        return texts.numbers(column)
     labels = texts.labels(column)
     numbers = pd.to_numeric(labels, errors="coerce").astype("float64")
     fine = np.isfinite(numbers) | labels.isna()
@@ -179,6 +186,11 @@ def _system(machine: dict[str, Any] | None) -> System | None:
     if not isinstance(machine, dict):
         return None
     return System(**{field.name: machine[field.name] for field in fields(System) if field.init})
+
+
+def _began(known: Any) -> pd.Timestamp | None:
+    """The calendar time of second 0: a local time and its zone."""
+    return pd.Timestamp(known[0]).tz_localize(known[1]) if known else None
 
 
 def _account(entries: Any) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from cosimlib.extras import needed_by
 from cosimlib.traces.account import TraceError
+from cosimlib.traces.texts import epoch_of
 
 MAGIC = b"PAR1"
 ROWS = 65_536
@@ -75,8 +76,7 @@ def seconds(values: pd.Series) -> pd.Series:
     """Seconds of the epoch of times, dates in text, or seconds; NaN where unknown or none."""
     if pd.api.types.is_numeric_dtype(values):
         return pd.to_numeric(values, errors="coerce").astype("float64")
-    instants = pd.to_datetime(values, errors="coerce", utc=True)
-    return (instants - pd.Timestamp(0, tz="UTC")).dt.total_seconds().astype("float64")
+    return epoch_of(pd.to_datetime(values, errors="coerce", utc=True))
 
 
 def numbers(table: pd.DataFrame, column: str) -> pd.Series:

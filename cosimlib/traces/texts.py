@@ -61,11 +61,13 @@ class Texts:
         values = self.table[column].astype("string")
         return values.mask(values.isin(self.unknown))
 
-    def numbers(self, column: str, expected: str = "a number") -> pd.Series:
+    def numbers(
+        self, column: str, expected: str = "a number", *, below: float = np.inf
+    ) -> pd.Series:
         """Finite numbers, NaN where unknown."""
         values = self.labels(column)
         numbers = pd.to_numeric(values, errors="coerce").astype("float64")
-        numbers = numbers.where(np.isfinite(numbers))
+        numbers = numbers.where(numbers.abs() < below)
         return self._checked(column, values, numbers, f"{expected}, or nothing where unknown")
 
     def instants(self, column: str, unknown: str = "nothing where unknown") -> pd.Series:
@@ -115,8 +117,16 @@ def batches(records: Iterator[list], size: int = BATCH) -> Iterator[list[list]]:
 
 def epoch(values: pd.Series) -> pd.Series:
     """Seconds of the epoch of dates in ISO 8601, NaN for what is none."""
-    instants = pd.to_datetime(values, format="ISO8601", errors="coerce", utc=True)
-    return (instants - pd.Timestamp(0, tz="UTC")).dt.total_seconds().astype("float64")
+    return epoch_of(pd.to_datetime(values, format="ISO8601", errors="coerce", utc=True))
+
+
+def epoch_of(instants: pd.Series) -> pd.Series:
+    """Seconds of the epoch of times of any year, NaN for NaT."""
+    try:
+        counts, scale = instants.dt.as_unit("us"), 1e6
+    except pd.errors.OutOfBoundsDatetime:
+        counts, scale = instants.dt.as_unit("s"), 1.0
+    return (counts.astype("int64") / scale).where(instants.notna())
 
 
 def read_csv(

@@ -44,11 +44,12 @@ def test_csv_gives_back_the_columns(log, tmp_path):
 
 def test_parquet_gives_back_everything(log, tmp_path):
     pytest.importorskip("pyarrow")
-    given = Workload(log.jobs, "given", THETA, log.account)
-    read = read_columns(write_parquet(given, tmp_path / "x.parquet"), verbose=False)
-    pd.testing.assert_frame_equal(read.jobs, given.jobs)
-    pd.testing.assert_frame_equal(read.account, given.account)
-    assert (read.name, read.machine) == ("given", THETA)
+    for began in (pd.Timestamp("1996-09-23T11:00", tz="Europe/Stockholm"), None):
+        given = Workload(log.jobs, "given", THETA, log.account, began)
+        read = read_columns(write_parquet(given, tmp_path / "x.parquet"), verbose=False)
+        pd.testing.assert_frame_equal(read.jobs, given.jobs)
+        pd.testing.assert_frame_equal(read.account, given.account)
+        assert (read.name, read.machine, read.began) == ("given", THETA, began)
 
 
 def test_parquet_of_another_program_is_read(tmp_path):
