@@ -63,6 +63,7 @@ DAYS = (55, 58)
 KEPT = 0.5
 """Part of the advantage over RANDOM that policies may keep with vectors a day old."""
 NO_RATIO = "a median of 0 leaves no ratio"
+NO_JOBS = "no job of this log can run on the partition"
 
 
 class Reading(NamedTuple):
@@ -208,7 +209,7 @@ def larger_partition_similar(evidence: Evidence) -> Verdict:
     """Claim 2: on ten times the nodes, the conclusions of `SIMILAR` are the same."""
     table = compare_sizes(evidence.reading, evidence.larger)
     if table.isna().any(axis=None):
-        return unknown("", NO_RATIO)
+        return unknown("", NO_RATIO if len(evidence.schedule.workload) else NO_JOBS)
     text = "at most {:.0%} of the next median, LIFO and PAP {:.0%} apart, other nodes in {:.0%}"
     ours = "; ".join(f"{size}: {text.format(*table[size])}" for size in ("N", "10 N"))
     below = table[["N", "10 N"]].lt(table["limit"], axis=0)
@@ -237,9 +238,12 @@ def lifo_pap_medians_stay(evidence: Evidence) -> Verdict:
 def changed_by_priority(evidence: Evidence, claim: str) -> Verdict:
     """Claim 4: by how much PAP+ changes the cumulative waste of a class, other jobs, or all."""
     label, part = claim.split("-")
+    if not evidence.classes:
+        return unknown("", "too few jobs for a class of them to have priority")
     name = list(evidence.classes)[list(SHARE_OF_WASTE).index(label)]
     waste = evidence.reading.waste[name]
-    ours = f"{float(priority_change({name: waste}).loc[part, name]):+.1%}"
+    change = float(priority_change({name: waste}).loc[part, name])
+    ours = f"{change:+.1%}" if math.isfinite(change) else "no waste under PAP"
     if not evidence.twins:
         stands = f"{evidence.classes[name]} {name} stands in for {label}"
         return unknown("", f"{stands}, which this log does not have: {ours}")
@@ -259,7 +263,7 @@ def samples(evidence: Evidence, workload: str) -> Verdict:
 
 def peregrine_days(evidence: Evidence) -> Verdict:
     """Claim 6: PEREGRINE keeps the nodes busy for over 55 days."""
-    days = float(evidence.schedule.end_time.max()) / DAY
+    days = float(max(evidence.schedule.end_time, default=0.0)) / DAY
     built_in = _work(evidence).sum() / DAY / evidence.schedule.total_nodes
     ours = f"{days:.1f}, of which {built_in:.1f} are built in by Table 1's node-hours"
     return _of_twins(evidence, ours, DAYS[0] < days < DAYS[1])
@@ -267,6 +271,8 @@ def peregrine_days(evidence: Evidence) -> Verdict:
 
 def stale_vectors_degrade(evidence: Evidence) -> Verdict:
     """Claim 7: with stale preemption vectors, LIFO, PAP and PAP+ degrade to RANDOM."""
+    if evidence.ages.empty:
+        return unknown("", NO_JOBS)
     wasted = evidence.ages.groupby(["policy", "staleness", "seed"])["wasted"].mean()
     wasted = wasted.unstack("policy")  # noqa: PD010
     gain = wasted[AGED].rsub(wasted["RANDOM"], axis=0)
@@ -284,7 +290,7 @@ def _below(evidence: Evidence, claim: str, ours: str, why: str, doubt: str = NO_
     """A claim that holds if its number is below its limit; unknown, of `doubt`, without one."""
     number = NUMBERS[claim](evidence.reading)
     if not math.isfinite(number):
-        return unknown("", doubt)
+        return unknown("", doubt if len(evidence.schedule.workload) else NO_JOBS)
     return verdict(ours, number < LIMITS[claim], why)
 
 
@@ -309,7 +315,7 @@ def _unprinted(evidence: Evidence, column: str) -> str:
     """What explains that LIFO and PAP differ: wide jobs, whose order and sizes are not printed."""
     if not evidence.twins:
         work = _work(evidence)
-        wide = work[evidence.schedule.workload.jobs["nodes"] > 1].sum() / work.sum()
+        wide = work[evidence.schedule.workload.jobs["nodes"] > 1].sum() / max(work.sum(), 1.0)
         return f"jobs of several nodes have {wide:.0%} of the node-hours here, and rank differently"
     spans = evidence.other_twins[column].groupby("varied").agg(["min", "max"])
     order, sizes = (f"{spans['min'][v]:.0%} to {spans['max'][v]:.0%}" for v in ("order", "sizes"))

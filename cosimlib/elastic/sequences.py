@@ -31,6 +31,8 @@ TYPICAL: Mapping[str, Any] = {
     "staleness": 0.0,
 }
 """Values of what `sweep_preemptions` does not vary."""
+MEASURED = ("throughput", "relative", "wasted", "kills", "served")
+"""What it measures."""
 
 
 def draw_preemptions(
@@ -109,7 +111,7 @@ def sweep_preemptions(
         What is varied and `seed`; of the runs that ended within the horizon: `throughput` (nodes
         kept busy by completed ones, on average), `relative` (that divided by the undisturbed),
         `wasted` (the killed ones' share of node-hours), `kills`; and `served`, the share of the
-        nodes asked for by users that they got.
+        nodes asked for by users that they got. Without rows where there are no jobs.
 
     Raises
     ------
@@ -117,6 +119,8 @@ def sweep_preemptions(
         Where no job ends within the horizon.
     """
     seeds, lists = _checked_variation(seeds, varied)
+    if not len(workload):
+        return pd.DataFrame(columns=[*lists, "seed", *MEASURED], dtype=np.float64)
     undisturbed = simulate_elastic(workload, system)
     if horizon is None:
         horizon = float(max(undisturbed.end_time, default=0.0))

@@ -176,9 +176,9 @@ def medians(comparison: Comparison) -> pd.DataFrame:
 def final_waste(cumulative: pd.DataFrame) -> pd.DataFrame:
     """Node-seconds wasted over all states, by policy and `high`, `default` or `total`.
 
-    `cumulative` is of `cumulative_waste`.
+    `cumulative` is of `cumulative_waste`; without states nothing is wasted.
     """
-    table = cumulative.iloc[-1].unstack()  # noqa: PD010
+    table = cumulative.tail(1).sum().unstack()  # noqa: PD010
     return table.assign(total=table.sum(axis=1))
 
 

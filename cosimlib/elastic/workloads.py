@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.metrics import busy_stretch
 from cosimlib.units import HOUR
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import Workload
 
 LOT = "lot"
 """The column of classes that are drawn."""
@@ -24,6 +25,9 @@ def as_batch(
 ) -> Workload:
     """A log as one batch: the jobs that the paper would select, all submitted at time 0.
 
+    The batch is of one partition, which jobs no longer name: of several, that with most node-hours.
+    It may be without jobs; the account says how many were dropped for what.
+
     Parameters
     ----------
     workload : Workload
@@ -31,39 +35,39 @@ def as_batch(
     max_run_time : float, default 24 h
         Seconds; jobs of no run time are left out too, and so are those known not to have completed.
     jobs : int, optional
-        Only so many of the jobs selected, the first ones.
+        Only so many of the jobs selected, those of `metrics.busy_stretch`.
     request_factor : float, default 1.0
         Requested times are run times × this.
-
-    Raises
-    ------
-    InvalidWorkloadError
-        Where no job is selected, with how many were dropped for what.
     """
     check.whole("max_nodes", max_nodes, 1)
     check.whole("jobs", jobs, 1, none=True)
     check.seconds("max_run_time", max_run_time, above=0)
     check.number("request_factor", request_factor, least=1)
-    kept = workload.keep(workload.jobs["nodes"] <= max_nodes, f"more than {max_nodes} nodes")
+    kept = _busiest_partition(workload)
+    kept = kept.keep(kept.jobs["nodes"] <= max_nodes, f"more than {max_nodes} nodes")
     run_time = kept.jobs["run_time"]
     kept = kept.keep((run_time > 0) & (run_time <= max_run_time), "run time 0 or too long")
     kept = kept.keep((kept.column("status").fillna(1) == 1).to_numpy(bool), "not completed")
-    if jobs is not None:
-        kept = kept.keep(kept.jobs.index < jobs, f"after the first {jobs}")
-    if not len(kept):
-        counts = kept.account.tail(3)
-        dropped = "; ".join(f"{row.reason}: {row.records}" for row in counts.itertuples())
-        raise InvalidWorkloadError(
-            f"{workload.name}: none of {len(workload)} jobs is selected ({dropped}); take more "
-            "nodes, a longer run time or another log"
-        )
+    kept = kept if jobs is None else busy_stretch(kept, jobs)
     requested = kept.jobs["run_time"] * request_factor
     jobs = kept.jobs.assign(submit_time=0.0, requested_time=requested)
     return replace(kept, jobs=jobs, began=None)
 
 
+def _busiest_partition(workload: Workload) -> Workload:
+    """The jobs of the partition with most node-hours, without its name; all where none is named."""
+    partition = workload.column("partition")
+    work = workload.jobs["nodes"] * workload.jobs["run_time"]
+    by_name = work.groupby(partition).sum()
+    if len(by_name) > 1:
+        busiest = by_name.idxmax()
+        reason = f"not of partition {busiest}, which has most node-hours"
+        workload = workload.keep((partition == busiest).fillna(False).to_numpy(bool), reason)
+    return replace(workload, jobs=workload.jobs.drop(columns="partition", errors="ignore"))
+
+
 def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:
-    """The paper's Table 1: one row per workload.
+    """The paper's Table 1: one row per workload that has jobs.
 
     Returns
     -------
@@ -74,13 +78,15 @@ def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:
     rows = []
     for name, workload in workloads.items():
         jobs = workload.jobs
+        if jobs.empty:
+            continue
         row = {"workload": name, "jobs": len(jobs)}
         row["node-hours"] = round(float(jobs["nodes"] @ jobs["run_time"]) / HOUR, 2)
         for label, column in (("run", "run_time"), ("nodes", "nodes")):
             values = jobs[column].describe().drop(["count", "std"]).round(2)
             row |= {f"{label} {statistic}": value for statistic, value in values.items()}
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else ["workload", "jobs", "node-hours"])
 
 
 def priority_classes(
@@ -92,7 +98,7 @@ def priority_classes(
     of the jobs is nearest to it, ties to the first in the workload. A value with half of the jobs
     or more is no class, for too few would be left to compare it with. Where there are not enough
     classes, as in a log that names no users, jobs are drawn by lot, and the workload gets a column
-    ``lot``.
+    ``lot``. Jobs that are no more than the shares make no classes.
 
     Parameters
     ----------
@@ -106,6 +112,8 @@ def priority_classes(
     fine = bool(shares) and min(shares) > 0 and sum(shares) < 0.5
     check.that("shares", shares, fine, "parts above 0 that sum to less than 0.5")
     check.seed(seed)
+    if len(workload) <= len(shares):
+        return workload, {}
     parts = workload.column(by).value_counts() / max(len(workload), 1)
     parts = parts[parts < 0.5]
     classes: dict[str, str] = {}
@@ -118,11 +126,6 @@ def priority_classes(
 
 def _by_lot(workload: Workload, shares: Sequence[float], seed: int) -> Workload:
     """The workload with a column that names the share that a job was drawn for."""
-    if len(workload) <= len(shares):
-        raise InvalidWorkloadError(
-            f"{workload.name}: {len(workload)} jobs do not make {len(shares)} classes and others; "
-            "take a longer log"
-        )
     drawn = np.random.default_rng(seed).permutation(len(workload))
     lot = np.full(len(workload), "", dtype=object)
     for share in shares:

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
+from cosimlib.figures.nothing import plot_nothing
 from cosimlib.units import DAY, HOUR, MINUTE
 
 POINTS = 400
@@ -20,6 +21,7 @@ FEW = 8
 """An axis of fewer jobs leaves room for so many; one of up to so many nodes labels each number."""
 FATES = {"kill": "killed", "spare": "ends within the grace period", "keep": "not touched"}
 VECTOR_SCALE = [[0.0, "#FFFFFF"], [0.5, "#7BA7C7"], [1.0, "#08306B"]]
+NO_JOBS = "the workload has no jobs, so there is nothing to preempt"
 WIDTH = 0.86
 """Part of the room between two violins that one of them takes."""
 
@@ -40,6 +42,8 @@ def plot_vectors(
     intervals : pd.DataFrame, optional
         Boxes to mark: `start`, `end` (s), `first`, `last` (nodes).
     """
+    if all(table.empty for table in vectors.values()):
+        return plot_nothing(title, NO_JOBS)
     picture = make_subplots(
         rows=len(vectors), shared_xaxes=True, vertical_spacing=0.09,
         subplot_titles=[f"({'abcde'[place]}) {name}" for place, name in enumerate(vectors)],
@@ -155,7 +159,7 @@ def cumulative_table(cumulative: pd.DataFrame) -> pd.DataFrame:
     cumulative : pd.DataFrame
         As `cumulative_waste` gives it.
     """
-    rows = np.unique(np.linspace(0, len(cumulative) - 1, POINTS).round().astype(int))
+    rows = np.linspace(0, len(cumulative) - 1, min(POINTS, len(cumulative))).round().astype(int)
     thinned = (cumulative.iloc[rows] / HOUR).round(1)
     tidy = thinned.melt(ignore_index=False, value_name="node_hours").reset_index()
     return tidy.assign(days=(tidy["time"] / DAY).round(4))
@@ -163,6 +167,8 @@ def cumulative_table(cumulative: pd.DataFrame) -> pd.DataFrame:
 
 def plot_cumulative(cumulative: pd.DataFrame, *, title: str) -> go.Figure:
     """Cumulative wasted cycles over time, by policy: one panel and axis per priority."""
+    if cumulative.empty:
+        return plot_nothing(title, NO_JOBS)
     table = cumulative_table(cumulative)
     names = {"high": "high-priority jobs", "default": "default-priority jobs"}
     picture = make_subplots(
@@ -192,6 +198,8 @@ def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
     owned : pd.DataFrame
         As `nodes_owned` gives it.
     """
+    if owned.empty:
+        return plot_nothing(title, NO_JOBS)
     picture = theme.figure(title=title, height=420, margin={"b": 120})
     days = (owned.index.to_numpy() / DAY).round(4).tolist()
     for place, owner in enumerate(owned):
@@ -218,9 +226,12 @@ def plot_violins(
     Parameters
     ----------
     panels : dict of str to (summary, densities)
-        By panel title, as `compare_policies` gives them.
+        By panel title, as `compare_policies` gives them; those without states are left out.
     title, unit : str
     """
+    panels = {name: panel for name, panel in panels.items() if panel[0]["states"].any()}
+    if not panels:
+        return plot_nothing(title, NO_JOBS)
     picture = make_subplots(
         rows=len(panels), vertical_spacing=0.16 if len(panels) > 1 else 0,
         subplot_titles=[f"({'abcd'[place]}) {name}" for place, name in enumerate(panels)]

@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded, plot_nodes
+from cosimlib.figures.nothing import plot_nothing
 from cosimlib.filling import FilledSchedule, held_table, use_table
 from cosimlib.placement import lowest_blocks
 from cosimlib.units import HOUR
@@ -151,7 +152,7 @@ def _use_bars(table: pd.DataFrame) -> list[go.Bar | go.Scatter]:
 
 
 def plot_load(
-    table: pd.DataFrame, *, title: str, reference: tuple[float, str] | None = None
+    table: pd.DataFrame, *, title: str, reference: tuple[float, str] | None = None, why: str = ""
 ) -> go.Figure:
     """Mean load against the accuracy of estimates, its spread shaded, one line per queue depth.
 
@@ -162,7 +163,11 @@ def plot_load(
     title : str
     reference : tuple of float and str, optional
         A dashed horizontal line and its name.
+    why : str
+        Said in the place of the figure where the table has no rows.
     """
+    if table.empty:
+        return plot_nothing(title, why or "no load was measured")
     picture = theme.figure(title=title, height=470)
     for place, (depth, part) in enumerate(table.groupby("queue_depth", sort=False)):
         tint = theme.CYCLE[place % len(theme.CYCLE)]

@@ -20,8 +20,13 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.claims import Verdict, unknown, verdict
+from cosimlib.display import percent
 
 FULL = "the regular jobs leave no node idle"
+
+
+QUEUED = 0.5
+"""Share of a log's node-hours that must have waited in a queue for loads to decide a claim."""
 
 
 class Evidence(NamedTuple):
@@ -39,6 +44,8 @@ class Evidence(NamedTuple):
         Part of the jobs that are held up under policy B that saves.
     moved : int
         Jobs that start at another time under policy A than without containers.
+    queued : float, default 1.0
+        Share of a log's node-hours that `loads` are of.
     """
 
     loads: pd.DataFrame
@@ -46,6 +53,7 @@ class Evidence(NamedTuple):
     efficiencies: pd.DataFrame
     held_up: float
     moved: int
+    queued: float = 1.0
 
 
 def judge(evidence: Evidence) -> dict[str, Verdict]:
@@ -68,6 +76,8 @@ def load_about_90_percent(evidence: Evidence) -> Verdict:
     if by_depth.empty or by_depth.isna().any():
         return unknown("none", "no load was measured")
     load = by_depth.iloc[-1]
+    if evidence.queued < QUEUED:
+        return unknown(f"{load:.3f}", _too_few(evidence))
     others = ", ".join(f"{load:.2f} with {depth}" for depth, load in by_depth.items())
     why = f"it depends on how many jobs wait, which is not printed: {others}"
     return verdict(f"{load:.3f}", abs(load - 0.9) <= 0.05, why)
@@ -76,7 +86,8 @@ def load_about_90_percent(evidence: Evidence) -> Verdict:
 def load_as_low_as_70_percent(evidence: Evidence) -> Verdict:
     """The lowest mean load, or the load of the schedule that is filled, is 0.75 or less."""
     plain = evidence.uses.loc["not filled"]
-    lowest = min(evidence.loads["load"].min(), plain["regular"] / plain.sum())
+    counted = evidence.loads["load"] if evidence.queued >= QUEUED else []
+    lowest = float(np.min([plain["regular"] / plain.sum(), *counted]))
     if np.isnan(lowest):
         return unknown("none", "no load was measured")
     why = (
@@ -87,12 +98,16 @@ def load_as_low_as_70_percent(evidence: Evidence) -> Verdict:
 
 def inaccurate_estimates_idle(evidence: Evidence) -> Verdict:
     """The load at the least accuracy is below that at the greatest by more than the spread."""
+    if evidence.loads.empty:
+        return unknown("none", "no load was measured")
     loads = evidence.loads[evidence.loads["queue_depth"] == evidence.loads["queue_depth"].iloc[-1]]
     worst, best = (loads.loc[loads["accuracy"].agg(of)] for of in ("idxmin", "idxmax"))
     low, high = (f"{end['load']:.3f} at" for end in (worst, best))
     ours = f"{low} p = {worst['accuracy']:g}, {high} {best['accuracy']:g}"
     if len(loads) < 2 or loads["seeds"].min() < 2:
         return unknown(ours, "it takes two accuracies, and two seeds to know the spread")
+    if evidence.queued < QUEUED:
+        return unknown(ours, _too_few(evidence))
     lower = best["load"] - worst["load"] > max(best["spread"], worst["spread"])
     why = "jobs that end early let others move forward, which makes up for it within the spread"
     return verdict(ours, lower, why)
@@ -145,6 +160,11 @@ def policy_a_does_neither(evidence: Evidence) -> Verdict:
     if not _container_seconds(evidence, "filling A") > 0:
         return unknown("no containers", FULL)
     return verdict(ours, evidence.moved == 0 and lost == 0, "containers were in the way, or killed")
+
+
+def _too_few(evidence: Evidence) -> str:
+    """Why loads decide nothing: too few of a log's jobs waited in the queue."""
+    return f"only {percent(evidence.queued)} of the log's node-hours waited in such a queue"
 
 
 def _idle_part(evidence: Evidence) -> float:

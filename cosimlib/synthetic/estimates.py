@@ -134,7 +134,9 @@ def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
     return _with_requests(workload, requested_time).noted("mended", reason, len(workload))
 
 
-def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) -> Workload:
+def with_round_estimates(
+    workload: Workload, accuracy: float, *, seed: int = 0, missing_only: bool = False
+) -> Workload:
     """The workload with exact requested times at a given probability, and round ones else.
 
     Polyakov and Dubenskaya (GRID 2018) estimate the run time itself with probability p, the run
@@ -150,6 +152,8 @@ def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) 
     accuracy : float
         The paper's p, from 0 to 1.
     seed : int, default 0
+    missing_only : bool, default False
+        Keep the requested times that there are; the account says how many there were not.
     """
     check.number("accuracy", accuracy, least=0, most=1)
     check.seed(seed)
@@ -161,7 +165,13 @@ def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) 
     estimate = ROUND_VALUES[np.minimum(rounded, ROUND_VALUES.size - 1)]
     estimate = np.maximum(np.where(draw < accuracy, run_time, estimate), run_time)
     # A job of zero run time can only be estimated by the shortest round value.
-    return _with_requests(workload, np.where(estimate > 0, estimate, ROUND_VALUES[0]))
+    estimate = np.where(estimate > 0, estimate, ROUND_VALUES[0])
+    if not missing_only:
+        return _with_requests(workload, estimate)
+    known = workload.jobs["requested_time"]
+    reason = f"requested time unknown, drawn with accuracy {accuracy:g}"
+    filled = _with_requests(workload, known.where(known.notna(), estimate))
+    return filled.noted("mended", reason, int(known.isna().sum()))
 
 
 def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:

@@ -5,7 +5,7 @@ import pytest
 
 from cosimlib.claims import read_statements
 from cosimlib.elastic import Evidence, Reading, compare_readings, judge
-from cosimlib.elastic.claims import LIMITS, LONG, PRINTED, SHORT
+from cosimlib.elastic.claims import LIMITS, LONG, NO_JOBS, PRINTED, SHORT
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY
@@ -270,3 +270,18 @@ def test_readings_of_the_sampling_rule_stand_side_by_side():
         "peregrine-same-nodes": "no",
     }  # fmt: skip
     assert table.loc["peregrine-same-nodes", "literally"] == pytest.approx(0.3)
+
+
+def test_a_log_of_no_jobs_leaves_all_unknown():
+    nothing = busy(1.0).workload
+    empty = Schedule.from_starts(
+        nothing.keep(nothing.jobs.index < 0, "all"), System.of(3), [], "EASY"
+    )
+    none = Reading(medians() * float("nan"), float("nan"))
+    evidence = PAPER._replace(
+        reading=none, larger=none, twins=False, classes={}, schedule=empty, ages=sweep().head(0)
+    )
+    verdicts = judge(evidence)
+    assert {verdict.holds for verdict in verdicts.values()} == {None}
+    assert not any("nan" in text for v in verdicts.values() for text in (v.ours, v.why))
+    assert verdicts["peregrine-lifo-pap-alike"].why == NO_JOBS

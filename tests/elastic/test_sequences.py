@@ -5,6 +5,7 @@ import pytest
 
 from cosimlib import synthetic
 from cosimlib.elastic import (
+    average_sweep,
     draw_preemptions,
     sweep_preemptions,
 )
@@ -84,7 +85,9 @@ def test_sweeps_of_nonsense_are_refused(knobs, message):
         sweep_preemptions(three_jobs(), System.of(2), **{"rate": [1000.0], "size": [1]} | knobs)
 
 
-def test_a_sweep_without_jobs_is_refused():
+def test_a_sweep_without_jobs_has_no_rows():
     empty = three_jobs().keep([False] * 3, "none")
-    with pytest.raises(ValueError, match=r"horizon=0.0; expected seconds above 0"):
-        sweep_preemptions(empty, System.of(2))
+    table = sweep_preemptions(empty, System.of(2), rate=[1.0])
+    full = sweep_preemptions(three_jobs(), System.of(3), rate=[1.0], size=[1])
+    assert table.empty and set(table.columns) == set(full.columns) - {"size"}
+    assert average_sweep(table.assign(policy="PAP"), "rate").empty

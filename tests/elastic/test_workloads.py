@@ -6,10 +6,11 @@ import pytest
 
 from cosimlib.elastic import (
     as_batch,
+    describe,
     prioritize,
     priority_classes,
 )
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import Workload
 from tests.elastic.instances import (
     three_jobs,
 )
@@ -46,8 +47,33 @@ def test_classes_of_nonsense_are_refused():
     for shares in ((), (0.0, 0.1), (0.3, 0.3)):
         with pytest.raises(ValueError, match=r"shares=.*; expected parts above 0 that sum to l"):
             priority_classes(log(), shares)
-    with pytest.raises(InvalidWorkloadError, match="log: 2 jobs do not make 2 classes and others"):
-        priority_classes(log().keep(np.arange(100) < 2, "two"), (0.01, 0.05))
+
+
+def test_jobs_that_are_no_more_than_the_shares_make_no_classes():
+    two = log().keep(np.arange(100) < 2, "two")
+    assert priority_classes(two, (0.01, 0.05)) == (two, {})
+
+
+def test_batch_is_of_the_partition_with_most_node_hours():
+    partition = ["small"] * 60 + ["large"] * 40
+    jobs = log(partition=partition, run_time=[60.0] * 60 + [600.0] * 40)
+    batch = as_batch(jobs)
+    assert len(batch) == 40 and "partition" not in batch.jobs
+    assert batch.account["reason"].tolist() == ["not of partition large, which has most node-hours"]
+    assert len(as_batch(log(partition="7"))) == 100, "one name alone tells nothing apart"
+
+
+def test_batch_of_some_jobs_is_of_a_busy_stretch():
+    run_time = [60.0] * 50 + [600.0] * 10 + [60.0] * 40
+    batch = as_batch(log(run_time=run_time, submit_time=3600.0 * 24 * np.arange(100)), jobs=10)
+    assert (batch.jobs["run_time"] == 600).all() and len(batch) == 10
+    assert batch.account["records"].tolist() == [50, 40]
+
+
+def test_batch_without_jobs_says_what_was_dropped_and_is_described_in_no_row():
+    batch = as_batch(three_jobs(), max_run_time=30.0)
+    assert not len(batch) and batch.account["records"].tolist() == [3]
+    assert describe({"none": batch}).empty and len(describe({"a": log(), "none": batch})) == 1
 
 
 @pytest.mark.parametrize(
@@ -62,7 +88,6 @@ def test_classes_of_nonsense_are_refused():
         ({"request_factor": "2"}, "request_factor='2'; expected a number from 1"),
         ({"max_run_time": True}, "max_run_time=True; expected seconds above 0"),
         ({"request_factor": np.nan}, "request_factor=nan; expected"),
-        ({"max_run_time": 30.0}, "made: none of 3 jobs is selected .run time 0 or too long: 3."),
     ],
 )
 def test_batches_of_nonsense_are_refused(knobs, message):

@@ -10,6 +10,7 @@ from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
     compare_policies,
     cumulative_waste,
+    final_waste,
     nodes_owned,
     preemption_values,
     prioritize,
@@ -17,6 +18,7 @@ from cosimlib.elastic import (
 )
 from cosimlib.figures import theme
 from cosimlib.figures.elastic import (
+    NO_JOBS,
     POINTS,
     cumulative_table,
     period_name,
@@ -83,6 +85,22 @@ def test_cumulative_curves_are_thinned_to_their_ends(schedule):
     assert last["node_hours"] == pytest.approx(table["PAP", "high"].iloc[-1] / 3600, abs=0.06)
     figure = plot_cumulative(table, title="C")
     assert [trace.name for trace in figure.data] == ["PAP", "PAP+"] * 2
+
+
+def test_figures_of_no_jobs_are_a_sentence(schedule):
+    nothing = schedule.workload.keep(schedule.workload.jobs.index < 0, "all")
+    empty = simulate_easy(nothing, System.of(20))
+    cumulative = cumulative_waste(empty)
+    figures = [
+        plot_cumulative(cumulative, title="C"),
+        plot_violins({"none": tuple(compare_policies(empty, policies=["PAP"]))}, title="V"),
+        plot_vectors({"PAP": preemption_values(empty, [])}, title="N"),
+        plot_owners(nodes_owned(simulate_elastic(nothing, System.of(20)), []), title="O"),
+    ]
+    said = {figure.layout.annotations[0].text for figure in figures}
+    assert said == {f"Nothing to draw: {NO_JOBS}."}
+    assert cumulative_table(cumulative).empty
+    assert not final_waste(cumulative).any(axis=None)
 
 
 def test_owners_fill_the_machine():

@@ -119,3 +119,9 @@ def test_load_is_averaged_over_seeds_and_its_spread_shaded():
     assert list(band.x) == [0, 1, 1, 0] and band.fill == "toself"
     np.testing.assert_allclose(band.y, [0.8 + np.sqrt(0.02), 0.8, 0.8, 0.8 - np.sqrt(0.02)], 1e-4)
     assert len(figure.data) == 4 and figure.layout.annotations[0].text == "said"
+
+
+def test_load_of_no_run_is_a_sentence():
+    table = load_table(pd.DataFrame(columns=["queue_depth", "accuracy", "seed", "load"]))
+    (note,) = plot_load(table, title="Load", why="few jobs").layout.annotations
+    assert note.text == "Nothing to draw: few jobs."

@@ -62,6 +62,12 @@ def test_every_claim_holds_on_the_papers_numbers():
     }
 
 
+def test_lowest_load_is_of_queues_only_where_these_had_half_of_the_log():
+    low = PAPER._replace(loads=loads(0.5, 0.6), uses=uses(0.8))
+    assert judge(low)["load-as-low-as-0.7"].ours == "0.500"
+    assert judge(low._replace(queued=0.4))["load-as-low-as-0.7"].ours == "0.800"
+
+
 @pytest.mark.parametrize(
     ("claim", "changed", "ours", "why"),
     [
@@ -99,6 +105,10 @@ def test_a_claim_fails_on_other_numbers_and_says_why(claim, changed, ours, why):
     [
         ("load-about-0.9", {"loads": loads(float("nan"))}, "no load was measured"),
         ("load-as-low-as-0.7", {"loads": loads(float("nan"))}, "no load was measured"),
+        ("load-about-0.9", {"loads": loads().head(0)}, "no load was measured"),
+        ("load-about-0.9", {"queued": 0.2}, "only 20 % of the log's node-hours waited"),
+        ("inaccurate-estimates-idle", {"loads": loads().head(0)}, "no load was measured"),
+        ("inaccurate-estimates-idle", {"queued": 0.2}, "only 20 % of the log's node-hours waited"),
         ("inaccurate-estimates-idle", {"loads": loads(0.9)}, "two accuracies"),
         ("inaccurate-estimates-idle", {"loads": loads(0.8, 0.9, seeds=1)}, "two seeds"),
         ("gain-of-policy-a", {"efficiencies": efficiencies(1.0)}, FULL),
