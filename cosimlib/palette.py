@@ -8,7 +8,8 @@ ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
-OWN = (PURPLE, SKY, YELLOW)
+WINE = "#882255"
+OWN = (PURPLE, YELLOW, WINE)
 """Colors of registered policies: those that no batch policy has in `NAMED`."""
 
 NAMED = {

@@ -51,8 +51,10 @@ def run_cells(path: Path, **parameters: object) -> Shown:
     shown.names |= {"__name__": "__main__", "display": shown.display}
     publish = Publisher.publish
 
-    def note(self: Publisher, figure: go.Figure, name: str, numbers: pd.DataFrame) -> go.Figure:
-        shown.figures[name] = publish(self, figure, name, numbers)
+    def note(
+        self: Publisher, figure: go.Figure, name: str, numbers: pd.DataFrame, *, note: str = ""
+    ) -> go.Figure:
+        shown.figures[name] = publish(self, figure, name, numbers, note=note)
         shown.numbers[name] = numbers.to_csv()
         return shown.figures[name]
 
