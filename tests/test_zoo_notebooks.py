@@ -15,6 +15,7 @@ SMALL: dict[str, dict[str, object]] = {
     "0-your-log": {"budget": 1e6},
     "1-eviction": {"time_limit": 0.002, "horizon": 240.0},
     "2-coscheduling": {"days": 0.5, "seeds": 1},
+    "3-timesharing": {"overheads": [0.0, 0.05]},
 }
 """By notebook, parameters with which it is done soon."""
 
@@ -36,3 +37,11 @@ def test_notebook_runs_on_odd_log(notebook, log):
     assert not strange(shown)
     assert set(shown.claims.get("verdict", ())) <= {"holds", "fails", "unknown"}
     assert shown.figures
+
+
+def test_little_of_a_log_decides_nothing_and_is_said():
+    """Jobs that hold the most are wider than the header's machine."""
+    log = str(ZOO / "wider-than-the-machine.swf.gz")
+    for notebook, parameters in SMALL.items():
+        shown = run_cells(ROOT / f"notebooks/{notebook}.ipynb", trace=log, **parameters)
+        assert shown.claims["data"].str.contains("% of its node-hours").any(), notebook

@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
+from cosimlib.figures.nothing import plot_nothing
 from cosimlib.timesharing import RunSummary
 from cosimlib.timesharing.summary import LEVELS
 from cosimlib.units import DAY
@@ -86,6 +87,7 @@ def plot_lines(
     labels: Mapping[str, str],
     line: str = "",
     log: str = "",
+    why: str = "",
 ) -> go.Figure:
     """Lines, without markers where there are more than a few points.
 
@@ -100,7 +102,11 @@ def plot_lines(
         What the axes say, by column.
     log : str
         Which axes are logarithmic.
+    why : str
+        Said in the place of the figure where the table has no row.
     """
+    if table.empty:
+        return plot_nothing(title, why or "nothing was measured")
     picture = theme.figure(title=title, height=450, margin={"b": 130})
     groups = table.groupby(line, sort=False) if line else [("", table)]
     for place, (name, part) in enumerate(groups):

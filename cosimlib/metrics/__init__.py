@@ -8,7 +8,8 @@ a `SharedNodesError`, and `utilization` goes by the schedule's series.
 A *window* is given as `start=` and `end=`, both optional, in seconds. Metrics per job are then of
 the jobs submitted in it, ``start <= submit_time < end``; metrics of the machine are of what was
 held, idle or waiting in it, whenever that was submitted. `window` leaves out the warm-up,
-`busiest` finds the window with the most work. `share_used` tells how much of a log a selection is.
+`busiest` finds the window with the most work, and `busy_window` and `busy_stretch` avoid quiet
+times. `share_used` tells how much of a log a selection is.
 """
 
 from cosimlib.metrics.jobs import (
@@ -42,12 +43,13 @@ from cosimlib.metrics.series import (
     waiting_nodes,
     weekly,
 )
-from cosimlib.metrics.windows import busiest, busy_stretch, share_used, window
+from cosimlib.metrics.windows import busiest, busy_stretch, busy_window, share_used, window
 
 __all__ = [
     "bounded_slowdown",
     "busiest",
     "busy_stretch",
+    "busy_window",
     "by_submission",
     "by_user",
     "daily",

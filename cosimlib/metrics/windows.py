@@ -14,7 +14,7 @@ from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
 BUSIER = 1.5
-"""Times the work at the beginning of a log from which on a busier stretch is taken instead."""
+"""Times the work at the beginning of a log from which on a busier time is taken instead."""
 
 
 def window(
@@ -93,12 +93,22 @@ def share_used(part: Workload | Schedule, whole: Workload | Schedule) -> float:
     return min(1.0, used / total) if total > 0 else 1.0
 
 
+def busy_window(data: Workload | Schedule, length: float, *, start: float) -> tuple[float, float]:
+    """The window of `length` seconds from `start` on, unless that is a quiet time.
+
+    It is quiet where the `busiest` window has 1.5 times as many node-seconds, and then that is it.
+    """
+    window = start, start + length
+    most, here = busiest(data, length), np.array(window)
+    amount = [float(_node_seconds(data, np.array(each))[0]) for each in (most, here)]
+    return most if amount[0] > 0 and amount[0] >= BUSIER * amount[1] else window
+
+
 def busy_stretch(workload: Workload, jobs: int) -> Workload:
     """So many consecutive jobs: the log's first, unless those are of a quiet time.
 
-    Windows are as long as so many jobs take on average. The beginning is quiet where 1.5 times as
-    much work is submitted in the busiest window; the jobs then are those from its start on. The
-    account says how many were left out.
+    Then they are those from the start of its busiest time on (`busy_window`, as long as so many
+    jobs take on average). The account says how many were left out.
     """
     check.whole("jobs", jobs, 1)
     submit_time = workload.jobs["submit_time"].to_numpy()
@@ -107,13 +117,11 @@ def busy_stretch(workload: Workload, jobs: int) -> Workload:
     first = 0
     length = float(submit_time[-1] - submit_time[0]) * jobs / submit_time.size
     if length > 0:
-        window = np.array(busiest(workload, length))
-        beginning = np.array([submit_time[0], submit_time[0] + length])
-        most, early = (float(_node_seconds(workload, each)[0]) for each in (window, beginning))
-        if most > 0 and most >= BUSIER * early:
-            first = min(int(np.searchsorted(submit_time, window[0])), submit_time.size - jobs)
-    row = np.arange(submit_time.size)
-    busy = workload.keep(row >= first, "submitted before the busiest stretch")
+        start, _ = busy_window(workload, length, start=float(submit_time[0]))
+        first = min(int(np.searchsorted(submit_time, start)), submit_time.size - jobs)
+    busy = workload.keep(
+        np.arange(submit_time.size) >= first, "submitted before the busiest stretch"
+    )
     return busy.keep(np.arange(len(busy)) < jobs, f"submitted after the {jobs:,} jobs taken")
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.metrics import busy_stretch
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -27,7 +28,7 @@ def with_node_memory(
         had, and a node that just holds one job cannot be shared. NaN, which is unlimited, where no
         job says how much it needs.
     jobs : int, optional
-        Number of jobs to keep, from the first on.
+        Number of consecutive jobs to keep, from where the log is busy (`metrics.busy_stretch`).
 
     Raises
     ------
@@ -46,13 +47,9 @@ def with_node_memory(
         memory_per_node = 2.0 * float(memory.quantile(0.99))
     table = workload.jobs.drop(columns="partition", errors="ignore")
     requested = table["requested_time"].fillna(table["run_time"].clip(lower=1.0))
-    table = _from_first_submission(table.assign(requested_time=requested))
     total_nodes = workload.machine.total_nodes
     system = replace(workload.machine.with_nodes(total_nodes), memory_per_node=memory_per_node)
-    began = workload.began
-    if began is not None and len(table):
-        began += pd.Timedelta(seconds=float(workload.jobs["submit_time"].min()))
-    one = Workload(table, workload.name, system, workload.account, began)
+    one = replace(workload, jobs=table.assign(requested_time=requested), machine=system)
     one = one.noted("noted", "memory unknown, counted as none", int(memory.isna().sum()))
     one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
     small = ~(one.column("memory") > memory_per_node)
@@ -61,13 +58,17 @@ def with_node_memory(
             f"{workload.name}: no job fits a node of {memory_per_node:.3g} GB; expected more"
         )
     one = one.keep(small, f"more memory than the {memory_per_node:.3g} GB of a node")
-    return (
-        one if jobs is None else one.keep(one.jobs.index < int(jobs), f"after the first {jobs:,}")
-    )
+    return _from_first_submission(one if jobs is None else busy_stretch(one, int(jobs)))
 
 
-def _from_first_submission(table: pd.DataFrame) -> pd.DataFrame:
-    """The jobs' times, counted from the first submission."""
-    first = table["submit_time"].min() if len(table) else 0.0
+def _from_first_submission(workload: Workload) -> Workload:
+    """The workload with its times counted from the first submission."""
+    if not len(workload):
+        return workload
+    table, began = workload.jobs, workload.began
+    first = float(table["submit_time"].min())
     clocks = [name for name in ("submit_time", "recorded_start") if name in table]
-    return table.assign(**{name: table[name] - first for name in clocks})
+    if began is not None:
+        began += pd.Timedelta(seconds=first)
+    shifted = table.assign(**{name: table[name] - first for name in clocks})
+    return replace(workload, jobs=shifted, began=began)

@@ -166,3 +166,10 @@ def test_jobs_submitted_at_once_are_taken_from_the_first_on():
     burst = a_log([1, 2, 9])
     burst = Workload(burst.jobs.assign(submit_time=0.0), "burst")
     assert metrics.busy_stretch(burst, 2).jobs["run_time"].tolist() == [1, 2]
+
+
+def test_a_window_stays_where_it_was_wanted_unless_that_is_a_quiet_time():
+    log = a_log([1, 1, 1, 9, 9, 8])
+    assert metrics.busy_window(log, 2 * HOUR, start=3.5 * HOUR) == (3.5 * HOUR, 5.5 * HOUR)
+    assert metrics.busy_window(log, 2 * HOUR, start=0.0) == (3 * HOUR, 5 * HOUR)
+    assert metrics.busy_window(a_log([0, 0]), HOUR, start=0.0) == (0.0, HOUR)

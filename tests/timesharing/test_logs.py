@@ -109,7 +109,7 @@ def test_the_first_jobs_are_kept():
     found = with_node_memory(log(nodes=[1, 5, 2, 3, 4]), jobs=np.int64(3))
     assert found.jobs["nodes"].tolist() == [1, 2, 3]
     assert found.jobs["submit_time"].tolist() == [0.0, 20.0, 30.0]
-    assert left_out(found) == {"wider than the machine": 1, "after the first 3": 1}
+    assert left_out(found) == {"wider than the machine": 1, "submitted after the 3 jobs taken": 1}
     assert len(with_node_memory(log(), jobs=3)) == 3
     assert left_out(with_node_memory(log(), jobs=3)) == {}
 
