@@ -37,6 +37,7 @@ Traces
 Simulators: workload and system to schedule
 
 - `simulate_fcfs`: first come, first served
+- `simulate_first_fit`: backfilling without a reservation
 - `simulate_easy`: backfilling around one reservation, that of the queue's head
 - `simulate_conservative`: backfilling around a reservation for every waiting job
 - `simulate_filling`: filler containers on the nodes that a batch policy leaves idle

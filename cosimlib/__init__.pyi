@@ -16,6 +16,7 @@ from .batch import simulate as simulate
 from .batch import simulate_conservative as simulate_conservative
 from .batch import simulate_easy as simulate_easy
 from .batch import simulate_fcfs as simulate_fcfs
+from .batch import simulate_first_fit as simulate_first_fit
 from .batch.environment import BatchEnv as BatchEnv
 from .claims import Claims as Claims
 from .convert import convert as convert

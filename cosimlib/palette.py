@@ -22,6 +22,7 @@ NAMED = {
     "EASY": BLUE,
     "conservative": GREEN,
     "EASY (sjbf)": SKY,
+    "first fit": VERMILION,
     "batch": BLUE,
     "time-sharing": VERMILION,
     "time-sharing (memory unlimited)": GREEN,

@@ -7,7 +7,12 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 from cosimlib import checks as check
-from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.batch import (
+    simulate_conservative,
+    simulate_easy,
+    simulate_fcfs,
+    simulate_first_fit,
+)
 from cosimlib.filling import simulate_filling
 from cosimlib.palette import register_color, unregister_color
 from cosimlib.schedule import Schedule
@@ -21,6 +26,9 @@ BUILT_IN: dict[str, Simulator] = {
     "EASY (per event)": partial(simulate_easy, decide="per_event"),
     "EASY (sjbf)": partial(simulate_easy, order="sjbf"),
     "EASY (wfp)": partial(simulate_easy, order="wfp"),
+    "EASY (no extra nodes)": partial(simulate_easy, extra_nodes=False),
+    "first fit": simulate_first_fit,
+    "first fit (per event)": partial(simulate_first_fit, decide="per_event"),
     "conservative": simulate_conservative,
     "conservative (replanned)": partial(simulate_conservative, reservations="replanned"),
     "not filled": partial(simulate_filling, policy=None),
@@ -57,12 +65,12 @@ def register(
 ) -> Callable[..., Any]:
     """Add a policy of your own to explorers and figures, by a name.
 
-    As a function, ``register("first fit", first_fit)``, or as a decorator::
+    As a function, ``register("in turn", in_turn)``, or as a decorator::
 
-        @register("first fit")
-        def first_fit(workload, system):
+        @register("in turn")
+        def in_turn(workload, system):
             ...
-            return Schedule.from_starts(workload, system, start_time, "first fit")
+            return Schedule.from_starts(workload, system, start_time, "in turn")
 
     Parameters
     ----------

@@ -195,7 +195,7 @@ class Workload(Displayed):
             raise InvalidWorkloadError(
                 f"{self.label(job)} has no requested_time (nor have {int(unknown.sum()) - 1} "
                 "others), which this policy needs; fill them in with "
-                "synthetic.with_missing_estimates, or take FCFS"
+                "synthetic.with_missing_estimates, or take FCFS or first fit"
             )
         return JobArrays(
             np.array(jobs["submit_time"], dtype=np.float64),

@@ -30,7 +30,7 @@ def first_fit(workload, system):
             held = jobs["nodes"][end_time > now].sum()
             if held + jobs["nodes"][job] <= system.total_nodes:
                 start_time[job], end_time[job] = now, now + jobs["run_time"][job]
-    return cs.Schedule.from_starts(workload, system, start_time, "first fit")
+    return cs.Schedule.from_starts(workload, system, start_time, "own first fit")
 
 
 @pytest.fixture(autouse=True)
@@ -44,9 +44,9 @@ def built_in(monkeypatch):
 @pytest.fixture
 def registered():
     """A user's policy, in the register for one test."""
-    register("first fit", first_fit)
-    yield "first fit"
-    unregister("first fit")
+    register("own first fit", first_fit)
+    yield "own first fit"
+    unregister("own first fit")
 
 
 def test_a_policy_of_ones_own_is_explored_compared_drawn_and_audited(registered):
@@ -55,7 +55,7 @@ def test_a_policy_of_ones_own_is_explored_compared_drawn_and_audited(registered)
     assert panel.controls["policy"].options[-1] == registered
     load = cs.metrics.offered_load(SOURCE, cs.System.of(NODES))
     wait = expected.jobs["wait_time"].mean() / 3600
-    title = f"first fit, offered load {load:.2f}: mean wait {wait:,.2f} h"
+    title = f"own first fit, offered load {load:.2f}: mean wait {wait:,.2f} h"
     assert panel.figure.layout.title.text == title
     workload = audits.runnable(cs.Workload(SOURCE.jobs, "made", cs.System.of(NODES)))
     schedules = [audits.audited(workload, name) for name in ("FCFS", "EASY", registered)]
@@ -151,9 +151,9 @@ def test_what_returns_no_schedule_is_named():
 def test_a_policy_is_gone_when_it_is_unregistered(registered):
     unregister(registered)
     assert SIMULATORS == BUILT_IN
-    with pytest.raises(ValueError, match="policy='first fit'; expected one of 'FCFS', 'EASY', "):
+    with pytest.raises(ValueError, match="policy='own first fit'; expected one of 'FCFS', "):
         cs.explore_batch(SOURCE, cs.System.of(NODES), policy=registered)
-    with pytest.raises(ValueError, match="name='first fit'; expected one of"):
+    with pytest.raises(ValueError, match="name='own first fit'; expected one of"):
         unregister(registered)
     register(registered, first_fit)
 

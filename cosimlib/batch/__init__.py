@@ -1,10 +1,11 @@
-"""Batch scheduling of rigid jobs on one partition: FCFS, EASY, conservative, a policy of your own.
+"""Batch scheduling of rigid jobs on one partition: FCFS, first fit, EASY, conservative, your own.
 
 At every instant at which a job ends, is submitted, or is due by its reservation, all ends and then
 all submissions of that instant are absorbed, and then the policy decides once (ties: the lower job
 first).
 
-**FCFS** starts the head of the queue as long as it fits; no job overtakes another. **EASY** lets
+**FCFS** starts the head of the queue as long as it fits; no job overtakes another. **First fit**
+starts every job that fits, in order: backfilling without a reservation. **EASY** lets
 jobs overtake as long as they do not delay the reservation of the blocked head. **Conservative**
 backfilling reserves for every job, and no job may delay the reservation of another. `simulate` runs
 the machine around any other rule, a function of what a scheduler may know at an instant.
@@ -37,6 +38,7 @@ an array   one number per job, lowest first: an array in order of jobs, or a ser
 from cosimlib.batch.conservative import promised_starts, simulate_conservative
 from cosimlib.batch.easy import simulate_easy
 from cosimlib.batch.fcfs import simulate_fcfs
+from cosimlib.batch.first_fit import simulate_first_fit
 from cosimlib.batch.orders import ORDERS
 from cosimlib.batch.simulation import simulate
 
@@ -47,4 +49,5 @@ __all__ = [
     "simulate_conservative",
     "simulate_easy",
     "simulate_fcfs",
+    "simulate_first_fit",
 ]

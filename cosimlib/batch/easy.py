@@ -13,6 +13,11 @@ There is one pass per instant (``decide="per_instant"``), or one after every eve
 (``"per_event"``): at equal times all ends, one by one, then all submissions, one by one. A job may
 then start before another of the same instant is known, or before all nodes of the instant are free.
 
+Two relatives differ in what a later job must meet, and share the rest. Without extra nodes
+(``extra_nodes=False``) it may start only if its requested time is less than the time that the head
+must wait: it ends strictly before the shadow time, however few nodes it takes. Without a
+reservation (`first_fit`) it starts if it fits.
+
 In order of submission, after an instant with submissions but no ends, only the new jobs need
 testing. The free nodes, the shadow time and the remaining extra nodes are unchanged: every
 backfilled job either ends by the shadow time or was charged to the extra nodes. A job that was
@@ -22,7 +27,7 @@ refused did not fit, or would have ended too late, and would end later still if 
 import numpy as np
 
 from cosimlib import checks as check
-from cosimlib.batch.orders import Order, policy_name, prepare
+from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
 from cosimlib.kernels import queue, releases, running
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED, TAKEN, Queue
@@ -33,6 +38,10 @@ from cosimlib.workload import JobArrays, Workload
 
 DECIDE = ("per_instant", "per_event")
 
+EXTRA_NODES, STRICTLY_BEFORE, NO_RESERVATION = 0, 1, 2
+"""What a job that overtakes must meet: end by the shadow time or take extra nodes; end strictly
+before the shadow time; nothing."""
+
 
 def simulate_easy(
     workload: Workload,
@@ -40,6 +49,7 @@ def simulate_easy(
     *,
     order: Order = "submit",
     decide: str = "per_instant",
+    extra_nodes: bool = True,
     kill_at_request: bool = False,
 ) -> Schedule:
     """Backfill around one reservation, the queue head's.
@@ -58,13 +68,16 @@ def simulate_easy(
         job is the head, and in which order the others are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
         One pass after all events of an instant, or one after each event.
+    extra_nodes : bool, default True
+        Whether a job that ends too late may take nodes that the head leaves over. If not, a job may
+        overtake only if its requested time is less than the time that the head must wait.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
 
     Returns
     -------
     Schedule
-        Of policy ``"EASY"``, or ``"EASY (per event, shortest)"`` and so on.
+        Of policy ``"EASY"``, or ``"EASY (per event, no extra nodes, shortest)"`` and so on.
 
     Raises
     ------
@@ -73,18 +86,24 @@ def simulate_easy(
         partitions.
     """
     check.choice("decide", decide, DECIDE)
+    check.flag("extra_nodes", extra_nodes)
     run = prepare(workload, system, order, kill_at_request, requested_time=True)
-    per_event = decide == "per_event"
-    if run.kind == SUBMITTED and not per_event:
-        start_time = _in_order_of_submission(run.jobs, run.total_nodes)
-    else:
-        start_time = _in_order(run.jobs, run.rank, run.kind, per_event, run.total_nodes)
-    name = policy_name("EASY", order, *(["per event"] if per_event else []))
+    start_time = backfill(run, decide, EXTRA_NODES if extra_nodes else STRICTLY_BEFORE)
+    knobs = {"per event": decide == "per_event", "no extra nodes": not extra_nodes}
+    name = policy_name("EASY", order, *(knob for knob, chosen in knobs.items() if chosen))
     return Schedule.from_starts(run.workload, system, start_time, name)
 
 
+def backfill(run: Prepared, decide: str, rule: int) -> np.ndarray:
+    """Start times where jobs may overtake a blocked head by `rule`, such as `EXTRA_NODES`."""
+    per_event = decide == "per_event"
+    if run.kind == SUBMITTED and not per_event:
+        return _in_order_of_submission(run.jobs, rule, run.total_nodes)
+    return _in_order(run.jobs, run.rank, run.kind, per_event, rule, run.total_nodes)
+
+
 @kernel
-def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
+def _in_order_of_submission(jobs: JobArrays, rule: int, total_nodes: int) -> np.ndarray:
     """Start times: one pass per instant; `shadow_time` is minus infinity while there is none."""
     n = jobs.submit_time.size
     waiting, started = queue.empty(n), running.empty(n, total_nodes)
@@ -113,9 +132,7 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
             continue
         if now > shadow_time:
             place = first + 1
-            shadow_time, extra = releases.shadow(
-                started.times, started.nodes, started.size[0], free, wanted[first], now
-            )
+            shadow_time, extra = _promise(started, free, wanted[first], now, rule)
         place = _next(waiting, jobs.requested_time, place, last, free, now, shadow_time, extra)
         if place < last:
             free, extra = _backfill(
@@ -126,7 +143,7 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
 
 @kernel
 def _in_order(
-    jobs: JobArrays, rank: np.ndarray, kind: int, per_event: bool, total_nodes: int
+    jobs: JobArrays, rank: np.ndarray, kind: int, per_event: bool, rule: int, total_nodes: int
 ) -> np.ndarray:
     """Start times for any order of the queue, with one pass per instant or per event."""
     n = jobs.submit_time.size
@@ -152,13 +169,28 @@ def _in_order(
                 last = queue.reorder(jobs, waiting, rank, start_time, kind, last, now)
                 first = 0
         if free > 0 and first + 1 < last:
-            shadow_time, extra = releases.shadow(
-                started.times, started.nodes, started.size[0], free, waiting.wanted[first], now
-            )
+            shadow_time, extra = _promise(started, free, waiting.wanted[first], now, rule)
             free, _ = _backfill(
                 jobs, waiting, started, first + 1, last, free, now, shadow_time, extra
             )
     return start_time
+
+
+@kernel
+def _promise(started: Running, free: int, wanted: int, now: float, rule: int) -> tuple[float, int]:
+    """The latest end of a job that overtakes, and the nodes of which it may take some for longer.
+
+    They are the shadow time and the extra nodes of a head that wants `wanted` nodes; without extra
+    nodes, the last number before the shadow time and none; without a reservation, infinity.
+    """
+    if rule == NO_RESERVATION:
+        return np.inf, 0
+    shadow_time, extra = releases.shadow(
+        started.times, started.nodes, started.size[0], free, wanted, now
+    )
+    if rule == STRICTLY_BEFORE:
+        return np.nextafter(shadow_time, -np.inf), 0
+    return shadow_time, extra
 
 
 @kernel

@@ -30,7 +30,7 @@ from cosimlib.workload import Workload
 
 Make = Callable[[float, int], Workload]
 
-POLICIES = ("FCFS", "EASY", "conservative", "conservative (replanned)")
+POLICIES = ("FCFS", "first fit", "EASY", "conservative", "conservative (replanned)")
 """Built-in policies; those that users register are offered too."""
 ESTIMATES = {
     "given": "as the users gave them",

@@ -63,8 +63,26 @@ def strict_starts(jobs, nodes, order):
     return [starts[job] for job in range(len(jobs))]
 
 
-def easy_starts(jobs, nodes, order="submit", decide="per_instant"):
-    """Textbook EASY: the instant's ends, its submissions, then one pass; again while it changes.
+def easy_starts(jobs, nodes, order="submit", decide="per_instant", extra_nodes=True):
+    """Textbook EASY; without extra nodes a job may pass that asks for less than the head waits."""
+
+    def choose(waiting, running, starts, now):
+        return easy_choice(waiting, running, starts, now, nodes, order, extra_nodes)
+
+    return starts_in_passes(jobs, decide, choose)
+
+
+def first_fit_starts(jobs, nodes, order="submit", decide="per_instant"):
+    """Backfilling without a reservation: whatever fits starts."""
+
+    def choose(waiting, running, starts, now):
+        return first_fit_choice(waiting, running, now, nodes, order)
+
+    return starts_in_passes(jobs, decide, choose)
+
+
+def starts_in_passes(jobs, decide, choose):
+    """The instant's ends, its submissions, then one pass that chooses; again while it changes.
 
     With a pass after every event: the ends in order of start, then the submissions, one by one.
     """
@@ -81,14 +99,29 @@ def easy_starts(jobs, nodes, order="submit", decide="per_instant"):
         running = [job for job in running if job not in ended]
         coming = [job for job in coming if job not in submitted]
         waiting += submitted
-        for job in easy_choice(waiting, running, starts, now, nodes, order):
+        for job in choose(waiting, running, starts, now):
             starts[job.Index] = now
             waiting.remove(job)
             running.append(job)
     return [starts[job] for job in range(len(jobs))]
 
 
-def easy_choice(waiting, running, starts, now, nodes, order):
+def first_fit_choice(waiting, running, now, nodes, order):
+    """The jobs that one pass starts now: heads, in turn, and then all that fit beside them."""
+    free, chosen = nodes - sum(job.nodes for job in running), []
+    queue = in_turn(waiting, order, now)
+    while queue and queue[0].nodes <= free:
+        free -= queue[0].nodes
+        chosen.append(queue[0])
+        queue = in_turn(queue[1:], order, now)
+    for job in queue:
+        if job.nodes <= free:
+            free -= job.nodes
+            chosen.append(job)
+    return chosen
+
+
+def easy_choice(waiting, running, starts, now, nodes, order, extra_nodes):
     """The jobs that one pass of EASY starts now."""
     queue, running, chosen = in_turn(waiting, order, now), list(running), []
     promised = {job.Index: max(starts[job.Index] + job.requested_time, now) for job in running}
@@ -119,7 +152,10 @@ def easy_choice(waiting, running, starts, now, nodes, order):
     for job in queue[1:]:
         if job.nodes > free_now():
             continue
-        if now + job.requested_time <= shadow_time:
+        if not extra_nodes:
+            if job.requested_time < shadow_time - now:
+                take(job)
+        elif now + job.requested_time <= shadow_time:
             take(job)
         elif job.nodes <= extra:
             take(job)

@@ -1,5 +1,6 @@
-"""FCFS and EASY: golden tables, the slow versions, and what must not change."""
+"""FCFS, EASY and first fit: golden tables, the slow versions, and what must not change."""
 
+from functools import partial
 from io import StringIO
 
 import numpy as np
@@ -8,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 
 from cosimlib.audit import audit
-from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.batch import (
+    simulate_conservative,
+    simulate_easy,
+    simulate_fcfs,
+    simulate_first_fit,
+)
 from cosimlib.policies import SIMULATORS
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -20,52 +26,60 @@ AT_ANY_TIME = {name: run for name, run in SIMULATORS.items() if "fill" not in na
 """Simulators that act when something happens; those that fill wait for the next minute."""
 
 GOLDEN = {
-    "job 2 may overtake job 1 because it ends by t=10": """
-submit_time run_time requested_time nodes  fcfs easy
-          0       10             10     3     0    0
-          1       10             10     3    10   10
-          2        5              8     1    10    2
+    "job 2 may overtake job 1 because it ends by t=10, but not before": """
+submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
+          0       10             10     3     0    0        0         0
+          1       10             10     3    10   10       10        10
+          2        5              8     1    10    2       10         2
 """,
-    "job 2 would end after the shadow time, and the head leaves no node over": """
-submit_time run_time requested_time nodes  fcfs easy
-          0       10             10     3     0    0
-          1       10             10     4    10   10
-          2        5              9     1    20   20
+    "job 2 would end after the shadow time, and the head leaves no node over; job 3 ends at it": """
+submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
+          0       10             10     3     0    0        0         0
+          1       10             10     4    10   10       10        13
+          2        5              9     1    20   20       20         2
+          3        6              7     1    20    3       20         7
 """,
     "job 2 is long, but takes the one extra node; job 3 finds none left": """
-submit_time run_time requested_time nodes  fcfs easy
-          0       10             10     2     0    0
-          1       10             10     3    10   10
-          2       50             50     1    10    2
-          3       50             50     1    20   20
+submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
+          0       10             10     2     0    0        0         0
+          1       10             10     3    10   10       10        52
+          2       50             50     1    10    2       10         2
+          3       50             50     1    20   20       20         3
 """,
     "job 0 ends early, yet job 2 ends by the promise made to job 1, which is kept, no better": """
-submit_time run_time requested_time nodes  fcfs easy
-          0        4             10     3     0    0
-          1        5              5     4     4   10
-          2        8              8     1     9    2
+submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
+          0        4             10     3     0    0        0         0
+          1        5              5     4     4   10        4        10
+          2        8              8     1     9    2        9         2
 """,
     "job 0 ends early: at t=4 the promise to job 1 is 10 no more but 7, too early for job 3": """
-submit_time run_time requested_time nodes  fcfs easy
-          0        4             10     2     0    0
-          1        6              6     1     1    1
-          2        9              9     4     7    7
-          5        5              5     1    16   16
+submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
+          0        4             10     2     0    0        0         0
+          1        6              6     1     1    1        1         1
+          2        9              9     4     7    7        7        10
+          5        5              5     1    16   16       16         5
 """,
     "job 0 outlives its request: it is expected to end now, so no job fits before": """
-submit_time run_time requested_time nodes  fcfs easy
-          0       20              5     3     0    0
-          1        5              5     4    20   20
-          6        1              1     1    25   25
+submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
+          0       20              5     3     0    0        0         0
+          1        5              5     4    20   20       20        20
+          6        1              1     1    25   25       25         6
 """,
     "job 0 holds its nodes for one pass of t=0, which makes job 1 the head; then job 1 starts": """
-submit_time run_time requested_time nodes  fcfs easy
-          0        0              5     4     0    0
-          0        6              6     3     0    0
-          0        6              6     2     6    6
-          0        3              3     1     6    0
+submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
+          0        0              5     4     0    0        0         0
+          0        6              6     3     0    0        0         0
+          0        6              6     2     6    6        6         6
+          0        3              3     1     6    0        0         0
 """,
 }  # all on four nodes
+
+COLUMNS = {
+    "fcfs": simulate_fcfs,
+    "easy": simulate_easy,
+    "no_extra": partial(simulate_easy, extra_nodes=False),
+    "first_fit": simulate_first_fit,
+}
 
 
 def made(**columns) -> Workload:
@@ -88,7 +102,7 @@ def moved(given: Workload, shift: float = 0.0, scale: float = 1.0) -> Workload:
 def test_golden_tables(table):
     jobs = pd.read_csv(StringIO(table), sep=r"\s+")
     workload = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
-    for simulate, column in ((simulate_fcfs, "fcfs"), (simulate_easy, "easy")):
+    for column, simulate in COLUMNS.items():
         schedule = audit(simulate(workload, System.of(4)))
         assert schedule.start_time.tolist() == jobs[column].tolist(), column
 
@@ -108,7 +122,7 @@ def test_easy_agrees_with_shadow_time_and_extra_nodes(workload):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_easy_agrees_where_hundreds_of_jobs_wait(seed):
+def test_backfilling_agrees_where_hundreds_of_jobs_wait(seed):
     rng = np.random.default_rng(seed)
     n = 250
     run_time = rng.integers(0, 60, n)
@@ -118,8 +132,13 @@ def test_easy_agrees_where_hundreds_of_jobs_wait(seed):
         requested_time=np.maximum(1, run_time + rng.integers(-20, 40, n)),
         nodes=np.minimum(rng.geometric(0.15, n), 32),
     )
-    schedule = audit(simulate_easy(crowd, System.of(32)))
-    assert schedule.start_time.tolist() == naive.easy_starts(crowd.jobs, 32)
+    system = System.of(32)
+    easy = audit(simulate_easy(crowd, system))
+    assert easy.start_time.tolist() == naive.easy_starts(crowd.jobs, 32)
+    easy = audit(simulate_easy(crowd, system, extra_nodes=False))
+    assert easy.start_time.tolist() == naive.easy_starts(crowd.jobs, 32, extra_nodes=False)
+    first_fit = audit(simulate_first_fit(crowd, system))
+    assert first_fit.start_time.tolist() == naive.first_fit_starts(crowd.jobs, 32)
 
 
 @pytest.mark.parametrize("simulate", AT_ANY_TIME.values(), ids=AT_ANY_TIME)
@@ -161,7 +180,9 @@ def test_fcfs_needs_no_requested_times():
     assert simulate_fcfs(workload, System.of(4)).start_time.tolist() == [0, 3]
 
 
-@pytest.mark.parametrize("simulate", [simulate_fcfs, simulate_easy, simulate_conservative])
+@pytest.mark.parametrize(
+    "simulate", [simulate_fcfs, simulate_easy, simulate_conservative, simulate_first_fit]
+)
 def test_killing_at_request_cuts_runs_and_says_so(simulate):
     workload = made(submit_time=[0, 0], run_time=[9, 4], requested_time=[5, 6], nodes=[4, 4])
     schedule = audit(simulate(workload, System.of(4), kill_at_request=True))

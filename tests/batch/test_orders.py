@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib.audit import audit
-from cosimlib.batch import ORDERS, simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.batch import (
+    ORDERS,
+    simulate_conservative,
+    simulate_easy,
+    simulate_fcfs,
+    simulate_first_fit,
+)
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.batch import naive
@@ -22,6 +28,8 @@ POLICIES = {
     "fcfs": simulate_fcfs,
     "easy": simulate_easy,
     "easy per event": partial(simulate_easy, decide="per_event"),
+    "first fit": simulate_first_fit,
+    "first fit per event": partial(simulate_first_fit, decide="per_event"),
     "kept": simulate_conservative,
     "replanned": partial(simulate_conservative, reservations="replanned"),
 }
@@ -73,10 +81,24 @@ def test_strict_orders_agree_with_the_slow_version(workload, order):
     workloads(max_jobs=20, max_nodes=NODES, overruns=True),
     st.sampled_from(ORDERS),
     st.sampled_from(DECIDE),
+    st.booleans(),
 )
-def test_easy_agrees_with_the_slow_version_in_every_order(workload, order, decide):
-    schedule = simulate_easy(workload, System.of(NODES), order=order, decide=decide)
-    assert schedule.start_time.tolist() == naive.easy_starts(workload.jobs, NODES, order, decide)
+def test_easy_agrees_with_the_slow_version_in_every_order(workload, order, decide, extra_nodes):
+    knobs = {"order": order, "decide": decide, "extra_nodes": extra_nodes}
+    schedule = simulate_easy(workload, System.of(NODES), **knobs)
+    assert schedule.start_time.tolist() == naive.easy_starts(workload.jobs, NODES, **knobs)
+
+
+@settings(max_examples=200)
+@given(
+    workloads(max_jobs=20, max_nodes=NODES, overruns=True),
+    st.sampled_from(ORDERS),
+    st.sampled_from(DECIDE),
+)
+def test_first_fit_agrees_with_the_slow_version_in_every_order(workload, order, decide):
+    knobs = {"order": order, "decide": decide}
+    schedule = simulate_first_fit(workload, System.of(NODES), **knobs)
+    assert schedule.start_time.tolist() == naive.first_fit_starts(workload.jobs, NODES, **knobs)
 
 
 @pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
@@ -142,6 +164,13 @@ def test_policies_are_named_after_their_knobs():
     assert simulate_easy(workload, System.of(1), order="sjbf", decide="per_event").policy == (
         "EASY (per event, sjbf)"
     )
+    assert simulate_easy(workload, System.of(1), extra_nodes=False).policy == (
+        "EASY (no extra nodes)"
+    )
+    assert simulate_first_fit(workload, System.of(1)).policy == "first fit"
+    assert simulate_first_fit(workload, System.of(1), order="wfp", decide="per_event").policy == (
+        "first fit (per event, wfp)"
+    )
 
 
 @pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
@@ -158,8 +187,11 @@ def test_an_unknown_way_to_decide_is_refused_by_name():
     workload = Workload(
         pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})
     )
-    with pytest.raises(ValueError, match="decide='often'; expected one of 'per_instant', 'per_ev"):
-        simulate_easy(workload, System.of(1), decide="often")
+    for simulate in (simulate_easy, simulate_first_fit):
+        with pytest.raises(ValueError, match="decide='often'; expected one of 'per_instant', 'per"):
+            simulate(workload, System.of(1), decide="often")
+    with pytest.raises(ValueError, match="extra_nodes=1; expected True or False"):
+        simulate_easy(workload, System.of(1), extra_nodes=1)
 
 
 def test_orders_by_request_need_requested_times_and_others_do_not():

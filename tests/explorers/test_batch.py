@@ -7,7 +7,13 @@ import pytest
 
 from cosimlib import metrics, synthetic
 from cosimlib.audit import audit
-from cosimlib.batch import ORDERS, simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.batch import (
+    ORDERS,
+    simulate_conservative,
+    simulate_easy,
+    simulate_fcfs,
+    simulate_first_fit,
+)
 from cosimlib.explorers import batch as explorer
 from cosimlib.explorers import explore_batch
 from cosimlib.explorers.batch import ESTIMATES, POLICIES
@@ -24,6 +30,8 @@ def simulated(workload: Workload, system: System, settings):
     """What the controls ask for, without them."""
     if settings["policy"] == "FCFS":
         return audit(simulate_fcfs(workload, system, order=settings["order"]))
+    if settings["policy"] == "first fit":
+        return audit(simulate_first_fit(workload, system, order=settings["order"]))
     if settings["policy"] == "EASY":
         return audit(simulate_easy(workload, system, order=settings["order"]))
     reading = "replanned" if "replanned" in settings["policy"] else "kept"
@@ -200,7 +208,7 @@ def test_the_picture_stays_light():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"policy": "LIFO"}, "policy='LIFO'; expected one of 'FCFS', 'EASY', 'conservative'"),
+        ({"policy": "LIFO"}, "policy='LIFO'; expected one of 'FCFS', 'first fit', 'EASY'"),
         ({"order": "random"}, "order='random'; expected one of 'submit', 'shortest'"),
         ({"estimates": "good"}, "estimates='good'; expected one of 'given', 'exact'"),
         ({"load": "a"}, "load='a'; expected a number"),
