@@ -13,10 +13,14 @@ from typing import TypeVar
 
 import numpy as np
 
+from cosimlib.display import count
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
 
 AnySchedule = TypeVar("AnySchedule", bound=Schedule)
+
+KINDS = {"number": "fiu", "whole number": "iu", "truth value": "b"}
+"""Kinds of values and the codes of their arrays' types."""
 
 
 class InfeasibleScheduleError(AssertionError):
@@ -59,21 +63,34 @@ def audit_rule(schedule: Schedule) -> None:
     check_capacity(schedule)
 
 
-def check_lengths(schedule: Schedule) -> None:
-    """Raise where there is not one start and one end per job."""
+def check_columns(schedule: Schedule, **kinds: str) -> None:
+    """Raise where starts, ends, or the columns named are not arrays of one value per job.
+
+    `kinds` has the kind of each further column's values, a key of `KINDS`.
+    """
     n = len(schedule.workload)
-    for given, times in (("starts", schedule.start_time), ("ends", schedule.end_time)):
-        if len(times) != n:
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {len(times)} {given} for the {n} jobs "
-                f"of {schedule.workload.name}"
-            )
+    for name, kind in {"start_time": "number", "end_time": "number", **kinds}.items():
+        values = getattr(schedule, name)
+        if not isinstance(values, np.ndarray):
+            wrong = f"of type {type(values).__name__}"
+        elif values.ndim != 1:
+            wrong = f"an array of {values.ndim} dimensions"
+        elif values.dtype.kind not in KINDS[kind]:
+            wrong = f"an array of {values.dtype}"
+        elif values.size != n:
+            jobs = f"{count(n, 'job')} of {schedule.workload.name}"
+            wrong = f"{count(values.size, kind)} for the {jobs}"
+        else:
+            continue
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {name} is {wrong}; expected an array of one {kind} per job"
+        )
 
 
 def check_times(schedule: Schedule) -> None:
     """Raise for the first job that starts early or does not run as long as it should."""
     jobs = schedule.workload.jobs
-    check_lengths(schedule)
+    check_columns(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     start_time, end_time = schedule.start_time, schedule.end_time
     # Negated, so that a job that was never started, NaN, is caught too.

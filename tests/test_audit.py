@@ -1,5 +1,7 @@
 """Audit passes what could have happened, and names what could not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,8 +83,30 @@ def test_running_shorter_than_the_run_time():
 def test_starts_for_other_jobs():
     whole = schedule([0, 2], nodes=[1, 1], run_time=[5, 5], system=System.of(4))
     short = Schedule(whole.workload, whole.system, "GREEDY", np.array([0.0]), whole.end_time)
-    with pytest.raises(InfeasibleScheduleError, match="1 starts for the 2 jobs"):
+    with pytest.raises(InfeasibleScheduleError, match="start_time is 1 number for the 2 jobs"):
         audit(short)
+
+
+@pytest.mark.parametrize("name", ["start_time", "end_time"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (list, "of type list"),
+        (tuple, "of type tuple"),
+        (np.ndarray.max, "of type float64"),
+        (lambda times: np.append(times, 9.0), "3 numbers for the 2 jobs of made up"),
+        (lambda times: times[:, None], "an array of 2 dimensions"),
+        (lambda times: times.astype(str), "an array of <U32"),
+        (lambda times: times.astype(object), "an array of object"),
+        (lambda times: times > 0, "an array of bool"),
+    ],
+)
+def test_times_that_are_not_one_number_per_job(name, change, message):
+    whole = schedule([0, 2], nodes=[1, 1], run_time=[5, 5], system=System.of(4))
+    other = replace(whole, **{name: change(getattr(whole, name))})
+    expected = f"^GREEDY: {name} is {message}; expected an array of one number per job$"
+    with pytest.raises(InfeasibleScheduleError, match=expected):
+        audit(other)
 
 
 def test_each_partition_has_its_own_nodes():

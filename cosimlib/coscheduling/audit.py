@@ -4,7 +4,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_times
+from cosimlib.audit import (
+    InfeasibleScheduleError,
+    audit_rule,
+    check_capacity,
+    check_columns,
+    check_times,
+)
 from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import CoupledSchedule
 
@@ -24,12 +30,31 @@ def audit_coupled(schedule: CoupledSchedule) -> None:
     InfeasibleScheduleError
         Naming the policy, and the job, or the time and the nodes.
     """
+    check_columns(schedule, group="whole number", first_try="number", yields="whole number")
+    _check_held_jobs(schedule)
     check_times(schedule)
     _check_groups(schedule)
     _check_tries(schedule)
     _check_holds(schedule)
     _check_starts(schedule)
     check_capacity(schedule)
+
+
+def _check_held_jobs(schedule: CoupledSchedule) -> None:
+    """Raise where holds are no numbers, and for one whose job is no row of the workload."""
+    for name, kinds in (("job", "iu"), ("start", "fiu"), ("end", "fiu")):
+        dtype = schedule.holds[name].dtype
+        if dtype.kind not in kinds:
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: holds have {name} of {dtype}; expected jobs' rows and seconds"
+            )
+    job, n = schedule.holds["job"], len(schedule.workload)
+    unknown = ~job.isin(range(n))
+    if unknown.any():
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: job {job[unknown].iloc[0]} holds; {schedule.workload.name} has "
+            f"{n} jobs, numbered from 0"
+        )
 
 
 def _check_groups(schedule: CoupledSchedule) -> None:

@@ -13,7 +13,7 @@ less than asked for must have found nothing else: every node was a user's or wan
 import numpy as np
 import pandas as pd
 
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_held
+from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns, check_held
 from cosimlib.elastic.schedule import HOST, NOTICE_INTERVAL, USER, ElasticSchedule
 
 
@@ -38,6 +38,7 @@ def audit_elastic(schedule: ElasticSchedule) -> None:
     InfeasibleScheduleError
         Naming the policy, and the job, the node or the preemption.
     """
+    check_columns(schedule)
     runs = _runs_on_nodes(schedule)
     _check_runs(schedule)
     _check_nodes(schedule, runs)

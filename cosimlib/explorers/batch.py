@@ -16,7 +16,7 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.audit import audit, check_capacity, check_lengths, check_times
+from cosimlib.audit import audit, check_capacity, check_columns, check_times
 from cosimlib.batch import ORDERS
 from cosimlib.display import UNKNOWN
 from cosimlib.explorers.panel import Panel, beginning
@@ -238,7 +238,7 @@ def _drawer(make: Make, system: System) -> Callable[..., tuple[go.Figure, str]]:
 
 def _audit_started(schedule: Schedule) -> None:
     """Raise where a schedule could not have happened, whether or not all of its jobs start."""
-    check_lengths(schedule)
+    check_columns(schedule)
     never = np.isnan(schedule.start_time)
     if not never.any() or type(schedule) is not Schedule:
         audit(schedule)

@@ -5,7 +5,13 @@ from functools import partial
 import numpy as np
 
 from cosimlib import checks as check
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_times
+from cosimlib.audit import (
+    InfeasibleScheduleError,
+    audit_rule,
+    check_capacity,
+    check_columns,
+    check_times,
+)
 from cosimlib.filling.schedule import FilledSchedule, whole_slots
 
 
@@ -27,6 +33,7 @@ def audit_filled(schedule: FilledSchedule) -> None:
     InfeasibleScheduleError
         Naming the policy, and the job, the containers, or the time and the nodes.
     """
+    check_columns(schedule, promised_time="number", held_up="truth value")
     check_times(schedule)
     _check_jobs(schedule)
     _check_containers(schedule)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_lengths
+from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns
 from cosimlib.kernels.jit import kernel
 from cosimlib.timesharing.schedule import TimesharedSchedule
 
@@ -22,7 +22,7 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
         Naming the policy, and the job, the node, or the sum.
     """
     jobs = schedule.workload.jobs
-    check_lengths(schedule)
+    check_columns(schedule)
     _check_placement(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     nodes, duration = jobs["nodes"].to_numpy(), schedule.end_time - schedule.start_time

@@ -114,6 +114,37 @@ def test_tampered_holds_are_refused(schedule, changes, message):
         audit(replace(schedule, **changes))
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("end_time", "number"), ("first_try", "number")]
+    + [(name, "whole number") for name in ("group", "yields")],
+)
+def test_columns_that_are_not_one_number_per_job_are_refused(schedule, name, kind):
+    values = getattr(schedule, name)
+    with pytest.raises(
+        InfeasibleScheduleError, match=f"HH: {name} is 2 {kind}s for the 3 jobs of small; expected"
+    ):
+        audit(replace(schedule, **{name: values[:-1]}))
+    with pytest.raises(
+        InfeasibleScheduleError, match=f"HH: {name} is an array of <U.*; expected .* one {kind} per"
+    ):
+        audit(replace(schedule, **{name: values.astype(str)}))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(99, 0.0, 1200.0)], "job 99 holds; small has 3 jobs, numbered from 0"),
+        ([(-1, 0.0, 1200.0)], "job -1 holds; small has 3 jobs, numbered from 0"),
+        ([(0.5, 0.0, 1200.0)], "holds have job of float64; expected jobs' rows and seconds"),
+        ([(0, "now", 1200.0)], "holds have start of "),
+    ],
+)
+def test_holds_of_no_job_or_no_time_are_refused(schedule, rows, message):
+    with pytest.raises(InfeasibleScheduleError, match=f"^HH: {message}"):
+        audit(replace(schedule, **holds(*rows)))
+
+
 def started(schedule, *start_time):
     """The schedule with other starts, and the ends that follow."""
     start = np.array(start_time, dtype=np.float64)

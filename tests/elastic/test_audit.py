@@ -169,6 +169,14 @@ def test_every_tampering_is_refused(name):
         audit(replace(GOOD, **change))
 
 
+@pytest.mark.parametrize("name", ["start_time", "end_time"])
+def test_times_that_are_not_one_per_job_are_refused(name):
+    short = replace(GOOD, **{name: getattr(GOOD, name)[:-1]})
+    message = f"elastic FIFO: {name} is 2 numbers for the 3 jobs"
+    with pytest.raises(InfeasibleScheduleError, match=message):
+        audit(short)
+
+
 @pytest.mark.parametrize(("seconds", "nodes"), [(0.0, 2), (60.0, 5)])
 def test_allocations_that_hold_more_nodes_than_there_are_are_refused(seconds, nodes):
     """Job 0 is killed after 170 s, and node 4 is the user's: 4 nodes are held, of 5."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cosimlib import metrics
 from cosimlib.audit import InfeasibleScheduleError, audit
+from cosimlib.display import count
 from cosimlib.filling import node_seconds, simulate_filling
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
@@ -77,6 +78,22 @@ def test_shifted_containers_are_refused_by_a_second_and_by_a_slot():
         refused(replace(schedule, containers=table), message)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, "number") for name in ("start_time", "end_time", "promised_time")]
+    + [("held_up", "truth value")],
+)
+def test_columns_that_are_not_one_value_per_job_are_refused(name, kind):
+    schedule = filled("A")
+    values, n = getattr(schedule, name), len(schedule.workload)
+    expected = f"; expected an array of one {kind} per job"
+    few = f"filling A: {name} is {count(n - 1, kind)} for the {count(n, 'job')} of .*{expected}"
+    refused(replace(schedule, **{name: values[:-1]}), few)
+    refused(
+        replace(schedule, **{name: values.astype(str)}), f"{name} is an array of <U.*{expected}"
+    )
+
+
 def test_containers_without_a_policy_are_refused():
     containers = filled("A").containers
     refused(replace(filled("none"), containers=containers), "not filled: row 0 .* and a policy")
@@ -99,7 +116,8 @@ def test_regular_jobs_are_refused_inside_slots_and_after_their_promises():
     ):
         moved = np.array([0.0, start])
         refused(
-            replace(schedule, start_time=moved, end_time=moved + EARLY.jobs["run_time"]), message
+            replace(schedule, start_time=moved, end_time=moved + EARLY.jobs["run_time"].to_numpy()),
+            message,
         )
 
 

@@ -102,7 +102,9 @@ def test_more_work_than_nodes_can_do_is_noticed():
         audit(replace(schedule, series=series))
 
 
-@pytest.mark.parametrize(("name", "what"), [("start_time", "4 starts"), ("end_time", "4 ends")])
+@pytest.mark.parametrize(
+    ("name", "what"), [(name, f"{name} is 4 numbers") for name in ("start_time", "end_time")]
+)
 def test_a_value_too_few_is_noticed(schedule, name, what):
     fewer = replace(schedule, **{name: getattr(schedule, name)[:-1]})
     with pytest.raises(InfeasibleScheduleError, match=f"time-sharing: {what} for the 5 jobs of"):
