@@ -2,9 +2,16 @@
 
 An `EvictionProblem` goes into a solver and becomes an `EvictionPlan`; `choose_scenarios` finds
 moments of a schedule to solve, `compare_solvers` measures, `judge` judges the paper's claims.
+
+Beyond the paper, waits for checkpoints overlap and only writes come one after another:
+`solve_blocked` minimizes the node-hours lost *and* those that stand still until the burst starts,
+and returns a `TimedPlan`, which tells when each job stops and is written; `TimedPlan.of` tells it
+of any other plan. For compiled loops both are kernels: `writing.order_of_writes` and
+`blocked.plan_blocked`.
 """
 
 from cosimlib.eviction.backtracking import solve_backtracking
+from cosimlib.eviction.blocked import solve_blocked
 from cosimlib.eviction.claims import Evidence, judge, response_times, speedups
 from cosimlib.eviction.comparison import (
     compare_solvers,
@@ -24,6 +31,7 @@ from cosimlib.eviction.scenarios import (
     choose_scenarios,
     commonest_occupancy,
 )
+from cosimlib.eviction.writing import TimedPlan
 
 SOLVERS = {
     "dynamic": solve_dynamic,
@@ -40,6 +48,7 @@ __all__ = [
     "Evidence",
     "InfeasibleEvictionError",
     "Scenario",
+    "TimedPlan",
     "choose_scenario",
     "choose_scenarios",
     "commonest_occupancy",
@@ -51,6 +60,7 @@ __all__ = [
     "scaled_problem",
     "seconds_by_horizon",
     "solve_backtracking",
+    "solve_blocked",
     "solve_dynamic",
     "solve_greedy",
     "solve_spectrum",

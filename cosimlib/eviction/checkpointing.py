@@ -63,8 +63,8 @@ def running_jobs_at(
     Returns
     -------
     pd.DataFrame
-        Indexed by job: `nodes`, `loss` (node-hours), `app_time`, `sys_time` (seconds), and for
-        information `elapsed`, `since_checkpoint` (seconds) and the trace's `job_id`, where known.
+        Indexed by job: `nodes`, `loss` (node-hours), `app_time`, `sys_time`, `app_wait` (seconds),
+        and for information `elapsed`, `since_checkpoint` (seconds) and, where known, `job_id`.
     """
     check_rigid(schedule, "an eviction")
     check.seconds("interval", interval, above=0)
@@ -87,6 +87,7 @@ def running_jobs_at(
             "loss": nodes * since_checkpoint / HOUR,
             "app_time": app_time,
             "sys_time": checkpoint_time(nodes, memory["allocated"].to_numpy(), system),
+            "app_wait": to_checkpoint,
             "elapsed": elapsed,
             "since_checkpoint": since_checkpoint,
         },

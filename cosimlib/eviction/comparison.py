@@ -121,6 +121,7 @@ def scaled_problem(
             "loss": held * since_checkpoint / HOUR,
             "app_time": HOUR - since_checkpoint + checkpoint_time(held, critical, system),
             "sys_time": checkpoint_time(held, allocated, system),
+            "app_wait": HOUR - since_checkpoint,
         }
     )
     return EvictionProblem(table, int(nodes * needed), horizon, step)

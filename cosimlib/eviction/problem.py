@@ -17,6 +17,7 @@ in whole node-milliseconds, so that equal losses are equal in whatever order the
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,19 @@ class EvictionArrays(NamedTuple):
     sys_steps: np.ndarray
 
 
+class WriteArrays(NamedTuple):
+    """Checkpoints of a problem as waits and writes, one value per job (see `EvictionProblem`)."""
+
+    release: np.ndarray
+    """First step at which the application-level checkpoint may be written."""
+    app_write: np.ndarray
+    """Steps of its write; `release` and it make up `app_steps`."""
+    sys_write: np.ndarray
+    """Steps of the system-level one, which may be written at once."""
+    app_wait: np.ndarray
+    """Milliseconds until the application's next checkpoint, as float64."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EvictionProblem(Displayed):
     """Running jobs, the number of nodes needed, and the deadlines.
@@ -59,7 +73,9 @@ class EvictionProblem(Displayed):
     ----------
     jobs : pd.DataFrame
         Indexed by job: `nodes`, `loss` (node-hours lost if killed), `app_time` and `sys_time`
-        (seconds that either checkpoint takes; inf where there is none). Other columns are kept.
+        (seconds that either checkpoint takes; inf where there is none). Solvers that tell waits
+        from writes also need `app_wait`: the part of `app_time` in which the application runs on
+        to its next checkpoint. Other columns are kept.
     nodes_needed : int
         Nodes to free, 0 or more.
     horizon : float
@@ -103,6 +119,20 @@ class EvictionProblem(Displayed):
     def total_nodes(self) -> int:
         """Nodes that all jobs hold together, the paper's M."""
         return int(self.arrays.nodes.sum())
+
+    @cached_property
+    def writes(self) -> WriteArrays:
+        """Waits and writes apart, from the column `app_wait`.
+
+        The file system is kept for a checkpoint of the application from the step in which the wait
+        ends, so that wait and write together are not longer than `app_time` in steps.
+
+        Raises
+        ------
+        ValueError
+            Where the column is missing, or a wait is negative or longer than `app_time`.
+        """
+        return _write_arrays(self)
 
     def asking(self, nodes_needed: int) -> "EvictionProblem":
         """The same jobs and deadlines with another number of nodes needed."""
@@ -200,7 +230,24 @@ def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
 
     def steps(column: str) -> np.ndarray:
         seconds = jobs[column].to_numpy(dtype=np.float64)
-        return np.minimum(np.ceil(seconds / step), beyond).astype(np.int64)
+        # As in `_steps_within`: 1.1 s are 11 steps of 0.1 in spite of rounding.
+        return np.minimum(np.ceil(seconds / step * (1 - 1e-12)), beyond).astype(np.int64)
 
     nodes = np.array(jobs["nodes"], dtype=np.int64)
     return EvictionArrays(nodes, loss, steps("app_time"), steps("sys_time"))
+
+
+def _write_arrays(problem: EvictionProblem) -> WriteArrays:
+    """Fresh contiguous arrays of waits and writes; the column is checked."""
+    jobs = problem.jobs
+    check.columns(jobs, ("app_wait",), where="waits apart from writes")
+    wait, app_time = (jobs[name].to_numpy(dtype=np.float64) for name in ("app_wait", "app_time"))
+    fine = (wait >= 0) & (wait <= app_time)
+    check.rows("app_wait", wait, fine, "seconds from 0 to its app_time",
+               row=lambda row: f"job {jobs.index[row]}")  # fmt: skip
+    beyond = len(problem.deadlines)
+    whole = np.floor(np.minimum(wait, problem.horizon + problem.step) / problem.step + 1e-12)
+    release = np.minimum(whole.astype(np.int64), problem.arrays.app_steps)
+    app_write = np.where(release < beyond, problem.arrays.app_steps - release, beyond)
+    milliseconds = np.round(np.minimum(wait, problem.horizon + problem.step) * 1e3)
+    return WriteArrays(release, app_write, np.array(problem.arrays.sys_steps), milliseconds)
