@@ -12,18 +12,20 @@ from cosimlib.audit import (
     check_times,
 )
 from cosimlib.coscheduling.mates import mate_groups
-from cosimlib.coscheduling.schedule import CoupledSchedule
+from cosimlib.coscheduling.schedule import HOLD, YIELD, CoupledSchedule
 
 
 @audit_rule.register
 def audit_coupled(schedule: CoupledSchedule) -> None:
     """Raise where a schedule of coupled machines could not have happened.
 
-    The rules of any schedule apply, and nodes held idle count as busy. Jobs hold and yield between
-    their submission and their start. Only a job with mates holds, one interval at a time and none
-    longer than a release allows. Groups are those of the workload's mates, or no job has one. All
-    jobs of a group start at one instant, unless the machine of the later one was down when the
-    earlier one started.
+    The rules of any schedule apply, and nodes held idle count as busy. Schemes are a letter per
+    machine, and a policy of such letters is the schemes. Groups are those of the workload's mates;
+    without schemes no job has one. Only jobs with mates hold or yield, between their submission and
+    their start, first when they first try. A job holds where its machine's letter is H or after
+    `max_yields` yields, one interval at a time and none longer than a release allows. All jobs of a
+    group start at one instant, unless the machine of the later one was down when the earlier one
+    started.
 
     Raises
     ------
@@ -33,7 +35,9 @@ def audit_coupled(schedule: CoupledSchedule) -> None:
     check_columns(schedule, group="whole number", first_try="number", yields="whole number")
     _check_held_jobs(schedule)
     check_times(schedule)
+    _check_schemes(schedule)
     _check_groups(schedule)
+    _check_yields(schedule)
     _check_tries(schedule)
     _check_holds(schedule)
     _check_starts(schedule)
@@ -57,23 +61,56 @@ def _check_held_jobs(schedule: CoupledSchedule) -> None:
         )
 
 
+def _check_schemes(schedule: CoupledSchedule) -> None:
+    """Raise where schemes are not a letter per machine, or the policy claims others."""
+    policy, schemes, machines = schedule.policy, schedule.schemes, schedule.system.partitions
+    letters = {HOLD, YIELD}
+    if schemes is not None and not (set(schemes) <= letters and len(schemes) == len(machines)):
+        raise InfeasibleScheduleError(
+            f"{policy}: schemes are {schemes!r}; expected H (hold) or Y (yield) for each of "
+            f"{', '.join(machines)}"
+        )
+    if set(policy) <= letters and policy != schemes:
+        raise InfeasibleScheduleError(f"{policy}: schemes are {schemes!r}; expected {policy!r}")
+
+
 def _check_groups(schedule: CoupledSchedule) -> None:
     """Raise for the first job whose group is not that of its mates in the workload."""
-    expected = mate_groups(schedule.workload, schedule.partition)
+    expected = np.full(len(schedule.workload), -1)
+    if schedule.schemes is not None:
+        expected = mate_groups(schedule.workload, schedule.partition)
     wrong = schedule.group != expected
-    if wrong.any() and (schedule.group >= 0).any():
+    if wrong.any():
         job = int(wrong.argmax())
-        _fail(schedule, job, f"is in group {schedule.group[job]}; expected {expected[job]}")
+        why = "without schemes no mates count" if schedule.schemes is None else "by its mates"
+        _fail(schedule, job, f"is in group {schedule.group[job]}; expected {expected[job]}, {why}")
+
+
+def _check_yields(schedule: CoupledSchedule) -> None:
+    """Raise for the first job that yields less than never, or without mates."""
+    wrong = (schedule.yields < 0) | ((schedule.yields > 0) & (schedule.group < 0))
+    if wrong.any():
+        job = int(wrong.argmax())
+        expected = "0, for it has no mates" if schedule.group[job] < 0 else "0 or more"
+        _fail(schedule, job, f"yields {schedule.yields[job]} times; expected {expected}")
 
 
 def _check_tries(schedule: CoupledSchedule) -> None:
-    """Raise for the first job that holds or yields before its submission or after its start."""
+    """Raise for the first job that holds or yields before its first try, or tries out of time."""
     submit_time, first_try = schedule.workload.jobs["submit_time"].to_numpy(), schedule.first_try
     wrong = (first_try < submit_time) | (first_try > schedule.start_time)
     if wrong.any():
         job = int(wrong.argmax())
         times = f"t={submit_time[job]:.15g} and starts at t={schedule.start_time[job]:.15g}"
         _fail(schedule, job, f"first tries at t={first_try[job]:.15g}; it was submitted at {times}")
+    alone = ~np.isnan(first_try) & (schedule.group < 0)
+    if alone.any():
+        job = int(alone.argmax())
+        _fail(schedule, job, f"first tries at t={first_try[job]:.15g}; it has no mates")
+    silent = np.isnan(first_try) & (schedule.yields > 0)
+    if silent.any():
+        job = int(silent.argmax())
+        _fail(schedule, job, f"yields {schedule.yields[job]} times, but never tries")
 
 
 def _check_holds(schedule: CoupledSchedule) -> None:
@@ -81,21 +118,41 @@ def _check_holds(schedule: CoupledSchedule) -> None:
     holds = schedule.holds.sort_values(["job", "start"])
     job, begin, end = (holds[name].to_numpy() for name in ("job", "start", "end"))
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()[job]
-    start_time = schedule.start_time[job]
+    start_time, first_try = schedule.start_time[job], schedule.first_try[job]
     allowed = (submit_time <= begin) & (begin < end) & (end <= start_time)
     allowed &= end - begin <= schedule.longest_hold
-    alone = schedule.group[job] < 0
     again = np.append(False, (job[1:] == job[:-1]) & (begin[1:] < end[:-1]))[: job.size]
     for wrong, why in (
-        (alone, "has no mates"),
-        (~allowed, "was submitted at t={:.15g}, starts at t={:.15g} and may hold for {:.15g} s"),
+        (schedule.group[job] < 0, "has no mates"),
+        (_must_yield(schedule)[job], "yields on machine {machine!r}, and yielded {yields} times"),
+        (
+            ~allowed,
+            "was submitted at t={submit:.15g}, starts at t={start:.15g} and may hold for "
+            "{longest:.15g} s",
+        ),
         (again, "holds already then"),
+        (~(first_try <= begin), "first tries at t={first:.15g}"),
     ):
         if wrong.any():
             row = int(wrong.argmax())
-            reason = why.format(submit_time[row], start_time[row], schedule.longest_hold)
+            reason = why.format(
+                machine=schedule.partition[job[row]],
+                yields=schedule.yields[job[row]],
+                submit=submit_time[row],
+                start=start_time[row],
+                longest=schedule.longest_hold,
+                first=first_try[row],
+            )
             interval = f"from t={begin[row]:.15g} to t={end[row]:.15g}"
             _fail(schedule, job[row], f"holds {interval}; it {reason}")
+
+
+def _must_yield(schedule: CoupledSchedule) -> np.ndarray:
+    """Whether each job never holds: on a machine that yields, and too few times for more."""
+    scheme = dict(zip(schedule.system.partitions, schedule.schemes or "", strict=False))
+    yields = schedule.partition.map(scheme).to_numpy() == YIELD
+    most = np.inf if schedule.max_yields is None else schedule.max_yields
+    return yields & (schedule.yields < most)
 
 
 def _check_starts(schedule: CoupledSchedule) -> None:

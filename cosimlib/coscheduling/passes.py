@@ -29,18 +29,13 @@ def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: f
     ranked = _ranked(jobs, rules, state, machine, now, NO_JOB, False)
     shadow_time, extra = np.inf, 0
     for job in ranked:
-        if jobs.job.nodes[job] > state.machine.free[machine]:
-            if shadow_time == np.inf:
-                shadow_time, extra = reservation(
-                    jobs, rules, state, machine, jobs.job.nodes[job], now
-                )
-            continue
-        late = now + jobs.job.requested_time[job] > shadow_time
-        if late and jobs.job.nodes[job] > extra:
-            continue
-        _take_turn(jobs, rules, state, job, now)
-        if late and state.job.status[job] != QUEUED:
-            extra -= jobs.job.nodes[job]
+        backfills, shadow_time, extra, left = _beside_reservation(
+            jobs, rules, state, job, now, shadow_time, extra
+        )
+        if backfills:
+            _take_turn(jobs, rules, state, job, now)
+        if backfills and state.job.status[job] != QUEUED:
+            extra = left
 
 
 @kernel
@@ -138,21 +133,41 @@ def _try_start_mate(jobs: CoupledJobs, rules: Rules, state: State, mate: int, no
     ranked = _ranked(jobs, rules, state, machine, now, mate, True)
     shadow_time, extra = np.inf, 0
     for job in ranked:
-        if jobs.job.nodes[job] > state.machine.free[machine]:
-            if shadow_time == np.inf:
-                shadow_time, extra = reservation(
-                    jobs, rules, state, machine, jobs.job.nodes[job], now
-                )
+        backfills, shadow_time, extra, left = _beside_reservation(
+            jobs, rules, state, job, now, shadow_time, extra
+        )
+        if not backfills:
             continue
-        if now + jobs.job.requested_time[job] > shadow_time:
-            if jobs.job.nodes[job] > extra:
-                continue
-            extra -= jobs.job.nodes[job]
+        extra = left
         if job == mate:
             take(jobs, state, job)
         else:
             start(jobs, state, job, now)
     return state.job.status[mate] == HOLDING
+
+
+@kernel
+def _beside_reservation(
+    jobs: CoupledJobs,
+    rules: Rules,
+    state: State,
+    job: int,
+    now: float,
+    shadow_time: float,
+    extra: int,
+) -> tuple[bool, float, int, int]:
+    """Whether a job may start now beside the pass's reservation, which the first that cannot gets.
+
+    Also the reservation's shadow time and extra nodes, and the extra nodes left if the job starts.
+    """
+    machine, nodes = jobs.job.machine[job], jobs.job.nodes[job]
+    if nodes > state.machine.free[machine]:
+        if shadow_time == np.inf:
+            shadow_time, extra = reservation(jobs, rules, state, machine, nodes, now)
+        return False, shadow_time, extra, extra
+    if now + jobs.job.requested_time[job] <= shadow_time:
+        return True, shadow_time, extra, extra
+    return nodes <= extra, shadow_time, extra, extra - nodes
 
 
 @kernel

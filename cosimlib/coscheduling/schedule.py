@@ -8,6 +8,9 @@ import pandas as pd
 
 from cosimlib.schedule import Schedule, allocation_table
 
+HOLD, YIELD = "H", "Y"
+"""What a job does whose mate cannot start: one letter per machine makes the schemes."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CoupledSchedule(Schedule):
@@ -17,6 +20,10 @@ class CoupledSchedule(Schedule):
     ----------
     workload, system, policy, start_time, end_time
         As of a `Schedule`; NaN for a job that never starts.
+    schemes : str or None
+        H (hold) or Y (yield) for each machine in order; None where mates do not count.
+    max_yields : int or None
+        Yields after which a job may hold on a machine that yields; None: never.
     group : np.ndarray
         The group of mates of each job, −1 without mates and where mates do not count.
     holds : pd.DataFrame
@@ -32,6 +39,8 @@ class CoupledSchedule(Schedule):
         Upper bound of an interval of holding, s; infinite where held nodes are not released.
     """
 
+    schemes: str | None
+    max_yields: int | None = None
     group: np.ndarray
     holds: pd.DataFrame
     first_try: np.ndarray

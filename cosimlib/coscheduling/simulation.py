@@ -40,12 +40,11 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.coscheduling.loop import coschedule
 from cosimlib.coscheduling.mates import mate_groups
-from cosimlib.coscheduling.schedule import CoupledSchedule
+from cosimlib.coscheduling.schedule import HOLD, YIELD, CoupledSchedule
 from cosimlib.coscheduling.state import JOB, JOB_STATE, MACHINE_STATE, CoupledJobs, Rules, records
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
-SCHEMES = {"H": True, "Y": False}
 ORDERS = ("wfp", "submit")
 MATE_RULES = ("queuing", "yielding")
 NEVER = np.iinfo(np.int64).max
@@ -120,7 +119,7 @@ def simulate_coscheduling(
     capacity = np.array(list(system.partitions.values()), dtype=np.int64)
     interval = np.inf if release_interval is None else float(release_interval)
     rules = Rules(
-        holds=np.array([SCHEMES[letter] for letter in letters]),
+        holds=np.array([letter == HOLD for letter in letters]),
         held_limit=np.floor(held_share * capacity + 1e-9).astype(np.int64),
         wfp=order == "wfp",
         only_yielding=mate_rule == "yielding",
@@ -142,6 +141,8 @@ def simulate_coscheduling(
         "base" if schemes is None else letters,
         job.start_time.copy(),
         job.start_time + jobs.job.run_time,
+        schemes=None if schemes is None else letters,
+        max_yields=None if max_yields is None else int(max_yields),
         group=jobs.job.group.copy(),
         holds=holds.sort_values(["start", "job"], ignore_index=True),
         first_try=job.first_try.copy(),
@@ -154,9 +155,9 @@ def simulate_coscheduling(
 def _letters(schemes: str | None, partitions: list[str]) -> str:
     """One letter per machine."""
     if schemes is None:
-        return "Y" * len(partitions)
+        return YIELD * len(partitions)
     letters = schemes * len(partitions) if len(schemes) == 1 else schemes
-    fine = len(letters) == len(partitions) and set(letters) <= set(SCHEMES)
+    fine = len(letters) == len(partitions) and set(letters) <= {HOLD, YIELD}
     example = ("HY" * len(partitions))[: len(partitions)]
     expected = f"H (hold) or Y (yield) for each of {', '.join(partitions)}, such as {example!r}"
     check.that("schemes", schemes, fine, f"{expected}, one letter for all, or None")

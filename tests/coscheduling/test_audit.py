@@ -179,7 +179,7 @@ def test_a_tampered_end_is_refused(schedule):
         ([0, -1, 1], "job 2 is in group 1; expected 0"),
         ([0, -1, -1], "job 2 is in group -1; expected 0"),
         ([-1, -1, 0], "job 0 is in group -1; expected 0"),
-        ([-1, -1, -1], "job 0 holds from t=0 to t=1200; it has no mates"),
+        ([-1, -1, -1], "job 0 is in group -1; expected 0, by its mates"),
     ],
 )
 def test_tampered_groups_are_refused(schedule, group, message):
@@ -187,14 +187,77 @@ def test_tampered_groups_are_refused(schedule, group, message):
         audit(replace(schedule, group=np.array(group)))
 
 
-@pytest.mark.parametrize("first_try", [-60.0, 1860.0])
-def test_tampered_first_tries_are_refused(schedule, first_try):
-    tries = np.array([first_try, np.nan, np.nan])
-    message = (
-        f"^HH: small: job 0 first tries at t={first_try:g}; it was submitted at t=0 and starts"
-    )
+@pytest.mark.parametrize(
+    ("first_try", "message"),
+    [
+        (
+            [-60, np.nan, np.nan],
+            "job 0 first tries at t=-60; it was submitted at t=0 and starts at",
+        ),
+        ([1860, np.nan, np.nan], "job 0 first tries at t=1860; .* at t=0 and starts at t=1800"),
+        ([1, np.nan, np.nan], "job 0 holds from t=0 to t=1200; it first tries at t=1"),
+        ([np.nan] * 3, "job 0 holds from t=0 to t=1200; it first tries at t=nan"),
+        ([0, 600, np.nan], "job 1 first tries at t=600; it has no mates"),
+    ],
+)
+def test_tampered_first_tries_are_refused(schedule, first_try, message):
+    with pytest.raises(InfeasibleScheduleError, match=f"^HH: small: {message}"):
+        audit(replace(schedule, first_try=np.array(first_try, dtype=np.float64)))
+
+
+@pytest.mark.parametrize(
+    ("yields", "message"),
+    [
+        ([-1, 0, 0], "job 0 yields -1 times; expected 0 or more"),
+        ([0, 1, 0], "job 1 yields 1 times; expected 0, for it has no mates"),
+        ([0, -1, 0], "job 1 yields -1 times; expected 0, for it has no mates"),
+        ([0, 0, 2], "job 2 yields 2 times, but never tries"),
+    ],
+)
+def test_tampered_yields_are_refused(schedule, yields, message):
+    with pytest.raises(InfeasibleScheduleError, match=f"^HH: small: {message}"):
+        audit(replace(schedule, yields=np.array(yields)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"schemes": "YY"}, "HH: schemes are 'YY'; expected 'HH'"),
+        ({"schemes": None}, "HH: schemes are None; expected 'HH'"),
+        ({"policy": "YH"}, "YH: schemes are 'HH'; expected 'YH'"),
+        ({"policy": "H"}, "H: schemes are 'HH'; expected 'H'"),
+        ({"schemes": "H"}, "HH: schemes are 'H'; expected H .* for each of A, B"),
+        ({"schemes": "HX"}, "HH: schemes are 'HX'; expected H .* for each of A, B"),
+        (
+            {"schemes": "YH", "policy": "YH"},
+            "YH: small: job 0 holds .*; it yields on machine 'A', and yielded 0 times",
+        ),
+        (
+            {"schemes": "YH", "policy": "YH", "max_yields": 1},
+            "YH: small: job 0 holds .*; it yields on machine 'A', and yielded 0 times",
+        ),
+        ({"schemes": None, "policy": "base"}, "job 0 is in group 0; expected -1, without schemes"),
+    ],
+)
+def test_other_schemes_than_those_that_were_followed_are_refused(schedule, changes, message):
     with pytest.raises(InfeasibleScheduleError, match=message):
-        audit(replace(schedule, first_try=tries))
+        audit(replace(schedule, **changes))
+
+
+def test_a_base_that_is_called_coscheduled_is_refused(schedule):
+    base = simulate_coscheduling(schedule.workload, TEN, schemes=None)
+    for schemes in ("YY", "HH"):
+        with pytest.raises(InfeasibleScheduleError, match="job 0 is in group -1; expected 0"):
+            audit(replace(base, policy=schemes, schemes=schemes))
+    with pytest.raises(InfeasibleScheduleError, match="YY: schemes are None; expected 'YY'"):
+        audit(replace(base, policy="YY"))
+
+
+def test_a_job_that_yielded_often_enough_may_hold(schedule):
+    often = {"yields": np.array([3, 0, 0]), "max_yields": 3, "schemes": "YY", "policy": "YY"}
+    assert audit(replace(schedule, **often))
+    with pytest.raises(InfeasibleScheduleError, match=r"job 0 holds .*, and yielded 3 times"):
+        audit(replace(schedule, **(often | {"max_yields": 4})))
 
 
 def test_mates_may_start_apart_only_while_the_later_one_s_machine_is_down(schedule):

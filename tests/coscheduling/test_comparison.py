@@ -11,7 +11,6 @@ from cosimlib.audit import audit
 from cosimlib.coscheduling import comparison as comparisons
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.coscheduling.example import MACHINES, deadlock_example
-from cosimlib.figures.coscheduling import plot_coupled_gantt, plot_schemes
 from cosimlib.metrics import offered_load
 from cosimlib.system import System
 from cosimlib.traces.account import TraceError
@@ -108,33 +107,6 @@ def test_jobs_submitted_at_once_are_spread_evenly():
     apart = np.diff(month.jobs["submit_time"])
     assert apart.min() > 0 and np.ptp(apart) <= 1
     assert ("mended", "submitted at once, spread", 50) in month.account.itertuples(index=False)
-
-
-def test_panels_draw_the_table(comparison):
-    table = comparisons.averages(comparison, "share")
-    words = {"title": "Wait", "unit": "minutes", "label": "proportion"}
-    picture = plot_schemes(table, by="share", measure="wait", **words)
-    assert [bar.name for bar in picture.data[:5]] == [
-        "base (no coscheduling)",
-        *comparisons.SCHEMES,
-    ]
-    assert len(picture.data) == 10 and list(picture.data[0].x) == ["10 %", "33 %"]
-    only = plot_schemes(table, by="share", measure="lost", base=False, **words)
-    assert [bar.name for bar in only.data] == [*comparisons.SCHEMES] * 2
-
-
-def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):
-    picture = plot_coupled_gantt(schedule, title="Small", names=["a", "c", "b"])
-    blocks = picture.data[:-2]
-    hatched = [bool(block.marker.pattern.shape) for block in blocks]
-    assert hatched == [True, False, True, False, False]
-    steps = picture.layout.sliders[0].steps
-    assert [step.label for step in steps[:-1]] == ["0", "10", "20", "30", "70", "90"]
-    assert len(picture.frames) == len(steps)
-    assert picture.frames[1].data[0].x == (10.0,)
-    assert picture.frames[-1].data[0].x == blocks[0].x
-    still = plot_coupled_gantt(schedule, title="Small", steps=False)
-    assert not still.frames and not still.layout.sliders
 
 
 def test_two_logs_and_a_csv_of_mates_make_one_workload(tmp_path):

@@ -1,0 +1,142 @@
+"""Bars per scheme, and Gantt charts of held and used nodes, on a few jobs known by heart."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib.coscheduling import SCHEMES, simulate_coscheduling
+from cosimlib.figures.coscheduling import (
+    COLORS,
+    GROUP_COLORS,
+    plot_coupled_gantt,
+    plot_coupled_moment,
+    plot_schemes,
+)
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+NAMES = ["a", "c", "b"]
+
+
+@pytest.fixture(scope="module")
+def schedule():
+    """A's job 0 holds five nodes for 1,800 s, released once at 1,200 s; B's mate comes then."""
+    jobs = {"submit_time": [0, 600, 1800], "run_time": 3600, "requested_time": 3600}
+    jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
+    machines = System.of(A=10, B=10)
+    return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), machines, schemes="HH")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """The k-th scheme at the v-th value takes 10 v + k minutes, give or take 1, and loses k."""
+    rows = [
+        (machine, value, scheme, measure, mean, mean - 1, mean + 2)
+        for machine in ("intrepid", "eureka")
+        for v, value in enumerate((0.1, 0.33), start=1)
+        for k, scheme in enumerate(("base", *SCHEMES))
+        for measure, mean in (("wait", 10.0 * v + k), ("lost", float(k)))
+    ]
+    columns = ["machine", "share", "scheme", "measure", "mean", "least", "most"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+WORDS = {"title": "Wait", "unit": "minutes", "label": "proportion"}
+
+
+def test_a_bar_per_scheme_and_value_is_as_high_as_the_mean(table):
+    picture = plot_schemes(table, by="share", measure="wait", **WORDS)
+    assert [bar.name for bar in picture.data] == ["base (no coscheduling)", *SCHEMES] * 2
+    assert all(list(bar.x) == ["10 %", "33 %"] for bar in picture.data)
+    heights = [list(bar.y) for bar in picture.data[:5]]
+    assert heights == [[10 + k, 20 + k] for k in range(5)]
+    headings = [note.text for note in picture.layout.annotations[:2]]
+    assert headings == ["(a) Intrepid", "(b) Eureka"]
+    assert picture.layout.title.text == "Wait" and picture.layout.yaxis.title.text == "minutes"
+    assert {bar.xaxis for bar in picture.data[:5]} == {"x"}
+    assert [bar.showlegend for bar in picture.data] == [True] * 5 + [False] * 5
+
+
+def test_whiskers_reach_from_least_to_most(table):
+    picture = plot_schemes(table, by="share", measure="wait", **WORDS)
+    for bar in picture.data:
+        assert list(bar.error_y.array) == [2, 2] and list(bar.error_y.arrayminus) == [1, 1]
+
+
+def test_the_base_is_left_out_where_it_measures_nothing(table):
+    only = plot_schemes(table, by="share", measure="lost", base=False, **WORDS)
+    assert [bar.name for bar in only.data] == [*SCHEMES] * 2
+    assert [list(bar.y) for bar in only.data[:4]] == [[k, k] for k in range(1, 5)]
+
+
+def test_a_scheme_has_one_color_whatever_else_is_drawn(table):
+    both = plot_schemes(table, by="share", measure="wait", **WORDS)
+    only = plot_schemes(table, by="share", measure="lost", base=False, **WORDS)
+    for picture in (both, only):
+        assert all(bar.marker.color == COLORS[bar.legendgroup] for bar in picture.data)
+    assert len(set(COLORS.values())) == len(COLORS)
+
+
+def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):
+    picture = plot_coupled_gantt(schedule, title="Small", names=NAMES)
+    blocks = picture.data[:-2]
+    hatched = [bool(block.marker.pattern.shape) for block in blocks]
+    assert hatched == [True, False, True, False, False]
+    steps = picture.layout.sliders[0].steps
+    assert [step.label for step in steps[:-1]] == ["0", "10", "20", "30", "70", "90"]
+    assert len(picture.frames) == len(steps)
+    assert picture.frames[1].data[0].x == (10.0,)
+    assert picture.frames[-1].data[0].x == blocks[0].x
+    still = plot_coupled_gantt(schedule, title="Small", steps=False)
+    assert not still.frames and not still.layout.sliders
+
+
+def test_gantt_blocks_are_where_and_when_jobs_have_nodes(schedule):
+    blocks = plot_coupled_gantt(schedule, title="Small", names=NAMES).data[:-2]
+    drawn = {
+        (bar.name, bar.yaxis, bar.base[0], bar.base[0] + bar.x[0], bar.width[0]) for bar in blocks
+    }
+    assert drawn == {
+        ("a", "y", 0, 20, 5), ("a", "y", 20, 30, 5), ("a", "y", 30, 90, 5), ("c", "y", 10, 70, 2),
+        ("b", "y2", 30, 90, 4),
+    }  # fmt: skip
+
+
+def test_mates_have_one_color_and_jobs_without_mates_are_gray(schedule):
+    blocks = plot_coupled_gantt(schedule, title="Small", names=NAMES).data[:-2]
+    colors = {bar.name: bar.marker.color for bar in blocks}
+    assert colors["a"] == colors["b"] == GROUP_COLORS[0] and colors["c"] not in GROUP_COLORS
+
+
+def test_a_hold_without_an_end_is_drawn_to_the_end_of_the_picture():
+    jobs = {"submit_time": [0, 60], "run_time": 600, "requested_time": 600, "nodes": [3, 2]}
+    jobs |= {"partition": list("AB"), "mate": [1, 0]}
+    workload = Workload(pd.DataFrame(jobs), "later")
+    knobs = {"schemes": "HH", "outages": [("B", 30.0, 600.0)]}
+    schedule = simulate_coscheduling(workload, System.of(A=5, B=5), **knobs)
+    # A starts its job when B goes down at 30 s; B's waits for its manager until 600 s.
+    assert schedule.start_time.tolist() == [30, 600]
+    picture = plot_coupled_gantt(schedule, title="Cut", until=300.0)
+    assert [bar.base[0] + bar.x[0] for bar in picture.data[:-2]] == [0.5, 5, 5]
+
+
+def test_a_moment_shows_what_happened_until_then_and_who_waits(schedule):
+    picture = plot_coupled_moment(schedule, at=1500.0, title="Moment", names=NAMES)
+    first, second = picture.data[:2]
+    ends = np.array(first.base) + np.array(first.x)
+    assert sorted(zip(first.base, ends.tolist(), strict=True)) == [(0, 20), (10, 25), (20, 25)]
+    assert len(second.x) == 0
+    queues = [note.text for note in picture.layout.annotations[:2]]
+    assert queues == ["waiting on A: none", "waiting on B: none"]
+    (line,) = picture.layout.shapes[:1]
+    assert line.x0 == line.x1 == 25
+
+
+def test_a_queue_names_five_jobs_and_counts_the_rest():
+    jobs = {"submit_time": range(9), "run_time": 600, "requested_time": 600, "nodes": 4}
+    workload = Workload(pd.DataFrame(jobs).assign(partition="A"), "queue")
+    schedule = simulate_coscheduling(workload, System.of(A=4, B=4), order="submit")
+    names = [f"j{job}" for job in range(9)]
+    picture = plot_coupled_moment(schedule, at=300.0, title="Queue", names=names)
+    heading = picture.layout.annotations[0].text
+    assert heading == "waiting on A: j1 (4), j2 (4), j3 (4), j4 (4), j5 (4) and 3 more"
