@@ -47,6 +47,7 @@ Simulators: workload and system to schedule
 - `simulate`: a policy of your own, a function that is asked once per instant what to start
 - `BatchEnv`: the same for an agent that learns, as a Gymnasium environment
 - `register`: a policy of your own by a name, in explorers and figures
+- `sweep`: a function on a grid of arguments and seeds, in parallel, as one tidy table
 - `audit`: the schedule, or an error that names the job and the rule it breaks
 
 Eviction: problem to plan

@@ -39,6 +39,7 @@ from .policies import register as register
 from .prepare import prepare_schedule as prepare_schedule
 from .prepare import prepare_workload as prepare_workload
 from .schedule import Schedule as Schedule
+from .sweep import sweep as sweep
 from .system import System as System
 from .timesharing import simulate_timesharing as simulate_timesharing
 from .traces import fetch_trace as fetch_trace
