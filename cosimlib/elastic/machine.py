@@ -173,6 +173,8 @@ def reclaim(
     `request` is the user's preemption that it is for and `use` its duration; -1 and 0 where it is
     for another partition.
     """
+    # Jobs that could not backfill may do so now: the head's promise counts on one node less.
+    queues.changed[nodes.owner[node]] = True
     nodes.deadline[node], nodes.use[node] = deadline, use
     nodes.reclaim[node] = len(log.reclaims)
     log.reclaims.append((node, nodes.owner[node], now, np.nan, request, NOTHING))

@@ -16,7 +16,7 @@ def simulate(workload, system, policies, requests=(), grace=120.0, staleness=0.0
     rows = zip(workload.jobs.itertuples(), home, workload.column("priority"), strict=True)
     world = SimpleNamespace(
         sizes=dict(system.partitions), policies=policies, grace=grace, staleness=staleness, now=0.0,
-        runs=[], reclaims=[], granted=[], touched=set(names), came=set(), done=set(),
+        runs=[], reclaims=[], granted=[], seen={}, came=set(), done=set(),
         jobs=[SimpleNamespace(number=number, submit=job.submit_time, run=job.run_time,
                               requested=job.requested_time, nodes=job.nodes, home=home,
                               priority=priority)
@@ -70,12 +70,10 @@ def admit(world):
     for job in world.jobs:
         if job.number not in world.came and job.submit <= world.now:
             world.came.add(job.number)
-            world.touched.add(job.home)
 
 
 def move(world, node, owner):
     """Another owner from now on."""
-    world.touched |= {node.owner, owner}
     node.owner, node.drains, node.back = owner, None, inf
     node.past.append((world.now, owner))
 
@@ -83,7 +81,6 @@ def move(world, node, owner):
 def stop(world, run, completed):
     """End a run; those of its nodes that drain leave."""
     run.end, run.completed = world.now, completed
-    world.touched.add(run.job.home)
     if completed:
         world.done.add(run.job.number)
     for node in world.nodes:
@@ -139,14 +136,24 @@ def settle(world):
     """Partitions, then DeleteNodes, then AddNodes, again and again; rebalance when all is still."""
     while True:
         for partition in world.sizes:
-            if partition in world.touched:
-                world.touched.discard(partition)
+            if sight(world, partition) != world.seen.get(partition):
                 schedule(world, partition)
+                world.seen[partition] = sight(world, partition)
         deleted = [delete_nodes(world, partition) for partition in world.sizes]
         if any(deleted) | hand_out(world):
             continue
         if not rebalance(world):
             return
+
+
+def sight(world, partition):
+    """What a partition's scheduler goes by, but for the time: its queue, its nodes, their runs."""
+    nodes = [node for node in world.nodes if node.owner == partition]
+    return (
+        [job.number for job in waiting(world, partition)],
+        [(node.number, world.runs.index(node.run) if node.run else None) for node in nodes],
+        [(node.number, node.drains.deadline) for node in nodes if node.drains],
+    )
 
 
 def schedule(world, partition):

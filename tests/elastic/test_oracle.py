@@ -101,3 +101,13 @@ def test_what_finds_no_nodes_lapses_and_never_comes_back():
     used = schedule.ownership.query("owner == 'user'")
     assert sorted(used["start_time"]) == [10.0, 70.0, 110.0, 110.0]
     assert sorted(used["end_time"]) == [100.0, 100.0, 150.0, 150.0]
+
+
+def test_a_node_that_begins_to_drain_lets_its_partition_backfill_at_once():
+    """Job 3 waits for three nodes until 100, and job 4 would delay it. At 6 vectors of age 5
+    make node 0 drain: job 3 has no promise on the two nodes left, so job 4 takes the idle one."""
+    jobs = workload(submit_time=[0] * 5, run_time=[100, 20, 5, 10, 150],
+                    requested_time=[100, 20, 5, 10, 150], nodes=[1, 1, 1, 3, 1])  # fmt: skip
+    requests = users((6, 1, 500))
+    schedule = compare(jobs, System.of(3), {"main": "LIFO"}, requests, staleness=5.0)
+    assert schedule.start_time[4] == 6.0
