@@ -3,7 +3,8 @@
 `data/claims.csv` is the one table of what papers state, one row per fact. A notebook fills in its
 system's rows; `scorecard` joins the tables of all notebooks. A claim that was not checked, or that
 the data cannot decide, is `unknown`: it is never left out. Nor is a claim decided on less than half
-of a log's node-hours.
+of a log's node-hours. What a model or its input cannot but give is `by construction`: it says
+nothing about the paper, and is counted apart from what holds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,17 +34,21 @@ CHECKED = [
     "verdict",
     "why",
 ]
-VERDICTS = ("holds", "fails", "unknown")
+VERDICTS = ("holds", "fails", "unknown", "by construction")
 LEAST_USED = 0.5
 """Share of a log's node-hours from which on numbers tell something about the log."""
 
 
 class Verdict(NamedTuple):
-    """Our number beside a claim; whether it holds, None where that is unknown; why not."""
+    """Our number beside a claim; whether it holds, None where that is unknown; why not.
+
+    With `built_in` it holds by construction, and `why` says what builds it in.
+    """
 
     ours: str
     holds: bool | None
     why: str = ""
+    built_in: bool = False
 
 
 def verdict(ours: str, holds: bool, why: str) -> Verdict:
@@ -54,6 +59,14 @@ def verdict(ours: str, holds: bool, why: str) -> Verdict:
 def unknown(ours: str, why: str) -> Verdict:
     """A claim that the data cannot decide, with the reason."""
     return Verdict(ours, None, why)
+
+
+def by_construction(ours: str, holds: bool, why: str) -> Verdict:
+    """A claim that the model or its input cannot but meet, with what builds it in.
+
+    Where it does not hold all the same, it fails: then something is wrong with us.
+    """
+    return Verdict(ours, bool(holds), why if holds else f"although built in: {why}", bool(holds))
 
 
 class Claims:
@@ -93,7 +106,14 @@ class Claims:
         self._checked: dict[str, tuple[str, str, str, str]] = {}
 
     def row(
-        self, claim: str, *, ours: str, holds: bool | None, why: str = "", data: str = ""
+        self,
+        claim: str,
+        *,
+        ours: str,
+        holds: bool | None,
+        why: str = "",
+        data: str = "",
+        built_in: bool = False,
     ) -> None:
         """Set our number beside a claim: it holds, fails, or (None) cannot be decided.
 
@@ -105,24 +125,28 @@ class Claims:
             Our number, written like the paper's.
         holds : bool or None
         why : str
-            What explains a claim that does not hold or cannot be decided; required there.
+            What explains a claim that does not hold, cannot be decided, or is built in; required
+            there.
         data : str, optional
             What this number was measured on, where that is not what the others were; how much of
             the others' log was used then does not count.
+        built_in : bool, default False
+            Whether the claim holds by construction, on whatever data.
         """
-        self._check(claim, holds, why)
-        if self.used < LEAST_USED and not data:
+        self._check(claim, holds, why, built_in)
+        if self.used < LEAST_USED and not data and not built_in:
             part = f"only {percent(self.used)} of the log's node-hours were used"
             holds, why = None, part if holds is not None else f"{why.strip()}; {part}"
         decided = "unknown" if holds is None else "holds" if holds else "fails"
+        decided = "by construction" if built_in else decided
         self._checked[claim] = (str(ours), data or self.data, decided, why.strip())
 
     def fill(self, verdicts: Mapping[str, Verdict], *, data: Mapping[str, str] = {}) -> None:
         """Set a verdict beside each claim named, as `row` does; `data` by claim, where another."""
-        for claim, (ours, holds, why) in verdicts.items():
-            self.row(claim, ours=ours, holds=holds, why=why, data=data.get(claim, ""))
+        for claim, found in verdicts.items():
+            self.row(claim, data=data.get(claim, ""), **found._asdict())
 
-    def _check(self, claim: str, holds: bool | None, why: str) -> None:
+    def _check(self, claim: str, holds: bool | None, why: str, built_in: bool) -> None:
         """Raise where a row would be wrong."""
         if claim not in self._stated.index:
             known = ", ".join(self._stated.index)
@@ -133,7 +157,12 @@ class Claims:
             raise TypeError(
                 f"{self.system}: claim '{claim}' got holds={holds!r}; expected True, False or None"
             )
-        if not holds and not why.strip():
+        if built_in and not holds:
+            raise ValueError(
+                f"{self.system}: claim '{claim}' got holds={holds} and built_in; what is built in "
+                "holds"
+            )
+        if (built_in or not holds) and not why.strip():
             raise ValueError(
                 f"{self.system}: claim '{claim}' got holds={holds} and no why; say what explains it"
             )
@@ -235,9 +264,9 @@ def _markdown(union: pd.DataFrame) -> str:
 def _counts(table: pd.DataFrame) -> str:
     """How many claims, and how many of each verdict."""
     counts = table["verdict"].value_counts()
-    holds, fails, unknown = (int(counts.get(verdict, 0)) for verdict in VERDICTS)
+    holds, fails, unknown, built_in = (int(counts.get(verdict, 0)) for verdict in VERDICTS)
     claims = "1 claim" if len(table) == 1 else f"{len(table)} claims"
-    return f"{claims}: {holds} hold, {fails} fail, {unknown} unknown"
+    return f"{claims}: {holds} hold, {fails} fail, {unknown} unknown, {built_in} by construction"
 
 
 def _escaped(cell: object) -> str:

@@ -93,6 +93,7 @@ def test_scorecard_joins_systems_and_counts(stated):
     one.row("first", ours="3×", holds=True)
     one.row("third", ours="9", holds=False, why="prices rose")
     two = Claims("2-b", data="real", table=stated)
+    two.fill({"first": claims.by_construction("1", True, "the input")})
     text, markdown = scorecard([two.table(), one.table(), one.table()])
     read = pd.read_csv(io.StringIO(text), keep_default_na=False)
     assert list(zip(read["system"], read["claim"], strict=True)) == [
@@ -101,9 +102,10 @@ def test_scorecard_joins_systems_and_counts(stated):
         ("1-a", "third"),
         ("2-b", "first"),
     ]
-    assert "4 claims: 1 hold, 1 fail, 2 unknown" in markdown.splitlines()[2]
-    assert "3 claims: 1 hold, 1 fail, 1 unknown" in markdown
-    assert "1 claim: 0 hold, 0 fail, 1 unknown" in markdown
+    counts = "4 claims: 1 hold, 1 fail, 1 unknown, 1 by construction"
+    assert counts in markdown.splitlines()[2]
+    assert "3 claims: 1 hold, 1 fail, 1 unknown, 0 by construction" in markdown
+    assert "1 claim: 0 hold, 0 fail, 0 unknown, 1 by construction" in markdown
 
 
 def test_scorecard_markdown_survives_github(stated):
@@ -120,7 +122,7 @@ def test_scorecard_of_nothing_and_of_nonsense(stated):
     text, markdown = scorecard([])
     assert text == ",".join(CHECKED) + "\n" and "0 claims" in markdown
     wrong = Claims("1-a", data="x", table=stated).table().assign(verdict="perhaps")
-    with pytest.raises(ValueError, match="verdict 'perhaps' is none of holds, fails, unknown"):
+    with pytest.raises(ValueError, match="verdict 'perhaps' is none of holds, fails, unknown, by"):
         scorecard([wrong])
 
 
@@ -179,6 +181,26 @@ def test_on_less_than_half_of_a_log_nothing_is_decided(stated):
     label = "X, 0.3 % of its node-hours"
     assert table["data"].tolist() == [label, "synthetic", label]
     assert table["ours"].tolist() == ["3×", "never", "-"]
+
+
+def test_what_is_built_in_is_told_apart_on_whatever_part_of_a_log(stated):
+    kept = Claims("1-a", data="X", used=0.003, table=stated)
+    kept.fill({"first": claims.by_construction("3×", True, "the input has it")})
+    kept.fill({"second": claims.by_construction("2×", False, "the input has it")})
+    table = kept.table().set_index("claim")
+    assert table.loc["first", ["verdict", "why"]].tolist() == [
+        "by construction", "the input has it"
+    ]  # fmt: skip
+    assert table.loc["second", "verdict"] == "unknown"
+
+
+def test_what_is_built_in_has_a_reason_and_holds(stated):
+    kept = Claims("1-a", data="x", table=stated)
+    with pytest.raises(ValueError, match="no why"):
+        kept.row("first", ours="1", holds=True, built_in=True)
+    with pytest.raises(ValueError, match="what is built in holds"):
+        kept.row("first", ours="1", holds=False, why="x", built_in=True)
+    assert claims.by_construction("1", False, "x") == ("1", False, "although built in: x", False)
 
 
 @pytest.mark.parametrize(

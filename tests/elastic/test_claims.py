@@ -175,7 +175,7 @@ FAILING = {
 @pytest.mark.parametrize("claim", FAILING)
 def test_every_claim_fails_on_other_numbers_and_says_why(claim):
     evidence, ours, why = FAILING[claim]
-    assert judge(evidence)[claim] == (ours, False, why)
+    assert judge(evidence)[claim][:3] == (ours, False, why)
 
 
 @pytest.mark.parametrize("claim", PRINTED)

@@ -201,7 +201,7 @@ def test_applications_unlike_the_jobs_decide_nothing():
     none = PAPER.turnarounds.assign(turnaround_time=math.nan)
     verdicts = judge(PAPER._replace(turnarounds=none))
     few = "fewer than 3 applications have turnarounds at two sizes: 0"
-    assert verdicts["turnaround-batch"] == ("in none of 0 applications", None, few)
+    assert verdicts["turnaround-batch"][:3] == ("in none of 0 applications", None, few)
     ours = "in none (memory unlimited none) of 0 applications"
     assert verdicts["turnaround-scales"] == (ours, None, few)
     two = PAPER.turnarounds.query("application != 'c'")
