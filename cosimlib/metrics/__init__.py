@@ -10,8 +10,10 @@ the jobs submitted in it, ``start <= submit_time < end``; metrics of the machine
 held, idle or waiting in it, whenever that was submitted. `window` leaves out the warm-up,
 `busiest` finds the window with the most work, and `busy_window` and `busy_stretch` avoid quiet
 times. `share_used` tells how much of a log a selection is.
+`job_groups` parts jobs by size, length, user or queue.
 """
 
+from cosimlib.metrics.groups import job_groups
 from cosimlib.metrics.jobs import (
     bounded_slowdown,
     by_submission,
@@ -57,6 +59,7 @@ __all__ = [
     "held_durations",
     "hourly",
     "jain_index",
+    "job_groups",
     "loss_of_capacity",
     "makespan",
     "node_hours",

@@ -5,24 +5,13 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.kernels.steps import step_function
-from cosimlib.metrics import hourly, utilization_series, waiting_jobs
+from cosimlib.metrics import hourly, job_groups, utilization_series, waiting_jobs
+from cosimlib.metrics.groups import largest_groups
 from cosimlib.placement import lowest_blocks
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 
-SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)
-"""Most nodes of each class of sizes; larger jobs are one more class."""
-
-LENGTHS = {
-    "up to 1 min": MINUTE, "1–10 min": 10 * MINUTE, "10–60 min": HOUR, "1–4 h": 4 * HOUR,
-    "4–12 h": 12 * HOUR, "12–24 h": DAY, "over a day": np.inf,
-}  # fmt: skip
-"""Longest run time of each class of lengths, seconds."""
-
-USERS = 8
-"""Users with rows of their own, those with most node-hours."""
-
-OTHERS, NO_USER = "all others", "jobs"
+NO_USER = "jobs"
 
 QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 GROUPS = ("size", "length", "user")
@@ -84,7 +73,7 @@ def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
     """
     check.choice("by", by, GROUPS)
     jobs = schedule.jobs
-    groups = {"size": _sizes, "length": _lengths, "user": _users}[by](schedule)
+    groups = job_groups(schedule.workload, by)
     work = jobs["nodes"] * jobs["run_time"]
     grouped = (jobs["wait_time"] / HOUR).groupby(groups, observed=True)
     table = pd.DataFrame({name: grouped.quantile(q) for name, q in QUANTILES.items()})
@@ -134,38 +123,9 @@ def _span(schedule: Schedule) -> tuple[float, float]:
     return first, max(last, first + MINUTE)
 
 
-def _sizes(schedule: Schedule) -> pd.Series:
-    """The class of sizes of each job."""
-    nodes = schedule.workload.jobs["nodes"]
-    limits = [most for most in SIZES if most < nodes.max()]
-    lows = [1, *(most + 1 for most in limits)]
-    labels = [
-        f"{low:,}" if low == high else f"{low:,}–{high:,}"
-        for low, high in zip(lows, [*limits, int(nodes.max())], strict=True)
-    ]
-    return pd.cut(nodes, [0, *limits, np.inf], labels=labels)
-
-
-def _lengths(schedule: Schedule) -> pd.Series:
-    """The class of run times of each job."""
-    run_time = schedule.workload.jobs["run_time"]
-    return pd.cut(run_time, [-1.0, *LENGTHS.values()], labels=list(LENGTHS))
-
-
-def _users(schedule: Schedule) -> pd.Series:
-    """The user of each job, those with few node-hours together; missing where none is named."""
-    owners = _owners(schedule, schedule.workload.jobs.index.to_numpy())
-    return owners.mask(owners == NO_USER)
-
-
 def _owners(schedule: Schedule, jobs: np.ndarray) -> pd.Series:
     """The user of each of the jobs: one of the largest among them, "all others", or "jobs"."""
-    table, user = schedule.workload.jobs.loc[jobs], schedule.workload.column("user")[jobs]
-    if user.isna().all():
-        return pd.Series(pd.Categorical([NO_USER] * len(jobs)), index=jobs)
-    work = (table["nodes"] * table["run_time"]).groupby(user).sum()
-    largest = work.sort_values(ascending=False, kind="stable").index[:USERS]
-    names = {name: f"user {name}" for name in largest}
-    labels = user.map(names).astype("object").fillna(OTHERS)
-    kinds = [*names.values(), *([OTHERS] if (labels == OTHERS).any() else [])]
-    return pd.Series(pd.Categorical(labels, categories=kinds), index=jobs)
+    owners = largest_groups(schedule.workload, "user", jobs)
+    if len(owners.cat.categories):
+        return owners
+    return pd.Series(pd.Categorical([NO_USER] * len(jobs)), index=jobs)

@@ -6,6 +6,7 @@
   `with_scaled_estimates`, `with_round_estimates`, `with_drawn_estimates`; and
   `with_missing_estimates`, which repairs logs.
 - Load: `with_offered_load`.
+- Logs drawn anew from a log: `resample`.
 """
 
 from cosimlib.synthetic.edison import EDISON, edison
@@ -22,6 +23,7 @@ from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
 from cosimlib.synthetic.missing import with_missing_estimates
 from cosimlib.synthetic.peregrine import peregrine
+from cosimlib.synthetic.resampling import resample
 from cosimlib.synthetic.theta import theta
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "lomonosov",
     "lublin",
     "peregrine",
+    "resample",
     "theta",
     "with_drawn_estimates",
     "with_estimates",

@@ -1,0 +1,76 @@
+"""Groups of jobs: by size, length, user or queue."""
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.units import DAY, HOUR, MINUTE
+from cosimlib.workload import Workload
+
+SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)
+"""Most nodes of each class of sizes; larger jobs are one more class."""
+
+LENGTHS = {
+    "up to 1 min": MINUTE, "1–10 min": 10 * MINUTE, "10–60 min": HOUR, "1–4 h": 4 * HOUR,
+    "4–12 h": 12 * HOUR, "12–24 h": DAY, "over a day": np.inf,
+}  # fmt: skip
+"""Longest run time of each class of lengths, seconds."""
+
+LARGEST = 8
+"""Users and queues with a group of their own, those with most node-hours."""
+
+OTHERS = "all others"
+GROUPS = ("size", "length", "user", "queue")
+
+
+def job_groups(workload: Workload, by: str) -> pd.Series:
+    """The group of each job.
+
+    Parameters
+    ----------
+    workload : Workload
+    by : {"size", "length", "user", "queue"}
+        Nodes in powers of four, run times, or the eight users or queues with most node-hours and
+        all others.
+
+    Returns
+    -------
+    pd.Series
+        Ordered names of groups as a categorical, by job. All are missing where no job names its
+        user, or its queue.
+    """
+    check.choice("by", by, GROUPS)
+    if by == "size":
+        return _sizes(workload)
+    if by == "length":
+        run_time = workload.jobs["run_time"]
+        return pd.cut(run_time, [-1.0, *LENGTHS.values()], labels=list(LENGTHS))
+    return largest_groups(workload, by, workload.jobs.index.to_numpy())
+
+
+def largest_groups(workload: Workload, column: str, jobs: np.ndarray) -> pd.Series:
+    """The user (or queue) of some of the jobs: one of the largest among them, or "all others".
+
+    Missing for all where none of them names one.
+    """
+    table, named = workload.jobs.loc[jobs], workload.column(column)[jobs]
+    if named.isna().all():
+        return pd.Series(pd.Categorical([None] * len(jobs), categories=[]), index=jobs)
+    work = (table["nodes"] * table["run_time"]).groupby(named).sum()
+    largest = work.sort_values(ascending=False, kind="stable").index[:LARGEST]
+    names = {name: f"{column} {name}" for name in largest}
+    labels = named.map(names).astype("object").fillna(OTHERS)
+    kinds = [*names.values(), *([OTHERS] if (labels == OTHERS).any() else [])]
+    return pd.Series(pd.Categorical(labels, categories=kinds), index=jobs)
+
+
+def _sizes(workload: Workload) -> pd.Series:
+    """The class of sizes of each job."""
+    nodes = workload.jobs["nodes"]
+    limits = [most for most in SIZES if most < nodes.max()]
+    lows = [1, *(most + 1 for most in limits)]
+    labels = [
+        f"{low:,}" if low == high else f"{low:,}–{high:,}"
+        for low, high in zip(lows, [*limits, int(nodes.max())], strict=True)
+    ]
+    return pd.cut(nodes, [0, *limits, np.inf], labels=labels)
