@@ -203,7 +203,7 @@ def test_applications_unlike_the_jobs_decide_nothing():
     few = "fewer than 3 applications have turnarounds at two sizes: 0"
     assert verdicts["turnaround-batch"][:3] == ("in none of 0 applications", None, few)
     ours = "in none (memory unlimited none) of 0 applications"
-    assert verdicts["turnaround-scales"] == (ours, None, few)
+    assert verdicts["turnaround-scales"][:3] == (ours, None, few)
     two = PAPER.turnarounds.query("application != 'c'")
     verdict = judge(PAPER._replace(turnarounds=two))["turnaround-largest"]
     assert verdict.holds is None and verdict.why == (
