@@ -190,7 +190,7 @@ class Claims:
 
 
 def read_statements(path: Path | None = None) -> pd.DataFrame:
-    """What papers state: system, number, claim, statement, paper_value and source, in order.
+    """Statements of papers: system, number, claim, statement, paper_value and source, in order.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def read_statements(path: Path | None = None) -> pd.DataFrame:
 
 
 def statements_path() -> Path:
-    """Where the table of statements lies: the checkout's `data/`, else inside the package."""
+    """Path of the table of statements: in the checkout's `data/`, else inside the package."""
     for folder in (PACKAGE.parent, PACKAGE):
         path = folder / "data" / "claims.csv"
         # Installed, the folder above the package is site-packages, whose data/ is not ours.

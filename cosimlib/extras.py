@@ -34,5 +34,5 @@ def needed_by(what: str) -> Iterator[None]:
 
 
 def lack(what: str, package: str) -> str:
-    """What an error says: that `what` needs a package, and the command that installs it."""
+    """Text of an error: `what` needs a package, and the command that installs it."""
     return f'{what} needs {package}: pip install "cosimlib[{EXTRAS[package]}]"'

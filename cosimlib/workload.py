@@ -205,7 +205,7 @@ class Workload(Displayed):
         )
 
     def label(self, job: int) -> str:
-        """How errors name a job: ``KTH-SP2: job 4711``, by the trace's number where it has one."""
+        """Name of a job in errors: ``KTH-SP2: job 4711``, the trace's number where it has one."""
         return _label(self.name, self.jobs, job)
 
     def _heading(self) -> str:

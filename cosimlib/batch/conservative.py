@@ -1,16 +1,16 @@
 """Conservative backfilling: every waiting job has a reservation, which no other job may delay.
 
-On submission a job is reserved the earliest hole in which it fits beside the running jobs, to their
-expected ends, and the waiting jobs, in their reservations. When jobs end early the plan has more
-room than it needs, and the literature uses it in two ways:
+On submission a job is reserved its earliest start: from then on it fits beside the running jobs, to
+their expected ends, and the waiting jobs, in their reservations. When jobs end early the plan has
+more room than it needs, and the literature uses it in two ways:
 
 ``reservations="kept"``: a reservation is a promise, and may only move earlier. At an instant with
-ends every waiting job, in the queue's order, is lifted and placed anew in the earliest hole
+ends every waiting job, in the queue's order, is lifted and placed anew at its earliest start
 (*compression*; Mu'alem and Feitelson, IEEE TPDS 12(6), 2001); then new jobs are placed.
 
 ``reservations="replanned"``: at every instant the plan is made from nothing in the queue's order.
 The reservation of a job may then be later than it was, because another job that comes before it in
-the queue took a hole that opened.
+the queue took the nodes that came free.
 
 The default is kept: the word *conservative* stands for the promise made on submission, which tells
 users when their job starts at the latest, and only kept reservations keep it.
@@ -21,7 +21,7 @@ so far (ties: the queue's order), so that no job is delayed without need. Under 
 such a job count as free right after now; a reservation for now that therefore cannot begin waits.
 
 The plan is often left alone. Where all ends came when expected and no job moved at the last
-compression, nothing has come free: every job is in the earliest hole already. A plan made from
+compression, nothing has come free: every job has its earliest start already. A plan made from
 nothing is then the same plan, as long as the queue's order is that of submission.
 """
 

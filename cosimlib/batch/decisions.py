@@ -14,7 +14,7 @@ from numba.extending import overload
 
 from cosimlib.kernels.jit import kernel
 
-EXPECTED = (
+ANSWERS = (
     "expected a list or an array of positions in state.waiting ([] for none), "
     "or a tuple of that and a time to be asked again"
 )
@@ -38,7 +38,7 @@ def decision(answer: Any) -> tuple[np.ndarray, float]:
     wake = math.inf
     if isinstance(answer, tuple):
         if len(answer) != 2:
-            raise InvalidDecisionError(f"returned a tuple of {len(answer)}: {answer!r}; {EXPECTED}")
+            raise InvalidDecisionError(f"returned a tuple of {len(answer)}: {answer!r}; {ANSWERS}")
         answer, wake = answer[0], _time(answer[1])
     if isinstance(answer, list) and not answer:
         return NOTHING, wake
@@ -50,7 +50,7 @@ def decision(answer: Any) -> tuple[np.ndarray, float]:
             f"returned a mask: {answer!r}; expected positions: np.flatnonzero(mask)"
         )
     if positions.dtype.kind not in "iu" or positions.ndim != 1:
-        raise InvalidDecisionError(f"returned {answer!r}; {EXPECTED}")
+        raise InvalidDecisionError(f"returned {answer!r}; {ANSWERS}")
     return np.ascontiguousarray(positions, np.int64), wake
 
 
@@ -69,12 +69,12 @@ def _compiled_decision(answer):
     """The same for a compiled policy, whose type of answer is known when it is compiled."""
     with_wake = isinstance(answer, types.BaseTuple)
     if with_wake and (len(answer) != 2 or not isinstance(answer[1], types.Number)):
-        raise TypingError(f"a policy returns {answer}; {EXPECTED}")
+        raise TypingError(f"a policy returns {answer}; {ANSWERS}")
     positions = answer[0] if with_wake else answer
     sequence = isinstance(positions, types.Array) and positions.ndim == 1
     sequence = sequence or isinstance(positions, (types.List, types.ListType))
     if not (sequence and isinstance(positions.dtype, types.Integer)):
-        raise TypingError(f"a policy returns {answer}; {EXPECTED}")
+        raise TypingError(f"a policy returns {answer}; {ANSWERS}")
     if with_wake:
         return lambda answer: (_copied(answer[0]), float(answer[1]))
     return lambda answer: (_copied(answer), np.inf)

@@ -20,7 +20,7 @@ SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES = range(6)
 """Cells of `Machine.counts`: jobs submitted, where the queue begins and ends, jobs running, free
 nodes, and how often in a row the policy let itself be woken on an empty machine."""
 
-FINE, UNKNOWN, TWICE, TOO_WIDE, LATE, STARVED, RESTLESS = range(7)
+FINE, NO_SUCH_JOB, TWICE, TOO_WIDE, LATE, STARVED, RESTLESS = range(7)
 """What `step` reports: all is well, or what is wrong with the decision."""
 
 MOST_IDLE_WAKES = 10_000
@@ -150,7 +150,7 @@ def _start_at(machine: Machine, position: int) -> int:
     """Let a waiting job run, its place in the queue still taken; return what is wrong."""
     counts = machine.counts
     if position < 0 or position >= counts[LAST] - counts[FIRST]:
-        return UNKNOWN
+        return NO_SUCH_JOB
     job = machine.queue[JOB, counts[FIRST] + position]
     if not np.isnan(machine.start_time[job]):
         return TWICE
@@ -225,7 +225,7 @@ def _forget_started(machine: Machine) -> None:
 
 @frugal_kernel
 def _run(machine: Machine, job: int) -> None:
-    """Let a job run from now: its true end, and its place among those who run."""
+    """Let a job run from now: its true end, and its place among the running jobs."""
     running, times, promised = machine.running, machine.running_times, machine.promised
     now, place = machine.clock[0], machine.counts[SIZE]
     machine.start_time[job] = now

@@ -1,4 +1,4 @@
-"""Plan of conservative backfilling: a reservation for every waiting job, in the earliest hole.
+"""Plan of conservative backfilling: a reservation for every waiting job, at its earliest start.
 
 What the loop needs of a plan: absorb the ends of an instant, start the jobs that are due, move
 reservations forward where a job ended early (`compress`), make the plan anew (`renew`), reserve for
@@ -10,9 +10,9 @@ a plan holds for this instant only, and is renewed at the next.
 
 Where thousands of jobs wait, most are equal to their neighbors in the queue, in nodes and in
 requested time: an array of jobs is submitted at once. Equal neighbors are planned together, and
-start as if they were planned one by one: each takes the earliest hole, which is the same one for as
-many as have room in it side by side; the search for the next begins there, for those placed before
-have only taken nodes.
+start as if they were planned one by one: each takes its earliest start, which is the same for as
+many as have room side by side; the search for the next begins there, for those placed before have
+only taken nodes.
 """
 
 from heapq import heapify, heappop, heappush
@@ -110,7 +110,7 @@ def _list(plan: Plan, started: Running, waiting: Queue, last: int) -> None:
 
 @kernel
 def reserve(jobs: JobArrays, plan: Plan, started: Running, job: int, now: float, free: int) -> int:
-    """Reserve the earliest hole, and start the job if that begins now; return the free nodes."""
+    """Reserve the job's earliest start, and start it if that is now; return the free nodes."""
     nodes, request = jobs.nodes[job], jobs.requested_time[job]
     moment, _ = availability.reserve(plan.profile, nodes, request, now, 1)
     plan.start[job] = moment
@@ -135,21 +135,21 @@ def compress(
     free: int,
     before: float,
 ) -> tuple[int, float]:
-    """Lift every waiting job, in the queue's order, and place it anew in the earliest hole.
+    """Lift every waiting job, in the queue's order, and place it anew at its earliest start.
 
-    Since every job was in the earliest hole, nodes have come free before the moment `before` only.
+    Since every job had its earliest start, nodes have come free before the moment `before` only.
     So a job can only move to a moment before it, and only if the maximum of free nodes until then
     is as many as it wants; that maximum is counted anew, after a move, only when a job wants more.
     The search for a job begins where that for the job before it ended, if both are equal and this
     one is not reserved earlier: it needs the same nodes for as long or longer. Equal neighbors with
     the same reservation move together, as many as have room.
 
-    Returns the free nodes, and the moment before which jobs that moved have left holes to jobs that
+    Returns the free nodes, and the moment before which jobs that moved have left nodes to jobs that
     come earlier in the queue.
     """
     if plan.unlisted[0] < np.inf:
         _list(plan, started, waiting, last)
-    holes_until, place = -np.inf, 0
+    left_until, place = -np.inf, 0
     max_free, stale = availability.max_free(plan.profile, before), False
     last_start, last_nodes, last_request, not_before = np.inf, 0, 0.0, now
     while place < last:
@@ -189,10 +189,10 @@ def compress(
                 free -= nodes
             else:
                 heappush(plan.due, (moment, job))
-        holes_until = max(holes_until, start + request)
+        left_until = max(left_until, start + request)
         before = max(before, start + request)
         stale = True
-    return free, holes_until
+    return free, left_until
 
 
 @frugal_kernel
@@ -210,8 +210,8 @@ def renew(
 ) -> int:
     """Drop all reservations and reserve for the jobs of `order` in turn; return the free nodes.
 
-    Equal neighbors are placed together, as many at the earliest hole as have room in it; the search
-    for the next begins there: while nodes are only taken no earlier hole appears.
+    Equal neighbors are placed together, as many at the earliest start as have room; the search for
+    the next begins there: while nodes are only taken no earlier start appears.
     """
     plan.due.clear()
     plan.unlisted[0] = np.inf

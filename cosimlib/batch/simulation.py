@@ -75,7 +75,7 @@ def simulate(
     """
     check.that("policy", policy, callable(policy), "a function of a State")
     check.that("columns", columns, not isinstance(columns, str), "a list of names")
-    name = name or policy_name(policy)
+    name = name or function_name(policy)
     machine = machine_of(workload, system, columns)
     run = _compiled_run() if is_jitted(policy) else _run
     try:
@@ -130,7 +130,7 @@ def _compiled_run() -> Callable[..., tuple[int, int, float]]:
     return uncached_kernel(_run)
 
 
-def policy_name(policy: Callable) -> str:
+def function_name(policy: Callable) -> str:
     """The name of a function, or of the class of what is called like one."""
     while isinstance(policy, functools.partial):
         policy = policy.func
@@ -168,7 +168,7 @@ def _where(name: str, machine: Machine) -> str:
 def _wrong(workload: Workload, machine: Machine, status: int, position: int, wake: float) -> str:
     """What a policy did that it cannot do, and what was expected."""
     first, last, free = (int(machine.counts[cell]) for cell in (loop.FIRST, loop.LAST, loop.FREE))
-    if status == loop.UNKNOWN:
+    if status == loop.NO_SUCH_JOB:
         return f"starts position {position}; expected 0 to {last - first - 1}: so many jobs wait"
     if status in (loop.TWICE, loop.TOO_WIDE):
         job = int(machine.queue[loop.JOB, first + position])

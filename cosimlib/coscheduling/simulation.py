@@ -45,7 +45,7 @@ from cosimlib.coscheduling.state import JOB, JOB_STATE, MACHINE_STATE, CoupledJo
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
-ORDERS = ("wfp", "submit")
+MACHINE_ORDERS = ("wfp", "submit")
 MATE_RULES = ("queuing", "yielding")
 NEVER = np.iinfo(np.int64).max
 
@@ -108,7 +108,7 @@ def simulate_coscheduling(
     """
     partitions = list(system.partitions)
     letters = _letters(schemes, partitions)
-    check.choice("order", order, ORDERS)
+    check.choice("order", order, MACHINE_ORDERS)
     check.choice("mate_rule", mate_rule, MATE_RULES)
     check.seconds("release_interval", release_interval, above=0, none="for never")
     check.seconds("release_after", release_after)

@@ -141,12 +141,12 @@ def judge(evidence: Evidence) -> dict[str, Verdict]:
 
 
 def measure(reading: Reading) -> pd.Series:
-    """The numbers that are to be below `LIMITS`, per claim; NaN where there is none."""
+    """Numbers that must be below `LIMITS`, one per claim; NaN where there is none."""
     return pd.Series({claim: float(number(reading)) for claim, number in NUMBERS.items()})
 
 
 def compare_readings(first: Reading, literal: Reading) -> pd.DataFrame:
-    """What claims 1 to 4 are decided by, with states 30 s after the last one and literally."""
+    """Numbers behind claims 1 to 4, with states 30 s after the last one and literally."""
     named = {"after the last state": first, "literally": literal}
     table = pd.DataFrame({name: measure(reading) for name, reading in named.items()})
     limit = pd.Series(LIMITS)
@@ -156,7 +156,7 @@ def compare_readings(first: Reading, literal: Reading) -> pd.DataFrame:
 
 
 def compare_sizes(reading: Reading, larger: Reading) -> pd.DataFrame:
-    """What the conclusions of `SIMILAR` are drawn from, on N nodes and on ten times as many."""
+    """Numbers behind the claims of `SIMILAR`, on N nodes and on ten times as many."""
     sizes = {"N": reading, "10 N": larger}
     table = {name: [NUMBERS[claim](size) for claim in SIMILAR] for name, size in sizes.items()}
     return pd.DataFrame(table, index=SIMILAR).assign(limit=pd.Series(LIMITS))

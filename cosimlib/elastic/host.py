@@ -10,9 +10,9 @@ import numpy as np
 
 from cosimlib.elastic import policies
 from cosimlib.elastic.machine import (
-    HOST,
+    HOST_OWNER,
     NOTHING,
-    USER,
+    USER_OWNER,
     WAITING,
     Log,
     Rules,
@@ -90,7 +90,7 @@ def _finish(nodes, jobs, queues, log, now):
         if job != IDLE and jobs.end_time[job] <= now:
             stop(nodes, jobs, queues, log, job, 1, now)
         if nodes.back[node] <= now:
-            give(nodes, queues, log, node, HOST, now)
+            give(nodes, queues, log, node, HOST_OWNER, now)
 
 
 @kernel
@@ -128,7 +128,7 @@ def _hand_out(nodes, queues, log, sizes, now):
     """Give the host's nodes one by one to the partition in need with least of its own size."""
     moved = False
     for node in range(nodes.owner.size):
-        if nodes.owner[node] != HOST:
+        if nodes.owner[node] != HOST_OWNER:
             continue
         neediest, least = NOTHING, np.inf
         for partition in range(sizes.size):
@@ -158,7 +158,7 @@ def _rebalance(jobs, nodes, queues, log, rules, rng, now):
         if node == NOTHING:
             break
         reclaim(nodes, queues, log, node, NOTHING, 0.0, now + rules.grace_period, now)
-        freed = freed or nodes.owner[node] == HOST
+        freed = freed or nodes.owner[node] == HOST_OWNER
         missing -= 1
     return freed
 
@@ -201,8 +201,8 @@ def _serve(jobs, nodes, queues, log, rules, requests, request, rng, now):
     """
     left, use = int(requests[request, 1]), requests[request, 2]
     for node in range(nodes.owner.size):
-        if left > 0 and nodes.owner[node] == HOST:
-            give(nodes, queues, log, node, USER, now)
+        if left > 0 and nodes.owner[node] == HOST_OWNER:
+            give(nodes, queues, log, node, USER_OWNER, now)
             nodes.back[node] = now + use
             left -= 1
     values = _values(jobs, nodes, log, rules, rng, now)

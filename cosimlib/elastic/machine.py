@@ -1,9 +1,9 @@
 """State of the protocol: nodes, jobs and queues, the events that change them, and their log.
 
-A node is the host's (`HOST`), an interactive user's (`USER`), or a partition's; only a partition's
-node runs jobs. A node that the host wants back has a *deadline*, the end of its grace period, and
-*drains*: it takes no new job. It leaves as soon as it is idle, or at its deadline, when the job on
-it is killed on all of its nodes and goes back to its place in the queue.
+A node is the host's (`HOST_OWNER`), an interactive user's (`USER_OWNER`), or a partition's;
+only a partition's node runs jobs. A node that the host wants back has a *deadline*, the end of its
+grace period, and *drains*: it takes no new job. It leaves as soon as it is idle, or at its
+deadline, when the job on it is killed on all of its nodes and goes back to its place in the queue.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.occupancy import IDLE
 from cosimlib.workload import JobArrays
 
-HOST, USER = -1, -2
+HOST_OWNER, USER_OWNER = -1, -2
 COMING, WAITING, RUNNING, DONE = range(4)
 NOTHING = -1
 
@@ -91,7 +91,7 @@ def initial_state(
     jobs.place[jobs.order] = np.arange(partition.size)
     jobs.state, jobs.attempt = COMING, NOTHING
     nodes = np.recarray(int(sizes.sum()) + spare, NODES)
-    nodes.owner = np.append(np.repeat(np.arange(sizes.size), sizes), np.full(spare, HOST))
+    nodes.owner = np.append(np.repeat(np.arange(sizes.size), sizes), np.full(spare, HOST_OWNER))
     nodes.job, nodes.holding, nodes.reclaim, nodes.use = IDLE, NOTHING, NOTHING, 0.0
     nodes.deadline, nodes.back = np.inf, np.inf
     queues = np.recarray(sizes.size, QUEUES)
@@ -152,7 +152,7 @@ def leave(
     _, partition, notified, _, request, _ = log.reclaims[row]
     log.reclaims[row] = (node, partition, notified, now, request, killed)
     use = nodes.use[node]
-    give(nodes, queues, log, node, USER if use > 0 else HOST, now)
+    give(nodes, queues, log, node, USER_OWNER if use > 0 else HOST_OWNER, now)
     if use > 0:
         nodes.back[node] = now + use
 

@@ -7,7 +7,7 @@ is wider than all of these nodes has no reservation: the others go on until more
 
 import numpy as np
 
-from cosimlib.elastic.machine import HOST, WAITING, Log, count_usable, give, start, usable
+from cosimlib.elastic.machine import HOST_OWNER, WAITING, Log, count_usable, give, start, usable
 from cosimlib.kernels import releases
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.occupancy import IDLE
@@ -91,7 +91,7 @@ def delete_nodes(
     deleted = False
     for node in range(nodes.owner.size):
         if usable(nodes, node, partition) and nodes.job[node] == IDLE:
-            give(nodes, queues, log, node, HOST, now)
+            give(nodes, queues, log, node, HOST_OWNER, now)
             deleted = True
     if deleted:
         queues.changed[partition] = False

@@ -66,8 +66,8 @@ class ElasticSchedule(Schedule):
         return allocation_table(runs["job"], runs["start_time"], runs["end_time"], nodes, use)
 
     @cached_property
-    def wasted_cycles(self) -> float:
-        """Node-seconds that killed runs held."""
+    def wasted_node_seconds(self) -> float:
+        """Wasted cycles: node-seconds that killed runs held."""
         killed = self.allocations[self.allocations["use"] == "killed"]
         return float((killed["nodes"] * (killed["end"] - killed["start"])).sum())
 

@@ -26,7 +26,7 @@ from cosimlib.units import MINUTE
 CASE = ["scenario", "nodes_needed"]
 INDEPENDENT = 2.0
 FASTER = 30.0
-ORDERS = 4.5
+LEAST_ORDERS = 4.5
 MILLISECONDS = 10.0
 PRINTED_OCCUPANCY, PRINTED_JOBS, PRINTED_SHORT = 4352, 25, 0.61
 JOBS_WITHIN, SHARE_WITHIN = 5, 0.05
@@ -175,11 +175,11 @@ def five_orders_of_magnitude(evidence: Evidence) -> Verdict:
         f"backtracking was stopped after {evidence.time_limit:g} s a deadline; scale=paper gives "
         "it 60 s"
     )
-    if orders < ORDERS and _sign(large):
+    if orders < LEAST_ORDERS and _sign(large):
         return unknown(ours, stopped)
     slowest = response_times(evidence.comparison)["backtracking"].max()
     why = stopped if _sign(large) else f"the slowest search takes {slowest:.2g} s"
-    return verdict(ours, orders >= ORDERS, why)
+    return verdict(ours, orders >= LEAST_ORDERS, why)
 
 
 def _sign(large: pd.DataFrame) -> str:

@@ -75,7 +75,7 @@ class Scenario:
 
     @property
     def meaning(self) -> str:
-        """What the word in the name means, in a sentence."""
+        """The origin of the scenario's jobs, in a sentence."""
         return f"{self.origin}: {ORIGINS[self.origin]}." if self.origin in ORIGINS else ""
 
     @property

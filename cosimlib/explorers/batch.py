@@ -30,7 +30,7 @@ from cosimlib.workload import Workload
 
 Make = Callable[[float, int], Workload]
 
-POLICIES = ("FCFS", "first fit", "EASY", "conservative", "conservative (replanned)")
+OFFERED = ("FCFS", "first fit", "EASY", "conservative", "conservative (replanned)")
 """Built-in policies; those that users register are offered too."""
 ESTIMATES = {
     "given": "as the users gave them",
@@ -64,7 +64,7 @@ def explore_batch(
     jobs : int, default 300
         How many are made, or taken from the source's beginning.
     policy : str, default "EASY"
-        One of `POLICIES`, or the name of a policy of your own (see `cosimlib.register`).
+        One of `OFFERED`, or the name of a policy of your own (see `cosimlib.register`).
     order : str, default "submit"
         One of `batch.ORDERS`, for policies that take an order.
     load : float, optional
@@ -137,7 +137,7 @@ def _check(settings: dict[str, Any], choices: dict[str, list[str]]) -> None:
 def _policies() -> list[str]:
     """Names of the policies that can be explored now."""
     own = [name for name, simulate in SIMULATORS.items() if simulate is not BUILT_IN.get(name)]
-    return list(dict.fromkeys([*POLICIES, *own]))
+    return list(dict.fromkeys([*OFFERED, *own]))
 
 
 def _takes_order(policy: str) -> bool:
@@ -152,7 +152,7 @@ def _takes_order(policy: str) -> bool:
 @cache
 def _compile() -> None:
     """Compile what the controls call, so that none of them is slow at first."""
-    for policy in POLICIES:
+    for policy in OFFERED:
         for order in ("submit", "wfp"):
             BUILT_IN[policy](synthetic.theta(2), THETA, order=order)
 

@@ -26,7 +26,7 @@ from cosimlib.workload import Workload
 
 Runs = tuple[FilledSchedule, ...]
 
-POLICIES = ("not filled", "filling A", "filling B, save", "filling B, kill")
+FILLINGS = ("not filled", "filling A", "filling B, save", "filling B, kill")
 DEPTHS = (10, 30, 100, 300)
 ACCURACIES = tuple(round(0.1 * tenth, 1) for tenth in range(11))
 GIVEN = "given"
@@ -58,7 +58,7 @@ def explore_filling(
     jobs : int, default 1500
         How many are generated, or taken from the source's beginning.
     policy : str, default "filling A"
-        One of `POLICIES`, shown over time.
+        One of `FILLINGS`, shown over time.
     accuracy : float or "given", optional
         The paper's p, from 0 to 1, by default 0.5; of a source with requested times these are
         ``"given"``, which is then the default.
@@ -113,7 +113,7 @@ def _check(
     seed: int,
 ) -> None:
     """Raise for the first setting that no simulator would see."""
-    check.choice("policy", policy, POLICIES)
+    check.choice("policy", policy, FILLINGS)
     if not (known and isinstance(accuracy, str) and accuracy == GIVEN):
         fine = check.is_number(accuracy) and 0 <= accuracy <= 1
         also = " or 'given'" if known else ""
@@ -131,7 +131,7 @@ def _controls(values: dict[str, Any], known: bool) -> dict[str, Widget]:
     accuracies = [*([("as given", GIVEN)] if known else []), *((f"{p:g}", p) for p in numbers)]
     depths = [(f"{d}", d) for d in sorted({*DEPTHS, *([depth] if depth else [])})]
     return {
-        "policy": Dropdown(options=list(POLICIES), value=values["policy"], description="policy"),
+        "policy": Dropdown(options=list(FILLINGS), value=values["policy"], description="policy"),
         "accuracy": SelectionSlider(
             options=accuracies, value=accuracy, description="accuracy (p)"
         ),
@@ -168,7 +168,7 @@ def _simulate(
     else:
         workload = with_round_estimates(source, float(accuracy), seed=seed)
     runs = tuple(
-        SIMULATORS[policy](workload, system, queue_depth=queue_depth or None) for policy in POLICIES
+        SIMULATORS[policy](workload, system, queue_depth=queue_depth or None) for policy in FILLINGS
     )
     return runs, *full_queue(runs[0], queue_depth)
 

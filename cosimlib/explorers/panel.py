@@ -89,7 +89,7 @@ class Panel(VBox):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What each control is set to."""
+        """Value of each control, by its name."""
         return {name: control.value for name, control in self.controls.items()}
 
     def choose(self, **values: Any) -> None:

@@ -63,7 +63,7 @@ def plot_loss_surface(
 
 
 def surface_table(spectrum: EvictionSpectrum) -> pd.DataFrame:
-    """What the heat map shows: at most 160 numbers of nodes × deadlines (minutes), node-hours."""
+    """Least node-hours lost, at most 160 numbers of nodes × deadlines (minutes)."""
     total = spectrum.problem.total_nodes
     nodes = np.unique(np.linspace(0, total, min(total, LARGEST_HEIGHT) + 1).round().astype(int))
     loss = spectrum.loss[nodes].round(1)
@@ -73,7 +73,7 @@ def surface_table(spectrum: EvictionSpectrum) -> pd.DataFrame:
 
 
 def surface_trace(spectrum: EvictionSpectrum) -> go.Heatmap:
-    """The heat map itself, its colors logarithmic; up to a node-hour is the lightest color."""
+    """Heat map of the loss, its colors logarithmic; up to a node-hour is the lightest color."""
     table = surface_table(spectrum)
     powers = range(max(2, int(np.ceil(np.log10(max(float(table.to_numpy().max()), 1.0)))) + 1))
     ticks = [f"{10**power:,}" for power in powers]

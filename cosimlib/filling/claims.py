@@ -30,7 +30,7 @@ QUEUED = 0.5
 
 
 class Evidence(NamedTuple):
-    """What claims are judged by.
+    """Measurements by which the claims are judged.
 
     Parameters
     ----------

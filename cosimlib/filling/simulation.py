@@ -7,11 +7,12 @@ every node that is idle.
 
 *Regular jobs.* The scheduler acts at the beginnings of time slots only: what was submitted or has
 ended during a slot is seen when the next one begins. Every queued job has a reservation. At its
-submission it gets the first hole that is long and wide enough; where a job ends early, each waiting
-job in order of submission moves to the first such hole before its own reservation, if there is
-one. So no job starts later than promised; only where a job outlives its request, and the nodes
-are needed, is the whole plan made anew, in order of submission. `queue_depth` limits the queue: the
-others are let in, and get their reservations, as places become free.
+submission it gets the earliest start at which its nodes are free for as long as it asks; where a
+job ends early, each waiting job in order of submission moves to such a start before its own
+reservation, if there is one. So no job starts later than promised; only where a job outlives its
+request, and the nodes are needed, is the whole plan made anew, in order of submission.
+`queue_depth` limits the queue: the others are let in, and get their reservations, as places become
+free.
 
 *Containers.* ``overhead`` (the paper's t) is the time to start and to save one, as a part of a
 slot, ``speed`` (c) is that in a container relative to a regular job's.

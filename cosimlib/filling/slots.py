@@ -5,9 +5,9 @@ next one, in this order:
 
 1. jobs that outlive their request are expected to end one slot later;
 2. jobs that have ended leave, and each waiting job, in order of submission, moves to the earliest
-   hole before its reservation; where overdue jobs leave too few nodes, all reservations are made
+   start before its reservation; where overdue jobs leave too few nodes, all reservations are made
    anew instead;
-3. new jobs enter the queue and get the earliest hole;
+3. new jobs enter the queue and reserve their earliest start;
 4. jobs whose reservation has come start, which may make places in the queue, so that 3 follows;
 5. containers stop, the youngest first, and start, so that every idle node has one.
 
@@ -188,10 +188,10 @@ def _end_jobs(jobs: SlotArrays, state: State, now: float) -> tuple[int, float]:
 
 @kernel
 def _compress(jobs: SlotArrays, state: State, waiting: int, now: float, before: float) -> float:
-    """Move each waiting job, in order, to the earliest hole before its reservation.
+    """Move each waiting job, in order, to its earliest start before its reservation.
 
-    Since every job was in its earliest hole, nodes have come free before the slot `before` only.
-    Returns until when jobs that moved leave holes to jobs before them in the queue.
+    Since every job had its earliest start, nodes have come free before the slot `before` only.
+    Returns until when jobs that moved leave free nodes to jobs before them in the queue.
 
     A job equal to the previous one, and not reserved earlier, finds nothing where that found
     nothing. The maximum of free nodes is computed anew, after a move, only when a job wants more.
@@ -230,7 +230,7 @@ def _plan_anew(
 ) -> None:
     """Drop all reservations and make them again, in order of submission.
 
-    A job equal to the previous one need not search earlier: reservations open no holes.
+    A job equal to the previous one need not search earlier: reservations free no nodes.
     """
     plan, queue = state.plan, state.queue[:waiting]
     # Running jobs are not in order of their expected ends, as releases would have to be.
@@ -264,9 +264,9 @@ def _admit(
 def _reserve(
     jobs: SlotArrays, state: State, equals: np.ndarray, now: float, not_before: float
 ) -> tuple[float, int]:
-    """Reserve the earliest hole for the first of equal jobs, and for those that fit beside it.
+    """Reserve the earliest start for the first of equal jobs, and for those that fit beside it.
 
-    There is no hole before `not_before`. Returns the start, and how many jobs have it.
+    It does not fit before `not_before`. Returns the start, and how many jobs have it.
     """
     nodes, requested = jobs.nodes[equals[0]], jobs.requested[equals[0]]
     start = availability.earliest_start(state.plan, nodes, requested, not_before)

@@ -1,4 +1,4 @@
-"""Availability profile: the free nodes over time, and the earliest holes in which jobs fit.
+"""Availability profile: the free nodes over time, and the earliest start of a job.
 
 From breakpoint ``times[k]`` (seconds) to the next, ``free[k]`` nodes are free, and all are from the
 last breakpoint on. Nodes of running jobs are taken to their expected ends, and nodes of
@@ -106,10 +106,10 @@ def earliest_start(profile: Profile, nodes: int, duration: float, not_before: fl
 def reserve(
     profile: Profile, nodes: int, duration: float, not_before: float, jobs: int
 ) -> tuple[float, int]:
-    """Take the earliest hole for a job, and for as many of `jobs` equal ones as fit side by side.
+    """Reserve the earliest start of a job, and of as many of `jobs` equal ones as fit beside it.
 
-    Each wants `nodes` nodes for `duration` seconds; there is no hole before `not_before`. Returns
-    the start, and how many jobs start there.
+    Each wants `nodes` nodes for `duration` seconds; none fits before `not_before`. Returns the
+    start, and how many jobs have it.
     """
     place, end, room = _find(profile, nodes, duration, not_before)
     moment, placed = profile.times[place], 1
@@ -121,7 +121,7 @@ def reserve(
 
 @frugal_kernel
 def _find(profile: Profile, nodes: int, duration: float, not_before: float) -> tuple[int, int, int]:
-    """First and last (exclusive) breakpoint of the earliest hole, and the nodes free throughout."""
+    """First and last (exclusive) breakpoint of the earliest run, and the nodes free throughout."""
     times, free, bounds = profile
     place, last = bounds[0], bounds[1]
     if times[place] < not_before:

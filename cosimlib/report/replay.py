@@ -17,7 +17,7 @@ from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 
-POLICIES = ("FCFS", "EASY", "conservative", "EASY (sjbf)")
+REPLAYED = ("FCFS", "EASY", "conservative", "EASY (sjbf)")
 RECORDED = "recorded"
 WAIT_CLASSES = {
     "≤ 1 min": MINUTE, "≤ 10 min": 10 * MINUTE, "≤ 1 h": HOUR, "≤ 4 h": 4 * HOUR,
@@ -31,7 +31,7 @@ GRADES = {"well": 0.75, "in part": 0.5, "poorly": 0.25, "hardly at all": -1.0}
 
 
 class Grade(NamedTuple):
-    """How well a policy explains the recorded waits.
+    """Goodness of fit of a policy's waits to the recorded ones.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Grade(NamedTuple):
 
 
 def replay(
-    workload: Workload, policies: Sequence[str] = POLICIES, *, most: float = np.inf
+    workload: Workload, policies: Sequence[str] = REPLAYED, *, most: float = np.inf
 ) -> tuple[list[Schedule], dict[str, str]]:
     """The log's jobs under batch policies, and the policies left out with the reasons.
 
@@ -130,7 +130,7 @@ def compare_to_recorded(schedules: Iterable[Schedule]) -> pd.DataFrame:
 
 
 def grade(schedule: Schedule) -> Grade:
-    """How well a replay explains the waits that its log recorded."""
+    """Goodness of fit of a replay's waits to those that its log recorded."""
     recorded, known = _recorded(schedule.workload)
     return _grade(schedule.policy, recorded[known], _waits(schedule)[known])
 

@@ -105,7 +105,7 @@ def is_up_to_date(run: Run, folder: Path) -> bool:
 
 
 def write_record(run: Run, seconds: float, folder: Path) -> None:
-    """Write down beside the results what made them."""
+    """Write the record of a run, all that made its results, beside them."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != RECORD)
     record = {
         "notebook": run.notebook.name,

@@ -82,7 +82,7 @@ def lomonosov(
 
 
 def probabilities(shape: tuple[float, float], largest: int) -> np.ndarray:
-    """Of 1, 2, …, `largest`: a log-normal rounded up and cut there.
+    """Probabilities of 1, 2, …, `largest`: a log-normal rounded up and cut there.
 
     ``(F(k) - F(k - 1)) / F(largest)`` with F log-normal, `shape` the mean and standard deviation
     of its logarithm.

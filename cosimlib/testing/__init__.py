@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.batch.simulation import policy_name, simulate
+from cosimlib.batch.simulation import function_name, simulate
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.testing.cases import Case, as_python, random_cases, smallest
@@ -88,7 +88,7 @@ def check_policy(
             found = fault(law, run, case)
             if found is not None:
                 smaller = smallest(partial(fault, law, run), case, found)
-                raise _error(policy_name(policy), law, *smaller)
+                raise _error(function_name(policy), law, *smaller)
         rows.append((law, LAWS[law].says, len(cases)))
     return pd.DataFrame(rows, columns=["law", "says", "workloads"])
 
@@ -96,7 +96,7 @@ def check_policy(
 def _runner(policy: Callable, columns: Sequence[str], knobs: dict[str, Any]) -> Run:
     """A function from a case to its schedule, for a decision or a simulator."""
     check.that("policy", policy, callable(policy), "a function")
-    name, parameters = policy_name(policy), inspect.signature(policy).parameters.values()
+    name, parameters = function_name(policy), inspect.signature(policy).parameters.values()
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [p.name for p in parameters if p.kind in positional and p.default is p.empty]
     if len(needed) == 1 and knobs:

@@ -1,4 +1,4 @@
-"""Random small workloads, and how a failing one is made smaller.
+"""Random small workloads, and the shrinking of those that fail.
 
 Times are whole seconds within a minute, so that many things happen at one instant and shifted or
 doubled schedules are equal exactly. Some jobs outlive their requests, some run for no time.

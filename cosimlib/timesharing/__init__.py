@@ -7,7 +7,7 @@
 - `run_policies`, `run_batch`, `run_timesharing`: runs, summarized and kept in files
 - `RunSummary`, `summarize_run`, `overview`: a run in a few hundred numbers
 - `applications`, `read_applications`, `turnaround_times`: strong scaling
-- `crossover`, `won_bins`, `ratio_by_length`, `kept_speedups`, `printed_statistics`: comparisons
+- `crossover_hours`, `won_bins`, `ratio_by_length`, `kept_speedups`, `printed_statistics`: two runs
 - `Evidence`, `judge`: the paper's claims
 """
 
@@ -15,7 +15,7 @@ from cosimlib.timesharing.audit import audit_timeshared
 from cosimlib.timesharing.batch import noise_cost, simulate_batch, with_noise
 from cosimlib.timesharing.claims import OF_NOISE, Evidence, judge
 from cosimlib.timesharing.comparison import (
-    crossover,
+    crossover_hours,
     gain_at_largest,
     kept_speedups,
     lost_late,
@@ -55,7 +55,7 @@ __all__ = [
     "cached_summary",
     "check_knobs",
     "check_noise",
-    "crossover",
+    "crossover_hours",
     "draw_noise",
     "gain_at_largest",
     "in_steps",

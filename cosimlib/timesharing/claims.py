@@ -231,13 +231,13 @@ def long_jobs_worse(evidence: Evidence) -> Verdict:
 def crossover(evidence: Evidence) -> Verdict:
     """Batch scheduling is better for jobs that are longer than the printed run time."""
     batch = evidence.noise_free.batch
-    return _numbers(evidence, "crossover", lambda run: comparison.crossover(batch, run), " h")
+    return _numbers(evidence, "crossover", lambda run: comparison.crossover_hours(batch, run), " h")
 
 
 def crossover_large(evidence: Evidence) -> Verdict:
     """Batch scheduling is better for large jobs longer than the run time printed for them."""
     batch = evidence.noise_free.batch
-    hours = partial(comparison.crossover, batch, least_nodes=LARGE * batch.nodes_edges[-1])
+    hours = partial(comparison.crossover_hours, batch, least_nodes=LARGE * batch.nodes_edges[-1])
     return _numbers(evidence, "crossover-large", hours, " h")
 
 

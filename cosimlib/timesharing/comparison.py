@@ -59,7 +59,7 @@ def overview(runs: Iterable[RunSummary]) -> pd.DataFrame:
 
 
 def undecided(batch: RunSummary) -> str:
-    """Why a run under batch scheduling decides nothing; empty where it does."""
+    """Reason why a run under batch scheduling decides nothing; empty where it does."""
     if batch.jobs < LEAST_JOBS:
         return f"jobs that are counted: {batch.jobs:,}, too few"
     return "" if batch.waited else "no job waits under batch scheduling"
@@ -82,7 +82,7 @@ def ratio_by_length(
     return np.divide(sums[0], sums[1], out=np.full(sums[0].size, np.nan), where=sums[1] > 0)
 
 
-def crossover(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
+def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
     """Run time (h) from which on jobs are better off under batch scheduling.
 
     0 where all are, NaN where the longest are not. `least_nodes` is that of `ratio_by_length`.

@@ -76,7 +76,7 @@ def process_instant(
 
 @frugal_kernel
 def next_instant(setup: Setup, progress: Progress, noise: Noise) -> float:
-    """When something happens next; infinite once all jobs are done."""
+    """Time of the next event (s); infinite once all jobs are done."""
     n = setup.submit_time.size
     submitted = progress.numbers[SUBMITTED]
     if submitted == n and progress.finish.size[0] == 0:

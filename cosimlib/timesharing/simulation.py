@@ -132,7 +132,7 @@ def simulate_timesharing(
     progress = state.empty(setup.run_time, system.total_nodes, memory, ROOM)
     rng = np.random.default_rng(seed)
     series = _run(setup, sharing, progress, float(noise or 0.0), rng, sampled, watch)
-    name = policy_name(overhead, spmd, noise, setup.fcfs)
+    name = _policy_name(overhead, spmd, noise, setup.fcfs)
     return TimesharedSchedule(
         workload,
         system,
@@ -148,7 +148,7 @@ def simulate_timesharing(
     )
 
 
-def policy_name(
+def _policy_name(
     overhead: float = 0.0, spmd: bool = True, noise: float | None = None, fcfs: bool = False
 ) -> str:
     """Name of the policy: "time-sharing", with what differs from the default in brackets."""

@@ -39,7 +39,7 @@ class Setup(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What has happened to each job, the queue, and the clock.
+    """Progress of the jobs, the queue, and the clock.
 
     Per job: `start_time`, `end_time`; `work_left` at the time `updated`, in seconds at full speed;
     `freed_needed`, what `clock[FREED]` must reach before a queued job can fit. `finish`: running

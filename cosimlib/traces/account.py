@@ -89,7 +89,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def compressed(path: Path, data: bytes) -> bytes:
-    """What is written to a file: gzip where its name ends in ``.gz``, the same bytes each time."""
+    """Content of a file: gzip where its name ends in ``.gz``, the same bytes each time."""
     return gzip.compress(data, mtime=0) if path.suffix == ".gz" else data
 
 

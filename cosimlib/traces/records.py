@@ -44,7 +44,7 @@ def machine_in(machine: System, unit: str, per_node: int) -> System:
 
 
 def run_time(table: pd.DataFrame) -> pd.Series:
-    """What a record says, or else from start to end."""
+    """Run time (s): the record's own, or else from start to end."""
     return table["elapsed"].fillna(table["end"] - table["start"])
 
 

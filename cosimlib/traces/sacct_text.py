@@ -21,7 +21,7 @@ from cosimlib.traces.texts import Texts, batches
 from cosimlib.units import MINUTE
 
 DELIMITERS = ("\x1f", "|", "\t", ";", ",")
-UNKNOWN = ("", "Unknown", "None", "N/A", "None assigned")
+NO_VALUE = ("", "Unknown", "None", "N/A", "None assigned")
 NEEDED = ("Submit", "Start", "End", "State")
 FREE = ("JobName", "Comment", "SubmitLine", "WorkDir", "AdminComment", "SystemComment", "Extra",
         "Reason", "Container", "StdOut", "StdErr", "StdIn")  # fmt: skip
@@ -168,7 +168,7 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
     text = text.loc[:, ~text.columns.duplicated()]
     line = text.pop("line").astype("int64").tolist()
     submitted = text["Submit"]
-    texts = Texts(path, text, line.__getitem__, UNKNOWN)
+    texts = Texts(path, text, line.__getitem__, NO_VALUE)
     table = {column: _seconds(texts, column.capitalize())
              for column in ("submit", "eligible", "start", "end")}  # fmt: skip
     elapsed = texts.numbers("ElapsedRaw", "a whole number")

@@ -79,7 +79,7 @@ def header_start(header: dict[str, str]) -> pd.Timestamp | None:
 
 
 def start_lines(start: pd.Timestamp | None) -> list[str]:
-    """What a header says of second 0; nothing where it is unknown, or on a local clock."""
+    """Header lines on second 0; none where it is unknown, or on a local clock."""
     if start is None or start.tzinfo is None:
         return []
     name = getattr(start.tzinfo, "key", None)

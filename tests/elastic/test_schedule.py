@@ -35,15 +35,15 @@ def test_metrics_equal_the_schedules_own_account(schedule):
     assume(work > 0)
     seconds = (runs["end_time"] - runs["start_time"]).to_numpy()
     held = float(jobs["nodes"].to_numpy()[runs["job"]] @ seconds)
-    assert held == pytest.approx(work + schedule.wasted_cycles)
+    assert held == pytest.approx(work + schedule.wasted_node_seconds)
     offered = schedule.total_nodes * (schedule.end_time.max() - jobs["submit_time"].min())
     assert metrics.utilization(schedule) == pytest.approx(held / offered)
     by_use = metrics.node_hours_by_use(schedule)
-    assert by_use.get("killed", 0.0) == pytest.approx(schedule.wasted_cycles / HOUR)
+    assert by_use.get("killed", 0.0) == pytest.approx(schedule.wasted_node_seconds / HOUR)
     assert by_use["run"] == pytest.approx(work / HOUR)
     assert by_use.sum() == pytest.approx(offered / HOUR)
     lost = metrics.node_hours(schedule)["lost"]
-    assert lost == pytest.approx(schedule.wasted_cycles / HOUR, abs=1e-9)
+    assert lost == pytest.approx(schedule.wasted_node_seconds / HOUR, abs=1e-9)
 
 
 @settings(max_examples=40)
@@ -75,4 +75,4 @@ def test_runs_that_are_killed_are_not_counted_as_if_jobs_ran_all_the_time():
     assert np.round(measured["as if rigid"], 3).tolist() == [0.964, 23, 794.512]
     by_use = metrics.node_hours_by_use(schedule)
     assert by_use["run"] == pytest.approx(1014.676, abs=1e-3)
-    assert by_use["killed"] == pytest.approx(schedule.wasted_cycles / HOUR)
+    assert by_use["killed"] == pytest.approx(schedule.wasted_node_seconds / HOUR)

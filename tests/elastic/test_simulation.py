@@ -43,7 +43,7 @@ def test_a_preemption_by_hand():
         [0, 0.0, 110.0, False], [1, 0.0, 100.0, True], [2, 0.0, 200.0, True],
         [0, 200.0, 500.0, True],
     ]  # fmt: skip
-    assert schedule.wasted_cycles == 220 and schedule.kills == 1
+    assert schedule.wasted_node_seconds == 220 and schedule.kills == 1
     assert schedule.start_time.tolist() == [0, 0, 0] and schedule.end_time.tolist() == [
         500,
         100,
@@ -111,7 +111,7 @@ def test_one_preemption_wastes_what_the_analysis_says(batch, policy, size, grace
     )  # fmt: skip
     killed = schedule.attempts[~schedule.attempts["completed"]]
     assert sorted(killed["job"]) == expected.index[expected["killed"]].tolist()
-    assert schedule.wasted_cycles == pytest.approx(expected["wasted_cycles"].sum())
+    assert schedule.wasted_node_seconds == pytest.approx(expected["wasted_cycles"].sum())
 
 
 @settings(max_examples=60)
@@ -238,4 +238,4 @@ def test_partitions_are_not_called_as_the_owners_of_other_nodes(name):
 def test_no_jobs_make_an_empty_schedule():
     empty = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
     schedule = audit(simulate_elastic(empty, System.of(4)))
-    assert len(schedule.start_time) == 0 and schedule.wasted_cycles == 0
+    assert len(schedule.start_time) == 0 and schedule.wasted_node_seconds == 0

@@ -16,7 +16,7 @@ from cosimlib.batch import (
 )
 from cosimlib.explorers import batch as explorer
 from cosimlib.explorers import explore_batch
-from cosimlib.explorers.batch import ESTIMATES, POLICIES
+from cosimlib.explorers.batch import ESTIMATES, OFFERED
 from cosimlib.figures.batch import plot_batch
 from cosimlib.policies import SIMULATORS
 from cosimlib.system import System
@@ -104,7 +104,7 @@ def test_it_opens_with_what_is_asked_for():
 @pytest.mark.parametrize(
     ("name", "values", "others"),
     [
-        ("policy", [*POLICIES][::-1], {"load": 1.2, "estimates": "Tsafrir"}),
+        ("policy", [*OFFERED][::-1], {"load": 1.2, "estimates": "Tsafrir"}),
         ("order", [*ORDERS][::-1], {"load": 1.2}),
         ("load", [0.3, 1.5], {}),
         ("seed", [5, 1], {"estimates": "Tsafrir"}),

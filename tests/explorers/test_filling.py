@@ -10,7 +10,7 @@ import pytest
 from cosimlib import metrics, synthetic
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_filling
-from cosimlib.explorers.filling import POLICIES
+from cosimlib.explorers.filling import FILLINGS
 from cosimlib.figures.filling import USE_STYLES, plot_use
 from cosimlib.filling import efficiency, node_seconds, simulate_filling
 from cosimlib.policies import SIMULATORS
@@ -122,7 +122,7 @@ def test_it_opens_with_the_settings_given():
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("policy", [*POLICIES]),
+        ("policy", [*FILLINGS]),
         ("accuracy", [0.0, 1.0]),
         ("overhead", [0.0, 0.9]),
         ("speed", [0.5, 1.0]),
@@ -179,7 +179,7 @@ def test_a_change_draws_once_and_simulates_only_what_it_changes(monkeypatch):
         return call
 
     module = "cosimlib.explorers.filling."
-    simulators = {name: counted("runs", SIMULATORS[name]) for name in POLICIES}
+    simulators = {name: counted("runs", SIMULATORS[name]) for name in FILLINGS}
     monkeypatch.setattr(module + "SIMULATORS", simulators)
     monkeypatch.setattr(module + "plot_use", counted("draws", plot_use))
     panel = explore_filling(jobs=200)

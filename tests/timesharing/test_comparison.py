@@ -12,7 +12,7 @@ from cosimlib.metrics import bounded_slowdown
 from cosimlib.system import System
 from cosimlib.timesharing import (
     RunSummary,
-    crossover,
+    crossover_hours,
     gain_at_largest,
     kept_speedups,
     overview,
@@ -53,11 +53,11 @@ def test_ratios_are_of_all_jobs_of_a_length_or_of_the_large_ones():
 
 
 def test_a_crossover_is_where_the_last_ratio_above_one_ends():
-    assert crossover(BATCH, SHARED) == 10.0
-    assert crossover(SHARED, BATCH) is not None and math.isnan(crossover(SHARED, BATCH))
-    assert crossover(BATCH, BATCH) == 0.0
+    assert crossover_hours(BATCH, SHARED) == 10.0
+    assert crossover_hours(SHARED, BATCH) is not None and math.isnan(crossover_hours(SHARED, BATCH))
+    assert crossover_hours(BATCH, BATCH) == 0.0
     empty = summary(((0.0,) * 3,) * 2, ((0,) * 3,) * 2)
-    assert math.isnan(crossover(empty, empty))
+    assert math.isnan(crossover_hours(empty, empty))
 
 
 def test_bins_with_few_jobs_are_not_counted_as_won():
