@@ -7,9 +7,7 @@ share of what the machine offers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from cosimlib.coscheduling.mates import couple, mates_by_proportion, mates_by_pr
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.coscheduling.simulation import simulate_coscheduling
 from cosimlib.metrics import busy_stretch, slowdown
+from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.intrepid import (
     EUREKA_NODES,
     INTREPID_JOBS,
@@ -194,7 +193,8 @@ def compare_schemes(
     log: Workload | None = None,
     days: float = 30.0,
     schemes: Sequence[str] = SCHEMES,
-    executor: Executor | None = None,
+    executor: Workers = None,
+    folder: str | Path | None = None,
     **knobs: Any,
 ) -> pd.DataFrame:
     """The base and each scheme, on each workload and seed.
@@ -212,21 +212,27 @@ def compare_schemes(
         As for `month_of_intrepid`.
     schemes : sequence of str
         Besides ``"base"``, without coscheduling.
-    executor : Executor, optional
-        Of threads or processes; one run after the other by default.
+    executor, folder
+        As for `sweep`, whose cells are one value and seed: where they are computed and kept.
     **knobs
         For `simulate_coscheduling`.
 
     Returns
     -------
     pd.DataFrame
-        The rows of `summarize_machines` with `by`, `seed`, `scheme`, `stuck` (jobs that never
-        start) and `apart` (jobs that did not start with their mates). Each schedule was audited.
+        `by` and `seed`, the rows of `summarize_machines`, `scheme`, `stuck` (jobs that never start)
+        and `apart` (jobs that did not start with their mates). Each schedule was audited.
     """
-    cases = [(make, by, value, seed, log, days, tuple(schemes), knobs)
-             for seed, value in product(seeds, values)]  # fmt: skip
-    tables = list(executor.map(_compare, cases) if executor else map(_compare, cases))
-    return pd.concat(tables, ignore_index=True)
+    shared = {"make": make, "log": log, "days": days, "schemes": tuple(schemes), "knobs": knobs}
+    return sweep(
+        _compare,
+        {by: values},
+        seeds,
+        shared=shared,
+        executor=executor,
+        folder=folder,
+        errors="raise",
+    )
 
 
 def compare_on(
@@ -264,12 +270,18 @@ def averages(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame(table).reset_index()
 
 
-def _compare(case: tuple) -> pd.DataFrame:
+def _compare(
+    make: Callable[..., Workload],
+    log: Workload | None,
+    days: float,
+    schemes: Sequence[str],
+    knobs: Mapping[str, Any],
+    seed: int,
+    **value: float,
+) -> pd.DataFrame:
     """The base and all schemes on one workload and seed."""
-    make, by, value, seed, log, days, schemes, knobs = case
     intrepid = month_of_intrepid(seed=seed, log=log, days=days)
     name, nodes = first_machine(log)
-    workload = make(intrepid, seed=seed, name=name, **{by: value})
+    workload = make(intrepid, seed=seed, name=name, **value)
     system = System(f"{name}+{EUREKA}", {name: nodes, EUREKA: EUREKA_NODES})
-    marks: Mapping[str, object] = {by: value, "seed": seed}
-    return compare_on(workload, system, schemes=schemes, **knobs).assign(**marks)
+    return compare_on(workload, system, schemes=schemes, **knobs)

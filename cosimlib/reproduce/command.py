@@ -5,7 +5,6 @@ several processes would compile the same at once. The scorecard joins the claims
 """
 
 import argparse
-import os
 import signal
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from cosimlib.policies import SIMULATORS
 from cosimlib.reproduce.execute import PACKAGE, Outcome, Task, execute_all, say
 from cosimlib.reproduce.parameters import BadArgumentError
 from cosimlib.reproduce.plan import CORES, Run, is_up_to_date, plan_runs, write_record
+from cosimlib.sweep.pools import count_cores
 from cosimlib.system import System
 from cosimlib.timesharing import run_batch, run_timesharing
 from cosimlib.traces import SYNTHETIC
@@ -182,7 +182,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--trace", metavar="PATH", help="a trace file for all notebooks, or 'synthetic'")
     add("--cores", type=_positive, metavar="N", help="of its nodes; default: as the trace says")
     add("--out", type=Path, default=_root() / "figures", metavar="FOLDER", help="default: figures")
-    add("--jobs", type=_positive, default=_cores(), metavar="N", help="at once; default: cores")
+    cores = count_cores()
+    add("--jobs", type=_positive, default=cores, metavar="N", help="at once; default: cores")
     add("--force", action="store_true", help="run what is up to date, too")
     add(
         "-p",
@@ -224,13 +225,6 @@ def _root() -> Path:
     """The checkout that the package lies in, or else the current folder."""
     checkout = PACKAGE.parent
     return checkout if (checkout / "pyproject.toml").is_file() else Path.cwd()
-
-
-def _cores() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _complain(line: str, status: int) -> int:

@@ -23,6 +23,9 @@ import nbformat
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from cosimlib.sweep.pools import count_cores
+from cosimlib.sweep.work import WORKERS
+
 PACKAGE = Path(__file__).resolve().parents[1]
 INJECTED = "injected-parameters"
 TEXTS = {".csv", ".html", ".ipynb", ".json", ".md", ".svg", ".txt"}
@@ -62,8 +65,9 @@ class Outcome:
 
 
 def execute_all(tasks: dict[str, Task], jobs: int) -> Generator[tuple[str, Outcome], None, None]:
-    """Execute tasks, `jobs` at once; name and outcome of each as it ends."""
+    """Execute tasks, `jobs` at once, which share the cores; name and outcome of each as it ends."""
     waiting = list(tasks)
+    workers = max(1, count_cores() // max(1, min(jobs, len(tasks))))
     context = multiprocessing.get_context("spawn")
     running: dict[Any, tuple[str, BaseProcess, tqdm]] = {}
     channel: Any
@@ -73,7 +77,7 @@ def execute_all(tasks: dict[str, Task], jobs: int) -> Generator[tuple[str, Outco
             while waiting and len(running) < jobs:
                 name = waiting.pop(0)
                 receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=execute, args=(tasks[name], sender))
+                process = context.Process(target=execute, args=(tasks[name], sender, workers))
                 process.start()
                 sender.close()
                 # A bar on a terminal, and none elsewhere.
@@ -114,8 +118,9 @@ def _received(channel: Any, process: BaseProcess, bar: tqdm, log: Path) -> Outco
     return None
 
 
-def execute(task: Task, channel: Any) -> None:
-    """Execute a task in this process, and send how it goes."""
+def execute(task: Task, channel: Any, workers: int = 1) -> None:
+    """Execute a task in this process with as many worker processes, and send how it goes."""
+    os.environ[WORKERS] = str(workers)
     log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)

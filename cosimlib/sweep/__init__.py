@@ -11,6 +11,7 @@ are files, so that a sweep that was interrupted goes on where it stopped::
     sweep(waits, {"policy": ["FCFS", "EASY"]}, range(20), executor="cores", folder="waits")
 """
 
+from cosimlib.sweep.pools import Workers
 from cosimlib.sweep.run import SweepWarning, sweep
 
-__all__ = ["SweepWarning", "sweep"]
+__all__ = ["SweepWarning", "Workers", "sweep"]

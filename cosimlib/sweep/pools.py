@@ -20,7 +20,7 @@ from concurrent.futures import (
     wait,
 )
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from cosimlib import checks as check
 from cosimlib.sweep.work import WORKERS, Outcome, is_ready, prepare_worker
@@ -32,6 +32,9 @@ AHEAD = 1000
 SHORT = 0.05
 """Seconds: below, the next cell waits in its worker's queue, so that workers need not wait."""
 PRELOADED = ("cosimlib.sweep.preload", "cosimlib.sweep.work")
+
+Workers = Executor | int | Literal["cores"] | None
+"""Where cells are computed; `sweep` says what each means."""
 
 Cell = TypeVar("Cell")
 Call = Callable[[Cell], tuple[Any, ...]]

@@ -21,6 +21,7 @@ from cosimlib.sweep.grid import ERROR, Cell, axes, cells_of, check_function, dig
 from cosimlib.sweep.pools import (
     CORES,
     Outcomes,
+    Workers,
     check_open,
     count_cores,
     in_this_process,
@@ -44,7 +45,7 @@ def sweep(
     seeds: Iterable[int] | None = None,
     *,
     shared: Mapping[str, Any] | None = None,
-    executor: Executor | int | Literal["cores"] | None = None,
+    executor: Workers = None,
     folder: str | Path | None = None,
     errors: Literal["table", "raise"] = "table",
 ) -> pd.DataFrame:
@@ -122,7 +123,7 @@ def sweep(
     return _table(cells, varied, rows, failed)
 
 
-def _place(executor: Any) -> Executor | int | None:
+def _place(executor: Workers) -> Executor | int | None:
     """Where cells are computed: an executor, a number of processes, or None for here."""
     if executor is None or isinstance(executor, Executor):
         if executor is not None:

@@ -10,9 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +33,7 @@ from cosimlib.files import write_whole
 from cosimlib.filling import simulate_filling
 from cosimlib.metrics import utilization
 from cosimlib.schedule import Schedule
+from cosimlib.sweep import sweep
 from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import THETA, System
 from cosimlib.traces import read_swf
@@ -196,16 +195,15 @@ def coscheduling_rows() -> list[tuple]:
         what = f"Intrepid and Eureka, {len(workload):,} jobs, {scheme or 'base'}"
         rows.append((what, median_of(run, 3), "s", "<= 2"))
     begin = time.perf_counter()
-    with ThreadPoolExecutor(2) as executor:
-        given = {"seeds": range(5), "executor": executor}
-        comparison.compare_schemes(
-            comparison.by_utilization, comparison.UTILIZATIONS, by="load", **given
-        )
-        comparison.compare_schemes(
-            comparison.by_proportion, comparison.PROPORTIONS, by="share", **given
-        )
+    given = {"seeds": range(5), "executor": 2}
+    comparison.compare_schemes(
+        comparison.by_utilization, comparison.UTILIZATIONS, by="load", **given
+    )
+    comparison.compare_schemes(
+        comparison.by_proportion, comparison.PROPORTIONS, by="share", **given
+    )
     seconds = time.perf_counter() - begin
-    return [*rows, ("both coscheduling experiments, 5 seeds, 2 threads", seconds, "s", "<= 180")]
+    return [*rows, ("both coscheduling experiments, 5 seeds, 2 processes", seconds, "s", "<= 180")]
 
 
 def filling_rows() -> list[tuple]:
@@ -219,18 +217,16 @@ def filling_rows() -> list[tuple]:
             name = f"containers, policy {policy}" if policy else "no containers"
             rows.append((what + name, median_of(fill, 1), "s", "<= 5"))
     begin = time.perf_counter()
-    with ThreadPoolExecutor() as pool:
-        runs = list(pool.map(_load_of, product(np.linspace(0, 1, 11), range(10))))
+    runs = sweep(_load_of, {"accuracy": np.linspace(0, 1, 11)}, range(10), executor="cores")
     seconds = time.perf_counter() - begin
     return [*rows, (f"load against p, {len(runs)} runs of 180 days", seconds, "s", "<= 180")]
 
 
-def _load_of(point: tuple[float, int]) -> float:
+def _load_of(accuracy: float, seed: int) -> dict[str, float]:
     """One point of the figure of load against accuracy."""
-    accuracy, seed = point
     jobs = synthetic.lomonosov(accuracy=accuracy, seed=seed)
     schedule = simulate_filling(jobs, LOMONOSOV, policy=None, queue_depth=100)
-    return utilization(schedule, start=0.0, end=180 * 86_400.0)
+    return {"load": utilization(schedule, start=0.0, end=180 * 86_400.0)}
 
 
 def met(measured: float, goal: str) -> str:

@@ -1,7 +1,5 @@
 """Comparison of schemes: closed forms, tables and figures."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,15 +47,9 @@ def test_mates_that_never_start_are_paired_all_the_same():
 
 @pytest.fixture(scope="module")
 def comparison():
-    with ThreadPoolExecutor(2) as executor:
-        return comparisons.compare_schemes(
-            comparisons.by_proportion,
-            (0.1, 0.33),
-            by="share",
-            seeds=(0, 1),
-            days=0.5,
-            executor=executor,
-        )
+    return comparisons.compare_schemes(
+        comparisons.by_proportion, (0.1, 0.33), by="share", seeds=(0, 1), days=0.5, executor=2
+    )
 
 
 def test_comparisons_have_one_row_per_case(comparison):

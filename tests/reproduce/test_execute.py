@@ -35,6 +35,7 @@ last = time.monotonic() + 60
 while len(list(meeting.iterdir())) < 2 and time.monotonic() < last:
     time.sleep(0.01)
 assert len(list(meeting.iterdir())) == 2, "the other notebook did not run at the same time"
+assert os.environ["COSIMLIB_WORKERS"] == "2", "two notebooks share five cores"
 """
 
 DRAW = """\
@@ -86,6 +87,7 @@ def place_of_work(tmp_path_factory, patch):
     (folder / "meeting").mkdir()
     patch.setenv("MEETING", str(folder / "meeting"))
     patch.setenv("BROWSER_PATH", str(folder / "nowhere"))
+    patch.setenv("COSIMLIB_WORKERS", "5")
     patch.setattr(plan, "source_hash", lambda: "constant")
     (folder / "trace.swf").write_text("; a trace\n")
     write_notebook(folder / "good.ipynb", 'name = "good"', MEET, DRAW, CLAIM)
