@@ -121,6 +121,7 @@ def _received(channel: Any, process: BaseProcess, bar: tqdm, log: Path) -> Outco
 def execute(task: Task, channel: Any, workers: int = 1) -> None:
     """Execute a task in this process with as many worker processes, and send how it goes."""
     os.environ[WORKERS] = str(workers)
+    os.environ["TQDM_DISABLE"] = "1"  # bars of progress are no results
     log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)

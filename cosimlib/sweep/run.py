@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from cosimlib import checks as check
 from cosimlib.kernels.fingerprint import source_hash
