@@ -1,5 +1,6 @@
 """Audit of coupled machines: intervals of holding, and mates that start together."""
 
+from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
@@ -16,7 +17,7 @@ from cosimlib.coscheduling.schedule import HOLD, YIELD, CoupledSchedule
 
 
 @audit_rule.register
-def audit_coupled(schedule: CoupledSchedule) -> None:
+def audit_coupled(schedule: CoupledSchedule, *, all_start: bool = True) -> None:
     """Raise where a schedule of coupled machines could not have happened.
 
     The rules of any schedule apply, and nodes held idle count as busy. Schemes are a letter per
@@ -27,6 +28,12 @@ def audit_coupled(schedule: CoupledSchedule) -> None:
     group start at one instant, unless the machine of the later one was down when the earlier one
     started.
 
+    Parameters
+    ----------
+    schedule : CoupledSchedule
+    all_start : bool, default True
+        Whether a job that never starts is refused; else it may hold its nodes for ever.
+
     Raises
     ------
     InfeasibleScheduleError
@@ -34,7 +41,7 @@ def audit_coupled(schedule: CoupledSchedule) -> None:
     """
     check_columns(schedule, group="whole number", first_try="number", yields="whole number")
     _check_held_jobs(schedule)
-    check_times(schedule)
+    check_times(schedule if all_start else _settled(schedule))
     _check_schemes(schedule)
     _check_groups(schedule)
     _check_yields(schedule)
@@ -42,6 +49,14 @@ def audit_coupled(schedule: CoupledSchedule) -> None:
     _check_holds(schedule)
     _check_starts(schedule)
     check_capacity(schedule)
+
+
+def _settled(schedule: CoupledSchedule) -> CoupledSchedule:
+    """The schedule in which jobs that never start run at their submission."""
+    stuck, jobs = np.isnan(schedule.start_time), schedule.workload.jobs
+    start_time = np.where(stuck, jobs["submit_time"], schedule.start_time)
+    end_time = np.where(stuck, start_time + jobs["run_time"], schedule.end_time)
+    return replace(schedule, start_time=start_time, end_time=end_time)
 
 
 def _check_held_jobs(schedule: CoupledSchedule) -> None:
@@ -119,8 +134,9 @@ def _check_holds(schedule: CoupledSchedule) -> None:
     job, begin, end = (holds[name].to_numpy() for name in ("job", "start", "end"))
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()[job]
     start_time, first_try = schedule.start_time[job], schedule.first_try[job]
-    allowed = (submit_time <= begin) & (begin < end) & (end <= start_time)
-    allowed &= end - begin <= schedule.longest_hold
+    for_ever = np.isnan(start_time) & (end == np.inf)
+    allowed = (submit_time <= begin) & (begin < end) & ~(end > start_time)
+    allowed &= (end - begin <= schedule.longest_hold) | for_ever
     again = np.append(False, (job[1:] == job[:-1]) & (begin[1:] < end[:-1]))[: job.size]
     for wrong, why in (
         (schedule.group[job] < 0, "has no mates"),

@@ -38,14 +38,14 @@ def coschedule(
     """
     n = jobs.job.size
     state = empty(job_state, machine_state)
-    submitted, changed, rounds, futile = 0, 0, 1, 0
+    submitted, changed, futile = 0, 0, 0
     origin = jobs.job.submit_time[0] if n > 0 else 0.0
+    state.machine.next_release[:] = origin + rules.release_interval
     # A hold outlasts many releases where they come more often than it may last.
-    most_futile = FUTILE_RELEASES + 2 * rules.release_after / rules.release_interval
+    longest = 2 * rules.release_after / rules.release_interval.min()
+    most_futile = machine_state.size * (FUTILE_RELEASES + longest)
     while futile < most_futile:
-        release_time = np.inf
-        if state.machine.holders.sum() > 0:
-            release_time = origin + rounds * rules.release_interval
+        release_time = _next_release(state)
         now = _next(jobs, state, submitted, release_time)
         if changed < change_time.size and (
             submitted < n or state.machine.queued.sum() > 0 or now < np.inf
@@ -69,8 +69,7 @@ def coschedule(
             submitted += 1
         if release_time <= now:
             _release(jobs, rules, state, now)
-        while origin + rounds * rules.release_interval <= now:
-            rounds += 1
+        _advance_releases(rules, state, origin, now)
         for machine in range(machine_state.size):
             if state.machine.due[machine] and state.machine.down[machine] == 0:
                 run_pass(jobs, rules, state, machine, now)
@@ -89,6 +88,27 @@ def _next(jobs: CoupledJobs, state: State, submitted: int, release_time: float) 
     if len(state.ends) > 0:
         now = min(now, state.ends[0][0])
     return now
+
+
+@kernel
+def _next_release(state: State) -> float:
+    """The earliest release on a machine that holds nodes."""
+    release_time = np.inf
+    for machine in range(state.machine.size):
+        if state.machine.holders[machine] > 0:
+            release_time = min(release_time, state.machine.next_release[machine])
+    return release_time
+
+
+@kernel
+def _advance_releases(rules: Rules, state: State, origin: float, now: float) -> None:
+    """Set each machine's next release to its first multiple of the interval after now."""
+    for machine in range(state.machine.size):
+        interval = rules.release_interval[machine]
+        while state.machine.next_release[machine] <= now:
+            state.machine.rounds[machine] += 1
+            rounds = 1 + state.machine.rounds[machine]
+            state.machine.next_release[machine] = origin + rounds * interval
 
 
 @kernel
@@ -123,8 +143,13 @@ def _start_complete_groups(jobs: CoupledJobs, state: State, now: float) -> None:
 
 @kernel
 def _release(jobs: CoupledJobs, rules: Rules, state: State, now: float) -> None:
-    """Return every job that has held long enough to its queue, last in it for this instant."""
+    """Return the jobs that have held long enough on the machines whose release is due.
+
+    They are last in their queue for this instant.
+    """
     for machine in range(state.machine.size):
+        if state.machine.next_release[machine] > now:
+            continue
         for place in range(state.machine.holders[machine] - 1, -1, -1):
             job = state.holding[machine, place]
             if now - state.job.hold_since[job] >= rules.release_after:

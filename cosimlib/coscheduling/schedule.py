@@ -66,8 +66,12 @@ class CoupledSchedule(Schedule):
 
     @property
     def apart(self) -> np.ndarray:
-        """Rows of the jobs with mates that did not start when the first job of their group did."""
-        return np.flatnonzero((self.group >= 0) & (self.start_time != self.group_start))
+        """Rows of the jobs with mates that did not start when the first job of their group did.
+
+        A group of which no job starts is not apart.
+        """
+        first = self.group_start
+        return np.flatnonzero(~np.isnan(first) & (self.start_time != first))
 
     @cached_property
     def allocations(self) -> pd.DataFrame:

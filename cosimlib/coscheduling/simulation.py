@@ -21,8 +21,10 @@ What the slides leave open follows the authors' simulator Qsim, or is our choice
   get none. For the reservation a running job ends at ``max(start + requested, now + 5 min)``, and
   a holding job, which has no end, as if it started now (*).
 - In the nested pass jobs with other mates are passed over, jobs without mates may start.
-- Every 1,200 s, counted from the first submission (*), jobs that have held for 600 s or more return
-  to their queue, and are last in it at that instant. A machine without such jobs has no pass (*).
+- Every 1,200 s, counted from the first submission, jobs that have held for 600 s or more return to
+  their queue, and are last in it at that instant. A machine without such jobs has no pass (*). The
+  k-th machine after the first does so every 1,200 + k s: where all release at one instant, and only
+  mates that yielded are tried, each would hold again before the other looks, for ever.
 - A job that would make a machine hold more than 60 % of its nodes yields instead; a job that has
   yielded `max_yields` times holds instead.
 - An outage is one of a machine's resource manager (*): no job starts or holds, running jobs run on.
@@ -60,6 +62,7 @@ def simulate_coscheduling(
     order: str = "wfp",
     release_interval: float | None = 1200.0,
     release_after: float = 600.0,
+    release_offset: float = 1.0,
     held_share: float = 0.6,
     max_yields: int | None = None,
     mate_rule: str = "queuing",
@@ -84,6 +87,8 @@ def simulate_coscheduling(
         Seconds between releases of held nodes; None: never, and holding may deadlock.
     release_after : float, default 600
         Seconds that a job must have held to be released.
+    release_offset : float, default 1
+        Seconds by which each machine's releases are further apart than those of the one before it.
     held_share : float, default 0.6
         Largest part of a machine that may be held at a time.
     max_yields : int, optional
@@ -112,18 +117,20 @@ def simulate_coscheduling(
     check.choice("mate_rule", mate_rule, MATE_RULES)
     check.seconds("release_interval", release_interval, above=0, none="for never")
     check.seconds("release_after", release_after)
+    check.seconds("release_offset", release_offset)
     check.number("held_share", held_share, least=0, most=1, kind="a part of the machine")
     check.whole("max_yields", max_yields, 0, floats=True, none=True)
     check.seconds("least_remaining", least_remaining)
     jobs = _coupled_jobs(workload, system, together=schemes is not None)
     capacity = np.array(list(system.partitions.values()), dtype=np.int64)
     interval = np.inf if release_interval is None else float(release_interval)
+    intervals = interval + release_offset * np.arange(capacity.size, dtype=np.float64)
     rules = Rules(
         holds=np.array([letter == HOLD for letter in letters]),
         held_limit=np.floor(held_share * capacity + 1e-9).astype(np.int64),
         wfp=order == "wfp",
         only_yielding=mate_rule == "yielding",
-        release_interval=interval,
+        release_interval=intervals,
         release_after=float(release_after),
         max_yields=NEVER if max_yields is None else int(max_yields),
         least_remaining=float(least_remaining),
@@ -148,7 +155,7 @@ def simulate_coscheduling(
         first_try=job.first_try.copy(),
         yields=job.yields.copy(),
         outages=merged,
-        longest_hold=interval + float(release_after),
+        longest_hold=float(intervals[-1] + release_after),
     )
 
 

@@ -41,6 +41,8 @@ MACHINE_STATE = np.dtype(
         ("queued", "i8"),
         ("holders", "i8"),
         ("expected", "i8"),
+        ("rounds", "i8"),
+        ("next_release", "f8"),
     ]
 )
 """Records, because each array that is handed from kernel to kernel costs time to compile."""
@@ -55,13 +57,13 @@ class CoupledJobs(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The knobs of the simulation; `holds` and `held_limit` have one value per machine."""
+    """The knobs of the simulation; arrays have one value per machine."""
 
     holds: np.ndarray
     held_limit: np.ndarray
+    release_interval: np.ndarray
     wfp: bool
     only_yielding: bool
-    release_interval: float
     release_after: float
     max_yields: int
     least_remaining: float

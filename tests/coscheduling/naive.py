@@ -25,6 +25,7 @@ class Coupled:
             "order": "wfp",
             "interval": 1200,
             "after": 600,
+            "offset": 1,
             "share": 0.6,
             "max_yields": math.inf,
             "only_yielding": False,
@@ -43,15 +44,17 @@ class Coupled:
     def simulate(self):
         first = min((job["submit"] for job in self.jobs.values()), default=0)
         unsubmitted = sorted(self.jobs)
-        tick, idle = 1, 0
-        patience = 50 + 2 * self.knobs["after"] / (self.knobs["interval"] or math.inf)
+        ticks, idle = [1] * len(self.machines), 0
+        patience = 100 + 4 * self.knobs["after"] / (self.knobs["interval"] or math.inf)
         while idle < patience:
             moments = [self.jobs[j]["submit"] for j in unsubmitted]
             moments += [self.end(job) for m in self.machines for job in m.running]
             waiting = any(m.queue for m in self.machines)
-            any_holds = any(m.holding for m in self.machines)
-            if any_holds and self.knobs["interval"]:
-                moments.append(first + tick * self.knobs["interval"])
+            if self.knobs["interval"]:
+                releasing = [m for m in self.machines if m.holding]
+                moments += [first + ticks[m.name] * self.period(m) for m in releasing]
+            else:
+                releasing = []
             if moments or waiting:
                 edges = [t for _, s, e in self.knobs["outages"] for t in (s, e)]
                 moments += [t for t in edges if self.now is None or t > self.now]
@@ -59,9 +62,11 @@ class Coupled:
                 break
             before = len(self.start), len(unsubmitted)
             self.now = min(moments)
-            self.instant(unsubmitted, any_holds, first, tick)
-            while self.knobs["interval"] and first + tick * self.knobs["interval"] <= self.now:
-                tick += 1
+            due = [m for m in releasing if first + ticks[m.name] * self.period(m) == self.now]
+            self.instant(unsubmitted, due)
+            for m in self.machines if self.knobs["interval"] else []:
+                while first + ticks[m.name] * self.period(m) <= self.now:
+                    ticks[m.name] += 1
             last_edge = max((end for _, _, end in self.knobs["outages"]), default=-1)
             quiet = not any(m.running for m in self.machines) and self.now > last_edge
             idle = idle + 1 if quiet and before == (len(self.start), len(unsubmitted)) else 0
@@ -73,7 +78,10 @@ class Coupled:
     def end(self, job):
         return self.start[job["id"]] + job["run"]
 
-    def instant(self, unsubmitted, any_holds, first, tick):
+    def period(self, machine):
+        return self.knobs["interval"] + machine.name * self.knobs["offset"]
+
+    def instant(self, unsubmitted, releasing):
         due = set()
         for machine in self.machines:
             for job in list(machine.running):
@@ -87,15 +95,13 @@ class Coupled:
                 unsubmitted.remove(name)
                 self.machines[job["machine"]].queue.append(job)
                 due.add(job["machine"])
-        interval = self.knobs["interval"]
-        if interval and any_holds and first + tick * interval == self.now:
-            for machine in self.machines:
-                for job in list(machine.holding):
-                    if self.now - self.hold_since[job["id"]] >= self.knobs["after"]:
-                        self.stop_holding(machine, job)
-                        machine.queue.append(job)
-                        machine.released_now.append(job)
-                        due.add(machine.name)
+        for machine in releasing:
+            for job in list(machine.holding):
+                if self.now - self.hold_since[job["id"]] >= self.knobs["after"]:
+                    self.stop_holding(machine, job)
+                    machine.queue.append(job)
+                    machine.released_now.append(job)
+                    due.add(machine.name)
         for machine in self.machines:
             if machine.name in due and not machine.down:
                 self.scheduling_pass(machine)

@@ -9,7 +9,13 @@ from hypothesis import assume, given, settings
 
 from cosimlib import metrics
 from cosimlib.audit import InfeasibleScheduleError, audit
-from cosimlib.coscheduling import lost_node_hours, simulate_coscheduling
+from cosimlib.coscheduling import (
+    MACHINES,
+    audit_coupled,
+    deadlock_example,
+    lost_node_hours,
+    simulate_coscheduling,
+)
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.coscheduling.instances import instances, simulated
@@ -82,6 +88,7 @@ def test_the_audit_accepts_each_schedule_in_which_all_jobs_start(instance):
                 audit(schedule)
         else:
             assert audit(schedule) is schedule
+        audit_coupled(schedule, all_start=False)
 
 
 def holds(*rows) -> dict[str, pd.DataFrame]:
@@ -98,7 +105,7 @@ FIRST, SECOND = (0, 0.0, 1200.0), (0, 1200.0, 1800.0)
         (holds(FIRST, (0, 1200.0, 1860.0)), "job 0 holds from t=1200 to t=1860; .* starts at t=18"),
         (holds(FIRST, (0, 1800.0, 1800.0)), "job 0 holds from t=1800 to t=1800"),
         (holds(FIRST, (0, 1200.0, np.inf)), "job 0 holds from t=1200 to t=inf"),
-        (holds((0, 0.0, 1801.0)), "job 0 holds from t=0 to t=1801; .* may hold for 1800 s"),
+        (holds((0, 0.0, 1801.0)), "job 0 holds from t=0 to t=1801; .* may hold for 1801 s"),
         ({"longest_hold": 1000.0}, "job 0 holds from t=0 to t=1200; .* may hold for 1000 s"),
         (holds(FIRST, (0, 1100.0, 1800.0)), "job 0 holds from t=1100 .*; it holds already then"),
         (holds(FIRST, FIRST, SECOND), "job 0 holds from t=0 to t=1200; it holds already then"),
@@ -258,6 +265,20 @@ def test_a_job_that_yielded_often_enough_may_hold(schedule):
     assert audit(replace(schedule, **often))
     with pytest.raises(InfeasibleScheduleError, match=r"job 0 holds .*, and yielded 3 times"):
         audit(replace(schedule, **(often | {"max_yields": 4})))
+
+
+def test_jobs_may_be_left_over_but_not_without_their_mates(schedule):
+    circle = simulate_coscheduling(deadlock_example(), MACHINES, release_interval=None)
+    audit_coupled(circle, all_start=False)
+    with pytest.raises(InfeasibleScheduleError, match="starts at t=nan"):
+        audit_coupled(circle)
+    left = started(schedule, 1800, 600, np.nan)
+    with pytest.raises(InfeasibleScheduleError, match="job 2 starts at t=nan, a mate of it at t="):
+        audit_coupled(left, all_start=False)
+    held = replace(started(schedule, np.nan, 600, np.nan), **holds((0, 0.0, np.inf)))
+    audit_coupled(held, all_start=False)
+    with pytest.raises(InfeasibleScheduleError, match="job 0 holds from t=0 to t=1900"):
+        audit_coupled(replace(held, **holds((0, 0.0, 1900.0))), all_start=False)
 
 
 def test_mates_may_start_apart_only_while_the_later_one_s_machine_is_down(schedule):

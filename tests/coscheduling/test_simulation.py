@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
-from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.coscheduling import audit_coupled, simulate_coscheduling
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.coscheduling.instances import instances, naive_run, simulated
@@ -106,7 +106,7 @@ def test_agrees_with_the_slow_version(instance):
 @settings(max_examples=60)
 @given(instances(releases=(5, 20, 1200)))
 def test_with_releases_all_jobs_start_and_the_audit_agrees(instance):
-    assert not len(audit(simulated(instance)).stuck)
+    assert not len(audit(simulated(instance, mate_rule="queuing")).stuck)
 
 
 @settings(max_examples=40)
@@ -168,6 +168,30 @@ def test_a_release_ends_the_deadlock():
     assert schedule.start_time.tolist() == [2400, 1200, 2400, 1200]
     assert schedule.holds.to_numpy().tolist() == [[0, 0, 1200], [1, 60, 1200]]
     assert schedule.first_try.tolist()[:2] == [0, 60]
+
+
+@pytest.mark.parametrize("mate_rule", ["queuing", "yielding"])
+@pytest.mark.parametrize("release_offset", [0, 1, 60])
+@pytest.mark.parametrize("release_interval", [None, 300, 1200])
+def test_releases_end_the_deadlock_by_either_rule_if_not_at_one_instant(
+    mate_rule, release_offset, release_interval
+):
+    """Where all machines release at once, a2 and b2 have not yielded when they are looked for."""
+    workload, system = deadlock()
+    knobs = {"mate_rule": mate_rule, "release_offset": release_offset}
+    schedule = simulate_coscheduling(workload, system, release_interval=release_interval, **knobs)
+    for_ever = release_interval is None or (mate_rule == "yielding" and not release_offset)
+    assert schedule.stuck.tolist() == ([0, 1, 2, 3] if for_ever else [])
+    audit_coupled(schedule, all_start=not for_ever)
+
+
+def test_each_machine_releases_at_multiples_of_an_interval_of_its_own():
+    jobs = {"submit_time": [0, 0, 5000, 5000], "run_time": 60, "requested_time": 60, "nodes": 2}
+    table = pd.DataFrame(jobs | {"partition": list("ABAB"), "mate": [3, 2, 1, 0]})
+    workload = Workload(table, "late mates")
+    schedule = audit(simulate_coscheduling(workload, FOUR, release_offset=7.0, held_share=1.0))
+    ends = schedule.holds.groupby("job")["end"].apply(list).to_dict()
+    assert ends == {0: [1200, 2400, 3600, 4800, 5000], 1: [1207, 2414, 3621, 4828, 5000]}
 
 
 @pytest.mark.parametrize("scheme", ["HY", "YH", "YY"])
