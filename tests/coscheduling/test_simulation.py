@@ -176,11 +176,15 @@ def test_a_release_ends_the_deadlock():
 def test_releases_end_the_deadlock_by_either_rule_if_not_at_one_instant(
     mate_rule, release_offset, release_interval
 ):
-    """Where all machines release at once, a2 and b2 have not yielded when they are looked for."""
+    """Where a1 and b2 are released at once, each holds again before a2 and b1 have yielded.
+
+    Every 300 s they are not released at once: a1 has held for 600 s at 600 s, b2 at 900 s.
+    """
     workload, system = deadlock()
     knobs = {"mate_rule": mate_rule, "release_offset": release_offset}
     schedule = simulate_coscheduling(workload, system, release_interval=release_interval, **knobs)
-    for_ever = release_interval is None or (mate_rule == "yielding" and not release_offset)
+    at_once = release_interval == 1200 and release_offset == 0
+    for_ever = release_interval is None or (mate_rule == "yielding" and at_once)
     assert schedule.stuck.tolist() == ([0, 1, 2, 3] if for_ever else [])
     audit_coupled(schedule, all_start=not for_ever)
 
