@@ -10,10 +10,12 @@ the jobs submitted in it, ``start <= submit_time < end``; metrics of the machine
 held, idle or waiting in it, whenever that was submitted. `window` leaves out the warm-up,
 `busiest` finds the window with the most work, and `busy_window` and `busy_stretch` avoid quiet
 times. `share_used` tells how much of a log a selection is.
-`job_groups` parts jobs by size, length, user or queue.
+`job_groups` parts jobs by size, length, user or queue. `mean_interval` tells how sure a mean over
+seeds is.
 """
 
 from cosimlib.metrics.groups import job_groups
+from cosimlib.metrics.intervals import mean_interval
 from cosimlib.metrics.jobs import (
     bounded_slowdown,
     by_submission,
@@ -62,6 +64,7 @@ __all__ = [
     "job_groups",
     "loss_of_capacity",
     "makespan",
+    "mean_interval",
     "node_hours",
     "node_hours_by_use",
     "occupied_nodes",
