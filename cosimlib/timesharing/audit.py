@@ -1,4 +1,4 @@
-"""Audit of time-shared schedules: placement, memory, capacity, and the sums of the series."""
+"""Audit of time-shared schedules: placement, memory, capacity, windows of the series, shares."""
 
 import numpy as np
 
@@ -13,13 +13,14 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
 
     No job starts early or is done sooner than alone on its nodes, each is on as many different
     nodes of the system as it asks for, no node's memory is exceeded, no node does more work in a
-    busy period than it lasts (SPMD jobs), and the series adds up to the jobs' work, presence and
-    waiting.
+    busy period than it lasts (SPMD jobs), each window of the series has the jobs' presence and
+    waiting, and no more work than that allows, all of it together is the jobs', and sampled shares
+    are those of the jobs that run, no more than their nodes have.
 
     Raises
     ------
     InfeasibleScheduleError
-        Naming the policy, and the job, the node, or the sum.
+        Naming the policy, and the job, the node, or the window.
     """
     jobs = schedule.workload.jobs
     check_columns(schedule)
@@ -49,11 +50,18 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
     if schedule.spmd:
         _check_capacity(schedule)
     _check_series(schedule)
+    _check_shares(schedule)
 
 
 def _check_placement(schedule: TimesharedSchedule) -> None:
     """Raise where the placement is not one list of nodes per job."""
     first, n = schedule.first, len(schedule.workload)
+    for name in ("first", "members"):
+        values = getattr(schedule, name)
+        if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "iu":
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: {name} is not an array of whole numbers, the nodes of each job"
+            )
     whole = first.shape == (n + 1,) and first[0] == 0 and first[-1] == schedule.members.size
     if not whole or (np.diff(first) < 0).any():
         raise InfeasibleScheduleError(
@@ -64,86 +72,139 @@ def _check_placement(schedule: TimesharedSchedule) -> None:
 
 
 def _check_series(schedule: TimesharedSchedule) -> None:
-    """Raise where the series does not add up to what the jobs did."""
-    jobs, series = schedule.workload.jobs, schedule.series
-    nodes = jobs["nodes"].to_numpy()
-    over = series["utilization"].to_numpy() > schedule.speed * (1 + 1e-6)
+    """Raise where the series is not what the jobs did, window by window."""
+    jobs, series, width = schedule.workload.jobs, schedule.series, schedule.resolution
+    nodes, submit_time = jobs["nodes"].to_numpy(), jobs["submit_time"].to_numpy()
+    begins = series.index.to_numpy()
+    if not np.array_equal(begins, np.arange(len(series)) * width):
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: windows of the series begin at {_few(begins)}; expected 0, "
+            f"{width:.15g}, {2 * width:.15g} … s"
+        )
+    use, offered = series["utilization"].to_numpy(), schedule.system.total_nodes
+    most = schedule.speed * np.minimum(1.0, series["cpu_load"].to_numpy())
+    over = ~((use >= -1e-9) & (use <= most * (1 + 1e-6) + 1e-9))
     if over.any():
         window = int(over.argmax())
         raise InfeasibleScheduleError(
-            f"{schedule.policy}: utilization {series['utilization'].iloc[window]:.15g} at "
-            f"t={series.index[window]:.15g}; nodes have a speed of {schedule.speed:.15g}"
+            f"{schedule.policy}: utilization {use[window]:.15g} at t={begins[window]:.15g}; "
+            f"expected 0 to {most[window]:.15g}, of nodes with a speed of {schedule.speed:.15g}"
         )
-    total = series.sum() * schedule.resolution
-    work, present, waited = (
-        float(jobs["run_time"].to_numpy() @ nodes),
-        float((schedule.end_time - schedule.start_time) @ nodes),
-        float((schedule.start_time - jobs["submit_time"].to_numpy()).sum()),
-    )
-    offered = schedule.system.total_nodes
-    sums = (
-        ("node-seconds of work", work, total["utilization"] * offered),
-        ("jobs × nodes × seconds", present, total["cpu_load"] * offered),
-        ("seconds of waiting", waited, total["waiting"]),
-    )
-    for what, expected, found in sums:
-        # In steps a job may be given more than it needs, in its last step only.
-        more = found > expected * (1 + 1e-6) + 1e-6 and what != "node-seconds of work"
-        if more or not found >= expected * (1 - 1e-6) - 1e-6:
+    for column, what, start, end, weight, parts in (
+        ("cpu_load", "jobs × nodes × seconds", schedule.start_time, schedule.end_time, nodes,
+         offered),
+        ("waiting", "seconds of waiting", submit_time, schedule.start_time, np.ones(nodes.size), 1),
+    ):  # fmt: skip
+        expected = _by_window(start, end, weight, width, len(series))
+        found = np.zeros(expected.size)
+        found[: len(series)] = series[column].to_numpy() * (width * parts)
+        odd = ~(np.abs(found - expected) <= 1e-6 * (expected + width))
+        if odd.any():
+            window = int(odd.argmax())
             raise InfeasibleScheduleError(
-                f"{schedule.policy}: the jobs of {schedule.workload.name} make {expected:.15g} "
-                f"{what}; the series adds up to {found:.15g}"
+                f"{schedule.policy}: the jobs of {schedule.workload.name} make "
+                f"{expected[window]:.15g} {what} in the window at t={window * width:.15g}; "
+                f"the series has {found[window]:.15g}"
             )
+    work, done = float(jobs["run_time"].to_numpy() @ nodes), float(use.sum() * width * offered)
+    # In steps a job may be given more than it needs, in its last step only.
+    if done < work * (1 - 1e-6) - 1e-6:
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: the jobs of {schedule.workload.name} make {work:.15g} "
+            f"node-seconds of work; the series adds up to {done:.15g}"
+        )
+
+
+def _by_window(
+    start: np.ndarray, end: np.ndarray, weight: np.ndarray, width: float, windows: int
+) -> np.ndarray:
+    """Weighted seconds of intervals in each window of `width` seconds from 0; as many or more."""
+    windows = max(windows, int(end.max(initial=0.0) // width) + 1)
+    total = np.zeros(windows)
+    for times, sign in ((start, 1.0), (end, -1.0)):
+        place = (times // width).astype(np.int64)
+        count = np.bincount(place, weight, windows)
+        total += sign * np.bincount(place, weight * ((place + 1) * width - times), windows)
+        total += sign * width * (np.cumsum(count) - count)
+    return total
+
+
+def _check_shares(schedule: TimesharedSchedule) -> None:
+    """Raise where sampled shares are not those of the jobs that run, or more than nodes have."""
+    if schedule.shares is None:
+        return
+    n, speed, jobs = len(schedule.workload), schedule.speed, schedule.shares.columns.to_numpy()
+    if not np.isin(jobs, np.arange(n)).all() or np.unique(jobs).size < jobs.size:
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: shares of the jobs {_few(jobs)}; expected rows of "
+            f"{schedule.workload.name}, from 0 to {n - 1}, each once"
+        )
+    for moment, shares in zip(schedule.shares.index, schedule.shares.to_numpy(), strict=True):
+        given = np.zeros(n)
+        given[jobs] = shares
+        runs = (schedule.start_time <= moment) & (moment < schedule.end_time)
+        fine = np.where(runs, (given > 0) & (given <= speed * (1 + 1e-9)), given == 0)
+        if not fine.all():
+            job = int(fine.argmin())
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: {schedule.workload.label(job)} has a share of "
+                f"{given[job]:.15g} at t={moment:.15g}; it runs from "
+                f"t={schedule.start_time[job]:.15g} to t={schedule.end_time[job]:.15g}, and nodes "
+                f"have a speed of {speed:.15g}"
+            )
+        used = np.bincount(schedule.members, np.repeat(given, np.diff(schedule.first)))
+        if schedule.spmd and used.max(initial=0.0) > speed * (1 + 1e-9):
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: shares on node {used.argmax()} add up to {used.max():.15g} at "
+                f"t={moment:.15g}; nodes have a speed of {speed:.15g}"
+            )
+
+
+def _few(values: np.ndarray) -> str:
+    """The first few values, for a message."""
+    return ", ".join(str(value) for value in values[:3]) + (" …" if values.size > 3 else "")
 
 
 def _check_memory(schedule: TimesharedSchedule) -> None:
     """Raise for the first node that holds more than its memory."""
     memory = schedule.workload.column("memory").fillna(0.0).to_numpy(np.float64).copy()
-    present = np.flatnonzero((memory > 0) & (schedule.end_time > schedule.start_time))
-    if not present.size or not schedule.system.memory_per_node < np.inf:
+    capacity = schedule.system.memory_per_node
+    if not capacity < np.inf:
         return
-    times = np.concatenate([schedule.end_time[present], schedule.start_time[present]])
-    events = np.argsort(times, kind="stable")
-    event, node = _first_overfull(
-        schedule.first,
-        schedule.members,
-        memory,
-        present,
-        events,
-        np.full(schedule.system.total_nodes, schedule.system.memory_per_node),
-    )
+    jobs, times, events = _in_order(schedule, memory > 0, ends_first=True)
+    free = np.full(schedule.system.total_nodes, capacity)
+    event, node = _first_overfull(schedule.first, schedule.members, memory, jobs, events, free)
     if event >= 0:
         raise InfeasibleScheduleError(
-            f"{schedule.policy}: node {node} holds more than its "
-            f"{schedule.system.memory_per_node:g} GB at t={times[events[event]]:.15g}, when "
-            f"{schedule.workload.label(int(present[events[event] - present.size]))} starts"
+            f"{schedule.policy}: node {node} holds more than its {capacity:g} GB at "
+            f"t={times[events[event]]:.15g}, when "
+            f"{schedule.workload.label(int(jobs[events[event]]))} starts"
         )
 
 
 def _check_capacity(schedule: TimesharedSchedule) -> None:
     """Raise for the first node that did more work in a busy period than it lasted."""
-    run_time = schedule.workload.jobs["run_time"].to_numpy(np.float64).copy()
-    present = np.flatnonzero(schedule.end_time > schedule.start_time)
-    if not present.size:
-        return
-    times = np.concatenate([schedule.start_time[present], schedule.end_time[present]])
-    events = np.argsort(times, kind="stable")
+    work = schedule.workload.jobs["run_time"].to_numpy(np.float64).copy()
+    begin, speed = np.zeros(schedule.system.total_nodes), schedule.speed
+    jobs, times, events = _in_order(schedule, np.ones(work.size, np.bool_), ends_first=False)
     event, node = _first_overworked(
-        schedule.first,
-        schedule.members,
-        run_time,
-        present,
-        times,
-        events,
-        schedule.system.total_nodes,
-        schedule.speed,
+        schedule.first, schedule.members, work, jobs, times, events, begin, speed
     )
     if event >= 0:
         raise InfeasibleScheduleError(
             f"{schedule.policy}: node {node} does more work than its speed of "
-            f"{schedule.speed:.15g} allows in the busy period that ends at "
-            f"t={times[events[event]]:.15g}"
+            f"{speed:.15g} allows in the busy period that ends at t={times[events[event]]:.15g}"
         )
+
+
+def _in_order(
+    schedule: TimesharedSchedule, which: np.ndarray, *, ends_first: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Jobs that run for a while, the times at which they start and then end, and their order."""
+    jobs = np.flatnonzero(which & (schedule.end_time > schedule.start_time))
+    times = np.concatenate([schedule.start_time[jobs], schedule.end_time[jobs]])
+    is_end = np.arange(times.size) >= jobs.size
+    return jobs, times, np.lexsort((is_end != ends_first, times))
 
 
 @kernel
@@ -154,15 +215,14 @@ def _first_overworked(
     present: np.ndarray,
     times: np.ndarray,
     events: np.ndarray,
-    total_nodes: int,
+    begin: np.ndarray,
     speed: float,
 ) -> tuple[int, int]:
     """The first event, and the node, at which a busy period held more work than time; −1 if none.
 
     Jobs one of which starts when another ends make one busy period: starts come before ends.
     """
-    here, work = np.zeros(total_nodes, np.int64), np.zeros(total_nodes)
-    begin = np.zeros(total_nodes)
+    here, work = np.zeros(begin.size, np.int64), np.zeros(begin.size)
     for event in range(events.size):
         starts = events[event] < present.size
         now, job = times[events[event]], present[events[event] % present.size]
@@ -207,7 +267,7 @@ def _first_overfull(
 ) -> tuple[int, int]:
     """The first event, and the node, at which more memory is taken than is free; −1 if none."""
     for event in range(events.size):
-        ends = events[event] < present.size
+        ends = events[event] >= present.size
         job = present[events[event] % present.size]
         for place in range(first[job], first[job + 1]):
             free[members[place]] += memory[job] if ends else -memory[job]

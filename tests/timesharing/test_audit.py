@@ -5,11 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cosimlib import synthetic
 from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_timesharing
+from cosimlib.timesharing.audit import _by_window
 from cosimlib.workload import Workload
 
 FOUR = replace(System.of(4), memory_per_node=8.0)
@@ -60,8 +63,8 @@ def changed(schedule, name, job, value):
         ("members", 1, -1, r"job 0 is on a node twice, or on none .* placed on \[0, -1\]"),
         ("start_time", 2, 4_000, r"node 0 holds more than its 8 GB at t=4000, when .* job 2"),
         ("end_time", 0, 4_600, r"node 0 holds more than its 8 GB at t=4500, when .* job 2 starts"),
-        ("end_time", 4, 9_300, r"make 24600 jobs × nodes × seconds; the series adds up to 24120"),
-        ("start_time", 1, 100, "make 23820 jobs × nodes × seconds; the series adds up to 24120"),
+        ("end_time", 4, 9_300, "make 1800 jobs × nodes × seconds in .* t=7200; .* has 1320"),
+        ("start_time", 1, 100, "make 9900 jobs × nodes × seconds in .* t=0; the series has 10200"),
     ],
 )  # fmt: skip
 def test_a_value_changed_is_noticed(schedule, name, place, value, message):
@@ -79,27 +82,118 @@ def test_a_job_that_is_moved_to_a_full_node_is_noticed(schedule):
 
 
 @pytest.mark.parametrize(
-    ("column", "message"),
+    ("column", "factor", "message"),
     [
-        ("utilization", "make 21620 node-seconds of work; the series adds up to "),
-        ("cpu_load", "make 24120 jobs × nodes × seconds; the series adds up to"),
-        ("waiting", "make 4400 seconds of waiting; the series adds up to"),
+        ("utilization", 0.9, "make 21620 node-seconds of work; the series adds up to "),
+        (
+            "utilization",
+            -1.0,
+            r"utilization -0\.\d+ at t=0; expected 0 to 0\.7\d+, of nodes with a",
+        ),
+        ("utilization", np.nan, "utilization nan at t=0; expected 0 to "),
+        ("cpu_load", 1.1, "make 10200 jobs × nodes × seconds in the window at t=0; .* has 11220"),
+        ("waiting", 0.9, "make 3500 seconds of waiting in the window at t=0; the series has 3150"),
+        ("waiting", np.nan, "make 3500 seconds of waiting in .* t=0; the series has nan"),
     ],
 )
-def test_a_series_that_does_not_add_up_is_noticed(schedule, column, message):
+def test_a_window_changed_is_noticed(schedule, column, factor, message):
     series = schedule.series.copy()
-    series.loc[0.0, column] *= 0.9
+    series.loc[0.0, column] *= factor
     with pytest.raises(InfeasibleScheduleError, match=message):
         audit(replace(schedule, series=series))
 
 
-def test_more_work_than_nodes_can_do_is_noticed():
-    workload = synthetic.edison(1, nodes=16)
-    schedule = audit(simulate_timesharing(workload, workload.machine, overhead=0.2))
+@pytest.mark.parametrize("column", ["cpu_load", "waiting"])
+def test_windows_that_change_places_are_noticed(schedule, column):
+    """Their sum stays."""
     series = schedule.series.copy()
-    series.iloc[3, 0] = 0.81
-    with pytest.raises(InfeasibleScheduleError, match=r"utilization 0\.81 at t=10800; .* of 0\.8$"):
+    series[column] = series[column].to_numpy()[[1, 0, 2]]
+    with pytest.raises(InfeasibleScheduleError, match=r"in the window at t=0; |expected 0 to"):
         audit(replace(schedule, series=series))
+
+
+@pytest.mark.parametrize("load", [0.8, 0.2])
+def test_more_work_than_the_jobs_present_can_do_is_noticed(load):
+    """Two of four nodes are busy for half an hour: a utilization of at most 1/4, here of 0.2."""
+    jobs = Workload(pd.DataFrame({"submit_time": [0], "run_time": [1_440], "nodes": [2]}), "one")
+    schedule = audit(simulate_timesharing(jobs, System.of(4), overhead=0.2))
+    assert schedule.series["utilization"].tolist() == pytest.approx([0.2])
+    more = schedule.series.assign(utilization=load * 1.01)
+    with pytest.raises(InfeasibleScheduleError, match=r"expected 0 to 0\.2, of nodes with a speed"):
+        audit(replace(schedule, series=more))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda series: series.iloc[:-1], "make 1320 jobs × nodes × .* at t=7200; .* has 0"),
+        (lambda series: series.iloc[[0, 2, 1]], "begin at 0.0, 7200.0, 3600.0; expected 0, 7200,"),
+        (
+            lambda series: series.set_index(series.index + 60),
+            "begin at 60.0, .*; expected 0, 3600,",
+        ),
+        (lambda series: series.set_index(series.index.to_numpy() / 2), "in the window at t=0; "),
+    ],
+)
+def test_windows_that_do_not_follow_each_other_from_zero_are_noticed(schedule, change, message):
+    with pytest.raises(InfeasibleScheduleError, match=message):
+        audit(replace(schedule, series=change(schedule.series)))
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 40)] * 2, st.integers(1, 5)), max_size=6),
+    st.integers(1, 9),
+    st.integers(0, 7),
+)
+def test_weighted_seconds_by_window_are_those_counted_one_by_one(intervals, width, windows):
+    start, length, weight = np.array(intervals, np.float64).reshape(-1, 3).T
+    found = _by_window(start, start + length, weight, float(width), windows)
+    expected = np.zeros(found.size)
+    for begin, lasts, heavy in intervals:
+        for second in range(begin, begin + lasts):
+            expected[second // width] += heavy
+    assert found.tolist() == expected.tolist() and found.size >= windows
+
+
+MOMENTS = [0.0, 100.0, 999.0, 1_000.0, 5_000.0, 8_000.0]
+
+
+@pytest.mark.parametrize("knobs", [{}, {"spmd": False}, {"noise": 0.3}, {"overhead": 0.2}])
+def test_sampled_shares_are_audited(knobs):
+    """Of the sample of a busy machine each share changed is noticed, and each left out."""
+    schedule = audit(simulate_timesharing(JOBS, FOUR, sample=MOMENTS, **knobs))
+    assert (schedule.shares.to_numpy() > 0).any(axis=1)[:5].all()
+    for moment in MOMENTS:
+        for job in schedule.shares.columns:
+            runs = schedule.start_time[job] <= moment < schedule.end_time[job]
+            for wrong in (0.0 if runs else 0.1, -0.1, 1.1, np.nan):
+                shares = schedule.shares.copy()
+                shares.loc[moment, job] = wrong
+                message = f"job {job} has a share of {wrong:.15g} at t={moment:.15g}; it runs from"
+                with pytest.raises(InfeasibleScheduleError, match=message):
+                    audit(replace(schedule, shares=shares))
+
+
+def test_more_shares_than_a_node_has_are_noticed(schedule):
+    sampled = audit(simulate_timesharing(JOBS, FOUR, sample=[100]))
+    assert sampled.shares.loc[100.0].to_dict() == {0: 0.5, 1: 0.5}
+    shares = sampled.shares * 1.2
+    with pytest.raises(InfeasibleScheduleError, match=r"on node 0 add up to 1\.2 at t=100; nodes"):
+        audit(replace(sampled, shares=shares))
+
+
+@pytest.mark.parametrize("jobs", [[0, 5], [0, -1], [0, 0], ["a", "b"]])
+def test_shares_of_no_job_are_noticed(jobs):
+    sampled = simulate_timesharing(JOBS, FOUR, sample=[100])
+    with pytest.raises(InfeasibleScheduleError, match=r"shares of the jobs .*; expected rows of"):
+        audit(replace(sampled, shares=sampled.shares.set_axis(jobs, axis=1)))
+
+
+@pytest.mark.parametrize("name", ["first", "members"])
+@pytest.mark.parametrize("change", [list, lambda nodes: nodes * 1.0, lambda nodes: nodes[:, None]])
+def test_placements_that_are_no_numbers_are_noticed(schedule, name, change):
+    with pytest.raises(InfeasibleScheduleError, match=f"{name} is not an array of whole numbers"):
+        audit(replace(schedule, **{name: change(getattr(schedule, name))}))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +217,7 @@ def test_a_schedule_of_less_than_an_hour_is_audited_too():
     jobs = Workload(pd.DataFrame({"submit_time": [0], "run_time": [60], "nodes": [1]}), "short")
     schedule = audit(simulate_timesharing(jobs, System.of(1)))
     assert len(schedule.series) == 1 and schedule.resolution == 3_600
-    with pytest.raises(InfeasibleScheduleError, match="make 60 node-seconds of work"):
+    with pytest.raises(InfeasibleScheduleError, match="make 60 jobs × nodes × seconds in"):
         audit(replace(schedule, series=schedule.series * 0.5))
     empty = Workload(pd.DataFrame({"submit_time": [], "run_time": [], "nodes": []}), "none")
     assert audit(simulate_timesharing(empty, System.of(1))).resolution == 3_600
