@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 SCALE ?= quick
 TRACE ?=
+JOBS ?= logical
 CORES ?=
 
 PY := "$(VENV)/bin/python"
@@ -16,7 +17,7 @@ STAMP := $(VENV)/setup.stamp
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE) CORES=$(CORES)"
+	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE) CORES=$(CORES) JOBS=$(JOBS)"
 
 setup: $(STAMP) ## make the environment, with exactly the versions in requirements.lock
 
@@ -25,8 +26,8 @@ reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRAC
 		$(if $(CORES),--cores "$(CORES)")
 
 test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
-	@$(PY) -m pytest -p tests.suites --nbval --nbval-current-env --nbval-cell-timeout 300 \
-		--nbval-sanitize-with tests/nbval.cfg tests notebooks
+	@$(PY) -m pytest -p tests.suites -n $(JOBS) --nbval --nbval-current-env \
+		--nbval-cell-timeout 300 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
 	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks

@@ -1,4 +1,4 @@
-"""The two suites of notebooks, and the plugin that runs both in one go.
+"""The two suites of notebooks, and the plugin that runs both in one go, on several processes.
 
 nbval is strict or lax for a whole invocation. Here every notebook's folder decides: a strict
 notebook's outputs must equal those stored, a lax one must only run without an error. A cell tagged
@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 # Progress bars of slow runs are not outputs to compare.
 os.environ.setdefault("TQDM_DISABLE", "1")
@@ -35,3 +36,21 @@ def pytest_collect_file(file_path, parent):
         for collector in collectors:
             collector.compare_outputs = strict
     return collectors
+
+
+class ByFile(LoadScopeScheduling):
+    """Gives the tests of a file to one process, and to one those that drive a browser.
+
+    Odd logs are the exception: each is a run of its own, and together they take the longest.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        if file.startswith("tests/browser"):
+            return "tests/browser"
+        return nodeid if file == "tests/test_zoo_notebooks.py" else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """How tests are dealt out to processes."""
+    return ByFile(config, log)
