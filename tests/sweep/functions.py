@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -62,3 +63,11 @@ def process(x):
     from cosimlib.sweep.pools import count_cores
 
     return {"process": os.getpid(), "cores": count_cores()}
+
+
+def slowly(x, folder):
+    """Half a second of work, and a note of the Slurm job that did it."""
+    with (Path(folder) / str(x)).open("a") as file:
+        file.write(os.environ.get("SLURM_JOB_ID", "here") + "\n")
+    time.sleep(0.5)
+    return {"square": x * x}
