@@ -47,6 +47,7 @@ Simulators: workload and system to schedule
 - `simulate`: a policy of your own, a function that is asked once per instant what to start
 - `BatchEnv`: the same for an agent that learns, as a Gymnasium environment
 - `register`: a policy of your own by a name, in explorers and figures
+- `compare`: policies on a log and on logs drawn anew from it, with intervals
 - `sweep`: a function on a grid of arguments and seeds, in parallel, as one tidy table
 - `audit`: the schedule, or an error that names the job and the rule it breaks
 
@@ -69,6 +70,7 @@ Explorers: widgets for a notebook
 Modules
 
 - `batch`: FCFS, EASY, conservative backfilling, queue orders
+- `comparison`: intervals of metrics, paired differences and ratios of policies
 - `coscheduling`: coupled machines, mates, deadlock
 - `elastic`: elastic partitions, preemption vectors, wasted cycles
 - `eviction`: checkpoints, scenarios, comparison of solvers

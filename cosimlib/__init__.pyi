@@ -1,4 +1,5 @@
 from . import batch as batch
+from . import comparison as comparison
 from . import coscheduling as coscheduling
 from . import elastic as elastic
 from . import eviction as eviction
@@ -19,6 +20,7 @@ from .batch import simulate_fcfs as simulate_fcfs
 from .batch import simulate_first_fit as simulate_first_fit
 from .batch.environment import BatchEnv as BatchEnv
 from .claims import Claims as Claims
+from .comparison import compare as compare
 from .convert import convert as convert
 from .coscheduling import simulate_coscheduling as simulate_coscheduling
 from .elastic import simulate_elastic as simulate_elastic

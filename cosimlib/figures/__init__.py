@@ -28,6 +28,7 @@ Eviction
 
 Comparisons
 
+- `plot_comparison`: policies with intervals over logs drawn anew, and their ratios
 - `plot_curves`, `plot_series`: lines over a parameter, or over time
 - `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
 - `plot_nothing`: a sentence in the place of a figure, where the data cannot answer

@@ -1,6 +1,7 @@
 from . import theme as theme
 from .batch import block_table as block_table
 from .batch import plot_batch as plot_batch
+from .comparison import plot_comparison as plot_comparison
 from .coscheduling import plot_coupled_gantt as plot_coupled_gantt
 from .coscheduling import plot_coupled_moment as plot_coupled_moment
 from .coscheduling import plot_schemes as plot_schemes

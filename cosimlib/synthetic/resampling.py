@@ -72,7 +72,9 @@ class Plan(NamedTuple):
         """What is drawn and what is kept, and the reason."""
         whose = "each user" if self.users else "all users together"
         reason = f" ({self.why})" if self.why else ""
-        return f"{self.block} of {whose} drawn anew from {self.number:,}, {KEPT[self.block]}{reason}"
+        return (
+            f"{self.block} of {whose} drawn anew from {self.number:,}, {KEPT[self.block]}{reason}"
+        )
 
 
 class _Draw(NamedTuple):
@@ -170,8 +172,7 @@ def resampling_plan(workload: Workload, unit: str | None = None) -> Plan:
     block, count = fitting[0], int(span // BLOCKS[fitting[0]])
     if block != "weeks":
         return Plan(False, block, count, f"the log has fewer than {LEAST} weeks")
-    why = "" if named and unit != "weeks" else "as asked for" if named else "it names no users"
-    return Plan(not why, block, count, why)
+    return Plan(named and unit != "weeks", block, count, "" if named else "it names no users")
 
 
 def _span(workload: Workload) -> float:

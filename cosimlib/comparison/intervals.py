@@ -1,0 +1,235 @@
+"""Intervals over logs drawn anew: values of policies, paired differences and ratios, sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.comparison.measures import ALL, SECONDS
+from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, percent
+
+LEVEL = 0.95
+KEYS = ["policy", "measure", "group", "statistic"]
+COLUMNS = ["policy", "against", "measure", "group", "statistic", "quantity", "log", "median",
+           "low", "high", "verdict"]  # fmt: skip
+LOWER, HIGHER, EQUAL, CANNOT_TELL = "lower", "higher", "equal", "cannot tell"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Displayed):
+    """Policies compared on one log, with intervals over logs drawn anew from it.
+
+    Parameters
+    ----------
+    name : str
+        The log's.
+    policies : tuple of str
+    table : pd.DataFrame
+        One row per policy or pair of policies, measure, group of jobs, statistic and quantity.
+        `quantity` is ``"value"`` of a policy, ``"difference"`` (`policy` − `against`) or
+        ``"ratio"`` (`policy` ÷ `against`); `log` is that of the log itself, `median`, `low` and
+        `high` are over the logs drawn anew. `verdict` is what the difference is: ``"lower"``,
+        ``"higher"``, ``"equal"``, ``"cannot tell"`` where 0 is in its interval, or ``"unknown"``.
+        Waits and turnaround times are in seconds. Numbers that are unknown are missing.
+    drawn : pd.DataFrame
+        Values of each log drawn anew (rows, by seed), by policy, measure, group and statistic.
+    logs : str
+        How the logs were drawn.
+    left_out : str
+        Warm-up and cool-down in words.
+    """
+
+    name: str
+    policies: tuple[str, ...]
+    table: pd.DataFrame
+    drawn: pd.DataFrame = field(repr=False)
+    logs: str
+    left_out: str
+
+    @property
+    def level(self) -> float:
+        """Part of the logs drawn anew that lie in an interval."""
+        return interval_level(len(self.drawn))
+
+    @property
+    def note(self) -> str:
+        """How many logs were drawn, how, what the intervals are and what is left out."""
+        return (
+            f"{percent(self.level)} intervals over {count(len(self.drawn), 'log')} drawn anew: "
+            f"{self.logs}. {self.left_out}"
+        )
+
+    def rows(
+        self, quantity: str, *, measure: str | None = None, statistic: str | None = None,
+        group: str = ALL,
+    ) -> pd.DataFrame:  # fmt: skip
+        """Rows of the table: values, differences or ratios of a group, of some or all measures."""
+        table = self.table
+        chosen = (table["quantity"] == quantity) & (table["group"] == group)
+        for column, wanted in (("measure", measure), ("statistic", statistic)):
+            if wanted is not None:
+                chosen &= table[column] == wanted
+        return table[chosen].reset_index(drop=True)
+
+    def sentences(self, statistic: str = "mean", *, group: str = ALL) -> list[str]:
+        """One sentence per pair of policies and measure: which is lower, or that one cannot tell.
+
+        Measures that are one number per schedule are told of whatever the statistic.
+        """
+        told = self.table["statistic"].isin([statistic, "value"]) & (self.table["group"] == group)
+        pairs = self.table[told]
+        differences = pairs[pairs["quantity"] == "difference"].to_dict("records")
+        ratios = pairs[pairs["quantity"] == "ratio"].to_dict("records")
+        return [
+            _sentence(difference, ratio, percent(self.level))
+            for difference, ratio in zip(differences, ratios, strict=True)
+        ]
+
+    def brief(self, statistic: str = "mean", *, group: str = ALL) -> pd.DataFrame:
+        """Values in words, "2.0 h (1.6 h to 2.4 h)", one row per policy, one column per measure."""
+        values = self.table[self.table["quantity"] == "value"]
+        values = values[values["statistic"].isin([statistic, "value"]) & (values["group"] == group)]
+        texts = [
+            f"{in_unit(row['log'], row['measure'])} "
+            f"({in_unit(row['low'], row['measure'])} to {in_unit(row['high'], row['measure'])})"
+            if np.isfinite(row["low"]) else f"{in_unit(row['log'], row['measure'])} (unknown)"
+            for row in values.to_dict("records")
+        ]  # fmt: skip
+        texts_of = dict(
+            zip(zip(values["measure"], values["policy"], strict=True), texts, strict=True)
+        )
+        measures = dict.fromkeys(values["measure"])
+        columns = {m: [texts_of[m, policy] for policy in self.policies] for m in measures}
+        return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
+
+    def _heading(self) -> str:
+        return f"{self.name}: {', '.join(self.policies)}"
+
+    def _facts(self) -> Facts:
+        brief = self.brief()
+        values = {
+            f"{policy}, {measure}": (lambda text=text: text)
+            for measure in brief
+            for policy, text in brief[measure].items()
+        }
+        pairs = {
+            f"pair {number}": (lambda text=text: text)
+            for number, text in enumerate(self.sentences(), start=1)
+        }
+        return {**values, **pairs, "note": lambda: self.note}
+
+
+def interval_level(logs: int) -> float:
+    """The level of an interval over so many logs: 95 %, or of fewer than 39 from least to most."""
+    return min(LEVEL, (logs - 1) / (logs + 1))
+
+
+def in_unit(value: float, measure: str) -> str:
+    """A value of a measure with its unit; "unknown" where there is none."""
+    if value is None or not np.isfinite(value):
+        return UNKNOWN
+    if measure in SECONDS:
+        return f"{'−' if value < 0 else ''}{duration(abs(value))}"
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def long_table(rows: pd.DataFrame, statistics: Sequence[str]) -> pd.DataFrame:
+    """Rows of measures with one column per statistic as one row per value."""
+    found = [name for name in statistics if name in rows]
+    kept = [name for name in ("seed", *KEYS) if name in rows]
+    return rows.melt(kept, found, var_name="statistic", value_name="number")
+
+
+def interval_table(own: pd.Series, drawn: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
+    """Values of each policy and of each pair, on the log and over logs drawn anew.
+
+    Parameters
+    ----------
+    own : pd.Series
+        Of the log, by policy, measure, group and statistic.
+    drawn : pd.DataFrame
+        The same of each log drawn anew, one row each, with columns like the index of `own`.
+    policies : sequence of str
+        In order; each later one is compared with each earlier one.
+    """
+    parts = []
+    for policy in policies:
+        interval = _interval(own[policy], drawn[policy])
+        parts.append(interval.assign(policy=policy, against="", quantity="value", verdict=""))
+    for against, policy in combinations(policies, 2):
+        difference = _interval(own[policy] - own[against], drawn[policy] - drawn[against])
+        ratio = _interval(_ratio(own[policy], own[against]), _ratio(drawn[policy], drawn[against]))
+        verdict = _verdicts(difference)
+        for quantity, table in (("difference", difference), ("ratio", ratio)):
+            parts.append(
+                table.assign(policy=policy, against=against, quantity=quantity, verdict=verdict)
+            )
+    return pd.concat(parts)[COLUMNS].reset_index(drop=True)
+
+
+def _interval(own: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
+    """`log`, `median`, `low` and `high`, one row per column of `drawn`.
+
+    Missing where fewer than half of the logs drawn have the value, or an end is infinite.
+    """
+    drawn = drawn[own.index]
+    low, median, high = np.full((3, len(own)), np.nan)
+    tail = (1 - LEVEL) / 2
+    values = drawn.to_numpy(dtype=np.float64)
+    for column in range(len(own)):
+        known = values[~np.isnan(values[:, column]), column]
+        if known.size and 2 * known.size >= len(values):
+            ends = _quantiles(known, (tail, 0.5, 1 - tail))
+            low[column], median[column], high[column] = ends
+    table = own.rename("log").to_frame()
+    table = table.assign(median=median, low=low, high=high).reset_index()
+    return table.replace([np.inf, -np.inf], np.nan)
+
+
+def _quantiles(values: np.ndarray, at: Sequence[float]) -> list[float]:
+    """Quantiles at ``i / (n + 1)`` of the i-th least value; neighbors that are equal stay so."""
+    ordered = np.sort(values)
+    places = np.clip(np.array(at) * (ordered.size + 1) - 1, 0, ordered.size - 1)
+    below, above = ordered[np.floor(places).astype(int)], ordered[np.ceil(places).astype(int)]
+    with np.errstate(invalid="ignore"):
+        between = below + (above - below) * (places % 1)
+    return np.where(below == above, below, between).tolist()
+
+
+def _ratio(one: Any, other: Any) -> Any:
+    """One ÷ the other; 1 where both are 0."""
+    return (one / other).mask((one == 0) & (other == 0), 1.0)
+
+
+def _verdicts(difference: pd.DataFrame) -> list[str]:
+    """What the interval of each difference says."""
+    low, high = difference["low"], difference["high"]
+    words = np.select(
+        [low.isna() | high.isna(), low > 0, high < 0, (low == 0) & (high == 0)],
+        [UNKNOWN, HIGHER, LOWER, EQUAL], CANNOT_TELL,
+    )  # fmt: skip
+    return words.tolist()
+
+
+def _sentence(difference: dict, ratio: dict, level: str) -> str:
+    """A pair in one sentence, by its ratio where it has one."""
+    policy, against, measure = (difference[name] for name in ("policy", "against", "measure"))
+    told = measure if difference["statistic"] == "value" else f"{difference['statistic']} {measure}"
+    if difference["verdict"] == UNKNOWN:
+        return f"{told}, {policy} and {against}: unknown, too few of the logs have such jobs"
+    if difference["verdict"] == EQUAL:
+        return f"{told}, {policy} and {against}: equal in {level} of logs"
+    sign = "÷"
+    numbers = [f"{ratio[name]:,.3g}" for name in ("log", "low", "high")]
+    if not np.isfinite([ratio[name] for name in ("log", "low", "high")]).all():
+        sign = "−"
+        numbers = [in_unit(difference[name], measure) for name in ("log", "low", "high")]
+    verdict = difference["verdict"]
+    ending = "this log cannot tell" if verdict == CANNOT_TELL else f"{policy} is {verdict}"
+    on_log, low, high = numbers
+    return (
+        f"{told}, {policy} {sign} {against}: {on_log}, in {level} of logs {low} to {high}: {ending}"
+    )

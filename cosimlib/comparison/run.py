@@ -1,0 +1,231 @@
+"""Runs of a comparison: the log itself, then logs drawn anew from it, all policies on each."""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.comparison.contestants import Contestant, contestants
+from cosimlib.comparison.intervals import KEYS, Comparison, interval_table, long_table
+from cosimlib.comparison.measures import (
+    STATISTICS,
+    WHOLE,
+    Measure,
+    chosen_measures,
+    measure_rows,
+)
+from cosimlib.display import count, duration
+from cosimlib.metrics import job_groups
+from cosimlib.metrics.groups import GROUPS
+from cosimlib.sweep import sweep
+from cosimlib.synthetic.resampling import UNITS, resample, resampling_plan
+from cosimlib.system import System
+from cosimlib.units import WEEK
+from cosimlib.workload import Workload
+
+FEWEST = 20
+"""Jobs between warm-up and cool-down that a log must have to be compared on."""
+
+PART = 0.1
+"""Of the log: the warm-up and the cool-down, each at most a week."""
+
+
+def compare(
+    workload: Workload,
+    policies: Iterable[Any] | Mapping[str, Any],
+    *,
+    replicates: int = 100,
+    measures: Iterable[str] | Mapping[str, Measure] = ("wait_time", "bounded_slowdown"),
+    by: str | None = None,
+    system: System | None = None,
+    unit: str = "weeks",
+    load: float | None = None,
+    warm_up: float | None = None,
+    cool_down: float | None = None,
+    seed: int = 0,
+    executor: Executor | int | Literal["cores"] | None = None,
+    folder: str | Path | None = None,
+) -> Comparison:
+    """Policies compared on a log, with 95 % intervals and paired differences and ratios.
+
+    Parameters
+    ----------
+    workload : Workload
+    policies : list or dict
+        Names of the register (`cosimlib.register` adds to it), pairs of a name and knobs such as
+        ``("EASY", {"order": "wfp"})``, functions of a workload and a system, functions of a
+        `State` (see `cosimlib.simulate`); or a dict of these by other names. Each is compared with
+        all before it.
+    replicates : int, default 100
+        Logs drawn anew. Of fewer than 39 an interval is from the least to the most, and has a lower
+        level: that of 20 logs is 90 %.
+    measures : list or dict, default ("wait_time", "bounded_slowdown")
+        Names in `comparison.MEASURES`, or functions by name, of a schedule, `start` and `end`; they
+        return one number per job as `metrics.wait_time` does, or one number.
+    by : {"size", "length", "user", "queue"}, optional
+        Groups of jobs besides all, those of `metrics.job_groups`.
+    system : System, optional
+        By default the workload's machine.
+    unit : {"weeks", "users"}, default "weeks"
+        What is drawn anew, see `synthetic.resample`. Users drawn apart load the machine less evenly
+        than they did, so that waits tend to be longer than the log's.
+    load : float, optional
+        Offered load of the logs drawn anew; by default the log's own. What is told of the log
+        itself stays at its own.
+    warm_up, cool_down : float, optional
+        Seconds after the first and before the last submission whose jobs do not count; by default
+        a tenth of the log each, at most a week.
+    seed : int, default 0
+    executor, folder : optional
+        Where logs are simulated and kept, as in `cosimlib.sweep`: one after the other by default,
+        on all cores with ``executor="cores"``.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        For a log of fewer than 20 jobs that count or shorter than four hours, one that a policy
+        cannot schedule, and settings that are out of range.
+    """
+    check.instance("workload", workload, Workload)
+    check.whole("replicates", replicates, 2)
+    check.seed(seed)
+    check.choice("unit", unit, UNITS)
+    check.that("by", by, by in GROUPS, f"one of {', '.join(map(repr, GROUPS))}", none=True)
+    chosen, runs = chosen_measures(measures), contestants(policies)
+    system = check.machine(system or workload.machine, workload.name)
+    plan = resampling_plan(workload, unit)
+    margins = _margins(workload, warm_up, cool_down)
+    counted = _counted(workload, margins)
+    groups = None if by is None else _groups(workload, by)
+    own = _rows(workload, system, runs, chosen, groups, margins, audited=True)
+    rows = sweep(
+        replicate,
+        {},
+        np.random.SeedSequence(int(seed)).generate_state(int(replicates)).tolist(),
+        shared={
+            "workload": workload, "system": system, "runs": runs, "measures": chosen,
+            "groups": groups, "margins": margins, "unit": unit, "load": load,
+        },
+        executor=executor,
+        folder=folder,
+        errors="raise",
+    )  # fmt: skip
+    values = long_table(pd.DataFrame(own), (*STATISTICS, WHOLE)).set_index(KEYS)["number"].dropna()
+    drawn = long_table(rows, (*STATISTICS, WHOLE)).set_index(["seed", *KEYS])["number"]
+    drawn = drawn.unstack(KEYS).reindex(columns=values.index)  # noqa: PD010
+    labels = tuple(run.label for run in runs)
+    return Comparison(
+        workload.name,
+        labels,
+        interval_table(values, drawn, labels),
+        drawn,
+        plan.sentence,
+        f"Jobs submitted in the first {duration(margins[0])} and in the last "
+        f"{duration(margins[1])} are left out: {counted:,} of {count(len(workload), 'job')} of the "
+        "log count",
+    )
+
+
+def compare_where_possible(
+    workload: Workload, policies: Iterable[Any], **knobs: Any
+) -> tuple[Comparison | None, str]:
+    """A comparison, or None and the reason where the log is too short or too small for one.
+
+    Parameters are those of `compare`.
+    """
+    try:
+        resampling_plan(workload, knobs.get("unit", "weeks"))
+        _counted(workload, _margins(workload, knobs.get("warm_up"), knobs.get("cool_down")))
+    except ValueError as error:
+        return None, str(error)
+    return compare(workload, policies, **knobs), ""
+
+
+def replicate(
+    seed: int,
+    workload: Workload,
+    system: System,
+    runs: list[Contestant],
+    measures: dict[str, Measure],
+    groups: pd.Series | None,
+    margins: tuple[float, float],
+    unit: str,
+    load: float | None,
+) -> list[dict[str, Any]]:
+    """Rows of one log drawn anew, all policies on it: the function that is swept over."""
+    new = resample(workload, seed, unit=unit, load=load)
+    if groups is not None:
+        groups = groups.iloc[new.jobs["source"].to_numpy()].reset_index(drop=True)
+    return _rows(new, system, runs, measures, groups, margins, audited=False)
+
+
+def _rows(
+    workload: Workload,
+    system: System,
+    runs: list[Contestant],
+    measures: dict[str, Measure],
+    groups: pd.Series | None,
+    margins: tuple[float, float],
+    *,
+    audited: bool,
+) -> list[dict[str, Any]]:
+    limits = _limits(workload, margins)
+    rows = []
+    for run in runs:
+        schedule = run.run(workload, system, audited=audited)
+        rows += measure_rows(schedule, run.label, measures, groups, limits)
+    return rows
+
+
+def _groups(workload: Workload, by: str) -> pd.Series:
+    """Groups of jobs by names that say what they are."""
+    groups = job_groups(workload, by)
+    if by != "size":
+        check.that("by", by, len(groups.cat.categories) > 0, f"jobs that name their {by}")
+        return groups
+    units = {
+        name: f"{name} node" if name == "1" else f"{name} nodes" for name in groups.cat.categories
+    }
+    return groups.cat.rename_categories(units)
+
+
+def _margins(
+    workload: Workload, warm_up: float | None, cool_down: float | None
+) -> tuple[float, float]:
+    """Warm-up and cool-down, by default a tenth of the log each, at most a week."""
+    check.seconds("warm_up", warm_up, none="for a tenth of the log, at most a week")
+    check.seconds("cool_down", cool_down, none="for a tenth of the log, at most a week")
+    first, last = _limits(workload, (0.0, 0.0))
+    margin = min(WEEK, PART * (last - first))
+    return margin if warm_up is None else warm_up, margin if cool_down is None else cool_down
+
+
+def _counted(workload: Workload, margins: tuple[float, float]) -> int:
+    """Jobs between warm-up and cool-down, which must not be few."""
+    start, end = _limits(workload, margins)
+    counted = int(workload.jobs["submit_time"].between(start, end, inclusive="left").sum())
+    if counted < FEWEST:
+        raise ValueError(
+            f"{workload.name}: {count(counted, 'job')} between the first {duration(margins[0])} "
+            f"and the last {duration(margins[1])}; to compare policies on, a log needs at least "
+            f"{FEWEST}"
+        )
+    return counted
+
+
+def _limits(workload: Workload, margins: tuple[float, float]) -> tuple[float, float]:
+    """The window in which jobs count (s); it has no length where there is no job."""
+    submit_time = workload.jobs["submit_time"]
+    if not len(submit_time):
+        return 0.0, 0.0
+    first, last = float(submit_time.iloc[0]), float(submit_time.iloc[-1])
+    # The last job of a log without a cool-down counts.
+    return first + margins[0], float(np.nextafter(last - margins[1], np.inf))

@@ -1,0 +1,55 @@
+"""Comparisons by plain loops: draw, simulate, average, sort."""
+
+import numpy as np
+
+from cosimlib import synthetic
+from cosimlib.metrics import job_groups
+
+STATISTICS = {
+    "mean": np.mean,
+    "p50": lambda x: np.percentile(x, 50),
+    "p90": lambda x: np.percentile(x, 90),
+    "p99": lambda x: np.percentile(x, 99),
+}
+
+
+def percentile(values, part):
+    """The value at rank part · (n + 1) of n, between its neighbors; beyond them the last."""
+    ordered = sorted(values)
+    rank = part * (len(ordered) + 1)
+    if rank <= 1:
+        return ordered[0]
+    if rank >= len(ordered):
+        return ordered[-1]
+    below = int(rank)
+    return ordered[below - 1] + (rank - below) * (ordered[below] - ordered[below - 1])
+
+
+def values(workload, simulators, groups, margin):
+    """By policy, measure, group and statistic."""
+    first, last = workload.jobs["submit_time"].iloc[[0, -1]]
+    found = {}
+    for policy, simulate in simulators.items():
+        start = simulate(workload, workload.machine).start_time
+        waits, slowdowns = {}, {}
+        for job, row in workload.jobs.iterrows():
+            if not first + margin <= row["submit_time"] <= last - margin:
+                continue
+            wait = start[job] - row["submit_time"]
+            slowdown = max(1.0, (wait + row["run_time"]) / max(row["run_time"], 10.0))
+            for group in ("all jobs", groups[job]):
+                waits.setdefault(group, []).append(wait)
+                slowdowns.setdefault(group, []).append(slowdown)
+        for measure, by_group in (("wait_time", waits), ("bounded_slowdown", slowdowns)):
+            for group, numbers in by_group.items():
+                for name, statistic in STATISTICS.items():
+                    found[policy, measure, group, name] = statistic(numbers)
+    return found
+
+
+def drawn_logs(workload, replicates, seed):
+    """Logs drawn anew by weeks, and the group of each of their jobs by queue."""
+    groups = job_groups(workload, "queue").astype(str).tolist()
+    for state in np.random.SeedSequence(seed).generate_state(replicates).tolist():
+        new = synthetic.resample(workload, state, unit="weeks")
+        yield new, [groups[row] for row in new.jobs["source"]]

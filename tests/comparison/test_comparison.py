@@ -1,0 +1,297 @@
+"""Comparisons with intervals: numbers, pairs, words, and the same numbers wherever computed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlib as cs
+from cosimlib import comparison, policies, synthetic
+from cosimlib.audit import InfeasibleScheduleError
+from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.comparison import MEASURES, compare, compare_where_possible
+from cosimlib.comparison.contestants import contestants
+from cosimlib.comparison.intervals import interval_level, interval_table
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import DAY, HOUR, WEEK
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.comparison import naive
+from tests.zoo import ZOO
+
+SIMULATORS = {"EASY": simulate_easy, "FCFS": simulate_fcfs}
+PLAIN = ["log", "median", "low", "high"]
+
+
+@pytest.fixture(scope="module")
+def log() -> Workload:
+    """Six weeks of the Lublin-Feitelson model, every third job of it, on a small machine."""
+    made = synthetic.lublin(5500, nodes=32, types=False, seed=3)
+    made = made.keep(made.jobs["submit_time"] < 6 * WEEK, "later")
+    made = made.keep(np.arange(len(made)) % 3 == 0, "others")
+    queue = np.where(made.jobs["nodes"] > 4, "wide", "narrow")
+    made = Workload(made.jobs.assign(queue=queue), made.name, System.of(12)).keep(
+        made.jobs["nodes"] <= 12, "too wide"
+    )
+    return synthetic.with_estimates(made, seed=3)
+
+
+@pytest.fixture(scope="module")
+def found(log) -> comparison.Comparison:
+    return compare(log, ["EASY", "FCFS"], replicates=12, by="queue", seed=7)
+
+
+def greedy(state):
+    """Starts whatever fits, in order."""
+    free, chosen = state.free_nodes, []
+    for place, nodes in enumerate(state.waiting.nodes):
+        if nodes <= free:
+            chosen.append(place)
+            free -= nodes
+    return chosen
+
+
+def one_after_another(workload, system):
+    """No two jobs at once."""
+    start, last = [], 0.0
+    for submit, run in workload.jobs[["submit_time", "run_time"]].itertuples(index=False):
+        start.append(max(submit, last))
+        last = start[-1] + run
+    return Schedule.from_starts(workload, system, np.array(start), "one after another")
+
+
+def all_at_once(workload, system):
+    """As if the machine had no end."""
+    return Schedule.from_starts(workload, system, workload.jobs["submit_time"], "at once")
+
+
+def never(workload, system):
+    return Schedule.from_starts(workload, system, np.full(len(workload), np.nan), "never")
+
+
+def test_the_table_is_that_of_plain_loops(log, found):
+    margin = 0.1 * np.ptp(log.jobs["submit_time"])
+    groups = log.column("queue").map("queue {}".format).tolist()
+    own = naive.values(log, SIMULATORS, groups, margin)
+    drawn = [
+        naive.values(new, SIMULATORS, whose, margin)
+        for new, whose in naive.drawn_logs(log, 12, seed=7)
+    ]
+    assert len(found.table) == 2 * 4 * 3 * 2 + 2 * 2 * 4 * 3
+    for row in found.table.to_dict("records"):
+        key = row["measure"], row["group"], row["statistic"]
+
+        def number(values, row=row, key=key):
+            one = values[row["policy"], *key]
+            if row["quantity"] == "value":
+                return one
+            other = values[row["against"], *key]
+            if row["quantity"] == "difference":
+                return one - other
+            return 1.0 if one == other == 0 else one / other if other else np.inf
+
+        numbers = [number(each) for each in drawn]
+        expected = [number(own), *(naive.percentile(numbers, part) for part in (0.5, 0.025, 0.975))]
+        got = [row[name] for name in PLAIN]
+        finite = [value if np.isfinite(value) else np.nan for value in expected]
+        np.testing.assert_allclose(got, finite, rtol=1e-9, atol=1e-9, err_msg=str(row))
+
+
+def test_verdicts_follow_the_intervals_of_differences(found):
+    pairs = found.table[found.table["quantity"] != "value"]
+    for keys, rows in pairs.groupby(["policy", "measure", "group", "statistic"]):
+        difference = rows[rows["quantity"] == "difference"].iloc[0]
+        low, high = difference["low"], difference["high"]
+        expected = "higher" if low > 0 else "lower" if high < 0 else "cannot tell"
+        expected = "equal" if low == high == 0 else expected
+        assert rows["verdict"].tolist() == [expected, expected], keys
+    assert set(found.table.loc[found.table["quantity"] == "value", "verdict"]) == {""}
+
+
+def test_a_slower_policy_is_told_and_equal_ones_are_equal(log):
+    same = {"one": "EASY", "other": ("EASY", {}), "slow": one_after_another}
+    told = compare(log, same, replicates=8)
+    by_pair = told.rows("difference", statistic="mean").set_index(["policy", "against", "measure"])
+    for measure in ("wait_time", "bounded_slowdown"):
+        equal = by_pair.loc[("other", "one", measure)]
+        assert (equal["low"], equal["high"], equal["verdict"]) == (0.0, 0.0, "equal")
+        assert by_pair.loc[("slow", "one", measure)]["verdict"] == "higher"
+    sentences = told.sentences()
+    assert "mean wait_time, other and one: equal in 77.8 % of logs" in sentences
+    assert any(s.startswith("mean wait_time, slow ÷ one: ") and s.endswith("slow is higher")
+               for s in sentences)  # fmt: skip
+
+
+def test_what_one_cannot_tell_is_said(log):
+    """Two orders that differ by chance alone."""
+    chance = {str(seed): _by_chance(seed) for seed in (1, 2)}
+    told = compare(log, chance, replicates=40, measures=["wait_time"])
+    (sentence,) = told.sentences()
+    assert sentence.endswith(": this log cannot tell")
+    row = told.rows("ratio", statistic="mean").iloc[0]
+    assert row["low"] < 1 < row["high"]
+    assert f"in 95 % of logs {row['low']:,.3g} to {row['high']:,.3g}" in sentence
+
+
+def _by_chance(seed):
+    def simulate(workload, system):
+        draw = np.random.default_rng([seed, len(workload)]).random(len(workload))
+        return simulate_easy(workload, system, order=draw)
+
+    return simulate
+
+
+def test_numbers_are_the_same_in_processes_and_from_a_folder(log, tmp_path):
+    here = compare(log, ["EASY", greedy], replicates=4)
+    there = compare(log, ["EASY", greedy], replicates=4, executor=2, folder=tmp_path / "runs")
+    pd.testing.assert_frame_equal(here.table, there.table)
+    cells = list((tmp_path / "runs").rglob("*.json*"))
+    more = compare(log, ["EASY", greedy], replicates=6, folder=tmp_path / "runs")
+    pd.testing.assert_frame_equal(more.drawn.loc[here.drawn.index], here.drawn)
+    assert len(list((tmp_path / "runs").rglob("*.json*"))) == len(cells) + 2
+
+
+def test_policies_are_names_pairs_functions_and_decisions(log):
+    given = ["EASY", ("EASY", {"order": "wfp"}), simulate_fcfs, greedy]
+    labels = ["EASY", "EASY (order=wfp)", "simulate_fcfs", "greedy"]
+    assert [each.label for each in contestants(given)] == labels
+    told = compare(log, given, replicates=2, measures=["wait_time"])
+    assert told.policies == tuple(labels)
+    waits = told.rows("value", statistic="mean").set_index("policy")["log"]
+    margin = 0.1 * np.ptp(log.jobs["submit_time"])
+    ends = cs.metrics.window(simulate_easy(log, log.machine), warm_up=margin, cool_down=margin)
+    for label, schedule in {
+        "EASY (order=wfp)": simulate_easy(log, log.machine, order="wfp"),
+        "greedy": cs.simulate(log, log.machine, greedy),
+    }.items():
+        assert waits[label] == pytest.approx(cs.metrics.wait_time(schedule, **ends).mean())
+
+
+def test_registered_policies_are_compared_in_processes_too(log):
+    policies.register("one by one", one_after_another)
+    try:
+        told = compare(log, ["FCFS", "one by one"], replicates=2, executor=2)
+    finally:
+        policies.unregister("one by one")
+    assert told.rows("difference", measure="wait_time", statistic="mean")["low"].iloc[0] > 0
+
+
+def test_policies_of_one_s_own_are_audited(log):
+    with pytest.raises(InfeasibleScheduleError, match="nodes"):
+        compare(log, ["EASY", all_at_once], replicates=2)
+    with pytest.raises((ValueError, InfeasibleScheduleError), match="start"):
+        compare(log, ["EASY", never], replicates=2)
+
+
+def test_warm_up_and_cool_down_are_left_out_and_stated(log, found):
+    margin = 0.1 * np.ptp(log.jobs["submit_time"])
+    first, last = log.jobs["submit_time"].iloc[[0, -1]]
+    counted = log.jobs["submit_time"].between(first + margin, last - margin).sum()
+    assert f"{counted:,} of {len(log):,} jobs of the log count" in found.note
+    assert "first 4.2 days and in the last 4.2 days are left out" in found.note
+    assert "84.6 % intervals over 12 logs drawn anew: weeks of all users together" in found.note
+    whole = compare(log, ["FCFS"], replicates=2, warm_up=0, cool_down=0)
+    mean = cs.metrics.wait_time(simulate_fcfs(log, log.machine)).mean()
+    assert whole.rows("value", measure="wait_time", statistic="mean")["log"][0] == pytest.approx(
+        mean
+    )
+    assert f"{len(log):,} of {len(log):,} jobs" in whole.note
+
+
+def test_measures_of_the_machine_and_of_one_s_own(log):
+    def long_waits(schedule, start, end):
+        return float((cs.metrics.wait_time(schedule, start=start, end=end) > HOUR).mean())
+
+    measures = {"utilization": MEASURES["utilization"], "long": long_waits}
+    told = compare(log, ["EASY", "FCFS"], replicates=3, by="size", measures=measures)
+    values = told.rows("value").set_index(["policy", "measure"])
+    assert set(values["statistic"]) == {"value"} and set(told.table["group"]) == {"all jobs"}
+    assert values["log"].between(0, 1).all()
+    assert told.brief().shape == (2, 2)
+    assert len(told.sentences()) == 2
+
+
+def test_another_load_and_unit(log):
+    low, high = (compare(log, ["EASY"], replicates=3, load=load, warm_up=DAY, cool_down=DAY)
+                 for load in (0.4, 1.1))  # fmt: skip
+    waits = [
+        each.rows("value", measure="wait_time", statistic="mean").iloc[0] for each in (low, high)
+    ]
+    assert waits[0]["high"] < waits[1]["low"]
+    assert waits[0]["log"] == waits[1]["log"]
+    with pytest.raises(InvalidWorkloadError, match="do not name their user"):
+        compare(log, ["EASY"], unit="users")
+
+
+def test_intervals_of_few_logs_have_a_lower_level():
+    assert [round(interval_level(n), 4) for n in (2, 19, 39, 100)] == [0.3333, 0.9, 0.95, 0.95]
+
+
+def test_values_that_few_logs_have_are_unknown():
+    keys = [("wait_time", "all jobs", "mean"), ("wait_time", "queue 7", "mean")]
+    own = pd.Series({(p, *key): 1.0 for p in ("A", "B") for key in keys})
+    own.index.names = ["policy", "measure", "group", "statistic"]
+    drawn = pd.DataFrame([own * n for n in (1, 2, 3)])
+    drawn.loc[[0, 1], [column for column in drawn if column[2] == "queue 7"]] = np.nan
+    table = interval_table(own, drawn, ("A", "B"))
+    rare = table[table["group"] == "queue 7"]
+    assert rare[["low", "high"]].isna().all(axis=None)
+    assert set(rare["verdict"]) == {"", "unknown"}
+    assert set(table.loc[table["group"] == "all jobs", "verdict"]) == {"", "equal"}
+
+
+def test_it_shows_itself(found):
+    text = str(found)
+    assert "EASY, wait_time" in text and "mean bounded_slowdown, FCFS ÷ EASY" in text
+    assert "nan" not in text + found._repr_html_()
+    assert found.brief("p90", group="queue wide").index.tolist() == ["EASY", "FCFS"]
+
+
+@pytest.mark.parametrize("path", sorted(ZOO.glob("*.swf.gz")), ids=lambda path: path.name)
+def test_odd_logs_are_compared_or_declined_in_words(path):
+    odd = cs.report.open_log(str(path))
+    names = ["FCFS"] if "requests" in odd.lacks else ["EASY", "FCFS"]
+    told, why = compare_where_possible(odd.workload, names, replicates=3, by="size")
+    if told is None:
+        assert path.name.startswith(("all-at-one-second", "three-jobs"))
+        assert "needs at least" in why
+        return
+    words = " ".join([*told.sentences(), *told.brief().to_numpy().ravel(), told.note, str(told)])
+    assert " nan" not in words and "inf " not in words
+    assert told.rows("value")["log"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"policies": "EASY"}, "policies='EASY'; expected a list or dict of names of policies"),
+        ({"policies": []}, r"policies=\[\]; expected at least one"),
+        ({"policies": ["EASY", "EASY"]}, "policies='EASY'; expected every policy once"),
+        ({"policies": ["EAZY"]}, "policy='EAZY'; expected one of 'FCFS'"),
+        ({"policies": [5]}, "policy=5; expected names of policies"),
+        ({"replicates": 1}, "replicates=1; expected a whole number from 2"),
+        ({"measures": "wait_time"}, "measures='wait_time'; expected names of measures"),
+        ({"measures": ["waits"]}, "measure='waits'; expected one of 'wait_time'"),
+        ({"by": "hour"}, "by='hour'; expected one of 'size', 'length', 'user', 'queue', or None"),
+        ({"by": "user"}, "by='user'; expected jobs that name their user"),
+        ({"unit": "days"}, "unit='days'; expected one of 'users', 'weeks'"),
+        ({"warm_up": -1.0}, "warm_up=-1.0; expected seconds from 0"),
+        ({"warm_up": 100 * WEEK}, "0 jobs between the first 700 days and the last"),
+        ({"executor": 0}, "executor=0; expected a number of processes"),
+    ],
+)
+def test_arguments_that_compare_nothing_are_refused(log, knobs, message):
+    with pytest.raises(ValueError, match=message):
+        compare(log, **{"policies": ["EASY", "FCFS"], "replicates": 2, **knobs})
+
+
+def test_logs_that_cannot_be_compared_are_refused(log):
+    few = log.keep(np.arange(len(log)) % 100 == 0, "others")
+    with pytest.raises(ValueError, match="to compare policies on, a log needs at least 20"):
+        compare(few, ["EASY"])
+    nowhere = Workload(log.jobs, "nowhere")
+    with pytest.raises(ValueError, match="nowhere: its machine is unknown"):
+        compare(nowhere, ["EASY"])
+    assert compare(nowhere, ["FCFS"], replicates=2, system=System.of(12)).name == "nowhere"
+    unknown = Workload(log.jobs.assign(requested_time=np.nan), "without requests", log.machine)
+    with pytest.raises(InvalidWorkloadError, match="has no requested_time"):
+        compare(unknown, ["EASY"])
