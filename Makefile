@@ -9,15 +9,16 @@ SCALE ?= quick
 TRACE ?=
 JOBS ?= logical
 CORES ?=
+POLICY ?=
 
 PY := "$(VENV)/bin/python"
 STAMP := $(VENV)/setup.stamp
 
-.PHONY: help setup reproduce test lab bench check notebooks lock clean
+.PHONY: help setup reproduce test lab zoo bench check notebooks lock clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE) CORES=$(CORES) JOBS=$(JOBS)"
+	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE) CORES=$(CORES) JOBS=$(JOBS) POLICY=$(POLICY)"
 
 setup: $(STAMP) ## make the environment, with exactly the versions in requirements.lock
 
@@ -31,6 +32,9 @@ test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
 	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks
+
+zoo: $(STAMP) ## compare all registered policies on all logs that are here (POLICY=file.py adds yours)
+	$(PY) -m cosimlib.zoo $(if $(POLICY),--policy "$(POLICY)")
 
 bench: $(STAMP) ## measure how fast simulators and solvers are
 	$(PY) -m tests.benchmarks

@@ -13,6 +13,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 # Progress bars of slow runs are not outputs to compare.
 os.environ.setdefault("TQDM_DISABLE", "1")
+# Each of several test processes has a core, and so have the sweeps in it.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("COSIMLIB_WORKERS", "1")
 
 ROOT = Path(__file__).resolve().parents[1]
 
