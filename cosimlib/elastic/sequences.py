@@ -8,7 +8,7 @@ otherwise a policy would look better only because requests were dropped.
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.elastic.simulation import simulate_elastic
+from cosimlib.sweep import Workers, sweep
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
@@ -88,6 +89,8 @@ def sweep_preemptions(
     *,
     horizon: float | None = None,
     seeds: Iterable[int] = (0,),
+    executor: Workers = None,
+    folder: str | Path | None = None,
     **varied: Iterable[Any],
 ) -> pd.DataFrame:
     """Throughput and wasted cycles of sequences, one row per combination of what is varied.
@@ -101,6 +104,8 @@ def sweep_preemptions(
         takes undisturbed, so that there is work left to the end.
     seeds : iterable of int, default (0,)
         Every combination runs once per seed, each with preemptions of its own.
+    executor, folder
+        As for `sweep`: where runs are computed and kept.
     **varied
         Values of `policy`, `rate` (per day), `size`, `duration` (s), `grace_period` (s) and
         `staleness` (s); the others are as in `TYPICAL`.
@@ -131,18 +136,10 @@ def sweep_preemptions(
             f"{workload.name}: no job ends by horizon={horizon:g} even undisturbed; take a longer "
             "one"
         )
-    rows = []
-    for values in product(*lists.values()):
-        point = dict(zip(lists, values, strict=True))
-        for seed in seeds:
-            schedule = _simulate(workload, system, {**TYPICAL, **point}, horizon, seed)
-            useful, killed, kills = _yield(schedule, horizon)
-            rows.append(
-                {**point, "seed": seed, "throughput": useful / horizon, "relative": useful / most,
-                 "wasted": killed / (useful + killed) if kills else 0.0, "kills": kills,
-                 "served": schedule.served}
-            )  # fmt: skip
-    return pd.DataFrame(rows)
+    shared = {"workload": workload, "system": system, "horizon": horizon, "most": most}
+    return sweep(
+        _measured, lists, seeds, shared=shared, executor=executor, folder=folder, errors="raise"
+    )
 
 
 def average_sweep(table: pd.DataFrame, varied: str) -> pd.DataFrame:
@@ -179,6 +176,21 @@ def _yield(schedule: ElasticSchedule, horizon: float) -> tuple[float, float, int
     held = nodes * (attempts["end_time"] - attempts["start_time"])
     done = attempts["completed"]
     return float(held[done].sum()), float(held[~done].sum()), int((~done).sum())
+
+
+def _measured(
+    workload: Workload, system: System, horizon: float, most: float, seed: int, **point: Any
+) -> dict[str, float]:
+    """What one run comes to; `most` is the useful node-seconds of the undisturbed one."""
+    schedule = _simulate(workload, system, {**TYPICAL, **point}, horizon, seed)
+    useful, killed, kills = _yield(schedule, horizon)
+    return {
+        "throughput": useful / horizon,
+        "relative": useful / most,
+        "wasted": killed / (useful + killed) if kills else 0.0,
+        "kills": kills,
+        "served": schedule.served,
+    }
 
 
 def _simulate(

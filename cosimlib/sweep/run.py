@@ -107,7 +107,7 @@ def sweep(
     rows = {cell.digest: store.rows(cell.digest) for cell in cells}
     due = list({cell.digest: cell for cell in cells if rows[cell.digest] is None}.values())
     failed: dict[str, Exception] = {}
-    name = getattr(function, "__name__", None)
+    name = getattr(function, "__name__", "").strip("_") or None
     bar = tqdm(total=len(rows), initial=len(rows) - len(due), desc=name, unit="cell",
                delay=DELAY, leave=False)  # fmt: skip
     with bar, _outcomes(Work(function, common, varied), due, place, store) as outcomes:

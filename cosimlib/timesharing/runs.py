@@ -8,6 +8,8 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from multiprocessing import parent_process
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +21,7 @@ from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.files import write_whole
 from cosimlib.kernels.fingerprint import source_hash
+from cosimlib.sweep import Workers, sweep
 from cosimlib.system import System
 from cosimlib.timesharing.batch import simulate_batch
 from cosimlib.timesharing.noise import STEP
@@ -62,20 +65,31 @@ def run_policies(
     warm_up: float = 100 * DAY,
     cache: str | Path | None = None,
     seed: int = 0,
+    executor: Workers = None,
 ) -> Policies:
     """Runs of batch, time-sharing, with unlimited memory, and of both with jobs that are not SPMD.
 
-    Knobs are those that `run_batch` and `run_timesharing` both take; `spmd` is varied.
+    Knobs are those that `run_batch` and `run_timesharing` both take; `spmd` is varied. The runs are
+    computed where `executor` says, see `sweep`.
     """
     knobs: dict[str, Any] = {"noise": noise, "step": step, "seed": seed}
     knobs |= {"warm_up": warm_up, "cache": cache}
-    return Policies(
-        run_batch(workload, system, **knobs),
-        run_timesharing(workload, system, **knobs),
-        run_timesharing(workload, system, memory=False, **knobs),
-        run_timesharing(workload, system, spmd=False, **knobs),
-        run_batch(workload, system, spmd=False, **knobs),
-    )
+    runs = {
+        "batch": partial(run_batch, **knobs),
+        "shared": partial(run_timesharing, **knobs),
+        "unlimited_memory": partial(run_timesharing, memory=False, **knobs),
+        "not_spmd": partial(run_timesharing, spmd=False, **knobs),
+        "not_spmd_batch": partial(run_batch, spmd=False, **knobs),
+    }
+    shared = {"workload": workload, "system": system}
+    table = sweep(_summary, {"run": runs}, shared=shared, executor=executor, errors="raise")
+    told = dict(zip(table["run"], table["summary"], strict=True))
+    return Policies(**{run: RunSummary.from_dict(json.loads(text)) for run, text in told.items()})
+
+
+def _summary(run: Callable[..., RunSummary], workload: Workload, system: System) -> dict[str, str]:
+    """A run's summary as a row."""
+    return {"summary": json.dumps(run(workload, system).as_dict())}
 
 
 def run_batch(
@@ -124,7 +138,10 @@ def run_timesharing(
 
     def run() -> RunSummary:
         machine = system if memory else replace(system, memory_per_node=float("nan"))
-        with tqdm(total=len(workload), unit=" jobs", delay=SHOWN_AFTER, leave=False) as bar:
+        # In a worker process the bar is that of the sweep.
+        hidden = {"disable": True} if parent_process() else {}
+        delay = {"delay": SHOWN_AFTER, "leave": False} | hidden
+        with tqdm(total=len(workload), unit=" jobs", **delay) as bar:
             schedule = simulate_timesharing(workload, machine, watch=_shown_on(bar), **knobs)
         summary = summarize_run(audit(schedule), warm_up=warm_up)
         return summary if memory else replace(summary, policy=_without_memory(summary.policy))

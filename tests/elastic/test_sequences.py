@@ -1,6 +1,7 @@
 """Sequences of preemptions: drawn at random, and swept over their parameters."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cosimlib import synthetic
@@ -54,6 +55,8 @@ def test_sweeps_report_what_preemptions_cost():
     waste = table[table["rate"] > 0].set_index("policy")
     assert (waste["relative"] < 1).all() and (waste["kills"] > 0).all()
     assert waste["wasted"]["LIFO"] < waste["wasted"]["FIFO"]
+    again = {"policy": ["FIFO", "LIFO"], "rate": [0.0, 200.0], "executor": 2}
+    pd.testing.assert_frame_equal(sweep_preemptions(few, System.of(20), **again), table)
     with pytest.raises(ValueError, match="nothing called 'speed' to vary; known are policy, rate"):
         sweep_preemptions(few, System.of(20), speed=[1])
 

@@ -14,6 +14,7 @@ from cosimlib.timesharing import (
     cached_summary,
     project_cache,
     run_batch,
+    run_policies,
     run_timesharing,
     runs,
     simulate_batch,
@@ -53,6 +54,21 @@ def forbid(monkeypatch):
 
     monkeypatch.setattr(runs, "simulate_batch", never)
     monkeypatch.setattr(runs, "simulate_timesharing", never)
+
+
+def test_the_runs_that_are_compared_are_the_same_in_other_processes():
+    knobs = {"warm_up": 0.0, "seed": 3, "noise": 0.2}
+    here = run_policies(WORKLOAD, SYSTEM, **knobs)
+    expected = {
+        "batch": run_batch(WORKLOAD, SYSTEM, **knobs),
+        "not_spmd": run_timesharing(WORKLOAD, SYSTEM, spmd=False, **knobs),
+        "unlimited_memory": run_timesharing(WORKLOAD, SYSTEM, memory=False, **knobs),
+    }
+    # Representations, for what is unknown equals nothing.
+    assert {name: repr(getattr(here, name)) for name in expected} == {
+        name: repr(summary) for name, summary in expected.items()
+    }
+    assert repr(run_policies(WORKLOAD, SYSTEM, **knobs, executor=2)) == repr(here)
 
 
 def test_a_run_is_the_summary_of_its_schedule(policy):
