@@ -115,9 +115,7 @@ def check_capacity(schedule: Schedule) -> None:
     """Raise where the allocations of a partition's jobs ever hold more nodes than it has."""
     partitions = schedule.system.partitions
     first = next(iter(partitions))
-    partition = schedule.workload.column("partition").fillna(first)
-    if len(partitions) == 1:
-        partition = partition.mask(partition != first, first)
+    partition = schedule.partition
     unknown = ~partition.isin(list(partitions))
     if unknown.any():
         job = int(unknown.idxmax())

@@ -49,7 +49,7 @@ def node_stretches(schedule: Schedule) -> pd.DataFrame:
     table = table[(table["job"] >= 0) & (table["end"] > table["start"])]
     table = table.sort_values(["job", "start"], ignore_index=True)
     machines = schedule.system.partitions
-    partition = schedule.workload.column("partition").fillna(next(iter(machines))).to_numpy()
+    partition = schedule.partition.to_numpy()
     holds, before = table["use"] == "hold", table.shift()
     kept = (before["use"] == "hold") & (before["job"] == table["job"])
     kept &= before["end"] == table["start"]

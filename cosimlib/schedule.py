@@ -106,6 +106,16 @@ class Schedule(Displayed):
         )
 
     @cached_property
+    def partition(self) -> pd.Series:
+        """The partition of each job, by name; the first of the system's where it names none.
+
+        Of a system of one it is that, whatever partition of its own machine a trace names.
+        """
+        first = next(iter(self.system.partitions))
+        named = self.workload.column("partition").fillna(first)
+        return named.where(named == first, first) if len(self.system.partitions) == 1 else named
+
+    @cached_property
     def allocations(self) -> pd.DataFrame:
         """Nodes held over time, one row per job and stretch; jobs that never start have none.
 

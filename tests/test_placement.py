@@ -3,12 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 
+from cosimlib.batch import simulate_fcfs
 from cosimlib.coscheduling import MACHINES, deadlock_example, simulate_coscheduling
 from cosimlib.placement import node_blocks, node_stretches
 from cosimlib.system import System
+from cosimlib.workload import Workload
 from tests.coscheduling.instances import instances, simulated
 
 
@@ -53,6 +56,13 @@ def test_blocks_of_one_machine_count_holds_too():
     blocks, held = node_blocks(schedule), schedule.allocations
     area, expected = ((t["nodes"] * (t["end"] - t["start"])).sum() for t in (blocks, held))
     assert area == expected and len(blocks) >= len(held)
+
+
+def test_on_one_machine_jobs_have_nodes_whatever_partition_a_trace_names():
+    jobs = pd.DataFrame({"submit_time": [0.0, 0.0], "run_time": 5.0, "nodes": 1})
+    named = Workload(jobs.assign(partition=["cpu", "gpu"]), "two jobs")
+    blocks = node_stretches(simulate_fcfs(named, System.of(2)))
+    assert sorted(blocks["job"]) == [0, 1] and sorted(blocks["node"]) == [0, 1]
 
 
 def test_more_nodes_than_a_machine_has_are_refused():

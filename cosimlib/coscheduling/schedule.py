@@ -48,11 +48,6 @@ class CoupledSchedule(Schedule):
     outages: tuple[tuple[str, float, float], ...] = ()
     longest_hold: float = np.inf
 
-    @cached_property
-    def partition(self) -> pd.Series:
-        """The machine of each job."""
-        return self.workload.column("partition").fillna(next(iter(self.system.partitions)))
-
     @property
     def stuck(self) -> np.ndarray:
         """Rows of the jobs that never start, which a deadlock leaves."""

@@ -201,9 +201,10 @@ def loss_of_capacity(
             f"{schedule.start_time[job]}; expected a schedule in which every job has started"
         )
     partitions = schedule.system.partitions
-    partition = schedule.workload.column("partition").fillna(next(iter(partitions)))
     lost = sum(
-        _lost_node_seconds(schedule, (partition == name).to_numpy(bool), nodes, rule, first, last)
+        _lost_node_seconds(
+            schedule, (schedule.partition == name).to_numpy(bool), nodes, rule, first, last
+        )
         for name, nodes in partitions.items()
     )
     return lost / (schedule.total_nodes * (last - first))

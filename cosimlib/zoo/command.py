@@ -1,4 +1,7 @@
-"""Command line of the zoo: which logs and policies, and where tables and cells go."""
+"""Command line of the zoo: which logs and policies, and where tables and cells go.
+
+docs/zoo.md is the page of a run on all known traces.
+"""
 
 import argparse
 import runpy

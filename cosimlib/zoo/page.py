@@ -5,6 +5,7 @@ from functools import partial
 
 import pandas as pd
 
+from cosimlib.comparison.intervals import interval_level
 from cosimlib.display import UNKNOWN, percent
 from cosimlib.policies import Simulator
 from cosimlib.zoo.standing import BASELINE, speeds, standing
@@ -16,6 +17,14 @@ TITLES = {
     "utilization": "Utilization, containers of fillers included",
     "loss_of_capacity": "Loss of capacity",
 }
+HOW = """Each log is drawn anew by whole weeks (`synthetic.resample`), all policies schedule the same
+logs, and jobs near both ends of a log do not count. So the numbers are of each log's own users,
+machine and load; what holds on one need not hold on another. Long logs are drawn shorter.
+
+`make zoo` makes this page from the logs that are in `data/traces/` or where `COSIMLIB_TRACES`
+points, and goes on where it was interrupted. `make zoo POLICY=mine.py` adds the policies that a
+file registers (`docs/own-policy.md`) and computes only theirs."""
+
 RELATIVE = {"wait": " h", "wait_p99": " h", "bounded_slowdown": ""}
 """Measures that are shown divided by the baseline's, and their units."""
 
@@ -45,11 +54,13 @@ def page(runs: pd.DataFrame, policies: Mapping[str, Simulator]) -> str:
     table = standing(runs)
     simulated = int(runs["jobs"].count()) if "error" in runs else len(runs)
     parts = [
+        "# Zoo of policies",
         f"{simulated:,} schedules, all audited: {runs['policy'].nunique()} policies on "
         f"{replicates} logs drawn anew from each of {runs['log'].nunique()}. Intervals are from "
-        f"the least to the most of these ({percent((replicates - 1) / (replicates + 1))}).",
+        f"the least to the most of these ({percent(interval_level(replicates))}).",
+        HOW,
         "## Policies",
-        _markdown(["policy", "what it does"], _semantics(runs, policies)),
+        _markdown(["policy", "what it does"], _semantics(runs, policies), align="---"),
         "## Logs",
         _markdown(["log", "jobs drawn", "utilization under EASY"], _logs(runs, table)),
     ]
@@ -117,7 +128,10 @@ def _percents(row: pd.Series) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    """Three digits, but no more than three places."""
+    if 0 < value < 0.001:
+        return "<0.001"
+    return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.3g}'):.15g}"
 
 
 def _speeds(runs: pd.DataFrame) -> str:
@@ -138,8 +152,8 @@ def _failures(runs: pd.DataFrame) -> str:
     )
 
 
-def _markdown(head: Iterable[str], body: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown, the first column left, the others right."""
+def _markdown(head: Iterable[str], body: Iterable[Iterable[str]], *, align: str = "---:") -> str:
+    """A table in Markdown, the first column left, the others right or as `align` says."""
     head = list(head)
-    align = ["---", *["---:"] * (len(head) - 1)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, align, *map(list, body)])
+    rule = ["---", *[align] * (len(head) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *map(list, body)])

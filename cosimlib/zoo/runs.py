@@ -11,6 +11,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.audit import audit
+from cosimlib.comparison.run import PART
 from cosimlib.metrics import (
     bounded_slowdown,
     loss_of_capacity,
@@ -27,9 +28,6 @@ from cosimlib.workload import Workload
 REPLICATES = 20
 JOBS = 20_000
 """Jobs of a log drawn anew, about: longer logs give whole weeks of it, at least one."""
-PART = 0.1
-"""Of a log: the warm-up and the cool-down, each at most a week."""
-
 MEASURES: Mapping[str, Callable[..., Any]] = {
     "wait": lambda schedule, **limits: wait_time(schedule, **limits).mean() / HOUR,
     "wait_p99": lambda schedule, **limits: wait_time(schedule, **limits).quantile(0.99) / HOUR,

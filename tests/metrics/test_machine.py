@@ -111,6 +111,17 @@ def test_jobs_wait_for_nodes_of_their_own_partition():
         assert metrics.loss_of_capacity(schedule, rule=rule) == 1 * 10 / (8 * 20)
 
 
+def test_on_one_machine_jobs_wait_whatever_partition_a_trace_names():
+    """Ten nodes, as many as `schedule_of` has by default; a trace's own names do not count."""
+    given = [0, 0, 0], [10, 10, 10], [6, 3, 2], [0, 10, 10]
+    plain, named = schedule_of(*given), schedule_of(*given, partition=["cpu", "gpu", pd.NA])
+    for rule in RULES:
+        assert metrics.loss_of_capacity(plain, rule=rule) > 0
+        assert metrics.loss_of_capacity(named, rule=rule) == metrics.loss_of_capacity(
+            plain, rule=rule
+        )
+
+
 def test_a_recorded_schedule_may_overrun_its_machine():
     over = schedule_of([0, 0, 0], [10, 10, 10], [8, 8, 1], [0, 0, 10])
     assert metrics.loss_of_capacity(over, rule="waiting") == 0
