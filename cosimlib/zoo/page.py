@@ -17,9 +17,9 @@ TITLES = {
     "utilization": "Utilization, containers of fillers included",
     "loss_of_capacity": "Loss of capacity",
 }
-HOW = """Each log is drawn anew by whole weeks (`synthetic.resample`), all policies schedule the same
-logs, and jobs near both ends of a log do not count. So the numbers are of each log's own users,
-machine and load; what holds on one need not hold on another. Long logs are drawn shorter.
+HOW = """Each log is drawn anew by whole weeks (`synthetic.resample`), all policies schedule the
+same logs, and jobs near both ends of a log do not count. So the numbers are of each log's own
+users, machine and load; what holds on one need not hold on another. Long logs are drawn shorter.
 
 `make zoo` makes this page from the logs that are in `data/traces/` or where `COSIMLIB_TRACES`
 points, and goes on where it was interrupted. `make zoo POLICY=mine.py` adds the policies that a
