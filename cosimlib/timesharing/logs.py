@@ -1,16 +1,23 @@
 """Logs for time-sharing: nodes get memory; what does not fit is dropped and counted."""
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.metrics import busy_stretch
+from cosimlib.units import DAY
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
 def with_node_memory(
-    workload: Workload, *, memory_per_node: float | None = None, jobs: int | None = None
+    workload: Workload,
+    *,
+    memory_per_node: float | None = None,
+    jobs: int | None = None,
+    node_days: float | None = None,
 ) -> Workload:
     """The workload on its machine, whose nodes get the memory that time-sharing needs.
 
@@ -29,6 +36,9 @@ def with_node_memory(
         job says how much it needs.
     jobs : int, optional
         Number of consecutive jobs to keep, from where the log is busy (`metrics.busy_stretch`).
+    node_days : float, optional
+        Fewer jobs are kept where their submissions span more than so many days times nodes: the
+        work of simulating noise, which strikes idle nodes, too, grows with both.
 
     Raises
     ------
@@ -36,6 +46,7 @@ def with_node_memory(
         Where the machine is unknown, or no job is left.
     """
     check.whole("jobs", jobs, 1, none=True)
+    check.number("node_days", node_days, above=0, none=True)
     check.number("memory_per_node", memory_per_node, above=0, kind="GB", none=True)
     if workload.machine is None:
         raise InvalidWorkloadError(
@@ -58,7 +69,11 @@ def with_node_memory(
             f"{workload.name}: no job fits a node of {memory_per_node:.3g} GB; expected more"
         )
     one = one.keep(small, f"more memory than the {memory_per_node:.3g} GB of a node")
-    return _from_first_submission(one if jobs is None else busy_stretch(one, int(jobs)))
+    kept = one if jobs is None else busy_stretch(one, int(jobs))
+    span = float(np.ptp(kept.jobs["submit_time"])) * total_nodes / DAY if len(kept) else 0.0
+    if node_days is not None and span > node_days:
+        kept = busy_stretch(one, math.ceil(len(kept) * node_days / span))
+    return _from_first_submission(kept)
 
 
 def _from_first_submission(workload: Workload) -> Workload:

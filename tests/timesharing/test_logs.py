@@ -114,6 +114,13 @@ def test_the_first_jobs_are_kept():
     assert left_out(with_node_memory(log(), jobs=3)) == {}
 
 
+def test_fewer_jobs_are_kept_where_they_span_many_nodes_and_days():
+    one_per_hour = log(submit_time=3600.0 * np.arange(25))
+    assert len(with_node_memory(one_per_hour, node_days=4.0)) == 25
+    assert len(with_node_memory(one_per_hour, node_days=1.0)) == 7
+    assert len(with_node_memory(one_per_hour, jobs=4, node_days=1.0)) == 4
+
+
 def test_partitions_become_one():
     """A log's machine of two partitions runs as one of all their nodes."""
     machine = System("two", {"big": 3, "small": 2})
