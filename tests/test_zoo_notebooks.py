@@ -12,7 +12,7 @@ from tests.zoo import ZOO
 LOGS = sorted(ZOO.glob("*.swf.gz"))
 
 SMALL: dict[str, dict[str, object]] = {
-    "0-your-log": {"budget": 1e6},
+    "0-your-log": {"budget": 1e6, "replicates": 3},
     "1-eviction": {"time_limit": 0.002, "horizon": 240.0},
     "2-coscheduling": {"days": 0.5, "seeds": 1},
     "3-timesharing": {"overheads": [0.0, 0.05]},

@@ -74,12 +74,17 @@ class Comparison(Displayed):
                 chosen &= table[column] == wanted
         return table[chosen].reset_index(drop=True)
 
-    def sentences(self, statistic: str = "mean", *, group: str = ALL) -> list[str]:
+    def sentences(
+        self, statistic: str = "mean", *, group: str = ALL, against: str | None = None
+    ) -> list[str]:
         """One sentence per pair of policies and measure: which is lower, or that one cannot tell.
 
-        Measures that are one number per schedule are told of whatever the statistic.
+        Of all pairs, or of those with the policy `against` as their second. Measures that are one
+        number per schedule are told of whatever the statistic.
         """
         told = self.table["statistic"].isin([statistic, "value"]) & (self.table["group"] == group)
+        if against is not None:
+            told &= self.table["against"] == against
         pairs = self.table[told]
         differences = pairs[pairs["quantity"] == "difference"].to_dict("records")
         ratios = pairs[pairs["quantity"] == "ratio"].to_dict("records")

@@ -32,7 +32,7 @@ def plot_comparison(
     """Values of each policy and ratios to one of them, with intervals, one row per measure.
 
     A symbol is the value on the log itself, the line through it the interval over logs drawn anew.
-    Ratios whose log cannot tell which is lower have an open symbol.
+    Ratios whose log cannot tell which is lower have an open symbol. A single policy has no ratios.
 
     Parameters
     ----------
@@ -59,23 +59,25 @@ def plot_comparison(
         measure: _ticks(values[values["measure"] == measure], comparison.policies)
         for measure in measures
     }
+    columns = min(2, len(comparison.policies))
     pixels = [BESIDES + ROW * sum(map(len, ticks[measure].values())) for measure in measures]
     picture = make_subplots(
-        rows=len(measures), cols=2, shared_yaxes=True, horizontal_spacing=0.06,
+        rows=len(measures), cols=columns, shared_yaxes=True, horizontal_spacing=0.06,
         row_heights=pixels, vertical_spacing=BETWEEN / (sum(pixels) + BETWEEN * len(pixels)),
         subplot_titles=[text for measure in measures for text in
-                        (_heading(values, measure, statistic), f"÷ that of {against}")],
+                        (_heading(values, measure, statistic), f"÷ that of {against}")[:columns]],
     )  # fmt: skip
     for row, measure in enumerate(measures, start=1):
         unit = HOUR if measure in IN_HOURS else 1.0
         for place, policy in enumerate(comparison.policies):
-            for column, rows, scale in ((1, values, unit), (2, ratios, 1.0)):
+            for column, rows, scale in ((1, values, unit), (2, ratios, 1.0))[:columns]:
                 chosen = rows[(rows["policy"] == policy) & (rows["measure"] == measure)]
                 trace = _intervals(chosen, ticks[measure], policy, place, scale)
                 trace.showlegend = row == 1 and column == 1
                 picture.add_trace(trace, row=row, col=column)
-        picture.add_vline(1.0, line={"dash": "dash", "width": 1, "color": theme.BLACK},
-                          row=row, col=2)  # fmt: skip
+        if columns == 2:
+            picture.add_vline(1.0, line={"dash": "dash", "width": 1, "color": theme.BLACK},
+                              row=row, col=2)  # fmt: skip
         at = [np.mean(list(lines.values())) for lines in ticks[measure].values()]
         last = max(max(lines.values()) for lines in ticks[measure].values())
         picture.update_yaxes(tickvals=at, ticktext=list(ticks[measure]),
