@@ -30,6 +30,7 @@ NAMED = {
     "filling A": BLUE,
     "filling B, save": ORANGE,
     "filling B, kill": VERMILION,
+    "filling C, 10 slots": SKY,
     "kill": VERMILION,
     "app": GREEN,
     "sys": SKY,

@@ -14,6 +14,7 @@ from cosimlib.batch import (
     simulate_first_fit,
 )
 from cosimlib.filling import simulate_filling
+from cosimlib.filling.runs import POLICIES as FILLING
 from cosimlib.palette import register_color, unregister_color
 from cosimlib.schedule import Schedule
 
@@ -31,10 +32,7 @@ BUILT_IN: dict[str, Simulator] = {
     "first fit (per event)": partial(simulate_first_fit, decide="per_event"),
     "conservative": simulate_conservative,
     "conservative (replanned)": partial(simulate_conservative, reservations="replanned"),
-    "not filled": partial(simulate_filling, policy=None),
-    "filling A": simulate_filling,
-    "filling B, save": partial(simulate_filling, policy="B"),
-    "filling B, kill": partial(simulate_filling, policy="B", reclaim="kill"),
+    **{name: partial(simulate_filling, **knobs) for name, knobs in FILLING.items()},
 }
 """Policies of this package, of one machine, by the names that tables and figures use.
 

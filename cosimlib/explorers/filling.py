@@ -1,7 +1,8 @@
 """Explorer of filler containers: nodes over time, and node-hours by use and policy.
 
 The accuracy of estimates, the length of the queue and the seed simulate all policies again; the
-overhead and the speed of containers change no start, so that only uses are counted anew.
+overhead and the speed of containers, and how often they are saved, change no start, so that only
+uses are counted anew.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.filling import plot_use
-from cosimlib.filling import FilledSchedule, full_queue, use_table
+from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
 from cosimlib.policies import SIMULATORS
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
@@ -26,7 +27,8 @@ from cosimlib.workload import Workload
 
 Runs = tuple[FilledSchedule, ...]
 
-FILLINGS = ("not filled", "filling A", "filling B, save", "filling B, kill")
+SIMULATED = ("not filled", "filling A", "filling B, save", "filling B, kill")
+FILLINGS = (*SIMULATED, "filling C")
 DEPTHS = (10, 30, 100, 300)
 ACCURACIES = tuple(round(0.1 * tenth, 1) for tenth in range(11))
 GIVEN = "given"
@@ -41,6 +43,7 @@ def explore_filling(
     accuracy: float | str | None = None,
     overhead: float = 0.1,
     speed: float = 1.0,
+    save_every: int = 10,
     queue_depth: int | None = None,
     seed: int = 0,
 ) -> Panel:
@@ -66,6 +69,8 @@ def explore_filling(
         The paper's t, as a part of a slot.
     speed : float, default 1.0
         The paper's c.
+    save_every : int, default 10
+        Slots after which containers are saved under policy C.
     queue_depth : int, optional
         Most jobs that wait with a reservation; by default all of a source, 10 of synthetic ones.
     seed : int, default 0
@@ -74,8 +79,8 @@ def explore_filling(
     Returns
     -------
     Panel
-        Its `controls` are `policy`, `accuracy`, `overhead`, `speed`, `queue_depth` (0: all) and
-        `seed`.
+        Its `controls` are `policy`, `accuracy`, `overhead`, `speed`, `save_every`, `queue_depth`
+        (0: all) and `seed`.
 
     Raises
     ------
@@ -95,7 +100,7 @@ def explore_filling(
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
     values: dict[str, Any] = {
         "policy": policy, "accuracy": chosen, "overhead": overhead, "speed": speed,
-        "queue_depth": depth, "seed": seed,
+        "save_every": save_every, "queue_depth": depth, "seed": seed,
     }  # fmt: skip
     _check(known=known, **values)
     simulated = lru_cache(maxsize=8)(partial(_simulate, source, system or LOMONOSOV, jobs))
@@ -109,6 +114,7 @@ def _check(
     accuracy: Any,
     overhead: float,
     speed: float,
+    save_every: int,
     queue_depth: int,
     seed: int,
 ) -> None:
@@ -120,6 +126,7 @@ def _check(
         check.that("accuracy", accuracy, fine, f"a number from 0 to 1{also}")
     check.number("overhead", overhead, least=0, below=1, kind="a part of a slot,")
     check.number("speed", speed, above=0, most=1)
+    check.whole("save_every", save_every, 1)
     check.seed(seed)
     check.whole("queue_depth", queue_depth, 0)
 
@@ -127,6 +134,7 @@ def _check(
 def _controls(values: dict[str, Any], known: bool) -> dict[str, Widget]:
     """One widget per setting."""
     accuracy, depth, seed = values["accuracy"], int(values["queue_depth"]), int(values["seed"])
+    every = int(values["save_every"])
     numbers = sorted({*ACCURACIES, *([] if accuracy == GIVEN else [float(accuracy)])})
     accuracies = [*([("as given", GIVEN)] if known else []), *((f"{p:g}", p) for p in numbers)]
     depths = [(f"{d}", d) for d in sorted({*DEPTHS, *([depth] if depth else [])})]
@@ -143,6 +151,7 @@ def _controls(values: dict[str, Any], known: bool) -> dict[str, Widget]:
             values["speed"], min=min(0.05, values["speed"]), max=1.0, step=0.05,
             description="speed (c)",
         ),
+        "save_every": IntSlider(every, 1, max(60, every), description="C: save every"),
         "queue_depth": SelectionSlider(
             options=[*depths, ("all", 0)], value=depth, description="jobs that wait"
         ),
@@ -158,7 +167,7 @@ def _simulate(
     queue_depth: int,
     seed: int,
 ) -> tuple[Runs, float, float]:
-    """Schedules under every policy, and the window in which they are measured."""
+    """Schedules under every policy but C, and the window in which they are measured."""
     if source is None:
         days = max(1.0, jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440))
         workload = synthetic.lomonosov(days, accuracy=float(accuracy), seed=seed)
@@ -168,7 +177,8 @@ def _simulate(
     else:
         workload = with_round_estimates(source, float(accuracy), seed=seed)
     runs = tuple(
-        SIMULATORS[policy](workload, system, queue_depth=queue_depth or None) for policy in FILLINGS
+        SIMULATORS[policy](workload, system, queue_depth=queue_depth or None)
+        for policy in SIMULATED
     )
     return runs, *full_queue(runs[0], queue_depth)
 
@@ -179,16 +189,18 @@ def _draw(
     policy: str,
     overhead: float,
     speed: float,
+    save_every: int,
     **settings: Any,
 ) -> tuple[go.Figure, str]:
     """The figure and the text for the controls' values."""
     runs, start, end = simulated(**settings)
+    runs = (*runs, saved_every(runs[-1], save_every))
     runs = tuple(replace(run, overhead=overhead, speed=speed) for run in runs)
+    run = runs[FILLINGS.index(policy)]
     table = use_table(runs, start=start, end=end)
-    before, chosen = table.loc["not filled"], table.loc[policy]
+    before, chosen = table.loc["not filled"], table.loc[run.policy]
     gain = f" to {chosen['utilization']:.1%}" if policy != "not filled" else ""
-    title = f"{policy}: utilization {before['utilization']:.1%}{gain}"
-    run = next(run for run in runs if run.policy == policy)
+    title = f"{run.policy}: utilization {before['utilization']:.1%}{gain}"
     delay = float((run.start_time - runs[0].start_time).mean()) / 60
     text = (
         f"{run.workload.name}, {len(run.workload):,} jobs, node-hours: regular "
@@ -198,4 +210,4 @@ def _draw(
         f"{before['idle']:,.1f}) · {int(run.held_up.sum()):,} jobs wait for containers to be "
         f"saved, mean delay {delay:,.2f} min"
     )
-    return plot_use(runs, chosen=policy, start=start, end=end, title=title), text
+    return plot_use(runs, chosen=run.policy, start=start, end=end, title=title), text

@@ -25,8 +25,9 @@ def audit_filled(schedule: FilledSchedule) -> None:
       its request meanwhile: only then is the plan made anew. Only where containers are waited for
       (policy B, ``reclaim="save"``) is a job held up by them.
     - *Containers* are on idle nodes, between the first submission and the last end, and begin and
-      end with slots. Each is started once per slot under policy A, once under policy B; killed
-      they are under policy B with ``reclaim="kill"`` only.
+      end with slots. Each is started once per slot under policy A, once under policy B, once per
+      `save_every` slots under policy C. Killed they are under policy B with ``reclaim="kill"``, and
+      under policy C before so many slots have passed; else never.
 
     Raises
     ------
@@ -90,10 +91,20 @@ def _check_containers(schedule: FilledSchedule) -> None:
     demand("start_time", start, start >= first, f"t={first:.15g}, the first submission, or later")
     demand("end_time", end, end <= last, f"t={last:.15g}, the end of the last job, or earlier")
     demand("end_time", end, end > start, "an end after its start")
-    length = (end - start) / slot
-    once = starts == (length if schedule.filling == "A" else 1)
-    demand("starts", starts, once, "one per slot under policy A, one under policy B")
-    saved = table["saved"].to_numpy(dtype=bool)
-    killing = schedule.filling == "B" and schedule.reclaim == "kill"
-    expected = "True: only policy B with reclaim='kill' kills"
+    length, saved = (end - start) / slot, table["saved"].to_numpy(dtype=bool)
+    every = schedule.save_every or np.inf
+    pieces = np.where(length < every, 1, length / every)
+    demand("starts", starts, starts == pieces, f"one per {_slots(every)}, or one and a shorter run")
+    killing = schedule.filling in ("B", "C") and schedule.reclaim == "kill"
+    expected = "True: only policy C and policy B with reclaim='kill' kill"
     demand("saved", table["saved"].astype(object), saved | killing, expected)
+    unsaved = saved | (length < every)
+    expected = f"True: after {_slots(every)} a container is saved, so none is killed then"
+    demand("saved", table["saved"].astype(object), unsaved, expected)
+
+
+def _slots(number: float) -> str:
+    """So many slots, in words."""
+    if number == np.inf:
+        return "container"
+    return "slot" if number == 1 else f"{number:.0f} slots"

@@ -9,7 +9,16 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.filling.schedule import FilledSchedule, whole_slots
 from cosimlib.kernels.steps import step_function
+from cosimlib.schedule import Schedule
 from cosimlib.units import HOUR
+from cosimlib.workload import Workload
+
+STUDENT = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Quantiles .975 of Student's t, for 1 to 30 degrees of freedom."""
 
 
 def node_seconds(
@@ -149,22 +158,102 @@ def load_table(runs: pd.DataFrame) -> pd.DataFrame:
     return table.fillna({"spread": 0.0}).reset_index()
 
 
-def cost_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean, lowest and highest cost of containers over seeds, in percent.
+def spread_table(runs: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
+    """Mean, lowest and highest value over seeds, one row per case.
 
     Parameters
     ----------
     runs : pd.DataFrame
-        One row per run: `policy`, `p`, `seed`, and a column for each measure, parts of one.
+        One row per case and `seed`.
+    by : list of str
+        Columns that tell cases apart.
+    value : str
+        Column of the measure.
 
     Returns
     -------
     pd.DataFrame
-        One row per measure, p and policy: `policy`, `p`, `measure`, `percent` (the mean), `lowest`,
-        `highest`, and the number of `seeds`.
+        The columns of `by`, then `mean`, `lowest`, `highest`, and the number of `seeds`.
     """
-    long = runs.melt(["policy", "p", "seed"], var_name="measure", value_name="percent")
-    cells = long.groupby(["policy", "p", "measure"], sort=False)["percent"]
-    percent = 100 * cells.agg(["mean", "min", "max"])
-    percent.columns = pd.Index(["percent", "lowest", "highest"])
-    return percent.assign(seeds=cells.count()).reset_index()
+    cells = runs.groupby(by, sort=False)[value].agg(["mean", "min", "max", "count"])
+    cells.columns = pd.Index(["mean", "lowest", "highest", "seeds"])
+    return cells.reset_index()
+
+
+def cost_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean, lowest and highest cost of containers over seeds, in percent, one row per measure.
+
+    Parameters
+    ----------
+    runs : pd.DataFrame
+        One row per run: `policy`, `accuracy`, `seed`, and a column for each measure, parts of one.
+
+    Returns
+    -------
+    pd.DataFrame
+        As `spread_table` of each measure, which is named in `measure`.
+    """
+    measures = runs.columns.drop(["policy", "accuracy", "seed"])
+    tables = [spread_table(runs, ["policy", "accuracy"], measure) for measure in measures]
+    table = pd.concat(tables, keys=measures, names=["measure"]).reset_index("measure")
+    percent = ["mean", "lowest", "highest"]
+    return table.assign(**{name: 100 * table[name] for name in percent}).reset_index(drop=True)
+
+
+def recorded_load(log: Workload) -> float:
+    """Part of a machine's node-seconds that its log has recorded as held, NaN where it did not.
+
+    From the first submission to the last, of the jobs whose start is known: NaN where that is less
+    than half of them, the machine is unknown, or all were submitted at once.
+    """
+    if log.machine is None or not len(log):
+        return np.nan
+    started = log.column("recorded_start").notna()
+    first, last = log.jobs["submit_time"].min(), log.jobs["submit_time"].max()
+    if started.mean() < 0.5 or not last > first:
+        return np.nan
+    recorded = Schedule.recorded(log.keep(started, "start unknown"))
+    return recorded.utilization(float(first), float(last))
+
+
+def paired_table(runs: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
+    """Mean of a measure per case, and its difference to the first case, paired over seeds.
+
+    Parameters
+    ----------
+    runs : pd.DataFrame
+        One row per case and `seed`.
+    by : str
+        Column that tells cases apart.
+    value : str
+        Column of the measure.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by case: `mean`; `difference`, its mean over seeds, and `low` to `high`, the 95 %
+        confidence interval of that, as of `mean_interval`.
+    """
+    cases = list(dict.fromkeys(runs[by]))
+    by_seed = runs.pivot_table(value, "seed", by)[cases]
+    paired = by_seed.sub(by_seed.iloc[:, 0], axis=0)
+    rows = {case: mean_interval(paired[case]) for case in by_seed}
+    table = pd.DataFrame(rows, index=["difference", "low", "high"]).T
+    table.insert(0, "mean", by_seed.mean())
+    return table.rename_axis(by)
+
+
+def mean_interval(values: Iterable[float]) -> tuple[float, float, float]:
+    """The mean of values from independent seeds, and its 95 % confidence interval, low and high.
+
+    Student's: mean ± t·s/√n. Of one value the interval is all numbers; of none, all three are NaN.
+    """
+    sample = np.array(list(values), dtype=np.float64)
+    if not sample.size:
+        return np.nan, np.nan, np.nan
+    mean, freedom = float(sample.mean()), sample.size - 1
+    if not freedom:
+        return mean, -np.inf, np.inf
+    quantile = STUDENT[freedom - 1] if freedom <= len(STUDENT) else 1.96 + 2.4 / freedom
+    half = quantile * float(sample.std(ddof=1)) / np.sqrt(sample.size)
+    return mean, mean - half, mean + half

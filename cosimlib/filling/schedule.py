@@ -17,16 +17,18 @@ class FilledSchedule(Schedule):
     ----------
     containers : pd.DataFrame
         One row per group of containers with the same history: `start_time`, `end_time` (s), `nodes`
-        (one per container), `starts`, how often each was started between these times, `saved`,
-        whether it was saved each time or killed in the end.
+        (one per container), `starts`, how often each was started between these times (or saved,
+        where it went on), at equal distances, `saved`, whether it was saved each time or killed.
     promised_time : np.ndarray
         First reservation of each regular job, seconds.
     held_up : np.ndarray
         Whether nothing but containers ever kept each regular job from starting in a slot that
         began, so that it had to wait a slot or, where it then no longer fit, longer. Jobs that
         start later only because such a job does are not among them.
-    filling, reclaim, slot, overhead, speed
-        As simulated; `filling` is the paper's policy, "A" or "B", or None.
+    filling, reclaim, save_every, slot, overhead, speed
+        As simulated. `filling` is the paper's policy, "A" or "B", our "C", or None; `save_every` is
+        the number of slots after which containers are saved whatever follows: 1 under A, None
+        under B.
     """
 
     containers: pd.DataFrame
@@ -34,6 +36,7 @@ class FilledSchedule(Schedule):
     held_up: np.ndarray
     filling: str | None
     reclaim: str
+    save_every: int | None
     slot: float
     overhead: float
     speed: float
@@ -52,6 +55,26 @@ class FilledSchedule(Schedule):
         start, end, nodes = (table[name] for name in ("start_time", "end_time", "nodes"))
         filled = allocation_table(np.full(len(table), -1), start, end, nodes, use)
         return pd.concat([super().allocations, filled], ignore_index=True)
+
+
+def policy_name(filling: str | None, reclaim: str, save_every: int | None) -> str:
+    """Name of a policy in tables: ``filling B, kill``."""
+    names = {None: "not filled", "A": "filling A", "B": f"filling B, {reclaim}"}
+    return names.get(filling) or f"filling C, {save_every} slot{'' if save_every == 1 else 's'}"
+
+
+def split_by_saves(containers: pd.DataFrame, seconds: float) -> pd.DataFrame:
+    """Rows of containers that run on, divided where they are saved after every so many seconds.
+
+    A row becomes the whole multiples, which are saved, and the rest, which ends as the row does.
+    """
+    start, end = containers["start_time"], containers["end_time"]
+    pieces = (end - start) // seconds
+    last = start + pieces * seconds
+    whole = containers.assign(end_time=last, starts=pieces.astype("int64"), saved=True)
+    rest = containers.assign(start_time=last)
+    rows = [whole[pieces > 0], rest[last < end]]
+    return pd.concat(rows).sort_index(kind="stable").reset_index(drop=True)
 
 
 def whole_slots(seconds: np.ndarray, slot: float) -> np.ndarray:

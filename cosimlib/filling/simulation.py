@@ -9,8 +9,10 @@ every node that is idle.
 ended during a slot is seen when the next one begins. Every queued job has a reservation. At its
 submission it gets the earliest start at which its nodes are free for as long as it asks; where a
 job ends early, each waiting job in order of submission moves to such a start before its own
-reservation, if there is one. So no job starts later than promised; only where a job outlives its
-request, and the nodes are needed, is the whole plan made anew, in order of submission.
+reservation, if there is one. The paper's other variant is ``reschedule=False``: none moves, and
+only jobs that enter the queue afterwards fit the gap. So no job starts later than promised; only
+where a job outlives its request, and the nodes are needed, is the whole plan made anew, in order of
+submission; or, with ``kill_at_request=True``, no job does, because it is terminated by force.
 `queue_depth` limits the queue: the others are let in, and get their reservations, as places become
 free.
 
@@ -25,6 +27,11 @@ slot, ``speed`` (c) is that in a container relative to a regular job's.
   the slot that begins: the regular job waits a slot until they are saved or, where it then no
   longer fits, longer. With ``reclaim="kill"`` the container is killed and what it computed since
   its start is lost.
+- Policy C, which is ours: each runs on, is saved after every ``save_every`` slots, where it goes on
+  at once, and is saved or killed as under policy B that kills. What is lost is what it computed
+  since it was saved. A save in the middle costs as much as a start and a save, for the paper's t is
+  not divided between them. With 1 it is policy A, with more slots than any container runs, B that
+  kills; the best is in between (see `save_table`).
 
 Containers that stop are the youngest, which is the least loss; which of them stops makes no other
 difference. Containers run from the first submission to the last end.
@@ -34,11 +41,12 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.filling.schedule import FilledSchedule, whole_slots
+from cosimlib.batch.orders import prepare
+from cosimlib.filling.schedule import FilledSchedule, policy_name, split_by_saves, whole_slots
 from cosimlib.filling.slots import SlotArrays, fill
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
-from cosimlib.workload import Workload
+from cosimlib.workload import JobArrays, Workload
 
 
 def simulate_filling(
@@ -50,7 +58,10 @@ def simulate_filling(
     overhead: float = 0.1,
     speed: float = 1.0,
     reclaim: str = "save",
+    save_every: int = 10,
     queue_depth: int | None = None,
+    reschedule: bool = True,
+    kill_at_request: bool = False,
 ) -> FilledSchedule:
     """Conservative backfilling in time slots, with filler containers on idle nodes.
 
@@ -60,9 +71,9 @@ def simulate_filling(
         With requested times.
     system : System
         Of one partition.
-    policy : {"A", "B", None}
-        When containers are saved: after each slot, or before the next reservation. None: there are
-        no containers.
+    policy : {"A", "B", "C", None}
+        When containers are saved: after each slot, before the next reservation, or before it and
+        after every `save_every` slots. None: there are no containers.
     slot : float, default 60.0
         Whole seconds, the paper's minute.
     overhead : float, default 0.1
@@ -72,8 +83,14 @@ def simulate_filling(
     reclaim : {"save", "kill"}
         Under policy B, what happens where a regular job could start on a node whose container was
         not to be saved.
+    save_every : int, default 10
+        Under policy C, slots after which a container is saved.
     queue_depth : int, optional
         Most jobs that wait with a reservation; by default all that are submitted.
+    reschedule : bool, default True
+        Whether waiting jobs move forward where a job ends early.
+    kill_at_request : bool, default False
+        Cut runs at the requested time; the schedule's workload then holds the cut run times.
 
     Returns
     -------
@@ -85,25 +102,34 @@ def simulate_filling(
         Where a job is wider than the system or has no requested time, or the system has several
         partitions.
     """
-    _check(policy, slot, overhead, speed, reclaim, queue_depth)
-    jobs = _in_slots(workload, system, slot)
+    _check(policy, slot, overhead, speed, reclaim, save_every, queue_depth)
+    check.flag("reschedule", reschedule, where="filling")
+    run = prepare(workload, system, "submit", kill_at_request, requested_time=True)
+    workload, jobs = run.workload, _in_slots(run.jobs, slot)
     depth = max(1, len(workload)) if queue_depth is None else int(queue_depth)
     hold_back = policy == "B" and reclaim == "save"
-    start, promised, held_up, containers = fill(jobs, system.total_nodes, depth, hold_back)
+    start, promised, held_up, rows = fill(
+        jobs, system.total_nodes, depth, hold_back, bool(reschedule)
+    )
+    containers = _container_table(rows if policy else rows[:0], slot)
+    every = {"A": 1, "C": int(save_every)}.get(str(policy))
     if policy == "A":
-        containers = _slot_by_slot(jobs, start, system.total_nodes)
+        containers = _container_table(_slot_by_slot(jobs, start, system.total_nodes), slot)
+    if every is not None:
+        containers = split_by_saves(containers, every * slot)
     start_time = start * slot
     return FilledSchedule(
         workload,
         system,
-        {"A": "filling A", "B": f"filling B, {reclaim}", None: "not filled"}[policy],
+        policy_name(policy, reclaim, every),
         start_time,
         start_time + workload.jobs["run_time"].to_numpy(),
-        _container_table(containers if policy else containers[:0], slot, each_slot=policy == "A"),
+        containers,
         promised * slot,
         held_up,
         policy,
-        reclaim,
+        "kill" if policy == "C" else reclaim,
+        every,
         float(slot),
         float(overhead),
         float(speed),
@@ -116,24 +142,25 @@ def _check(
     overhead: float,
     speed: float,
     reclaim: str,
+    save_every: int,
     queue_depth: int | None,
 ) -> None:
     """Raise for the first argument that is out of its range."""
     here = "filling"
     whole = check.is_number(slot) and 0 < slot < np.inf and slot % 1 == 0
-    check.that("policy", policy, policy in ("A", "B", None), "'A', 'B' or None", where=here)
+    check.that("policy", policy, policy in (*"ABC", None), "'A', 'B', 'C' or None", where=here)
     check.that("reclaim", reclaim, reclaim in ("save", "kill"), "'save' or 'kill'", where=here)
     check.that("slot", slot, whole, "whole seconds above 0, such as 60", where=here)
     part = "a part of a slot,"
     check.number("overhead", overhead, least=0, below=1, kind=part, where=here)
     part = "that of a regular job (1) or a part of it,"
     check.number("speed", speed, above=0, most=1, kind=part, where=here)
+    check.whole("save_every", save_every, 1, where=here)
     check.whole("queue_depth", queue_depth, 1, floats=True, none=True, where=here)
 
 
-def _in_slots(workload: Workload, system: System, slot: float) -> SlotArrays:
+def _in_slots(jobs: JobArrays, slot: float) -> SlotArrays:
     """Submissions seen at the next slot, times rounded up, one slot or more for each job."""
-    jobs = workload.arrays(system)
     return SlotArrays(
         whole_slots(jobs.submit_time, slot),
         np.maximum(whole_slots(jobs.run_time, slot), 1),
@@ -143,7 +170,7 @@ def _in_slots(workload: Workload, system: System, slot: float) -> SlotArrays:
 
 
 def _slot_by_slot(jobs: SlotArrays, start: np.ndarray, capacity: int) -> np.ndarray:
-    """Policy A: from when to when how many containers run, each of them slot by slot."""
+    """Policy A: from when to when how many containers run, as rows of `fill`."""
     if not start.size:
         return np.empty((0, 4))
     times, busy = step_function(start, start + jobs.run, jobs.nodes)
@@ -153,16 +180,15 @@ def _slot_by_slot(jobs: SlotArrays, start: np.ndarray, capacity: int) -> np.ndar
     return rows[(idle > 0) & (times[:-1] < times[1:])]
 
 
-def _container_table(rows: np.ndarray, slot: float, *, each_slot: bool) -> pd.DataFrame:
-    """`FilledSchedule.containers` of rows (first slot, end, nodes, saved), times in slots."""
+def _container_table(rows: np.ndarray, slot: float) -> pd.DataFrame:
+    """`FilledSchedule.containers` of rows (first slot, end, nodes, saved), each started once."""
     begin, end, nodes, saved = rows.T
-    starts = end - begin if each_slot else np.ones(len(rows))
     return pd.DataFrame(
         {
             "start_time": begin * slot,
             "end_time": end * slot,
             "nodes": nodes.astype(np.int64),
-            "starts": starts.astype(np.int64),
+            "starts": np.ones(len(rows), np.int64),
             "saved": saved == 1,
         }
     )

@@ -5,8 +5,8 @@ next one, in this order:
 
 1. jobs that outlive their request are expected to end one slot later;
 2. jobs that have ended leave, and each waiting job, in order of submission, moves to the earliest
-   start before its reservation; where overdue jobs leave too few nodes, all reservations are made
-   anew instead;
+   start before its reservation, if jobs are rescheduled; where overdue jobs leave too few nodes,
+   all reservations are made anew instead;
 3. new jobs enter the queue and reserve their earliest start;
 4. jobs whose reservation has come start, which may make places in the queue, so that 3 follows;
 5. containers stop, the youngest first, and start, so that every idle node has one.
@@ -92,13 +92,13 @@ def empty(n: int, capacity: int, depth: int) -> tuple[State, Containers]:
 
 @kernel
 def fill(
-    jobs: SlotArrays, capacity: int, depth: int, hold_back: bool
+    jobs: SlotArrays, capacity: int, depth: int, hold_back: bool, reschedule: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Start, first reservation and whether held up, per job; intervals of containers (policy B).
 
     With `hold_back`, nodes of containers that were not to be saved are not free in the slot that
-    begins; without, such containers are killed. At most `depth` jobs wait in the queue. Intervals
-    are rows (start, end, nodes, saved).
+    begins; without, such containers are killed. With `reschedule`, waiting jobs move forward where
+    one ends early. At most `depth` jobs wait. Intervals are rows (start, end, nodes, saved).
     """
     n = jobs.submit.size
     state, containers = empty(n, capacity, min(depth, n))
@@ -117,7 +117,7 @@ def fill(
             before = np.inf
         else:
             availability.add(state.plan, now, now + 1, -overdue - withheld)
-            if freed > 0 and max(before, until) > now:
+            if reschedule and freed > 0 and max(before, until) > now:
                 before = _compress(jobs, state, waiting, now, max(before, until))
         started = 1
         while started > 0:

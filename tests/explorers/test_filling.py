@@ -10,7 +10,7 @@ import pytest
 from cosimlib import metrics, synthetic
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_filling
-from cosimlib.explorers.filling import FILLINGS
+from cosimlib.explorers.filling import FILLINGS, SIMULATED
 from cosimlib.figures.filling import USE_STYLES, plot_use
 from cosimlib.filling import efficiency, node_seconds, simulate_filling
 from cosimlib.policies import SIMULATORS
@@ -25,6 +25,7 @@ WAYS = {
     "filling A": {"policy": "A"},
     "filling B, save": {"policy": "B", "reclaim": "save"},
     "filling B, kill": {"policy": "B", "reclaim": "kill"},
+    "filling C": {"policy": "C"},
 }
 SOURCE = synthetic.with_estimates(synthetic.lublin(120, nodes=32, load=0.9, seed=4), seed=7)
 SOURCE = Workload(SOURCE.jobs, "a source", System.of(32))
@@ -40,6 +41,7 @@ def simulated(workload, settings) -> dict:
     """Schedule by policy, with the overhead and speed of the controls."""
     costs = {"overhead": settings["overhead"], "speed": settings["speed"]}
     depth = settings["queue_depth"] or None
+    costs["save_every"] = settings["save_every"]
     return {
         name: audit(simulate_filling(workload, workload.machine, queue_depth=depth, **costs, **way))
         for name, way in WAYS.items()
@@ -65,7 +67,7 @@ def assert_shows(panel, workload):
     drawn = pd.DataFrame(
         {use: bar.x for use, bar in zip(USE_STYLES, bars, strict=True)}, index=WAYS
     )
-    assert all(list(bar.y) == list(WAYS) for bar in bars)
+    assert all(list(bar.y) == [run.policy for run in runs.values()] for bar in bars)
     for name, run in runs.items():
         use, speed = node_seconds(run, **window) / HOUR, settings["speed"]
         expected = [
@@ -79,7 +81,7 @@ def assert_shows(panel, workload):
 
     chosen, policy = runs[settings["policy"]], settings["policy"]
     gain = f" to {shares[policy]:.1%}" if policy != "not filled" else ""
-    title = f"{policy}: utilization {shares['not filled']:.1%}{gain}"
+    title = f"{chosen.policy}: utilization {shares['not filled']:.1%}{gain}"
     assert panel.figure.layout.title.text == title
     delay = np.mean(chosen.start_time - runs["not filled"].start_time) / 60
     assert panel.text.value.startswith(f"{workload.name}, {len(workload):,} jobs, node-hours: ")
@@ -107,12 +109,12 @@ def assert_areas(regular, containers, run, window):
 
 def test_it_opens_with_the_settings_given():
     panel = explore_filling(
-        jobs=200, policy="filling B, kill", accuracy=0.3, overhead=0.2, speed=0.9, queue_depth=30,
-        seed=2,
+        jobs=200, policy="filling B, kill", accuracy=0.3, overhead=0.2, speed=0.9, save_every=7,
+        queue_depth=30, seed=2,
     )  # fmt: skip
     assert panel.settings == {
         "policy": "filling B, kill", "accuracy": 0.3, "overhead": 0.2, "speed": 0.9,
-        "queue_depth": 30, "seed": 2,
+        "save_every": 7, "queue_depth": 30, "seed": 2,
     }  # fmt: skip
     assert_shows(panel, synthetic_jobs(panel.settings))
     assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
@@ -126,12 +128,14 @@ def test_it_opens_with_the_settings_given():
         ("accuracy", [0.0, 1.0]),
         ("overhead", [0.0, 0.9]),
         ("speed", [0.5, 1.0]),
+        ("save_every", [1, 3]),
         ("queue_depth", [30, 100]),
         ("seed", [1, 7]),
     ],
 )
 def test_every_control_shows_what_the_simulator_says(name, values):
-    panel = explore_filling(jobs=200, policy="filling B, kill", speed=0.8)
+    policy = "filling C" if name == "save_every" else "filling B, kill"
+    panel = explore_filling(jobs=200, policy=policy, speed=0.8)
     seen = {panel.text.value}
     for value in values:
         panel.controls[name].value = value
@@ -144,7 +148,7 @@ def test_every_control_shows_what_the_simulator_says(name, values):
 def test_costs_change_no_start_and_are_not_simulated_again(monkeypatch):
     panel = explore_filling(jobs=100)
     monkeypatch.setattr("cosimlib.explorers.filling.SIMULATORS", {})
-    panel.choose(overhead=0.4, speed=0.6, policy="filling B, save")
+    panel.choose(overhead=0.4, speed=0.6, save_every=3, policy="filling C")
     assert_shows(panel, synthetic_jobs(panel.settings, jobs=100))
     with pytest.raises(KeyError):
         panel.controls["seed"].value = 1
@@ -179,13 +183,14 @@ def test_a_change_draws_once_and_simulates_only_what_it_changes(monkeypatch):
         return call
 
     module = "cosimlib.explorers.filling."
-    simulators = {name: counted("runs", SIMULATORS[name]) for name in FILLINGS}
+    simulators = {name: counted("runs", SIMULATORS[name]) for name in SIMULATED}
     monkeypatch.setattr(module + "SIMULATORS", simulators)
     monkeypatch.setattr(module + "plot_use", counted("draws", plot_use))
     panel = explore_filling(jobs=200)
     for name, value, runs in (
         (None, None, 4), ("policy", "filling B, kill", 0), ("overhead", 0.5, 0), ("speed", 0.6, 0),
-        ("accuracy", 0.1, 4), ("seed", 2, 4), ("queue_depth", 30, 4), ("queue_depth", 10, 0),
+        ("save_every", 5, 0), ("accuracy", 0.1, 4), ("seed", 2, 4), ("queue_depth", 30, 4),
+        ("queue_depth", 10, 0),
     ):  # fmt: skip
         if name:
             counts.clear()
@@ -222,6 +227,7 @@ def test_the_picture_stays_light():
         ({"speed": True}, "speed=True; expected a number above 0 and up to 1"),
         ({"queue_depth": "10"}, "queue_depth='10'; expected a whole number from 0"),
         ({"queue_depth": True}, "queue_depth=True"),
+        ({"save_every": 0}, "save_every=0; expected a whole number from 1"),
         ({"seed": "0"}, "seed='0'; expected a whole number from 0"),
         ({"seed": None}, "seed=None"),
         ({"jobs": "10"}, "jobs='10'; expected a whole number from 1"),

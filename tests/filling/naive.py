@@ -5,11 +5,25 @@ Written from the rules in prose. `jobs` is a workload's frame whose times are wh
 
 
 class Filled:
-    """A run: starts, first reservations, jobs held up, and (from, to, saved) of containers."""
+    """A run: starts, first reservations, jobs held up, and (from, to, saved) of containers.
 
-    def __init__(self, jobs, nodes, *, policy=None, reclaim="save", depth=10**9):
+    Containers are open in order of their start, each with when it was started or saved last.
+    """
+
+    def __init__(
+        self,
+        jobs,
+        nodes,
+        *,
+        policy=None,
+        reclaim="save",
+        save_every=10**9,
+        depth=10**9,
+        reschedule=True,
+    ):
         self.jobs = [job._replace(submit_time=int(job.submit_time)) for job in jobs.itertuples()]
         self.nodes, self.policy, self.reclaim, self.depth = nodes, policy, reclaim, depth
+        self.save_every, self.reschedule = save_every, reschedule
         self.starts, self.promised, self.reserved = {}, {}, {}
         self.coming, self.waiting, self.running = list(self.jobs), [], []
         self.expected_end, self.open, self.closed = {}, [], []
@@ -20,13 +34,15 @@ class Filled:
             self.now += 1
         # The last slot looked at is the one in which the last job is found to have ended.
         self.now -= 1
-        self.closed += [(since, self.now, True) for since in self.open if since < self.now]
+        while self.open:
+            self.close(saved=True)
 
     def one_slot(self):
         due = sum(job.nodes for job in self.waiting if self.reserved[job.Index] == self.now)
         released = sum(
             job.nodes for job in self.running if self.expected_end[job.Index] <= self.now
         )
+        self.save_now_and_then()
         self.save(max(0, due - released))
         holds_back = self.policy == "B" and self.reclaim == "save"
         self.barred, self.wanted = len(self.open) if holds_back else 0, 0
@@ -39,7 +55,7 @@ class Filled:
             self.reserved = {}
             for job in self.waiting:
                 self.place(job)
-        elif ended:
+        elif ended and self.reschedule:
             for job in self.waiting:
                 del self.reserved[job.Index]
                 self.place(job)
@@ -109,19 +125,32 @@ class Filled:
             self.waiting.remove(job)
         return len(due)
 
+    def save_now_and_then(self):
+        """Each container that was not saved for so many slots was saved in the slot before."""
+        for place, since in enumerate(self.open):
+            if self.policy == "C" and self.now - since == self.save_every:
+                self.closed.append((since, self.now, True))
+                self.open[place] = self.now
+
     def save(self, count):
         """The youngest containers, if any, were saved in the slot before."""
-        if self.policy == "B":
+        if self.policy in ("B", "C"):
             for _ in range(count):
-                self.closed.append((self.open.pop(), self.now, True))
+                self.close(saved=True)
+
+    def close(self, saved):
+        """The youngest container stops; it is not counted if it was saved just now."""
+        since = self.open.pop()
+        if since < self.now:
+            self.closed.append((since, self.now, saved))
 
     def run_containers(self, idle):
         """Every idle node runs a container."""
         if self.policy == "A":
             self.closed += [(self.now, self.now + 1, True)] * idle * bool(self.busy_later())
-        if self.policy == "B":
+        if self.policy in ("B", "C"):
             while len(self.open) > idle:
-                self.closed.append((self.open.pop(), self.now, False))
+                self.close(saved=False)
             self.open += [self.now] * (idle - len(self.open))
 
     def busy_later(self):

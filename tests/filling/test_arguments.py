@@ -14,7 +14,7 @@ from tests.filling.test_simulation import EARLY, jobs_of
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"policy": "C"}, "policy='C'; expected 'A', 'B' or None"),
+        ({"policy": "D"}, "policy='D'; expected 'A', 'B', 'C' or None"),
         ({"policy": "a"}, "policy='a'"),
         ({"reclaim": "wait"}, "reclaim='wait'; expected 'save' or 'kill'"),
         ({"slot": 0}, "slot=0; expected whole seconds above 0"),
@@ -30,6 +30,10 @@ from tests.filling.test_simulation import EARLY, jobs_of
             for name in ("slot", "overhead", "speed")
             for value in ("0.5", None, float("nan"), True, [1])
         ),
+        ({"save_every": 0}, "save_every=0; expected a whole number from 1"),
+        ({"save_every": 2.5}, "save_every=2.5"),
+        ({"save_every": None}, "save_every=None"),
+        ({"reschedule": 1}, "filling: reschedule=1; expected True or False"),
         ({"queue_depth": "10"}, "queue_depth='10'; expected a whole number from 1, or None"),
         ({"queue_depth": True}, "queue_depth=True"),
         ({"queue_depth": 0}, "queue_depth=0; expected a whole number from 1, or None"),

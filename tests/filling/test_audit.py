@@ -62,8 +62,11 @@ def test_what_containers_do_is_refused_where_it_is_not_what_policy_a_does():
         ({"start_time": -60.0}, row + "start_time=-60; expected t=0, the first submission, or"),
         ({"end_time": 0.0}, row + "end_time=0; expected an end after its start"),
         ({"end_time": np.nan}, row + "end_time=nan; expected a multiple of the slot"),
-        ({"starts": 1}, row + "starts=1; expected one per slot under policy A"),
-        ({"saved": False}, row + "saved=False; expected True: only policy B with reclaim='kill'"),
+        ({"starts": 1}, row + "starts=1; expected one per slot, or one and a shorter run"),
+        (
+            {"saved": False},
+            row + "saved=False; expected True: only policy C and policy B with recl",
+        ),
     ):
         refused(tampered(schedule, **wrong), message)
     late = "row 1 of the containers has end_time=240; expected t=180, the end of the last job"
@@ -103,7 +106,24 @@ def test_kills_and_starts_are_those_of_policy_b():
     killed, saved = filled("B, kill"), filled("B, save")
     assert (~killed.containers["saved"]).any()
     refused(replace(saved, containers=killed.containers), "filling B, save: row 0 .* saved=False;")
-    refused(tampered(killed, starts=2), "filling B, kill: row 0 .* starts=2; .* one under policy B")
+    refused(tampered(killed, starts=2), "filling B, kill: row 0 .* starts=2; .* one per container")
+
+
+def test_kills_and_starts_are_those_of_policy_c():
+    """Job 0 ends after 7 of 20 slots, so that of two containers one is killed."""
+    jobs = EARLY.jobs.assign(run_time=[420, 60], requested_time=[1200, 60])
+    schedule = filled("C, 3", Workload(jobs, "made up"))
+    assert schedule.policy == "filling C, 3 slots"
+    table = schedule.containers.drop(columns="nodes")
+    assert table[~table["saved"]].to_numpy().tolist() == [[360, 420, 1, False]]
+    assert [0, 360, 2, True] in table.to_numpy().tolist()
+    row = "filling C, 3 slots: row 0 of the containers has "
+    assert schedule.containers["end_time"][0] == 360
+    refused(tampered(schedule, starts=1), row + "starts=1; expected one per 3 slots, or one and")
+    refused(tampered(schedule, end_time=420.0), row + "starts=2; expected one per 3 slots")
+    refused(tampered(schedule, saved=False), row + "saved=False; .*: after 3 slots a container is")
+    killed = int((~table["saved"]).argmax())
+    refused(tampered(schedule, killed, end_time=480.0, starts=1), "7 nodes busy at t=420")
 
 
 def test_regular_jobs_are_refused_inside_slots_and_after_their_promises():

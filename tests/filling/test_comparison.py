@@ -1,9 +1,11 @@
 """Use of nodes and efficiency of filled machines: closed forms, windows, tables."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from cosimlib.filling import (
     cost_table,
@@ -11,11 +13,16 @@ from cosimlib.filling import (
     efficiency_table,
     full_queue,
     held_table,
+    mean_interval,
     node_seconds,
+    paired_table,
+    recorded_load,
     simulate_filling,
+    spread_table,
     use_table,
 )
 from cosimlib.system import System
+from cosimlib.workload import Workload
 from tests.filling.test_simulation import EARLY, NODES, WAYS, container_runs, jobs_of
 from tests.strategies import workloads
 
@@ -110,13 +117,58 @@ def test_the_queue_is_full_until_no_job_is_left_to_join_it():
     assert windows == [(60, 300), (60, 240), (60, 180), (60, 120), (60, 120)]
 
 
-def test_costs_are_means_over_seeds_between_the_lowest_and_the_highest():
+def test_values_are_means_over_seeds_between_the_lowest_and_the_highest():
+    rows = [("A", 0.0, 0, 10.0), ("A", 0.0, 1, 30.0), ("B", 0.0, 0, 50.0)]
+    runs = pd.DataFrame(rows, columns=["policy", "p", "seed", "cost"])
+    table = spread_table(runs, ["policy", "p"], "cost")
+    assert list(table.columns) == ["policy", "p", "mean", "lowest", "highest", "seeds"]
+    assert table.to_numpy().tolist() == [["A", 0, 20, 10, 30, 2], ["B", 0, 50, 50, 50, 1]]
+
+
+def test_costs_are_in_percent_and_one_measure_below_the_other():
     rows = [("A", 0.0, 0, 0.1, 0.0), ("A", 0.0, 1, 0.3, 0.0), ("B", 0.0, 0, 0.5, 1.0)]
-    runs = pd.DataFrame(rows, columns=["policy", "p", "seed", "held up", "lost"])
-    table = cost_table(runs).set_index(["measure", "policy"])
-    assert table.loc[("held up", "A"), ["percent", "lowest", "highest", "seeds"]].tolist() == [
-        pytest.approx(20), pytest.approx(10), pytest.approx(30), 2
-    ]  # fmt: skip
-    assert table.loc[("lost", "B"), ["percent", "lowest", "highest", "seeds"]].tolist() == [
-        100, 100, 100, 1
-    ]  # fmt: skip
+    runs = pd.DataFrame(rows, columns=["policy", "accuracy", "seed", "held up", "lost"])
+    table = cost_table(runs)
+    assert table["measure"].tolist() == ["held up"] * 2 + ["lost"] * 2
+    numbers = table.set_index(["measure", "policy"])[["mean", "lowest", "highest", "seeds"]]
+    assert numbers.loc[("held up", "A")].tolist() == pytest.approx([20, 10, 30, 2])
+    assert numbers.loc[("lost", "B")].tolist() == pytest.approx([100, 100, 100, 1])
+
+
+def test_recorded_load_is_of_the_time_in_which_jobs_were_submitted():
+    """Two of four nodes from 0 to 50 s, all from 50 to 200 s; the last job comes at 100 s."""
+    columns = {"submit_time": [0, 50, 100], "run_time": [50, 150, 1], "nodes": [2, 4, 4]}
+    table = pd.DataFrame(columns)
+    log = Workload(table.assign(recorded_start=[0.0, 50.0, np.nan]), "log", System.of(4))
+    assert recorded_load(log) == 0.75
+    unknown = Workload(table.assign(recorded_start=[0.0, np.nan, np.nan]), "log", System.of(4))
+    at_once = Workload(log.jobs.assign(submit_time=0.0), "log", System.of(4))
+    nobody_knows = Workload(log.jobs, "log")
+    for odd in (unknown, at_once, nobody_knows, Workload(log.jobs[:0], "log", System.of(4))):
+        assert np.isnan(recorded_load(odd))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 31, 32, 60, 200])
+def test_intervals_are_student_s(n):
+    values = np.random.default_rng(n).normal(3, 2, n)
+    mean, low, high = mean_interval(values)
+    exact = stats.t.interval(0.95, n - 1, values.mean(), stats.sem(values))
+    assert mean == pytest.approx(values.mean())
+    assert (low, high) == pytest.approx(exact, abs=2e-3 * (high - low))
+
+
+def test_one_value_has_no_interval_and_none_no_mean():
+    assert mean_interval([2.0]) == (2.0, -np.inf, np.inf)
+    assert np.isnan(mean_interval([])).all()
+
+
+def test_differences_are_paired_over_seeds():
+    """Loads scatter by seed, and the second case is 1 to 3 above the first in each."""
+    rows = [("old", 0, 10), ("old", 1, 50), ("old", 2, 90), ("new", 2, 92), ("new", 0, 13),
+            ("new", 1, 51)]  # fmt: skip
+    table = paired_table(pd.DataFrame(rows, columns=["case", "seed", "x"]), "case", "x")
+    assert table.index.tolist() == ["old", "new"]
+    assert table.loc["old"].tolist() == [50, 0, 0, 0]
+    assert table.loc["new", ["mean", "difference"]].tolist() == [52, 2]
+    half = 4.303 / 3**0.5
+    assert table.loc["new", ["low", "high"]].tolist() == pytest.approx([2 - half, 2 + half])

@@ -24,6 +24,8 @@ WAYS = {
     "A": {"policy": "A"},
     "B, save": {"policy": "B", "reclaim": "save"},
     "B, kill": {"policy": "B", "reclaim": "kill"},
+    "C, 1": {"policy": "C", "save_every": 1},
+    "C, 3": {"policy": "C", "save_every": 3},
 }
 WAY_NAMES = st.sampled_from(list(WAYS))
 DEPTHS = st.sampled_from([None, 1, 2, 4])
@@ -55,14 +57,23 @@ def container_runs(schedule: FilledSchedule) -> Counter:
     return runs
 
 
-@given(workloads(max_nodes=NODES, overruns=True), WAY_NAMES, DEPTHS)
-@settings(max_examples=80)
-def test_agrees_with_the_slow_version(workload, way, depth):
-    workload = at_least_one_slot(workload)
+def container_nodes_by_slot(schedule: FilledSchedule) -> Counter:
+    """Nodes that containers hold in each slot."""
+    nodes: Counter = Counter()
+    for row in schedule.containers.itertuples():
+        for moment in np.arange(row.start_time, row.end_time, schedule.slot):
+            nodes[moment] += row.nodes
+    return nodes
+
+
+@given(workloads(max_nodes=NODES, overruns=True), WAY_NAMES, DEPTHS, st.booleans())
+@settings(max_examples=120)
+def test_agrees_with_the_slow_version(workload, way, depth, reschedule):
+    workload, knobs = at_least_one_slot(workload), WAYS[way] | {"reschedule": reschedule}
     schedule = audit(
-        simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
+        simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **knobs)
     )
-    slow = Filled(workload.jobs, NODES, depth=depth or len(workload), **WAYS[way])
+    slow = Filled(workload.jobs, NODES, depth=depth or len(workload), **knobs)
     jobs = range(len(workload))
     assert schedule.start_time.tolist() == [slow.starts[job] for job in jobs]
     assert schedule.promised_time.tolist() == [slow.promised[job] for job in jobs]
@@ -120,6 +131,51 @@ def test_true_estimates_make_every_job_start_when_it_was_promised(workload, way,
 
 @given(workloads(max_nodes=NODES), WAY_NAMES, DEPTHS)
 @settings(max_examples=40)
+def test_where_jobs_are_not_rescheduled_each_starts_when_it_was_promised(workload, way, depth):
+    knobs = WAYS[way] | {"slot": 1, "queue_depth": depth, "reschedule": False}
+    schedule = simulate_filling(workload, System.of(NODES), **knobs)
+    assert schedule.start_time.tolist() == schedule.promised_time.tolist()
+
+
+@given(workloads(max_nodes=NODES, overruns=True), WAY_NAMES, st.sampled_from([1, 3]))
+@settings(max_examples=40)
+def test_terminated_by_force_no_job_outlives_its_request_nor_breaks_a_promise(workload, way, slot):
+    cut = workload.jobs.assign(run_time=workload.jobs[["run_time", "requested_time"]].min(axis=1))
+    killed, before = (
+        audit(simulate_filling(jobs, System.of(NODES), slot=slot, **WAYS[way], **knobs))
+        for jobs, knobs in ((workload, {"kill_at_request": True}), (Workload(cut), {}))
+    )
+    assert killed.start_time.tolist() == before.start_time.tolist()
+    assert killed.jobs["run_time"].tolist() == cut["run_time"].tolist()
+    assert (killed.start_time <= killed.promised_time).all()
+
+
+@given(workloads(max_nodes=NODES, overruns=True), st.integers(1, 9), st.sampled_from([1, 3]))
+@settings(max_examples=60)
+def test_saving_every_slot_is_policy_a_and_hardly_ever_is_policy_b(workload, every, slot):
+    """In between, no progress is lost that policy B keeps, and at most so many slots per kill."""
+    a, b, each, seldom, some = (
+        audit(simulate_filling(workload, System.of(NODES), slot=slot, overhead=0.25, **knobs))
+        for knobs in (
+            WAYS["A"],
+            WAYS["B, kill"],
+            WAYS["C, 1"],
+            {"policy": "C", "save_every": 10**6},
+            {"policy": "C", "save_every": every},
+        )
+    )
+    assert node_seconds(each).to_dict() == pytest.approx(node_seconds(a).to_dict())
+    pd.testing.assert_frame_equal(seldom.containers, b.containers)
+    assert some.start_time.tolist() == b.start_time.tolist()
+    held, kept = (container_nodes_by_slot(run) for run in (b, some))
+    assert held == kept
+    killed = some.containers[~some.containers["saved"]]
+    assert (killed["end_time"] - killed["start_time"] < every * slot).all()
+    assert node_seconds(some)["lost"] <= node_seconds(b)["lost"]
+
+
+@given(workloads(max_nodes=NODES), WAY_NAMES, DEPTHS)
+@settings(max_examples=40)
 def test_no_job_starts_later_than_promised(workload, way, depth):
     schedule = simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
     assert (schedule.start_time <= schedule.promised_time).all()
@@ -130,9 +186,9 @@ def test_no_job_starts_later_than_promised(workload, way, depth):
 def test_containers_that_give_way_delay_no_regular_job(workload, slot):
     starts = [
         simulate_filling(workload, System.of(NODES), slot=slot, **WAYS[way]).start_time.tolist()
-        for way in ("none", "A", "B, kill")
+        for way in ("none", "A", "B, kill", "C, 3")
     ]
-    assert starts[0] == starts[1] == starts[2]
+    assert starts[0] == starts[1] == starts[2] == starts[3]
 
 
 @given(workloads(max_nodes=NODES, overruns=True), WAY_NAMES, st.sampled_from([1, 3]))
@@ -181,7 +237,7 @@ EARLY = jobs_of(submit_time=[0, 0], run_time=[120, 60], requested_time=[240, 60]
 
 @pytest.mark.parametrize(
     ("way", "start", "held_up"),
-    [("none", 120, False), ("A", 120, False), ("B, save", 180, True), ("B, kill", 120, False)],
+    [(way, 180 if way == "B, save" else 120, way == "B, save") for way in WAYS],
 )
 def test_an_early_end_finds_nodes_taken_under_policy_b(way, start, held_up):
     schedule = audit(simulate_filling(EARLY, System.of(6), overhead=0.5, **WAYS[way]))
@@ -212,10 +268,19 @@ def test_where_no_job_is_held_up_all_start_as_without_containers(workload, depth
     assert saved.held_up.any() or saved.start_time.tolist() == plain.start_time.tolist()
 
 
+@pytest.mark.parametrize(("reschedule", "starts"), [(True, [0, 120, 180]), (False, [0, 240, 120])])
+def test_another_job_fits_the_gap_of_an_early_end_where_none_is_rescheduled(reschedule, starts):
+    """The paper's parenthesis: job 0 frees its nodes two slots early, and job 2 comes just then."""
+    jobs = pd.concat([EARLY.jobs, EARLY.jobs[1:].assign(submit_time=120.0)], ignore_index=True)
+    knobs = {"policy": None, "reschedule": reschedule}
+    schedule = audit(simulate_filling(Workload(jobs), System.of(6), **knobs))
+    assert schedule.start_time.tolist() == starts
+
+
 def test_a_new_job_finds_nodes_taken_under_policy_b():
     jobs = jobs_of(submit_time=[0, 120], run_time=[300, 60], requested_time=[300, 60], nodes=[3, 2])
     starts = {way: simulate_filling(jobs, System.of(6), **WAYS[way]).start_time[1] for way in WAYS}
-    assert starts == {"none": 120, "A": 120, "B, save": 180, "B, kill": 120}
+    assert starts == dict.fromkeys(WAYS, 120) | {"B, save": 180}
 
 
 def test_a_queue_that_is_limited_lets_jobs_in_as_places_come_free():
@@ -255,10 +320,10 @@ def test_a_real_trace_is_filled(trace_path):
     workload = traces.load(trace_path("KTH-SP2-1996-2.1-cln.swf.gz"), verbose=False)
     workload = Workload(workload.jobs[:3000], workload.name, workload.machine)
     plain = simulate_filling(workload, workload.machine, policy=None)
-    for way in ("A", "B, save", "B, kill"):
+    for way in ("A", "B, save", "B, kill", "C, 3"):
         schedule = audit(simulate_filling(workload, workload.machine, **WAYS[way]))
         use = node_seconds(schedule)
         assert use["idle"] / use.sum() < 0.005
         same = (schedule.start_time == plain.start_time).all()
         assert same == (way != "B, save")
-        assert (use["lost"] > 0) == (way == "B, kill")
+        assert (use["lost"] > 0) == (way in ("B, kill", "C, 3"))
