@@ -14,7 +14,7 @@ from cosimlib.batch import (
     simulate_first_fit,
 )
 from cosimlib.filling import simulate_filling
-from cosimlib.filling.runs import POLICIES as FILLING
+from cosimlib.filling.runs import FILLING_POLICIES
 from cosimlib.palette import register_color, unregister_color
 from cosimlib.schedule import Schedule
 
@@ -32,7 +32,7 @@ BUILT_IN: dict[str, Simulator] = {
     "first fit (per event)": partial(simulate_first_fit, decide="per_event"),
     "conservative": simulate_conservative,
     "conservative (replanned)": partial(simulate_conservative, reservations="replanned"),
-    **{name: partial(simulate_filling, **knobs) for name, knobs in FILLING.items()},
+    **{name: partial(simulate_filling, **knobs) for name, knobs in FILLING_POLICIES.items()},
 }
 """Policies of this package, of one machine, by the names that tables and figures use.
 

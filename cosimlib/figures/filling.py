@@ -160,41 +160,55 @@ def plot_load(
     Parameters
     ----------
     table : pd.DataFrame
-        As `filling.load_table` returns it.
+        As `filling.load_table` returns it; a panel for each `variant`.
     title : str
     reference : tuple of float and str, optional
-        A dashed horizontal line and its name.
+        A dashed horizontal line and its name in the legend.
     why : str
         Said in the place of the figure where the table has no rows.
     """
     if table.empty:
         return plot_nothing(title, why or "no load was measured")
-    picture = theme.figure(title=title, height=470)
-    for place, (depth, part) in enumerate(table.groupby("queue_depth", sort=False)):
-        tint = theme.CYCLE[place % len(theme.CYCLE)]
-        picture.add_trace(_band(part, tint))
-        picture.add_scatter(
-            x=part["accuracy"], y=part["load"].round(5), mode="lines+markers",
-            name=f"{depth} jobs wait", legendgroup=str(depth),
-            line={"color": tint, "dash": theme.DASHES[place % len(theme.DASHES)], "width": 1.8},
-            marker={"symbol": theme.MARKERS[place % len(theme.MARKERS)], "size": 7, "color": tint},
-        )  # fmt: skip
+    variants = list(dict.fromkeys(table["variant"]))
+    headings = [f"({'abcdef'[place]}) {name}" for place, name in enumerate(variants)]
+    picture = make_subplots(
+        cols=len(variants), shared_yaxes=True, horizontal_spacing=0.04,
+        subplot_titles=headings if len(variants) > 1 else None,
+    )  # fmt: skip
+    for column, variant in enumerate(variants, start=1):
+        part = table[table["variant"] == variant]
+        for trace in _load_lines(part):
+            trace.showlegend = trace.showlegend and column == 1
+            picture.add_trace(trace, row=1, col=column)
+    theme.style(picture, title=title, height=490, margin={"t": 95, "b": 115})
     if reference is not None:
         value, name = reference
-        picture.add_hline(
-            value, line={"dash": "dash", "width": 1, "color": theme.BLACK},
-            annotation={"text": name, "font": {"size": 11}}, annotation_position="bottom right",
-        )  # fmt: skip
-    picture.update_layout(
-        margin_b=115, legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0}
-    )
+        line = {"dash": "dash", "width": 1, "color": theme.BLACK}
+        picture.add_hline(value, line=line)
+        picture.add_scatter(x=[None], y=[None], mode="lines", name=name, line=line)
+    picture.update_layout(legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0})
     picture.update_xaxes(title="accuracy of estimates, p", range=[-0.02, 1.02])
-    picture.update_yaxes(title="average load", tickformat=".2f", title_standoff=12)
+    picture.update_yaxes(title="average load", tickformat=".2f", title_standoff=12, col=1)
     return footnote(
         picture,
         "Load: part of the node-seconds that regular jobs hold. Lines are means over seeds, bands "
         "one standard deviation to either side. p: probability that an estimate is exact.",
     )
+
+
+def _load_lines(table: pd.DataFrame) -> list[go.Scatter]:
+    """A band and a line per queue depth."""
+    traces = []
+    for place, (depth, part) in enumerate(table.groupby("queue_depth", sort=False)):
+        tint = theme.CYCLE[place % len(theme.CYCLE)]
+        line = go.Scatter(
+            x=part["accuracy"], y=part["load"].round(5), mode="lines+markers",
+            name=f"{depth} jobs wait", legendgroup=str(depth), showlegend=True,
+            line={"color": tint, "dash": theme.DASHES[place % len(theme.DASHES)], "width": 1.8},
+            marker={"symbol": theme.MARKERS[place % len(theme.MARKERS)], "size": 7, "color": tint},
+        )  # fmt: skip
+        traces += [_band(part, tint), line]
+    return traces
 
 
 def _band(part: pd.DataFrame, tint: str) -> go.Scatter:

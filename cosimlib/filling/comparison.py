@@ -9,16 +9,10 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.filling.schedule import FilledSchedule, whole_slots
 from cosimlib.kernels.steps import step_function
+from cosimlib.metrics import mean_interval
 from cosimlib.schedule import Schedule
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
-
-STUDENT = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Quantiles .975 of Student's t, for 1 to 30 degrees of freedom."""
 
 
 def node_seconds(
@@ -144,15 +138,15 @@ def load_table(runs: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     runs : pd.DataFrame
-        One row per run: `queue_depth`, `accuracy`, `seed`, `load`.
+        One row per run: `variant`, `queue_depth`, `accuracy`, `seed`, `load`.
 
     Returns
     -------
     pd.DataFrame
-        One row per queue depth and accuracy: `load`, its mean; `spread`, its standard deviation;
-        `lowest`, `highest`, and the number of `seeds`.
+        One row per variant of the scheduler, queue depth and accuracy: `load`, its mean; `spread`,
+        its standard deviation; `lowest`, `highest`, and the number of `seeds`.
     """
-    grouped = runs.groupby(["queue_depth", "accuracy"], sort=False)["load"]
+    grouped = runs.groupby(["variant", "queue_depth", "accuracy"], sort=False)["load"]
     table = grouped.agg(["mean", "std", "min", "max", "count"])
     table.columns = pd.Index(["load", "spread", "lowest", "highest", "seeds"])
     return table.fillna({"spread": 0.0}).reset_index()
@@ -241,19 +235,3 @@ def paired_table(runs: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
     table = pd.DataFrame(rows, index=["difference", "low", "high"]).T
     table.insert(0, "mean", by_seed.mean())
     return table.rename_axis(by)
-
-
-def mean_interval(values: Iterable[float]) -> tuple[float, float, float]:
-    """The mean of values from independent seeds, and its 95 % confidence interval, low and high.
-
-    Student's: mean ± t·s/√n. Of one value the interval is all numbers; of none, all three are NaN.
-    """
-    sample = np.array(list(values), dtype=np.float64)
-    if not sample.size:
-        return np.nan, np.nan, np.nan
-    mean, freedom = float(sample.mean()), sample.size - 1
-    if not freedom:
-        return mean, -np.inf, np.inf
-    quantile = STUDENT[freedom - 1] if freedom <= len(STUDENT) else 1.96 + 2.4 / freedom
-    half = quantile * float(sample.std(ddof=1)) / np.sqrt(sample.size)
-    return mean, mean - half, mean + half

@@ -22,7 +22,7 @@ from cosimlib.metrics import utilization
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
-POLICIES: dict[str, dict[str, Any]] = {
+FILLING_POLICIES: dict[str, dict[str, Any]] = {
     "not filled": {"policy": None},
     "filling A": {"policy": "A"},
     "filling B, save": {"policy": "B", "reclaim": "save"},
@@ -32,9 +32,9 @@ POLICIES: dict[str, dict[str, Any]] = {
 """Arguments of `simulate_filling` by the names that tables and figures use."""
 
 VARIANTS: dict[str, dict[str, Any]] = {
-    "reschedule": {},
-    "no rescheduling": {"reschedule": False},
-    "terminate at request": {"kill_at_request": True},
+    "rescheduled": {},
+    "not rescheduled": {"reschedule": False},
+    "terminated at request": {"kill_at_request": True},
 }
 """The paper's variants of the scheduler: what happens where a job ends early, or outlives its
 request. The first is ours by default."""
@@ -83,18 +83,19 @@ def reached_load(
     accuracy: float,
     seed: int,
     *,
+    variant: str = "rescheduled",
     days: float = DAYS,
     log: Workload | None = None,
 ) -> dict[str, float]:
     """The `load` that the scheduler reaches by itself while `queue_depth` jobs wait.
 
     All jobs are submitted at once. It is measured while the queue is full, of synthetic jobs within
-    their days.
+    their days. `variant` is one of `VARIANTS`.
     """
     jobs = filled_jobs(accuracy, seed, days=days, log=log)
     if log is not None:
         jobs = Workload(jobs.jobs.assign(submit_time=0.0), log.name, log.machine)
-    run = _run(jobs, policy=None, queue_depth=queue_depth)
+    run = _run(jobs, policy=None, queue_depth=queue_depth, **VARIANTS[variant])
     start, end = full_queue(run, queue_depth)
     if log is None:
         end = min(end, days * DAY)
@@ -111,7 +112,7 @@ def container_costs(
     load: float | None = None,
     log: Workload | None = None,
 ) -> dict[str, float]:
-    """What containers cost under one of `POLICIES`, in parts of one.
+    """What containers cost under one of `FILLING_POLICIES`, in parts of one.
 
     Returns
     -------
@@ -120,7 +121,7 @@ def container_costs(
         `lost`, of the containers' time, what was computed and then killed.
     """
     jobs = filled_jobs(accuracy, seed, days=days, load=load, log=log)
-    run = _run(jobs, queue_depth=queue_depth, **POLICIES[policy])
+    run = _run(jobs, queue_depth=queue_depth, **FILLING_POLICIES[policy])
     use = node_seconds(run, **_window(days, log)).drop(["regular", "idle"])
     total = use.sum()
     return {
@@ -141,7 +142,7 @@ def save_intervals(
 ) -> pd.DataFrame:
     """Use of the containers' time under policy C, by overhead and interval: see `save_table`."""
     jobs = filled_jobs(accuracy, seed, days=days, load=load, log=log)
-    run = _run(jobs, queue_depth=queue_depth, **POLICIES["filling B, kill"])
+    run = _run(jobs, queue_depth=queue_depth, **FILLING_POLICIES["filling B, kill"])
     return save_table(run, INTERVALS, overheads, **_window(days, log))
 
 

@@ -105,6 +105,7 @@ def test_load_is_averaged_over_seeds_and_its_spread_shaded():
             "queue_depth": [10] * 4 + [100] * 2,
             "accuracy": [0.0, 0.0, 1.0, 1.0, 0.0, 1.0],
             "seed": [0, 1, 0, 1, 0, 0],
+            "variant": "rescheduled",
             "load": [0.7, 0.9, 0.8, 0.8, 0.95, 0.99],
         }
     )
@@ -118,10 +119,21 @@ def test_load_is_averaged_over_seeds_and_its_spread_shaded():
     assert list(line.y) == [0.8, 0.8] and line.name == "10 jobs wait"
     assert list(band.x) == [0, 1, 1, 0] and band.fill == "toself"
     np.testing.assert_allclose(band.y, [0.8 + np.sqrt(0.02), 0.8, 0.8, 0.8 - np.sqrt(0.02)], 1e-4)
-    assert len(figure.data) == 4 and figure.layout.annotations[0].text == "said"
+    assert len(figure.data) == 5 and figure.data[-1].name == "said"
+    assert figure.layout.shapes[0].y0 == figure.layout.shapes[0].y1 == 0.9
+    both = pd.concat([table, table.assign(variant="not rescheduled", load=0.5)])
+    figure = plot_load(both, title="Load")
+    assert [note.text for note in figure.layout.annotations[:2]] == [
+        "(a) rescheduled",
+        "(b) not rescheduled",
+    ]
+    drawn = [list(line.y) for line in figure.data[1::2]]
+    assert drawn == [[0.8, 0.8], [0.95, 0.99], [0.5, 0.5], [0.5, 0.5]]
+    assert [line.showlegend for line in figure.data[1::2]] == [True, True, False, False]
+    assert [line.xaxis for line in figure.data[1::2]] == ["x", "x", "x2", "x2"]
 
 
 def test_load_of_no_run_is_a_sentence():
-    table = load_table(pd.DataFrame(columns=["queue_depth", "accuracy", "seed", "load"]))
+    table = load_table(pd.DataFrame(columns=["variant", "queue_depth", "accuracy", "seed", "load"]))
     (note,) = plot_load(table, title="Load", why="few jobs").layout.annotations
     assert note.text == "Nothing to draw: few jobs."

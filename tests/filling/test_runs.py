@@ -16,7 +16,7 @@ from cosimlib.filling import (
     scheduler_variants,
     simulate_filling,
 )
-from cosimlib.filling.runs import INTERVALS, POLICIES, VARIANTS
+from cosimlib.filling.runs import FILLING_POLICIES, INTERVALS, VARIANTS
 from cosimlib.sweep import sweep
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
@@ -55,11 +55,11 @@ def test_loads_are_measured_while_the_queue_is_full(source):
     assert reached_load(20, 0.5, 3, **source) == {"load": expected}
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", FILLING_POLICIES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_costs_are_those_of_the_schedule(source, policy):
     jobs = filled_jobs(0.5, 3, **source)
-    run = simulate_filling(jobs, jobs.machine, queue_depth=20, **POLICIES[policy])
+    run = simulate_filling(jobs, jobs.machine, queue_depth=20, **FILLING_POLICIES[policy])
     assert run.policy == policy
     window = {"start": 0.0, "end": DAY} if "days" in source else {}
     use = node_seconds(run, **window)
