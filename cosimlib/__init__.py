@@ -40,6 +40,7 @@ Simulators: workload and system to schedule
 - `simulate_first_fit`: backfilling without a reservation
 - `simulate_easy`: backfilling around one reservation, that of the queue's head
 - `simulate_conservative`: backfilling around a reservation for every waiting job
+- `simulate_ondemand`: batch jobs make way for bursts of on-demand work
 - `simulate_filling`: filler containers on the nodes that a batch policy leaves idle
 - `simulate_coscheduling`: mates on coupled machines start together
 - `simulate_timesharing`: jobs share nodes
@@ -76,6 +77,7 @@ Modules
 - `eviction`: checkpoints, scenarios, comparison of solvers
 - `figures`: plotly figures, `plot_*`, and `Publisher`
 - `filling`: filler containers, efficiency
+- `ondemand`: bursts of on-demand work, checkpoints, ledger of node-hours
 - `metrics`: utilization, slowdown, waits, node-hours, time series
 - `report`: a log's account, weeks, waits, replays, nodes for others
 - `synthetic`: workloads from a seed and published statistics

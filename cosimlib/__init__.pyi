@@ -6,6 +6,7 @@ from . import eviction as eviction
 from . import figures as figures
 from . import filling as filling
 from . import metrics as metrics
+from . import ondemand as ondemand
 from . import report as report
 from . import synthetic as synthetic
 from . import testing as testing
@@ -37,6 +38,7 @@ from .explorers import explore_eviction as explore_eviction
 from .explorers import explore_filling as explore_filling
 from .explorers import explore_timesharing as explore_timesharing
 from .filling import simulate_filling as simulate_filling
+from .ondemand import simulate_ondemand as simulate_ondemand
 from .policies import register as register
 from .prepare import prepare_schedule as prepare_schedule
 from .prepare import prepare_workload as prepare_workload

@@ -35,8 +35,9 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     before starts. A job that names no partition is on the system's first; where the system has but
     one, all jobs are on it, whatever partition of its own machine a trace names.
 
-    Schedules of coupled, time-shared, elastic and filled machines are audited by the rules of
-    `coscheduling.audit`, `timesharing.audit`, `elastic.audit` and `filling.audit`.
+    Schedules of coupled, time-shared, elastic and filled machines and of those with on-demand
+    bursts are audited by the rules of `coscheduling.audit`, `timesharing.audit`, `elastic.audit`,
+    `filling.audit` and `ondemand.audit`.
 
     Parameters
     ----------

@@ -19,9 +19,10 @@ from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
 
-USES = ("run", "hold", "killed", "container")
-"""Uses of held nodes: a run that completes; held idle for a job that has not started; a run that is
-killed and leaves nothing; a filler container that is saved."""
+USES = ("run", "hold", "killed", "container", "checkpoint", "reread")
+"""Uses of held nodes: a run that is kept; held idle for a job that has not started; a run that is
+killed and leaves nothing; a filler container that is saved; a checkpoint is written; one is read
+to go on from."""
 
 
 class SharedNodesError(ValueError):

@@ -7,8 +7,10 @@
   `with_missing_estimates`, which repairs logs.
 - Load: `with_offered_load`.
 - Logs drawn anew from a log: `resample`.
+- On-demand work: `bursts`.
 """
 
+from cosimlib.synthetic.bursts import bursts
 from cosimlib.synthetic.edison import EDISON, edison
 from cosimlib.synthetic.estimates import (
     estimate_shares,
@@ -28,6 +30,7 @@ from cosimlib.synthetic.theta import theta
 
 __all__ = [
     "EDISON",
+    "bursts",
     "edison",
     "estimate_shares",
     "eureka",

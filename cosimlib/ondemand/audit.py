@@ -1,0 +1,310 @@
+"""Audit of machines with bursts: progress is kept, bursts are not evicted, one writer at a time."""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_columns
+from cosimlib.kernels.steps import step_function
+from cosimlib.ondemand.schedule import OnDemandSchedule
+
+EXACT = 1e-6
+"""Seconds by which sums of times may differ."""
+
+
+@audit_rule.register
+def audit_ondemand(schedule: OnDemandSchedule) -> None:
+    """Raise where a schedule of batch jobs and bursts could not have happened.
+
+    - No more nodes are ever held than there are, and a job holds those that it asked for from its
+      start on, without a break until it ends or is evicted.
+    - *Progress* is what each job computes: each attempt begins with what the eviction before it
+      kept, once that has been read, and the last one ends with the job's run time. A killed job
+      keeps its last application checkpoint, one whose checkpoint was written all that it did.
+    - *Bursts* are never evicted, start not before they are submitted, and run for their run time.
+      They hold no nodes of their own after that start, and never more than they asked for.
+    - *Checkpoints* to evict jobs are written one at a time, each for as long as it takes.
+    - *Policies*: under `wait` and `reserve` nobody is evicted, under `kill` nobody writes; of
+      reserved nodes, batch jobs that fit on the others leave those free that no burst uses.
+
+    Raises
+    ------
+    InfeasibleScheduleError
+        Naming the policy, and the job, or the time and the nodes.
+    """
+    check_columns(schedule, on_demand="truth value")
+    table = schedule.stretches
+    demand = partial(
+        check.rows,
+        row=lambda row: f"{schedule.policy}: {_label(schedule, table['job'].iloc[row])}",
+        error=InfeasibleScheduleError,
+    )
+    _check_stretches(schedule, demand)
+    _check_kept(schedule)
+    _check_attempts(schedule)
+    _check_bursts(schedule)
+    _check_writes(schedule)
+    _check_policy(schedule)
+    check_capacity(schedule)
+
+
+def _label(schedule: OnDemandSchedule, job: int) -> str:
+    return schedule.workload.label(int(job))
+
+
+def _refuse(schedule: OnDemandSchedule, job: int, what: str) -> None:
+    raise InfeasibleScheduleError(f"{schedule.policy}: {_label(schedule, job)} {what}")
+
+
+def _check_stretches(schedule: OnDemandSchedule, demand: partial) -> None:
+    """Raise for a stretch of the wrong nodes, length or progress."""
+    table = schedule.stretches
+    kind, job = table["kind"].astype("str").to_numpy(), table["job"].to_numpy()
+    wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
+    nodes, start, end = (table[name].to_numpy() for name in ("nodes", "start", "end"))
+    some = (nodes > 0) & (nodes <= wanted)
+    demand("nodes", nodes, np.where(kind == "hold", some, nodes == wanted),
+           "what it asks for, or some of it while nodes are held for it")  # fmt: skip
+    demand("end", end, (start < end) & (end < np.inf), "an end after its start")
+    of_bursts = np.isin(kind, ["hold", "burst"])
+    demand("kind", kind, of_bursts == schedule.on_demand[job], "that of a job of its class")
+    before, after = table["before"].to_numpy(), table["after"].to_numpy()
+    demand("before", before, before >= 0, "progress from 0")
+    still = np.isin(kind, ["read", "write", "stand"])
+    demand("after", after, ~still | (after == before), "the same progress as before")
+    least, most = _computing_time(schedule, table)
+    length = end - start
+    fine = (length >= least - EXACT) & (length <= most + EXACT)
+    demand("after", after, (kind != "compute") | fine, "the progress that its time allows")
+
+
+def _computing_time(
+    schedule: OnDemandSchedule, table: pd.DataFrame
+) -> tuple[np.ndarray, np.ndarray]:
+    """Least and most seconds that the progress of each stretch takes, checkpoints included.
+
+    A checkpoint is due at each multiple of the interval; that of the last may be under way.
+    """
+    own = schedule.checkpoints.iloc[table["job"].to_numpy()]
+    interval, charge = own["interval"].to_numpy(), own["charge"].to_numpy()
+    before, after, left = (table[name].to_numpy() for name in ("before", "after", "left"))
+    passed = np.maximum(np.ceil(after / interval) - 1 - np.floor(before / interval), 0)
+    moves = after > before
+    least = np.where(moves, left + after - before + passed * charge, 0.0)
+    at_due = moves & (after % interval == 0)
+    return least, np.where(moves, least + np.where(at_due, charge, 0.0), left)
+
+
+def _check_attempts(schedule: OnDemandSchedule) -> None:
+    """Raise where a job's stretches have gaps, or its attempts do not lead to its run time."""
+    table = schedule.stretches[schedule.stretches["kind"] != "hold"]
+    table = table.sort_values(["job", "start", "end"], kind="stable")
+    same = table["job"].eq(table["job"].shift()) & table["attempt"].eq(table["attempt"].shift())
+    joined = table["start"].eq(table["end"].shift()) & table["before"].eq(table["after"].shift())
+    gap = (same & ~joined).to_numpy()
+    if gap.any():
+        row = table.iloc[int(gap.argmax())]
+        _refuse(schedule, row["job"], f"has a gap of time or progress at t={row['start']:.15g}")
+    attempts = _attempts(schedule, table)
+    _check_beginnings(schedule, attempts)
+    _check_ends(schedule, attempts)
+    _check_first_and_last(schedule, attempts)
+
+
+def _attempts(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.DataFrame:
+    """One row per attempt: what it did, what its eviction says, and what it should begin with."""
+    read = (table["end"] - table["start"]).where(table["kind"] == "read", 0.0)
+    noted = table.assign(read=read, computes=table["kind"] == "compute")
+    attempts = noted.groupby(["job", "attempt"], sort=True).agg(
+        start=("start", "first"), end=("end", "last"), before=("before", "first"),
+        after=("after", "last"), read=("read", "sum"), computes=("computes", "any"),
+    )  # fmt: skip
+    evictions = schedule.evictions.set_index(["job", "attempt"])
+    strange = evictions.index.difference(attempts.index)
+    if len(strange) or not evictions.index.is_unique:
+        twice = evictions.index[evictions.index.duplicated()]
+        _refuse(schedule, (strange if len(strange) else twice)[0][0], "is evicted without a run")
+    attempts = attempts.join(evictions[["time", "done", "kept", "action"]]).reset_index()
+    job = attempts["job"]
+    former = attempts[["time", "kept"]].groupby(job).shift()
+    attempts["from"] = former["kept"].fillna(0.0)
+    submit = schedule.workload.jobs["submit_time"]
+    attempts["ready"] = former["time"].fillna(job.map(submit))
+    own = schedule.checkpoints.iloc[job.to_numpy()].reset_index(drop=True)
+    newer = (attempts["action"] == "app") | (attempts["kept"] > attempts["from"])
+    reads = own["app_write"].where(newer).mask(attempts["action"] == "sys", own["sys_write"])
+    carried = reads.groupby(job).ffill()
+    attempts["reread"] = carried.groupby(job).shift().fillna(0.0)
+    return attempts.assign(number=attempts.groupby("job").cumcount())
+
+
+def _check_beginnings(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
+    """Raise for an attempt that is too early, from other progress, or reads for another time."""
+    odd = (attempts["attempt"] != attempts["number"]) | (attempts["start"] < attempts["ready"])
+    odd |= attempts["before"] != attempts["from"]
+    if odd.any():
+        row = attempts.loc[odd.idxmax()]
+        _refuse(schedule, row["job"], f"starts attempt {row['attempt']} at t={row['start']:.15g} "
+                f"with progress {row['before']:.15g}; expected attempt {row['number']} from "
+                f"t={row['ready']:.15g} on with {row['from']:.15g}")  # fmt: skip
+    wrong = attempts["read"] > attempts["reread"] + EXACT
+    wrong |= attempts["computes"] & (attempts["read"] < attempts["reread"] - EXACT)
+    if wrong.any():
+        row = attempts.loc[wrong.idxmax()]
+        _refuse(schedule, row["job"], f"reads its checkpoint for {row['read']:.15g} s from "
+                f"t={row['start']:.15g} on; it takes {row['reread']:.15g} s")  # fmt: skip
+
+
+def _check_ends(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
+    """Raise for an attempt that ends neither in an eviction nor in the end of its job."""
+    evicted = attempts["time"].notna()
+    wrong = evicted & (
+        (attempts["time"] != attempts["end"]) | (attempts["done"] != attempts["after"])
+    )
+    if wrong.any():
+        row = attempts.loc[wrong.idxmax()]
+        _refuse(schedule, row["job"], f"is evicted at t={row['time']:.15g} with progress "
+                f"{row['done']:.15g}; it ran until t={row['end']:.15g} and had "
+                f"{row['after']:.15g}")  # fmt: skip
+    last = ~attempts["job"].duplicated(keep="last")
+    run_time = schedule.workload.jobs["run_time"].to_numpy()[attempts["job"]]
+    done = (attempts["after"] - run_time).abs() <= EXACT
+    ends = attempts["end"] == schedule.end_time[attempts["job"]]
+    unfinished = ~evicted & ~(last & done & ends)
+    if unfinished.any():
+        row = attempts.loc[unfinished.idxmax()]
+        job = int(row["job"])
+        _refuse(schedule, job, f"ends at t={schedule.end_time[job]:.15g} with progress "
+                f"{row['after']:.15g} at t={row['end']:.15g}; it runs "
+                f"{schedule.workload.jobs['run_time'][job]:.15g} s")  # fmt: skip
+    never = evicted & last
+    if never.any():
+        _refuse(schedule, attempts["job"][never.idxmax()], "is evicted and never ends")
+
+
+def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
+    """Raise where starts and ends are not those of the stretches; jobs of no length have none."""
+    submit = schedule.workload.jobs["submit_time"].to_numpy()
+    run_time = schedule.workload.jobs["run_time"].to_numpy()
+    begun = attempts.groupby("job")["start"].min().reindex(range(len(submit))).to_numpy()
+    nothing = np.isnan(begun)
+    begun = np.where(nothing & (run_time == 0), schedule.end_time, begun)
+    fine = (schedule.start_time == begun) & (begun >= submit)
+    if not fine.all():
+        job = int((~fine).argmax())
+        _refuse(schedule, job, f"starts at t={schedule.start_time[job]:.15g}; it was submitted at "
+                f"t={submit[job]:.15g} and held nodes from t={begun[job]:.15g} on")  # fmt: skip
+
+
+def _check_kept(schedule: OnDemandSchedule) -> None:
+    """Raise where an evicted job keeps another progress than its checkpoint holds."""
+    table = schedule.evictions
+    action = table["action"].astype("str").to_numpy()
+    job, done, kept = (table[name].to_numpy() for name in ("job", "done", "kept"))
+    interval = schedule.checkpoints["interval"].to_numpy()[job]
+    charge = schedule.checkpoints["charge"].to_numpy()[job]
+    demand = partial(
+        check.rows, row=lambda row: f"{schedule.policy}: {_label(schedule, job[row])}",
+        error=InfeasibleScheduleError,
+    )  # fmt: skip
+    demand("action", action, np.isin(action, ["kill", "app", "sys"]), "kill, app or sys")
+    demand("job", job, ~schedule.on_demand[job], "a batch job: bursts are never evicted")
+    former = table.groupby("job")["kept"].shift(fill_value=0.0).to_numpy()
+    last = done - done % interval
+    # A checkpoint whose own writing costs time may not have been whole.
+    older = np.where((charge > 0) & (done == last), np.maximum(last - interval, 0.0), last)
+    fine = (kept == np.maximum(former, last)) | (kept == np.maximum(former, older))
+    written = np.isin(action, ["app", "sys"])
+    demand("kept", kept, np.where(written, kept == done, fine), "what its last checkpoint holds")
+    at_own = (done % interval == 0) & (done > 0)
+    demand("done", done, (action != "app") | at_own, "a multiple of its interval")
+
+
+def _check_bursts(schedule: OnDemandSchedule) -> None:
+    """Raise where nodes are held for a burst after its start, or it does not run in one go."""
+    table = schedule.stretches
+    held = table[table["kind"] == "hold"]
+    late = held["end"].to_numpy() > schedule.start_time[held["job"].to_numpy()]
+    if late.any():
+        row = held.iloc[int(late.argmax())]
+        _refuse(schedule, row["job"], f"has nodes held for it until t={row['end']:.15g}; it "
+                f"started at t={schedule.start_time[row['job']]:.15g}")  # fmt: skip
+    overlap = held.sort_values(["job", "start"]).groupby("job")
+    before = overlap["end"].shift().reindex(held.index)
+    twice = (held["start"] < before).to_numpy()
+    if twice.any():
+        _refuse(schedule, held["job"].iloc[int(twice.argmax())], "has nodes held for it twice")
+    bursts = table[table["kind"] == "burst"]
+    again = bursts["job"].duplicated().to_numpy()
+    if again.any():
+        _refuse(schedule, bursts["job"].iloc[int(again.argmax())], "runs in several stretches")
+
+
+def _check_writes(schedule: OnDemandSchedule) -> None:
+    """Raise where two checkpoints are written at a time, or one is written too fast."""
+    table = schedule.stretches
+    writes = table[table["kind"] == "write"].sort_values("start", kind="stable")
+    start, end = writes["start"].to_numpy(), writes["end"].to_numpy()
+    both = start[1:] < end[:-1]
+    if both.any():
+        row = int(both.argmax())
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: two checkpoints are written at t={start[row + 1]:.15g}; "
+            "the file system writes one at a time"
+        )
+    evicted = schedule.evictions[schedule.evictions["action"].isin(["app", "sys"])]
+    seconds = (end - start, [writes["job"], writes["attempt"]])
+    written = pd.Series(seconds[0]).groupby([s.to_numpy() for s in seconds[1]]).last()
+    for row in evicted.itertuples():
+        own = schedule.checkpoints.iloc[row.job]
+        takes = own["sys_write"] if row.action == "sys" else own["app_write"]
+        wrote = float(written.get((row.job, row.attempt), 0.0))
+        in_time = row.action == "app" and own["charge"] > 0 and wrote == 0.0
+        if wrote != takes and not in_time:
+            _refuse(schedule, row.job, f"writes its checkpoint for {wrote:.15g} s until "
+                    f"t={row.time:.15g}; it takes {takes:.15g} s")  # fmt: skip
+
+
+def _check_policy(schedule: OnDemandSchedule) -> None:
+    """Raise for evictions that the policy does not make, and for reserved nodes that are taken."""
+    name = schedule.policy.split(" ")[0]
+    table = schedule.evictions
+    if name in ("wait", "reserve") and len(table):
+        _refuse(schedule, table["job"].iloc[0], f"is evicted; {name} evicts nobody")
+    if name == "kill" and (table["action"] != "kill").any():
+        _refuse(schedule, table["job"].iloc[0], "writes a checkpoint; kill writes none")
+    if schedule.reserved:
+        _check_reserved(schedule)
+
+
+def _check_reserved(schedule: OnDemandSchedule) -> None:
+    """Raise where a batch job starts on nodes that are reserved, unless it fits on no others."""
+    total, reserved = schedule.system.total_nodes, schedule.reserved
+    nodes = schedule.workload.jobs["nodes"].to_numpy()
+    start, end, burst = schedule.start_time, schedule.end_time, schedule.on_demand
+    held = schedule.stretches[schedule.stretches["kind"] == "hold"]
+    times, ahead = step_function(*(held[name].to_numpy() for name in ("start", "end", "nodes")))
+    narrow = ~burst & (nodes <= total - reserved)
+    wide = ~burst & ~narrow
+    starts = np.unique(start[narrow & (start < end)])
+
+    def running(jobs: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+        """Nodes of these jobs that run at the starts; on the left, started before them."""
+        came, went = np.sort(start[jobs]), np.sort(end[jobs])
+        come = np.append(0, np.cumsum(nodes[jobs][np.argsort(start[jobs], kind="stable")]))
+        gone = np.append(0, np.cumsum(nodes[jobs][np.argsort(end[jobs], kind="stable")]))
+        before = come[np.searchsorted(came, starts, side=side)]
+        return before - gone[np.searchsorted(went, starts, side="right")]
+
+    waiting = np.append(0, ahead)[np.searchsorted(times, starts, side="right")]
+    used = running(burst, "right") + waiting
+    free = total - used - running(narrow, "right") - np.maximum(running(wide, "left"), 0)
+    short = free < np.maximum(reserved - used, 0)
+    if short.any():
+        place = int(short.argmax())
+        job = int((narrow & (start == starts[place])).argmax())
+        _refuse(schedule, job, f"starts at t={starts[place]:.15g} and leaves {free[place]} nodes "
+                f"free; {reserved} are reserved and bursts use {used[place]}")  # fmt: skip

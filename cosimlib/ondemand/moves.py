@@ -1,0 +1,267 @@
+"""Moves of jobs: start, stand still, go on, end, make way; and the log of what they held."""
+
+import numpy as np
+
+from cosimlib.eviction.problem import APP, KILL, SYS
+from cosimlib.kernels import heap, releases
+from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.ondemand.state import (
+    BURST,
+    BURST_SIZE,
+    COMPUTE,
+    DONE,
+    EVICTIONS,
+    FINISHED,
+    FREE,
+    GATHER,
+    GATHERING,
+    HOLD,
+    QUEUE,
+    QUEUED,
+    READ,
+    RUN,
+    RUNNING,
+    SIZE,
+    STAND,
+    STRETCHES,
+    UNSEEN,
+    USED,
+    WRITE,
+    WRITER,
+    Log,
+    OnDemandJobs,
+    State,
+    elapsed_for,
+    next_row,
+    progress,
+)
+
+
+@frugal_kernel
+def start(jobs: OnDemandJobs, state: State, job: int, now: float) -> None:
+    """Let a job run on free nodes, from the progress that is saved."""
+    counts = state.counts
+    saved, reread = state.saved[job], state.reread[job]
+    state.stage[job] = RUNNING
+    state.attempt[job] += 1
+    state.since[job], state.base[job], state.origin[job] = now, saved, now + reread
+    heap.push(state.ends, job, now + reread + elapsed_for(jobs, job, saved, jobs.run_time[job]))
+    expect(jobs, state, job, now + reread + elapsed_for(
+        jobs, job, saved, jobs.requested_time[job]
+    ))  # fmt: skip
+    state.place[job] = counts[RUN]
+    state.running[counts[RUN]] = job
+    counts[RUN] += 1
+    counts[FREE] -= jobs.nodes[job]
+    if jobs.on_demand[job]:
+        counts[USED] += jobs.nodes[job]
+    if np.isnan(state.start_time[job]):
+        state.start_time[job] = now
+
+
+@frugal_kernel
+def expect(jobs: OnDemandJobs, state: State, job: int, end: float) -> None:
+    """Expect that a job releases its nodes at `end`."""
+    counts, nodes = state.counts, jobs.nodes[job]
+    state.expected[job] = end
+    counts[SIZE] = releases.add(state.times, state.nodes, counts[SIZE], end, nodes)
+    if jobs.on_demand[job]:
+        counts[BURST_SIZE] = releases.add(
+            state.burst_times, state.burst_nodes, counts[BURST_SIZE], end, nodes
+        )
+
+
+@frugal_kernel
+def forget(jobs: OnDemandJobs, state: State, job: int) -> None:
+    """Forget the expected release of a job."""
+    counts, nodes, end = state.counts, jobs.nodes[job], state.expected[job]
+    counts[SIZE] = releases.remove(state.times, state.nodes, counts[SIZE], end, nodes)
+    if jobs.on_demand[job]:
+        counts[BURST_SIZE] = releases.remove(
+            state.burst_times, state.burst_nodes, counts[BURST_SIZE], end, nodes
+        )
+
+
+@frugal_kernel
+def leave(jobs: OnDemandJobs, state: State, job: int) -> None:
+    """Take a job off the machine; its nodes are the caller's to give."""
+    forget(jobs, state, job)
+    counts, place = state.counts, state.place[job]
+    counts[RUN] -= 1
+    last = state.running[counts[RUN]]
+    state.running[place] = last
+    state.place[last] = place
+    state.place[job] = -1
+    state.victim[job] = -1
+    state.stands[job] = np.nan
+    heap.remove(state.ends, job)
+    heap.remove(state.ready, job)
+    heap.remove(state.writes, job)
+
+
+@frugal_kernel
+def end(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
+    """A job has done its work; its nodes go to the burst that it was to make way for, if any."""
+    note(jobs, state, log, job, now)
+    burst = state.victim[job]
+    leave(jobs, state, job)
+    state.stage[job] = DONE
+    state.end_time[job] = now
+    state.counts[FINISHED] += 1
+    state.counts[FREE] += jobs.nodes[job]
+    if jobs.on_demand[job]:
+        state.counts[USED] -= jobs.nodes[job]
+    if burst >= 0:
+        collect(jobs, state, log, burst, jobs.nodes[job], now)
+
+
+@frugal_kernel
+def evict(jobs: OnDemandJobs, state: State, log: Log, job: int, action: int, now: float) -> None:
+    """Evict a job: it waits again in order of submission, with the progress that it keeps."""
+    standing = state.stands[job]
+    since = now if np.isnan(standing) else standing
+    done, saved, _ = progress(jobs, state, job, since)
+    kept = saved if action == KILL else done
+    note(jobs, state, log, job, now)
+    if action == SYS:
+        state.reread[job] = jobs.sys_write[job]
+    elif action == APP or kept > state.saved[job]:
+        state.reread[job] = jobs.app_write[job]
+    entry = log.evictions[next_row(log, EVICTIONS, log.evictions)]
+    entry[0], entry[1], entry[2] = job, state.attempt[job], state.victim[job]
+    entry[3], entry[4], entry[5] = action, state.decided[job], since
+    entry[6], entry[7], entry[8] = now, done, kept
+    state.saved[job] = kept
+    leave(jobs, state, job)
+    wait(jobs, state, job)
+    state.counts[FREE] += jobs.nodes[job]
+
+
+@frugal_kernel
+def wait(jobs: OnDemandJobs, state: State, job: int) -> None:
+    """Insert a job into the queue: bursts first, then in order of submission."""
+    queue, place, n = state.queue, state.counts[QUEUE], jobs.nodes.size
+    rank = job - n if jobs.on_demand[job] else job
+    while place > 0:
+        before = queue[place - 1]
+        if (before - n if jobs.on_demand[before] else before) < rank:
+            break
+        queue[place] = before
+        place -= 1
+    queue[place] = job
+    state.counts[QUEUE] += 1
+    state.stage[job] = QUEUED
+
+
+@frugal_kernel
+def stand(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
+    """A job stands still from now on."""
+    note(jobs, state, log, job, now)
+    state.stands[job] = now
+    heap.remove(state.ends, job)
+    heap.remove(state.ready, job)
+
+
+@frugal_kernel
+def spare(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
+    """A job need not make way any more; where it stood still it goes on."""
+    state.victim[job] = -1
+    heap.remove(state.ready, job)
+    heap.remove(state.writes, job)
+    if np.isnan(state.stands[job]):
+        return
+    note(jobs, state, log, job, now)
+    lost = now - state.stands[job]
+    state.stands[job] = np.nan
+    state.origin[job] += lost
+    heap.push(state.ends, job, state.ends.key[job] + lost)
+    forget(jobs, state, job)
+    expect(jobs, state, job, state.expected[job] + lost)
+    if state.counts[WRITER] == job:
+        state.counts[WRITER] = -1
+
+
+@frugal_kernel
+def note(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
+    """Enter what a running job did since its last entry."""
+    begin = state.since[job]
+    state.since[job] = now
+    if not begin < now:
+        return
+    if jobs.on_demand[job]:
+        _enter(jobs, state, log, BURST, job, begin, now, 0.0, now - begin, 0.0)
+    elif not np.isnan(state.stands[job]):
+        kind = WRITE if state.counts[WRITER] == job else STAND
+        done, _, left = progress(jobs, state, job, state.stands[job])
+        _enter(jobs, state, log, kind, job, begin, now, done, done, left)
+    else:
+        origin = max(begin, min(state.origin[job], now))
+        if begin < origin:
+            base = state.base[job]
+            _enter(jobs, state, log, READ, job, begin, origin, base, base, 0.0)
+        if origin < now:
+            before, _, left = progress(jobs, state, job, origin)
+            done = progress(jobs, state, job, now)[0]
+            _enter(jobs, state, log, COMPUTE, job, origin, now, before, done, left)
+
+
+@frugal_kernel
+def _enter(
+    jobs: OnDemandJobs, state: State, log: Log, kind: int, job: int, begin: float, end: float,
+    before: float, after: float, left: float,
+) -> None:  # fmt: skip
+    """Enter a stretch of a running job."""
+    entry = log.stretches[next_row(log, STRETCHES, log.stretches)]
+    entry[0], entry[1], entry[2] = kind, job, state.attempt[job]
+    entry[3], entry[4], entry[5] = begin, end, jobs.nodes[job]
+    entry[6], entry[7], entry[8] = before, after, left
+
+
+@frugal_kernel
+def gather(state: State, burst: int, now: float) -> None:
+    """A burst begins to gather nodes, behind those that do already."""
+    state.gathering[state.counts[GATHER]] = burst
+    state.counts[GATHER] += 1
+    state.stage[burst] = GATHERING
+    state.held[burst] = 0
+    state.since[burst] = now
+
+
+@frugal_kernel
+def scatter(jobs: OnDemandJobs, state: State, log: Log, burst: int, now: float) -> None:
+    """A burst gathers no more: what it held is free, and whom it wanted to evict is spared."""
+    hold(state, log, burst, 0, now)
+    for place in range(state.counts[RUN]):
+        job = state.running[place]
+        if state.victim[job] == burst:
+            spare(jobs, state, log, job, now)
+    kept = 0
+    for place in range(state.counts[GATHER]):
+        if state.gathering[place] != burst:
+            state.gathering[kept] = state.gathering[place]
+            kept += 1
+    state.counts[GATHER] = kept
+    state.stage[burst] = UNSEEN
+
+
+@frugal_kernel
+def collect(jobs: OnDemandJobs, state: State, log: Log, burst: int, nodes: int, now: float) -> None:
+    """Hold as many of these free nodes for a burst as it still wants."""
+    taken = min(nodes, jobs.nodes[burst] - state.held[burst])
+    if taken > 0:
+        hold(state, log, burst, state.held[burst] + taken, now)
+
+
+@frugal_kernel
+def hold(state: State, log: Log, burst: int, nodes: int, now: float) -> None:
+    """Hold so many nodes in all for a burst."""
+    held = state.held[burst]
+    if held > 0 and state.since[burst] < now:
+        entry = log.stretches[next_row(log, STRETCHES, log.stretches)]
+        entry[0], entry[1], entry[2] = HOLD, burst, 0
+        entry[3], entry[4], entry[5] = state.since[burst], now, held
+        entry[6], entry[7], entry[8] = 0.0, 0.0, 0.0
+    state.since[burst] = now
+    state.held[burst] = nodes
+    state.counts[FREE] += held - nodes
+    state.counts[USED] += nodes - held

@@ -1,0 +1,264 @@
+"""Eviction plans inside the loop: the problem of an instant, its solver, and the deadline chosen.
+
+The solvers are those of `cosimlib.eviction`, as kernels. A plan gives each running batch job that
+no other burst has chosen one of four actions; the row of the plan, a number of steps, is the
+deadline by which the nodes are to be free.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.eviction.blocked import plan_blocked, table_width
+from cosimlib.eviction.dynamic import _plans, _relax_all
+from cosimlib.eviction.greedy import _evict
+from cosimlib.eviction.problem import APP, KEEP, KILL, SYS
+from cosimlib.eviction.writing import order_of_writes
+from cosimlib.kernels import heap
+from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.ondemand.state import (
+    PLANS,
+    RUN,
+    Log,
+    OnDemandJobs,
+    State,
+    next_row,
+    progress,
+)
+
+NO_SOLVER, LEAST_LOSS_KILL, GREEDY, DYNAMIC, DYNAMIC_BLOCKED = range(5)
+"""What chooses the jobs to evict; with none, bursts wait for free nodes."""
+
+EARLIEST, LEAST_LOSS, WEIGHTED = range(3)
+"""Which deadline of a plan is taken."""
+
+IGNORE, COLLECT, PREPARE = range(3)
+"""What happens at a notice: nothing; free nodes are held; jobs make way for the burst, too."""
+
+
+class Rules(NamedTuple):
+    """The rules of a policy; `weight` is in node-seconds per second of delay."""
+
+    total_nodes: int
+    reserved: int
+    solver: int
+    deadline: int
+    weight: float
+    step: float
+    notice: int
+    patience: float
+
+
+class Durations(NamedTuple):
+    """What checkpoints of the jobs of a `Choice` take, in steps, but `app_wait` in milliseconds."""
+
+    app: np.ndarray
+    sys: np.ndarray
+    release: np.ndarray
+    app_write: np.ndarray
+    sys_write: np.ndarray
+    app_wait: np.ndarray
+
+
+class Choice(NamedTuple):
+    """The jobs that could be evicted, one value per job: losses in node-seconds, times in s."""
+
+    job: np.ndarray
+    nodes: np.ndarray
+    loss: np.ndarray
+    app_wait: np.ndarray
+    app_write: np.ndarray
+    sys_write: np.ndarray
+
+
+@kernel
+def candidates(jobs: OnDemandJobs, state: State, now: float) -> Choice:
+    """The running batch jobs that make way for no burst yet, in order of submission."""
+    found, size = np.empty(state.counts[RUN], np.int64), 0
+    for job in state.running[: state.counts[RUN]]:
+        if not jobs.on_demand[job] and state.victim[job] < 0:
+            found[size] = job
+            size += 1
+    found = np.sort(found[:size])
+    loss, app_wait = np.empty(found.size), np.empty(found.size)
+    app_write, sys_write = jobs.app_write[found], jobs.sys_write[found]
+    for place in range(found.size):
+        job = found[place]
+        done, saved, left = progress(jobs, state, job, now)
+        loss[place] = jobs.nodes[job] * (done - saved)
+        if left > 0.0:
+            app_wait[place], app_write[place] = left, 0.0
+        else:
+            due = jobs.interval[job] * (np.floor(done / jobs.interval[job]) + 1.0)
+            app_wait[place] = max(state.origin[job] - now, 0.0) + due - done
+    return Choice(found, jobs.nodes[found], loss, app_wait, app_write, sys_write)
+
+
+@kernel
+def make_plan(
+    jobs: OnDemandJobs, rules: Rules, state: State, log: Log, burst: int, needed: int, now: float
+) -> None:
+    """Choose the jobs that make way for a burst, where all that could together hold enough."""
+    choice = candidates(jobs, state, now)
+    if choice.nodes.sum() < needed:
+        return
+    early, arrival = 0.0, jobs.submit_time[burst]
+    if now < arrival:
+        arrival = max(jobs.expected_time[burst], now)
+        early = arrival - now
+    busy, rows = 0.0, 1
+    if rules.solver != LEAST_LOSS_KILL:
+        busy = _backlog(state, now)
+        time = max(arrival + jobs.longest_delay[burst] - now - busy, 0.0)
+        rows += int(np.floor(time / rules.step * (1 + 1e-12)))
+    durations = in_steps(choice, rules.step, rows)
+    choices = solve(rules, choice, durations, needed, rows)
+    order = order_of_writes(
+        choice.nodes, durations.release, durations.app_write, durations.sys_write, rows
+    )
+    row, delay, loss, blocked = _choose_deadline(rules, choice, choices, order, busy, early)
+    begins = timetable(choice, choices[row], order, busy, early)[0]
+    for place in range(choice.job.size):
+        if choices[row, place] != KEEP:
+            _order(state, choice, place, choices[row, place], burst, begins[place], now)
+    entry = log.plans[next_row(log, PLANS, log.plans)]
+    entry[0], entry[1], entry[2], entry[3] = burst, now, needed, choice.job.size
+    entry[4], entry[5], entry[6], entry[7] = row * rules.step, delay, loss, blocked
+
+
+@frugal_kernel
+def _order(
+    state: State, choice: Choice, place: int, action: int, burst: int, begin: float, now: float
+) -> None:
+    """Order a job to make way for a burst; `begin` is when its checkpoint is written, from now."""
+    job = choice.job[place]
+    state.victim[job], state.action[job], state.decided[job] = burst, action, now
+    state.write[job], state.write_begin[job] = 0.0, now + begin
+    if action == APP:
+        state.write[job] = choice.app_write[place]
+        heap.push(state.ready, job, now + choice.app_wait[place])
+    elif action == SYS:
+        state.write[job] = choice.sys_write[place]
+    if state.write[job] > 0.0:
+        heap.push(state.writes, job, now + begin)
+
+
+@frugal_kernel
+def _backlog(state: State, now: float) -> float:
+    """Seconds until the file system has written what other bursts have ordered."""
+    end = now
+    for place in range(state.counts[RUN]):
+        job = state.running[place]
+        if state.victim[job] >= 0 and state.write[job] > 0.0:
+            end = max(end, state.write_begin[job] + state.write[job])
+    return end - now
+
+
+@kernel
+def in_steps(choice: Choice, step: float, rows: int) -> Durations:
+    """Durations as the solvers take them (`eviction.problem.WriteArrays`)."""
+    n = choice.job.size
+    app, sys = np.empty(n, np.int64), np.empty(n, np.int64)
+    release, write = np.empty(n, np.int64), np.empty(n, np.int64)
+    for place in range(n):
+        both = choice.app_wait[place] + choice.app_write[place]
+        app[place] = int(min(np.ceil(both / step * (1 - 1e-12)), float(rows)))
+        sys[place] = int(min(np.ceil(choice.sys_write[place] / step * (1 - 1e-12)), float(rows)))
+        whole = np.floor(min(choice.app_wait[place], rows * step) / step + 1e-12)
+        release[place] = min(int(whole), app[place])
+        write[place] = app[place] - release[place] if release[place] < rows else rows
+    wait = np.round(np.minimum(choice.app_wait, rows * step) * 1e3)
+    return Durations(app, sys, release, write, sys, wait)
+
+
+@kernel
+def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows: int) -> np.ndarray:
+    """The action of each job (columns) for each deadline (rows), by the policy's solver."""
+    nodes, loss = choice.nodes, np.round(choice.loss * 1000.0)
+    app, sys, release, app_write, sys_write, app_wait = durations
+    choices = np.zeros((rows, nodes.size), np.uint8)
+    if rules.solver == GREEDY:
+        for row in range(rows):
+            _evict(nodes, loss, app, sys, needed, row, choices[row])
+        return choices
+    if rules.solver == DYNAMIC_BLOCKED:
+        order = order_of_writes(nodes, release, app_write, sys_write, rows)
+        choices[:, order] = plan_blocked(
+            nodes[order], loss[order], release[order], app_write[order], sys_write[order],
+            app_wait[order], needed, rows, rules.step * 1e3,
+        )  # fmt: skip
+        return choices
+    width = table_width(nodes, needed)
+    table = np.full((rows, width), np.inf)
+    table[0, 0] = 0.0
+    chosen = np.zeros((nodes.size, rows, (width + 3) // 4), np.uint8)
+    _relax_all(nodes, loss, app, sys, needed, needed, table, chosen)
+    return _plans(table, chosen, needed, nodes, loss, app, sys)
+
+
+@kernel
+def timetable(
+    choice: Choice, actions: np.ndarray, order: np.ndarray, busy: float, early: float
+) -> tuple[np.ndarray, float, float]:
+    """When each checkpoint is written, when all are, and the node-seconds blocked until then.
+
+    Seconds from now. The file system is busy for `busy` seconds and then writes in the order given,
+    as late as the last end allows, which is not before `early`. An application's own checkpoint
+    that is in progress needs no other write.
+    """
+    end, last, begins = busy, early, np.zeros(order.size)
+    for place in order:
+        write = _write_time(choice, actions, place)
+        if actions[place] == APP:
+            last = max(last, choice.app_wait[place])
+            end = max(end, choice.app_wait[place]) if write > 0.0 else end
+        end += write
+    last = end if end > busy and end > last else last
+    left, blocked = last, 0.0
+    for place in order[::-1]:
+        left -= _write_time(choice, actions, place)
+        begins[place] = left
+        if actions[place] == APP:
+            blocked += choice.nodes[place] * (last - choice.app_wait[place])
+        elif actions[place] == SYS:
+            blocked += choice.nodes[place] * (last - left)
+        elif actions[place] == KILL:
+            blocked += choice.nodes[place] * last
+    return begins, last, blocked
+
+
+@frugal_kernel
+def _write_time(choice: Choice, actions: np.ndarray, place: int) -> float:
+    """Seconds for which the file system writes a job's checkpoint."""
+    if actions[place] == APP:
+        return choice.app_write[place]
+    return choice.sys_write[place] if actions[place] == SYS else 0.0
+
+
+@kernel
+def _choose_deadline(
+    rules: Rules,
+    choice: Choice,
+    choices: np.ndarray,
+    order: np.ndarray,
+    busy: float,
+    early: float,
+) -> tuple[int, float, float, float]:
+    """The row to take, its delay, loss and blocked node-seconds."""
+    best, best_first, best_second = (0, 0.0, 0.0, 0.0), np.inf, np.inf
+    for row in range(choices.shape[0]):
+        loss = 0.0
+        for place in range(choice.job.size):
+            if choices[row, place] == KILL:
+                loss += choice.loss[place]
+        blocked = timetable(choice, choices[row], order, busy, early)[2]
+        cost = loss + blocked if rules.solver == DYNAMIC_BLOCKED else loss
+        delay = max(row * rules.step + busy - early, 0.0)
+        first, second = cost + rules.weight * delay, 0.0
+        if rules.deadline == EARLIEST:
+            first, second = delay, cost
+        elif rules.deadline == LEAST_LOSS:
+            first, second = cost, delay
+        if first < best_first or (first == best_first and second < best_second):
+            best, best_first, best_second = (row, delay, loss, blocked), first, second
+    return best

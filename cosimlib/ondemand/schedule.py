@@ -1,0 +1,169 @@
+"""Schedule of a machine with bursts: stretches of every job, evictions, plans, as tables."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.eviction.problem import ACTIONS
+from cosimlib.kernels.jit import kernel
+from cosimlib.ondemand.state import COMPUTE, HOLD, READ, STAND, WRITE
+from cosimlib.schedule import USES, Schedule, allocation_table
+from cosimlib.units import HOUR
+
+KINDS = ("read", "compute", "write", "stand", "hold", "burst")
+"""Kinds of stretches by their number."""
+
+RUN_USE, HOLD_USE, KILLED_USE, CHECKPOINT_USE, REREAD_USE = (
+    USES.index(use) for use in ("run", "hold", "killed", "checkpoint", "reread")
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class OnDemandSchedule(Schedule):
+    """Batch jobs and bursts of on-demand work; times are first start and last end.
+
+    Parameters
+    ----------
+    workload : Workload
+        Of batch jobs and bursts together.
+    on_demand : np.ndarray
+        Whether each job is a burst.
+    stretches : pd.DataFrame
+        What each job did, one row per stretch, in order of its end: `kind`, one of `KINDS`, `job`,
+        `attempt` (0, 1, …, of a job), `start`, `end` (s), `nodes`, progress `before` and `after`
+        (s of its run time), and `left`, seconds that an application checkpoint in progress at the
+        start still takes. Of kind `hold` are nodes held for the burst named; `stand` and `write`
+        are jobs that make way, until and while their checkpoint is written.
+    evictions : pd.DataFrame
+        One row per eviction: `job`, `attempt`, `burst`, `action` (`kill`, `app` or `sys`),
+        `decided`, `since` (when it stopped), `time`, and the progress `done` and `kept` (s).
+    plans : pd.DataFrame
+        One row per plan: `burst`, `time`, `nodes_needed`, `jobs` to choose from, the `deadline`
+        chosen (s from then), its `delay` (s), `loss` and `blocked` (node-hours), as planned.
+    checkpoints : pd.DataFrame
+        `interval`, `app_write`, `sys_write`, `charge` (s) of each job.
+    reserved : int
+        Nodes kept for bursts.
+    """
+
+    rigid: ClassVar[bool] = False
+    on_demand: np.ndarray
+    stretches: pd.DataFrame
+    evictions: pd.DataFrame
+    plans: pd.DataFrame
+    checkpoints: pd.DataFrame
+    reserved: int = 0
+
+    @cached_property
+    def allocations(self) -> pd.DataFrame:
+        """Nodes held over time: `run`, `killed` (to be done again), `checkpoint`, `reread`, `hold`.
+
+        What a run computes after the checkpoint that it later starts from is `killed`; of `hold`
+        are nodes held for a burst, whose job is named, and jobs that stand still to make way.
+        """
+        table = self.stretches
+        columns = ("job", "start", "end", "nodes", "before", "after", "left")
+        job, start, end, nodes, before, after, left = (table[name].to_numpy() for name in columns)
+        interval, charge = (self.checkpoints[name].to_numpy() for name in ("interval", "charge"))
+        kind = table["kind"].cat.codes.to_numpy().astype(np.int64)
+        rows = _uses(
+            kind, job, start, end, nodes, before, after, left, self._kept(), interval, charge
+        )
+        use = pd.Categorical.from_codes(rows[:, 4].astype(np.int8), categories=list(USES))
+        return allocation_table(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], use)
+
+    def _kept(self) -> np.ndarray:
+        """Progress of each stretch's attempt that was not lost: infinite where it completed."""
+        kept = self.evictions.set_index(["job", "attempt"])["kept"]
+        attempts = pd.MultiIndex.from_frame(self.stretches[["job", "attempt"]])
+        return kept.reindex(attempts).fillna(np.inf).to_numpy()
+
+    @cached_property
+    def bursts(self) -> pd.DataFrame:
+        """The bursts, by job: times, nodes, `delay` of the start (s), whether it is `missed`."""
+        jobs = self.jobs[self.on_demand]
+        if "longest_delay" not in jobs:
+            jobs = jobs.assign(longest_delay=np.nan)
+        table = jobs[["submit_time", "run_time", "nodes", "longest_delay"]]
+        delay = jobs["wait_time"].rename("delay")
+        return table.assign(delay=delay, missed=delay > table["longest_delay"])
+
+
+def stretch_table(rows: np.ndarray) -> pd.DataFrame:
+    """`OnDemandSchedule.stretches` of the log's rows."""
+    names = ["kind", "job", "attempt", "start", "end", "nodes", "before", "after", "left"]
+    table = pd.DataFrame(rows, columns=names)
+    table = table.astype({"job": "int64", "attempt": "int64", "nodes": "int64"})
+    kind = pd.Categorical.from_codes(rows[:, 0].astype(np.int8), categories=list(KINDS))
+    return table.assign(kind=kind)
+
+
+def eviction_table(rows: np.ndarray) -> pd.DataFrame:
+    """`OnDemandSchedule.evictions` of the log's rows."""
+    names = ["job", "attempt", "burst", "action", "decided", "since", "time", "done", "kept"]
+    table = pd.DataFrame(rows, columns=names)
+    table = table.astype(dict.fromkeys(["job", "attempt", "burst"], "int64"))
+    action = pd.Categorical.from_codes(rows[:, 3].astype(np.int8), categories=list(ACTIONS))
+    return table.assign(action=action)
+
+
+def plan_table(rows: np.ndarray) -> pd.DataFrame:
+    """`OnDemandSchedule.plans` of the log's rows, losses in node-hours."""
+    names = ["burst", "time", "nodes_needed", "jobs", "deadline", "delay", "loss", "blocked"]
+    table = pd.DataFrame(rows, columns=names)
+    table = table.astype(dict.fromkeys(["burst", "nodes_needed", "jobs"], "int64"))
+    return table.assign(loss=table["loss"] / HOUR, blocked=table["blocked"] / HOUR)
+
+
+@kernel
+def _uses(kind, job, start, end, nodes, before, after, left, kept, interval, charge):
+    """Rows of job, start, end, nodes, use: stretches cut at checkpoints and where loss begins."""
+    rows = [(0.0, 0.0, 0.0, 0.0, 0.0) for _ in range(0)]
+    for row in range(kind.size):
+        if kind[row] == COMPUTE:
+            _cut(rows, job[row], start[row], end[row], nodes[row], before[row], left[row],
+                 kept[row], interval[job[row]], charge[job[row]])  # fmt: skip
+        else:
+            use = RUN_USE
+            if kind[row] == READ:
+                use = REREAD_USE
+            elif kind[row] == WRITE:
+                use = CHECKPOINT_USE
+            elif kind[row] == STAND or kind[row] == HOLD:
+                use = HOLD_USE
+            _add(rows, job[row], start[row], end[row], nodes[row], use)
+    table = np.empty((len(rows), 5))
+    for place in range(len(rows)):
+        one, begin, last, held, used = rows[place]
+        table[place, 0], table[place, 1], table[place, 2] = one, begin, last
+        table[place, 3], table[place, 4] = held, used
+    return table
+
+
+@kernel
+def _cut(rows, job, start, end, nodes, before, left, kept, interval, charge):
+    """Cut one stretch of computing: run, then killed, with the application's own checkpoints."""
+    now, done = start, before
+    if left > 0.0:
+        _add(rows, job, now, min(now + left, end), nodes, CHECKPOINT_USE)
+        now += left
+    while now < end:
+        due = np.inf
+        if charge > 0.0:
+            due = interval * (np.floor(done / interval) + 1.0)
+        stop = min(end, now + (due - done))
+        split = min(stop, max(now, now + (kept - done)))
+        _add(rows, job, now, split, nodes, RUN_USE)
+        _add(rows, job, split, stop, nodes, KILLED_USE)
+        _add(rows, job, stop, min(end, stop + charge), nodes, CHECKPOINT_USE)
+        now, done = stop + charge, due
+
+
+@kernel
+def _add(rows, job, start, end, nodes, use):
+    """Add a row, unless it has no length."""
+    if start < end:
+        rows.append((float(job), start, end, float(nodes), float(use)))

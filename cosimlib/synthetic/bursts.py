@@ -1,0 +1,151 @@
+"""Bursts of on-demand work: Poisson or clustered arrivals, and notices before them.
+
+*Arrivals* are a Poisson process, or clusters of bursts (Neyman and Scott): clusters are a Poisson
+process, the number of bursts in one is geometric, the time from one to the next exponential.
+
+*Notices* are of the four kinds of Fan, Rich, Allcock, Papka and Lan (Hybrid Workload Scheduling on
+HPC Systems, arXiv 2109.05412): none; accurate, the burst comes when it was expected; early, it
+comes at a random moment from its notice to then; late, at a random moment up to `latest` after
+then. The paper's notices are given 15 to 30 minutes ahead of the expected arrival.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.units import DAY, HOUR, MINUTE
+from cosimlib.workload import Workload
+
+NOTICES = ("none", "accurate", "early", "late")
+COLUMNS = ("submit_time", "run_time", "requested_time", "nodes", "longest_delay", "notice_time",
+           "expected_time")  # fmt: skip
+
+
+def bursts(
+    *,
+    rate: float,
+    nodes: int | Sequence[int],
+    run_time: float = HOUR,
+    horizon: float,
+    longest_delay: float = 15 * MINUTE,
+    notice: str | Mapping[str, float] = "none",
+    ahead: tuple[float, float] = (15 * MINUTE, 30 * MINUTE),
+    latest: float = 30 * MINUTE,
+    cluster: float = 1.0,
+    cluster_gap: float = 10 * MINUTE,
+    seed: int = 0,
+) -> Workload:
+    """A random stream of bursts, as `simulate_ondemand` takes them.
+
+    Parameters
+    ----------
+    rate : float
+        Mean number per day; 0 gives none. With one seed, moments of a Poisson process scale with
+        the rate.
+    nodes : int or sequence of int
+        Of each burst, or sizes of which each is equally likely.
+    run_time : float, default 3600.0
+        Seconds; also the requested time.
+    horizon : float
+        Seconds after which none comes.
+    longest_delay : float, default 900.0
+        Seconds from its arrival until which a burst should start.
+    notice : str or mapping of str to float, default "none"
+        One of `NOTICES`, or the share of each.
+    ahead : tuple of float, default (900.0, 1800.0)
+        Notices come uniformly so many seconds before the expected arrival.
+    latest : float, default 1800.0
+        Most seconds by which late bursts are late.
+    cluster : float, default 1.0
+        Mean number of bursts in a cluster; 1 is a Poisson process.
+    cluster_gap : float, default 600.0
+        Mean seconds between two bursts of a cluster.
+    seed : int, default 0
+
+    Returns
+    -------
+    Workload
+        In whole seconds, with `longest_delay`, `notice_time` and `expected_time` (s; NaN without a
+        notice). Notices before time 0 come at 0.
+    """
+    sizes = list(nodes) if isinstance(nodes, Sequence) else [nodes]
+    check.number("rate", rate, least=0)
+    check.that("nodes", nodes, bool(sizes), "a whole number from 1, or some")
+    for size in sizes:
+        check.whole("nodes", size, 1)
+    check.seconds("run_time", run_time, above=0)
+    check.seconds("horizon", horizon)
+    check.seconds("longest_delay", longest_delay)
+    check.number("cluster", cluster, least=1, kind="bursts in a cluster,")
+    check.seconds("cluster_gap", cluster_gap, above=0)
+    check.seconds("latest", latest)
+    fine = len(ahead) == 2 and 0 <= ahead[0] <= ahead[1] < np.inf
+    check.that("ahead", ahead, fine, "two times of 0 s or more, the shorter first")
+    check.seed(seed)
+    shares = _shares(notice)
+    rng = np.random.default_rng(seed)
+    times = _arrivals(rng, rate, horizon, cluster, cluster_gap)
+    table = pd.DataFrame({
+        "submit_time": times,
+        "run_time": float(run_time),
+        "requested_time": float(run_time),
+        "nodes": rng.choice(sizes, len(times)).astype(np.int64),
+        "longest_delay": float(longest_delay),
+    })  # fmt: skip
+    told, expected = _notices(rng, times, shares, ahead, latest)
+    table = table.assign(notice_time=told, expected_time=expected)
+    return Workload(table, f"bursts (seed {seed})")
+
+
+def _shares(notice: str | Mapping[str, float]) -> np.ndarray:
+    """The share of each of `NOTICES`."""
+    given = {notice: 1.0} if isinstance(notice, str) else dict(notice)
+    for kind, share in given.items():
+        check.choice("notice", kind, NOTICES)
+        check.number(f"notice[{kind!r}]", share, least=0, kind="a share")
+    total = sum(given.values())
+    check.that("notice", notice, total > 0, "shares of which one is above 0")
+    return np.array([given.get(kind, 0.0) for kind in NOTICES]) / total
+
+
+def _arrivals(
+    rng: np.random.Generator, rate: float, horizon: float, cluster: float, gap: float
+) -> np.ndarray:
+    """Whole seconds before the horizon, ascending."""
+    if rate == 0:
+        return np.empty(0)
+    expected = rate / cluster * horizon / DAY
+    steps = rng.exponential(size=int(expected + 10 * np.sqrt(expected) + 20))
+    first = np.cumsum(steps) * DAY * cluster / rate
+    first = first[first < horizon]
+    if cluster > 1:
+        sizes = rng.geometric(1 / cluster, len(first))
+        gaps = rng.exponential(gap, sizes.sum())
+        begins = np.cumsum(sizes) - sizes
+        gaps[begins] = 0.0
+        total = np.cumsum(gaps)
+        first = np.repeat(first - total[begins], sizes) + total
+    times = np.sort(np.floor(first))
+    return times[times < horizon]
+
+
+def _notices(
+    rng: np.random.Generator,
+    times: np.ndarray,
+    shares: np.ndarray,
+    ahead: tuple[float, float],
+    latest: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """When each burst is announced, and for when; NaN where it is not."""
+    kind = np.array(NOTICES)[rng.choice(len(NOTICES), len(times), p=shares)]
+    length = np.round(rng.uniform(*ahead, len(times)))
+    part = rng.uniform(0, 1, len(times))
+    expected = times + np.round(
+        np.select([kind == "early", kind == "late"], [part * length, -part * latest], 0.0)
+    )
+    expected = np.maximum(expected, 0.0)
+    told = np.clip(expected - length, 0.0, np.minimum(expected, times))
+    unknown = kind == "none"
+    return np.where(unknown, np.nan, told), np.where(unknown, np.nan, expected)

@@ -1,0 +1,113 @@
+"""Random small machines with bursts, for the simulator and for its oracle alike."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.ondemand.loop import simulate
+from cosimlib.ondemand.planning import Rules
+from cosimlib.ondemand.schedule import (
+    OnDemandSchedule,
+    eviction_table,
+    plan_table,
+    stretch_table,
+)
+from cosimlib.ondemand.simulation import DEADLINES, NOTICES, POLICIES
+from cosimlib.ondemand.state import OnDemandJobs
+from cosimlib.system import System
+from cosimlib.workload import Workload
+from tests.ondemand.naive import Job, Machine
+
+
+class Instance(NamedTuple):
+    """Jobs as a table of one row per job or burst, the machine's nodes, and the rules."""
+
+    table: pd.DataFrame
+    nodes: int
+    rules: dict[str, Any]
+
+
+def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
+    """A machine on which bursts come while most nodes are taken."""
+    random = np.random.default_rng(seed)
+    nodes, n = int(random.integers(4, 10)), int(random.integers(2, most))
+    burst = random.random(n) < 0.35
+    run_time = np.where(burst, random.integers(1, 8, n), random.integers(1, 24, n))
+    charged = random.random() < 0.4
+    app = random.integers(1, 4, n)
+    submit = np.sort(random.integers(0, 30, n)).astype(float)
+    told = random.random(n) < 0.7
+    notice = np.maximum(submit - random.integers(0, 9, n), 0)
+    expected = np.maximum(notice, submit + random.integers(-5, 6, n))
+    rules = {
+        "policy": policy,
+        "deadline": str(random.choice(list(DEADLINES))),
+        "weight": float(random.choice([0.0, 0.5, 2.0, 7.0])),
+        "notice": str(random.choice(list(NOTICES))),
+        "reserved": int(random.integers(1, nodes + 1)) if policy == "reserve" else 0,
+        "step": int(random.integers(1, 4)),
+        "patience": int(random.integers(0, 4)),
+    }
+    ahead = burst & told & (rules["notice"] != "ignore")
+    if rules["notice"] == "prepare":
+        notice = np.maximum(notice, expected - random.integers(0, 9))
+    table = pd.DataFrame({
+        "submit": submit, "run": run_time,
+        "requested": np.maximum(1, run_time + random.integers(-3, 9, n)),
+        "nodes": random.integers(1, nodes + 1, n), "burst": burst,
+        "interval": np.where(random.random() < 0.15, np.inf, random.integers(2, 9, n)),
+        "charge": app * charged * ~burst, "app": app, "sys": app + random.integers(0, 4, n),
+        "longest": random.integers(0, 11, n),
+        "call": np.where(ahead & (notice < submit), notice, np.inf),
+        "expected_at": np.where(told, expected, submit),
+    })  # fmt: skip
+    return Instance(table, nodes, rules)
+
+
+def arguments(instance: Instance) -> tuple[OnDemandJobs, Rules]:
+    """An instance as the compiled loop takes it."""
+    table, rules = instance.table, instance.rules
+    interval = table["interval"].where(~table["burst"], np.inf)
+    columns = [interval if name == "interval" else table[name] for name in (
+        "submit", "run", "requested", "nodes", "burst", "interval", "charge", "app", "sys",
+        "longest", "call", "expected_at",
+    )]  # fmt: skip
+    types = [float, float, float, np.int64, bool, *[float] * 7]
+    jobs = OnDemandJobs(*(np.array(c, dtype=t) for c, t in zip(columns, types, strict=True)))
+    return jobs, Rules(
+        instance.nodes, rules["reserved"], POLICIES[rules["policy"]],
+        DEADLINES[rules["deadline"]], rules["weight"], float(rules["step"]),
+        NOTICES[rules["notice"]], float(rules["patience"]),
+    )  # fmt: skip
+
+
+def schedule_of(instance: Instance) -> OnDemandSchedule:
+    """Our schedule of an instance, as `simulate_ondemand` would return it."""
+    jobs, rules = arguments(instance)
+    start_time, end_time, log = simulate(jobs, rules)
+    columns = ("submit_time", "run_time", "requested_time", "nodes", "longest_delay")
+    table = pd.DataFrame({name: getattr(jobs, name) for name in columns})
+    names = ("interval", "app_write", "sys_write", "charge")
+    return OnDemandSchedule(
+        Workload(table, "random"), System.of(instance.nodes), instance.rules["policy"],
+        start_time, end_time, on_demand=jobs.on_demand, stretches=stretch_table(log.stretches),
+        evictions=eviction_table(log.evictions), plans=plan_table(log.plans),
+        checkpoints=pd.DataFrame({name: getattr(jobs, name) for name in names}),
+        reserved=instance.rules["reserved"],
+    )  # fmt: skip
+
+
+def theirs(instance: Instance) -> Machine:
+    """What the oracle makes of it."""
+    rows = instance.table.to_dict("records")
+    jobs = [
+        Job(number, **{name: _whole(value) for name, value in row.items()})
+        for number, row in enumerate(rows)
+    ]
+    return Machine(jobs, instance.nodes, **instance.rules)
+
+
+def _whole(value: Any) -> Any:
+    """A whole number where it is one; no checkpoints are an interval that no run reaches."""
+    return int(value) if value == value and abs(value) < 1e9 else value

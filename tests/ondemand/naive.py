@@ -1,0 +1,358 @@
+"""Bursts on a batch machine, second by second: slow and obvious, written from the rules in prose.
+
+All times are whole seconds and every run lasts at least one. Eviction problems go through the faces
+of the solvers, which have oracles of their own.
+"""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from cosimlib.eviction import EvictionProblem, solve_blocked, solve_dynamic, solve_greedy
+from cosimlib.eviction.writing import writing_order
+
+WAITING = ("wait", "reserve")
+
+
+@dataclass(eq=False)
+class Job:
+    """A batch job or a burst, and what is known of it at the moment."""
+
+    number: int
+    submit: int
+    run: int
+    requested: int
+    nodes: int
+    burst: bool = False
+    interval: float = 10**9
+    charge: int = 0
+    app: int = 0
+    sys: int = 0
+    longest: int = 0
+    call: float = float("inf")
+    expected_at: float = float("nan")
+    saved: int = 0
+    reread: int = 0
+    start: float = float("nan")
+    end: float = float("nan")
+    # While it runs
+    reading: int = 0
+    done: int = 0
+    kept: int = 0
+    own: int = 0
+    expected: float = 0
+    standing: bool = False
+    since: int = 0
+    victim_of: "Job | None" = None
+    action: str = ""
+    write: int = 0
+    write_begin: int = -1
+    reached: bool = False
+    in_own: bool = False
+    entries: list = field(default_factory=list)
+    # While it gathers
+    held: int = 0
+
+    def estimate(self, until):
+        """Seconds of the application from what is saved to a progress, its checkpoints included."""
+        due = sum(1 for p in range(self.saved + 1, until) if p % self.interval == 0)
+        return max(until - self.saved, 0) + self.charge * due
+
+
+class Machine:
+    """A run; `uses` has (second, job, nodes, use), `evictions` (job, action, time, done, kept).
+
+    `plans` has the nodes and losses to choose from, the nodes needed, and the cost of the choice.
+    """
+
+    def __init__(self, jobs, nodes, *, policy, deadline="least_loss", weight=0.0, notice="ignore",
+                 reserved=0, step=1, patience=0):  # fmt: skip
+        self.jobs, self.total, self.policy, self.deadline = jobs, nodes, policy, deadline
+        self.weight, self.notice, self.reserved = weight, notice, reserved
+        self.step, self.patience = step, patience
+        self.queue, self.gathering, self.running = [], [], []
+        self.coming, self.uncalled = list(jobs), [job for job in jobs if job.call < float("inf")]
+        self.writer, self.write_left, self.now = None, 0, 0
+        self.uses, self.evictions, self.plans = [], [], []
+        while self.coming or self.queue or self.gathering or self.running:
+            self.instant()
+            self.second()
+            self.now += 1
+            assert self.now < 5000, "a job starves"
+
+    @property
+    def free(self):
+        return self.total - sum(j.nodes for j in self.running) - sum(j.held for j in self.gathering)
+
+    def second(self):
+        """What the machine does from now to a second later."""
+        for job in self.running:
+            if job.standing:
+                use = "checkpoint" if job is self.writer else "hold"
+            elif job.burst:
+                use, job.done = "run", job.done + 1
+            elif job.reading:
+                use, job.reading = "reread", job.reading - 1
+            elif job.own:
+                use, job.own = "checkpoint", job.own - 1
+                if not job.own:
+                    job.kept = job.done
+                    job.reached |= job.in_own
+            else:
+                use, job.done = "run", job.done + 1
+                if job.done < job.run and job.done % job.interval == 0:
+                    job.own, job.kept = job.charge, job.kept if job.charge else job.done
+                    job.reached |= not job.in_own
+            job.entries.append((self.now, job.number, job.nodes, use, job.done))
+        for burst in self.gathering:
+            if burst.held:
+                self.uses.append((self.now, burst.number, burst.held, "hold"))
+        self.write_left -= self.writer is not None
+
+    def instant(self):
+        """All that happens now, then all decisions; none where nothing happens."""
+        happens = any(j.victim_of and j.write and j.write_begin == self.now for j in self.running)
+        for job in [job for job in self.running if job.done == job.run]:
+            happens = True
+            burst = job.victim_of
+            self.leave(job, job.done)
+            job.end = self.now
+            if burst:
+                self.collect(burst, job.nodes)
+        if self.writer and self.write_left == 0:
+            happens = True
+            self.give_way(self.writer)
+        for job in [job for job in self.running if job.action == "app" and job.reached]:
+            if not job.standing:
+                happens = True
+                job.standing, job.since = True, self.now
+                if job.write == 0:
+                    self.give_way(job)
+        while self.coming and self.coming[0].submit <= self.now:
+            happens = True
+            job = self.coming.pop(0)
+            if job not in self.gathering:
+                waits = not job.burst or self.policy in WAITING
+                self.enqueue(job) if waits else self.gathering.append(job)
+        for job in sorted(self.uncalled, key=lambda job: job.call):
+            if job.call <= self.now:
+                happens = True
+                self.uncalled.remove(job)
+                if job in self.coming:
+                    self.gathering.append(job)
+        for burst in list(self.gathering):
+            if burst in self.coming and self.now >= burst.expected_at + self.patience:
+                happens = True
+                self.scatter(burst)
+        if not happens:
+            return
+        while any(self.serve(burst) for burst in list(self.gathering)):
+            pass  # what one leaves over, another takes
+        self.begin_write()
+        self.backfill()
+
+    def enqueue(self, job):
+        self.queue.append(job)
+        self.queue.sort(key=lambda job: (not job.burst, job.number))
+
+    def begin(self, job):
+        job.start = job.start if job.start == job.start else self.now
+        job.reading, job.done, job.kept, job.own = job.reread, job.saved, job.saved, 0
+        job.expected = self.now + job.reread + job.estimate(max(job.requested, job.saved))
+        job.standing, job.victim_of, job.action, job.reached = False, None, "", False
+        job.entries = []
+        self.running.append(job)
+
+    def leave(self, job, kept):
+        """Take a job off the machine; what it computed beyond `kept` was for nothing."""
+        self.running.remove(job)
+        for second, number, nodes, use, done in job.entries:
+            lost = use == "run" and done > kept
+            self.uses.append((second, number, nodes, "killed" if lost else use))
+        job.victim_of = None
+
+    def evict(self, job):
+        kept = job.kept if job.action == "kill" else job.done
+        self.evictions.append((job.number, job.action, self.now, job.done, kept))
+        if job.action == "sys":
+            job.reread = job.sys
+        elif job.action == "app" or kept > job.saved:
+            job.reread = job.app
+        self.leave(job, kept)
+        job.saved = kept
+        self.enqueue(job)
+
+    def give_way(self, job):
+        burst = job.victim_of
+        if job is self.writer:
+            self.writer = None
+        self.evict(job)
+        self.collect(burst, job.nodes)
+
+    def collect(self, burst, most):
+        burst.held += min(most, burst.nodes - burst.held)
+
+    def victims(self, burst, *actions):
+        return [job for job in self.running if job.victim_of is burst and job.action in actions]
+
+    def scatter(self, burst):
+        burst.held = 0
+        self.gathering.remove(burst)
+        for job in self.victims(burst, "kill", "app", "sys"):
+            self.spare(job)
+
+    def spare(self, job):
+        job.victim_of, job.action = None, ""
+        if job.standing:
+            job.standing = False
+            job.expected += self.now - job.since
+        if job is self.writer:
+            self.writer = None
+
+    def serve(self, burst):
+        self.collect(burst, self.free)
+        arrived = burst.submit <= self.now
+        if arrived and self.started(burst):
+            return True
+        if self.policy in WAITING or not (arrived or self.notice == "prepare"):
+            return False
+        promised = sum(job.nodes for job in self.victims(burst, "kill", "app", "sys"))
+        lacking = burst.nodes - burst.held - promised
+        if lacking > 0:
+            self.plan(burst, lacking)
+            return arrived and self.started(burst)
+        return False
+
+    def started(self, burst):
+        kills = sorted(self.victims(burst, "kill"), key=lambda job: job.number)
+        surplus = burst.held + sum(job.nodes for job in kills) - burst.nodes
+        if surplus < 0:
+            return False
+        for job in sorted(kills, key=lambda job: -job.nodes * (job.done - job.kept)):
+            if job.nodes <= surplus:
+                surplus -= job.nodes
+                self.spare(job)
+                kills.remove(job)
+        for job in kills:
+            self.evict(job)
+        self.scatter(burst)
+        self.begin(burst)
+        return True
+
+    def plan(self, burst, needed):
+        among = [job for job in self.running if not job.burst and job.victim_of is None]
+        among.sort(key=lambda job: job.number)
+        if sum(job.nodes for job in among) < needed:
+            return
+        arrival = burst.submit if burst.submit <= self.now else max(burst.expected_at, self.now)
+        busy = 0
+        for job in self.running:
+            if job.victim_of and job.action != "kill":
+                busy = max(busy, job.write_begin + job.write - self.now if job.write else 0)
+        steps = max(arrival + burst.longest - self.now - busy, 0) // self.step
+        waits = [j.own or j.reading + j.interval - j.done % j.interval for j in among]
+        writes_of_own = [0 if job.own else job.app for job in among]
+        table = pd.DataFrame({
+            "nodes": [job.nodes for job in among],
+            "loss": [job.nodes * (job.done - job.kept) / 3600 for job in among],
+            "app_time": [float(a + b) for a, b in zip(waits, writes_of_own, strict=True)],
+            "sys_time": [float(job.sys) for job in among],
+            "app_wait": [float(wait) for wait in waits],
+        })  # fmt: skip
+        horizon = 0 if self.policy == "kill" else steps * self.step
+        solvers = {"greedy": solve_greedy, "dynamic_blocked": solve_blocked}
+        problem = EvictionProblem(table, needed, horizon, step=self.step)
+        plan = solvers.get(self.policy, solve_dynamic)(problem)
+        order = list(writing_order(problem))
+        busy, early = (0 if self.policy == "kill" else busy), max(arrival - self.now, 0)
+        late = [max(busy + time - early, 0) for time in plan.deadlines]
+        tables = []
+        for actions in plan.choices:
+            writes = [{1: 0, 2: w, 3: j.sys}.get(a, 0) for a, w, j in zip(
+                actions, writes_of_own, among, strict=True)]  # fmt: skip
+            tables.append((writes, *self.timetable(actions, writes, waits, order, busy, early)))
+        cost = [round(3600 * each) for each in plan.loss]
+        if self.policy == "dynamic_blocked":
+            for row, (_, begins, last) in enumerate(tables):
+                for place, job in enumerate(among):
+                    stop = {1: 0, 2: waits[place], 3: begins[place]}
+                    action = plan.choices[row, place]
+                    cost[row] += job.nodes * (last - stop[action]) if action else 0
+        keys = {
+            "earliest": lambda row: (late[row], cost[row], row),
+            "least_loss": lambda row: (cost[row], late[row], row),
+            "weighted": lambda row: (cost[row] + self.weight * late[row], row),
+        }
+        row = min(range(len(cost)), key=keys[self.deadline])
+        loss = [job.nodes * (job.done - job.kept) for job in among]
+        self.plans.append(([job.nodes for job in among], loss, needed, cost[row]))
+        for place, job in enumerate(among):
+            action = plan.choices[row, place]
+            if action:
+                job.victim_of, job.action = burst, ("kill", "app", "sys")[action - 1]
+                job.write, job.write_begin = (part[place] for part in tables[row][:2])
+                job.write_begin += self.now
+                job.reached, job.in_own = False, job.own > 0
+
+    def timetable(self, actions, writes, waits, order, busy, early):
+        """Begins of the writes, from now, as late as the first moment by which all can be done."""
+        last = early
+        while True:
+            left, begins, fine = last, [0] * len(writes), True
+            for place in reversed(order):
+                left -= writes[place]
+                begins[place] = left
+                if actions[place] == 2:
+                    fine &= last >= waits[place] and (left >= waits[place] or not writes[place])
+                fine &= left >= busy or not writes[place]
+            if fine:
+                return begins, last
+            last += 1
+
+    def begin_write(self):
+        for job in self.running:
+            if job.victim_of and job.write and job.write_begin == self.now:
+                assert self.writer is None
+                if not job.standing:
+                    job.standing, job.since = True, self.now
+                self.writer, self.write_left = job, job.write
+
+    def kept_free(self, job, used):
+        """Nodes to leave for bursts when this job starts."""
+        exempt = job.burst or job.nodes > self.total - self.reserved
+        return 0 if exempt else max(0, self.reserved - used)
+
+    def backfill(self):
+        while self.queue and self.fits(self.queue[0]):
+            self.begin(self.queue.pop(0))
+        if not self.queue:
+            return
+        shadow, extra = self.reservation(self.queue[0])
+        for job in self.queue[1:]:
+            late = self.now + job.reread + job.estimate(max(job.requested, job.saved)) > shadow
+            if self.fits(job) and (job.nodes <= extra or not late):
+                extra -= job.nodes * late
+                self.queue.remove(job)
+                self.begin(job)
+
+    def used(self):
+        running = sum(job.nodes for job in self.running if job.burst)
+        return running + sum(burst.held for burst in self.gathering)
+
+    def fits(self, job):
+        return job.nodes + self.kept_free(job, self.used()) <= self.free
+
+    def reservation(self, head):
+        """The first moment at which the head fits, as far as is known, and what is left over."""
+        ends = [(max(job.expected, self.now), job.nodes, job.burst) for job in self.running]
+        for burst in self.gathering:
+            arrival = self.now if burst.submit <= self.now else max(burst.expected_at, self.now)
+            ends.append((arrival + burst.requested, burst.held, True))
+        for moment in sorted({self.now, *(end for end, _, _ in ends)}):
+            back = [(nodes, burst) for end, nodes, burst in ends if end <= moment]
+            free = self.free + sum(nodes for nodes, _ in back)
+            used = self.used() - sum(nodes for nodes, burst in back if burst)
+            extra = free - self.kept_free(head, used) - head.nodes
+            if extra >= 0:
+                return moment, extra
+        raise AssertionError("the head never fits")
