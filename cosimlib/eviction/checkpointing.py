@@ -55,10 +55,61 @@ def draw_memory(workload: Workload, system: System, *, seed: int = 0) -> pd.Data
     return pd.DataFrame({"allocated": allocated, "critical": allocated * share})
 
 
+def daly_interval(
+    workload: Workload, system: System, *, node_mtbf: float, seed: int = 0
+) -> np.ndarray:
+    """Daly's interval between application checkpoints per job, for fault tolerance alone, seconds.
+
+    With a checkpoint that takes `delta` and a mean time `m` between failures of the job's nodes it
+    is ``sqrt(2 delta m) (1 + sqrt(delta / 2m) / 3 + delta / 18m) - delta``, and `m` where `delta`
+    is ``2 m`` or more.
+
+    Parameters
+    ----------
+    workload : Workload
+    system : System
+    node_mtbf : float
+        Mean time between failures of one node, seconds; that of a job is this ÷ its nodes.
+    seed : int, default 0
+        Of the memory drawn per job, as in `draw_memory`.
+
+    References
+    ----------
+    J. Daly: A higher order estimate of the optimum checkpoint interval for restart dumps. Future
+    Generation Computer Systems 22 (2006), equation 37.
+    """
+    check.seconds("node_mtbf", node_mtbf, above=0)
+    nodes = workload.jobs["nodes"].to_numpy(dtype=np.float64)
+    critical = draw_memory(workload, system, seed=seed)["critical"].to_numpy()
+    delta, mtbf = checkpoint_time(nodes, critical, system), node_mtbf / nodes
+    small = delta / (2 * mtbf)
+    estimate = np.sqrt(2 * delta * mtbf) * (1 + np.sqrt(small) / 3 + small / 9) - delta
+    return np.where(small < 1, estimate, mtbf)
+
+
 def running_jobs_at(
-    schedule: Schedule, at: float, *, system: System, interval: float, seed: int
+    schedule: Schedule,
+    at: float,
+    *,
+    system: System,
+    interval: float | np.ndarray,
+    seed: int = 0,
+    memory: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """The jobs that run at `at`, as the table of an eviction problem.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    at : float
+        Seconds of the schedule's clock.
+    system : System
+        With memory and bandwidths.
+    interval : float or np.ndarray
+        Seconds between application checkpoints, of all jobs or one per job of the workload.
+    seed : int, default 0
+    memory : pd.DataFrame, optional
+        What `draw_memory` gives for the system and the seed, to draw it once for many moments.
 
     Returns
     -------
@@ -67,30 +118,47 @@ def running_jobs_at(
         and for information `elapsed`, `since_checkpoint` (seconds) and, where known, `job_id`.
     """
     check_rigid(schedule, "an eviction")
-    check.seconds("interval", interval, above=0)
+    intervals = _intervals(schedule.workload, interval)
     running = (schedule.start_time <= at) & (at < schedule.end_time)
     if not running.any():
         raise ValueError(
             f"{schedule.name}: no job runs at={at:g}; the schedule runs from "
             f"{schedule.start_time.min():g} to {schedule.end_time.max():g} s"
         )
-    nodes = schedule.workload.jobs["nodes"].to_numpy()[running]
-    memory = draw_memory(schedule.workload, system, seed=seed)[running]
-    elapsed = at - schedule.start_time[running]
-    since_checkpoint = elapsed % interval
-    to_checkpoint = interval - since_checkpoint
-    app_time = to_checkpoint + checkpoint_time(nodes, memory["critical"].to_numpy(), system)
-    columns = schedule.workload.jobs.columns.intersection(["job_id"])
-    table = pd.DataFrame(
-        {
-            "nodes": nodes,
-            "loss": nodes * since_checkpoint / HOUR,
-            "app_time": app_time,
-            "sys_time": checkpoint_time(nodes, memory["allocated"].to_numpy(), system),
-            "app_wait": to_checkpoint,
-            "elapsed": elapsed,
-            "since_checkpoint": since_checkpoint,
-        },
-        index=pd.Index(np.flatnonzero(running), name="job"),
-    )
-    return table.join(schedule.workload.jobs[columns])
+    job = np.flatnonzero(running)
+    jobs = schedule.workload.jobs
+    nodes = jobs["nodes"].to_numpy()[job]
+    if memory is None:
+        memory = draw_memory(schedule.workload, system, seed=seed)
+    allocated, critical = (memory[name].to_numpy()[job] for name in ("allocated", "critical"))
+    elapsed = at - schedule.start_time[job]
+    since_checkpoint = elapsed % intervals[job]
+    to_checkpoint = intervals[job] - since_checkpoint
+    columns = {
+        "nodes": nodes,
+        "loss": nodes * since_checkpoint / HOUR,
+        "app_time": to_checkpoint + checkpoint_time(nodes, critical, system),
+        "sys_time": checkpoint_time(nodes, allocated, system),
+        "app_wait": to_checkpoint,
+        "elapsed": elapsed,
+        "since_checkpoint": since_checkpoint,
+    }
+    if "job_id" in jobs:
+        columns["job_id"] = jobs["job_id"].array[job]
+    return pd.DataFrame(columns, index=pd.Index(job, name="job"))
+
+
+def _intervals(workload: Workload, interval: float | np.ndarray) -> np.ndarray:
+    """Seconds between application checkpoints per job, checked."""
+    if np.ndim(interval) == 0:
+        check.seconds("interval", interval, above=0)
+        return np.full(len(workload), float(interval))
+    given = np.asarray(interval, dtype=np.float64)
+    if given.shape != (len(workload),):
+        raise ValueError(
+            f"{workload.name}: interval has shape {given.shape}; expected a number of seconds or "
+            f"one for each of {len(workload)} jobs"
+        )
+    fine = (given > 0) & np.isfinite(given)
+    check.rows("interval", given, fine, "seconds above 0", row=workload.label)
+    return given

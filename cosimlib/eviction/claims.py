@@ -1,16 +1,21 @@
 """Claims of Maurya et al. (DS-RT 2020) about eviction solvers, judged by our runs.
 
-What the words of a statement mean here. A response time *does not depend* on the deadline if the
-slowest horizon takes at most twice the fastest. One pass answers every deadline up to its horizon,
-so the curves of figures 5 to 7 are flat by construction; the claim is asked by solving again with
-each of several deadlines as the horizon. *Small* K is the smallest with the fewest jobs, *larger*
-are the others with more jobs; ratios are of response times at the last deadline, and a ratio behind
-``≥`` is a lower bound, because a search was stopped. *Five orders of magnitude* are met from 4.5.
-Greedy's excess *grows* if it goes up in more steps than it goes down in most of the cases that
-change. The optimum *falls* if it never rises and comes down in each case that does not begin at 0;
-it *often* reaches 0 if it does so in half of the cases. *In the order of milliseconds* is at most
-ten, in the slowest case. Facts of Theta are for a log of Theta to confirm: jobs near full are met
-within 5 of the printed number, the share of short jobs within 5 points.
+The words of a statement here. Response times are those of Algorithm 1 *as printed*, compiled
+(`solve_literal`); ours, which fills the same table in place and only as far as is needed, stands
+beside it. One run of either *answers every deadline* if it loses what runs for each deadline alone
+do, which makes the curves of figures 5 to 7 flat by construction. The time of that run *grows in
+proportion* to T if, from the shortest horizon to T, it grows at most 1.5 times as much as the
+number of deadlines; beyond T it may not, since the listing looks for each plan among all cells.
+*Small* K is the smallest with the fewest jobs, *larger* are the others with more jobs; ratios are
+of response times at the last deadline, and a ratio behind ``≥`` is a lower bound, because a search
+was stopped. *Five orders of magnitude* are met from 4.5. Greedy's excess *grows* if for each number
+of nodes needed there are more full moments at which it is larger at the last deadline than at the
+first than moments at which it is smaller. The optimum *falls* if it never rises and comes down in
+each case that does not begin at 0; the loss of *all* falls if that of greedy, too, ends below where
+it began in each such case. The optimum *often* reaches 0 if it does so in half of the cases. *In
+the order of milliseconds* is at most ten, in the slowest case. Facts of Theta are for a log of
+Theta to confirm: jobs near full are met within 5 of the printed number, the share of short jobs
+within 5 points.
 """
 
 from collections.abc import Mapping
@@ -19,17 +24,25 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.claims import Verdict, unknown, verdict
+from cosimlib.claims import Verdict, by_construction, unknown, verdict
 from cosimlib.eviction.comparison import relative_loss
 from cosimlib.units import MINUTE
 
 CASE = ["scenario", "nodes_needed"]
-INDEPENDENT = 2.0
 FASTER = 30.0
 LEAST_ORDERS = 4.5
 MILLISECONDS = 10.0
-PRINTED_OCCUPANCY, PRINTED_JOBS, PRINTED_SHORT = 4352, 25, 0.61
+PRINTED_OCCUPANCY, PRINTED_JOBS, PRINTED_SHORT, PRINTED_YEAR = 4352, 25, 0.61, 91_217
+IN_PROPORTION = 1.5
 JOBS_WITHIN, SHARE_WITHIN = 5, 0.05
+CLAIMS = (
+    "constant-in-deadline", "linear-in-deadline", "greedy-fastest", "backtracking-wins-small",
+    "dynamic-wins-large", "five-orders-of-magnitude", "same-optimum", "greedy-excess-not-negative",
+    "greedy-excess-grows", "optimum-falls", "all-losses-fall", "optimum-reaches-zero",
+    "dynamic-in-milliseconds", "most-frequent-occupancy", "jobs-near-full",
+    "share-under-30-minutes",
+)  # fmt: skip
+"""In the order of `data/claims.csv`."""
 NO_CASE = "the log has no scenario like the paper's: no case was solved"
 
 
@@ -40,30 +53,41 @@ class Evidence(NamedTuple):
     ----------
     comparison : pd.DataFrame
         Of `compare_solvers`, scenarios with fewer jobs first.
-    horizons : mapping of float to float
-        Seconds of dynamic programming per horizon (s), the last beyond that of `comparison`.
+    moments : pd.DataFrame
+        Of `survey_moments`.
+    one_pass : tuple of int
+        Of `equal_to_separate_runs`.
+    horizons, printed_horizons : mapping of float to float
+        Seconds of our dynamic programming and of Algorithm 1 as printed per horizon (s).
     time_limit : float
         Backtracking's in `comparison`, seconds per deadline.
     most_frequent, total_nodes : int
         The commonest number of occupied nodes above 0, of how many.
-    days : float
-        How long so many were occupied.
+    days, days_full : float
+        How long so many, and how long all nodes, were occupied.
     jobs_near_full : int
         Most jobs at once while the machine was nearly full.
-    share_short : float
-        Of the jobs, those that run for less than 30 minutes.
+    jobs : int
+        All jobs of the data.
+    short : pd.Series
+        Of `short_shares`.
     theta : bool
         Whether the data are a log of Theta.
     """
 
     comparison: pd.DataFrame
+    moments: pd.DataFrame
+    one_pass: tuple[int, int]
     horizons: Mapping[float, float]
+    printed_horizons: Mapping[float, float]
     time_limit: float
     most_frequent: int
     total_nodes: int
     days: float
+    days_full: float
     jobs_near_full: int
-    share_short: float
+    jobs: int
+    short: pd.Series
     theta: bool
 
 
@@ -71,14 +95,15 @@ def judge(evidence: Evidence) -> dict[str, Verdict]:
     """Every claim about the eviction problem, by its name in `data/claims.csv`."""
     measured = {
         "constant-in-deadline": constant_in_deadline,
+        "linear-in-deadline": linear_in_deadline,
         "greedy-fastest": greedy_fastest,
         "backtracking-wins-small": backtracking_wins_small,
         "dynamic-wins-large": dynamic_wins_large,
         "five-orders-of-magnitude": five_orders_of_magnitude,
         "same-optimum": same_optimum,
         "greedy-excess-not-negative": greedy_excess_not_negative,
-        "greedy-excess-grows": greedy_excess_grows,
         "optimum-falls": optimum_falls,
+        "all-losses-fall": all_losses_fall,
         "optimum-reaches-zero": optimum_reaches_zero,
         "dynamic-in-milliseconds": dynamic_in_milliseconds,
     }
@@ -87,46 +112,81 @@ def judge(evidence: Evidence) -> dict[str, Verdict]:
         claim: unknown("", NO_CASE) if nothing else judged(evidence)
         for claim, judged in measured.items()
     }
-    return verdicts | {
+    verdicts |= {
+        "greedy-excess-grows": greedy_excess_grows(evidence),
         "most-frequent-occupancy": most_frequent_occupancy(evidence),
         "jobs-near-full": jobs_near_full(evidence),
         "share-under-30-minutes": share_under_30_minutes(evidence),
     }
+    return {claim: verdicts[claim] for claim in CLAIMS}
 
 
 def response_times(comparison: pd.DataFrame) -> pd.DataFrame:
     """Seconds until the plans of all deadlines are known: a row per case, a column per solver."""
     last = comparison[comparison["deadline"] == comparison["deadline"].max()]
     times = last.set_index([*CASE, "solver"])["response_time"].unstack(sort=False)  # noqa: PD010
-    return times.reindex(columns=["dynamic", "greedy", "backtracking"])
+    return times.reindex(columns=["dynamic", "literal", "greedy", "backtracking"])
 
 
 def speedups(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Backtracking's time ÷ dynamic programming's per case, and whether that is a lower bound."""
+    """Backtracking's time ÷ that of each form of dynamic programming, one row per case.
+
+    Returns
+    -------
+    pd.DataFrame
+        `backtracking / printed` (Algorithm 1 as printed), `backtracking / ours`, and `bound`:
+        whether both are lower bounds.
+    """
     times = response_times(comparison)
-    ratio = (times["backtracking"] / times["dynamic"]).rename("backtracking / dynamic")
+    printed = (times["backtracking"] / times["literal"]).rename("backtracking / printed")
+    ours = (times["backtracking"] / times["dynamic"]).rename("backtracking / ours")
     bound = comparison.groupby(CASE, sort=False)["bound"].any()
-    return pd.concat([ratio, bound], axis=1)
+    return pd.concat([printed, ours, bound], axis=1)
 
 
 def constant_in_deadline(evidence: Evidence) -> Verdict:
-    """Claim 1: the response time of dynamic programming does not depend on the deadline."""
-    (*horizons, beyond), (*within, longest) = zip(*sorted(evidence.horizons.items()), strict=True)
-    spread = max(within) / min(within)
-    first, last, later = (seconds / MINUTE for seconds in (horizons[0], horizons[-1], beyond))
-    longer = longest / within[-1]
-    ours = f"{spread:.1f}× from {first:g} to {last:g} min, {longer:.1f}× on to {later:g}"
-    why = "all deadlines up to T are known at once, but the table, and so the time, grows with T"
-    return Verdict(ours, bool(spread <= INDEPENDENT), why)
+    """Claim 1: one run of dynamic programming answers every deadline."""
+    equal, deadlines = evidence.one_pass
+    ours = f"one run; equal to runs for one deadline alone at {equal} of {deadlines}"
+    why = "the table of the latest deadline holds those of all earlier ones"
+    return by_construction(ours, equal == deadlines, why)
+
+
+def linear_in_deadline(evidence: Evidence) -> Verdict:
+    """Claim 1: the time of that run grows in proportion to the number of deadlines."""
+    steps = np.diff(np.unique(evidence.comparison["deadline"]))
+    latest = evidence.comparison["deadline"].max()
+    told, grown = [], {}
+    for name, seconds in (("printed", evidence.printed_horizons), ("ours", evidence.horizons)):
+        within = {horizon: spent for horizon, spent in seconds.items() if horizon <= latest}
+        first, last, beyond = min(within), max(within), max(seconds)
+        grown[name] = within[last] / within[first]
+        told.append(f"{grown[name]:.1f}×, on {seconds[beyond] / within[last]:.1f}× ({name})")
+    step = steps.min(initial=last)
+    rows = [horizon // step + 1 for horizon in (first, last, beyond)]
+    deadlines, longer = rows[1] / rows[0], rows[2] / rows[1]
+    ours = (
+        f"{'; '.join(told)}; deadlines {deadlines:.1f}× from {first / MINUTE:g} to "
+        f"{last / MINUTE:g} min, on {longer:.1f}× to {beyond / MINUTE:g}"
+    )
+    return verdict(ours, grown["printed"] <= IN_PROPORTION * deadlines, "it grows faster than T")
 
 
 def greedy_fastest(evidence: Evidence) -> Verdict:
     """Claim 2: greedy is at least 30 times faster than either other solver, in every case."""
     times = response_times(evidence.comparison)
-    gain = times[["dynamic", "backtracking"]].div(times["greedy"], axis=0)
+    gain = times[["literal", "backtracking", "dynamic"]].div(times["greedy"], axis=0)
+    gain = gain.rename(columns={"literal": "printed", "dynamic": "our dynamic programming"})
     ours = ", ".join(f"{gain[name].min():.0f}–{gain[name].max():,.0f}× ({name})" for name in gain)
-    typical = ", ".join(f"{name} {ms:.2g} ms" for name, ms in (times.median() * 1e3).items())
-    why = f"median time for all deadlines: {typical}; less is left to gain than in the paper"
+    gain = gain[["printed", "backtracking"]]
+    slow = [
+        f"{int((gain[name] < FASTER).sum())} of {len(gain)} cases against {name}"
+        for name in gain
+        if gain[name].min() < FASTER
+    ]
+    why = f"less than {FASTER:g}× in {', in '.join(slow)}"
+    if gain["printed"].min() >= FASTER:
+        why += ", which soon meets a plan without loss there"
     return verdict(ours, gain.min().min() >= FASTER, why)
 
 
@@ -134,12 +194,15 @@ def backtracking_wins_small(evidence: Evidence) -> Verdict:
     """Claim 3: backtracking is faster than dynamic programming with few jobs and small K."""
     times = response_times(evidence.comparison).iloc[0]
     _, needed = times.name
-    ours = f"{times['dynamic'] / times['backtracking']:.2g}× as fast"
-    why = (
-        f"at K = {needed} backtracking takes {times['backtracking'] * 1e3:.2g} ms, our dynamic "
-        f"programming {times['dynamic'] * 1e3:.2g} ms"
+    ours = (
+        f"{times['literal'] / times['backtracking']:.2g}× as fast (as printed), "
+        f"{times['dynamic'] / times['backtracking']:.2g}× (ours)"
     )
-    return verdict(ours, times["backtracking"] < times["dynamic"], why)
+    why = (
+        f"at K = {needed} backtracking takes {times['backtracking'] * 1e3:.2g} ms, Algorithm 1 "
+        f"{times['literal'] * 1e3:.2g} ms"
+    )
+    return verdict(ours, times["backtracking"] < times["literal"], why)
 
 
 def _large(evidence: Evidence) -> pd.DataFrame:
@@ -155,13 +218,16 @@ def dynamic_wins_large(evidence: Evidence) -> Verdict:
     large = _large(evidence)
     if large.empty:
         return unknown("", "one scenario or one number of nodes needed only")
-    ratio = large["backtracking / dynamic"]
-    ours = f"{ratio.min():.2g}× to {_sign(large)}{ratio.max():,.0f}×"
+    told = []
+    for name in ("printed", "ours"):
+        ratio = large[f"backtracking / {name}"]
+        told.append(f"{ratio.min():.2g}× to {_sign(large)}{ratio.max():,.0f}× ({name})")
+    ratio = large["backtracking / printed"]
     why = (
         f"in {int((ratio <= 1).sum())} of {len(ratio)} cases backtracking soon meets a plan "
         "without loss, after which little is left to search"
     )
-    return verdict(ours, (ratio > 1).all(), why)
+    return verdict(", ".join(told), (ratio > 1).all(), why)
 
 
 def five_orders_of_magnitude(evidence: Evidence) -> Verdict:
@@ -169,8 +235,9 @@ def five_orders_of_magnitude(evidence: Evidence) -> Verdict:
     large = _large(evidence)
     if large.empty:
         return unknown("", "one scenario or one number of nodes needed only")
-    orders = float(np.log10(large["backtracking / dynamic"].max()))
-    ours = f"{_sign(large)}{orders:.1f} orders"
+    most = large[["backtracking / printed", "backtracking / ours"]].max()
+    orders, better = np.log10(most).tolist()
+    ours = f"{_sign(large)}{orders:.1f} orders (printed), {_sign(large)}{better:.1f} (ours)"
     stopped = (
         f"backtracking was stopped after {evidence.time_limit:g} s a deadline; scale=paper gives "
         "it 60 s"
@@ -178,12 +245,11 @@ def five_orders_of_magnitude(evidence: Evidence) -> Verdict:
     if orders < LEAST_ORDERS and _sign(large):
         return unknown(ours, stopped)
     slowest = response_times(evidence.comparison)["backtracking"].max()
-    why = stopped if _sign(large) else f"the slowest search takes {slowest:.2g} s"
-    return verdict(ours, orders >= LEAST_ORDERS, why)
+    return verdict(ours, orders >= LEAST_ORDERS, f"the slowest search takes {slowest:.2g} s")
 
 
 def _sign(large: pd.DataFrame) -> str:
-    """What stands before a ratio: ``≥`` where a search was stopped."""
+    """A sign before a ratio: ``≥`` where a search was stopped."""
     return "≥ " if large["bound"].any() else ""
 
 
@@ -192,12 +258,14 @@ def same_optimum(evidence: Evidence) -> Verdict:
     by_solver = evidence.comparison.set_index([*CASE, "deadline"])
     searched = by_solver[by_solver["solver"] == "backtracking"]
     exact = searched[searched["optimal"]]
-    dynamic = by_solver[by_solver["solver"] == "dynamic"]["loss"].reindex(exact.index)
-    equal = np.isclose(exact["loss"], dynamic, atol=1e-6)
+    equal = np.ones(len(exact), dtype=bool)
+    for solver in ("dynamic", "literal"):
+        loss = by_solver[by_solver["solver"] == solver]["loss"].reindex(exact.index)
+        equal &= np.isclose(exact["loss"], loss, atol=1e-6)
     ours = f"equal in {equal.sum()} of {len(exact)} proven plans, of {len(searched)} in all"
     if not len(exact):
         return unknown(ours, "no search came to its end")
-    return verdict(ours, equal.all(), "see figure 8")
+    return verdict(ours, bool(equal.all()), "see figure 8")
 
 
 def greedy_excess_not_negative(evidence: Evidence) -> Verdict:
@@ -208,16 +276,31 @@ def greedy_excess_not_negative(evidence: Evidence) -> Verdict:
 
 
 def greedy_excess_grows(evidence: Evidence) -> Verdict:
-    """Claim 6: greedy's loss above the optimum grows with the deadline."""
-    cases = relative_loss(evidence.comparison).groupby(CASE, sort=False)["excess"]
-    up = cases.agg(lambda loss: (loss.diff().round(6) > 0).sum())
-    down = cases.agg(lambda loss: (loss.diff().round(6) < 0).sum())
-    grows, changing = int((up > down).sum()), int((up + down > 0).sum())
-    ours = f"in {grows} of {changing} cases"
-    if not changing:
-        return unknown(ours, "greedy's excess is the same at every deadline")
-    why = f"{up.sum()} steps up, {down.sum()} down, where one more of the dearest jobs fits"
-    return Verdict(ours, grows > changing / 2, why)
+    """Claim 6: greedy's loss above the optimum grows with the deadline, at most full moments."""
+    if evidence.moments.empty:
+        return unknown("", "at no hour is the machine nearly full")
+    ends = excess_at_ends(evidence.moments)
+    cases = ends.groupby(level="nodes_needed")
+    up = cases.apply(lambda part: (part["last"] > part["first"]).mean())
+    down = cases.apply(lambda part: (part["last"] < part["first"]).mean())
+    zero = cases.apply(lambda part: (part["last"] == 0).mean())
+    told = [f"larger at {up[k]:.0%}, smaller at {down[k]:.0%} (K = {k:,})" for k in up.index]
+    moments = evidence.moments["moment"].nunique()
+    ours = f"at the last deadline {', '.join(told)} of {moments:,} full moments"
+    if not (up + down).any():
+        return unknown(ours, "greedy's excess is the same at the first and the last deadline")
+    why = (
+        "it grows for some minutes and falls once the dearest job's checkpoint fits: at the last "
+        f"deadline it is 0 at {zero.min():.0%} to {zero.max():.0%} of the moments"
+    )
+    return verdict(ours, bool((up > down).all()), why)
+
+
+def excess_at_ends(moments: pd.DataFrame) -> pd.DataFrame:
+    """Greedy's excess (node-hours) at the `first` and the `last` deadline per moment and K."""
+    excess = (moments["greedy"] - moments["optimum"]).round(6)
+    cases = excess.groupby([moments["nodes_needed"], moments["moment"]])
+    return pd.DataFrame({"first": cases.first(), "last": cases.last()})
 
 
 def optimum_falls(evidence: Evidence) -> Verdict:
@@ -229,6 +312,21 @@ def optimum_falls(evidence: Evidence) -> Verdict:
     ours = f"comes down in {(ends < begins).sum()} of {len(ends)} cases, "
     ours += f"rises in {rises.sum()}" if rises.any() else "never rises"
     return verdict(ours, (falls & ~rises).all(), "it stays as it is in some case")
+
+
+def all_losses_fall(evidence: Evidence) -> Verdict:
+    """Claim 7: the loss of all three solvers comes down as the deadline grows."""
+    table = relative_loss(evidence.comparison)
+    greedy = (table["optimum"] + table["excess"]).groupby(
+        [table[name] for name in CASE], sort=False
+    )
+    begins, ends = greedy.first(), greedy.last()
+    falls = (ends < begins) | (begins == 0)
+    rises = int(greedy.agg(lambda loss: (loss.diff() > 1e-6).sum()).sum())
+    ours = f"greedy's comes down in {(ends < begins).sum()} of {len(ends)} cases"
+    ours += f", with {rises} steps up" if rises else ", with no step up"
+    why = f"greedy's ends where it began or above it in {(~falls).sum()} cases"
+    return verdict(ours, bool(falls.all()) and optimum_falls(evidence).holds is True, why)
 
 
 def optimum_reaches_zero(evidence: Evidence) -> Verdict:
@@ -244,13 +342,17 @@ def optimum_reaches_zero(evidence: Evidence) -> Verdict:
 
 def dynamic_in_milliseconds(evidence: Evidence) -> Verdict:
     """Claim 8: dynamic programming answers in the order of milliseconds."""
-    slowest = response_times(evidence.comparison)["dynamic"].max() * 1e3
-    return verdict(f"≤ {slowest:.2g} ms", slowest <= MILLISECONDS, "over ten milliseconds")
+    slowest = response_times(evidence.comparison)[["literal", "dynamic"]].max() * 1e3
+    ours = f"≤ {slowest['literal']:.2g} ms (printed), ≤ {slowest['dynamic']:.2g} ms (ours)"
+    return verdict(ours, slowest["literal"] <= MILLISECONDS, "over ten milliseconds")
 
 
 def most_frequent_occupancy(evidence: Evidence) -> Verdict:
     """Claim 9: 4352 is the most frequent number of occupied nodes."""
-    ours = f"{evidence.most_frequent} of {evidence.total_nodes}, {evidence.days:.1f} days"
+    ours = (
+        f"{evidence.most_frequent} of {evidence.total_nodes}, {evidence.days:.1f} days; all nodes "
+        f"for {evidence.days_full:.1f}"
+    )
     return _of_theta(evidence, ours, evidence.most_frequent == PRINTED_OCCUPANCY)
 
 
@@ -262,8 +364,15 @@ def jobs_near_full(evidence: Evidence) -> Verdict:
 
 def share_under_30_minutes(evidence: Evidence) -> Verdict:
     """Claim 9: 61 % of the batch jobs run for less than 30 minutes."""
-    near = abs(evidence.share_short - PRINTED_SHORT) <= SHARE_WITHIN
-    return _of_theta(evidence, f"{evidence.share_short:.0%}", near)
+    share, *_ = evidence.short
+    near = abs(share - PRINTED_SHORT) <= SHARE_WITHIN
+    if evidence.theta and not near and evidence.jobs < PRINTED_YEAR / 2:
+        by_size = [f"{part:.0%} ({name})" for name, part in evidence.short[1:].dropna().items()]
+        return unknown(f"{share:.0%}", (
+            f"the log has {evidence.jobs:,} jobs, the paper's year {PRINTED_YEAR:,}: logs that "
+            f"leave out debug queues, as Theta's of 2023, lack short jobs; {', '.join(by_size)}"
+        ))  # fmt: skip
+    return _of_theta(evidence, f"{share:.0%}", near)
 
 
 def _of_theta(evidence: Evidence, ours: str, holds: bool) -> Verdict:

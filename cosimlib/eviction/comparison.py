@@ -1,6 +1,6 @@
 """Comparison of eviction solvers: response times, losses, scaling with the size of a problem."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from cosimlib.eviction.backtracking import solve_backtracking
 from cosimlib.eviction.checkpointing import ALLOCATED_SHARE, CRITICAL_SHARE, checkpoint_time
 from cosimlib.eviction.dynamic import solve_dynamic, solve_spectrum
 from cosimlib.eviction.greedy import solve_greedy
+from cosimlib.eviction.literal import solve_literal
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import EvictionProblem
 from cosimlib.system import THETA, System
@@ -47,14 +48,15 @@ def compare_solvers(
     pd.DataFrame
         `scenario`, `nodes_needed`, `solver`, `deadline` (s), `response_time` (s), `loss`
         (node-hours), `checkpoint_time` (s), `nodes_freed`, `optimal`, and `bound`: whether the
-        response time is a lower bound because the time limit ran out.
+        response time is a lower bound because the time limit ran out at this deadline or an
+        earlier one, since times accumulate.
     """
     tables = []
     for scenario, problem in problems.items():
-        for needed in (k for k in nodes_needed if k <= problem.total_nodes):
-            case = problem.asking(needed)
+        for case in _asking(problem, nodes_needed):
             plans = [
                 _median_plan(solve_dynamic, case, repeat),
+                _median_plan(solve_literal, case, repeat),
                 _median_plan(solve_greedy, case, repeat),
                 _median_backtracking(case, repeat, time_limit),
             ]
@@ -84,12 +86,61 @@ def _median_backtracking(problem: EvictionProblem, repeat: int, time_limit: floa
 
 def _plan_rows(plan: EvictionPlan) -> pd.DataFrame:
     """A plan's table with its case, solver and response times."""
+    stopped = np.maximum.accumulate(~plan.proven) & (plan.solver == "backtracking")
     return plan.table().assign(
         nodes_needed=plan.problem.nodes_needed,
         solver=plan.solver,
         response_time=plan.response_time,
-        bound=~plan.proven & (plan.solver == "backtracking"),
+        bound=stopped,
     )
+
+
+def losses_over_seeds(
+    pose: Callable[[int], Mapping[str, EvictionProblem]],
+    seeds: Iterable[int],
+    *,
+    nodes_needed: Iterable[int],
+) -> pd.DataFrame:
+    """Greedy's loss beyond the optimum over the seeds of what logs do not tell, such as memory.
+
+    Parameters
+    ----------
+    pose : callable
+        Scenarios by name, for a seed.
+    seeds : iterable of int
+    nodes_needed : iterable of int
+        Left out where the jobs hold fewer.
+
+    Returns
+    -------
+    pd.DataFrame
+        `scenario`, `nodes_needed`, `deadline` (s), means `optimum` and `excess`, and the `least`
+        and `most` excess of the seeds (node-hours).
+    """
+    tables = [
+        pd.DataFrame({
+            "scenario": scenario,
+            "nodes_needed": case.nodes_needed,
+            "deadline": case.deadlines,
+            "optimum": best,
+            "excess": (solve_greedy(case).loss - best).round(6),
+        })
+        for seed in seeds
+        for scenario, problem in pose(seed).items()
+        for case in _asking(problem, nodes_needed)
+        for best in [solve_dynamic(case).loss]
+    ]  # fmt: skip
+    keys, columns = ["scenario", "nodes_needed", "deadline"], ["optimum", "excess"]
+    if not tables:
+        return pd.DataFrame(columns=[*keys, *columns, "least", "most"], dtype="float64")
+    cases = pd.concat(tables, ignore_index=True).groupby(keys, sort=False)
+    spread = cases["excess"].agg(least="min", most="max")
+    return pd.concat([cases[columns].mean(), spread], axis=1).reset_index()
+
+
+def _asking(problem: EvictionProblem, nodes_needed: Iterable[int]) -> list[EvictionProblem]:
+    """A problem for each number of nodes needed that its jobs hold."""
+    return [problem.asking(needed) for needed in nodes_needed if needed <= problem.total_nodes]
 
 
 def scaled_problem(
@@ -157,14 +208,30 @@ def scale_solvers(
 
 
 def seconds_by_horizon(
-    problem: EvictionProblem, horizons: Iterable[float], *, repeat: int = 9
+    problem: EvictionProblem,
+    horizons: Iterable[float],
+    *,
+    solve: Callable[[EvictionProblem], EvictionPlan] = solve_dynamic,
+    repeat: int = 9,
 ) -> dict[float, float]:
-    """Median seconds of dynamic programming per horizon (s), of `repeat` runs each."""
+    """Median seconds of a solver per horizon (s), of `repeat` runs each."""
     problems = {horizon: replace(problem, horizon=horizon) for horizon in horizons}
+    solve(problem)
     return {
-        horizon: float(np.median([solve_dynamic(case).response_time[-1] for _ in range(repeat)]))
+        horizon: float(np.median([solve(case).response_time[-1] for _ in range(repeat)]))
         for horizon, case in problems.items()
     }
+
+
+def equal_to_separate_runs(problem: EvictionProblem) -> tuple[int, int]:
+    """Deadlines at which one pass finds what a run for that one alone does, and all of them."""
+    together = solve_dynamic(problem)
+    alone = [solve_dynamic(replace(problem, horizon=each)) for each in problem.deadlines.tolist()]
+    equal = [
+        plan.loss[-1] == loss and plan.checkpoint_time[-1] == spent
+        for plan, loss, spent in zip(alone, together.loss, together.checkpoint_time, strict=True)
+    ]
+    return sum(equal), len(equal)
 
 
 def relative_loss(comparison: pd.DataFrame) -> pd.DataFrame:

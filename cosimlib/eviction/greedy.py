@@ -4,6 +4,9 @@ Sort the jobs by loss, largest first. Checkpoint each by its faster method (`app
 the summed time stays within the deadline and the nodes do not suffice. At the first that does not
 fit, go to the other end and kill jobs by ascending loss until the nodes suffice. Each deadline is a
 run of its own, sorting included. Equal losses are sorted by job, the lower first.
+
+All runs are one compiled loop: called one by one, three quarters of their time were the calls. So
+the clock is read once, and each run is given the same part of that time.
 """
 
 import time
@@ -19,12 +22,26 @@ def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
     """The greedy plan of each deadline: checkpoint by descending loss, kill by ascending loss."""
     begin = time.perf_counter()
     deadlines = len(problem.deadlines)
-    choices = np.zeros((deadlines, len(problem)), dtype=np.uint8)
-    response_time = np.empty(deadlines)
-    for row in range(deadlines):
-        _evict(*problem.arrays, problem.nodes_needed, row, choices[row])
-        response_time[row] = time.perf_counter() - begin
+    choices = evict_greedily(*problem.arrays, problem.nodes_needed, deadlines)
+    elapsed = time.perf_counter() - begin
+    response_time = elapsed * np.arange(1, deadlines + 1) / deadlines
     return EvictionPlan(problem, "greedy", choices, np.zeros(deadlines, bool), response_time)
+
+
+@kernel
+def evict_greedily(
+    nodes: np.ndarray,
+    loss: np.ndarray,
+    app_steps: np.ndarray,
+    sys_steps: np.ndarray,
+    nodes_needed: int,
+    rows: int,
+) -> np.ndarray:
+    """Choices (`rows` deadlines × jobs); for the other arrays see `EvictionArrays`."""
+    choices = np.zeros((rows, nodes.size), dtype=np.uint8)
+    for row in range(rows):
+        _evict(nodes, loss, app_steps, sys_steps, nodes_needed, row, choices[row])
+    return choices
 
 
 @kernel

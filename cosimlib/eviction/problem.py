@@ -95,12 +95,7 @@ class EvictionProblem(Displayed):
         _check_numbers(self)
         _check_jobs(self.jobs)
         arrays = _arrays(self.jobs, self.horizon, self.step)
-        total = int(arrays.nodes.sum())
-        if self.nodes_needed > total:
-            raise InfeasibleEvictionError(
-                f"nodes_needed={self.nodes_needed}, but the {len(self.jobs)} running jobs hold "
-                f"{total} nodes in all; ask for {total} or fewer"
-            )
+        _check_enough(self.nodes_needed, len(self.jobs), int(arrays.nodes.sum()))
         steps = _steps_within(self.horizon, self.step)
         object.__setattr__(self, "jobs", self.jobs.copy())
         object.__setattr__(self, "deadlines", np.arange(steps + 1) * float(self.step))
@@ -124,8 +119,8 @@ class EvictionProblem(Displayed):
     def writes(self) -> WriteArrays:
         """Waits and writes apart, from the column `app_wait`.
 
-        The file system is kept for a checkpoint of the application from the step in which the wait
-        ends, so that wait and write together are not longer than `app_time` in steps.
+        A write is rounded up to steps, as is its end where it follows the wait at once, so that
+        wait and write together are as long as `app_time` in steps.
 
         Raises
         ------
@@ -136,7 +131,12 @@ class EvictionProblem(Displayed):
 
     def asking(self, nodes_needed: int) -> "EvictionProblem":
         """The same jobs and deadlines with another number of nodes needed."""
-        return EvictionProblem(self.jobs, nodes_needed, self.horizon, self.step)
+        check.whole("nodes_needed", nodes_needed, 0)
+        _check_enough(nodes_needed, len(self), self.total_nodes)
+        # Nothing else depends on it: the jobs need no second check, nor their arrays a second copy.
+        other = object.__new__(EvictionProblem)
+        other.__dict__.update(self.__dict__, nodes_needed=nodes_needed)
+        return other
 
     @classmethod
     def from_schedule(
@@ -148,7 +148,7 @@ class EvictionProblem(Displayed):
         horizon: float = 900.0,
         step: float = 60.0,
         system: System | None = None,
-        interval: float = 3600.0,
+        interval: float | np.ndarray = 3600.0,
         seed: int = 0,
     ) -> "EvictionProblem":
         """The problem of the jobs that run at the moment `at` of a schedule.
@@ -161,8 +161,9 @@ class EvictionProblem(Displayed):
             The moment of the eviction, seconds of the schedule's clock.
         system : System, optional
             With memory and bandwidths; the schedule's own by default.
-        interval : float, default 3600.0
-            Seconds between application checkpoints of a job, from its start.
+        interval : float or np.ndarray, default 3600.0
+            Seconds between application checkpoints of a job, from its start; one for all, or one
+            per job of the workload, such as `daly_interval`.
         seed : int, default 0
             Of the memory drawn per job (see `draw_memory`).
         """
@@ -191,6 +192,15 @@ def _check_numbers(problem: EvictionProblem) -> None:
         raise ValueError(
             f"horizon={horizon!r} has more than {MOST_STEPS:,} steps of {step!r} s; "
             "take a longer step"
+        )
+
+
+def _check_enough(nodes_needed: int, jobs: int, total: int) -> None:
+    """Raise where all jobs together hold too few nodes."""
+    if nodes_needed > total:
+        raise InfeasibleEvictionError(
+            f"nodes_needed={nodes_needed}, but the {jobs} running jobs hold {total} nodes in all; "
+            f"ask for {total} or fewer"
         )
 
 
@@ -245,9 +255,9 @@ def _write_arrays(problem: EvictionProblem) -> WriteArrays:
     fine = (wait >= 0) & (wait <= app_time)
     check.rows("app_wait", wait, fine, "seconds from 0 to its app_time",
                row=lambda row: f"job {jobs.index[row]}")  # fmt: skip
-    beyond = len(problem.deadlines)
-    whole = np.floor(np.minimum(wait, problem.horizon + problem.step) / problem.step + 1e-12)
-    release = np.minimum(whole.astype(np.int64), problem.arrays.app_steps)
-    app_write = np.where(release < beyond, problem.arrays.app_steps - release, beyond)
-    milliseconds = np.round(np.minimum(wait, problem.horizon + problem.step) * 1e3)
-    return WriteArrays(release, app_write, np.array(problem.arrays.sys_steps), milliseconds)
+    most, app_steps = problem.horizon + problem.step, problem.arrays.app_steps
+    wait, app_time = np.minimum(wait, most), np.minimum(app_time, 2 * most)
+    app_write = np.ceil((app_time - wait) / problem.step * (1 - 1e-12)).astype(np.int64)
+    app_write = np.where(app_steps < len(problem.deadlines), np.minimum(app_write, app_steps), 0)
+    release = app_steps - app_write
+    return WriteArrays(release, app_write, np.array(problem.arrays.sys_steps), np.round(wait * 1e3))

@@ -5,6 +5,8 @@ jobs is expendable, that is, runs for less than 30 minutes. The paper has three:
 on 4352 of Theta's nodes. `choose_scenario` takes the longest one in a schedule, else the one with
 the nearest number of occupied nodes, else it draws one from the schedule's jobs; `origin` tells
 which. `choose_scenarios` does so for several numbers of jobs, of which some may fit no schedule.
+On request a scenario outlasts the evictions that are asked of it: its jobs all run for the latest
+deadline (`lasts`) from the moment of the eviction on, as where the paper marks its regions.
 """
 
 from collections.abc import Iterable
@@ -13,12 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
 EXPENDABLE = 30 * MINUTE
+NEARLY_FULL = 4200 / 4352
+"""Of the most frequent number of occupied nodes: the machine is nearly full from there on."""
 DRAWS = 100_000
 ORIGINS = {
     "exact": "in the schedule these jobs, and no others, run at this moment, on so many nodes",
@@ -42,8 +47,8 @@ class Scenario:
     begin, end : float
         The interval, seconds.
     at : float
-        The moment of the eviction: the middle of the interval on a whole second; for drawn jobs,
-        the moment at which each is at its random point.
+        The moment of the eviction: the middle of the interval on a whole second, earlier where it
+        would not last; for drawn jobs, the moment at which each is at its random point.
     origin : str
         `exact`, `nearest` or `drawn`; `none` where the schedule has no such scenario.
     why : str, default ""
@@ -107,18 +112,31 @@ def commonest_occupancy(durations: pd.Series, total_nodes: int) -> int:
     return int(within.sort_values(ascending=False, kind="stable").index[0]) if len(within) else 0
 
 
+def short_shares(workload: Workload) -> pd.Series:
+    """Share of the jobs that are expendable: of `all`, and of those of few and of many nodes.
+
+    Classes without a job are NaN.
+    """
+    short, nodes = workload.jobs["run_time"] < EXPENDABLE, workload.jobs["nodes"]
+    classes = {"all": nodes > 0, "≤ 8 nodes": nodes <= 8, "≥ 128 nodes": nodes >= 128}
+    return pd.Series({name: short[inside].mean() for name, inside in classes.items()})
+
+
 def choose_scenarios(
-    schedule: Schedule, *, jobs: Iterable[int], occupied: int, seed: int = 0
+    schedule: Schedule, *, jobs: Iterable[int], occupied: int, lasts: float = 0.0, seed: int = 0
 ) -> list[Scenario]:
     """`choose_scenario` for each number of jobs; empty with a reason where there is none."""
     scenarios = []
     for number in jobs:
         try:
-            scenario = choose_scenario(schedule, jobs=number, occupied=occupied, seed=seed)
+            scenario = choose_scenario(
+                schedule, jobs=number, occupied=occupied, lasts=lasts, seed=seed
+            )
         except LookupError:
-            many = int((schedule.jobs["run_time"] >= EXPENDABLE).sum())
+            least = max(EXPENDABLE, lasts)
+            many = int((schedule.jobs["run_time"] >= least).sum())
             scenario = Scenario.empty(schedule, (
-                f"no {number} jobs of at least {EXPENDABLE / MINUTE:g} minutes run together on "
+                f"no {number} jobs of at least {least / MINUTE:g} minutes run together on "
                 f"about {occupied:,} nodes, the most frequent number in use, nor can they be drawn "
                 f"from the {many:,} jobs of that length"
             ))  # fmt: skip
@@ -127,18 +145,27 @@ def choose_scenarios(
 
 
 def choose_scenario(
-    schedule: Schedule, *, jobs: int, occupied: int, tolerance: int | None = None, seed: int = 0
+    schedule: Schedule,
+    *,
+    jobs: int,
+    occupied: int,
+    tolerance: int | None = None,
+    lasts: float = 0.0,
+    seed: int = 0,
 ) -> Scenario:
     """The first of: an exact `find_scenario`, one within `tolerance` nodes, `draw_scenario`.
 
-    The default tolerance is 152 nodes for 4352, and in proportion for other numbers.
+    The default tolerance is 152 nodes for 4352, and in proportion for other numbers. All jobs run
+    for `lasts` seconds from the eviction on.
     """
     for nodes in (0, occupied * 152 // 4352 if tolerance is None else tolerance):
         try:
-            return find_scenario(schedule, jobs=jobs, occupied=occupied, tolerance=nodes)
+            return find_scenario(
+                schedule, jobs=jobs, occupied=occupied, tolerance=nodes, lasts=lasts
+            )
         except LookupError:
             continue
-    return draw_scenario(schedule, jobs=jobs, occupied=occupied, seed=seed)
+    return draw_scenario(schedule, jobs=jobs, occupied=occupied, lasts=lasts, seed=seed)
 
 
 def find_scenario(
@@ -148,16 +175,19 @@ def find_scenario(
     occupied: int,
     tolerance: int = 0,
     expendable: float = EXPENDABLE,
+    lasts: float = 0.0,
 ) -> Scenario:
     """An interval in which exactly `jobs` jobs hold `occupied` nodes and none is expendable.
 
-    Of all such intervals the one nearest to `occupied`, then the longest, then the earliest.
+    Of all such intervals of at least `lasts` seconds the one nearest to `occupied`, then the
+    longest, then the earliest.
 
     Raises
     ------
     LookupError
         Where there is none within `tolerance` nodes, or on no more nodes than the system has.
     """
+    check.seconds("lasts", lasts)
     table = schedule.jobs
     start, end = schedule.start_time, schedule.end_time
     nodes = table["nodes"].to_numpy()
@@ -168,17 +198,18 @@ def find_scenario(
     length = np.diff(times, append=times[-1])
     distance = np.abs(held - occupied)
     fits = (running == jobs) & (expendables == 0) & (distance <= tolerance)
-    fits &= held <= schedule.system.total_nodes
+    fits &= (held <= schedule.system.total_nodes) & (length >= lasts)
     if not fits.any():
         raise LookupError(
             f"{schedule.name}: no moment with {jobs} jobs of at least {expendable:g} s on "
-            f"{occupied} ± {tolerance} nodes; widen the tolerance or draw a scenario"
+            f"{occupied} ± {tolerance} nodes{f' for {lasts:g} s' if lasts else ''}; widen the "
+            "tolerance or draw a scenario"
         )
     found = np.flatnonzero(fits)
     best = found[np.lexsort((times[found], -length[found], distance[found]))[0]]
     members = np.flatnonzero((start <= times[best]) & (times[best] < end))
     begin, last = float(start[members].max()), float(end[members].min())
-    at = max(begin, float(np.floor((begin + last) / 2)))
+    at = max(begin, min(float(np.floor((begin + last) / 2)), last - lasts))
     origin = "exact" if distance[best] == 0 else "nearest"
     return Scenario(schedule, members, begin, last, at, origin)
 
@@ -190,12 +221,13 @@ def draw_scenario(
     occupied: int,
     seed: int = 0,
     expendable: float = EXPENDABLE,
+    lasts: float = 0.0,
 ) -> Scenario:
     """`jobs` jobs of the schedule, drawn to fill `occupied` nodes, each at a random point.
 
-    A draw takes jobs of at least `expendable` seconds, each equally likely. Of 100,000 draws the
-    first that fills the nodes exactly is taken, or the one nearest from below. Each job is at a
-    uniformly random point of its run.
+    A draw takes jobs of at least `expendable` and `lasts` seconds, each equally likely. Of 100,000
+    draws the first that fills the nodes exactly is taken, or the one nearest from below. Each job
+    is at a uniformly random point of its run, `lasts` seconds or more before its end.
 
     Raises
     ------
@@ -203,10 +235,12 @@ def draw_scenario(
         Where no draw fits.
     """
     table = schedule.jobs
-    candidates = np.flatnonzero(table["run_time"].to_numpy() >= expendable)
+    check.seconds("lasts", lasts)
+    least = max(expendable, lasts)
+    candidates = np.flatnonzero(table["run_time"].to_numpy() >= least)
     if candidates.size < jobs:
         raise LookupError(
-            f"{schedule.name}: {candidates.size} jobs last {expendable:g} s; expected {jobs}"
+            f"{schedule.name}: {candidates.size} jobs last {least:g} s; expected {jobs}"
         )
     random = np.random.default_rng(seed)
     nodes = table["nodes"].to_numpy()
@@ -220,15 +254,15 @@ def draw_scenario(
         raise LookupError(
             f"{schedule.name}: {DRAWS} draws of {jobs} jobs gave none within {occupied} nodes"
         )
-    return _in_random_phase(schedule, np.sort(draws[best]), random)
+    return _in_random_phase(schedule, np.sort(draws[best]), random, lasts)
 
 
 def _in_random_phase(
-    schedule: Schedule, drawn: np.ndarray, random: np.random.Generator
+    schedule: Schedule, drawn: np.ndarray, random: np.random.Generator, lasts: float
 ) -> Scenario:
     """The drawn jobs as a schedule of their own, each at a random point of its run."""
     run = schedule.jobs["run_time"].to_numpy()[drawn]
-    elapsed = np.floor(run * random.uniform(0, 1, drawn.size))
+    elapsed = np.floor((run - lasts) * random.uniform(0, 1, drawn.size))
     at = float(elapsed.max())
     start = at - elapsed
     jobs = schedule.workload.jobs.iloc[drawn].assign(submit_time=0.0)

@@ -25,6 +25,7 @@ Eviction
 - `plot_scenario`: the jobs of a scenario
 - `plot_plan`, `plan_table`, `plot_jobs`: a plan
 - `plot_loss_surface`, `surface_table`, `plot_trade_off`: the loss of all plans
+- `plot_moments`: evictions at every full moment
 
 Comparisons
 

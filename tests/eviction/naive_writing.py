@@ -1,7 +1,8 @@
 """Oracles of eviction with waits that overlap: all plans, all orders of writing, in exact numbers.
 
-A checkpoint of the application is written in whole steps from the one in which its wait ends. The
-burst starts when the last write ends, and every write is as late as that allows.
+A write takes whole steps; where an application's follows its wait at once, it ends with the step in
+which both have passed. The burst starts when the last write ends, and every write is as late as
+that allows.
 """
 
 import math
@@ -42,15 +43,22 @@ def plans(problem: EvictionProblem):
             if action == SYS:
                 writes.append(Write(job, 0, steps_up(row[3], step, far), None))
             if action == APP:
-                release = far if row[4] == math.inf else min(far, Fraction(row[4]) // step)
-                length = steps_up(row[2], step, 2 * far) - release
-                writes.append(Write(job, int(release), int(length), round(min(row[4], 1e9) * 1000)))
+                release, length = application_write(row[2], row[4], step, far)
+                writes.append(Write(job, release, length, round(min(row[4], 1e9) * 1000)))
         yield actions, lost, writes
 
 
 def steps_up(seconds: float, step: Fraction, far: int) -> int:
     """Whole steps that a duration takes, at most `far`."""
     return far if seconds == math.inf else min(far, math.ceil(Fraction(seconds) / step))
+
+
+def application_write(app: float, wait: float, step: Fraction, far: int) -> tuple[int, int]:
+    """The first step for the write of an application's checkpoint, and its length in steps."""
+    if app == math.inf:
+        return far, 0
+    length = math.ceil((Fraction(app) - Fraction(wait)) / step)
+    return math.ceil(Fraction(app) / step) - length, length
 
 
 def last_end(writes: list[Write]) -> int:
@@ -82,7 +90,7 @@ def usual_order(problem: EvictionProblem) -> list[int]:
             problem.jobs[name].iloc[job] for name in ("nodes", "app_time", "sys_time", "app_wait")
         )
         if steps_up(app, step, far) < far:
-            return (1, Fraction(wait) // step, 0, 0, job)
+            return (1, application_write(app, wait, step, far)[0], 0, 0, job)
         length = steps_up(sys, step, far)
         return (0, 0, math.inf if not length else Fraction(int(nodes), length), 0, job)
 

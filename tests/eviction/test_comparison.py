@@ -1,10 +1,13 @@
 """Comparison of solvers: tables of response times and losses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from cosimlib.eviction import solve_dynamic, solve_greedy
+from cosimlib.eviction import solve_backtracking, solve_dynamic, solve_greedy
 from cosimlib.eviction.comparison import (
+    _plan_rows,
     compare_solvers,
     relative_loss,
     scale_solvers,
@@ -19,9 +22,9 @@ def comparison():
 
 
 def test_each_solver_has_a_row_per_case_and_deadline(comparison):
-    assert len(comparison) == 2 * 2 * 3 * 16
+    assert len(comparison) == 2 * 2 * 4 * 16
     sizes = comparison.groupby(["scenario", "nodes_needed", "solver"]).size()
-    assert len(sizes) == 12 and (sizes == 16).all()
+    assert len(sizes) == 16 and (sizes == 16).all()
     assert (comparison["nodes_freed"] >= comparison["nodes_needed"]).all()
     assert (comparison["response_time"] > 0).all()
 
@@ -29,14 +32,26 @@ def test_each_solver_has_a_row_per_case_and_deadline(comparison):
 def test_response_times_accumulate_but_for_dynamic_programming(comparison):
     for (_, _, solver), part in comparison.groupby(["scenario", "nodes_needed", "solver"]):
         steps = np.diff(part["response_time"])
-        assert (steps == 0).all() if solver == "dynamic" else (steps >= 0).all()
+        at_once = solver in ("dynamic", "literal")
+        assert (steps == 0).all() if at_once else (steps >= 0).all()
 
 
 def test_only_stopped_searches_are_lower_bounds(comparison):
     bound = comparison[comparison["bound"]]
-    assert set(bound["solver"]) <= {"backtracking"} and not bound["optimal"].any()
+    assert set(bound["solver"]) <= {"backtracking"}
+    stopped = comparison[(comparison["solver"] == "backtracking") & ~comparison["optimal"]]
+    assert stopped["bound"].all()
     greedy = comparison[comparison["solver"] == "greedy"]
     assert not greedy["optimal"].any() and not greedy["bound"].any()
+
+
+def test_times_after_a_stopped_search_are_lower_bounds_too():
+    """Times accumulate: a search that came to its end after one that did not tells no more."""
+    proven = np.array([True, False, True, True])
+    problem = replace(scaled_problem(5, 100), horizon=180.0)
+    plan = replace(solve_backtracking(problem), proven=proven)
+    assert _plan_rows(plan)["bound"].tolist() == [False, True, True, True]
+    assert not _plan_rows(replace(plan, solver="greedy"))["bound"].any()
 
 
 def test_relative_loss_is_greedy_minus_the_optimum(comparison):

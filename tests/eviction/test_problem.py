@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from cosimlib.eviction import EvictionProblem, scenarios
-from cosimlib.eviction.checkpointing import checkpoint_time, draw_memory, running_jobs_at
+from cosimlib.eviction.checkpointing import (
+    checkpoint_time,
+    daly_interval,
+    draw_memory,
+    running_jobs_at,
+)
 from cosimlib.eviction.scenarios import choose_scenario, draw_scenario, find_scenario
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
@@ -74,6 +79,42 @@ def test_loss_and_times_of_running_jobs():
     assert problem.total_nodes == 751 and len(problem.deadlines) == 16
     with pytest.raises(ValueError, match="interval=0; expected seconds above 0"):
         EvictionProblem.from_schedule(example, at=9000.0, nodes_needed=1, interval=0)
+
+
+def test_checkpoint_intervals_may_differ_by_job():
+    example = schedule((0, 10_000, 250), (100, 9900, 4))
+    jobs = running_jobs_at(example, 9000.0, system=THETA, interval=np.array([3600.0, 1000.0]))
+    assert jobs["since_checkpoint"].tolist() == [1800.0, 900.0]
+    assert jobs["app_wait"].tolist() == [1800.0, 100.0]
+    memory = draw_memory(example.workload, THETA, seed=3)
+    same = running_jobs_at(example, 9000.0, system=THETA, interval=3600.0, memory=memory)
+    pd.testing.assert_frame_equal(
+        same, running_jobs_at(example, 9000.0, system=THETA, interval=3600.0, seed=3)
+    )
+    with pytest.raises(ValueError, match=r"shape \(1,\); expected .* one for each of 2 jobs"):
+        running_jobs_at(example, 9000.0, system=THETA, interval=np.array([1.0]))
+    with pytest.raises(ValueError, match="example: job 1 has interval=0; expected seconds above 0"):
+        running_jobs_at(example, 9000.0, system=THETA, interval=np.array([1.0, 0.0]))
+
+
+def test_dalys_interval_is_near_youngs_and_never_above_the_time_between_failures():
+    """Young's is sqrt(2 delta m): with delta = 72 s and m = 100 h it is 7200 s."""
+    system = replace(THETA, aggregate_bandwidth=1.0, node_bandwidth=1.0, memory_per_node=150.0)
+    one = schedule((0, 10, 1)).workload
+    delta = float(draw_memory(one, system)["critical"].iloc[0])
+    mtbf = 7200**2 / (2 * delta)
+    daly = daly_interval(one, system, node_mtbf=mtbf)
+    assert daly.tolist() == pytest.approx([7200 * (1 + delta / 7200 / 3 + (delta / 7200) ** 2 / 9)
+                                           - delta])  # fmt: skip
+    short = daly_interval(one, system, node_mtbf=delta / 3)
+    assert short.tolist() == pytest.approx([delta / 3])
+    # Where the file system does not bind, a job of four times the nodes fails as much more often.
+    wide = schedule((0, 10, 1), (0, 10, 4), memory=[50.0, 50.0]).workload
+    bound = replace(system, aggregate_bandwidth=1e9)
+    narrow, four = daly_interval(wide, bound, node_mtbf=1e12) / 1e6
+    assert 0 < four < narrow
+    with pytest.raises(ValueError, match="node_mtbf=0; expected seconds above 0"):
+        daly_interval(wide, system, node_mtbf=0)
 
 
 def test_the_longest_interval_with_the_exact_number_of_nodes_is_found():
@@ -145,6 +186,22 @@ def test_without_an_exact_scenario_the_nearest_and_then_a_drawn_one_is_taken():
         draw_scenario(example, jobs=9, occupied=100)
     with pytest.raises(LookupError, match="gave none within 20 nodes"):
         draw_scenario(example, jobs=3, occupied=20)
+
+
+def test_scenarios_outlast_the_evictions_asked_of_them():
+    """The exact stretch of two jobs is from 1000 to 2800, a near one from 3000 to 8000."""
+    example = schedule((0, 9000, 60), (1000, 1800, 40), (3000, 5000, 38))
+    short = {"jobs": 2, "occupied": 100, "tolerance": 5}
+    moments = [find_scenario(example, **short, lasts=lasts) for lasts in (0, 1500, 1800, 1801)]
+    assert [found.at for found in moments] == [1900.0, 1300.0, 1000.0, 5500.0]
+    assert [found.origin for found in moments] == ["exact"] * 3 + ["nearest"]
+    with pytest.raises(LookupError, match="on 100 ± 0 nodes for 1801 s"):
+        find_scenario(example, jobs=2, occupied=100, lasts=1801)
+    for seed in range(20):
+        drawn = draw_scenario(example, jobs=2, occupied=100, lasts=1700, seed=seed)
+        assert drawn.end - drawn.at >= 1700 and drawn.begin <= drawn.at
+    none = scenarios.choose_scenarios(example, jobs=[9], occupied=100, lasts=3600.0)[0]
+    assert none.why.startswith("no 9 jobs of at least 60 minutes run together")
 
 
 def test_scenarios_that_a_schedule_does_not_have_are_empty_and_say_why():

@@ -15,6 +15,7 @@ from cosimlib.eviction import (
     solve_backtracking,
     solve_dynamic,
     solve_greedy,
+    solve_literal,
     solve_spectrum,
 )
 from cosimlib.eviction.dynamic import _fill
@@ -76,7 +77,7 @@ def test_a_small_problem_by_hand():
 
 def test_application_level_is_preferred_where_loss_and_time_are_equal():
     jobs = frame((4, 1.0, 90.0, 120.0))
-    for solve in (solve_dynamic, solve_backtracking, solve_greedy):
+    for solve in (solve_dynamic, solve_literal, solve_backtracking, solve_greedy):
         plan = solve(EvictionProblem(jobs, 4, 120.0))
         assert plan.actions(120.0)["action"].tolist() == ["app"], solve.__name__
 
@@ -122,6 +123,7 @@ def test_greedy_checkpoints_by_descending_loss_then_kills_by_ascending():
 def test_exact_solvers_agree_with_enumeration(problem):
     expected = slow.enumerate_plans(problem)
     assert outcomes(solve_dynamic(problem)) == expected
+    assert outcomes(solve_literal(problem)) == expected
     for look_ahead in (False, True):
         assert outcomes(solve_backtracking(problem, look_ahead=look_ahead)) == expected
     spectrum = solve_spectrum(problem)
@@ -163,7 +165,7 @@ def test_dynamic_agrees_with_a_mixed_integer_program(n, seed):
 def test_plans_free_enough_nodes_in_time_and_add_up(problem):
     spectrum = solve_spectrum(problem)
     best = solve_dynamic(problem)
-    for plan in (best, solve_greedy(problem), solve_backtracking(problem)):
+    for plan in (best, solve_literal(problem), solve_greedy(problem), solve_backtracking(problem)):
         assert (plan.nodes_freed >= problem.nodes_needed).all()
         assert (plan.checkpoint_time <= plan.deadlines).all()
         assert (plan.loss >= best.loss - 1e-9).all()
@@ -179,6 +181,20 @@ def test_plans_free_enough_nodes_in_time_and_add_up(problem):
     needed = problem.nodes_needed
     pairs = zip(spectrum.loss[needed], spectrum.checkpoint_time[needed], strict=True)
     assert list(pairs) == outcomes(best)
+
+
+def test_algorithm_1_as_printed_agrees_on_more_jobs_than_a_word_holds():
+    problem = random_problem(40, seed=8, total=900)
+    plan = solve_literal(problem)
+    assert outcomes(plan) == outcomes(solve_dynamic(problem))
+    assert plan.solver == "literal" and plan.optimal and len(set(plan.response_time)) == 1
+    with pytest.raises(MemoryError, match="solve_dynamic takes less"):
+        solve_literal(problem, memory_limit=10**5)
+
+
+def test_greedys_response_times_are_equal_parts_of_one_loop():
+    spent = solve_greedy(random_problem(24, seed=8)).response_time
+    assert (np.diff(spent) > 0).all() and spent[-1] == pytest.approx(16 * spent[0])
 
 
 @given(problems(max_jobs=8))
@@ -223,7 +239,7 @@ def test_choices_of_a_large_problem_fit_in_one_gibibyte():
 
 def test_no_nodes_needed_evicts_no_job():
     problem = random_problem(5, seed=1).asking(0)
-    for solve in (solve_dynamic, solve_greedy, solve_backtracking):
+    for solve in (solve_dynamic, solve_literal, solve_greedy, solve_backtracking):
         assert not solve(problem).choices.any()
 
 
@@ -289,7 +305,7 @@ def test_a_deadline_outside_the_horizon_is_refused():
 
 def test_a_problem_without_jobs():
     empty = frame().astype(float)
-    for solve in (solve_dynamic, solve_greedy, solve_backtracking):
+    for solve in (solve_dynamic, solve_literal, solve_greedy, solve_backtracking):
         assert solve(EvictionProblem(empty, 0, 60.0)).loss.tolist() == [0, 0]
     with pytest.raises(InfeasibleEvictionError):
         EvictionProblem(empty, 1, 60.0)
