@@ -41,6 +41,7 @@ from tests.benchmarks.batch import scheduler_rows
 from tests.benchmarks.explorers import explorer_rows
 from tests.benchmarks.imports import import_rows
 from tests.benchmarks.metrics import series_rows
+from tests.benchmarks.sweeps import sweep_rows
 from tests.benchmarks.timesharing import sharing_rows
 from tests.eviction import naive
 
@@ -242,7 +243,8 @@ def main() -> None:
     """Measure, print and write the table."""
     measured = eviction_rows() + trace_rows() + coscheduling_rows() + elastic_rows()
     measured += scheduler_rows(median_of) + filling_rows() + list(sharing_rows())
-    measured += [*explorer_rows(), *series_rows(median_of), *import_rows()]
+    measured += [*explorer_rows(), *series_rows(median_of), *sweep_rows()]
+    measured += import_rows()
     rows = [(*row, met(row[1], row[3])) for row in measured]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table["measured"] = [float(f"{value:.3g}") for value in table["measured"]]
