@@ -48,9 +48,10 @@ class Folder:
         """Make the folder, and write into it whose it is."""
         if self.path is None:
             return
-        (self.path / "cells").mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         record = {"function": self.function, "cosimlib": version("cosimlib")}
         write_whole(self.path / RECORD, f"{json.dumps(record)}\n".encode())
+        (self.path / "cells").mkdir(exist_ok=True)
 
     def rows(self, digest: str) -> list[dict[str, Any]] | None:
         """The rows of a cell that is done; None of one that is not."""
@@ -75,7 +76,8 @@ def _check(path: Path, function: str) -> None:
     """Refuse a file, a folder of something else, and one of another sweep."""
     if path.exists() and not path.is_dir():
         raise ValueError(f"folder={str(path)!r} is a file; expected a folder")
-    if not path.is_dir() or not any(path.iterdir()):
+    # A sweep that was killed at once may have left half a record, under a hidden name.
+    if not path.is_dir() or all(one.name.startswith(f".{RECORD}.") for one in path.iterdir()):
         return
     try:
         known = json.loads((path / RECORD).read_text(encoding="utf-8"))["function"]

@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 
 from cosimlib.comparison.intervals import interval_level
-from cosimlib.display import UNKNOWN, percent
+from cosimlib.display import UNKNOWN, duration, percent
 from cosimlib.policies import Simulator
 from cosimlib.zoo.standing import BASELINE, speeds, standing
 
@@ -21,9 +21,9 @@ HOW = """Each log is drawn anew by whole weeks (`synthetic.resample`), all polic
 same logs, and jobs near both ends of a log do not count. So the numbers are of each log's own
 users, machine and load; what holds on one need not hold on another. Long logs are drawn shorter.
 
-`make zoo` makes this page from the logs that are in `data/traces/` or where `COSIMLIB_TRACES`
-points, and goes on where it was interrupted. `make zoo POLICY=mine.py` adds the policies that a
-file registers (`docs/own-policy.md`) and computes only theirs."""
+`make zoo` writes this page to `figures/zoo/`, of the logs that are in `data/traces/` or where
+`COSIMLIB_TRACES` points, and goes on where it was interrupted. `make zoo POLICY=mine.py` adds the
+policies that a file registers (`docs/own-policy.md`) and computes only theirs."""
 
 RELATIVE = {"wait": " h", "wait_p99": " h", "bounded_slowdown": ""}
 """Measures that are shown divided by the baseline's, and their units."""
@@ -57,7 +57,8 @@ def page(runs: pd.DataFrame, policies: Mapping[str, Simulator]) -> str:
         "# Zoo of policies",
         f"{simulated:,} schedules, all audited: {runs['policy'].nunique()} policies on "
         f"{replicates} logs drawn anew from each of {runs['log'].nunique()}. Intervals are from "
-        f"the least to the most of these ({percent(interval_level(replicates))}).",
+        f"the least to the most of these ({percent(interval_level(replicates))}). The simulations "
+        f"took {duration(runs['seconds'].sum())} of processor time.",
         HOW,
         "## Policies",
         _markdown(["policy", "what it does"], _semantics(runs, policies), align="---"),

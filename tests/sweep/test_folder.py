@@ -120,6 +120,11 @@ def test_half_a_cell_counts_as_none(tmp_path):
         assert cell.read_bytes() == whole
 
 
+def test_a_sweep_that_was_killed_at_once_leaves_no_folder_of_something_else(tmp_path):
+    (tmp_path / ".sweep.json.123").write_text("{")
+    assert len(sweep(product, {"x": [1]}, folder=tmp_path)) == 1
+
+
 def test_a_full_disk_ends_the_sweep_and_keeps_what_is_done(tmp_path, monkeypatch):
     written, write = [], folders.write_whole
 
