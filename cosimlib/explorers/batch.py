@@ -1,7 +1,8 @@
 """Explorer of batch policies: Gantt chart, utilization and queue of one machine.
 
 Every control makes the workload anew, or takes the one given, and simulates it again, which takes
-milliseconds for some hundreds of jobs. Registered policies are offered beside the built-in ones.
+milliseconds for some hundreds of jobs. Registered policies are offered beside the built-in ones. A
+button compares the policy shown with the built-in ones, with intervals over logs drawn anew.
 """
 
 import inspect
@@ -18,7 +19,9 @@ from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.audit import audit, check_capacity, check_columns, check_times
 from cosimlib.batch import ORDERS
+from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import UNKNOWN
+from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.panel import Panel, beginning
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
@@ -39,6 +42,8 @@ ESTIMATES = {
     "Tsafrir": "round values (Tsafrir et al.)",
 }
 NODES, LOAD = 64, 0.9
+REPLICATES = 39
+"""Logs drawn anew by the button: the fewest that have 95 % intervals."""
 
 
 def explore_batch(
@@ -122,7 +127,10 @@ def explore_batch(
         controls[knob].observe(partial(_switch, controls), names="value")
     _switch(controls)
     hint = f"The load is fixed: {why}." if why else ""
-    return Panel(controls, _drawer(make, system), hint=hint)
+    made = _maker(make)
+    ask = partial(_compared, controls, made, system)
+    beneath = IntervalTable(ask, controls.values())
+    return Panel(controls, _drawer(made, system), hint=hint, below=[beneath])
 
 
 def _check(settings: dict[str, Any], choices: dict[str, list[str]]) -> None:
@@ -210,8 +218,8 @@ def _switch(controls: dict[str, Widget], change: object = None) -> None:
     controls["order"].disabled = not _takes_order(controls["policy"].value)
 
 
-def _drawer(make: Make, system: System) -> Callable[..., tuple[go.Figure, str]]:
-    """The function that the panel calls with the values of its controls."""
+def _maker(make: Make) -> Callable[[float, int, str, float], Workload]:
+    """The function from load, seed, estimates and factor to the jobs that they ask for."""
 
     @lru_cache(maxsize=8)
     def made(load: float, seed: int, estimates: str, factor: float) -> Workload:
@@ -221,6 +229,26 @@ def _drawer(make: Make, system: System) -> Callable[..., tuple[go.Figure, str]]:
         if estimates == "given":
             return workload
         return synthetic.with_scaled_estimates(workload, factor if estimates == "factor" else 1.0)
+
+    return made
+
+
+def _compared(
+    controls: dict[str, Widget], made: Callable[..., Workload], system: System
+) -> tuple[Comparison | None, str]:
+    """The policy and order that are shown, compared with all built-in policies."""
+    shown = {name: control.value for name, control in controls.items()}
+    policy, order = shown.pop("policy"), shown.pop("order")
+    ordered = order != "submit" and _takes_order(policy)
+    first = {f"{policy} ({order})": (policy, {"order": order})} if ordered else {policy: policy}
+    policies = {**first, **{name: name for name in OFFERED if name not in first}}
+    return compare_where_possible(
+        made(**shown), policies, system=system, replicates=REPLICATES, seed=int(shown["seed"])
+    )
+
+
+def _drawer(made: Callable[..., Workload], system: System) -> Callable[..., tuple[go.Figure, str]]:
+    """The function that the panel calls with the values of its controls."""
 
     def draw(
         *, policy: str, order: str, load: float, seed: int, estimates: str, factor: float

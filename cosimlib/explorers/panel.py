@@ -52,6 +52,8 @@ class Panel(VBox):
         A line under the controls, such as why some of them are disabled.
     beside : sequence of Widget, optional
         More widgets after the controls, such as a player that moves one of them.
+    below : sequence of Widget, optional
+        More widgets under the line of text.
 
     Attributes
     ----------
@@ -66,6 +68,7 @@ class Panel(VBox):
         *,
         hint: str = "",
         beside: Sequence[Widget] = (),
+        below: Sequence[Widget] = (),
     ) -> None:
         self.controls = dict(controls)
         self._beside = tuple(beside)
@@ -75,7 +78,8 @@ class Panel(VBox):
         self._shown, text = self._drawn()
         self.figure = go.FigureWidget(self._shown)
         self.text = HTML(text)
-        super().__init__([self._grid(), *([HTML(hint)] if hint else []), self.figure, self.text])
+        told = [HTML(hint)] if hint else []
+        super().__init__([self._grid(), *told, self.figure, self.text, *below])
         for control in self.controls.values():
             control.observe(self._redraw, names="value")
 

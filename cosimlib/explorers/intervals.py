@@ -1,0 +1,68 @@
+"""A button under an explorer's figure that compares policies with intervals, and its table."""
+
+import html
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ipywidgets import HTML, Button, Layout, VBox, Widget
+
+from cosimlib.comparison import Comparison
+
+Ask = Callable[[], tuple[Comparison | None, str]]
+"""Returns a comparison, or None and the reason why there is none."""
+
+BUSY = "comparing …"
+
+
+class IntervalTable(VBox):
+    """A button; once it is pressed, a comparison's table and sentences, until a control moves.
+
+    Parameters
+    ----------
+    ask : function
+        Called when the button is pressed.
+    controls : iterable of Widget
+        Those whose values the comparison depends on.
+
+    Attributes
+    ----------
+    button, table
+        The widgets, `table` an `HTML`.
+    """
+
+    def __init__(self, ask: Ask, controls: Iterable[Widget]) -> None:
+        self._ask = ask
+        self.button = Button(
+            description="compare with intervals", layout=Layout(width="auto"),
+            tooltip="all policies on these jobs and on logs drawn anew from them: some seconds",
+        )  # fmt: skip
+        self.table = HTML()
+        self.button.on_click(self._show)
+        for control in controls:
+            control.observe(self._clear, names="value")
+        super().__init__([self.button, self.table])
+
+    def _show(self, button: object = None) -> None:
+        """Compare, and show what came of it."""
+        self.button.disabled, self.table.value = True, BUSY
+        try:
+            told, why = self._ask()
+            self.table.value = _page(told) if told is not None else html.escape(why)
+        except (ValueError, AssertionError) as error:
+            # Whoever presses a button sees no traceback.
+            self.table.value = html.escape(str(error))
+        finally:
+            self.button.disabled = False
+
+    def _clear(self, change: Any = None) -> None:
+        """Remove a table that is of other settings."""
+        self.table.value = ""
+
+
+def _page(told: Comparison) -> str:
+    """The table of means, one sentence per policy that is not shown, and the note."""
+    means = told.brief().rename_axis(None)
+    means.columns = [f"mean {name.replace('_', ' ')}" for name in means]
+    sentences = "<br>".join(map(html.escape, told.sentences(against=told.policies[0])))
+    note = f"<small>{html.escape(told.note)}</small>"
+    return f"{means.to_html(justify='left')}<p>{sentences}</p>{note}"
