@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numba
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +14,20 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("cosimlib")
+
+
+def pytest_collection_modifyitems(items):
+    """Without the JIT, leave out what needs it, and draw a quarter of the examples."""
+    if not numba.config.DISABLE_JIT:
+        return
+    for item in items:
+        if marked := item.get_closest_marker("compiled"):
+            item.add_marker(pytest.mark.skip(reason=marked.args[0]))
+        test = getattr(item, "obj", None)
+        drawn = getattr(test, "_hypothesis_internal_use_settings", None)
+        if drawn is not None:
+            few = min(drawn.max_examples, 10 + drawn.max_examples // 4)
+            test._hypothesis_internal_use_settings = settings(drawn, max_examples=few)
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ NAME = "synthetic Lomonosov"
 LOMONOSOV = System("Lomonosov-1 (512 CPU slots)", {"main": 512})
 """The machine of the paper's simulations; a node is one CPU slot."""
 
-SLOTS_MEAN, SLOTS_SD, SLOTS_MAX = 7.5, 16.7, 512
-RUN_MEAN, RUN_SD, RUN_MAX = 255.0, 1204.0, 15 * 1440
+SLOTS_MEAN, SLOTS_MAX = 7.5, 512
+RUN_MEAN, RUN_MAX = 255.0, 15 * 1440
 SLOTS_SHAPE = (0.885918, 1.463887)
 RUN_SHAPE = (2.263311, 2.871887)
 """Mean and standard deviation of the logarithm before rounding and cutting, fitted."""

@@ -41,7 +41,6 @@ NEEDED = ("submission_time", "requested_number_of_resources", "execution_time")
 DEEPEST = 8
 """Sequences of profiles within one another; deeper ones are taken for a circle."""
 MOST_RESOURCES = 10**8
-SEQUENCES = ("composed", "sequential_composition")
 
 
 def read_batsim(

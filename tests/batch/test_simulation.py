@@ -1,6 +1,5 @@
 """A policy of one's own: what it sees, what it may answer, and that EASY so written is EASY."""
 
-import os
 from functools import partial
 
 import numba
@@ -23,9 +22,7 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 from tests import agreement, pages
 from tests.strategies import workloads
 
-compiled = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="NUMBA_DISABLE_JIT: nothing is compiled"
-)
+compiled = pytest.mark.compiled("nothing is compiled")
 
 easy = pages.function(pages.OWN_POLICY, "easy")
 first_fit = pages.function(pages.OWN_POLICY, "first_fit")

@@ -88,7 +88,13 @@ def test_a_log_is_coupled_on_its_own_machine_under_its_own_name():
     month = comparisons.month_of_intrepid(log=small, days=1.0)
     assert offered_load(month, System.of(16)) == pytest.approx(0.7, rel=0.01)
     table = comparisons.compare_schemes(
-        comparisons.by_utilization, (0.5,), by="load", seeds=(0,), log=small, schemes=("HH",)
+        comparisons.by_utilization,
+        (0.5,),
+        by="load",
+        seeds=(0,),
+        log=small,
+        schemes=("HH",),
+        days=1.0,
     )
     assert table["machine"].unique().tolist() == ["small", "eureka"]
 

@@ -61,6 +61,7 @@ def test_sweeps_report_what_preemptions_cost():
         sweep_preemptions(few, System.of(20), speed=[1])
 
 
+@pytest.mark.compiled("a dozen simulations need compiled kernels")
 def test_sweeps_report_the_share_of_nodes_that_users_got():
     few = synthetic.htc(copies=1)
     table = sweep_preemptions(few, System.of(20), rate=[0.0, 40.0, 400.0], policy=["LIFO", "PAP"])

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -214,7 +213,7 @@ def test_equal_losses_compare_equal_in_any_order_of_summation():
 
 
 def test_a_search_that_is_stopped_is_not_proven():
-    problem = random_problem(200, seed=5)
+    problem = random_problem(60, seed=5)
     for look_ahead in (False, True):
         plan = solve_backtracking(problem, time_limit=0.01, look_ahead=look_ahead)
         assert not plan.optimal and not plan.proven.all()
@@ -226,7 +225,7 @@ def test_a_search_that_is_stopped_is_not_proven():
         solve_backtracking(problem, time_limit=0)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="600 million cells need compiled kernels")
+@pytest.mark.compiled("600 million cells need compiled kernels")
 def test_choices_of_a_large_problem_fit_in_one_gibibyte():
     problem = random_problem(1000, seed=7, horizon=3600.0, total=11000)
     problem = problem.asking(10_000)

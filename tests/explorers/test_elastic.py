@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -201,7 +200,7 @@ def test_each_change_draws_one_figure(schedule, name, values):
     assert redraws(panel, name, values) == [1] * len(values)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a month needs compiled kernels")
+@pytest.mark.compiled("a month needs compiled kernels")
 def test_a_month_of_jobs_stays_light(peregrine):
     panel = explore_elastic(peregrine, at=123_456.0)
     assert len(panel.picture.to_json()) < 150_000

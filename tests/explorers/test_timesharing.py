@@ -4,7 +4,6 @@ import json
 import math
 import re
 
-import numba
 import numpy as np
 import plotly.graph_objects as go
 import pytest
@@ -253,7 +252,7 @@ def test_a_change_of_a_control_draws_once():
         assert redraws(panel, name, values) == [1] * len(values)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a week needs compiled kernels")
+@pytest.mark.compiled("a week needs compiled kernels")
 def test_the_picture_of_a_week_on_64_nodes_stays_light():
     panel = explore_timesharing()
     assert len(panel.picture.to_json()) < 100_000

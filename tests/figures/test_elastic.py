@@ -54,7 +54,7 @@ def test_violins_are_densities_and_light_whatever_the_number_of_states(schedule)
     assert [period_name(s) for s in (0, 120, 1200, 7200)] == ["0 s", "120 s", "20 min", "2 h"]
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="millions of states need compiled kernels")
+@pytest.mark.compiled("millions of states need compiled kernels")
 def test_a_published_figure_of_violins_is_light(schedule, tmp_path):
     """All that the paper's figures 3 and 4 show together, in one figure's files."""
     comparison = compare_policies(schedule)

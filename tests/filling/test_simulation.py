@@ -305,6 +305,7 @@ def test_a_workload_without_jobs_has_a_schedule_without_containers():
     assert len(schedule.start_time) == 0 and schedule.containers.empty
 
 
+@pytest.mark.compiled("three days need compiled kernels")
 def test_a_backlog_of_lomonosov_jobs_fills_the_machine():
     workload = synthetic.lomonosov(3, accuracy=0.5, seed=1)
     end = 3 * 86_400.0

@@ -42,9 +42,7 @@ print(result, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), 
 print(cosimlib.__path__[0], cache_folder(), sep="|")
 """
 
-compiled = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="NUMBA_DISABLE_JIT: nothing is compiled"
-)
+compiled = pytest.mark.compiled("nothing is compiled")
 
 
 @pytest.fixture

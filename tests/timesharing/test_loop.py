@@ -3,6 +3,7 @@
 import math
 from itertools import pairwise
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,7 +172,7 @@ def slowest(nodes, p):
 @pytest.mark.parametrize("spmd", [True, False])
 def test_noise_takes_its_share(p, nodes, spmd):
     """A job alone on all nodes is as slow as its slowest node, or loses a quarter where struck."""
-    steps = 40_000
+    steps = 4_000 if numba.config.DISABLE_JIT else 40_000
     jobs = made(submit_time=[0], run_time=[10 * steps], nodes=[nodes])
     schedule = simulate_timesharing(jobs, System.of(nodes), noise=p, spmd=spmd, seed=3)
     speed = slowest(nodes, p) if spmd else 1 - p / 4
