@@ -79,8 +79,8 @@ def register(
         orders where it takes `order`. A decision of the moment becomes one by
         ``lambda workload, system: simulate(workload, system, policy)``.
     color : str, optional
-        Of its lines, such as ``"#CC79A7"``; by default purple, sky blue and yellow in turn, the
-        fixed colors of no built-in policy; from the fourth on policies share them.
+        Of its lines, such as ``"#CC79A7"``; by default purple, yellow and wine red in turn, the
+        colors of no built-in policy; from the fourth on policies share them.
     replace : bool, default False
         Take over a name that another policy has, such as that of a cell that runs again.
 

@@ -10,6 +10,8 @@ from tests.cells import run_cells, strange
 from tests.suites import ROOT
 from tests.zoo import ZOO
 
+pytestmark = pytest.mark.compiled("a hundred notebooks need compiled kernels")
+
 LOGS = sorted(ZOO.glob("*.swf.gz"))
 
 SMALL: dict[str, dict[str, object]] = {

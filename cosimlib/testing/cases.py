@@ -105,6 +105,7 @@ def as_python(case: Case) -> str:
         for column, values in case.jobs.items()
     ]
     return (
+        "import cosimlib as cs\nimport pandas as pd\n\n"
         f"jobs = pd.DataFrame({{\n{''.join(rows)}}})\n"
         f"workload, system = cs.Workload(jobs), cs.System.of({case.nodes})"
     )
