@@ -180,20 +180,19 @@ def plot_load(
         for trace in _load_lines(part):
             trace.showlegend = trace.showlegend and column == 1
             picture.add_trace(trace, row=1, col=column)
-    theme.style(picture, title=title, height=490, margin={"t": 95, "b": 115})
+    theme.style(picture, title=title, height=520, margin={"t": 95, "b": 145})
     if reference is not None:
         value, name = reference
         line = {"dash": "dash", "width": 1, "color": theme.BLACK}
         picture.add_hline(value, line=line)
         picture.add_scatter(x=[None], y=[None], mode="lines", name=name, line=line)
-    picture.update_layout(legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0})
+    picture.update_layout(legend={"orientation": "h", "y": -0.25, "yanchor": "top", "x": 0})
     picture.update_xaxes(title="accuracy of estimates, p", range=[-0.02, 1.02])
     picture.update_yaxes(title="average load", tickformat=".2f", title_standoff=12, col=1)
-    return footnote(
-        picture,
-        "Load: part of the node-seconds that regular jobs hold. Lines are means over seeds, bands "
-        "one standard deviation to either side. p: probability that an estimate is exact.",
-    )
+    load = "Load: part of the node-seconds that regular jobs hold."
+    footnote(picture, f"{load} p: probability that an estimate is exact.")
+    bands = "Lines are means over seeds, bands one standard deviation to either side."
+    return footnote(picture, bands)
 
 
 def _load_lines(table: pd.DataFrame) -> list[go.Scatter]:

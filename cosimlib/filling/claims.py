@@ -127,8 +127,7 @@ def inaccurate_estimates_idle(evidence: Evidence) -> Verdict:
         ours = f"{runs['load'].mean():.3f}"
         return unknown(ours, "it takes two accuracies, and two seeds for an interval")
     gains = {variant: _gain(part) for variant, part in runs.groupby("variant", sort=False)}
-    ours = ", ".join(f"{each.mean:+.3f} ({each.low:+.3f} to {each.high:+.3f}) {variant}"
-                     for variant, each in gains.items())  # fmt: skip
+    ours = ", ".join(f"{_with_ends(each)} {variant}" for variant, each in gains.items())
     if evidence.queued < QUEUED:
         part = percent(evidence.queued)
         return unknown(ours, f"only {part} of the log's node-hours waited in such a queue")
@@ -226,6 +225,12 @@ def _gain(runs: pd.DataFrame) -> Interval:
     """How much higher the load is at the greatest accuracy than at the least, paired over seeds."""
     by_seed = runs.pivot_table("load", "seed", "accuracy")
     return mean_interval(by_seed[by_seed.columns.max()] - by_seed[by_seed.columns.min()])
+
+
+def _with_ends(gain: Interval) -> str:
+    """A difference with its interval, where seeds differ: a log's loads at p = 0 and 1 do not."""
+    ends = f" ({gain.low:+.3f} to {gain.high:+.3f})" if gain.high - gain.low > 1e-9 else ""
+    return f"{gain.mean:+.3f}{ends}"
 
 
 def _each(loads: pd.Series) -> str:

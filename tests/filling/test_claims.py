@@ -216,6 +216,11 @@ def test_estimates_may_matter_under_one_variant_of_the_scheduler():
     )
 
 
+def test_where_all_seeds_agree_there_is_no_interval_to_show():
+    verdict = judge(PAPER._replace(loads=loads(0.8, 0.9, spread=0.0)))["inaccurate-estimates-idle"]
+    assert verdict.holds is True and verdict.ours == "+0.100 rescheduled"
+
+
 def test_the_last_queue_depth_counts():
     both = pd.concat([loads(0.8, 0.9, depth=30), loads(0.92, 0.9, depth=10)])
     verdict = judge(PAPER._replace(loads=both))["inaccurate-estimates-idle"]
