@@ -189,6 +189,9 @@ def test_warm_up_and_cool_down_are_left_out_and_stated(log, found):
     assert f"{counted:,} of {len(log):,} jobs of the log count" in found.note
     assert "first 4.2 days and in the last 4.2 days are left out" in found.note
     assert "84.6 % intervals over 12 logs drawn anew: weeks of all users together" in found.note
+    assert "of so few the intervals are too narrow" in found.note
+    longer = Workload(log.jobs.assign(submit_time=2 * log.jobs["submit_time"]), "long", log.machine)
+    assert "too narrow" not in compare(longer, ["FCFS"], replicates=2).note
     whole = compare(log, ["FCFS"], replicates=2, warm_up=0, cool_down=0)
     mean = cs.metrics.wait_time(simulate_fcfs(log, log.machine)).mean()
     assert whole.rows("value", measure="wait_time", statistic="mean")["log"][0] == pytest.approx(
