@@ -8,15 +8,15 @@ COSIMLIB_TRACES points.
 
 import sys
 from collections.abc import Sequence
-from time import perf_counter
+from time import process_time
 
 import numpy as np
-import pandas as pd
 
 from cosimlib import traces
 from cosimlib.audit import audit
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
+from cosimlib.sweep import sweep
 from cosimlib.synthetic import with_drawn_estimates
 from cosimlib.workload import Workload
 
@@ -35,24 +35,26 @@ def audited(workload: Workload, policy: str) -> Schedule:
     return schedule
 
 
+def timed(workload: Workload, policy: str) -> dict[str, float]:
+    """Processor time of a simulation and its audit, in seconds."""
+    began = process_time()
+    audited(workload, policy)
+    return {"seconds": process_time() - began}
+
+
 def main(names: Sequence[str]) -> None:
-    """Audit, and print what was simulated in how many seconds."""
+    """Audit on all cores, and print what was simulated in how many seconds."""
     unknown = [name for name in names if name not in traces.TRACES]
     if unknown:
         sys.exit(f"audits: no known trace {unknown[0]!r}; known are {', '.join(traces.TRACES)}")
     found = [name for name in names or traces.TRACES if traces.find_trace(name) is not None]
     if not found:
         sys.exit("audits: no trace found; let COSIMLIB_TRACES name their folder")
-    rows = []
-    for name in found:
-        workload = runnable(traces.load(name, verbose=False))
-        for policy in SIMULATORS:
-            began = perf_counter()
-            audited(workload, policy)
-            rows.append((name, len(workload), policy, perf_counter() - began))
-            print(f"{name}: {policy}: {len(workload):,} jobs, could have happened", flush=True)
-    table = pd.DataFrame(rows, columns=["trace", "jobs", "policy", "seconds"])
-    print(table.pivot_table("seconds", "policy", "trace", sort=False).round(2).to_string())
+    logs = {name: runnable(traces.load(name, verbose=False)) for name in found}
+    grid = {"workload": logs, "policy": list(SIMULATORS)}
+    table = sweep(timed, grid, executor="cores", errors="raise")
+    print(f"{len(table)} schedules could have happened; seconds of processor time each:")
+    print(table.pivot_table("seconds", "policy", "workload", sort=False).round(2).to_string())
 
 
 if __name__ == "__main__":
