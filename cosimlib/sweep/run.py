@@ -32,8 +32,6 @@ from cosimlib.sweep.pools import (
 DELAY = 1.0
 """Seconds before a bar of progress appears."""
 
-Rows = list[dict[str, Any]]
-
 
 class SweepWarning(UserWarning):
     """Cells of a sweep have failed."""
@@ -99,6 +97,7 @@ def sweep(
     varied = axes(grid, seeds)
     check_function(function, varied, common)
     check.choice("errors", errors, ("table", "raise"))
+    check.that("folder", folder, isinstance(folder, str | Path), "a path", none=True)
     place = _place(executor)
     source = source_hash()
     key = source, digest_of("function", function), digest_of("shared", sorted(common.items()))
@@ -112,9 +111,9 @@ def sweep(
                delay=DELAY, leave=False)  # fmt: skip
     with bar, _outcomes(Work(function, common, varied), due, place, store) as outcomes:
         for cell, outcome in outcomes:
-            if outcome.broken or (outcome.error and errors == "raise"):
-                raise _noted(outcome.error, cell)
-            if outcome.error:
+            if outcome.error is not None:
+                if outcome.broken or errors == "raise":
+                    raise _noted(outcome.error, cell)
                 failed[cell.digest] = outcome.error
             else:
                 store.keep(cell.digest, cell.labels, outcome.lines)
@@ -169,9 +168,8 @@ def _shared_folder(place: Executor | int | None, store: Folder, stack: ExitStack
     return Path(stack.enter_context(TemporaryDirectory(prefix="cosimlib-sweep-")))
 
 
-def _noted(error: Exception | None, cell: Cell) -> Exception:
+def _noted(error: Exception, cell: Cell) -> Exception:
     """A cell's error, with a note that says which cell it was."""
-    error = error or RuntimeError("a cell failed")
     told = ", ".join(f"{name}={value!r}" for name, value in cell.labels.items())
     error.add_note(f"in the cell {told}")
     return error

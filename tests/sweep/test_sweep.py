@@ -154,6 +154,7 @@ def test_bad_input_is_refused_before_anything_runs(arguments, expected):
         ({"executor": 1.5}, "executor=1.5; expected a number of processes"),
         ({"executor": "all"}, "executor='all'; expected one of 'cores'"),
         ({"executor": closed()}, "executor is a ThreadPoolExecutor that is shut down"),
+        ({"folder": 7}, "folder=7; expected a path, or None"),
         ({"errors": "ignore"}, "errors='ignore'; expected one of 'table', 'raise'"),
     ],
 )
