@@ -68,6 +68,11 @@ def filled_jobs(
         Offered load of synthetic jobs; by default all wait from the start.
     log : Workload, optional
         With a machine.
+
+    Raises
+    ------
+    ValueError
+        For an accuracy out of range, and for none without a log.
     """
     if log is not None and accuracy is None:
         return log
@@ -92,6 +97,7 @@ def reached_load(
     All jobs are submitted at once. It is measured while the queue is full, of synthetic jobs within
     their days. `variant` is one of `VARIANTS`.
     """
+    check.choice("variant", variant, VARIANTS)
     jobs = filled_jobs(accuracy, seed, days=days, log=log)
     if log is not None:
         jobs = Workload(jobs.jobs.assign(submit_time=0.0), log.name, log.machine)
@@ -120,6 +126,7 @@ def container_costs(
         `held up`, of the regular jobs, those that only containers kept from starting at once;
         `lost`, of the containers' time, what was computed and then killed.
     """
+    check.choice("policy", policy, FILLING_POLICIES)
     jobs = filled_jobs(accuracy, seed, days=days, load=load, log=log)
     run = _run(jobs, queue_depth=queue_depth, **FILLING_POLICIES[policy])
     use = node_seconds(run, **_window(days, log)).drop(["regular", "idle"])
@@ -164,6 +171,7 @@ def scheduler_variants(
         `load`, of regular jobs; `mean_wait` in hours; `terminated`, the part of the jobs that are
         ended by force.
     """
+    check.choice("variant", variant, VARIANTS)
     jobs = filled_jobs(accuracy, seed, days=days, load=load, log=log)
     run = _run(jobs, policy=None, queue_depth=queue_depth, **VARIANTS[variant])
     use = node_seconds(run, **_window(days, log))

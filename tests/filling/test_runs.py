@@ -102,3 +102,13 @@ def test_they_run_as_cells_of_a_sweep():
     for row in table.itertuples(index=False):
         costs = container_costs(row.policy, row.accuracy, row.seed, log=LOG)
         assert (row.lost, row[3]) == (costs["lost"], costs["held up"])
+
+
+def test_what_is_not_known_is_refused_by_name():
+    with pytest.raises(ValueError, match="policy='A'; expected one of 'not filled', 'filling A'"):
+        container_costs("A", 0.5, 0, log=LOG)
+    message = "variant='no'; expected one of 'rescheduled', 'not"
+    with pytest.raises(ValueError, match=message):
+        scheduler_variants("no", 0.5, 0, log=LOG)
+    with pytest.raises(ValueError, match=message):
+        reached_load(10, 0.5, 0, variant="no", log=LOG)
