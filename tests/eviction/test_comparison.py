@@ -5,13 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cosimlib.eviction import solve_backtracking, solve_dynamic, solve_greedy
+from cosimlib.eviction import solve_backtracking, solve_dynamic, solve_greedy, solve_literal
 from cosimlib.eviction.comparison import (
     _plan_rows,
     compare_solvers,
+    equal_to_separate_runs,
+    losses_over_seeds,
     relative_loss,
     scale_solvers,
     scaled_problem,
+    seconds_by_horizon,
 )
 
 
@@ -83,3 +86,36 @@ def test_cases_that_ask_for_more_nodes_than_are_held_are_left_out(comparison):
     nothing = compare_solvers({}, nodes_needed=(20,))
     assert nothing.empty and sorted(nothing) == sorted(comparison)
     assert relative_loss(nothing).empty
+
+
+def test_one_pass_finds_what_runs_for_each_deadline_alone_do():
+    problem = scaled_problem(6, 200, needed=0.5)
+    assert equal_to_separate_runs(problem) == (16, 16)
+
+
+def test_seconds_by_horizon_are_of_the_solver_given():
+    calls = []
+
+    def solve(problem):
+        calls.append(problem.horizon)
+        return solve_literal(problem)
+
+    seconds = seconds_by_horizon(scaled_problem(4, 50), [60.0, 120.0], solve=solve, repeat=2)
+    assert list(seconds) == [60.0, 120.0] and min(seconds.values()) > 0
+    assert calls == [900.0, 60.0, 60.0, 120.0, 120.0]
+
+
+def test_losses_over_seeds_are_means_with_their_range():
+    problems = {seed: {"one": scaled_problem(6, 100, seed=seed)} for seed in (1, 2, 3)}
+    table = losses_over_seeds(problems.get, problems, nodes_needed=[30, 101])
+    assert len(table) == 16 and set(table["nodes_needed"]) == {30}
+    for row in (0, 7, 15):
+        cases = [problem["one"].asking(30) for problem in problems.values()]
+        best = [solve_dynamic(case).loss[row] for case in cases]
+        greedy = [solve_greedy(case).loss[row] for case in cases]
+        excess = np.subtract(greedy, best)
+        expected = [np.mean(best), np.mean(excess), min(excess), max(excess)]
+        found = table[["optimum", "excess", "least", "most"]].iloc[row]
+        assert found.tolist() == pytest.approx(expected, abs=1e-5)
+    none = losses_over_seeds(problems.get, problems, nodes_needed=[])
+    assert none.empty and list(none) == list(table)

@@ -10,6 +10,7 @@ from cosimlib.eviction import (
     TimedPlan,
     full_moments,
     kinds_of_evictions,
+    mean_losses,
     short_shares,
     solve_blocked,
     solve_dynamic,
@@ -110,6 +111,16 @@ def test_a_summary_by_hand():
     assert kinds["greedy loses, needlessly"].tolist() == [0.0, 0.5, 0.0]
     assert kinds["greedy loses more"].tolist() == [0.0, 0.5, 0.5]
     assert kinds["nobody loses"].tolist() == [0.0, 0.0, 0.5]
+
+
+def test_mean_losses_are_over_the_moments():
+    means = mean_losses(losses([(9, 7, 4), (5, 2, 0)], [(9, 3, 2), (5, 0, 0)]))
+    assert len(means) == 3 * 5
+    by_plan = means.groupby(["counted", "plan"])["node_hours"].apply(list)
+    assert by_plan["lost", "greedy"] == [7.0, 4.5, 2.0]
+    assert by_plan["lost", "least loss (paper)"] == [7.0, 1.5, 1.0]
+    assert by_plan["lost or blocked", "least loss (paper)"] == [14.0, 3.0, 2.0]
+    assert by_plan["lost or blocked", "least loss and standing still"] == [7.0, 1.5, 1.0]
 
 
 @pytest.mark.parametrize("rows", [[(0, 0, 4)], [(0, 7200, 4)], []])
