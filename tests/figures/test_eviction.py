@@ -172,5 +172,5 @@ def test_whole_steps_are_round_and_few(last, most, step):
 def test_named_things_keep_their_colors():
     assert theme.color("greedy") == theme.GREEN and theme.color("other", 1) == theme.CYCLE[1]
     filling = [name for name in SIMULATORS if "fill" in name]
-    assert len(filling) == len({theme.NAMED[name] for name in filling}) == 4
+    assert len(filling) == len({theme.NAMED[name] for name in filling}) == 5
     assert len(set(theme.CYCLE)) == len(theme.MARKERS) == len(theme.DASHES)
