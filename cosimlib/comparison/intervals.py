@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cosimlib.comparison.measures import ALL, SECONDS
+from cosimlib import checks as check
+from cosimlib.comparison.measures import ALL, SECONDS, STATISTICS, WHOLE
 from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, percent
 
 LEVEL = 0.95
@@ -82,8 +83,9 @@ class Comparison(Displayed):
         Of all pairs, or of those with the policy `against` as their second. Measures that are one
         number per schedule are told of whatever the statistic.
         """
-        told = self.table["statistic"].isin([statistic, "value"]) & (self.table["group"] == group)
+        told = self._told(statistic, group)
         if against is not None:
+            check.choice("against", against, self.policies)
             told &= self.table["against"] == against
         pairs = self.table[told]
         differences = pairs[pairs["quantity"] == "difference"].to_dict("records")
@@ -95,8 +97,7 @@ class Comparison(Displayed):
 
     def brief(self, statistic: str = "mean", *, group: str = ALL) -> pd.DataFrame:
         """Values in words, "2.0 h (1.6 h to 2.4 h)", one row per policy, one column per measure."""
-        values = self.table[self.table["quantity"] == "value"]
-        values = values[values["statistic"].isin([statistic, "value"]) & (values["group"] == group)]
+        values = self.table[self._told(statistic, group) & (self.table["quantity"] == "value")]
         texts = [
             f"{in_unit(row['log'], row['measure'])} "
             f"({in_unit(row['low'], row['measure'])} to {in_unit(row['high'], row['measure'])})"
@@ -109,6 +110,13 @@ class Comparison(Displayed):
         measures = dict.fromkeys(values["measure"])
         columns = {m: [texts_of[m, policy] for policy in self.policies] for m in measures}
         return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
+
+    def _told(self, statistic: str, group: str) -> pd.Series:
+        """Mask of the rows of a statistic, or of measures that have none, and a group."""
+        check.choice("statistic", statistic, STATISTICS)
+        check.choice("group", group, dict.fromkeys(self.table["group"]))
+        of_both = self.table["statistic"].isin([statistic, WHOLE])
+        return of_both & (self.table["group"] == group)
 
     def _heading(self) -> str:
         return f"{self.name}: {', '.join(self.policies)}"

@@ -242,6 +242,16 @@ def test_values_that_few_logs_have_are_unknown():
     assert set(table.loc[table["group"] == "all jobs", "verdict"]) == {"", "equal"}
 
 
+def test_what_the_table_does_not_have_is_refused(found):
+    with pytest.raises(ValueError, match="statistic='p95'; expected one of 'mean', 'p50'"):
+        found.sentences("p95")
+    with pytest.raises(ValueError, match="group='all'; expected one of 'all jobs', 'queue"):
+        found.brief(group="all")
+    with pytest.raises(ValueError, match="against='SJF'; expected one of 'EASY', 'FCFS'"):
+        found.sentences(against="SJF")
+    assert found.sentences(against="FCFS") == [] != found.sentences(against="EASY")
+
+
 def test_it_shows_itself(found):
     text = str(found)
     assert "EASY, wait_time" in text and "mean bounded_slowdown, FCFS ÷ EASY" in text
