@@ -82,6 +82,7 @@ def test_a_log_is_scaled_to_the_load_and_given_estimates():
     assert machines["intrepid"] == len(month) and machines["eureka"] > 0
 
 
+@pytest.mark.compiled("crowded machines need compiled kernels")
 def test_a_log_is_coupled_on_its_own_machine_under_its_own_name():
     small = Workload(synthetic.intrepid(50, seed=3).jobs.assign(nodes=4), "small", System.of(16))
     assert comparisons.first_machine(small) == ("small", 16)

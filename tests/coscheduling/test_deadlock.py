@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -183,8 +184,8 @@ def crowded(seed):
 
 
 def test_a_deadlock_is_the_largest_set_that_blocks_itself_and_never_starts():
-    found, larger = 0, 0
-    for seed in range(100):
+    seeds, found, larger = 25 if numba.config.DISABLE_JIT else 100, 0, 0
+    for seed in range(seeds):
         schedule = crowded(seed)
         for at in event_times(schedule):
             table = find_deadlock(schedule, at)
@@ -203,4 +204,4 @@ def test_a_deadlock_is_the_largest_set_that_blocks_itself_and_never_starts():
                     assert schedule.partition[mate] == schedule.partition[behind]
         found += bool(chain)
         larger += len(groups) > 2
-    assert found >= 20 and larger >= 3
+    assert found >= 0.2 * seeds and larger >= 0.03 * seeds
