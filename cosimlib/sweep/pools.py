@@ -144,14 +144,17 @@ class _Lane(Generic[Cell]):
         self.pool = ProcessPoolExecutor(1, self.context, initializer=prepare_worker)
         self.started = self.pool.submit(is_ready)
 
-    def give(self, cell: Cell, call: tuple[Any, ...]) -> None:
-        """Put a cell into the worker's queue."""
+    def give(self, cell: Cell, call: tuple[Any, ...]) -> bool:
+        """Put a cell into the worker's queue; not where the worker has died of the one before."""
         try:
             future = self.pool.submit(*call)
-        except BrokenExecutor:  # the worker died while it had nothing to do
+        except BrokenExecutor:
+            if self.given:
+                return False
             self._renew()
             future = self.pool.submit(*call)
         self.given.append((cell, future))
+        return True
 
     def collect(self) -> tuple[list[tuple[Cell, Future]], list[Cell]]:
         """The cells that have ended, in a result or a death; and those to be given anew."""
@@ -193,9 +196,8 @@ def _feed(lanes: list[_Lane[Cell]], waiting: deque[Cell], call: Call, ahead: int
     """Give workers their cells, all a first one before any a second; what runs and waits there."""
     for level in range(1, ahead + 1):
         for lane in lanes:
-            while waiting and len(lane.given) < level:
-                cell = waiting.popleft()
-                lane.give(cell, call(cell))
+            if waiting and len(lane.given) < level and lane.give(waiting[0], call(waiting[0])):
+                waiting.popleft()
     return [future for lane in lanes for _, future in lane.given]
 
 

@@ -119,6 +119,8 @@ def sweep(
                 store.keep(cell.digest, cell.labels, outcome.lines)
                 rows[cell.digest] = [json.loads(line) for line in outcome.lines]
             bar.update()
+    missing = [cell for cell in due if rows[cell.digest] is None and cell.digest not in failed]
+    assert not missing, f"{len(missing)} cells were lost on the way, such as {missing[0].labels}"
     return _table(cells, varied, rows, failed)
 
 

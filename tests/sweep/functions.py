@@ -53,6 +53,21 @@ def die(x):
     return {"square": x * x}
 
 
+def deaths(x):
+    """How often workers die of a cell."""
+    return 5 if x % 40 == 11 else 2 if x % 7 == 3 else int(x % 4 == 2)
+
+
+def die_often(x, folder):
+    """A worker that is killed as often as `deaths` says, each time with a note."""
+    path = Path(folder) / str(x)
+    with path.open("a") as file:
+        file.write("x")
+    if path.stat().st_size <= deaths(x):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"square": x * x}
+
+
 def leave(x):
     """A way out that no function should take."""
     sys.exit(x)

@@ -14,7 +14,17 @@ import cosimlib as cs
 from cosimlib.sweep import SweepWarning, sweep
 from cosimlib.sweep.pools import BrokenSweepError, LostWorkerError
 from tests.suites import ROOT
-from tests.sweep.functions import die, die_once, fail, leave, multiples, process, size
+from tests.sweep.functions import (
+    deaths,
+    die,
+    die_often,
+    die_once,
+    fail,
+    leave,
+    multiples,
+    process,
+    size,
+)
 
 GRID, SEEDS = {"x": [1, 2.5, 3]}, [2, 0, 3]
 
@@ -82,6 +92,17 @@ def test_a_cell_that_kills_its_workers_is_given_up_after_three_tries():
     assert found["square"].dropna().tolist() == [0, 1, 4, 16, 25]
     with pytest.raises(LostWorkerError, match="3 times"):
         sweep(die, {"x": [3]}, executor=1, errors="raise")
+
+
+def test_workers_that_die_all_the_time_lose_nothing_and_do_nothing_twice(tmp_path):
+    cells, folder = range(120), {"folder": str(tmp_path)}
+    with pytest.warns(SweepWarning, match="3 of 120 cells"):
+        found = sweep(die_often, {"x": cells}, shared=folder, executor=3)
+    visits = [(tmp_path / str(x)).stat().st_size for x in cells]
+    assert visits == [min(deaths(x) + 1, 3) for x in cells]
+    fine = found[found["error"].isna()]
+    assert fine["x"].tolist() == [x for x in cells if deaths(x) < 3]
+    assert (fine["square"] == fine["x"] ** 2).all()
 
 
 def test_another_s_pool_that_breaks_ends_the_sweep_with_advice():
