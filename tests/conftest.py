@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if marked := item.get_closest_marker("compiled"):
             item.add_marker(pytest.mark.skip(reason=marked.args[0]))
-        test = getattr(item, "obj", None)
+    for test in {item.obj for item in items if hasattr(item, "obj")}:
         drawn = getattr(test, "_hypothesis_internal_use_settings", None)
         if drawn is not None:
             few = min(drawn.max_examples, 10 + drawn.max_examples // 4)
