@@ -27,6 +27,11 @@ Eviction
 - `plot_loss_surface`, `surface_table`, `plot_trade_off`: the loss of all plans
 - `plot_moments`: evictions at every full moment
 
+On-demand bursts
+
+- `plot_ondemand`: a machine's nodes and what they are used for
+- `plot_ledger`, `plot_best`: node-hours by policy, and the best policy
+
 Comparisons
 
 - `plot_comparison`: policies with intervals over logs drawn anew, and their ratios

@@ -1,0 +1,130 @@
+"""Claims about bursts on a batch machine, judged by paired 95 % intervals over seeds.
+
+Those of Maurya et al. are from their introduction, where they set eviction against the two naive
+solutions: nodes kept apart, and killing. Three are our own: what an eviction costs beside the loss
+that the paper minimizes. That of Fan et al. is about mechanisms that are not simulated here.
+"""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from cosimlib.claims import Verdict, unknown, verdict
+from cosimlib.metrics import mean_interval
+from cosimlib.metrics.intervals import Interval
+from cosimlib.ondemand.comparison import OVERHEAD
+
+SEEDS = 3
+"""Least number of seeds that an interval is taken of."""
+
+
+class Evidence(NamedTuple):
+    """Runs as of `compare_ondemand`, on one stream, and the policies that keep nodes apart.
+
+    `runs` has the policies `wait`, `kill`, `dynamic` and `dynamic_blocked` besides.
+    """
+
+    runs: pd.DataFrame
+    few: str
+    many: str
+
+
+def judge(evidence: Evidence) -> dict[str, Verdict]:
+    """The verdict on each claim."""
+    judges = {
+        "kill-misses-none": _kill_misses_none,
+        "kill-slows-batch": _kill_slows_batch,
+        "few-reserved-miss": _few_reserved_miss,
+        "many-reserved-idle": _many_reserved_idle,
+        "plans-lose-less": _plans_lose_less,
+        "loss-is-not-the-cost": _loss_is_not_the_cost,
+        "counting-blocked-saves": _counting_blocked_saves,
+        "slowdown-tells-nothing": _slowdown_tells_nothing,
+    }
+    runs = evidence.runs
+    told = runs.empty or not (runs["bursts"] > 0).any() or runs["seed"].nunique() < SEEDS
+    verdicts = {
+        claim: unknown("–", f"no bursts came on {SEEDS} seeds or more") if told else one(evidence)
+        for claim, one in judges.items()
+    }
+    return verdicts | {
+        "fan-minimal-delay": unknown(
+            "–", "collecting until the predicted arrival and shrinking jobs are not simulated"
+        )
+    }
+
+
+def _mean(runs: pd.DataFrame, policy: str, measure: str) -> float:
+    return float(runs.loc[runs["policy"] == policy, measure].mean())
+
+
+def _apart(runs: pd.DataFrame, one: str, other: str, measure: str) -> Interval:
+    """The difference between two policies on the same seeds."""
+    wide = runs[runs["policy"].isin([one, other])].pivot_table(measure, "seed", "policy")
+    return mean_interval((wide[one] - wide[other]).dropna())
+
+
+def _text(apart: Interval, unit: str) -> str:
+    return f"{apart.mean:+,.1f} ({apart.low:+,.1f} to {apart.high:+,.1f}) {unit}"
+
+
+def _decided(apart: Interval, sign: int, ours: str, why: str) -> Verdict:
+    """A claim that a difference has a sign; unknown where its interval holds 0."""
+    if apart.low <= 0 <= apart.high:
+        return unknown(ours, "the interval over seeds holds 0")
+    return verdict(ours, apart.mean * sign > 0, why)
+
+
+def _kill_misses_none(evidence: Evidence) -> Verdict:
+    missed = _mean(evidence.runs, "kill", "missed")
+    return verdict(f"{missed:.1%} missed", missed == 0,
+                   "bursts hold so many nodes that batch jobs have too few to give")  # fmt: skip
+
+
+def _kill_slows_batch(evidence: Evidence) -> Verdict:
+    apart = _apart(evidence.runs, "kill", "wait", "slowdown")
+    text = _text(apart, "mean bounded slowdown beside waiting")
+    return _decided(apart, 1, text, "batch jobs do no worse when some are killed")
+
+
+def _few_reserved_miss(evidence: Evidence) -> Verdict:
+    missed = _mean(evidence.runs, evidence.few, "missed")
+    return verdict(f"{missed:.1%} missed", missed > 0, "nodes are free whenever a burst comes")
+
+
+def _many_reserved_idle(evidence: Evidence) -> Verdict:
+    kept = _apart(evidence.runs, evidence.many, "wait", "kept")
+    slower = _apart(evidence.runs, evidence.many, "wait", "slowdown")
+    ours = f"{100 * kept.mean:+.1f} points of work done, {_text(slower, 'slowdown')}"
+    if kept.low <= 0 <= kept.high or slower.low <= 0 <= slower.high:
+        return unknown(ours, "an interval over seeds holds 0")
+    return verdict(ours, kept.mean < 0 < slower.mean, "the load leaves room for idle nodes")
+
+
+def _plans_lose_less(evidence: Evidence) -> Verdict:
+    apart = _apart(evidence.runs, "dynamic", "kill", "lost")
+    text = _text(apart, "node-hours lost per burst")
+    return _decided(apart, -1, text, "killing loses no more than checkpoints do")
+
+
+def _loss_is_not_the_cost(evidence: Evidence) -> Verdict:
+    lost, overhead = (_mean(evidence.runs, "dynamic", name) for name in ("lost", "overhead"))
+    if not overhead > 0:
+        return unknown("–", "nobody had to be evicted")
+    parts = ", ".join(f"{name} {_mean(evidence.runs, 'dynamic', name):,.0f}" for name in OVERHEAD)
+    return verdict(f"{lost / overhead:.0%} of {overhead:,.0f} node-hours per burst ({parts})",
+                   lost < overhead / 2, "most of the cost is work done again")  # fmt: skip
+
+
+def _counting_blocked_saves(evidence: Evidence) -> Verdict:
+    apart = _apart(evidence.runs, "dynamic_blocked", "dynamic", "overhead")
+    text = _text(apart, "node-hours per burst")
+    return _decided(apart, -1, text, "plans of an instant are not those of a month")
+
+
+def _slowdown_tells_nothing(evidence: Evidence) -> Verdict:
+    others = ("dynamic", "dynamic_blocked")
+    apart = {name: _apart(evidence.runs, name, "kill", "slowdown") for name in others}
+    ours = "; ".join(f"{name} {_text(one, 'beside kill')}" for name, one in apart.items())
+    within = all(one.low <= 0 <= one.high for one in apart.values())
+    return verdict(ours, within, "some interval over seeds leaves out 0")
