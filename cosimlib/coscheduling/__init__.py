@@ -1,28 +1,24 @@
 """Coscheduling: mates on coupled machines start together, after Tang et al. (2011).
 
-`simulation` has the model, `mates` the jobs that must start together, `comparison` what the schemes
-cost, `deadlock` and `narrative` one instant of a schedule, `example` the smallest machines that can
-deadlock, `claims` the paper's statements.
+`simulation` has the model, `mates` the jobs that must start together, `workloads` coupled machines,
+`measures` what coscheduling costs, `comparison` schemes and knobs over seeds, `deadlock` and
+`narrative` one instant of a schedule, `example` the smallest machines that can deadlock, `claims`
+the paper's statements.
 """
 
 from cosimlib.coscheduling.audit import audit_coupled
 from cosimlib.coscheduling.claims import OF_MADE_UP_JOBS, Evidence, judge
 from cosimlib.coscheduling.comparison import (
-    MEASURES,
-    PROPORTIONS,
+    BASE,
     SCHEMES,
-    UTILIZATIONS,
+    SUMMARIZED,
     averages,
-    by_proportion,
-    by_utilization,
+    compare_knobs,
     compare_on,
     compare_schemes,
-    couple_logs,
-    first_machine,
-    lost_node_hours,
-    month_of_intrepid,
-    summarize_machines,
-    sync_up_overhead,
+    never_started,
+    over_ideal,
+    yield_minus_hold,
 )
 from cosimlib.coscheduling.deadlock import (
     circular_wait,
@@ -39,16 +35,36 @@ from cosimlib.coscheduling.mates import (
     mates_by_proximity,
     read_mates,
 )
+from cosimlib.coscheduling.measures import (
+    IDEAL,
+    MEASURES,
+    ideal_schedule,
+    lost_node_hours,
+    summarize_machines,
+    sync_up_overhead,
+)
 from cosimlib.coscheduling.narrative import describe, job_names
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.coscheduling.simulation import simulate_coscheduling
+from cosimlib.coscheduling.workloads import (
+    PROPORTIONS,
+    UTILIZATIONS,
+    by_proportion,
+    by_utilization,
+    couple_logs,
+    first_machine,
+    month_of_intrepid,
+)
 
 __all__ = [
+    "BASE",
+    "IDEAL",
     "MACHINES",
     "MEASURES",
     "OF_MADE_UP_JOBS",
     "PROPORTIONS",
     "SCHEMES",
+    "SUMMARIZED",
     "UTILIZATIONS",
     "CoupledSchedule",
     "Evidence",
@@ -57,6 +73,7 @@ __all__ = [
     "by_proportion",
     "by_utilization",
     "circular_wait",
+    "compare_knobs",
     "compare_on",
     "compare_schemes",
     "couple",
@@ -67,6 +84,7 @@ __all__ = [
     "find_deadlock",
     "first_machine",
     "free_nodes",
+    "ideal_schedule",
     "job_names",
     "job_states",
     "judge",
@@ -75,8 +93,11 @@ __all__ = [
     "mates_by_proportion",
     "mates_by_proximity",
     "month_of_intrepid",
+    "never_started",
+    "over_ideal",
     "read_mates",
     "simulate_coscheduling",
     "summarize_machines",
     "sync_up_overhead",
+    "yield_minus_hold",
 ]

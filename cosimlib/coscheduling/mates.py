@@ -100,23 +100,41 @@ def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.nd
     return group
 
 
-def mates_by_proximity(machines: Mapping[str, Workload], *, window: float = 10.0) -> pd.DataFrame:
+def mates_by_proximity(
+    machines: Mapping[str, Workload], *, window: float = 10.0, one_sided: bool = False
+) -> pd.DataFrame:
     """Jobs of two machines submitted within `window` seconds of each other, one to one.
 
     In order of submission on the first machine, each job takes the earliest free job of the second
-    that is near enough.
+    that is near enough, before or after it. `one_sided`, as in the authors' code (with 60 s): in
+    order of submission on the second machine, each job takes the last job of the first that was
+    submitted before it or with it, if that is near enough and free.
     """
     if len(machines) != 2:
         raise ValueError(f"{len(machines)} machines; mates by proximity are found between two")
     check.seconds("window", window)
     first, second = (workload.jobs["submit_time"].to_numpy() for workload in machines.values())
+    pairs = _last_before(first, second, window) if one_sided else _nearest(first, second, window)
+    return pd.DataFrame(pairs, columns=list(machines), dtype="Int64")
+
+
+def _nearest(first: np.ndarray, second: np.ndarray, window: float) -> list[tuple[int, int]]:
+    """Pairs of submissions at most `window` apart: the earliest free one for each of the first."""
     pairs, candidate = [], 0
     for job, time in enumerate(first.tolist()):
         candidate = max(candidate, int(np.searchsorted(second, time - window)))
         if candidate < second.size and second[candidate] <= time + window:
             pairs.append((job, candidate))
             candidate += 1
-    return pd.DataFrame(pairs, columns=list(machines), dtype="Int64")
+    return pairs
+
+
+def _last_before(first: np.ndarray, second: np.ndarray, window: float) -> list[tuple[int, int]]:
+    """Pairs of submissions at most `window` apart: the last of the first for each of the second."""
+    latest = np.searchsorted(first, second, side="right") - 1
+    near = (latest >= 0) & (second - first[latest] <= window) if first.size else latest >= 0
+    jobs, mates = np.unique(latest[near], return_index=True)
+    return list(zip(jobs.tolist(), np.flatnonzero(near)[mates].tolist(), strict=True))
 
 
 def mates_by_proportion(machines: Mapping[str, Workload], *, share: float) -> pd.DataFrame:

@@ -65,16 +65,42 @@ def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: flo
 
 @kernel
 def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
-    """Keep the nodes idle, where scheme and cap allow it, or give up the turn."""
+    """Keep the nodes idle, where scheme, price and cap allow it, or give up the turn."""
     machine = jobs.job.machine[job]
     if np.isnan(state.job.first_try[job]):
         state.job.first_try[job] = now
-    holds = rules.holds[machine] or state.job.yields[job] >= rules.max_yields
+    holds = rules.holds[machine]
+    if holds and rules.most_idle < np.inf:
+        idle = jobs.job.nodes[job] * _expected_wait(jobs, rules, state, job, now)
+        holds = idle <= rules.most_idle
+    holds = holds or state.job.yields[job] >= rules.max_yields
     if holds and state.machine.held[machine] + jobs.job.nodes[job] <= rules.held_limit[machine]:
         hold(jobs, state, job, now)
         return
     state.job.yields[job] += 1
     state.job.yielding[job] = 1
+
+
+@kernel
+def _expected_wait(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> float:
+    """Seconds until all reachable mates have nodes, as far as running jobs' estimates tell.
+
+    None for a mate that holds, or that fits; for another that is queued until it would fit if it
+    were the next to start; without end for one that is not submitted.
+    """
+    first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
+    longest = 0.0
+    for place in range(first, last):
+        mate = jobs.members[place]
+        machine, nodes = jobs.job.machine[mate], jobs.job.nodes[mate]
+        if mate == job or state.machine.down[machine] > 0:
+            continue
+        if state.job.status[mate] == UNSUBMITTED:
+            return np.inf
+        if state.job.status[mate] == QUEUED and nodes > state.machine.free[machine]:
+            shadow_time = reservation(jobs, rules, state, machine, nodes, now)[0]
+            longest = max(longest, shadow_time - now)
+    return longest
 
 
 @kernel

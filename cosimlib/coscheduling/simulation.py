@@ -26,7 +26,10 @@ What the slides leave open follows the authors' simulator Qsim, or is our choice
   k-th machine after the first does so every 1,200 + k s: where all release at one instant, and only
   mates that yielded are tried, each would hold again before the other looks, for ever.
 - A job that would make a machine hold more than 60 % of its nodes yields instead; a job that has
-  yielded `max_yields` times holds instead.
+  yielded `max_yields` times holds instead. With `most_idle`, which is ours, a machine that holds
+  decides job by job: a hold that is expected to leave more node-hours idle than that yields
+  instead. A mate that is queued is expected to start when it would fit if it were next; one that is
+  not submitted yet, never.
 - An outage is one of a machine's resource manager (*): no job starts or holds, running jobs run on.
   When it begins, jobs that hold for mates there start.
 
@@ -45,6 +48,7 @@ from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import HOLD, YIELD, CoupledSchedule
 from cosimlib.coscheduling.state import JOB, JOB_STATE, MACHINE_STATE, CoupledJobs, Rules, records
 from cosimlib.system import System
+from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 MACHINE_ORDERS = ("wfp", "submit")
@@ -65,6 +69,7 @@ def simulate_coscheduling(
     release_offset: float = 1.0,
     held_share: float = 0.6,
     max_yields: int | None = None,
+    most_idle: float | None = None,
     mate_rule: str = "queuing",
     outages: Sequence[Outage] = (),
     least_remaining: float = 300.0,
@@ -93,6 +98,8 @@ def simulate_coscheduling(
         Largest part of a machine that may be held at a time.
     max_yields : int, optional
         Yields after which a job holds instead.
+    most_idle : float, optional
+        Node-hours that a hold may be expected to leave idle; by default any number.
     mate_rule : str, default "queuing"
         Which queued mates are tried: all, or only those ``"yielding"`` in their machine's latest
         pass, as the authors' code has it.
@@ -120,6 +127,7 @@ def simulate_coscheduling(
     check.seconds("release_offset", release_offset)
     check.number("held_share", held_share, least=0, most=1, kind="a part of the machine")
     check.whole("max_yields", max_yields, 0, floats=True, none=True)
+    check.number("most_idle", most_idle, least=0, kind="node-hours", none="for any number")
     check.seconds("least_remaining", least_remaining)
     jobs = _coupled_jobs(workload, system, together=schemes is not None)
     capacity = np.array(list(system.partitions.values()), dtype=np.int64)
@@ -133,6 +141,7 @@ def simulate_coscheduling(
         release_interval=intervals,
         release_after=float(release_after),
         max_yields=NEVER if max_yields is None else int(max_yields),
+        most_idle=np.inf if most_idle is None else float(most_idle) * HOUR,
         least_remaining=float(least_remaining),
     )
     merged = _merged(outages, partitions)

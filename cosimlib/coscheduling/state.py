@@ -66,6 +66,7 @@ class Rules(NamedTuple):
     only_yielding: bool
     release_after: float
     max_yields: int
+    most_idle: float
     least_remaining: float
 
 

@@ -7,18 +7,19 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib.coscheduling.comparison import BASE, UNSCHEDULED
 from cosimlib.coscheduling.deadlock import event_times, job_states
+from cosimlib.coscheduling.measures import IDEAL
 from cosimlib.coscheduling.schedule import CoupledSchedule
+from cosimlib.display import count
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.still import CONTROLS
 from cosimlib.placement import node_stretches
 from cosimlib.units import MINUTE
 
-BASE = "base"
-COLORS = {"HH": theme.BLUE, "HY": theme.SKY, "YH": theme.ORANGE, "YY": theme.VERMILION,
-          BASE: theme.GREY}  # fmt: skip
-HATCHES = {"HH": "", "HY": "/", "YH": "\\", "YY": ".", BASE: ""}
+HATCHES = {"HH": "", "HY": "/", "YH": "\\", "YY": ".", BASE: "", IDEAL: "x"}
+NAMES = {BASE: "base (no coscheduling)", IDEAL: "ideal (mates wait for one another, nobody else)"}
 MOST_NAMED = 5
 """Waiting jobs that are named above their machine; of more only the number is given."""
 CONTROLS_HEIGHT = 105
@@ -36,26 +37,27 @@ def plot_schemes(
     title: str,
     unit: str,
     label: str,
-    base: bool = True,
+    beside: Sequence[str] = UNSCHEDULED,
 ) -> go.Figure:
     """Bar chart of one measure: a panel per machine, a bar per scheme and value of a column.
 
-    Whiskers reach from the least to the most of any seed.
+    Whiskers are the 95 % confidence intervals of the means, where they are not all numbers.
 
     Parameters
     ----------
     table : pd.DataFrame
-        `machine`, `by`, `scheme`, `measure`, `mean`, `least`, `most`, as of
+        `machine`, `by`, `scheme`, `measure`, `mean`, `low`, `high`, `seeds`, as of
         `coscheduling.averages`.
     by : str
         The column along the horizontal axis, parts of one, shown in percent.
     measure : str
     title, unit, label : str
         Above the figure, beside the vertical axis, under the horizontal one.
-    base : bool, default True
-        Whether the base, without coscheduling, is drawn too.
+    beside : sequence of str, default ("base", "ideal")
+        What is drawn beside the schemes: the base, without coscheduling, and the ideal.
     """
-    table = table[(table["measure"] == measure) & (base | (table["scheme"] != BASE))]
+    left_out = [name for name in UNSCHEDULED if name not in beside]
+    table = table[(table["measure"] == measure) & ~table["scheme"].isin(left_out)]
     machines = list(dict.fromkeys(table["machine"]))
     letters = "abcdefgh"[: len(machines)]
     headings = [
@@ -73,11 +75,12 @@ def plot_schemes(
         legend={"orientation": "h", "y": -0.25, "yanchor": "top", "x": 0},
     )
     picture.update_xaxes(title=label, type="category", title_standoff=8)
-    picture.update_yaxes(rangemode="tozero")
+    picture.update_yaxes(rangemode="nonnegative")
     picture.update_yaxes(title=unit, col=1)
+    seeds = int(table["seeds"].max()) if len(table) else 0
     return footnote(
         picture,
-        "Bars are means over seeds, whiskers reach from the least to the most of any seed. A "
+        f"Bars are means over {count(seeds, 'seed')}, whiskers their 95 % confidence intervals. A "
         "scheme's letters stand for "
         + ", ".join(name.capitalize() for name in machines)
         + " in this order: H, a job holds its nodes idle until its mate starts; Y, it yields its "
@@ -89,14 +92,13 @@ def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
     """The bars of one scheme on one machine."""
     pattern = {"shape": HATCHES[scheme], "fillmode": "overlay", "fgcolor": theme.BLACK,
                "fgopacity": 0.55, "solidity": 0.12, "size": 7}  # fmt: skip
+    half = (part["high"] - part["mean"]).where(np.isfinite(part["high"])).round(4)
     return go.Bar(
         x=[f"{100 * value:g} %" for value in part[by]], y=part["mean"].round(4).tolist(),
-        name="base (no coscheduling)" if scheme == BASE else scheme,
-        legendgroup=scheme, showlegend=legend,
-        marker={"color": COLORS[scheme], "line": {"color": theme.BLACK, "width": 0.5},
-                "pattern": pattern},
-        error_y={"type": "data", "array": (part["most"] - part["mean"]).round(4).tolist(),
-                 "arrayminus": (part["mean"] - part["least"]).round(4).tolist(),
+        name=NAMES.get(scheme, scheme), legendgroup=scheme, showlegend=legend,
+        marker={"color": "white" if scheme == IDEAL else theme.color(scheme),
+                "line": {"color": theme.BLACK, "width": 0.5}, "pattern": pattern},
+        error_y={"type": "data", "array": half.astype(object).where(half.notna(), None).tolist(),
                  "thickness": 1, "width": 2, "color": theme.BLACK},
     )  # fmt: skip
 

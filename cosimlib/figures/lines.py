@@ -1,5 +1,6 @@
 """Line charts: curves over a variable in one or more panels, and steps over time."""
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -108,7 +109,8 @@ def _trace(
 
 
 def _band(part: pd.DataFrame, line: go.Scatter, x: str, least: str, most: str) -> go.Scatter:
-    """The area between two columns, in the color of its line."""
+    """The area between two columns where both are numbers, in the color of its line."""
+    part = part[np.isfinite(part[least]) & np.isfinite(part[most])]
     return go.Scatter(
         x=[*part[x], *part[x][::-1]], y=[*part[most], *part[least][::-1]], mode="lines",
         line={"width": 0}, fill="toself", fillcolor=faded(line.line.color, 0.15),

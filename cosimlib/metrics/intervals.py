@@ -20,7 +20,8 @@ def mean_interval(values: Iterable[float], *, level: float = 0.95) -> Interval:
     """Mean of values from independent seeds, and its confidence interval: mean ± t·s/√n.
 
     Give the differences of two runs on the same seeds to compare the two (paired). The interval of
-    one value is all numbers; of none, mean and ends are NaN.
+    one value is all numbers; of none, mean and ends are NaN, and so are the ends where a value is
+    not finite.
 
     Parameters
     ----------
@@ -34,6 +35,8 @@ def mean_interval(values: Iterable[float], *, level: float = 0.95) -> Interval:
     mean, freedom = float(sample.mean()), sample.size - 1
     if not freedom:
         return Interval(mean, -np.inf, np.inf)
+    if not np.isfinite(sample).all():
+        return Interval(mean, np.nan, np.nan)
     spread = float(sample.std(ddof=1)) / math.sqrt(sample.size)
     half = spread and spread * student_quantile(0.5 + level / 2, freedom)
     return Interval(mean, mean - half, mean + half)

@@ -45,6 +45,7 @@ def instances(draw, max_jobs=14, releases=(None, 5, 20, 1200), outages=True):
         "offset": draw(st.sampled_from([0, 1, 7])),
         "share": draw(st.sampled_from([0.3, 0.6, 1.0])),
         "max_yields": draw(st.sampled_from([np.inf, 0, 2])),
+        "most_idle": draw(st.sampled_from([np.inf, np.inf, 0, unit / 600, unit / 60])),
         "only_yielding": draw(st.booleans()),
         "least_remaining": draw(st.sampled_from([0, 300])),
     }
@@ -84,6 +85,7 @@ def simulated(instance, **changes):
         "release_offset": knobs["offset"],
         "held_share": knobs["share"],
         "max_yields": None if knobs["max_yields"] == np.inf else knobs["max_yields"],
+        "most_idle": None if knobs["most_idle"] == np.inf else knobs["most_idle"],
         "mate_rule": "yielding" if knobs["only_yielding"] else "queuing",
         "outages": [(f"m{m}", begin, end) for m, begin, end in knobs["outages"]],
         "least_remaining": knobs["least_remaining"],

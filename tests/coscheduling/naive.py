@@ -28,6 +28,7 @@ class Coupled:
             "offset": 1,
             "share": 0.6,
             "max_yields": math.inf,
+            "most_idle": math.inf,
             "only_yielding": False,
             "outages": (),
             "least_remaining": 300,
@@ -241,7 +242,11 @@ class Coupled:
     def hold_or_yield(self, machine, job):
         self.first_try.setdefault(job["id"], self.now)
         idle = sum(other["nodes"] for other in machine.holding)
-        wants = machine.scheme == "H" or self.yields[job["id"]] >= self.knobs["max_yields"]
+        price = job["nodes"] * self.expected_wait(job)
+        cheap = price <= self.knobs["most_idle"] * 3600
+        wants = (machine.scheme == "H" and cheap) or self.yields[job["id"]] >= self.knobs[
+            "max_yields"
+        ]
         if wants and idle + job["nodes"] <= self.knobs["share"] * machine.nodes + 1e-9:
             machine.queue.remove(job)
             machine.holding.append(job)
@@ -250,6 +255,17 @@ class Coupled:
         self.yields[job["id"]] += 1
         machine.yielded_in_last_pass.append(job)
         return False
+
+    def expected_wait(self, job):
+        """Until the last mate fits, by what running and holding jobs were requested."""
+        waits = [0]
+        for mate in (self.jobs[k] for k in job["mates"]):
+            machine = self.machines[mate["machine"]]
+            if self.status(mate) == "unsubmitted":
+                waits.append(math.inf)
+            elif self.status(mate) == "queuing" and mate["nodes"] > machine.free():
+                waits.append(self.reserve(machine, mate)[0] - self.now)
+        return max(waits)
 
     def stop_holding(self, machine, job):
         machine.holding.remove(job)

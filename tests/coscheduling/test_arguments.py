@@ -18,6 +18,7 @@ from tests.coscheduling.test_simulation import FOUR, deadlock
         ({"mate_rule": "all"}, "mate_rule='all'; expected one of 'queuing', 'yielding'"),
         ({"release_interval": 0}, "release_interval=0; expected seconds above 0, or None"),
         ({"release_after": -1}, "release_after=-1"),
+        ({"most_idle": -1}, "most_idle=-1; expected node-hours from 0, or None for any number"),
         ({"release_offset": -1}, "release_offset=-1; expected seconds from 0"),
         ({"held_share": 60}, "held_share=60; expected a part of the machine from 0 to 1"),
         ({"max_yields": -1}, "max_yields=-1"),

@@ -3,16 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
 
+import cosimlib.coscheduling as comparisons
 from cosimlib import synthetic
-from cosimlib.audit import audit
-from cosimlib.coscheduling import comparison as comparisons
+from cosimlib.audit import InfeasibleScheduleError, audit, check_capacity
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.coscheduling.example import MACHINES, deadlock_example
 from cosimlib.metrics import offered_load
 from cosimlib.system import System
 from cosimlib.traces.account import TraceError
 from cosimlib.workload import Workload
+from tests.coscheduling.instances import instances, simulated
 
 TEN = System.of(A=10, B=10)
 
@@ -53,23 +55,122 @@ def comparison():
 
 
 def test_comparisons_have_one_row_per_case(comparison):
-    assert len(comparison) == 2 * 2 * 2 * 5
-    assert comparison["apart"][comparison["scheme"] != "base"].eq(0).all()
+    assert len(comparison) == 2 * 2 * 2 * 6
+    assert comparison["scheme"].unique().tolist() == ["base", "ideal", *comparisons.SCHEMES]
+    assert comparison["apart"].eq(0).all()
     assert comparison["stuck"].eq(0).all()
-    yielding = comparison[(comparison["scheme"] == "YY") | (comparison["scheme"] == "base")]
+    yielding = comparison[comparison["scheme"].isin(["base", "ideal", "YY"])]
     assert yielding["lost"].eq(0).all()
     assert comparison.loc[comparison["scheme"] == "HH", "lost"].gt(0).any()
     shares = comparison[comparison["scheme"] == "YY"].groupby("share")[["paired", "jobs"]].sum()
     assert (shares["paired"] / shares["jobs"]).tolist() == pytest.approx([0.1, 0.33], abs=0.01)
 
 
-def test_averages_are_means_over_seeds(comparison):
+def test_averages_are_means_over_seeds_with_intervals(comparison):
     table = comparisons.averages(comparison, "share")
+    assert set(table["measure"]) == set(comparisons.SUMMARIZED)
     row = table.query("machine == 'eureka' and share == .33 and scheme == 'HY'")
     part = comparison.query("machine == 'eureka' and share == .33 and scheme == 'HY'")
     wait = row[row["measure"] == "wait"].iloc[0]
-    assert wait["mean"] == pytest.approx(part["wait"].mean())
-    assert wait[["least", "most"]].tolist() == sorted(part["wait"])
+    assert wait["mean"] == pytest.approx(part["wait"].mean()) and wait["seeds"] == 2
+    # Student's t with one degree of freedom is tan(0.475 π), s/√2 is half the difference.
+    half = np.tan(0.475 * np.pi) * np.ptp(part["wait"]) / 2
+    assert wait["high"] - wait["mean"] == pytest.approx(half)
+    assert wait["mean"] - wait["low"] == pytest.approx(half)
+
+
+def test_runs_with_jobs_that_never_start_are_left_out_of_averages(comparison):
+    first = (comparison["seed"] == 0) & (comparison["scheme"] == "HH")
+    table = comparison.assign(stuck=first.astype(int), wait=comparison["wait"].mask(first, 1e9))
+    means = comparisons.averages(table, "share").query("measure == 'wait'")
+    assert means["mean"].max() < 1e9
+    assert (means.query("scheme == 'HH'")["seeds"] == 1).all()
+    ratios = comparisons.over_ideal(table, "share")
+    assert ratios["mean"].max() < 1e3 and ratios.query("scheme == 'HH'")["low"].isna().all()
+    assert comparisons.never_started(comparison, "share") == "All jobs start in every run."
+    told = comparisons.never_started(table, "share")
+    assert told.endswith("leave out: share 0.1, seed 0, HH: 1 job; share 0.33, seed 0, HH: 1 job.")
+
+
+def test_the_ideal_is_the_later_of_two_base_starts_and_nobody_else_moves():
+    """a1 waits from 0 to 300 s for b1, which waits for b0; a2 and b0 are as in the base."""
+    jobs = {"submit_time": [0, 0, 0, 0], "run_time": [300, 60, 300, 60], "nodes": [4, 2, 4, 4]}
+    table = pd.DataFrame(jobs).assign(requested_time=300.0, partition=list("AABB"))
+    table = table.assign(mate=pd.array([3, None, None, 0], dtype="Int64"))
+    workload = Workload(table, "four", System.of(4))
+    machines = System.of(A=4, B=4)
+    base = simulate_coscheduling(workload, machines, schemes=None, order="submit")
+    assert base.start_time.tolist() == [0, 300, 0, 300]
+    ideal = comparisons.ideal_schedule(base)
+    assert ideal.start_time.tolist() == [300, 300, 0, 300] and not len(ideal.apart)
+    assert comparisons.sync_up_overhead(ideal).tolist() == [300, 0]
+    measured = comparisons.summarize_machines(ideal).set_index("machine")
+    assert measured["wait"].tolist() == [5, 2.5] and measured["sync_up"].tolist() == [5, 0]
+    assert measured["waited"].tolist() == [1, 0] and measured["paired"].tolist() == [1, 1]
+    assert measured["wait_paired"].tolist() == [5, 5] and measured["wait_alone"].tolist() == [5, 0]
+    # The two jobs of A overlap: nobody makes room for the other.
+    with pytest.raises(InfeasibleScheduleError, match="6 nodes busy"):
+        check_capacity(ideal)
+
+
+@settings(max_examples=30)
+@given(instances(outages=False))
+def test_the_ideal_starts_no_job_before_the_base_and_all_mates_at_once(instance):
+    base = simulated(instance, schemes=None)
+    ideal = comparisons.ideal_schedule(base)
+    assert (ideal.start_time >= base.start_time).all() and not len(ideal.apart)
+    alone = ideal.group < 0
+    assert (ideal.start_time[alone] == base.start_time[alone]).all()
+    waits = comparisons.sync_up_overhead(ideal)
+    paired = np.flatnonzero(~alone)
+    assert waits.tolist() == (ideal.start_time - base.start_time)[paired].tolist()
+
+
+def test_medians_late_jobs_and_those_that_wait_at_all(comparison):
+    for row in comparison.itertuples():
+        assert 0 <= row.sync_up_median <= row.sync_up_late and 0 <= row.waited <= 1
+        assert (row.waited > 0) == (row.sync_up > 0)
+        paired = {"base": 0}.get(row.scheme, row.paired)
+        mixed = (paired * row.wait_paired + (row.jobs - paired) * row.wait_alone) / row.jobs
+        assert row.scheme == "base" or mixed == pytest.approx(row.wait)
+
+
+def test_ratios_to_the_ideal_and_differences_are_paired_by_seed():
+    """Wait 20 and 40 in the ideal; HH 3 times that, YY 1.5 times; sync-up of YH and YY one more."""
+    rows = [
+        (machine, 0.1, seed, scheme, 20.0 * (seed + 1) * times, 7.0 * seed + more, 0)
+        for machine in ("intrepid", "eureka")
+        for seed in (0, 1)
+        for scheme, times, more in (
+            ("base", 0.5, 0), ("ideal", 1, 0), ("HH", 3, 1), ("HY", 2, 3), ("YH", 2, 2),
+            ("YY", 1.5, 8),
+        )
+    ]  # fmt: skip
+    columns = ["machine", "share", "seed", "scheme", "wait", "sync_up", "stuck"]
+    table = pd.DataFrame(rows, columns=columns)
+    ratios = comparisons.over_ideal(table, "share").set_index(["machine", "scheme"])
+    assert ratios.loc["eureka", ["mean", "low", "high"]].to_numpy().tolist() == [
+        [3] * 3, [2] * 3, [2] * 3, [1.5] * 3
+    ]  # fmt: skip
+    more = comparisons.yield_minus_hold(table, "share").set_index(["machine", "scheme"])["mean"]
+    assert more.to_dict() == {
+        ("intrepid", "other machine holds"): 2 - 1,
+        ("intrepid", "other machine yields"): 8 - 3,
+        ("eureka", "other machine holds"): 3 - 1,
+        ("eureka", "other machine yields"): 8 - 2,
+    }
+
+
+def test_knobs_are_compared_on_the_same_workloads():
+    table = comparisons.compare_knobs(
+        {"never": {"max_yields": None}, "at once": {"max_yields": 0}},
+        by="threshold", make=comparisons.by_proportion, at={"share": 0.2}, seeds=(0, 1), days=0.5,
+        schemes=("YY",), held_share=0.5,
+    )  # fmt: skip
+    base = table[table["scheme"] == "base"].pivot_table("wait", ["machine", "seed"], "threshold")
+    assert (base["never"] == base["at once"]).all()
+    lost = table[table["scheme"] == "YY"].groupby("threshold")["lost"].sum()
+    assert lost["never"] == 0 < lost["at once"]
 
 
 def test_a_log_is_scaled_to_the_load_and_given_estimates():
@@ -125,7 +226,7 @@ def test_two_logs_and_a_csv_of_mates_make_one_workload(tmp_path):
     assert (requested >= 60).all()
     table = comparisons.compare_on(together, system)
     assert table.groupby("scheme")["paired"].sum().to_dict() == {
-        "base": 0, "HH": 2, "HY": 2, "YH": 2, "YY": 2
+        "base": 0, "ideal": 2, "HH": 2, "HY": 2, "YH": 2, "YY": 2
     }  # fmt: skip
     assert (table["apart"] == 0).all() and (table["stuck"] == 0).all()
     alone, _ = comparisons.couple_logs({"big": big, "small": small})

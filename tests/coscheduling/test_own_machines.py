@@ -43,9 +43,9 @@ def test_two_logs_and_their_mates_are_compared(logs, tmp_path):
     (tmp_path / "mates.csv").write_text("trace,second\n1,7\n2,9\n")
     own = ran(**logs, mates=str(tmp_path / "mates.csv"))["own"]
     assert own["machine"].unique().tolist() == ["trace", "second"]
-    assert own["scheme"].unique().tolist() == ["base", "HH", "HY", "YH", "YY"]
-    assert own["jobs"].tolist() == [3, 2] * 5
-    assert own["paired"].tolist() == [0, 0] + [2, 2] * 4
+    assert own["scheme"].unique().tolist() == ["base", "ideal", "HH", "HY", "YH", "YY"]
+    assert own["jobs"].tolist() == [3, 2] * 6
+    assert own["paired"].tolist() == [0, 0] + [2, 2] * 5
     assert (own[["stuck", "apart"]] == 0).all(axis=None)
     # Job 1 holds 4 nodes for 30 s, until its mate comes; job 2 for 570 s, until job 7 ends.
     held = own.set_index(["scheme", "machine"])["lost"]

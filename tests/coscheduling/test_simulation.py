@@ -241,8 +241,27 @@ def test_a_job_beyond_the_cap_yields_instead():
 @given(instances(outages=False))
 def test_yielding_no_times_is_holding(instance):
     never = simulated(instance, schemes="Y", max_yields=0)
-    holding = simulated(instance, schemes="H", max_yields=None)
+    holding = simulated(instance, schemes="H", max_yields=None, most_idle=None)
     np.testing.assert_array_equal(never.start_time, holding.start_time)
+
+
+def test_a_hold_is_refused_where_it_is_expected_to_cost_more_than_it_may():
+    """A's job of 2 nodes may hold until job 0 ends, in 360 s: for 0.2 node-hours."""
+    table = table_of(
+        """
+        B            0      360            360     4    -   0  0  0  0
+        A            0       10             10     2    2   0  0  0  0
+        B            0       10             10     2    1   0  0  0  0
+        """
+    )
+    for most_idle, held in ((None, 1), (0.2, 1), (0.19, 0), (0, 0)):
+        schedule = audit(simulate_coscheduling(coupled(table), FOUR, most_idle=most_idle))
+        assert len(schedule.holds) == held and schedule.yields[1] == (not held)
+        assert schedule.start_time.tolist() == [0, 360, 360]
+    unknown = table.assign(submit_time=[0, 0, 1])
+    for most_idle, held in ((None, 1), (1e9, 0)):
+        schedule = audit(simulate_coscheduling(coupled(unknown), FOUR, most_idle=most_idle))
+        assert len(schedule.holds) == held
 
 
 def test_the_authors_code_tries_only_mates_that_yielded():

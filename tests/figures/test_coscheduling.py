@@ -6,7 +6,6 @@ import pytest
 
 from cosimlib.coscheduling import SCHEMES, simulate_coscheduling
 from cosimlib.figures.coscheduling import (
-    COLORS,
     GROUP_COLORS,
     plot_coupled_gantt,
     plot_coupled_moment,
@@ -29,15 +28,15 @@ def schedule():
 
 @pytest.fixture(scope="module")
 def table():
-    """The k-th scheme at the v-th value takes 10 v + k minutes, give or take 1, and loses k."""
+    """The k-th scheme at the v-th value takes 10 v + k minutes, give or take 2, and loses k."""
     rows = [
-        (machine, value, scheme, measure, mean, mean - 1, mean + 2)
+        (machine, value, scheme, measure, mean, mean - 2, mean + 2, 5)
         for machine in ("intrepid", "eureka")
         for v, value in enumerate((0.1, 0.33), start=1)
-        for k, scheme in enumerate(("base", *SCHEMES))
+        for k, scheme in enumerate(("base", "ideal", *SCHEMES))
         for measure, mean in (("wait", 10.0 * v + k), ("lost", float(k)))
     ]
-    columns = ["machine", "share", "scheme", "measure", "mean", "least", "most"]
+    columns = ["machine", "share", "scheme", "measure", "mean", "low", "high", "seeds"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -46,35 +45,50 @@ WORDS = {"title": "Wait", "unit": "minutes", "label": "proportion"}
 
 def test_a_bar_per_scheme_and_value_is_as_high_as_the_mean(table):
     picture = plot_schemes(table, by="share", measure="wait", **WORDS)
-    assert [bar.name for bar in picture.data] == ["base (no coscheduling)", *SCHEMES] * 2
+    assert [bar.legendgroup for bar in picture.data] == ["base", "ideal", *SCHEMES] * 2
+    assert picture.data[0].name == "base (no coscheduling)"
     assert all(list(bar.x) == ["10 %", "33 %"] for bar in picture.data)
-    heights = [list(bar.y) for bar in picture.data[:5]]
-    assert heights == [[10 + k, 20 + k] for k in range(5)]
+    heights = [list(bar.y) for bar in picture.data[:6]]
+    assert heights == [[10 + k, 20 + k] for k in range(6)]
     headings = [note.text for note in picture.layout.annotations[:2]]
     assert headings == ["(a) Intrepid", "(b) Eureka"]
     assert picture.layout.title.text == "Wait" and picture.layout.yaxis.title.text == "minutes"
-    assert {bar.xaxis for bar in picture.data[:5]} == {"x"}
-    assert [bar.showlegend for bar in picture.data] == [True] * 5 + [False] * 5
+    assert {bar.xaxis for bar in picture.data[:6]} == {"x"}
+    assert [bar.showlegend for bar in picture.data] == [True] * 6 + [False] * 6
 
 
-def test_whiskers_reach_from_least_to_most(table):
+def test_whiskers_are_intervals_and_there_are_none_of_one_seed(table):
     picture = plot_schemes(table, by="share", measure="wait", **WORDS)
     for bar in picture.data:
-        assert list(bar.error_y.array) == [2, 2] and list(bar.error_y.arrayminus) == [1, 1]
+        assert list(bar.error_y.array) == [2, 2] and bar.error_y.arrayminus is None
+    assert "means over 5 seeds, whiskers their 95 % confidence" in footnotes(picture)
+    single = table.assign(low=-np.inf, high=np.inf, seeds=1)
+    picture = plot_schemes(single, by="share", measure="wait", **WORDS)
+    assert all(list(bar.error_y.array) == [None, None] for bar in picture.data)
+    assert "means over 1 seed," in footnotes(picture)
 
 
-def test_the_base_is_left_out_where_it_measures_nothing(table):
-    only = plot_schemes(table, by="share", measure="lost", base=False, **WORDS)
+def footnotes(picture) -> str:
+    return " ".join(note.text for note in picture.layout.annotations).replace("<br>", " ")
+
+
+def test_what_measures_nothing_is_left_out(table):
+    only = plot_schemes(table, by="share", measure="lost", beside=(), **WORDS)
     assert [bar.name for bar in only.data] == [*SCHEMES] * 2
-    assert [list(bar.y) for bar in only.data[:4]] == [[k, k] for k in range(1, 5)]
+    assert [list(bar.y) for bar in only.data[:4]] == [[k, k] for k in range(2, 6)]
+    ideal = plot_schemes(table, by="share", measure="wait", beside=("ideal",), **WORDS)
+    assert [bar.legendgroup for bar in ideal.data] == ["ideal", *SCHEMES] * 2
 
 
-def test_a_scheme_has_one_color_whatever_else_is_drawn(table):
+def test_a_scheme_has_one_color_and_pattern_whatever_else_is_drawn(table):
     both = plot_schemes(table, by="share", measure="wait", **WORDS)
-    only = plot_schemes(table, by="share", measure="lost", base=False, **WORDS)
-    for picture in (both, only):
-        assert all(bar.marker.color == COLORS[bar.legendgroup] for bar in picture.data)
-    assert len(set(COLORS.values())) == len(COLORS)
+    only = plot_schemes(table, by="share", measure="lost", beside=(), **WORDS)
+    looks = [
+        {bar.legendgroup: (bar.marker.color, bar.marker.pattern.shape) for bar in picture.data}
+        for picture in (both, only)
+    ]
+    assert looks[1].items() <= looks[0].items()
+    assert len(set(looks[0].values())) == 6
 
 
 def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):

@@ -28,6 +28,8 @@ def test_few_values_and_equal_ones():
     assert np.isnan(mean_interval([])).all()
     assert mean_interval([5]) == (5, -np.inf, np.inf)
     assert mean_interval([5, 5]) == (5, 5, 5)
+    mean, *ends = mean_interval([1, np.inf])
+    assert mean == np.inf and np.isnan(ends).all()
 
 
 def test_intervals_cover_the_mean_as_often_as_they_say():
