@@ -4,7 +4,7 @@ import textwrap
 
 import plotly.graph_objects as go
 
-LINE = 132
+LINE = 104
 """Letters of a line, about."""
 
 LINE_HEIGHT = 15
