@@ -47,7 +47,8 @@ def main(names: Sequence[str]) -> None:
     unknown = [name for name in names if name not in traces.TRACES]
     if unknown:
         sys.exit(f"audits: no known trace {unknown[0]!r}; known are {', '.join(traces.TRACES)}")
-    found = [name for name in names or traces.TRACES if traces.find_trace(name) is not None]
+    machines = [name for name, each in traces.TRACES.items() if each.cores_per_node is not None]
+    found = [name for name in names or machines if traces.find_trace(name) is not None]
     if not found:
         sys.exit("audits: no trace found; let COSIMLIB_TRACES name their folder")
     logs = {name: runnable(traces.load(name, verbose=False)) for name in found}

@@ -16,9 +16,11 @@ from cosimlib.traces.alcf import is_alcf, read_alcf
 from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
 from cosimlib.traces.columns import is_columns, read_columns, write_csv, write_parquet
+from cosimlib.traces.condor import is_condor, read_condor
 from cosimlib.traces.fugaku import is_fugaku, read_fugaku
 from cosimlib.traces.parquet import names_in
 from cosimlib.traces.pbs import is_pbs, read_pbs
+from cosimlib.traces.peregrine import is_peregrine, read_peregrine
 from cosimlib.traces.pm100 import is_pm100, read_pm100
 from cosimlib.traces.slurm import is_sacct, read_sacct
 from cosimlib.traces.swf import is_swf, read_swf, write_swf
@@ -40,8 +42,10 @@ __all__ = [
     "read_alcf",
     "read_batsim",
     "read_columns",
+    "read_condor",
     "read_fugaku",
     "read_pbs",
+    "read_peregrine",
     "read_pm100",
     "read_sacct",
     "read_swf",
@@ -69,6 +73,8 @@ READERS: dict[str, Format] = {
     "pbs": Format(read_pbs, (".acct", ".txt"), is_pbs),
     "fugaku": Format(read_fugaku, (".parquet", ".csv"), is_fugaku),
     "pm100": Format(read_pm100, (".parquet",), is_pm100),
+    "peregrine": Format(read_peregrine, (".csv",), is_peregrine),
+    "condor": Format(read_condor, (".submit",), is_condor),
     "columns": Format(read_columns, (".csv", ".parquet"), is_columns),
 }
 """Formats of logs by name; ``.gz`` may follow an ending."""
@@ -122,7 +128,9 @@ def load(
         return _read(path, options)
     trace = TRACES[known]
     path = fetch_trace(known, folder=folder)
-    defaults = {"name": known, "cores_per_node": trace.cores_per_node}
+    defaults: dict[str, Any] = {"name": known}
+    if trace.cores_per_node is not None:
+        defaults["cores_per_node"] = trace.cores_per_node
     workload = _read(path, defaults | options)
     return workload if trace.machine is None else replace(workload, machine=trace.machine)
 

@@ -5,9 +5,9 @@ which asks its users to name the archive and to acknowledge the donor of each lo
 for in the `folder` argument, in COSIMLIB_TRACES and in ``data/traces/``; a missing one is
 downloaded to ``data/traces/``, which version control ignores.
 
-Checksums are those of the archive's own files of KTH-SP2, SDSC-SP2, HPC2N and CEA-Curie. No
-checksum is known for UniLu-Gaia, RICC and ANL-Intrepid: a download of these is checked only to be
-complete gzip.
+Two are the inputs of Duplyakin, Johnson and Ricci (ScienceCloud 2017), from the repositories where
+they can be had. Checksums are those of the publishers' own files; none is known for UniLu-Gaia,
+RICC and ANL-Intrepid: a download of these is checked only to be complete gzip.
 """
 
 import os
@@ -28,14 +28,15 @@ class Trace(NamedTuple):
     """A public trace.
 
     `address` and `sha256` are None where unknown; `machine` replaces that of the file's header;
-    `other_file_names` are those of equivalent copies.
+    `other_file_names` are those of equivalent copies; `cores_per_node` is None where the format
+    does not count processors.
     """
 
     file_name: str
     acknowledgement: str
     address: str | None = None
     sha256: str | None = None
-    cores_per_node: int = 1
+    cores_per_node: int | None = 1
     machine: System | None = None
     other_file_names: tuple[str, ...] = ()
 
@@ -53,6 +54,9 @@ _ALCF = (
     "This data was generated from resources of the Argonne Leadership Computing Facility, a DOE "
     "Office of Science User Facility; its job logs are at https://reports.alcf.anl.gov/data/."
 )
+
+_GITHUB = "https://raw.githubusercontent.com/"
+_NO_LICENSE = "No license lies beside it: it is for your own use, and is not to be passed on."
 
 TRACES: Mapping[str, Trace] = {
     "KTH-SP2": _archived(
@@ -106,6 +110,24 @@ TRACES: Mapping[str, Trace] = {
     "theta-2023-prod": Trace("theta-2023-prod.swf.gz", _ALCF, machine=THETA.with_nodes(4360)),
     "mira-2018-aug27-dec31": Trace("mira-2018-aug27-dec31.swf.gz", _ALCF),
     "intrepid-2009-first3000": Trace("intrepid-2009-first3000.swf.gz", _ALCF),
+    "HTC-2017": Trace(
+        "htc-2017-condor.submit",
+        "The trace of 1,120 jobs from the HTCondor Log Analyzer was published by Dmitry Duplyakin "
+        f"with the study of ScienceCloud 2013; please cite it. {_NO_LICENSE}",
+        f"{_GITHUB}dmdu/downscaling/4432204d3762750be94a0ba0428c89dc7dd54445/workload/condor.submit",
+        "9abf35a923691581764234238118960e3e417d8d4349553a26e81d66897db7dc",
+        cores_per_node=None,
+    ),
+    "PEREGRINE-10k": Trace(
+        "peregrine-10k.anon.csv",
+        "The jobs of Peregrine were made public by Caleb Phillips, National Renewable Energy "
+        f"Laboratory; please acknowledge both. {_NO_LICENSE}",
+        f"{_GITHUB}a-hamza-r/Hierarchical-Clustering/560394fa42a79bd45c03a8b4475e174fbb146b9b/"
+        "10k.anon.csv",
+        "3df3f50c5da953444801c729c6aae8dc04d2ac86c40f5398c0d69411d7591ace",
+        cores_per_node=None,
+        other_file_names=("peregrine-10k.anon.csv.gz",),
+    ),
 }
 
 
@@ -157,11 +179,16 @@ def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
 
 def known_name(name: str) -> str | None:
     """The key in `TRACES` of a name in any case or of a file's name; None where there is none."""
-    stem = name.strip().lower().removesuffix(".gz").removesuffix(".swf")
+    stem = _stem(name.strip())
     for known, trace in TRACES.items():
-        if stem in (known.lower(), trace.file_name.lower().removesuffix(".swf.gz")):
+        if stem in (known.lower(), _stem(trace.file_name)):
             return known
     return None
+
+
+def _stem(file_name: str) -> str:
+    """A log's name in small letters, without the endings of a log in SWF."""
+    return file_name.lower().removesuffix(".gz").removesuffix(".swf")
 
 
 def _listed(name: str) -> str:
@@ -220,7 +247,7 @@ def _download(name: str, trace: Trace, path: Path) -> None:
         ) from error
     finally:
         log.setLevel(level)
-    if not _is_complete_gzip(path):
+    if path.suffix == ".gz" and not _is_complete_gzip(path):
         path.unlink()
         raise TraceError(
             f"{name}: what came from {trace.address} is not a whole gzip file and was not kept; "

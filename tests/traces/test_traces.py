@@ -74,10 +74,11 @@ def register(monkeypatch, name, **changes):
 @pytest.mark.parametrize("name", TRACES)
 def test_every_trace_has_a_file_name_an_address_and_an_acknowledgement(name):
     trace = TRACES[name]
-    assert trace.file_name.endswith(".swf.gz")
+    archived = trace.file_name.endswith(".swf.gz")
+    assert archived == (trace.cores_per_node is not None)
     assert len(trace.acknowledgement) > 100
-    assert trace.cores_per_node >= 1
-    if trace.address is not None:
+    assert archived or "No license" in trace.acknowledgement
+    if trace.address is not None and archived:
         assert trace.address.startswith("https://www.cs.huji.ac.il/labs/parallel/workload/l_")
         assert trace.address.endswith("/" + trace.file_name)
         assert "Parallel Workloads Archive" in trace.acknowledgement
@@ -96,8 +97,11 @@ def test_every_trace_is_listed_in_the_readme_of_the_data_folder():
 @pytest.mark.traces
 @pytest.mark.parametrize("name", [name for name in TRACES if TRACES[name].sha256])
 def test_checksums_are_those_of_the_archives_files(trace_path, name):
-    digest = hashlib.sha256(trace_path(TRACES[name].file_name).read_bytes()).hexdigest()
-    assert digest == TRACES[name].sha256
+    trace = TRACES[name]
+    data = (find_trace(name) or trace_path(trace.file_name)).read_bytes()
+    if not trace.file_name.endswith(".gz") and data.startswith(b"\x1f\x8b"):
+        data = gzip.decompress(data)
+    assert hashlib.sha256(data).hexdigest() == trace.sha256
 
 
 # Finding
@@ -191,6 +195,15 @@ def test_a_download_with_a_wrong_checksum_is_not_kept(served, project, monkeypat
     with pytest.raises(TraceError, match=message):
         fetch_trace("KTH-SP2")
     assert list(project.iterdir()) == []
+
+
+def test_a_download_that_is_no_gzip_is_kept_if_its_checksum_is_right(served, project, monkeypatch):
+    address, folder = served
+    (folder / "condor.submit").write_bytes(b"Arguments = 54\n")
+    digest = hashlib.sha256(b"Arguments = 54\n").hexdigest()
+    register(monkeypatch, "HTC-2017", address=f"{address}/condor.submit", sha256=digest)
+    assert fetch_trace("HTC-2017") == project / "htc-2017-condor.submit"
+    assert load("htc-2017", verbose=False).jobs["run_time"].tolist() == [54.0]
 
 
 @pytest.mark.parametrize("content", [b"<html>moved</html>", LOG[:-10], b""])
