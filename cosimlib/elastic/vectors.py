@@ -6,6 +6,7 @@ number; RANDOM draws from the `seed`, one number per state and node in order.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,13 @@ from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.workload import InvalidWorkloadError, Workload
+
+
+class Agreement(NamedTuple):
+    """Share of the states in which the very `same` nodes are taken; mean share in `common`."""
+
+    same: float
+    common: float
 
 
 def prioritize(
@@ -138,15 +146,32 @@ def same_choice(
     `moments` are by default `execution_states`; `preempted` is the paper's P. Both policies see the
     draws of `seed`, as each does alone: RANDOM agrees with itself.
     """
+    return compare_choices(
+        schedule, first, second, preempted=preempted, moments=moments, seed=seed
+    ).same
+
+
+def compare_choices(
+    schedule: Schedule,
+    first: str,
+    second: str,
+    *,
+    preempted: int = PREEMPTED,
+    moments: Sequence[float] | np.ndarray | None = None,
+    seed: int = 0,
+) -> Agreement:
+    """How far two policies preempt the same nodes, over all states; as for `same_choice`."""
     at = execution_states(schedule) if moments is None else checked_moments(moments)
     numbers = policy_number(first), policy_number(second)
     followed = follow(schedule, numbers)
     check_preempted(preempted, followed.total_nodes)
     check.seed(seed)
     draws = np.random.default_rng(seed), np.random.default_rng(seed)
-    agreed = _agreement(followed.line, followed.priority, followed.total_nodes, at, *numbers,
-                        preempted, *draws)  # fmt: skip
-    return agreed / at.size if at.size else float("nan")
+    same, common = _agreement(followed.line, followed.priority, followed.total_nodes, at, *numbers,
+                              preempted, *draws)  # fmt: skip
+    if not at.size:
+        return Agreement(float("nan"), float("nan"))
+    return Agreement(same / at.size, common / (at.size * preempted))
 
 
 @kernel
@@ -171,12 +196,12 @@ def _occupants(line, at, jobs):
 
 @kernel
 def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, other_rng):
-    """In how many of the moments two policies choose the same nodes."""
+    """In how many of the moments two policies choose the same nodes; nodes in common, in all."""
     current = occupancy.empty(total_nodes)
     elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
     eligible = np.ones(total_nodes, np.bool_)
     one, other = np.empty(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
-    agreed = 0
+    agreed, common = 0, 0
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
@@ -185,4 +210,6 @@ def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, o
         policies.evaluate(second, current.job, elapsed, line.nodes, priority, other_rng, values)
         policies.least(values, eligible, preempted, other)
         agreed += np.array_equal(one, other)
-    return agreed
+        for node in range(total_nodes):
+            common += one[node] and other[node]
+    return agreed, common

@@ -166,11 +166,26 @@ def cumulative_waste(
     return pd.DataFrame(columns).rename_axis(columns=["policy", "priority"])
 
 
+def summarize(wasted: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Statistics of `wasted_cycles` by policy, as `Comparison.summary` has them."""
+    rows = [
+        {"policy": policy, "grace_period": period} | _summary(table[period].to_numpy() / HOUR)
+        for policy, table in wasted.items()
+        for period in table
+    ]
+    return pd.DataFrame(rows)
+
+
+def quantiles(summary: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """A statistic of `summarize`, such as the quartile ``"25%"``, by grace period and policy."""
+    return summary.pivot(  # noqa: PD010
+        index="grace_period", columns="policy", values=statistic
+    )
+
+
 def medians(comparison: Comparison) -> pd.DataFrame:
     """Median node-hours wasted, by grace period (s) and policy."""
-    return comparison.summary.pivot(  # noqa: PD010
-        index="grace_period", columns="policy", values="50%"
-    )
+    return quantiles(comparison.summary, "50%")
 
 
 def final_waste(cumulative: pd.DataFrame) -> pd.DataFrame:
@@ -189,36 +204,6 @@ def priority_change(waste: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """
     change = {name: table.loc["PAP+"] / table.loc["PAP"] - 1 for name, table in waste.items()}
     return pd.DataFrame(change).replace([np.inf, -np.inf], np.nan)
-
-
-def advantage(table: pd.DataFrame, policies: Sequence[str], others: Sequence[str]) -> pd.Series:
-    """By grace period, the most that `policies` waste over the least that `others` do."""
-    lowest = table[list(others)].min(axis=1)
-    return table[list(policies)].max(axis=1) / lowest.where(lowest > 0)
-
-
-def difference(table: pd.DataFrame, policy: str, base: str) -> float:
-    """The largest relative difference of a policy from another over all grace periods."""
-    return _largest(table[policy] / table[base].where(table[base] > 0) - 1)
-
-
-def shift(table: pd.DataFrame, policies: Sequence[str]) -> pd.Series:
-    """By policy, the largest relative difference of a grace period from the first."""
-    first = table.iloc[0]
-    return (table / first.where(first > 0) - 1)[list(policies)].apply(_largest)
-
-
-def largest_step(table: pd.DataFrame, policies: Sequence[str]) -> float:
-    """The largest step, in node-hours, from a grace period to the next: below 0 where all fall.
-
-    A policy that fell to 0 has fallen as far as it can: to stay there is no step, to rise again is
-    one. NaN where a policy begins with 0, from which nothing can fall.
-    """
-    values = table[list(policies)].to_numpy(dtype=np.float64)
-    if not (values[0] > 0).all():
-        return float("nan")
-    steps = np.diff(values, axis=0)
-    return float(np.max(steps[(values[:-1] != 0) | (steps != 0)], initial=-np.inf))
 
 
 def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -268,11 +253,6 @@ def _density_table(hours: np.ndarray) -> pd.DataFrame:
     largest = float(np.quantile(hours, SHOWN)) if hours.size else 0.0
     grid = np.linspace(0.0, max(largest, 1e-3), GRID)
     return pd.DataFrame({"node_hours": grid, "density": density(hours, grid)})
-
-
-def _largest(values: pd.Series) -> float:
-    """The largest absolute value; NaN where one is unknown."""
-    return float(values.abs().max(skipna=False))
 
 
 @kernel

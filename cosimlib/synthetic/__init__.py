@@ -1,7 +1,7 @@
 """Synthetic workloads: generators calibrated to published statistics, and users' estimates.
 
 - Generators are named by their machine or model: `theta`, `edison`, `intrepid` and `eureka`,
-  `lomonosov`, `htc`, `peregrine`, `lublin`.
+  `lomonosov`, `htc`, `peregrine`, `lublin`; of the last but one `shuffled_copies`, `bigmem_jobs`.
 - Requested times: `with_estimates` (Tsafrir's model, whose shares `estimate_shares` has),
   `with_scaled_estimates`, `with_round_estimates`, `with_drawn_estimates`; and
   `with_missing_estimates`, which repairs logs.
@@ -19,17 +19,18 @@ from cosimlib.synthetic.estimates import (
     with_round_estimates,
     with_scaled_estimates,
 )
-from cosimlib.synthetic.htc import htc
+from cosimlib.synthetic.htc import htc, shuffled_copies
 from cosimlib.synthetic.intrepid import eureka, intrepid, with_offered_load
 from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
 from cosimlib.synthetic.missing import with_missing_estimates
-from cosimlib.synthetic.peregrine import peregrine
+from cosimlib.synthetic.peregrine import bigmem_jobs, peregrine
 from cosimlib.synthetic.resampling import resample
 from cosimlib.synthetic.theta import theta
 
 __all__ = [
     "EDISON",
+    "bigmem_jobs",
     "bursts",
     "edison",
     "estimate_shares",
@@ -40,6 +41,7 @@ __all__ = [
     "lublin",
     "peregrine",
     "resample",
+    "shuffled_copies",
     "theta",
     "with_drawn_estimates",
     "with_estimates",

@@ -2,10 +2,16 @@
 
 The paper takes a trace of 1,120 one-node jobs from the HTCondor Log Analyzer and concatenates ten
 shuffled copies of it, 11,200 jobs in all. Its Table 1 prints mean, minimum, quartiles and maximum
-of their run times; 1,379.05 node-hours follow from the mean. Run times are log-uniform between
-neighboring quartiles, and above the third a power that makes the mean (`shapes`). Draws are spread
-evenly, so that every seed has the printed statistics and seeds differ in the jobs' order most.
+of their run times; 1,379.05 node-hours follow from the mean. The trace itself is public
+(`traces.load("HTC-2017")`, `shuffled_copies`); this twin stands in where it cannot be had.
+
+Like the trace it has two kinds of jobs: 1,000 up to 236 s, log-uniform between neighboring
+quartiles and from the third to 236 s, and 120 from 2,559 s to the maximum, a power that makes the
+mean. Draws are spread evenly, so that every seed has the printed statistics and seeds differ in the
+jobs' order most.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +23,9 @@ from cosimlib.workload import Workload
 NAME = "synthetic HTC"
 TRACE_JOBS = 1_120
 COPIES = 10
-QUARTILES = (54.0, 84.0, 106.0, 134.25, 7_140.0)
+SHORTEST, QUARTILES, LONGEST = 54.0, (84.0, 106.0, 134.25), 7_140.0
+SHORT_JOBS, GAP = 1_000, (236.0, 2_559.0)
+"""No job of the trace runs for a time between these; so many run for less."""
 MEAN = 443.27
 
 
@@ -28,7 +36,7 @@ def htc(copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0) -> 
     ----------
     copies : int, default 10
     request_factor : float, default 1.0
-        Requested times are run times × this; 1 makes them exact.
+        Median of requested ÷ run times; 1 makes requests exact (`shapes.log_uniform_factors`).
     seed : int, default 0
         Of the PCG64 generator.
     """
@@ -36,22 +44,44 @@ def htc(copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0) -> 
     check.number("request_factor", request_factor, least=1, where=NAME)
     check.seed(seed, where=NAME)
     rng = np.random.Generator(np.random.PCG64(int(seed)))
-    trace = _run_times(rng)
-    run_time = np.concatenate([rng.permutation(trace) for _ in range(int(copies))])
-    jobs = pd.DataFrame(
-        {
-            "submit_time": 0.0,
-            "run_time": run_time,
-            "requested_time": run_time * request_factor,
-            "nodes": 1,
-        }
-    )
-    return Workload(jobs, f"{NAME} (seed {seed})")
+    trace = Workload(pd.DataFrame({"submit_time": 0.0, "run_time": _run_times(rng), "nodes": 1}))
+    made = shuffled_copies(trace, copies, request_factor=request_factor, seed=seed)
+    return replace(made, name=f"{NAME} (seed {seed})")
+
+
+def shuffled_copies(
+    trace: Workload, copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0
+) -> Workload:
+    """Shuffled copies of one trace, one after the other, all submitted at 0: the paper's HTC.
+
+    The parameters are those of `htc`.
+    """
+    check.whole("copies", copies, 1, where=trace.name)
+    check.number("request_factor", request_factor, least=1, where=trace.name)
+    check.seed(seed, where=trace.name)
+    rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
+    order = np.concatenate([rng.permutation(len(trace)) for _ in range(int(copies))])
+    jobs = trace.jobs[["submit_time", "run_time", "nodes"]].iloc[order].reset_index(drop=True)
+    factor = shapes.log_uniform_factors(len(jobs), request_factor, rng)
+    jobs = jobs.assign(submit_time=0.0, requested_time=jobs["run_time"] * factor)
+    return Workload(jobs, f"{copies} copies of {trace.name} (seed {seed})")
 
 
 def _run_times(rng: np.random.Generator) -> np.ndarray:
-    """Whole seconds of the jobs of one copy; the shortest and the longest are as printed."""
-    uniform = shapes.spread(TRACE_JOBS, rng)
-    run_time = np.rint(shapes.quartile_quantiles(uniform, quartiles=QUARTILES, mean=MEAN))
-    run_time[uniform.argmin()], run_time[uniform.argmax()] = QUARTILES[0], QUARTILES[-1]
-    return run_time
+    """Whole seconds of the jobs of one copy; extremes and the edges of the gap are the trace's.
+
+    With U the mean that the long jobs need, their quantiles are ``gap + (longest - gap) · v^k``
+    with ``k = (longest - gap) / (U - gap) - 1``.
+    """
+    uniform = np.sort(shapes.spread(SHORT_JOBS, rng)) * SHORT_JOBS / TRACE_JOBS
+    knots = np.log([SHORTEST, *QUARTILES, GAP[0]])
+    short = np.rint(
+        np.exp(np.interp(uniform, [0, 0.25, 0.5, 0.75, SHORT_JOBS / TRACE_JOBS], knots))
+    )
+    short[0], short[-1] = SHORTEST, GAP[0]
+    count = TRACE_JOBS - SHORT_JOBS
+    needed = (MEAN * TRACE_JOBS - short.sum()) / count
+    exponent = (LONGEST - GAP[1]) / (needed - GAP[1]) - 1.0
+    long = np.rint(GAP[1] + (LONGEST - GAP[1]) * np.sort(shapes.spread(count, rng)) ** exponent)
+    long[0], long[-1] = GAP[1], LONGEST
+    return np.append(short, long)

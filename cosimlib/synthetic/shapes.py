@@ -35,6 +35,31 @@ def choice_at(uniform: np.ndarray, values: np.ndarray, shares: np.ndarray) -> np
     return values[np.searchsorted(np.cumsum(shares)[:-1], uniform, side="right")]
 
 
+def log_uniform_factors(n: int, median: float, rng: np.random.Generator) -> np.ndarray:
+    """Factors from 1 up to the square of their median, log-uniform: all 1 where that is 1."""
+    return median ** (2.0 * spread(n, rng))
+
+
+def weighted_choice(
+    weights: np.ndarray, count: int, share: float, rng: np.random.Generator
+) -> np.ndarray:
+    """A mask of `count` members with about a given share of all weight, drawn at random.
+
+    Members are drawn without replacement with probabilities in proportion to a power of the weight
+    (Efraimidis and Spirakis, Inf. Process. Lett. 97(5), 2006), by bisection over that power.
+    """
+    draw = np.log(rng.random(weights.size))
+    low, high = 0.0, 3.0
+    for _ in range(40):
+        power = (low + high) / 2
+        chosen = np.argsort(-draw / weights**power, kind="stable")[:count]
+        above = weights[chosen].sum() >= share * weights.sum()
+        low, high = (low, power) if above else (power, high)
+    mask = np.zeros(weights.size, dtype=bool)
+    mask[chosen] = True
+    return mask
+
+
 def tilted_shares(menu: Mapping[int, float | None], mean: float | None = None) -> np.ndarray:
     """Probabilities with a given mean: some fixed, the others of maximum entropy.
 

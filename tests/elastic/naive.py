@@ -1,5 +1,7 @@
 """Preemptions the slow, obvious way: state by state, node by node, in plain Python."""
 
+from itertools import chain, combinations
+
 import numpy as np
 
 
@@ -75,4 +77,46 @@ def wasted_cycles(schedule, policy, preempted, grace_periods, seed=0):
                     waste += (elapsed + grace) * schedule.jobs["nodes"][job]
             row.append(waste)
         rows.append(row)
+    return rows
+
+
+def drained(schedule, policy, preempted, grace):
+    """Touched jobs, killed jobs and idle node-seconds, summed over the states."""
+    held = nodes_held(schedule)
+    touched = killed = idle = 0
+    for now in moments(schedule):
+        values, running = vector(schedule, held, now, policy)
+        taken = sorted(range(len(values)), key=lambda node: (values[node], node))[:preempted]
+        jobs = [running[node] for node in taken if node in running]
+        for job in set(jobs):
+            left = schedule.end_time[job] - now
+            touched += 1
+            killed += left >= grace
+            idle += (grace - left) * jobs.count(job) if left < grace else 0
+    return touched, killed, idle
+
+
+def least_waste(schedule, preempted, grace, known_ends):
+    """Per state, what the cheapest set of jobs really wastes, of all sets that free enough nodes.
+
+    Of sets that seem to cost the same, the least and the greatest waste.
+    """
+    held, rows = nodes_held(schedule), []
+    for now in moments(schedule):
+        running = [job for job in held if schedule.start_time[job] <= now < schedule.end_time[job]]
+        idle = schedule.system.total_nodes - sum(len(held[job]) for job in running)
+        found = []
+        for chosen in chain.from_iterable(
+            combinations(running, k) for k in range(len(running) + 1)
+        ):
+            if idle + sum(len(held[job]) for job in chosen) < preempted:
+                continue
+            whole = {
+                job: (now - schedule.start_time[job] + grace) * len(held[job]) for job in chosen
+            }
+            real = sum(cost for job, cost in whole.items() if schedule.end_time[job] - now >= grace)
+            found.append((real if known_ends else sum(whole.values()), real))
+        cheapest = min(found)[0]
+        wastes = [real for cost, real in found if cost == cheapest]
+        rows.append((min(wastes), max(wastes)))
     return rows

@@ -99,7 +99,7 @@ def test_priorities_are_given_by_queue_or_any_column():
 @pytest.mark.parametrize(
     ("priorities", "by", "message"),
     [
-        ({"bigmen": 10.0}, "queue", r"no job with queue='bigmen' .* known are 'batch', 'batch-2'"),
+        ({"bigmen": 10.0}, "queue", r"no job with queue='bigmen' .* known are 'batch', 'bigmem'"),
         ({"bigmem": 10.0}, "user", "no job with user='bigmem' .* known are none"),
         ({"bigmem": 0.0}, "queue", r"priority 0.0 for queue='bigmem'; expected a number above 0"),
         ({"bigmem": float("nan")}, "queue", "priority nan for queue='bigmem'"),

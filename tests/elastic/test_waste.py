@@ -1,7 +1,6 @@
 """Wasted cycles against closed forms and a slow oracle, and policies compared by them."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +16,7 @@ from cosimlib.elastic import (
     same_choice,
     wasted_cycles,
 )
-from cosimlib.elastic.waste import advantage, density, difference, largest_step, shift
+from cosimlib.elastic.waste import density
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -30,10 +29,6 @@ from tests.elastic.instances import (
 from tests.strategies import workloads
 
 NODES = 8
-TABLE = pd.DataFrame(
-    {"RANDOM": [40.0, 30.0, 20.0], "FIFO": [50.0, 40.0, 40.0], "LIFO": [10.0, 12.0, 9.0],
-     "PAP": [12.0, 12.0, 12.0]}, index=[60.0, 120.0, 1200.0],
-)  # fmt: skip
 
 
 def test_wasted_cycles_by_hand():
@@ -160,33 +155,6 @@ def test_wrong_knobs_are_refused(knobs, message):
 def test_policies_and_grace_periods_are_compared_once_each(knobs, message):
     with pytest.raises(ValueError, match=message):
         compare_policies(simulate_easy(three_jobs(), System.of(2)), preempted=1, **knobs)
-
-
-def test_numbers_by_hand():
-    assert advantage(TABLE, ["LIFO", "PAP"], ["FIFO", "RANDOM"]).tolist() == [0.3, 0.4, 0.6]
-    assert difference(TABLE, "PAP", "LIFO") == pytest.approx(3 / 9)
-    assert shift(TABLE, ["LIFO", "PAP"]).to_dict() == pytest.approx({"LIFO": 0.2, "PAP": 0.0})
-    assert largest_step(TABLE, ["RANDOM"]) == -10
-    assert largest_step(TABLE, ["RANDOM", "FIFO"]) == 0, "to stay is not to fall"
-
-
-def test_medians_that_fell_to_0_have_fallen():
-    table = pd.DataFrame({"FIFO": [9.0, 4.0, 0.0, 0.0], "RANDOM": [8.0, 6.0, 5.0, 3.0],
-                          "PAP": [9.0, 0.0, 0.0, 2.0], "LIFO": [0.0, 0.0, 0.0, 0.0]})  # fmt: skip
-    assert largest_step(table, ["FIFO"]) == -4
-    assert largest_step(table, ["FIFO", "RANDOM"]) == -1
-    assert largest_step(table, ["PAP"]) == 2, "to rise again is not to fall"
-    assert np.isnan(largest_step(table, ["FIFO", "LIFO"])), "nothing falls from 0"
-
-
-def test_what_has_no_number_is_nan():
-    still = TABLE * 0
-    assert np.isnan(advantage(still, ["LIFO"], ["FIFO"])).all()
-    assert np.isnan(largest_step(still, ["FIFO"]))
-    assert np.isnan(difference(still, "PAP", "LIFO")) and shift(still, ["LIFO"]).isna().all()
-    unknown = TABLE * np.nan
-    assert np.isnan(difference(unknown, "PAP", "LIFO"))
-    assert np.isnan(largest_step(unknown, ["FIFO"]))
 
 
 def test_medians_are_those_of_the_comparison():
