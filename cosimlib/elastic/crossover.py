@@ -1,4 +1,4 @@
-"""Where LIFO loses: its waste over that of the better of FIFO and RANDOM, by grace period.
+"""LIFO against FIFO and RANDOM, by grace period: from which length of it on LIFO loses.
 
 LIFO (Slurm calls it `preempt_youngest_first`) takes the jobs that have run least, which is right as
 long as what is taken is killed. The longer the grace period, the more of the old jobs would have

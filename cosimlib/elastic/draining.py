@@ -1,4 +1,4 @@
-"""What becomes of the jobs that a preemption touches: how many are killed, and what idles.
+"""Fates of the jobs that a preemption touches: how many are killed, and which nodes idle.
 
 A touched job that ends within the grace period wastes nothing, but the nodes that were wanted of it
 are then idle until the period is over, where the host waits for its end: "we could also count the

@@ -1,4 +1,4 @@
-"""What the claims about one preemption are decided by: one reading of two schedules.
+"""Numbers that decide the claims about one preemption: one reading of two schedules.
 
 A `Reading` holds what was measured on the schedules of HTC and PEREGRINE, and on PEREGRINE's with
 ten times the nodes. `measure` makes one number per claim of it.
