@@ -98,8 +98,12 @@ def test_of_the_zoo_only_nodes_of_eight_processors_are_counted_in_nodes():
     assert machines["nodes-of-eight-processors"].total_nodes == 8
 
 
+LOGS = {name: trace for name, trace in TRACES.items() if trace.cores_per_node is not None}
+"""Logs that count processors: those in SWF."""
+
+
 @pytest.mark.traces
-@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
+@pytest.mark.parametrize("trace", LOGS.values(), ids=LOGS)
 def test_no_real_log_is_counted_otherwise_than_the_catalog_says(trace_path, trace):
     path = trace_path((trace.other_file_names or (trace.file_name,))[0])
     cores = (None, trace.cores_per_node)
