@@ -13,6 +13,7 @@ from cosimlib.audit import (
     check_times,
 )
 from cosimlib.filling.schedule import FilledSchedule, whole_slots
+from cosimlib.kernels.steps import step_function
 
 
 @audit_rule.register
@@ -39,6 +40,7 @@ def audit_filled(schedule: FilledSchedule) -> None:
     _check_jobs(schedule)
     _check_containers(schedule)
     check_capacity(schedule)
+    _check_slots(schedule)
 
 
 def _check_jobs(schedule: FilledSchedule) -> None:
@@ -55,6 +57,23 @@ def _check_jobs(schedule: FilledSchedule) -> None:
     in_time = (start <= promised) | _plan_made_anew(schedule)
     demand("start_time", start, in_time, "its promised time or earlier: no job outlived a request")
     demand("held_up", held_up, ~schedule.held_up | waits, "False: no job waits for containers here")
+
+
+def _check_slots(schedule: FilledSchedule) -> None:
+    """Raise where containers are on nodes of a regular job before its last slot is over."""
+    table, nodes = schedule.containers, schedule.workload.jobs["nodes"].to_numpy()
+    times, busy = step_function(
+        np.concatenate([schedule.start_time, table["start_time"]]),
+        np.concatenate([schedule.slot_ends, table["end_time"]]),
+        np.concatenate([nodes, table["nodes"]]),
+    )
+    over = busy > schedule.system.total_nodes
+    if over.any():
+        first = int(over.argmax())
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {busy[first]} nodes busy at t={times[first]:.15g}, jobs to the "
+            f"end of their last slots; {schedule.system.name} has {schedule.system.total_nodes}"
+        )
 
 
 def _plan_made_anew(schedule: FilledSchedule) -> np.ndarray:

@@ -196,6 +196,15 @@ def test_node_hours_by_use_are_what_is_occupied_and_what_the_rooms_own_account_s
     assert by_use.sum() == pytest.approx(account.sum())
 
 
+def test_a_container_on_a_node_of_a_job_that_ended_in_the_slot_is_refused():
+    """A job of no length has its node for a slot: 7 of 8 nodes are idle."""
+    jobs = {"submit_time": [0], "run_time": [0], "requested_time": [1], "nodes": [1]}
+    workload = Workload(pd.DataFrame(jobs), "short")
+    schedule = audit(simulate_filling(workload, System.of(8), slot=1, **WAYS["A"]))
+    assert schedule.containers["nodes"].tolist() == [7]
+    refused(tampered(schedule, nodes=8), "9 nodes busy at t=0, jobs to the end of their last slots")
+
+
 @given(workloads(max_nodes=NODES, overruns=True), WAY_NAMES, st.data())
 @LAW
 def test_one_container_more_is_refused_at_any_time(workload, way, data):

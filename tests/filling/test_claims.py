@@ -227,6 +227,7 @@ def test_the_last_queue_depth_counts():
     assert verdict.ours.startswith("-0.020") and verdict.holds is False
 
 
+@pytest.mark.compiled("four days need compiled kernels")
 def test_verdicts_of_runs_are_those_of_their_schedules():
     """A day of Lomonosov's jobs under each policy."""
     workload = synthetic.lomonosov(1, accuracy=0.5, seed=1)
