@@ -26,7 +26,7 @@ from cosimlib.traces.account import (
     shortened,
 )
 from cosimlib.traces.parquet import DAMAGES, MAGIC, damage
-from cosimlib.traces.texts import Texts, line_of
+from cosimlib.traces.texts import Texts, check_widths, line_of
 from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload, account_table
 
 NEEDED = ("submit_time", "run_time", "nodes")
@@ -129,8 +129,9 @@ def _number(value: float) -> str:
 def _from_csv(path: Path) -> pd.DataFrame:
     """The columns of a CSV with their types."""
     data = read_bytes(path)
+    check_widths(path, data)
     try:
-        table = pd.read_csv(io.BytesIO(data), dtype="str", encoding="utf-8-sig",
+        table = pd.read_csv(io.BytesIO(data), dtype="str", encoding="utf-8-sig", index_col=False,
                             encoding_errors="replace", skipinitialspace=True)  # fmt: skip
     except ValueError as error:
         raise TraceError(f"{path}: not a CSV ({error}); expected {FORMAT}") from error

@@ -4,6 +4,7 @@ An error names the file, the line, the column, the value and what was expected. 
 file does not have is unknown throughout.
 """
 
+import codecs
 import csv
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -155,10 +156,12 @@ def read_csv(
     if not data.strip():
         raise TraceError(f"{path}: the file is empty; expected {format_name}")
     known = {**(aliases or {}), **{column: column for column in wanted}}
+    check_widths(path, data)
     try:
         table = pd.read_csv(
             io.BytesIO(data), dtype="str", encoding="utf-8-sig", encoding_errors="replace",
-            skipinitialspace=True, usecols=lambda column: fold(column.strip()) in known,
+            skipinitialspace=True, index_col=False,
+            usecols=lambda column: fold(column.strip()) in known,
         )  # fmt: skip
     except ValueError as error:
         problem = str(error).removeprefix("Error tokenizing data. C error: ")
@@ -174,6 +177,38 @@ def read_csv(
             f"{shortened(data)}"
         )
     return Texts(path, table, lambda row: line_of(data, row))
+
+
+def check_widths(path: Path, data: bytes) -> None:
+    """Raise for the first row of a CSV with more fields than its heading.
+
+    pandas would take the first field of such rows for an index, or drop the last. Shorter rows are
+    fine: what they lack is unknown.
+    """
+    expected = 0
+    for line, width in _widths(path, data):
+        expected = expected or width
+        if width > expected:
+            raise TraceError(f"{path}: line {line} has {width} fields; expected {expected}")
+
+
+def _widths(path: Path, data: bytes) -> Iterator[tuple[int, int]]:
+    """The line on which each row of a CSV begins, and its number of fields; no blank lines."""
+    if b'"' not in data and data.count(b"\r") == data.count(b"\r\n"):
+        for line, text in enumerate(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), 1):
+            if not text.isspace():
+                yield line, text.count(b",") + 1
+        return
+    stream = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline="")
+    rows = csv.reader(stream, skipinitialspace=True)
+    line = 1
+    try:
+        for fields in rows:
+            if len(fields) > 1 or any(map(str.strip, fields)):
+                yield line, len(fields)
+            line = rows.line_num + 1
+    except csv.Error as error:
+        raise TraceError(f"{path}: line {line} cannot be read as CSV: {error}") from error
 
 
 def line_of(data: bytes, row: int) -> int:

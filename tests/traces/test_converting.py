@@ -79,6 +79,32 @@ def test_a_bad_table_is_refused(tmp_path, content, message):
     assert str(tmp_path / "x.csv") in str(error.value)
 
 
+WIDER = {
+    "own": "submit_time,run_time,requested_time,nodes\n{}0,5,9,2{}\n",
+    "batsim": "job_id,submission_time,requested_number_of_resources,execution_time\n{}1,0,2,5{}\n",
+    "alcf": "QUEUED_TIMESTAMP,NODES_REQUESTED,WALLTIME_SECONDS,JOB_NAME\n{}0,2,9,a{}\n",
+}
+
+
+@pytest.mark.parametrize("kind", WIDER)
+@pytest.mark.parametrize(("before", "after"), [("7,", ""), ("", ","), ("", ',"a\nb"'), ("", ",\r")])
+def test_a_row_with_more_fields_than_the_heading_is_refused(kind, before, after, tmp_path):
+    (tmp_path / "extra.csv").write_bytes(WIDER[kind].format(before, after).encode())
+    with pytest.raises(TraceError, match=r"extra\.csv: line 2 has 5 fields; expected 4$"):
+        load(tmp_path / "extra.csv")
+
+
+def test_wide_rows_are_named_by_their_line_and_short_ones_read(tmp_path):
+    heading = "submit_time,run_time,nodes,user,queue\n"
+    (tmp_path / "x.csv").write_text(heading + '0,5,2\n\n1,5,2,"a,b\nc",q\n2,5,2,u,q,\n')
+    with pytest.raises(TraceError, match=r"line 6 has 6 fields; expected 5$"):
+        load(tmp_path / "x.csv")
+    (tmp_path / "x.csv").write_text("\n" + heading + '0,5,2\n1,5,2,"a,b\nc",q\n')
+    jobs = load(tmp_path / "x.csv", verbose=False).jobs
+    assert jobs["user"].fillna("").tolist() == ["", "a,b\nc"]
+    assert jobs["submit_time"].tolist() == [0, 1]
+
+
 # Recognizing
 
 
