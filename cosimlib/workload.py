@@ -264,17 +264,22 @@ def _dtypes(jobs: pd.DataFrame, label: Callable[[int], str]) -> dict[str, str]:
     return dict.fromkeys(numbers, "float64") | declared
 
 
-def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
-    """Raise for the first job that breaks a rule."""
+def rules(jobs: pd.DataFrame) -> tuple[tuple[str, pd.Series, str], ...]:
+    """What each job of a workload keeps: a column of floats, where it is fine, what is expected."""
     submit, run, nodes = jobs["submit_time"], jobs["run_time"], jobs["nodes"]
     requested = jobs["requested_time"]
-    rules = (
+    return (
         ("submit_time", (submit >= 0) & (submit < LATEST), "seconds from 0 to below 2**52"),
         ("run_time", (run >= 0) & (run < LATEST), "seconds from 0 to below 2**52"),
         ("requested_time", requested.isna() | (np.isfinite(requested) & (requested > 0)),
          "seconds above 0, or NaN where unknown"),
         ("nodes", (nodes >= 1) & (nodes < LATEST) & (nodes % 1 == 0), "a whole number from 1"),
-        ("submit_time", ~(submit.diff() < 0), "jobs in order of submission: sort by submit_time"),
     )  # fmt: skip
-    for column, fine, expected in rules:
+
+
+def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
+    """Raise for the first job that breaks a rule."""
+    ordered = ~(jobs["submit_time"].diff() < 0)
+    in_order = ("submit_time", ordered, "jobs in order of submission: sort by submit_time")
+    for column, fine, expected in (*rules(jobs), in_order):
         check.rows(column, jobs[column], fine, expected, row=label, error=InvalidWorkloadError)

@@ -160,8 +160,8 @@ def recognize(path: str | Path) -> str:
     """The format of a log, a key of `READERS`: by the ending of its name, else by its beginning.
 
     Where the ending is that of several formats, or of none, the beginning decides: the heading of a
-    table, the names in a JSON document. What is not recognized is read as the first format with its
-    ending, else as SWF, whose error tells what is wrong.
+    table, the names in a JSON document. What is not recognized is read as a table of one's own
+    columns or the first other format with its ending, else as SWF; the error tells what is wrong.
     """
     path = Path(path)
     ending = Path(path.name.removesuffix(".gz")).suffix
@@ -172,7 +172,7 @@ def recognize(path: str | Path) -> str:
     for name in (*candidates, *READERS):
         if READERS[name].recognizes(beginning):
             return name
-    return candidates[0] if candidates else "swf"
+    return "columns" if "columns" in candidates else (*candidates, "swf")[0]
 
 
 def _beginning(path: Path) -> bytes:

@@ -151,12 +151,8 @@ def assemble(
     if not len(jobs):
         reasons = "; ".join(f"{count} {reason}" for _, reason, count in account.rows)
         raise TraceError(f"{path}: no job left of {records} records ({reasons or 'none in it'})")
-    submit_time = jobs["submit_time"]
-    out_of_order = int((submit_time < submit_time.cummax()).sum())
-    account.add("mended", "out of order, put in order of submission", out_of_order)
-    if out_of_order:
-        jobs = jobs.sort_values("submit_time", kind="stable")
-    _note(jobs, machine, account)
+    jobs = in_order(jobs, account)
+    note(jobs, machine, account)
     empty = [column for column in jobs if column != "requested_time" and jobs[column].isna().all()]
     try:
         workload = Workload(jobs.drop(columns=empty), name, machine, account.frame(), began)
@@ -167,7 +163,15 @@ def assemble(
     return workload
 
 
-def _note(jobs: pd.DataFrame, machine: System | None, account: Account) -> None:
+def in_order(jobs: pd.DataFrame, account: Account) -> pd.DataFrame:
+    """The jobs in order of submission; those that were not are entered as mended."""
+    submit_time = jobs["submit_time"]
+    out_of_order = int((submit_time < submit_time.cummax()).sum())
+    account.add("mended", "out of order, put in order of submission", out_of_order)
+    return jobs.sort_values("submit_time", kind="stable") if out_of_order else jobs
+
+
+def note(jobs: pd.DataFrame, machine: System | None, account: Account) -> None:
     """Enter the oddities of jobs that matter to results."""
     requested, run_time = jobs["requested_time"], jobs["run_time"]
     account.add("noted", "run time 0", int((run_time == 0).sum()))

@@ -7,7 +7,7 @@ back by `read_columns`.
 
 import io
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,25 @@ from cosimlib.traces.account import (
     TraceError,
     base_name,
     compressed,
+    in_order,
+    note,
     read_bytes,
     shortened,
 )
 from cosimlib.traces.parquet import DAMAGES, MAGIC, damage
 from cosimlib.traces.texts import Texts, check_widths, line_of
-from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload, account_table
+from cosimlib.workload import (
+    OPTIONAL_COLUMNS,
+    InvalidWorkloadError,
+    Workload,
+    account_table,
+    rules,
+)
 
 NEEDED = ("submit_time", "run_time", "nodes")
 KEY = b"cosimlib"
 FORMAT = "a workload's own columns, submit_time, run_time, nodes and others"
+OTHERS = "a CSV of Argonne's (DIM_JOB_COMPOSITE), Batsim's, Fugaku's or Peregrine's"
 
 
 def read_columns(
@@ -49,7 +58,7 @@ def read_columns(
     name : str, optional
         Of the workload; by default the one written with parquet, or the file's name.
     verbose : bool, default True
-        Whether to print how many jobs there are.
+        Whether to print the account of what was mended and noted.
 
     Raises
     ------
@@ -64,7 +73,10 @@ def read_columns(
     jobs, known = _from_parquet(path) if is_parquet else (_from_csv(path), {})
     if not len(jobs):
         raise TraceError(f"{path}: no job in it; expected {FORMAT}")
-    jobs = jobs.sort_values("submit_time", kind="stable")
+    account, records = Account(), len(jobs)
+    submit_time = pd.to_numeric(jobs["submit_time"], errors="coerce").astype("float64")
+    if submit_time.notna().all():
+        jobs = in_order(jobs.assign(submit_time=submit_time), account)
     name = name or known.get("name") or base_name(path)
     try:
         workload = Workload(
@@ -75,9 +87,10 @@ def read_columns(
             _began(known.get("began")),
         )
     except (InvalidWorkloadError, *DAMAGES) as error:
-        raise TraceError(f"{path}: {error}") from error
+        raise TraceError(f"{path}: {str(error).removeprefix(f'{name}: ')}") from error
+    workload = _noted(workload, account, stored=bool(known))
     if verbose:
-        print(Account().text(name, len(workload), len(jobs)))
+        print(account.text(name, len(workload), records))
     return workload
 
 
@@ -129,6 +142,8 @@ def _number(value: float) -> str:
 def _from_csv(path: Path) -> pd.DataFrame:
     """The columns of a CSV with their types."""
     data = read_bytes(path)
+    if not data.strip():
+        raise TraceError(f"{path}: the file is empty; expected {FORMAT}")
     check_widths(path, data)
     try:
         table = pd.read_csv(io.BytesIO(data), dtype="str", encoding="utf-8-sig", index_col=False,
@@ -139,14 +154,31 @@ def _from_csv(path: Path) -> pd.DataFrame:
     table = table.loc[:, ~table.columns.duplicated()]
     if missing := [column for column in NEEDED if column not in table]:
         raise TraceError(
-            f"{path}: no column {', '.join(missing)}; expected {FORMAT}; the first line reads "
-            f"{shortened(data)}"
+            f"{path}: no column {', '.join(missing)}; expected {FORMAT}, or the heading of "
+            f"{OTHERS}; the first line reads {shortened(data)}"
         )
     texts = Texts(path, table, lambda row: line_of(data, row))
     columns = {column: _typed(texts, column) for column in table}
     for column in NEEDED:
         texts.known(column, columns[column])
-    return pd.DataFrame(columns)
+    jobs = pd.DataFrame(columns)
+    for column, fine, expected in rules(jobs.reindex(columns=[*NEEDED, "requested_time"])):
+        texts.fine(column, fine, expected.replace("NaN", "nothing"))
+    return jobs
+
+
+def _noted(workload: Workload, account: Account, *, stored: bool) -> Workload:
+    """The workload with what was mended and noted; what its own metadata tell is not told again."""
+    jobs = workload.jobs
+    if "recorded_start" in jobs:
+        early = jobs["recorded_start"] < jobs["submit_time"]
+        account.add("noted", "started before it arrived, start taken as unknown", int(early.sum()))
+        jobs = jobs.assign(recorded_start=jobs["recorded_start"].where(~early))
+    if not stored:
+        noted = {column: workload.column(column) for column in ("recorded_start", "job_id")}
+        note(jobs.assign(**(noted | dict(jobs.items()))), workload.machine, account)
+    entries = account_table([*workload.account.itertuples(index=False, name=None), *account.rows])
+    return replace(workload, jobs=jobs, account=entries)
 
 
 def _typed(texts: Texts, column: str) -> pd.Series:

@@ -94,8 +94,16 @@ class Texts:
 
     def known(self, column: str, values: pd.Series) -> None:
         """Raise for the first value that is unknown."""
+        self.fine(column, values.notna(), "a number")
+
+    def fine(self, column: str, fine: pd.Series, expected: str) -> None:
+        """Raise for the first text that breaks a rule."""
+        if fine.all():
+            return
+        texts = self.labels(column).fillna("")
+        numbers = pd.to_numeric(texts, errors="coerce").astype("float64")
         check.rows(
-            column, self.labels(column).fillna(""), values.notna(), "a number",
+            column, texts.astype("object").where(numbers.isna(), numbers), fine, expected,
             row=lambda row: f"{self.path}: line {self.line(row)}", error=TraceError,
         )  # fmt: skip
 

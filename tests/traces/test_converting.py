@@ -67,9 +67,14 @@ def test_parquet_of_another_program_is_read(tmp_path):
         ("submit_time,run_time\n1,2\n", "no column nodes; expected a workload's own columns"),
         ("submit_time,run_time,nodes\n1,2,3\n1,x,3\n", r"line 3 has run_time='x'; expected a num"),
         ("submit_time,run_time,nodes\n1,2,3\n\n1,,3\n", r"line 4 has run_time=''; expected a num"),
-        ("submit_time,run_time,nodes\n1,2,0\n", r"job 0 has nodes=0; expected a whole number"),
+        ("submit_time,run_time,nodes\n1,2,0\n", r"x\.csv: line 2 has nodes=0; expected a whole"),
+        ("submit_time,run_time,nodes\n5,2,1\n\n9,2,-4\n1,1,2\n", r"line 4 has nodes=-4; expected"),
+        (
+            "submit_time,run_time,nodes,requested_time\n1,2,1,\n1,2,1,0\n",
+            r"line 3 has requested_time=0; expected seconds above 0, or nothing where unknown",
+        ),
         ("submit_time,run_time,nodes\n", "no job in it"),
-        ("", "not a CSV"),
+        ("", "the file is empty; expected a workload's own columns, submit_time, run_time, nodes"),
     ],
 )
 def test_a_bad_table_is_refused(tmp_path, content, message):
@@ -77,6 +82,56 @@ def test_a_bad_table_is_refused(tmp_path, content, message):
     with pytest.raises(TraceError, match=message) as error:
         read_columns(tmp_path / "x.csv")
     assert str(tmp_path / "x.csv") in str(error.value)
+
+
+def test_a_table_of_ones_own_has_an_account(tmp_path, capsys):
+    (tmp_path / "x.csv").write_text(
+        "submit_time,run_time,nodes,requested_time,recorded_start\n"
+        "100,5,2,10,40\n50,0,2,,60\n70,8,1,5,\n200,5,1,9,200\n"
+    )
+    read = load(tmp_path / "x.csv")
+    expected = {
+        ("mended", "out of order, put in order of submission"): 2,
+        ("noted", "started before it arrived, start taken as unknown"): 1,
+        ("noted", "run time 0"): 1,
+        ("noted", "run time over the requested time"): 1,
+        ("noted", "requested time unknown"): 1,
+        ("noted", "start unknown"): 2,
+    }
+    assert counts(read) == expected
+    assert read.jobs["recorded_start"].fillna(-1).tolist() == [60, -1, -1, 200]
+    assert "  mended          2  out of order" in capsys.readouterr().out
+    pytest.importorskip("pyarrow")
+    again = load(write_parquet(read, tmp_path / "x.parquet"))
+    assert counts(again) == expected
+    assert capsys.readouterr().out == "x: 4 jobs from 4 records\n"
+    pd.read_csv(tmp_path / "x.csv").to_parquet(tmp_path / "other.parquet")
+    assert counts(load(tmp_path / "other.parquet")) == expected
+
+
+def test_a_broken_rule_of_a_parquet_names_the_log_once(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"submit_time": [1], "run_time": [2], "nodes": [-4]})
+    table.to_parquet(tmp_path / "un.parquet")
+    with pytest.raises(TraceError, match=r"un\.parquet: job 0 has nodes=-4; expected"):
+        load(tmp_path / "un.parquet")
+    table.assign(submit_time="x").to_parquet(tmp_path / "un.parquet")
+    with pytest.raises(TraceError, match=r"un\.parquet: job 0 has submit_time='x'; expected"):
+        load(tmp_path / "un.parquet")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("submit_time,run_time,cores\n1,2,3\n", "no column nodes; expected .*own columns, submit"),
+        ("a,b\n1,2\n", "no column submit_time, run_time, nodes; .*DIM_JOB_COMPOSITE.*reads 'a,b'"),
+        ("", "the file is empty; expected a workload's own columns"),
+    ],
+)
+def test_an_unknown_csv_is_answered_with_the_names_that_are_read(content, message, tmp_path):
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(TraceError, match=message):
+        load(tmp_path / "x.csv")
 
 
 WIDER = {
@@ -125,7 +180,7 @@ def test_a_format_is_recognized_by_its_content(name, packed, tmp_path):
 def test_what_is_not_recognized_is_read_by_its_ending_or_as_swf(tmp_path):
     for name, expected in (
         ("x.json", "sacct"),
-        ("x.csv", "alcf"),
+        ("x.csv", "columns"),
         ("x.txt", "sacct"),
         ("x", "swf"),
     ):
