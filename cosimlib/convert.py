@@ -54,11 +54,13 @@ def convert(
     TraceError
         For a damaged source, or a job that the target's format cannot hold.
     ValueError
-        For an ending without a writer, or an option that the source's reader does not take.
+        For a target that is the source itself, an ending without a writer, or an option that the
+        source's reader does not take.
     """
     path = Path(target)
     ending = Path(path.name.removesuffix(".gz")).suffix
     check.choice("the target's ending", ending, traces.WRITERS)
+    _check_target(source, path)
     write = traces.WRITERS[ending]
     options: dict[str, Any] = {"unit": unit, "cores_per_node": cores_per_node}
     options = {name: value for name, value in options.items() if value is not None}
@@ -73,6 +75,18 @@ def convert(
         print(account.text(path.name, len(workload), len(workload)))
     return pd.concat([workload.account, pd.DataFrame(lost, columns=list(workload.account))],
                      ignore_index=True)  # fmt: skip
+
+
+def _check_target(source: str | Path, target: Path) -> None:
+    """Raise where the target is the source under whatever name."""
+    log = Path(source)
+    name = None if log.is_file() else traces.known_name(str(source))
+    found = traces.find_trace(name) if name else log
+    if found is not None and found.is_file() and target.is_file() and target.samefile(found):
+        raise ValueError(
+            f"{target}: the target is the source {source} itself, which would be overwritten; give "
+            "another name"
+        )
 
 
 def _taken(source: str | Path, options: dict[str, Any], write: Any) -> dict[str, Any]:

@@ -5,7 +5,19 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside it, then put it in its place."""
+    """Write a file under a temporary name beside it, then put it in its place.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where its folder is missing.
+    IsADirectoryError
+        Where a directory has its name.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory; give the name of a file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_bytes(content)

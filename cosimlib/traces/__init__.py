@@ -120,6 +120,8 @@ def load(
     path = Path(name_or_path)
     known = None if path.is_file() else known_name(str(name_or_path))
     if known is None:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a directory; give the path of a log")
         if not path.is_file() and not is_log(path.name):
             raise FileNotFoundError(
                 f"{str(name_or_path)!r} is neither a file nor a known trace; known are "

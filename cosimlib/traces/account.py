@@ -63,9 +63,12 @@ def read_bytes(path: Path) -> bytes:
     Raises
     ------
     FileNotFoundError
+    IsADirectoryError
     TraceError
         For a gzip file that is cut short or damaged, or a file named ``.gz`` that is not gzip.
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory; give the path of a log")
     if not path.is_file():
         raise FileNotFoundError(
             f"no trace at {path}; give the path of a file, or the name of a known trace to "

@@ -260,6 +260,44 @@ def test_a_unit_goes_to_the_reader_that_takes_it(tmp_path):
         cs.convert(DATA / "odd.swf", tmp_path / "y.xlsx")
 
 
+def test_a_log_is_not_converted_into_itself(tmp_path, monkeypatch):
+    log = tmp_path / "log.swf"
+    log.write_bytes((DATA / "odd.swf").read_bytes())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "other.swf").symlink_to(log)
+    (tmp_path / "hard.swf").hardlink_to(log)
+    monkeypatch.chdir(tmp_path)
+    for source, target in (
+        (log, log),
+        ("log.swf", log),
+        (log, "folder/../log.swf"),
+        (log, "other.swf"),
+        ("other.swf", log),
+        (log, "hard.swf"),
+    ):
+        with pytest.raises(ValueError, match="overwritten; give another name") as error:
+            cs.convert(source, target)
+        assert str(error.value).startswith(f"{target}: the target is the source {source} itself")
+    assert log.read_bytes() == (DATA / "odd.swf").read_bytes()
+    cs.convert(log, "new.swf", verbose=False)
+    cs.convert(log, "new.swf", verbose=False)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_a_missing_folder_and_a_directory_are_named(ending, tmp_path):
+    pytest.importorskip("pyarrow")
+    target = tmp_path / "none" / f"x{ending}"
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*none; make it first$"):
+        cs.convert(DATA / "odd.swf", target, verbose=False)
+    target.mkdir(parents=True)
+    with pytest.raises(IsADirectoryError, match=r"is a directory; give the name of a file$"):
+        cs.convert(DATA / "odd.swf", target, verbose=False)
+    for source in (target, target.parent):
+        with pytest.raises(IsADirectoryError, match=r"is a directory; give the path of a log$"):
+            load(source)
+    assert list(target.parent.iterdir()) == [target]
+
+
 def test_the_command_converts_or_says_why_not(tmp_path):
     command = [sys.executable, "-m", "cosimlib.convert"]
     target = tmp_path / "x.csv"
