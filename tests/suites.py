@@ -7,6 +7,7 @@ notebook's outputs must equal those stored, a lax one must only run without an e
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -65,5 +66,19 @@ class ByFile(LoadScopeScheduling):
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """How tests are dealt out to processes."""
+    """How tests are dealt out to processes: in the order in which they were collected."""
+    config.option.loadscopereorder = False
     return ByFile(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest, so that no process is left alone with it at the end."""
+    files = Counter(item.path for item in items)
+
+    def place(item):
+        browser = item.path.parent.name == "browser"
+        notebook = item.path.suffix == ".ipynb" or item.path.stem == "test_zoo_notebooks"
+        return not browser, not notebook, -files[item.path], str(item.path)
+
+    items.sort(key=place)

@@ -182,7 +182,9 @@ def test_other_ways_to_start_processes_give_the_same(script, method):
 
 def test_workers_end_when_their_sweep_is_killed(script):
     caller = script("slow", "fork")
-    assert caller.stdout.readline() == "cell\n"
+    assert caller.stdout.readline().startswith(
+        "cell"
+    )  # the other process may write at the same time
     caller.kill()
     began = time.monotonic()
     caller.stdout.read()  # until the last process that could write has ended
