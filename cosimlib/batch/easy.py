@@ -21,14 +21,15 @@ reservation (`first_fit`) it starts if it fits.
 In order of submission, after an instant with submissions but no ends, only the new jobs need
 testing. The free nodes, the shadow time and the remaining extra nodes are unchanged: every
 backfilled job either ends by the shadow time or was charged to the extra nodes. A job that was
-refused did not fit, or would have ended too late, and would end later still if it started now.
+refused did not fit, or would have ended too late, and would end later still if it started now. A
+search of a long queue passes over blocks in which nothing can do (`kernels.sieve`).
 """
 
 import numpy as np
 
 from cosimlib import checks as check
 from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
-from cosimlib.kernels import queue, releases, running
+from cosimlib.kernels import queue, releases, running, sieve
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED, TAKEN, Queue
 from cosimlib.kernels.running import Running
@@ -106,7 +107,7 @@ def backfill(run: Prepared, decide: str, rule: int) -> np.ndarray:
 def _in_order_of_submission(jobs: JobArrays, rule: int, total_nodes: int) -> np.ndarray:
     """Start times: one pass per instant; `shadow_time` is minus infinity while there is none."""
     n = jobs.submit_time.size
-    waiting, started = queue.empty(n), running.empty(n, total_nodes)
+    waiting, started, bounds = queue.empty(n), running.empty(n, total_nodes), sieve.empty(n)
     submit_time, ends, wanted = jobs.submit_time, started.ends, waiting.wanted
     free, submitted, ended, first, last = total_nodes, 0, 0, 0, 0
     shadow_time, extra = -np.inf, 0
@@ -120,9 +121,11 @@ def _in_order_of_submission(jobs: JobArrays, rule: int, total_nodes: int) -> np.
             shadow_time = -np.inf
             if last - first > 2 * (submitted - ended - len(ends)) + 16:
                 first, last = 0, queue.compact(waiting, first, last)
+                sieve.add(bounds, waiting, jobs.requested_time, 0, last)
         place = last
         if submitted < n and submit_time[submitted] <= now:
             submitted, last = queue.admit(waiting, submit_time, jobs.nodes, submitted, last, now)
+            sieve.add(bounds, waiting, jobs.requested_time, place, last)
         while first < last and (wanted[first] <= free or wanted[first] == TAKEN):
             if wanted[first] != TAKEN:
                 free -= wanted[first]
@@ -133,11 +136,14 @@ def _in_order_of_submission(jobs: JobArrays, rule: int, total_nodes: int) -> np.
         if now > shadow_time:
             place = first + 1
             shadow_time, extra = _promise(started, free, wanted[first], now, rule)
-        place = _next(waiting, jobs.requested_time, place, last, free, now, shadow_time, extra)
-        if place < last:
-            free, extra = _backfill(
-                jobs, waiting, started, place, last, free, now, shadow_time, extra
+        while place < last:
+            place = sieve.next_fitting(
+                bounds, waiting, jobs.requested_time, place, last, free, now, shadow_time, extra
             )
+            if place < last:
+                free, extra = _overtake(
+                    jobs, waiting, started, place, free, now, shadow_time, extra
+                )
     return started.start_time
 
 
@@ -208,14 +214,29 @@ def _backfill(
     """Start all jobs that fit without delaying the head; return the free and the extra nodes."""
     place = _next(waiting, jobs.requested_time, first, last, free, now, shadow_time, extra)
     while place < last:
-        job, wanted = waiting.job[place], waiting.wanted[place]
-        if now + jobs.requested_time[job] > shadow_time:
-            extra -= wanted
-        free -= wanted
-        waiting.wanted[place] = TAKEN
-        running.start(jobs, started, job, now)
+        free, extra = _overtake(jobs, waiting, started, place, free, now, shadow_time, extra)
         place = _next(waiting, jobs.requested_time, place + 1, last, free, now, shadow_time, extra)
     return free, extra
+
+
+@kernel
+def _overtake(
+    jobs: JobArrays,
+    waiting: Queue,
+    started: Running,
+    place: int,
+    free: int,
+    now: float,
+    shadow_time: float,
+    extra: int,
+) -> tuple[int, int]:
+    """Start the job at `place`; return the free and the extra nodes that are left."""
+    job, wanted = waiting.job[place], waiting.wanted[place]
+    if now + jobs.requested_time[job] > shadow_time:
+        extra -= wanted
+    waiting.wanted[place] = TAKEN
+    running.start(jobs, started, job, now)
+    return free - wanted, extra
 
 
 @kernel
