@@ -44,7 +44,9 @@ check: $(STAMP) ## lint, format, types, layers, and the tests' coverage without 
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 	"$(VENV)/bin/lint-imports"
-	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -m "not browser" tests
+	$(PY) -m coverage erase
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -p tests.suites -n $(JOBS) -m "not browser" tests
+	$(PY) -m coverage combine --quiet
 	$(PY) -m coverage report
 
 notebooks: $(STAMP) ## execute the committed notebooks and store their outputs
