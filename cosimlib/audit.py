@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from cosimlib import checks as check
 from cosimlib.display import count
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
@@ -52,7 +53,10 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     ------
     InfeasibleScheduleError
         Naming the policy, and the job, or the time and the nodes.
+    TypeError
+        For what is no schedule.
     """
+    check.instance("schedule", schedule, Schedule, expected="a Schedule, as simulators return")
     audit_rule(schedule)
     return schedule
 

@@ -9,6 +9,7 @@ for: ``none="for never"``.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 import numpy as np
@@ -112,12 +113,13 @@ def choice(name: str, value: object, options: Iterable[object], *, where: str = 
 
 
 def instance(name: str, value: object, *types: type, expected: str = "") -> None:
-    """An object of one of several types; the TypeError says of which type it is instead."""
+    """An object of one of several types; the TypeError says which value or type it is instead."""
     if not isinstance(value, types):
         articles = ["an" if one.__name__[0] in "AEIOU" else "a" for one in types]
         names = [f"{a} {one.__name__}" for a, one in zip(articles, types, strict=True)]
-        is_type = f"{name} is of type {type(value).__name__}"
-        raise TypeError(f"{is_type}; expected {expected or ' or '.join(names)}")
+        short = value is None or isinstance(value, Real | str | PurePath)
+        found = repr(value) if short else f"of type {type(value).__name__}"
+        raise TypeError(f"{name} is {found}; expected {expected or ' or '.join(names)}")
 
 
 def window(start: float, end: float, *, name: str = "window") -> None:
@@ -129,7 +131,7 @@ def window(start: float, end: float, *, name: str = "window") -> None:
 def machine(system: T | None, where: str, *, error: type[Exception] = ValueError) -> T:
     """The system that was given or that a workload knows."""
     if system is None:
-        raise error(f"{where}: its machine is unknown; give a system")
+        raise error(f"{where}: its machine is unknown; give a system, e.g. System.of(128)")
     return system
 
 
@@ -158,6 +160,13 @@ def rows(
         value = np.asarray(values)[first]
         shown = f"{value:.15g}" if is_number(value) else repr(value)
         raise error(f"{row(first)} has {name}={shown}; expected {expected}")
+
+
+def nor_others(number: int) -> str:
+    """The others that lack the same as the one an error names, in brackets; "" where none do."""
+    if not number:
+        return ""
+    return " (nor has 1 other)" if number == 1 else f" (nor have {number} others)"
 
 
 def _prefix(where: str) -> str:

@@ -13,11 +13,12 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, quantity
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
 from cosimlib.units import HOUR
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import A_WORKLOAD, InvalidWorkloadError, Workload, check_run
 
 USES = ("run", "hold", "killed", "container", "checkpoint", "reread")
 """Uses of held nodes: a run that is kept; held idle for a job that has not started; a run that is
@@ -58,8 +59,21 @@ class Schedule(Displayed):
     def from_starts(
         cls, workload: Workload, system: System, start_time: np.ndarray, policy: str
     ) -> "Schedule":
-        """Rigid jobs that run from their start for their run time without a break."""
+        """Rigid jobs that run from their start for their run time without a break.
+
+        Raises
+        ------
+        ValueError
+            Where there is not one start per job.
+        """
+        check_run(workload, system)
         start_time = np.asarray(start_time, dtype=np.float64)
+        if start_time.shape != (len(workload),):
+            shape = "" if start_time.ndim == 1 else f" in {start_time.ndim} dimensions"
+            raise ValueError(
+                f"{workload.name}: start_time has {count(start_time.size, 'value')}{shape}; "
+                f"expected one start per job, of {count(len(workload), 'job')}"
+            )
         end_time = start_time + workload.jobs["run_time"].to_numpy()
         return cls(workload, system, policy, start_time, end_time)
 
@@ -72,17 +86,18 @@ class Schedule(Displayed):
         InvalidWorkloadError
             Where the start of a job, or the system, is not recorded.
         """
+        check.instance("workload", workload, Workload, expected=A_WORKLOAD)
         start_time = workload.column("recorded_start")
         if start_time.isna().any():
             job = int(start_time.isna().idxmax())
             raise InvalidWorkloadError(
-                f"{workload.label(job)} has no recorded start (nor have "
-                f"{int(start_time.isna().sum()) - 1} others); drop such jobs with Workload.keep "
-                "or simulate a policy instead"
+                f"{workload.label(job)} has no recorded start"
+                f"{check.nor_others(int(start_time.isna().sum()) - 1)}; drop such jobs with "
+                "Workload.keep or simulate a policy instead"
             )
-        system = system or workload.machine
-        if system is None:
-            raise InvalidWorkloadError(f"{workload.name}: its machine is unknown; give a system")
+        system = check.machine(
+            system or workload.machine, workload.name, error=InvalidWorkloadError
+        )
         return cls.from_starts(workload, system, start_time.to_numpy(), "recorded")
 
     @property

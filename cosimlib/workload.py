@@ -44,6 +44,9 @@ NEEDED = ("submit_time", "run_time", "nodes")
 LATEST = 2.0**52
 """At and above 2⁵² consecutive floats are 1 or more apart: neither seconds nor nodes are exact."""
 
+A_WORKLOAD = "a Workload; load_trace reads one"
+A_SYSTEM = "a System, e.g. System.of(128)"
+
 ACCOUNT_COLUMNS = ("action", "reason", "records")
 
 
@@ -95,6 +98,9 @@ class Workload(Displayed):
     began: pd.Timestamp | None = None
 
     def __post_init__(self) -> None:
+        check.instance("jobs", self.jobs, pd.DataFrame)
+        if self.machine is not None:
+            check.instance("machine", self.machine, System, expected=A_SYSTEM)
         jobs = self.jobs.reset_index(drop=True)
         if "requested_time" not in jobs:
             jobs["requested_time"] = np.nan
@@ -193,9 +199,9 @@ class Workload(Displayed):
         if requested_time and unknown.any():
             job = int(unknown.idxmax())
             raise InvalidWorkloadError(
-                f"{self.label(job)} has no requested_time (nor have {int(unknown.sum()) - 1} "
-                "others), which this policy needs; fill them in with "
-                "synthetic.with_missing_estimates, or take FCFS or first fit"
+                f"{self.label(job)} has no requested_time{check.nor_others(int(unknown.sum()) - 1)}"
+                ", which this policy needs; fill it in with synthetic.with_missing_estimates, or "
+                "take FCFS or first fit"
             )
         return JobArrays(
             np.array(jobs["submit_time"], dtype=np.float64),
@@ -220,6 +226,18 @@ class Workload(Displayed):
             "machine": lambda: self.machine._heading() if self.machine else UNKNOWN,
             "account": lambda: _entries(self.account),
         }
+
+
+def check_run(workload: Any, system: Any) -> None:
+    """Refuse what no simulator can run: no workload, no system, or both in the wrong order."""
+    if isinstance(workload, System) and isinstance(system, Workload):
+        raise TypeError(
+            "workload is of type System and system of type Workload; expected the workload first, "
+            "then the system"
+        )
+    check.instance("workload", workload, Workload, expected=A_WORKLOAD)
+    check.machine(system, workload.name, error=InvalidWorkloadError)
+    check.instance("system", system, System, expected=A_SYSTEM)
 
 
 def _sizes(jobs: pd.DataFrame) -> str:

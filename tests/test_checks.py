@@ -81,7 +81,12 @@ REFUSED = [
     (check.choice, ("load", np.ones(2), (1.0,)), {}, "expected one of 1.0"),
     (check.window, (5, 5), {}, "window from 5 to 5 s; expected start before end"),
     (check.window, (math.nan, 5), {"name": "windows"}, "windows from nan to 5 s; expected start"),
-    (check.machine, (None, "log"), {}, "log: its machine is unknown; give a system"),
+    (
+        check.machine,
+        (None, "log"),
+        {},
+        "log: its machine is unknown; give a system, e.g. System.of(128)",
+    ),
     (
         check.columns,
         ({"a": 1}, ["a", "b"]),
@@ -130,6 +135,17 @@ def test_types_are_named():
         check.instance("source", [], float, type("Error", (), {}))
     with pytest.raises(TypeError, match=r"^source is of type list; expected a table$"):
         check.instance("source", [], float, expected="a table")
+
+
+@pytest.mark.parametrize("value", [128, 0.5, True, None, "log.swf"], ids=repr)
+def test_values_that_are_short_are_named_themselves(value):
+    with pytest.raises(TypeError, match=f"^source is {re.escape(repr(value))}; expected a list$"):
+        check.instance("source", value, list)
+
+
+def test_others_are_counted_where_there_are_any():
+    told = [check.nor_others(number) for number in (0, 1, 2)]
+    assert told == ["", " (nor has 1 other)", " (nor have 2 others)"]
 
 
 def test_a_known_machine_is_given_back():

@@ -160,7 +160,7 @@ def test_a_job_wider_than_the_system_is_named():
 
 def test_an_unknown_requested_time_is_refused_where_one_is_needed():
     workload = Workload(jobs(requested_time=[1, np.nan, np.nan]), "W")
-    message = r"^W: job 12 has no requested_time \(nor have 1 others\), which this policy needs; "
+    message = r"^W: job 12 has no requested_time \(nor has 1 other\), which this policy needs; "
     with pytest.raises(InvalidWorkloadError, match=message):
         workload.arrays(System.of(4))
     assert np.isnan(workload.arrays(System.of(4), requested_time=False).requested_time[1:]).all()

@@ -35,7 +35,7 @@ from cosimlib.kernels.jit import frugal_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 with needed_by("BatchEnv"):
     import gymnasium
@@ -86,6 +86,7 @@ class BatchEnv(gymnasium.Env):
         jobs: int | None = 256,
         tau: float = 10.0,
     ) -> None:
+        check_run(workload, system)
         check.whole("window", window, 1)
         check.number("tau", tau, above=0.0, kind="seconds")
         check.whole("jobs", jobs, 1, none="for all of the workload")

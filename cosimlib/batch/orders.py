@@ -9,7 +9,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.kernels.queue import HEAD_FIRST, STATIC, SUBMITTED, WFP
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload
+from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload, check_run
 
 ORDERS = ("submit", "shortest", "longest", "smallest", "largest", "wfp", "sjbf")
 """Orders of the queue that have a name."""
@@ -47,6 +47,7 @@ def prepare(
     workload: Workload, system: System, order: Order, kill_at_request: bool, *, requested_time: bool
 ) -> Prepared:
     """Check `order` and the workload, and cross to arrays; `requested_time` where one is needed."""
+    check_run(workload, system)
     named = order if isinstance(order, str) and order in ORDERS else None
     own = None if named else _own_rank(workload, order)
     if kill_at_request:

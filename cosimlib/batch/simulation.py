@@ -24,7 +24,7 @@ from cosimlib.batch.state import Running, State, Waiting
 from cosimlib.kernels.jit import uncached_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload
+from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload, check_run
 
 Policy = Callable[[State], Any]
 
@@ -73,6 +73,7 @@ def simulate(
         Where a job is wider than the system, the system has several partitions, or a column is
         missing or known only after a job has ended.
     """
+    check_run(workload, system)
     check.that("policy", policy, callable(policy), "a function of a State")
     check.that("columns", columns, not isinstance(columns, str), "a list of names")
     name = name or function_name(policy)

@@ -37,7 +37,11 @@ class Contestant(NamedTuple):
 
     def run(self, workload: Workload, system: System, *, audited: bool) -> Schedule:
         """The schedule, audited on request and always where the policy is one's own."""
-        schedule = self.simulate(workload, system)
+        try:
+            schedule = self.simulate(workload, system)
+        except Exception as error:
+            error.add_note(f"raised by the policy {self.label!r} on {workload.name}")
+            raise
         check.instance(f"the result of {self.label!r}", schedule, Schedule)
         return audit(schedule) if audited or not self.trusted else schedule
 

@@ -25,7 +25,7 @@ from cosimlib.sweep import sweep
 from cosimlib.synthetic.resampling import UNITS, resample, resampling_plan
 from cosimlib.system import System
 from cosimlib.units import WEEK
-from cosimlib.workload import Workload
+from cosimlib.workload import A_WORKLOAD, Workload, check_run
 
 TOO_NARROW = "; of so few the intervals are too narrow, of 5 weeks 95 % are rather 85 %"
 
@@ -99,13 +99,14 @@ def compare(
         For a log of fewer than 20 jobs that count or shorter than four hours, one that a policy
         cannot schedule, and settings that are out of range.
     """
-    check.instance("workload", workload, Workload)
+    check.instance("workload", workload, Workload, expected=A_WORKLOAD)
     check.whole("replicates", replicates, 2)
     check.seed(seed)
     check.choice("unit", unit, UNITS)
     check.that("by", by, by in GROUPS, f"one of {', '.join(map(repr, GROUPS))}", none=True)
     chosen, runs = chosen_measures(measures), contestants(policies)
     system = check.machine(system or workload.machine, workload.name)
+    check_run(workload, system)
     plan = resampling_plan(workload, unit)
     margins = _margins(workload, warm_up, cool_down)
     counted = _counted(workload, margins)

@@ -49,7 +49,7 @@ from cosimlib.coscheduling.schedule import HOLD, YIELD, CoupledSchedule
 from cosimlib.coscheduling.state import JOB, JOB_STATE, MACHINE_STATE, CoupledJobs, Rules, records
 from cosimlib.system import System
 from cosimlib.units import HOUR
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 MACHINE_ORDERS = ("wfp", "submit")
 MATE_RULES = ("queuing", "yielding")
@@ -118,6 +118,7 @@ def simulate_coscheduling(
     InvalidWorkloadError
         For a job that its machine cannot run, or mates that are no group.
     """
+    check_run(workload, system)
     partitions = list(system.partitions)
     letters = _letters(schemes, partitions)
     check.choice("order", order, MACHINE_ORDERS)
@@ -194,8 +195,8 @@ def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> Coup
     ))  # fmt: skip
     missing = jobs["requested_time"].isna()
     _refuse(workload, missing, lambda _: (
-        f"has no requested_time (nor have {int(missing.sum()) - 1} others), which backfilling "
-        "needs; fill them in with synthetic.with_missing_estimates"
+        f"has no requested_time{check.nor_others(int(missing.sum()) - 1)}, which backfilling "
+        "needs; fill it in with synthetic.with_missing_estimates"
     ))  # fmt: skip
     group = mate_groups(workload, partition) if together else np.full(len(jobs), -1)
     members = np.argsort(group, kind="stable")[(group < 0).sum() :]

@@ -37,7 +37,7 @@ from cosimlib.elastic.machine import Rules, initial_state
 from cosimlib.elastic.policies import POLICIES, policy_number, priorities
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 REQUESTS = ("time", "nodes", "duration")
 
@@ -85,6 +85,7 @@ def simulate_elastic(
         Where a job is wider than its partition, names an unknown one, or has no requested time;
         under PAP+, where a priority is not a number above 0.
     """
+    check_run(workload, system)
     check.seconds("grace_period", grace_period)
     check.seconds("staleness", staleness)
     check.whole("spare", spare, 0)

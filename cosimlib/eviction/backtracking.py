@@ -14,7 +14,7 @@ import numpy as np
 
 from cosimlib import checks as check
 from cosimlib.eviction.plan import EvictionPlan
-from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem
+from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem, check_problem
 from cosimlib.kernels.jit import kernel
 
 VISITS = 200_000
@@ -54,6 +54,7 @@ def solve_backtracking(
         Whether to abandon branches that can no longer free enough nodes; hundreds of times faster
         where many nodes are needed.
     """
+    check_problem(problem)
     check.seconds("time_limit", time_limit, above=0)
     begin = time.perf_counter()
     deadlines, n = len(problem.deadlines), len(problem)

@@ -23,7 +23,7 @@ import time
 import numpy as np
 
 from cosimlib.eviction.dynamic import MEMORY_LIMIT, _pack
-from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem
+from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem, check_problem
 from cosimlib.eviction.writing import TimedPlan, writing_order
 from cosimlib.kernels.jit import kernel
 
@@ -49,6 +49,7 @@ def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     MemoryError
         Where the table and the choices would take more.
     """
+    check_problem(problem)
     begin = time.perf_counter()
     order = writing_order(problem)
     nodes, loss = problem.arrays.nodes[order], problem.arrays.loss[order]

@@ -21,7 +21,14 @@ import numpy as np
 
 from cosimlib.display import Displayed, Facts, count
 from cosimlib.eviction.plan import EvictionPlan
-from cosimlib.eviction.problem import APP, KILL, MILLISECONDS_PER_HOUR, SYS, EvictionProblem
+from cosimlib.eviction.problem import (
+    APP,
+    KILL,
+    MILLISECONDS_PER_HOUR,
+    SYS,
+    EvictionProblem,
+    check_problem,
+)
 from cosimlib.kernels.jit import kernel
 
 MEMORY_LIMIT = 2**30
@@ -41,6 +48,7 @@ def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     MemoryError
         Where they would take more.
     """
+    check_problem(problem)
     begin = time.perf_counter()
     table, chosen = _fill(problem, problem.nodes_needed, problem.nodes_needed, memory_limit)
     choices = _plans(table, chosen, problem.nodes_needed, *problem.arrays)
@@ -57,6 +65,7 @@ def solve_spectrum(
 
     `nodes_needed` of the problem is ignored. Raises `MemoryError` as `solve_dynamic` does.
     """
+    check_problem(problem)
     begin = time.perf_counter()
     table, chosen = _fill(problem, 0, problem.total_nodes + 1, memory_limit)
     loss, steps = _at_least(table)

@@ -14,12 +14,13 @@ import time
 import numpy as np
 
 from cosimlib.eviction.plan import EvictionPlan
-from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionProblem
+from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionProblem, check_problem
 from cosimlib.kernels.jit import kernel
 
 
 def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
     """The greedy plan of each deadline: checkpoint by descending loss, kill by ascending loss."""
+    check_problem(problem)
     begin = time.perf_counter()
     deadlines = len(problem.deadlines)
     choices = evict_greedily(*problem.arrays, problem.nodes_needed, deadlines)

@@ -13,7 +13,7 @@ import numpy as np
 
 from cosimlib.eviction.dynamic import MEMORY_LIMIT
 from cosimlib.eviction.plan import EvictionPlan
-from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem
+from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem, check_problem
 from cosimlib.kernels.jit import kernel
 
 JOBS_PER_WORD = 32
@@ -33,6 +33,7 @@ def solve_literal(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     MemoryError
         Where they would take more.
     """
+    check_problem(problem)
     begin = time.perf_counter()
     deadlines, n = len(problem.deadlines), len(problem)
     words = max(1, -(-n // JOBS_PER_WORD))

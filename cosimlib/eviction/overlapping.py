@@ -21,7 +21,7 @@ import numpy as np
 
 from cosimlib.eviction.blocked import table_width
 from cosimlib.eviction.dynamic import MEMORY_LIMIT, _pack, _relax
-from cosimlib.eviction.problem import APP, SYS, EvictionProblem
+from cosimlib.eviction.problem import APP, SYS, EvictionProblem, check_problem
 from cosimlib.eviction.writing import TimedPlan, writing_order
 from cosimlib.kernels.jit import kernel
 
@@ -41,6 +41,7 @@ def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LI
     MemoryError
         Where they would take more.
     """
+    check_problem(problem)
     begin = time.perf_counter()
     order = writing_order(problem)
     nodes, loss = problem.arrays.nodes[order], problem.arrays.loss[order]

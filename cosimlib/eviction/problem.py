@@ -182,6 +182,12 @@ class EvictionProblem(Displayed):
         }
 
 
+def check_problem(problem: object) -> None:
+    """Refuse, with a TypeError, what is no eviction problem."""
+    expected = "an EvictionProblem, as EvictionProblem.from_schedule gives"
+    check.instance("problem", problem, EvictionProblem, expected=expected)
+
+
 def _check_numbers(problem: EvictionProblem) -> None:
     """Raise for a number of the problem itself that is out of range."""
     needed, horizon, step = problem.nodes_needed, problem.horizon, problem.step

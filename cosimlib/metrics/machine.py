@@ -71,8 +71,11 @@ def summarize(
         submission to last end or in the window, `makespan` (s); indexed by `policy`, in the order
         given.
     """
+    if isinstance(schedules, Schedule) or not isinstance(schedules, Iterable):
+        check.instance("schedules", schedules, list, expected="a list of schedules")
     rows = []
-    for schedule in schedules:
+    for place, schedule in enumerate(schedules):
+        check.instance(f"schedules[{place}]", schedule, Schedule)
         wait = wait_time(schedule, start=start, end=end)
         slowdown = bounded_slowdown(schedule, start=start, end=end)
         row = {

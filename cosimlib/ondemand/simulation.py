@@ -58,7 +58,7 @@ from cosimlib.ondemand.planning import (
 from cosimlib.ondemand.schedule import OnDemandSchedule, eviction_table, plan_table, stretch_table
 from cosimlib.ondemand.state import OnDemandJobs
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 POLICIES = {
     "wait": NO_SOLVER,
@@ -132,6 +132,9 @@ def simulate_ondemand(
         Where a job or burst is wider than the system, a batch job has no requested time, or a
         burst's delay or notice makes no sense.
     """
+    check_run(workload, system)
+    if bursts is not None:
+        check.instance("bursts", bursts, Workload, expected="a Workload, as synthetic.bursts draws")
     _check(policy, deadline, weight, notice, reserved, step, lead, patience, interval, charged)
     check.seconds("node_mtbf", node_mtbf, above=0)
     check.seed(seed)

@@ -27,7 +27,9 @@ WAIT_CLASSES = {
 
 PERCENTS = (*range(5, 100, 5), 99)
 GRADES = {"well": 0.75, "in part": 0.5, "poorly": 0.25, "hardly at all": -1.0}
-"""Least rank correlation of each word."""
+"""Least rank correlation of each word, rounded as sentences tell it."""
+
+DECIMALS = 2
 
 
 class Grade(NamedTuple):
@@ -52,7 +54,8 @@ class Grade(NamedTuple):
     @property
     def word(self) -> str:
         """The grade by `GRADES`; "unknown" where there is no correlation."""
-        fitting = (word for word, least in GRADES.items() if self.correlation >= least)
+        told = round(float(self.correlation), DECIMALS)
+        fitting = (word for word, least in GRADES.items() if told >= least)
         return next(fitting, UNKNOWN)
 
     @property
@@ -65,7 +68,7 @@ class Grade(NamedTuple):
             return f"{self.policy}: {UNKNOWN}, all waits are equal; {error} ({self.jobs:,} jobs)"
         return (
             f"{self.policy} explains this log {self.word}: rank correlation of waits "
-            f"{self.correlation:.2f}, {error} ({self.jobs:,} jobs)"
+            f"{self.correlation:.{DECIMALS}f}, {error} ({self.jobs:,} jobs)"
         )
 
 

@@ -21,7 +21,7 @@ from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.timesharing.noise import ROUNDING, SLOWEST, STEP
 from cosimlib.timesharing.simulation import check_knobs, in_steps
-from cosimlib.workload import Workload
+from cosimlib.workload import Workload, check_run
 
 
 def simulate_batch(
@@ -60,6 +60,7 @@ def simulate_batch(
     InvalidWorkloadError
         For a job wider than the system, or without a requested time.
     """
+    check_run(workload, system)
     _check(noise, spmd, step, seed)
     stepped = in_steps(workload, step)
     slowed = with_noise(stepped, noise=noise, spmd=spmd, step=step, seed=seed)

@@ -41,7 +41,7 @@ from cosimlib.timesharing.noise import STEP, check_noise, noise_between
 from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.timesharing.state import DRAWN, SUBMITTED, Progress, Series, Setup
 from cosimlib.units import HOUR
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 QUEUES = ("first_fit", "fcfs")
 
@@ -116,6 +116,7 @@ def simulate_timesharing(
     InvalidWorkloadError
         For a job wider than the machine or with more memory than a node has.
     """
+    check_run(workload, system)
     check_knobs(overhead=overhead, spmd=spmd, noise=noise, step=step, queue=queue, seed=seed)
     usable = watch is None or callable(watch)
     check.that("watch", watch, usable, "a function of a time and a number of jobs")

@@ -46,6 +46,15 @@ def first_possible(observation, mask):
     return int(mask.argmax())
 
 
+@pytest.mark.parametrize(
+    ("workload", "system", "message"),
+    [("log.swf", System.of(4), "workload is 'log.swf'"), (of((0, 5, 5, 2)), 4, "system is 4")],
+)
+def test_an_environment_needs_a_workload_and_a_system(workload, system, message):
+    with pytest.raises(TypeError, match=f"^{message}; expected a "):
+        BatchEnv(workload, system)
+
+
 def test_gymnasiums_own_checks_pass():
     environment = BatchEnv(of((0, 5, 5, 2), (1, 9, 9, 3), (1, 2, 4, 1)), System.of(4), jobs=2)
     with warnings.catch_warnings():

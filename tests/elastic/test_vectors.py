@@ -112,9 +112,7 @@ def test_wrong_priorities_are_refused(priorities, by, message):
 
 @pytest.mark.parametrize("priorities", ["bigmem", ["bigmem"], None, 10.0])
 def test_priorities_are_a_mapping(priorities):
-    with pytest.raises(
-        TypeError, match=r"priorities is of type .*; expected a mapping of values of"
-    ):
+    with pytest.raises(TypeError, match=r"priorities is .*; expected a mapping of values of"):
         prioritize(three_jobs(queue="bigmem"), priorities)
 
 

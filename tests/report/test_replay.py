@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.report import (
@@ -12,6 +13,7 @@ from cosimlib.report import (
     wait_classes,
     wait_quantiles,
 )
+from cosimlib.report.replay import Grade
 from cosimlib.system import System
 from cosimlib.units import HOUR, MINUTE
 from cosimlib.workload import Workload
@@ -36,6 +38,20 @@ def test_a_policy_that_reverses_the_log_does_not_and_jobs_without_a_start_do_not
     graded = grade(simulate_fcfs(queue([3, 2, 1, 0, np.nan]), FOUR))
     assert graded.jobs == 4 and graded.error == 2 * HOUR
     assert graded.correlation == -1 and graded.word == "hardly at all"
+
+
+@pytest.mark.parametrize(
+    ("correlation", "told", "word"),
+    [
+        (0.246, "0.25", "poorly"),
+        (0.2449, "0.24", "hardly at all"),
+        (0.7451, "0.75", "well"),
+        (0.4949, "0.49", "poorly"),
+    ],
+)
+def test_the_word_is_that_of_the_number_told(correlation, told, word):
+    sentence = Grade("EASY", 4, 0.0, correlation).sentence
+    assert f"explains this log {word}: rank correlation of waits {told}," in sentence
 
 
 def test_no_recorded_start_and_equal_waits_have_no_grade():
