@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -50,25 +51,28 @@ def example(**knobs):
 
 
 BY_LOAD, BY_SHARE = comparison("load", (0.25, 0.5, 0.75)), comparison("share", (0.025, 0.1, 0.33))
-LOCKED = example(release_interval=None)
-PAPER = Evidence(
-    BY_LOAD, BY_SHARE, LOCKED, example(), example(release_interval=None, outages=DOWN), 1200.0
-)
+
+
+@cache
+def paper() -> Evidence:
+    """The two comparisons, and the example simulated: locked, released, without machine B."""
+    locked, outage = example(release_interval=None), example(release_interval=None, outages=DOWN)
+    return Evidence(BY_LOAD, BY_SHARE, locked, example(), outage, 1200.0)
 
 
 def with_runs(where, *, tables=("by_load", "by_share"), **changed) -> Evidence:
     """Other numbers in the rows of the tables that a query finds."""
-    other = {name: getattr(PAPER, name).astype(dict.fromkeys(changed, float)) for name in tables}
+    other = {name: getattr(paper(), name).astype(dict.fromkeys(changed, float)) for name in tables}
     for table in other.values():
         table.loc[table.query(where).index, list(changed)] = list(changed.values())
-    return PAPER._replace(**other)
+    return paper()._replace(**other)
 
 
 BUILT_IN = {"mates-start-together", "only-hold-loses"}
 
 
 def test_every_claim_that_has_a_number_holds_on_the_paper_s_own():
-    verdicts = judge(PAPER)
+    verdicts = judge(paper())
     assert list(verdicts) == CLAIMS
     holds = dict.fromkeys(CLAIMS, True) | {"modest-factor": None}
     assert {claim: v.holds for claim, v in verdicts.items()} == holds
@@ -90,75 +94,114 @@ def test_every_claim_that_has_a_number_holds_on_the_paper_s_own():
     }
 
 
-STILL_WAITING = replace(PAPER.outage, start_time=PAPER.outage.start_time + 60.0)
+@cache
+def alone():
+    """The schedule of an example without mates."""
+    return simulate_coscheduling(deadlock_example(0), MACHINES, schemes="HH")
+
+
+def still_waiting():
+    return replace(paper().outage, start_time=paper().outage.start_time + 60.0)
+
+
 OTHERS = {
     "mates-start-together": (
-        with_runs("load == .5", tables=["by_load"], apart=1), "although built in"
+        lambda: with_runs("load == .5", tables=["by_load"], apart=1),
+        "although built in",
     ),
     "yield-costs-sync-up": (
-        with_runs("machine == 'eureka' and scheme in ('HY', 'YY')", sync_up=1.0), "not for eureka"
+        lambda: with_runs("machine == 'eureka' and scheme in ('HY', 'YY')", sync_up=1.0),
+        "not for eureka",
     ),
-    "only-hold-loses": (with_runs("scheme == 'YY'", lost=1.0), "although built in: a job that"),
+    "only-hold-loses": (
+        lambda: with_runs("scheme == 'YY'", lost=1.0),
+        "although built in: a job that",
+    ),
     "grows-with-utilization": (
-        PAPER._replace(by_load=BY_LOAD.assign(slowdown=3.0)),
+        lambda: paper()._replace(by_load=BY_LOAD.assign(slowdown=3.0)),
         "not for the slowdown of intrepid, the slowdown of eureka",
     ),
     "grows-with-proportion": (
-        PAPER._replace(by_share=BY_SHARE.assign(wait=20.0, slowdown=3.0)),
+        lambda: paper()._replace(by_share=BY_SHARE.assign(wait=20.0, slowdown=3.0)),
         "not for the wait of intrepid, the slowdown of intrepid",
     ),
-    "holding-may-deadlock": (PAPER._replace(locked=PAPER.released), "all of them start"),
-    "release-solves-deadlock": (PAPER._replace(released=LOCKED), "some jobs never start"),
-    "nobody-waits-for-ever": (PAPER._replace(outage=STILL_WAITING), "a job waits for B"),
-}  # fmt: skip
+    "holding-may-deadlock": (
+        lambda: paper()._replace(locked=paper().released),
+        "all of them start",
+    ),
+    "release-solves-deadlock": (
+        lambda: paper()._replace(released=paper().locked),
+        "some jobs never start",
+    ),
+    "nobody-waits-for-ever": (
+        lambda: paper()._replace(outage=still_waiting()),
+        "a job waits for B",
+    ),
+}
 
 
 @pytest.mark.parametrize("claim", OTHERS)
 def test_every_claim_fails_on_other_numbers_and_says_why(claim):
-    evidence, why = OTHERS[claim]
+    make, why = OTHERS[claim]
+    evidence = make()
     verdict = judge(evidence)[claim]
     assert verdict.holds is False and why in verdict.why
     failed = {other for other, v in judge(evidence).items() if v.holds is False}
     assert len(failed) <= 2, failed
 
 
-NO_MATES = with_runs("jobs > 0", paired=0)
-ALONE = simulate_coscheduling(deadlock_example(0), MACHINES, schemes="HH")
+def no_mates():
+    return with_runs("jobs > 0", paired=0)
+
+
 TOO_LITTLE = {
-    "mates-start-together": (NO_MATES, "no job has a mate"),
-    "yield-costs-sync-up": (NO_MATES, "no job has a mate"),
-    "only-hold-loses": (NO_MATES, "no job has a mate"),
+    "mates-start-together": (no_mates, "no job has a mate"),
+    "yield-costs-sync-up": (no_mates, "no job has a mate"),
+    "only-hold-loses": (no_mates, "no job has a mate"),
     "grows-with-utilization": (
-        PAPER._replace(by_load=BY_LOAD.query("load == .5")), "compared at one load only"
+        lambda: paper()._replace(by_load=BY_LOAD.query("load == .5")),
+        "compared at one load only",
     ),
     "grows-with-proportion": (
-        with_runs("share == .025", tables=["by_share"], wait=0.0), "no job of a machine waits at"
+        lambda: with_runs("share == .025", tables=["by_share"], wait=0.0),
+        "no job of a machine waits at",
     ),
-    "modest-factor": (with_runs("scheme == 'base'", wait=0.0), "no job of a machine waits in the"),
-    "holding-may-deadlock": (PAPER._replace(locked=ALONE), "no job has a mate"),
-    "release-solves-deadlock": (PAPER._replace(locked=ALONE), "no deadlock without releases"),
-    "nobody-waits-for-ever": (PAPER._replace(outage=PAPER.released), "machine B is never down"),
-}  # fmt: skip
+    "modest-factor": (
+        lambda: with_runs("scheme == 'base'", wait=0.0),
+        "no job of a machine waits in the",
+    ),
+    "holding-may-deadlock": (lambda: paper()._replace(locked=alone()), "no job has a mate"),
+    "release-solves-deadlock": (
+        lambda: paper()._replace(locked=alone()),
+        "no deadlock without releases",
+    ),
+    "nobody-waits-for-ever": (
+        lambda: paper()._replace(outage=paper().released),
+        "machine B is never down",
+    ),
+}
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_too_little_data_decides_nothing_and_the_verdict_says_why(claim):
-    evidence, why = TOO_LITTLE[claim]
-    verdict = judge(evidence)[claim]
+    make, why = TOO_LITTLE[claim]
+    verdict = judge(make())[claim]
     assert verdict.holds is None and why in verdict.why and verdict.ours
 
 
 UNSURE = {
     "yield-costs-sync-up": (
-        with_runs("seed == 1 and scheme == 'YY' and machine == 'eureka'", sync_up=2.0),
+        lambda: with_runs("seed == 1 and scheme == 'YY' and machine == 'eureka'", sync_up=2.0),
         "2 seeds cannot tell it for eureka",
     ),
     "grows-with-utilization": (
-        with_runs("seed == 1 and load == .25 and machine != 'eureka'", tables=["by_load"], wait=44),
+        lambda: with_runs(
+            "seed == 1 and load == .25 and machine != 'eureka'", tables=["by_load"], wait=44
+        ),
         "2 seeds cannot tell it for the wait of intrepid",
     ),
     "grows-with-proportion": (
-        PAPER._replace(by_share=BY_SHARE.query("seed == 0")),
+        lambda: paper()._replace(by_share=BY_SHARE.query("seed == 0")),
         "1 seed cannot tell it for the wait of intrepid, the slowdown of intrepid, the wait of e",
     ),
 }
@@ -166,8 +209,8 @@ UNSURE = {
 
 @pytest.mark.parametrize("claim", UNSURE)
 def test_a_claim_is_unknown_where_the_interval_over_seeds_contains_0(claim):
-    evidence, why = UNSURE[claim]
-    verdict = judge(evidence)[claim]
+    make, why = UNSURE[claim]
+    verdict = judge(make())[claim]
     assert verdict.holds is None and verdict.why.startswith(why)
     assert not re.search("nan|inf", verdict.ours)
 
@@ -180,9 +223,9 @@ def test_seeds_in_which_jobs_never_start_count_for_the_deadlock_alone():
     solved = verdicts["release-solves-deadlock"]
     assert solved.holds is False and solved.ours.endswith("s, in 3 of 48 runs")
     assert solved.ours.startswith("21 jobs stuck")
-    paper = judge(PAPER)
+    before = judge(paper())
     for claim in ("grows-with-proportion", "modest-factor", "mates-start-together"):
-        assert verdicts[claim] == paper[claim]
+        assert verdicts[claim] == before[claim]
     sync_up = verdicts["yield-costs-sync-up"]
     assert sync_up.ours == "yield over hold: intrepid +3.0 min; eureka +3.0 min"
     assert sync_up.why == "1 seed cannot tell it for intrepid, eureka"
@@ -198,8 +241,10 @@ def test_where_jobs_never_start_in_each_seed_nothing_is_measured():
 
 
 def test_a_job_that_never_starts_waits_for_ever():
-    outage = replace(PAPER.outage, start_time=PAPER.outage.start_time * np.array([1, np.nan] * 6))
-    assert judge(PAPER._replace(outage=outage))["nobody-waits-for-ever"].holds is False
+    outage = replace(
+        paper().outage, start_time=paper().outage.start_time * np.array([1, np.nan] * 6)
+    )
+    assert judge(paper()._replace(outage=outage))["nobody-waits-for-ever"].holds is False
 
 
 def test_measured_comparisons_are_judged():
@@ -209,7 +254,7 @@ def test_measured_comparisons_are_judged():
             (by_utilization, (0.25, 0.75), "load"), (by_proportion, (0.1, 0.33), "share")
         )
     ]  # fmt: skip
-    verdicts = judge(PAPER._replace(by_load=tables[0], by_share=tables[1]))
+    verdicts = judge(paper()._replace(by_load=tables[0], by_share=tables[1]))
     assert list(verdicts) == CLAIMS
     assert verdicts["mates-start-together"].holds and verdicts["only-hold-loses"].holds
     assert all(bool(v.why) == (v.holds is not True or v.built_in) for v in verdicts.values())

@@ -1,6 +1,7 @@
 """Audit of machines with bursts: every kind of tampering is refused, in words of its own."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,26 +31,38 @@ def row_of(schedule, kind: str) -> int:
     return int((schedule.stretches["kind"] == kind).to_numpy().argmax())
 
 
-SAVED = run(policy="dynamic", step=1.0)
-KILLED = run(policy="kill", interval=3_600.0)
-GATHERED = run(bursts=bursts_of((5_000, 100, 4, 60, 4_000, 5_000)), policy="dynamic", step=1.0,
-               notice="prepare", jobs=workload_of((0, 10_000, 10_000, 5), (0, 10_000, 10_000, 2))
-               )  # fmt: skip
+@cache
+def saved():
+    return run(policy="dynamic", step=1.0)
+
+
+@cache
+def killed():
+    return run(policy="kill", interval=3_600.0)
+
+
+@cache
+def gathered():
+    two = workload_of((0, 10_000, 10_000, 5), (0, 10_000, 10_000, 2))
+    noticed = bursts_of((5_000, 100, 4, 60, 4_000, 5_000))
+    return run(two, noticed, policy="dynamic", step=1.0, notice="prepare")
 
 
 @pytest.mark.parametrize("place", ["start_time", "end_time"])
 @pytest.mark.parametrize("job", [0, 1, 2])
 @pytest.mark.parametrize("by", [-1.0, 0.5, np.nan])
 def test_starts_and_ends_that_are_moved_are_refused(place, job, by):
-    moved = getattr(SAVED, place).copy()
+    moved = getattr(saved(), place).copy()
     moved[job] += by
-    refused(replace(SAVED, **{place: moved}), "dynamic: made up.*: job \\d (starts|ends|has nodes)")
+    refused(
+        replace(saved(), **{place: moved}), "dynamic: made up.*: job \\d (starts|ends|has nodes)"
+    )
 
 
 @pytest.mark.parametrize("name", ["start", "end", "before", "after"])
 @pytest.mark.parametrize("by", [-1.0, 1.0, 0.25])
 def test_stretches_that_are_moved_are_refused(name, by):
-    for schedule in (SAVED, KILLED, GATHERED):
+    for schedule in (saved(), killed(), gathered()):
         for row in range(len(schedule.stretches)):
             kind = schedule.stretches["kind"].iloc[row]
             if kind == "hold" or (kind == "burst" and name in ("before", "after")):
@@ -70,19 +83,19 @@ def test_stretches_that_are_moved_are_refused(name, by):
     ],
 )
 def test_evictions_that_did_not_happen_so_are_refused(column, value, message):
-    refused(tampered(SAVED, "evictions", 0, **{column: value}), message)
+    refused(tampered(saved(), "evictions", 0, **{column: value}), message)
 
 
 def test_a_killed_job_keeps_its_last_checkpoint_and_no_more():
-    assert KILLED.evictions["kept"].tolist() == [3_600]
+    assert killed().evictions["kept"].tolist() == [3_600]
     for kept in (0.0, 5_000.0):
-        table = KILLED.evictions.assign(kept=kept)
-        refused(replace(KILLED, evictions=table), "expected what its last|expected attempt")
+        table = killed().evictions.assign(kept=kept)
+        refused(replace(killed(), evictions=table), "expected what its last|expected attempt")
 
 
 def test_checkpoints_are_written_for_as_long_as_they_take_and_one_at_a_time():
-    slow = SAVED.checkpoints.assign(sys_write=SAVED.checkpoints["sys_write"] + 1)
-    refused(replace(SAVED, checkpoints=slow), "it takes")
+    slow = saved().checkpoints.assign(sys_write=saved().checkpoints["sys_write"] + 1)
+    refused(replace(saved(), checkpoints=slow), "it takes")
     for seed in range(80):
         schedule = schedule_of(draw(seed, "greedy"))
         writes = schedule.stretches[schedule.stretches["kind"] == "write"]
@@ -95,22 +108,24 @@ def test_checkpoints_are_written_for_as_long_as_they_take_and_one_at_a_time():
 
 
 def test_too_many_nodes_are_refused():
-    refused(replace(SAVED, system=System.of(7)), "8 nodes busy at t=0; partition 'main' has 7")
-    row = row_of(SAVED, "burst")
-    refused(tampered(SAVED, "stretches", row, nodes=5), "nodes=5; expected what it asks for")
+    refused(replace(saved(), system=System.of(7)), "8 nodes busy at t=0; partition 'main' has 7")
+    row = row_of(saved(), "burst")
+    refused(tampered(saved(), "stretches", row, nodes=5), "nodes=5; expected what it asks for")
 
 
 def test_nodes_held_for_a_burst_end_with_its_start():
-    row = row_of(GATHERED, "hold")
-    refused(tampered(GATHERED, "stretches", row, nodes=5), "nodes=5; expected")
-    refused(tampered(GATHERED, "stretches", row, end=5_001.0), "has nodes held for it until t=5001")
-    row = row_of(GATHERED, "burst")
-    refused(tampered(GATHERED, "stretches", row, kind="compute"), "kind='compute'; expected that")
+    row = row_of(gathered(), "hold")
+    refused(tampered(gathered(), "stretches", row, nodes=5), "nodes=5; expected")
+    refused(
+        tampered(gathered(), "stretches", row, end=5_001.0), "has nodes held for it until t=5001"
+    )
+    row = row_of(gathered(), "burst")
+    refused(tampered(gathered(), "stretches", row, kind="compute"), "kind='compute'; expected that")
 
 
 def test_policies_do_what_their_names_say():
-    refused(replace(SAVED, policy="wait"), "wait: .* is evicted; wait evicts nobody")
-    refused(replace(SAVED, policy="kill"), "writes a checkpoint; kill writes none")
+    refused(replace(saved(), policy="wait"), "wait: .* is evicted; wait evicts nobody")
+    refused(replace(saved(), policy="kill"), "writes a checkpoint; kill writes none")
 
 
 def test_reserved_nodes_that_are_taken_are_refused():
