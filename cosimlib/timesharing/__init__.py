@@ -3,7 +3,7 @@
 - `simulate_timesharing`: jobs share nodes; a `TimesharedSchedule`, audited by `audit_timeshared`
 - `simulate_batch`, `with_noise`, `noise_cost`: EASY in steps, under the same noise
 - `draw_noise`, with `NOISE`, `SLOWEST`, `STEP`: nodes slowed for a step; `in_steps`
-- `with_node_memory`: a log with what time-sharing needs
+- `with_node_memory`: a log with what time-sharing needs; `bearable_noise`: noise for large ones
 - `run_policies`, `run_batch`, `run_timesharing`: runs, summarized and kept in files
 - `RunSummary`, `summarize_run`, `overview`: a run in a few hundred numbers
 - `applications`, `read_applications`, `turnaround_times`: strong scaling
@@ -25,7 +25,7 @@ from cosimlib.timesharing.comparison import (
     undecided,
     won_bins,
 )
-from cosimlib.timesharing.logs import with_node_memory
+from cosimlib.timesharing.logs import bearable_noise, with_node_memory
 from cosimlib.timesharing.noise import NOISE, SLOWEST, STEP, check_noise, draw_noise
 from cosimlib.timesharing.runs import (
     Policies,
@@ -52,6 +52,7 @@ __all__ = [
     "TimesharedSchedule",
     "applications",
     "audit_timeshared",
+    "bearable_noise",
     "cached_summary",
     "check_knobs",
     "check_noise",

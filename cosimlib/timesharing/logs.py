@@ -8,8 +8,11 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.metrics import busy_stretch
-from cosimlib.units import DAY
+from cosimlib.timesharing.noise import STEP
 from cosimlib.workload import InvalidWorkloadError, Workload
+
+MOST_MOVES = 8e6
+"""Changes of a job's rate on one of its nodes that noise may make, at quick scale."""
 
 
 def with_node_memory(
@@ -17,7 +20,7 @@ def with_node_memory(
     *,
     memory_per_node: float | None = None,
     jobs: int | None = None,
-    node_days: float | None = None,
+    node_starts: int | None = None,
 ) -> Workload:
     """The workload on its machine, whose nodes get the memory that time-sharing needs.
 
@@ -36,9 +39,10 @@ def with_node_memory(
         job says how much it needs.
     jobs : int, optional
         Number of consecutive jobs to keep, from where the log is busy (`metrics.busy_stretch`).
-    node_days : float, optional
-        Fewer jobs are kept where their submissions span more than so many days times nodes: the
-        work of simulating noise, which strikes idle nodes, too, grows with both.
+    node_starts : int, optional
+        Fewer jobs are kept where these together start on more nodes than that: each start and end
+        changes rates on all nodes of a job, and of the jobs beside it, so that on very large
+        machines a simulation is more work the wider jobs are.
 
     Raises
     ------
@@ -46,7 +50,7 @@ def with_node_memory(
         Where the machine is unknown, or no job is left.
     """
     check.whole("jobs", jobs, 1, none=True)
-    check.number("node_days", node_days, above=0, none=True)
+    check.whole("node_starts", node_starts, 1, none=True)
     check.number("memory_per_node", memory_per_node, above=0, kind="GB", none=True)
     if workload.machine is None:
         raise InvalidWorkloadError(
@@ -70,10 +74,50 @@ def with_node_memory(
         )
     one = one.keep(small, f"more memory than the {memory_per_node:.3g} GB of a node")
     kept = one if jobs is None else busy_stretch(one, int(jobs))
-    span = float(np.ptp(kept.jobs["submit_time"])) * total_nodes / DAY if len(kept) else 0.0
-    if node_days is not None and span > node_days:
-        kept = busy_stretch(one, math.ceil(len(kept) * node_days / span))
+    if node_starts is not None and kept.jobs["nodes"].sum() > node_starts:
+        kept = _starting_on(one, int(node_starts), len(kept))
     return _from_first_submission(kept)
+
+
+def bearable_noise(workload: Workload, noise: float, *, most: float = MOST_MOVES) -> float:
+    """The probability of noise, less where simulating it would be too much work.
+
+    A slowed node changes the rate of the jobs on it, on all of their nodes. By the jobs' own sizes
+    and run times that is, per node and step, ``noise · (1 + Σ nodes² · run time / (N · span))``
+    changes of a rate: N is the machine's nodes, the span ends with the last of the jobs if none
+    waits. On a machine of 93,312 processors one slowdown changes thousands.
+
+    Parameters
+    ----------
+    workload : Workload
+        With its machine, as of `with_node_memory`.
+    noise : float
+        Probability that a node is slowed in a step of `STEP` seconds.
+    most : float, default 8 million
+        Changes, of a microsecond or two each.
+
+    Returns
+    -------
+    float
+        `noise`, or what lets as many changes as `most` be expected.
+    """
+    check.number("noise", noise, least=0, most=1, kind="a probability")
+    check.number("most", most, above=0)
+    machine = check.machine(workload.machine, workload.name)
+    jobs = workload.jobs
+    span = float((jobs["submit_time"] + jobs["run_time"]).max()) if len(jobs) else 0.0
+    wide = float(jobs["nodes"].astype("float64") ** 2 @ jobs["run_time"])
+    changes = (machine.total_nodes * span + wide) / STEP
+    return min(noise, most / changes) if changes > 0 else noise
+
+
+def _starting_on(workload: Workload, node_starts: int, most: int) -> Workload:
+    """The busiest jobs in a row that together have so many nodes; one job at least."""
+    number = min(most, math.ceil(node_starts / workload.jobs["nodes"].mean()))
+    busy = busy_stretch(workload, number)
+    inside = int((busy.jobs["nodes"].cumsum() <= node_starts).sum())
+    started = np.arange(len(busy)) < max(1, inside)
+    return busy.keep(started, f"submitted after jobs that start on {node_starts:,} nodes")
 
 
 def _from_first_submission(workload: Workload) -> Workload:

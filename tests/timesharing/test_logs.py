@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from cosimlib.system import System
-from cosimlib.timesharing import simulate_batch, simulate_timesharing, with_node_memory
+from cosimlib.timesharing import (
+    bearable_noise,
+    simulate_batch,
+    simulate_timesharing,
+    with_node_memory,
+)
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -114,11 +119,27 @@ def test_the_first_jobs_are_kept():
     assert left_out(with_node_memory(log(), jobs=3)) == {}
 
 
-def test_fewer_jobs_are_kept_where_they_span_many_nodes_and_days():
-    one_per_hour = log(submit_time=3600.0 * np.arange(25))
-    assert len(with_node_memory(one_per_hour, node_days=4.0)) == 25
-    assert len(with_node_memory(one_per_hour, node_days=1.0)) == 7
-    assert len(with_node_memory(one_per_hour, jobs=4, node_days=1.0)) == 4
+def test_fewer_jobs_are_kept_where_they_start_on_many_nodes():
+    """Of 30 jobs of 1, 2 and 3 nodes in turn the first ones that have 30 or 32 of 60 nodes."""
+    wide = log(nodes=[1, 2, 3] * 10)
+    assert len(with_node_memory(wide, node_starts=60)) == 30
+    assert with_node_memory(wide, node_starts=30).jobs["nodes"].sum() == 30
+    assert len(with_node_memory(wide, node_starts=32)) == 16
+    assert len(with_node_memory(wide, jobs=4, node_starts=32)) == 4
+    assert len(with_node_memory(log(nodes=[4, 4, 4]), node_starts=3)) == 1
+
+
+def test_noise_is_less_where_jobs_are_wide():
+    """In 100 steps 4 nodes may be slowed 400 times; in all of them that slows the job of one node,
+    and in 50 of them any of 3 nodes slows a job of 3: 400 + 100 · 1² + 50 · 3² changes of a rate.
+    """
+    one = log(submit_time=[0.0, 0.0], run_time=[1000.0, 500.0], nodes=[1, 3])
+    assert bearable_noise(one, 1.0, most=475.0) == pytest.approx(0.5)
+    assert bearable_noise(one, 0.25, most=475.0) == 0.25
+    assert bearable_noise(one, 0.001) == 0.001
+    assert bearable_noise(one.keep(np.zeros(2, bool), "none"), 0.001) == 0.001
+    with pytest.raises(ValueError, match="noise"):
+        bearable_noise(one, 2.0)
 
 
 def test_partitions_become_one():
