@@ -89,7 +89,10 @@ def plot_use(
         The window, seconds.
     title : str
     """
-    picture = make_subplots(cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.19)
+    longest = max(len(run.policy) for run in runs)
+    # The names of policies stand between the panels.
+    spacing = 0.19 + 0.008 * max(0, longest - len("filling B, save"))
+    picture = make_subplots(cols=2, column_widths=[0.5, 0.5], horizontal_spacing=spacing)
     shown = next(run for run in runs if run.policy == chosen)
     for trace in _areas(held_table(shown, start, end), start):
         picture.add_trace(trace, row=1, col=1)

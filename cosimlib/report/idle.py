@@ -9,7 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from cosimlib.filling import FilledSchedule, simulate_filling
+from cosimlib.filling import (
+    FilledSchedule,
+    saved_every,
+    simulate_filling,
+    slots_between_kills,
+    young_interval,
+)
 from cosimlib.metrics import occupied_nodes
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -91,18 +97,26 @@ def lendable_nodes(
 def fill_idle(
     workload: Workload, system: System, start: float, end: float, *, overhead: float = 0.1
 ) -> list[FilledSchedule]:
-    """Jobs around a window (s) without filler containers and with those of policies A and B.
+    """Jobs around a window (s) without filler containers and with those of policies A, B and C.
 
     The jobs submitted from a week before on are scheduled by conservative backfilling, once a
-    minute; `overhead` is a container's, in minutes.
+    minute; `overhead` is a container's, in minutes. Under policy C containers are killed where jobs
+    come, and saved in between as often as is best: Young's √(2tM) slots apart, by the kills in the
+    window (`filling.young_interval`).
     """
     submit_time = workload.jobs["submit_time"]
     near = (submit_time >= start - WEEK) & (submit_time < end)
     jobs = workload.keep(near, "submitted outside the window")
-    return [
-        simulate_filling(jobs, system, policy=policy, overhead=overhead, queue_depth=QUEUE_DEPTH)
-        for policy in (None, "A", "B")
-    ]
+    ways = ((None, "save"), ("A", "save"), ("B", "save"), ("B", "kill"))
+    *runs, killed = (
+        simulate_filling(
+            jobs, system, policy=policy, reclaim=how, overhead=overhead, queue_depth=QUEUE_DEPTH
+        )
+        for policy, how in ways
+    )
+    best = young_interval(overhead, slots_between_kills(killed, start=start, end=end))
+    longest = max(1.0, (end - start) / killed.slot)
+    return [*runs, saved_every(killed, max(1, round(min(best, longest))))]
 
 
 def _stretches(times: np.ndarray, idle: np.ndarray, end: float) -> np.ndarray:

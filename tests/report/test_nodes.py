@@ -107,7 +107,25 @@ def test_checkpoints_are_those_of_the_machine_where_it_tells():
 
 def test_fillers_take_what_is_idle_in_the_window():
     schedule = scheduled([(0, 4, 4, 6), (6, 4, 4, 6)], nodes=10)
-    plain, saved, reserved = fill_idle(schedule.workload, schedule.system, 0, 10 * HOUR)
-    assert [run.policy for run in (plain, saved, reserved)] == [
-        "not filled", "filling A", "filling B, save"]  # fmt: skip
-    assert plain.containers.empty and saved.utilization(0, 10 * HOUR) == pytest.approx(1)
+    plain, *filled = fill_idle(schedule.workload, schedule.system, 0, 10 * HOUR)
+    assert [run.policy for run in filled[:2]] == ["filling A", "filling B, save"]
+    assert plain.policy == "not filled" and plain.containers.empty
+    assert all(run.utilization(0, 10 * HOUR) == pytest.approx(1) for run in filled)
+
+
+def test_fillers_are_saved_as_often_as_young_has_it():
+    """Ten nodes idle for 6 h, when a job comes that wants six: of 3,600 slots, six kills.
+
+    The four others run on for its 4 h, 960 slots more: √(2 · 0.1 · 4,560 / 6) is 12 slots.
+    """
+    schedule = scheduled([(0, 0.1, 0.1, 10), (6.1, 4, 4, 6)], nodes=10)
+    plain, _, saved, often = fill_idle(schedule.workload, schedule.system, 0.1 * HOUR, 10.1 * HOUR)
+    assert often.policy == "filling C, 12 slots"
+    assert (often.start_time == plain.start_time).all()
+    assert saved.start_time[1] == plain.start_time[1] + MINUTE
+
+
+def test_fillers_that_are_never_killed_need_no_saves():
+    schedule = scheduled([(0, 10, 10, 6)], nodes=10)
+    *_, often = fill_idle(schedule.workload, schedule.system, 0, 10 * HOUR)
+    assert often.policy == "filling C, 600 slots" and often.containers["saved"].all()
