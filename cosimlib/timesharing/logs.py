@@ -14,6 +14,9 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 MOST_MOVES = 8e6
 """Changes of a job's rate on one of its nodes that noise may make, at quick scale."""
 
+WIDE = 5000
+"""Nodes from which on the neighbors of a job are more work than it is, as measured on Mira."""
+
 
 def with_node_memory(
     workload: Workload,
@@ -82,10 +85,11 @@ def with_node_memory(
 def bearable_noise(workload: Workload, noise: float, *, most: float = MOST_MOVES) -> float:
     """The probability of noise, less where simulating it would be too much work.
 
-    A slowed node changes the rate of the jobs on it, on all of their nodes. By the jobs' own sizes
-    and run times that is, per node and step, ``noise · (1 + Σ nodes² · run time / (N · span))``
-    changes of a rate: N is the machine's nodes, the span ends with the last of the jobs if none
-    waits. On a machine of 93,312 processors one slowdown changes thousands.
+    A slowed node changes the rate of the jobs on it, on all of their nodes, and those of the jobs
+    beside them. By the jobs' own sizes and run times that is, per node and step,
+    ``noise · (1 + Σ nodes² · (1 + nodes / WIDE) · run time / (N · span))`` changes of a rate: N is
+    the machine's nodes, and the span ends with the last of the jobs if none waits. On a machine of
+    93,312 processors one slowdown changes thousands.
 
     Parameters
     ----------
@@ -106,7 +110,8 @@ def bearable_noise(workload: Workload, noise: float, *, most: float = MOST_MOVES
     machine = check.machine(workload.machine, workload.name)
     jobs = workload.jobs
     span = float((jobs["submit_time"] + jobs["run_time"]).max()) if len(jobs) else 0.0
-    wide = float(jobs["nodes"].astype("float64") ** 2 @ jobs["run_time"])
+    nodes = jobs["nodes"].to_numpy(np.float64)
+    wide = float(nodes**2 * (1 + nodes / WIDE) @ jobs["run_time"])
     changes = (machine.total_nodes * span + wide) / STEP
     return min(noise, most / changes) if changes > 0 else noise
 

@@ -15,6 +15,7 @@ from cosimlib.reproduce.parameters import (
 )
 from cosimlib.reproduce.plan import is_up_to_date, plan_runs, write_record
 from tests.reproduce.test_execute import PARAMETERS, write_notebook
+from tests.suites import ROOT
 
 
 @pytest.mark.parametrize(
@@ -93,6 +94,11 @@ def test_real_trace_is_used_where_it_is_and_synthetic_data_beside_it(tmp_path, m
     assert planned(None) == {"one": "synthetic"}
     assert planned(trace, "synthetic") == {"one": "synthetic"}
     assert planned(None, str(trace)) == {"one": "theta.swf.gz"}
+
+
+def test_all_notebooks_take_processors_per_node():
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        assert "cores_per_node" in read_parameters(read_notebook(path), path.name), path.name
 
 
 def test_processors_per_node_reach_the_notebooks_that_declare_them(tmp_path):
