@@ -24,6 +24,7 @@ from cosimlib.figures.still import still
 from cosimlib.files import write_whole
 
 WIDTH = 900
+LIBRARY = "plotly.min.js"
 FILE_NAME = re.compile(r"\w[\w.-]*")
 
 
@@ -89,6 +90,21 @@ class Publisher:
         return marked
 
 
+def share_library(folder: Path, above: Path) -> None:
+    """Let a folder's pages load Plotly's JavaScript from the folder above, not a copy of theirs.
+
+    `above` is the folder that this one is in, or will be moved into.
+    """
+    own = folder / LIBRARY
+    if not own.is_file():
+        return
+    _write_library(above)
+    for page in folder.glob("*.html"):
+        here, there = (f'src="{place}{LIBRARY}"'.encode() for place in ("", "../"))
+        write_whole(page, page.read_bytes().replace(here, there, 1))
+    own.unlink()
+
+
 def render_images(folders: Iterable[str | Path]) -> int:
     """Draw a PNG and an SVG of every published figure in the folders; how many figures it drew.
 
@@ -137,7 +153,7 @@ def _csv(numbers: pd.DataFrame) -> str:
 
 def _write_library(folder: Path) -> None:
     """Put Plotly's JavaScript beside the pages, once."""
-    path = folder / "plotly.min.js"
+    path = folder / LIBRARY
     content = get_plotlyjs().encode()
     if not path.is_file() or path.stat().st_size != len(content):
         write_whole(path, content)

@@ -1,7 +1,8 @@
 """Command line of the runner: what to run, where results go, and the exit status.
 
 A run's results take the place of older ones wholly or not at all. Kernels are compiled before
-several processes would compile the same at once. The scorecard joins the claims of all notebooks.
+several processes would compile the same at once. The scorecard joins the claims of all notebooks,
+and the gallery shows it beside all figures.
 """
 
 import argparse
@@ -21,10 +22,11 @@ from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.elastic import simulate_elastic
 from cosimlib.eviction import SOLVERS, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
-from cosimlib.figures.publishing import render_images
+from cosimlib.figures.publishing import render_images, share_library
 from cosimlib.files import write_whole
 from cosimlib.policies import SIMULATORS
 from cosimlib.reproduce.execute import PACKAGE, Outcome, Task, execute_all, say
+from cosimlib.reproduce.gallery import write_gallery
 from cosimlib.reproduce.parameters import BadArgumentError
 from cosimlib.reproduce.plan import CORES, Run, is_up_to_date, plan_runs, write_record
 from cosimlib.sweep.pools import count_cores
@@ -56,7 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         failed = _run_due(runs, options)
         older = " Of runs that failed, results from before count." if failed else ""
-        say(f"scorecard: {write_scorecard(options.out)}{older}")
+        counts = write_scorecard(options.out)
+        say(f"scorecard: {counts}{older}")
+        say(f"gallery: {write_gallery(options.out, counts)}")
         return FAILED if failed else 0
     except (OSError, ValueError) as error:
         return _complain(str(error), FAILED)
@@ -85,6 +89,7 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
         render_images([Path(workspace) / run.name for run in done])
         for run in done:
             folder = Path(workspace) / run.name
+            share_library(folder, options.out)
             write_record(run, outcomes[run.name].seconds, folder)
             place(folder, options.out / run.name, Path(workspace) / f"{run.name}.previous")
     return len(done) < len(due)

@@ -105,6 +105,7 @@ def test_a_notebook_whose_process_is_killed_fails_and_its_kernel_ends(sleeper, t
     assert names(tmp_path / "figures") == [
         "claims.csv",
         "claims.md",
+        "index.html",
     ]
     assert wait_for(lambda: not is_running(kernel))
 

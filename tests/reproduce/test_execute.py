@@ -97,6 +97,9 @@ def place_of_work(tmp_path_factory, patch):
     return folder
 
 
+WRITTEN = ["claims.csv", "claims.md", "flaky", "good", "index.html", "plotly.min.js"]
+
+
 @pytest.fixture(scope="module")
 def arguments(place_of_work):
     """The command line of the first run."""
@@ -122,10 +125,17 @@ def figures(first_run):
 
 
 def test_figures_claims_notebook_and_record_are_written(figures):
-    assert names(figures) == ["claims.csv", "claims.md", "flaky", "good"]
+    assert names(figures) == [
+        "claims.csv",
+        "claims.md",
+        "flaky",
+        "good",
+        "index.html",
+        "plotly.min.js",
+    ]
     record = json.loads((figures / "good" / "run.json").read_text())
     drawn = ["line.csv", "line.html", "line.json"]
-    assert record["files"] == ["claims.csv", "good.ipynb", *drawn, "plotly.min.js"]
+    assert record["files"] == ["claims.csv", "good.ipynb", *drawn]
     assert sorted([*record["files"], "run.json"]) == names(figures / "good")
     shown = {"n": 4, "title": "title.md", "scale": "quick", "trace": "trace.swf"}
     assert record["parameters"] == shown
@@ -188,7 +198,14 @@ def test_failures_are_named_and_leave_old_results_while_others_finish(
     )
     assert lines[1].startswith("reproduce: flaky.ipynb (quick, trace.swf): cell 4 ((Path(output)")
     assert lines[1].endswith("): ZeroDivisionError: float division by zero") and len(lines) == 2
-    assert names(first_run) == ["claims.csv", "claims.md", "flaky", "good"]
+    assert names(first_run) == [
+        "claims.csv",
+        "claims.md",
+        "flaky",
+        "good",
+        "index.html",
+        "plotly.min.js",
+    ]
     assert contents(first_run / "flaky") == before["flaky"]
     # The good one ran again, because a parameter changed.
     new = json.loads((first_run / "good" / "run.json").read_text())

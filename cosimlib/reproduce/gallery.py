@@ -1,0 +1,160 @@
+"""Gallery of what runs wrote: one page, `index.html`, of every figure and of the scorecard.
+
+It opens from disk. A picture is shown where there is one, and loaded when it comes into sight; the
+interactive pages that it leads to share one copy of Plotly. Whatever comes from a log or a paper,
+a name or a title, is text on the page and never HTML.
+"""
+
+import csv
+import html
+import json
+import re
+from pathlib import Path
+from string import Template
+from typing import Any
+from urllib.parse import quote
+
+from cosimlib.claims import VERDICTS
+from cosimlib.figures.footnotes import FOOTER, NOTE
+from cosimlib.files import write_whole
+from cosimlib.reproduce.plan import RECORD
+
+PAGE = "index.html"
+TEMPLATE = Path(__file__).with_name("gallery.html")
+CELLS = ("system", "number", "statement", "paper", "ours", "data")
+BREAK = re.compile(r"\s*<br\s*/?>\s*")
+MARKUP = re.compile(r"</?(?:a|b|em|i|s|span|strong|sub|sup|u)(?:\s[^<>]*)?>")
+
+
+def write_gallery(figures: Path, counts: str) -> Path:
+    """Write the page of a folder of results; its path.
+
+    Parameters
+    ----------
+    figures : Path
+        With a folder per run, and the scorecard's `claims.csv`.
+    counts : str
+        How many claims hold, in words.
+    """
+    folders = sorted((path.parent for path in figures.glob(f"[!.]*/{RECORD}")), key=_natural)
+    with (figures / "claims.csv").open(encoding="utf-8", newline="") as file:
+        claims = list(csv.DictReader(file))
+    places = [*((_url(folder.name), _data(folder)) for folder in folders), ("scorecard", "")]
+    contents = (
+        f'<a href="#{place}">{html.escape(f"{place}: {data}" if data else place)}</a>'
+        for place, data in places
+    )
+    page = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        contents="\n".join(contents),
+        sections="\n".join(map(_section, folders)),
+        counts=html.escape(counts.removesuffix(".")),
+        systems=_options(dict.fromkeys(claim["system"] for claim in claims)),
+        verdicts=_options(VERDICTS),
+        claims="\n".join(map(_claim, claims)),
+    )
+    write_whole(figures / PAGE, page.encode())
+    return figures / PAGE
+
+
+def _section(folder: Path) -> str:
+    """The figures of one run under the title of its notebook."""
+    record = _record(folder)
+    notebook = folder / record["notebook"]
+    place = f"{_url(folder.name)}/{_url(notebook.name)}"
+    link = f'<a href="{place}">notebook</a>' if notebook.is_file() else ""
+    # In the order in which the notebook published them.
+    pages = [page for page in folder.glob("*.html") if page.with_suffix(".json").is_file()]
+    pages.sort(key=lambda page: (_written(page), _natural(page)))
+    cards = (
+        "\n".join(_card(page, link) for page in pages) or "<p>This run published no figures.</p>"
+    )
+    facts = f"{_data(folder)}, {record['seconds']:.0f} s"
+    return (
+        f'<h2 id="{_url(folder.name)}">{html.escape(_title(notebook))}</h2>\n'
+        f'<p class="dim">{html.escape(facts)}</p>\n'
+        f'<div class="figures">\n{cards}\n</div>'
+    )
+
+
+def _card(page: Path, notebook: str) -> str:
+    """One figure: its picture, caption, and links to the notebook, the page and the numbers."""
+    layout = json.loads(page.with_suffix(".json").read_text(encoding="utf-8")).get("layout", {})
+    title = _plain(layout.get("title", {}).get("text") or page.stem)
+    notes = {note.get("name"): note.get("text", "") for note in layout.get("annotations", [])}
+    place = _url(page.parent.name)
+
+    def link(suffix: str, text: str) -> str:
+        file = page.with_suffix(suffix)
+        return f'<a href="{place}/{_url(file.name)}">{text}</a>' if file.is_file() else ""
+
+    picture = page.with_suffix(".png")
+    shown = '<span class="none">no picture: open the page</span>'
+    if picture.is_file():
+        shown = f'<img loading="lazy" alt="" src="{place}/{_url(picture.name)}">'
+    kinds = {".html": "interactive", ".csv": "data", ".svg": "drawing"}
+    links = [notebook, *(link(suffix, text) for suffix, text in kinds.items())]
+    told = [html.escape(_plain(notes.get(name, ""))) for name in (NOTE, FOOTER)]
+    small = "".join(f'<span class="note">{text}</span>' for text in told if text)
+    return (
+        f'<figure><a href="{place}/{_url(page.name)}" title="{html.escape(title)}">{shown}</a>'
+        f"<figcaption><strong>{html.escape(title)}</strong>{small}"
+        f'<span class="links">{" · ".join(filter(None, links))}</span></figcaption></figure>'
+    )
+
+
+def _claim(claim: dict[str, str]) -> str:
+    """One row of the scorecard."""
+    verdict, system = claim["verdict"], html.escape(claim["system"])
+    kind = verdict.replace(" ", "-") if verdict in VERDICTS else "unknown"
+    cells = "".join(f"<td>{html.escape(claim[name])}" for name in CELLS)
+    mark = f'<td><span class="verdict {kind}">{html.escape(verdict)}</span>'
+    row = f'<tr data-system="{system}" data-verdict="{html.escape(verdict)}">'
+    return f"{row}{cells}{mark}<td>{html.escape(claim['why'])}</tr>"
+
+
+def _options(names: Any) -> str:
+    """The options of a list to choose from."""
+    return "".join(f"<option>{html.escape(name)}</option>" for name in names)
+
+
+def _title(notebook: Path) -> str:
+    """The first heading of a notebook, or else the file's name."""
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    except OSError:
+        return notebook.stem
+    texts = ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    headings = (re.search(r"^# +(.+)$", text, re.MULTILINE) for text in texts)
+    return next((heading[1].strip() for heading in headings if heading), notebook.stem)
+
+
+def _data(folder: Path) -> str:
+    """What a run was made from: its trace and its scale."""
+    parameters = _record(folder)["parameters"]
+    return f"{parameters['trace']}, {parameters['scale']}"
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """The record of a run."""
+    return json.loads((folder / RECORD).read_text(encoding="utf-8"))
+
+
+def _plain(text: str) -> str:
+    """A text of Plotly's without its markup."""
+    return html.unescape(MARKUP.sub("", BREAK.sub(" ", text)))
+
+
+def _url(name: str) -> str:
+    """A file's name as a part of an address."""
+    return html.escape(quote(name))
+
+
+def _written(page: Path) -> int:
+    """When a figure's numbers were written: pages may have been changed since."""
+    numbers = page.with_suffix(".csv")
+    return numbers.stat().st_mtime_ns if numbers.is_file() else 0
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Order of names in which 10 comes after 9."""
+    return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", path.name)]
