@@ -10,11 +10,12 @@ TRACE ?=
 JOBS ?= logical
 CORES ?=
 POLICY ?=
+ARGS ?=
 
 PY := "$(VENV)/bin/python"
 STAMP := $(VENV)/setup.stamp
 
-.PHONY: help setup reproduce test lab zoo bench check notebooks lock clean
+.PHONY: help setup reproduce test lab app docs zoo bench check notebooks lock clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -22,16 +23,22 @@ help: ## print these lines
 
 setup: $(STAMP) ## make the environment, with exactly the versions in requirements.lock
 
-reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path, CORES=8)
+reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, JOBS=2)
 	$(PY) -m cosimlib.reproduce --scale "$(SCALE)" $(if $(TRACE),--trace "$(TRACE)") \
-		$(if $(CORES),--cores "$(CORES)")
+		$(if $(CORES),--cores "$(CORES)") $(if $(filter-out logical auto,$(JOBS)),--jobs "$(JOBS)")
 
 test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
 	@$(PY) -m pytest -p tests.suites -n $(JOBS) --nbval --nbval-current-env \
 		--nbval-cell-timeout 300 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
-lab: $(STAMP) ## open the notebooks in JupyterLab
-	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks
+lab: $(STAMP) ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)
+	@$(PY) -m cosimlib.lab $(ARGS)
+
+app: $(STAMP) ## serve the explorers without code, one page with links (ARGS=--no-browser)
+	@$(PY) -m cosimlib.app $(ARGS)
+
+docs: $(STAMP) ## build the documentation into build/docs/html, offline
+	@$(PY) -m docs.build
 
 zoo: $(STAMP) ## compare all registered policies on all logs that are here (POLICY=file.py adds yours)
 	$(PY) -m cosimlib.zoo $(if $(POLICY),--policy "$(POLICY)")
@@ -60,7 +67,7 @@ lock: $(STAMP) ## renew requirements.lock from pyproject.toml (then: make setup 
 
 clean: ## remove what runs leave behind: figures and caches, not data or the environment
 	find figures -mindepth 1 ! -name README.md -delete
-	rm -rf .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find cosimlib tests notebooks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune \
 		-exec rm -rf {} +
 

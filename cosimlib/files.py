@@ -1,7 +1,11 @@
-"""Atomic writing of files: wholly or not at all."""
+"""Atomic writing of files, wholly or not at all, and the checkout that the package lies in."""
 
 import os
 from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+FRONT_PAGE = "index.ipynb"
+"""The one notebook of `notebooks/` that computes nothing: it leads to the others."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -24,3 +28,9 @@ def write_whole(path: Path, content: bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def checkout() -> Path:
+    """The checkout that the package lies in, or else the current folder."""
+    above = PACKAGE.parent
+    return above if (above / "pyproject.toml").is_file() else Path.cwd()

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cosimlib.files import checkout, write_whole
+from cosimlib.files import FRONT_PAGE, checkout, write_whole
 
-FOLDER, RECORD, FRONT_PAGE = "lab", ".copied.json", "index.ipynb"
+FOLDER, RECORD = "lab", ".copied.json"
+ADDRESS = {"ip", "serverapp.ip", "notebookapp.ip", "voila.ip"}
 PICTURES = {".png", ".svg"}
 
 
@@ -40,9 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def open_address(options: Sequence[str]) -> str:
     """The address among JupyterLab's arguments that other machines could reach; "" for none."""
-    for option, following in zip(options, [*options[1:], ""], strict=True):
+    for option, following in zip(options, [*options[1:], ""], strict=False):
         name, equals, value = option.partition("=")
-        if name.lstrip("-").lower() not in ("ip", "serverapp.ip", "notebookapp.ip"):
+        if name.lstrip("-").lower() not in ADDRESS:
             continue
         address = value if equals else following
         if not _is_local(address):
@@ -72,8 +73,8 @@ def copy_notebooks(source: Path, target: Path) -> list[str]:
     for path in sorted(path for path in source.rglob("*") if _is_content(path, source)):
         name = path.relative_to(source).as_posix()
         copy, new = target / name, _digest(path)
-        if copy.is_file() and name in copied and _digest(copy) not in (copied[name], new):
-            if new != copied[name]:
+        if copy.is_file() and _digest(copy) not in (copied.get(name), new):
+            if new != copied.get(name):
                 told.append(f"{target.name}/{name} was edited and is kept; delete it for a new one")
             continue
         if not copy.is_file() or copied.get(name) != new:

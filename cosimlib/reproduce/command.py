@@ -23,9 +23,9 @@ from cosimlib.elastic import simulate_elastic
 from cosimlib.eviction import SOLVERS, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.figures.publishing import render_images, share_library
-from cosimlib.files import write_whole
+from cosimlib.files import FRONT_PAGE, checkout, write_whole
 from cosimlib.policies import SIMULATORS
-from cosimlib.reproduce.execute import PACKAGE, Outcome, Task, execute_all, say
+from cosimlib.reproduce.execute import Outcome, Task, execute_all, say
 from cosimlib.reproduce.gallery import write_gallery
 from cosimlib.reproduce.parameters import BadArgumentError
 from cosimlib.reproduce.plan import CORES, Run, is_up_to_date, plan_runs, write_record
@@ -186,7 +186,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--scale", choices=["quick", "paper"], default="quick", help="default: quick")
     add("--trace", metavar="PATH", help="a trace file for all notebooks, or 'synthetic'")
     add("--cores", type=_positive, metavar="N", help="of its nodes; default: as the trace says")
-    add("--out", type=Path, default=_root() / "figures", metavar="FOLDER", help="default: figures")
+    add(
+        "--out",
+        type=Path,
+        default=checkout() / "figures",
+        metavar="FOLDER",
+        help="default: figures",
+    )
     cores = count_cores()
     add("--jobs", type=_positive, default=cores, metavar="N", help="at once; default: cores")
     add("--force", action="store_true", help="run what is up to date, too")
@@ -220,16 +226,11 @@ def _values(pairs: list[list[str]]) -> dict[str, str]:
 
 def _default_notebooks() -> list[Path]:
     """The checkout's notebooks."""
-    notebooks = sorted((_root() / "notebooks").glob("*.ipynb"))
+    notebooks = sorted((checkout() / "notebooks").glob("*.ipynb"))
+    notebooks = [path for path in notebooks if path.name != FRONT_PAGE]
     if not notebooks:
         raise BadArgumentError("no notebooks/*.ipynb here; name the notebooks to run")
     return notebooks
-
-
-def _root() -> Path:
-    """The checkout that the package lies in, or else the current folder."""
-    checkout = PACKAGE.parent
-    return checkout if (checkout / "pyproject.toml").is_file() else Path.cwd()
 
 
 def _complain(line: str, status: int) -> int:

@@ -1,4 +1,4 @@
-"""JupyterLab on a copy of the explorers' notebooks, and a page of a headless Chromium."""
+"""JupyterLab on a copy of the front page and the explorers, and a page of a headless Chromium."""
 
 import os
 import shutil
@@ -7,8 +7,6 @@ import pytest
 
 from tests.browser import lab
 from tests.suites import ROOT, members
-
-PICTURES = ("docs/explore-eviction.png",)
 
 
 @pytest.fixture
@@ -26,8 +24,8 @@ def browser_path() -> str:
 @pytest.fixture
 def address(tmp_path, browser_path):
     """The address of a JupyterLab on copies of the notebooks."""
-    notebooks = [str(path.relative_to(ROOT)) for path in members("lax")]
-    for name in (*notebooks, *PICTURES):
+    pictures = (ROOT / "notebooks" / "pictures").glob("*.png")
+    for name in [str(path.relative_to(ROOT)) for path in (*members("lax"), *pictures)]:
         copy = tmp_path / "files" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy)

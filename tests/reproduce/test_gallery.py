@@ -43,6 +43,7 @@ class Page(HTMLParser):
 def publish(figures, name, titles, trace="KTH.swf.gz"):
     """The folder of a run with a figure per title, in this order."""
     folder = figures / name
+    folder.mkdir()
     publisher = Publisher(folder, f"log of {ATTACK}", paper="Someone 2020")
     for number, title in enumerate(titles):
         numbers = pd.DataFrame({"y": [number]})

@@ -1,0 +1,66 @@
+"""Small pictures of the notebooks for the front page: ``python -m tests.pictures`` draws them anew.
+
+Each is one of the images that its notebook is stored with, drawn smaller by Chromium.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from tests.suites import ROOT
+
+FOLDER = ROOT / "notebooks" / "pictures"
+WIDTH = 480
+SHOWN = {
+    "0-your-log": "Week by week",
+    "1-eviction": "Least loss for every K",
+    "2-coscheduling": "Deadlock",
+    "3-timesharing": "Figure 7. Mean slowdown",
+    "4-filling": "Figure 3",
+    "5-elastic": "Figure 3",
+    "6-ondemand": "Figure 1",
+    "explore/batch": "",
+    "explore/coscheduling": "",
+    "explore/elastic": "",
+    "explore/eviction": "",
+    "explore/filling": "",
+    "explore/timesharing": "",
+}
+"""Notebooks, and how the title of the picture begins that stands for each."""
+
+
+def main() -> None:
+    """Draw all pictures."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = os.environ.get("BROWSER_PATH") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        for name, title in SHOWN.items():
+            image = stored_image(ROOT / "notebooks" / f"{name}.ipynb", title)
+            page.set_content(f'<img width={WIDTH} src="data:image/png;base64,{image}">')
+            page.locator("img").screenshot(path=picture(name))
+        browser.close()
+
+
+def picture(name: str) -> Path:
+    """Where the picture of a notebook is."""
+    return FOLDER / f"{name.replace('/', '-')}.png"
+
+
+def stored_image(notebook: Path, title: str) -> str:
+    """The first image of a notebook's outputs whose figure has such a title, in base64."""
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            layout = data.get("application/vnd.plotly.v1+json", {}).get("layout", {})
+            shown = layout.get("title", {}).get("text", "")
+            if "image/png" in data and shown.startswith(title):
+                return "".join(data["image/png"]).strip()
+    raise ValueError(f"{notebook.name} has no image of a figure called '{title}...'")
+
+
+if __name__ == "__main__":
+    main()
