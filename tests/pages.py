@@ -13,7 +13,8 @@ from cosimlib.policies import SIMULATORS, unregister
 ROOT = Path(__file__).resolve().parents[1]
 OWN_POLICY = ROOT / "docs" / "own-policy.md"
 CLUSTER = ROOT / "docs" / "cluster.md"
-PAGES = (ROOT / "README.md", OWN_POLICY, CLUSTER)
+START = ROOT / "docs" / "start.md"
+PAGES = (ROOT / "README.md", START, OWN_POLICY, CLUSTER)
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 

@@ -16,7 +16,7 @@ from tests.suites import ROOT
 CONDA_NAMES = {"kaleido": "python-kaleido"}
 """Packages that conda-forge calls by another name than PyPI does."""
 
-NOT_IN_CONDA = {"browser"}
+NOT_IN_CONDA = {"browser", "app", "docs"}
 """Extras that environment.yml leaves out."""
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -90,8 +90,8 @@ def test_conda_takes_a_python_that_the_project_supports():
 
 def test_conda_asks_for_the_same_packages_and_ranges_as_pyproject():
     asked = requirements(frozenset(NOT_IN_CONDA))
-    only_browser = requirements().keys() - asked.keys()
-    assert only_browser == {"playwright"}
+    docs = {"myst-nb", "numpydoc", "pydata-sphinx-theme", "sphinx"}
+    assert requirements().keys() - asked.keys() == {"playwright", "voila", *docs}
     assert conda_specs() == {CONDA_NAMES.get(name, name): asked[name] for name in asked}
 
 

@@ -41,7 +41,8 @@ class Grade(NamedTuple):
     jobs : int
         With a recorded start.
     error : float
-        Median of |wait under the policy − recorded wait|, seconds; NaN where none is recorded.
+        Median distance of the wait under the policy from the recorded one, seconds; NaN where
+        none is recorded.
     correlation : float
         Spearman's, of the waits' ranks; NaN where all waits are equal.
     """

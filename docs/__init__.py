@@ -1,0 +1,1 @@
+"""Documentation: pages, and what builds them."""

@@ -1,0 +1,72 @@
+"""Pages of the systems, put together from what the package, notebooks and results already say."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+SYSTEMS = {
+    "eviction": ("1-eviction", "cosimlib.eviction.problem"),
+    "coscheduling": ("2-coscheduling", "cosimlib.coscheduling.simulation"),
+    "timesharing": ("3-timesharing", "cosimlib.timesharing.simulation"),
+    "filling": ("4-filling", "cosimlib.filling.simulation"),
+    "elastic": ("5-elastic", "cosimlib.elastic.simulation"),
+    "ondemand": ("6-ondemand", "cosimlib.ondemand.simulation"),
+}
+"""Room of each system: its notebook, and the module that states its model."""
+
+EXPLORERS = ("eviction", "coscheduling", "timesharing", "filling", "elastic")
+
+
+def system_pages(root: Path, renew: Callable[[str, Path], str]) -> dict[str, str]:
+    """Every system's page by its name: question, picture, model, what we found, what deviates."""
+    results = root / "docs" / "results.md"
+    pages = {}
+    for room, (notebook, model) in SYSTEMS.items():
+        path = root / "notebooks" / f"{notebook}.ipynb"
+        title, question, deviations = _told(path)
+        explorer = f", or [move its sliders](../notebooks/explore/{room}.ipynb)"
+        links = (
+            f"Read [the notebook](../notebooks/{notebook}.ipynb)"
+            f"{explorer if room in EXPLORERS else ''}; "
+            f"names are in [the reference](../api/{room}.md)."
+        )
+        parts = [
+            f"# {title}",
+            _below(renew(question, path)),
+            f"![One of the notebook's figures](../notebooks/pictures/{notebook}.png)",
+            links,
+            "## The model",
+            f"```{{eval-rst}}\n.. automodule:: {model}\n   :no-members:\n   :no-index:\n```",
+            "## What we found",
+            _below(renew(section(results, rf".+ \(notebook {notebook[0]}\b.*"), results)),
+            "## What deviates, what is supposed",
+            _below(renew(deviations, path)),
+        ]
+        pages[f"systems/{room}.md"] = "\n\n".join(parts) + "\n"
+    return pages
+
+
+def _told(notebook: Path) -> tuple[str, str, str]:
+    """Title, question and deviations of a notebook: its first two cells of text."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    title, _, question = texts[0].partition("\n")
+    heading, _, deviations = texts[1].partition("\n")
+    if not heading.startswith("**What "):
+        raise ValueError(f"{notebook.name}: its second text says {heading!r}; expected **What ...")
+    return title.removeprefix("# "), question.strip(), deviations.strip()
+
+
+def section(page: Path, heading: str) -> str:
+    """What stands under the heading of a page that a pattern matches."""
+    parts = re.split(r"^## (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for title, text in zip(parts[1::2], parts[2::2], strict=True):
+        if re.fullmatch(heading, title):
+            return text.strip()
+    raise ValueError(f"{page.name} has no heading like {heading!r}; it has {parts[1::2]}")
+
+
+def _below(text: str) -> str:
+    """Text of the pages' folder as seen from the folder below it."""
+    return re.sub(r"(\]\()(?!https?:|#|\.\./)", r"\1../", text)

@@ -1,0 +1,95 @@
+"""Pages put together for the documentation: links, live figures, systems, names."""
+
+import inspect
+import json
+import re
+
+import pytest
+
+import cosimlib as cs
+from docs.build import relink, staged_places
+from docs.figures import PLOTLY, copy_notebook
+from docs.reference import reference_pages
+from docs.systems import SYSTEMS, section, system_pages
+from tests.suites import ROOT
+
+PLACES = staged_places()
+
+
+def test_links_lead_to_pages_and_those_without_one_are_text():
+    origin = ROOT / "notebooks" / "explore" / "filling.ipynb"
+    text = "[a](../4-filling.ipynb) [b](../../README.md) [c](https://x.y) ![d](../../docs/e.png)"
+    expected = "[a](../../notebooks/4-filling.ipynb) b [c](https://x.y) ![d](../../e.png)"
+    assert relink(text, origin, PLACES) == expected
+    own = relink("[w](CONTRIBUTING.md#words) [own](docs/own-policy.md)", ROOT / "README", {
+        ROOT / "README": "readme.md", **PLACES,
+    })  # fmt: skip
+    assert own == "[w](contributing.md#words) [own](own-policy.md)"
+
+
+def test_every_page_is_in_a_list_of_contents():
+    pages = {place.rpartition(".")[0] for place in PLACES.values()} - {"index"}
+    pages |= {f"systems/{room}" for room in SYSTEMS} | {"api/index", "glossary"}
+    listed = set()
+    for path in ROOT.glob("docs/*.md"):
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", path.read_text("utf-8"), re.DOTALL):
+            listed |= {line for line in block.splitlines() if line and not line.startswith(":")}
+    assert listed == pages
+
+
+def test_a_page_of_a_system_has_question_picture_model_results_and_deviations():
+    pages = system_pages(ROOT, lambda text, at: relink(text, at, PLACES))
+    assert sorted(pages) == sorted(f"systems/{room}.md" for room in SYSTEMS)
+    for name, text in pages.items():
+        headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        assert headings[1:] == ["The model", "What we found", "What deviates, what is supposed"]
+        assert len(text) > 2_000, name
+        for link in re.findall(r"\]\(([^)#]+)\)", text):
+            if not link.startswith(("http", "../api")):
+                inside = link.removeprefix("../")
+                found = ROOT / "docs" / inside
+                assert inside in PLACES.values() or found.exists() or (ROOT / inside).exists(), link
+
+
+def test_a_heading_that_is_missing_is_named():
+    with pytest.raises(ValueError, match=r"speed\.md has no heading like 'None'"):
+        section(ROOT / "docs" / "speed.md", "None")
+
+
+def test_the_reference_has_every_name_of_the_front_door_and_of_the_rooms():
+    pages = reference_pages()
+    rooms = [name for name in dir(cs) if inspect.ismodule(getattr(cs, name))]
+    assert sorted(pages) == sorted(f"api/{name}.md" for name in ("index", "cosimlib", *rooms))
+    documented = re.findall(r"^\.\. auto(?:function|class):: (\w+)", pages["api/cosimlib.md"], re.M)
+    names = [name for name in dir(cs) if not inspect.ismodule(getattr(cs, name))]
+    assert sorted(documented) == sorted(names)
+    for room in rooms:
+        text = pages[f"api/{room}.md"]
+        missing = [
+            name
+            for name in getattr(getattr(cs, room), "__all__", [])
+            if callable(getattr(getattr(cs, room), name)) and not re.search(rf"\b{name}\b", text)
+        ]
+        assert not missing, f"{room}: {missing}"
+
+
+def test_figures_are_live_and_names_in_them_end_no_script(tmp_path):
+    attack = "</script><script>alert(1)"
+    figure = {"data": [{"y": [1], "name": attack}], "layout": {"width": 900, "height": 300}}
+    output = {"output_type": "display_data", "metadata": {}, "data": {PLOTLY: figure}}
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["see ", "this"]},
+        {"cell_type": "code", "metadata": {}, "source": "x", "outputs": [output, dict(output)]},
+    ]
+    (tmp_path / "one.ipynb").write_text(json.dumps({"cells": cells}))
+    (tmp_path / "source" / "notebooks").mkdir(parents=True)
+    target = tmp_path / "source" / "notebooks" / "one.ipynb"
+    copy_notebook(tmp_path / "one.ipynb", target, str.upper)
+    text, code = json.loads(target.read_text(encoding="utf-8"))["cells"]
+    assert text["source"] == "SEE THIS"
+    pages = [output["data"]["text/html"] for output in code["outputs"]]
+    assert [page.count('src="../_static/plotly.min.js"') for page in pages] == [1, 0]
+    for page in pages:
+        assert "alert(1)" in page and attack not in page
+        assert page.count("</script>") == page.count("<script")
+        assert '"width"' not in page and "height: 300px" in page
