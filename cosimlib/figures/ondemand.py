@@ -17,6 +17,7 @@ from cosimlib.units import HOUR
 USE_STYLES = {
     "batch": ("batch jobs", theme.BLUE, ""),
     "bursts": ("bursts", theme.ORANGE, ""),
+    "containers": ("filler containers", theme.PURPLE, "-"),
     "lost": ("lost: done again", theme.VERMILION, "x"),
     "writing": ("checkpoints written", theme.SKY, "/"),
     "blocked": ("standing still", theme.YELLOW, "."),
@@ -56,13 +57,15 @@ def plot_ledger(
         picture.add_trace(bar, row=1, col=2)
     total = costs[list(OVERHEAD)].sum(axis=1)
     picture.add_trace(_whiskers(total, costs["low"], costs["high"]), row=1, col=2)
-    theme.style(picture, title=title, height=190 + 42 * max(len(hours), 4), barmode="stack",
-                bargap=0.35, margin={"t": 90, "b": 110})  # fmt: skip
-    picture.update_layout(legend={"orientation": "h", "traceorder": "normal", "x": 0, "y": -0.2,
-                                  "yanchor": "top"})  # fmt: skip
+    tall = 42 * max(len(hours), 4)
+    theme.style(picture, title=title, height=tall + 250, barmode="stack",
+                bargap=0.35, margin={"t": 90, "b": 160})  # fmt: skip
+    picture.update_layout(legend={"orientation": "h", "traceorder": "normal", "x": 0,
+                                  "y": -55 / tall, "yanchor": "top"})  # fmt: skip
     picture.update_xaxes(title="percent", range=[0, 100], col=1)
-    most = max(float(costs["high"].where(costs["high"] < float("inf")).max()), float(total.max()))
-    picture.update_xaxes(title="node-hours", range=[0, 1.05 * max(most, 1.0)], col=2)
+    known = costs["high"].where(costs["high"] < float("inf")).fillna(0.0)
+    most = max(float(known.max()), float(total.max()), 1.0)
+    picture.update_xaxes(title="node-hours", range=[0, 1.05 * most], col=2)
     return picture.update_yaxes(autorange="reversed", col=1)
 
 
@@ -121,14 +124,16 @@ def plot_best(
         picture.add_bar(
             x=places, y=[0.92] * len(part), base=[row - 0.46 for row in rows], name=str(policy),
             width=0.92, text=texts, textposition="inside", insidetextanchor="middle",
-            textangle=0, textfont={"size": 12, "color": theme.BLACK}, constraintext="none",
+            textangle=0, constraintext="none",
+            textfont={"size": 12 if len(across) < 4 else 9, "color": theme.BLACK},
             marker={"color": faded(tint, 0.4), "line": {"color": theme.BLACK, "width": 1}},
             hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
     for axis, values, name in (("xaxis", across, x), ("yaxis", up, y)):
+        ticks = [value if isinstance(value, str) else f"{value:,}" for value in values]
         picture.update_layout({axis: {
             "title": labels.get(name, name), "tickmode": "array", "showgrid": False,
-            "tickvals": list(range(len(values))), "ticktext": [f"{value:,}" for value in values],
+            "tickvals": list(range(len(values))), "ticktext": ticks,
             "range": [-0.6, len(values) - 0.4],
         }})  # fmt: skip
     return picture.update_layout(showlegend=False)
@@ -197,7 +202,7 @@ def plot_ondemand(
 
 def _use_names(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.Series:
     """The use of each allocation by its name in `USE_STYLES`."""
-    names = {"run": "batch", "killed": "lost", "checkpoint": "writing", "hold": "blocked",
-             "reread": "rereading"}  # fmt: skip
+    names = {"run": "batch", "container": "containers", "killed": "lost",
+             "checkpoint": "writing", "hold": "blocked", "reread": "rereading"}  # fmt: skip
     of_bursts = schedule.on_demand[table["job"].to_numpy()] & (table["use"] == "run").to_numpy()
     return table["use"].astype("str").map(names).mask(of_bursts, "bursts")

@@ -1,6 +1,7 @@
 """On-demand bursts on a batch machine: who makes way, and what that costs.
 
 - `simulate_ondemand`: EASY with bursts, by the policies of `POLICIES`; `OnDemandSchedule`
+- `FAN`: the six mechanisms of Fan et al., as its arguments
 - `checkpoint_table`, `daly_interval`: how often jobs write checkpoints, and how long it takes
 - `draw_bursts`, `bursts_from_queue`: bursts for a log
 - `ledger`, `measure`: node-hours by use, and all that a schedule is compared by
@@ -13,6 +14,7 @@ from cosimlib.ondemand.audit import audit_ondemand
 from cosimlib.ondemand.checkpoints import checkpoint_table, daly_interval
 from cosimlib.ondemand.claims import Evidence, judge
 from cosimlib.ondemand.comparison import (
+    FAN,
     LEDGER,
     OVERHEAD,
     best_table,
@@ -28,6 +30,7 @@ from cosimlib.ondemand.simulation import POLICIES, simulate_ondemand
 from cosimlib.ondemand.workloads import bursts_from_queue, draw_bursts
 
 __all__ = [
+    "FAN",
     "LEDGER",
     "OVERHEAD",
     "POLICIES",

@@ -14,21 +14,28 @@ from cosimlib.ondemand.schedule import OnDemandSchedule
 EXACT = 1e-6
 """Seconds by which sums of times may differ."""
 
+PACED = 1e-5
+"""Seconds by which they may where jobs go slower, whose times are rounded to `state.GRAIN`."""
+
 
 @audit_rule.register
 def audit_ondemand(schedule: OnDemandSchedule) -> None:
     """Raise where a schedule of batch jobs and bursts could not have happened.
 
     - No more nodes are ever held than there are, and a job holds those that it asked for from its
-      start on, without a break until it ends or is evicted.
+      start on, without a break until it ends or is evicted; under `shrink` no fewer than it needs,
+      at a speed that is their part of what it asked for.
     - *Progress* is what each job computes: each attempt begins with what the eviction before it
       kept, once that has been read, and the last one ends with the job's run time. A killed job
       keeps its last application checkpoint, one whose checkpoint was written all that it did.
     - *Bursts* are never evicted, start not before they are submitted, and run for their run time.
       They hold no nodes of their own after that start, and never more than they asked for.
     - *Checkpoints* to evict jobs are written one at a time, each for as long as it takes.
-    - *Policies*: under `wait` and `reserve` nobody is evicted, under `kill` nobody writes; of
-      reserved nodes, batch jobs that fit on the others leave those free that no burst uses.
+    - *Turns*: under `share` only, jobs and bursts stand still for each other, and go on from
+      where they were; what they hold together is no more than there is at any time.
+    - *Policies*: under `wait`, `reserve` and `share` nobody is evicted, under `kill`, `preempt` and
+      `shrink` nobody writes; of reserved nodes, batch jobs that fit on the others leave those free
+      that no burst uses.
 
     Raises
     ------
@@ -66,19 +73,42 @@ def _check_stretches(schedule: OnDemandSchedule, demand: partial) -> None:
     wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
     nodes, start, end = (table[name].to_numpy() for name in ("nodes", "start", "end"))
     some = (nodes > 0) & (nodes <= wanted)
-    demand("nodes", nodes, np.where(kind == "hold", some, nodes == wanted),
+    turn = kind == "turn"
+    fewer = np.isin(kind, ["read", "compute"]) & _may_shrink(schedule, nodes)
+    fine = np.where(kind == "hold", some, (nodes == wanted) | fewer)
+    demand("nodes", nodes, np.where(turn, (nodes >= 0) & (nodes <= wanted), fine),
            "what it asks for, or some of it while nodes are held for it")  # fmt: skip
+    demand("kind", kind, ~turn | (_base_policy(schedule) == "share"),
+           "no turns but under share")  # fmt: skip
     demand("end", end, (start < end) & (end < np.inf), "an end after its start")
     of_bursts = np.isin(kind, ["hold", "burst"])
-    demand("kind", kind, of_bursts == schedule.on_demand[job], "that of a job of its class")
+    of_class = turn | (of_bursts == schedule.on_demand[job])
+    demand("kind", kind, of_class, "that of a job of its class")
     before, after = table["before"].to_numpy(), table["after"].to_numpy()
     demand("before", before, before >= 0, "progress from 0")
-    still = np.isin(kind, ["read", "write", "stand"])
+    still = np.isin(kind, ["read", "write", "stand", "turn"])
     demand("after", after, ~still | (after == before), "the same progress as before")
     least, most = _computing_time(schedule, table)
-    length = end - start
-    fine = (length >= least - EXACT) & (length <= most + EXACT)
-    demand("after", after, (kind != "compute") | fine, "the progress that its time allows")
+    paced = _base_policy(schedule) in ("shrink", "share")
+    length, exact = (end - start) * nodes / wanted, PACED if paced else EXACT
+    fine = (length >= least - exact) & (length <= most + exact)
+    fine |= (kind == "burst") & (np.abs(after - before - length) <= exact)
+    demand("after", after, ~np.isin(kind, ["compute", "burst"]) | fine,
+           "the progress that its time allows")  # fmt: skip
+
+
+def _base_policy(schedule: OnDemandSchedule) -> str:
+    """The policy without its knobs."""
+    return schedule.policy.split(" ")[0]
+
+
+def _may_shrink(schedule: OnDemandSchedule, nodes: np.ndarray) -> np.ndarray:
+    """Whether the job of each stretch may hold so few nodes."""
+    if schedule.least_nodes is None or _base_policy(schedule) != "shrink":
+        return np.zeros(len(nodes), bool)
+    job = schedule.stretches["job"].to_numpy()
+    wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
+    return (nodes >= schedule.least_nodes[job]) & (nodes <= wanted)
 
 
 def _computing_time(
@@ -116,7 +146,8 @@ def _check_attempts(schedule: OnDemandSchedule) -> None:
 
 def _attempts(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.DataFrame:
     """One row per attempt: what it did, what its eviction says, and what it should begin with."""
-    read = (table["end"] - table["start"]).where(table["kind"] == "read", 0.0)
+    part = table["nodes"] / table["job"].map(schedule.workload.jobs["nodes"])
+    read = ((table["end"] - table["start"]) * part).where(table["kind"] == "read", 0.0)
     noted = table.assign(read=read, computes=table["kind"] == "compute")
     attempts = noted.groupby(["job", "attempt"], sort=True).agg(
         start=("start", "first"), end=("end", "last"), before=("before", "first"),
@@ -150,8 +181,9 @@ def _check_beginnings(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> Non
         _refuse(schedule, row["job"], f"starts attempt {row['attempt']} at t={row['start']:.15g} "
                 f"with progress {row['before']:.15g}; expected attempt {row['number']} from "
                 f"t={row['ready']:.15g} on with {row['from']:.15g}")  # fmt: skip
-    wrong = attempts["read"] > attempts["reread"] + EXACT
-    wrong |= attempts["computes"] & (attempts["read"] < attempts["reread"] - EXACT)
+    exact = PACED if _base_policy(schedule) in ("shrink", "share") else EXACT
+    wrong = attempts["read"] > attempts["reread"] + exact
+    wrong |= attempts["computes"] & (attempts["read"] < attempts["reread"] - exact)
     if wrong.any():
         row = attempts.loc[wrong.idxmax()]
         _refuse(schedule, row["job"], f"reads its checkpoint for {row['read']:.15g} s from "
@@ -239,7 +271,7 @@ def _check_bursts(schedule: OnDemandSchedule) -> None:
         _refuse(schedule, held["job"].iloc[int(twice.argmax())], "has nodes held for it twice")
     bursts = table[table["kind"] == "burst"]
     again = bursts["job"].duplicated().to_numpy()
-    if again.any():
+    if again.any() and _base_policy(schedule) != "share":
         _refuse(schedule, bursts["job"].iloc[int(again.argmax())], "runs in several stretches")
 
 
@@ -270,12 +302,12 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
 
 def _check_policy(schedule: OnDemandSchedule) -> None:
     """Raise for evictions that the policy does not make, and for reserved nodes that are taken."""
-    name = schedule.policy.split(" ")[0]
+    name = _base_policy(schedule)
     table = schedule.evictions
-    if name in ("wait", "reserve") and len(table):
+    if name in ("wait", "reserve", "share") and len(table):
         _refuse(schedule, table["job"].iloc[0], f"is evicted; {name} evicts nobody")
-    if name == "kill" and (table["action"] != "kill").any():
-        _refuse(schedule, table["job"].iloc[0], "writes a checkpoint; kill writes none")
+    if name in ("kill", "preempt", "shrink") and (table["action"] != "kill").any():
+        _refuse(schedule, table["job"].iloc[0], f"writes a checkpoint; {name} writes none")
     if schedule.reserved:
         _check_reserved(schedule)
 

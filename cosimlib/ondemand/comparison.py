@@ -10,22 +10,35 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.metrics import job_groups, mean_interval, node_hours_by_use
+from cosimlib.metrics.intervals import Interval
 from cosimlib.ondemand.schedule import OnDemandSchedule
 from cosimlib.ondemand.simulation import simulate_ondemand
 from cosimlib.ondemand.workloads import draw_bursts
 from cosimlib.sweep import sweep
+from cosimlib.synthetic import resample
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
-LEDGER = ("batch", "bursts", "lost", "writing", "blocked", "rereading", "idle")
-"""Uses of node-hours: work of batch jobs that is kept, of bursts; work to be done again;
-checkpoints written; nodes that stand still for a burst; checkpoints read; idle nodes."""
+LEDGER = ("batch", "bursts", "containers", "lost", "writing", "blocked", "rereading", "idle")
+"""Uses of node-hours: work of batch jobs that is kept, of bursts, of filler containers; work to be
+done again; checkpoints written; nodes that stand still for a burst, or for the turn of who shares
+them; checkpoints read; idle nodes."""
 
 OVERHEAD = ("lost", "writing", "blocked", "rereading")
 """What evictions cost."""
 
 MOST_MISSED = 0.05
 """Share of deadlines that a policy may miss and still serve bursts."""
+
+MOST_STRETCH = 1.5
+"""Mean turnaround of bursts, of their run times, that a policy may have and still serve them."""
+
+FAN = {
+    f"{told} & {came}": {"policy": policy, "notice": notice}
+    for told, notice in (("N", "ignore"), ("CUA", "collect"), ("CUP", "predict"))
+    for came, policy in (("PAA", "preempt"), ("SPAA", "shrink"))
+}
+"""The six mechanisms of Fan et al. by their names, as arguments of `simulate_ondemand`."""
 
 
 def ledger(
@@ -47,8 +60,8 @@ def ledger(
     table = schedule.allocations
     of_bursts = schedule.on_demand[table["job"].to_numpy()] & (table["use"] == "run").to_numpy()
     bursts = float(schedule.held(start, end)[of_bursts].sum()) / 3600.0
-    names = {"lost": "killed", "writing": "checkpoint", "blocked": "hold", "rereading": "reread",
-             "idle": "idle"}  # fmt: skip
+    names = {"containers": "container", "lost": "killed", "writing": "checkpoint",
+             "blocked": "hold", "rereading": "reread", "idle": "idle"}  # fmt: skip
     hours = {name: float(by_use.get(use, 0.0)) for name, use in names.items()}
     hours |= {"batch": float(by_use.get("run", 0.0)) - bursts, "bursts": bursts}
     return pd.Series(hours, name="node_hours").reindex(list(LEDGER)).rename_axis("use")
@@ -60,28 +73,43 @@ def measure(schedule: OnDemandSchedule) -> dict[str, float]:
     Returns
     -------
     dict
-        `bursts`; of them the share `missed` and the mean `delay` (s); `evictions` per burst; node-
+        `bursts`; of them the shares `missed` and `instant` (started when they came), the mean
+        `delay` (s), and `stretch`, the mean of turnaround ÷ run time; `evictions` per burst; node-
         hours per burst of each of `OVERHEAD` and their sum `overhead`; mean bounded `slowdown` and
-        mean `wait` (s) of batch jobs; `kept`, the share of the machine's node-hours, from the first
-        submission to the last, that are work of batch jobs or bursts. NaN where there is nothing to
-        take a mean of.
+        mean `wait` (s) of batch jobs, and `malleable`, the mean slowdown of those that could
+        shrink; `kept` and `filled`, the shares of the machine's node-hours, from the first
+        submission to the last, that are work of batch jobs or bursts, and of containers. NaN where
+        there is nothing to take a mean of.
     """
     bursts, batch = schedule.bursts, ~schedule.on_demand
     row = {
         "bursts": float(len(bursts)),
         "missed": float(bursts["missed"].mean()),
+        "instant": float((bursts["delay"] == 0).mean()) if len(bursts) else np.nan,
         "delay": float(bursts["delay"].mean()),
+        "stretch": float(_stretch(schedule)[schedule.on_demand].mean()),
         "evictions": _per(len(schedule.evictions), len(bursts)),
     }
     hours = ledger(schedule)
     row |= {name: _per(float(hours[name]), len(bursts)) for name in OVERHEAD}
     row["overhead"] = sum(row[name] for name in OVERHEAD)
-    row["slowdown"] = float(schedule.bounded_slowdown()[batch].mean())
+    slowdown = schedule.bounded_slowdown()
+    row["slowdown"] = float(slowdown[batch].mean())
+    if schedule.least_nodes is not None:
+        fewer = schedule.least_nodes < schedule.workload.jobs["nodes"].to_numpy()
+        row["malleable"] = float(slowdown[batch & fewer].mean())
     row["wait"] = float(schedule.jobs["wait_time"][batch].mean())
     submit = schedule.workload.jobs["submit_time"]
     window = ledger(schedule, start=float(submit.min()), end=float(submit.max()))
     row["kept"] = _per(float(window["batch"] + window["bursts"]), float(window.sum()))
+    row["filled"] = _per(float(window["containers"]), float(window.sum()))
     return row
+
+
+def _stretch(schedule: OnDemandSchedule) -> pd.Series:
+    """Turnaround ÷ run time, of jobs that run at all."""
+    run_time = schedule.workload.jobs["run_time"]
+    return (schedule.jobs["turnaround_time"] / run_time).where(run_time > 0)
 
 
 def _per(amount: float, number: float) -> float:
@@ -95,6 +123,7 @@ def compare_ondemand(
     streams: Mapping[str, Mapping[str, Any]],
     seeds: Iterable[int],
     *,
+    redrawn: bool = False,
     executor: "int | Executor | Literal['cores'] | None" = None,
 ) -> pd.DataFrame:
     """Policies on streams of bursts over seeds: one row per policy, stream and seed.
@@ -111,6 +140,9 @@ def compare_ondemand(
         Arguments of `draw_bursts` by name.
     seeds : iterable of int
         Of the bursts, and of the memory drawn per job.
+    redrawn : bool, default False
+        Whether a seed also draws the log anew, by weeks (`synthetic.resample`): then intervals tell
+        how much another log of the same kind would differ, too.
     executor
         As of `sweep`.
 
@@ -120,7 +152,7 @@ def compare_ondemand(
         `policy`, `stream`, `seed`, and what `measure` returns.
     """
     shared = {"workload": workload, "system": system, "policies": dict(policies),
-              "streams": dict(streams)}  # fmt: skip
+              "streams": dict(streams), "redrawn": redrawn}  # fmt: skip
     grid = {"policy": list(policies), "stream": list(streams)}
     return sweep(_run, grid, seeds, shared=shared, executor=executor, errors="raise")
 
@@ -133,8 +165,11 @@ def _run(
     system: System,
     policies: Mapping[str, Mapping[str, Any]],
     streams: Mapping[str, Mapping[str, Any]],
+    redrawn: bool,
 ) -> dict[str, float]:
     """One cell of `compare_ondemand`."""
+    if redrawn:
+        workload = resample(workload, seed, unit="weeks")
     bursts = draw_bursts(workload, seed=seed, **streams[stream])
     return measure(
         audit(simulate_ondemand(workload, system, bursts, seed=seed, **policies[policy]))
@@ -147,12 +182,12 @@ def interval_table(runs: pd.DataFrame, measures: Iterable[str]) -> pd.DataFrame:
     Returns
     -------
     pd.DataFrame
-        `policy`, `stream`, `measure`, `mean`, `low`, `high`.
+        `policy`, `stream`, `measure`, `mean`, `low`, `high`; NaN, the ends of one seed's, too.
     """
     rows = []
     for (policy, stream), part in runs.groupby(["policy", "stream"], sort=False):
         for name in measures:
-            rows.append((policy, stream, name, *mean_interval(part[name].dropna())))
+            rows.append((policy, stream, name, *_interval(part[name].dropna())))
     return pd.DataFrame(rows, columns=["policy", "stream", "measure", "mean", "low", "high"])
 
 
@@ -163,7 +198,7 @@ def paired_table(runs: pd.DataFrame, measure: str, *, against: str) -> pd.DataFr
     -------
     pd.DataFrame
         `policy`, `stream`, `difference`, `low`, `high`, and `tells`: whether the interval leaves
-        out 0.
+        out 0, ``"yes"``, ``"no"``, or ``"unknown"`` where there are no two seeds.
     """
     check.choice("against", against, list(dict.fromkeys(runs["policy"])))
     wide = runs.pivot_table(measure, ["stream", "seed"], "policy", sort=False, dropna=False)
@@ -171,34 +206,48 @@ def paired_table(runs: pd.DataFrame, measure: str, *, against: str) -> pd.DataFr
     for policy in wide.columns.drop(against):
         apart = (wide[policy] - wide[against]).groupby("stream", sort=False)
         for stream, values in apart:
-            mean, low, high = mean_interval(values.dropna())
-            rows.append((policy, stream, mean, low, high, bool(low > 0 or high < 0)))
+            mean, low, high = _interval(values.dropna())
+            tells = "unknown" if np.isnan(low) else "yes" if low > 0 or high < 0 else "no"
+            rows.append((policy, stream, mean, low, high, tells))
     return pd.DataFrame(rows, columns=["policy", "stream", "difference", "low", "high", "tells"])
 
 
+def _interval(values: pd.Series) -> Interval:
+    """The mean of some seeds and its interval, which one seed does not have."""
+    found = mean_interval(values)
+    return found if len(values) > 1 else Interval(found.mean, np.nan, np.nan)
+
+
 def best_table(
-    runs: pd.DataFrame, *, measure: str = "overhead", most_missed: float = MOST_MISSED
+    runs: pd.DataFrame,
+    *,
+    measure: str = "overhead",
+    most_missed: float = MOST_MISSED,
+    most_stretch: float = MOST_STRETCH,
 ) -> pd.DataFrame:
-    """The policy of least `measure` per stream, of those that miss few enough deadlines.
+    """The policy of least `measure` per stream, of those that serve its bursts well enough.
+
+    That is, miss few enough deadlines, and slow bursts down little enough.
 
     Returns
     -------
     pd.DataFrame
-        One row per stream that has bursts: `stream`, `policy` (``"none"`` where all miss more),
+        One row per stream that has bursts: `stream`, `policy` (``"none"`` where none serves),
         `mean` of the measure, and `tied`, the others of which the seeds cannot tell it, by paired
         95 % intervals, as a text.
     """
     rows = []
     for stream, part in runs.groupby("stream", sort=False):
-        means = part.groupby("policy", sort=False)[["missed", measure]].mean()
-        served = means[(means["missed"] <= most_missed) & means[measure].notna()]
+        means = part.groupby("policy", sort=False)[["missed", "stretch", measure]].mean()
+        fine = (means["missed"] <= most_missed) & ~(means["stretch"] > most_stretch)
+        served = means[fine & means[measure].notna()]
         if served.empty:
             if means["missed"].notna().any():
                 rows.append((stream, "none", np.nan, ""))
             continue
         best = str(served[measure].idxmin())
         others = paired_table(part[part["policy"].isin(served.index)], measure, against=best)
-        tied = others.loc[~others["tells"], "policy"]
+        tied = others.loc[others["tells"] != "yes", "policy"]
         rows.append((stream, best, float(served[measure].min()), ", ".join(tied)))
     return pd.DataFrame(rows, columns=["stream", "policy", "mean", "tied"])
 

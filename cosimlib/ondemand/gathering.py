@@ -14,7 +14,17 @@ from cosimlib.eviction.problem import KILL
 from cosimlib.kernels import heap
 from cosimlib.kernels.jit import frugal_kernel, kernel
 from cosimlib.ondemand import moves
-from cosimlib.ondemand.planning import NO_SOLVER, PREPARE, Rules, make_plan
+from cosimlib.ondemand.pace import choose_hosts, share, shrink
+from cosimlib.ondemand.planning import (
+    NO_SOLVER,
+    PREDICT,
+    PREPARE,
+    SHARE,
+    SHRINK,
+    Rules,
+    make_plan,
+)
+from cosimlib.ondemand.predicting import collect_until_predicted
 from cosimlib.ondemand.state import (
     FREE,
     GATHER,
@@ -23,6 +33,7 @@ from cosimlib.ondemand.state import (
     Log,
     OnDemandJobs,
     State,
+    keep_exact,
     progress,
 )
 
@@ -46,9 +57,20 @@ def _serve_one(
     """Serve a burst; whether it starts."""
     moves.collect(jobs, state, log, burst, state.counts[FREE], now)
     arrived = jobs.submit_time[burst] <= now
+    lacking = jobs.nodes[burst] - state.held[burst]
+    if arrived and rules.solver == SHRINK and lacking > 0 and shrink(
+        jobs, state, log, lacking, now
+    ):  # fmt: skip
+        moves.collect(jobs, state, log, burst, lacking, now)
     if arrived and _start(jobs, state, log, burst, now):
         return True
-    if rules.solver == NO_SOLVER or not (arrived or rules.notice == PREPARE):
+    if rules.solver == NO_SOLVER:
+        return False
+    if rules.solver == SHARE:
+        return arrived and _start_sharing(jobs, rules, state, log, burst, now)
+    if not arrived and rules.notice == PREDICT:
+        collect_until_predicted(jobs, state, burst, now)
+    if not arrived and rules.notice != PREPARE:
         return False
     lacking = jobs.nodes[burst] - state.held[burst] - _promised(jobs, state, burst, False)
     if lacking > 0:
@@ -63,7 +85,7 @@ def _promised(jobs: OnDemandJobs, state: State, burst: int, kills_only: bool) ->
     for place in range(state.counts[RUN]):
         job = state.running[place]
         if state.victim[job] == burst and (not kills_only or state.action[job] == KILL):
-            nodes += jobs.nodes[job]
+            nodes += state.width[job]
     return nodes
 
 
@@ -85,6 +107,21 @@ def _start(jobs: OnDemandJobs, state: State, log: Log, burst: int, now: float) -
     return True
 
 
+@kernel
+def _start_sharing(
+    jobs: OnDemandJobs, rules: Rules, state: State, log: Log, burst: int, now: float
+) -> bool:
+    """Start a burst on what it holds and on nodes that it shares, where there are enough."""
+    own = state.held[burst]
+    hosts = choose_hosts(jobs, state, jobs.nodes[burst] - own)
+    if hosts.size == 0:
+        return False
+    moves.scatter(jobs, state, log, burst, now)
+    moves.begin(jobs, state, burst, own, rules.turn, now)
+    share(jobs, state, log, burst, hosts, now)
+    return True
+
+
 @frugal_kernel
 def _spare_costly(
     jobs: OnDemandJobs, state: State, log: Log, burst: int, surplus: int, now: float
@@ -94,7 +131,9 @@ def _spare_costly(
         costly, most = -1, 0.0
         for place in range(state.counts[RUN]):
             job = state.running[place]
-            if state.victim[job] != burst or state.action[job] != KILL or jobs.nodes[job] > surplus:
+            if state.victim[job] != burst or state.action[job] != KILL:
+                continue
+            if state.width[job] > surplus:
                 continue
             done, saved, _ = progress(jobs, state, job, now)
             loss = jobs.nodes[job] * (done - saved)
@@ -102,7 +141,7 @@ def _spare_costly(
                 costly, most = job, loss
         if costly < 0:
             return
-        surplus -= jobs.nodes[costly]
+        surplus -= state.width[costly]
         moves.spare(jobs, state, log, costly, now)
 
 
@@ -120,6 +159,10 @@ def _next_to_kill(jobs: OnDemandJobs, state: State, burst: int) -> int:
 @frugal_kernel
 def reach(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
     """A job that makes way has reached its application checkpoint."""
+    if state.action[job] == KILL:
+        keep_exact(state, job, now)
+        give_way(jobs, state, log, job, now)
+        return
     moves.stand(jobs, state, log, job, now)
     if state.write[job] == 0.0:
         give_way(jobs, state, log, job, now)
@@ -130,7 +173,7 @@ def give_way(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -
     """A job whose checkpoint is whole leaves its nodes to the burst."""
     burst = state.victim[job]
     moves.evict(jobs, state, log, job, state.action[job], now)
-    moves.collect(jobs, state, log, burst, jobs.nodes[job], now)
+    moves.collect(jobs, state, log, burst, state.width[job], now)
 
 
 @frugal_kernel

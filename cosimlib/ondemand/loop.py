@@ -11,7 +11,8 @@ from cosimlib.kernels.jit import frugal_kernel, kernel
 from cosimlib.ondemand import moves
 from cosimlib.ondemand.backfill import backfill
 from cosimlib.ondemand.gathering import begin_write, end_write, reach, serve
-from cosimlib.ondemand.planning import NO_SOLVER, Rules
+from cosimlib.ondemand.pace import grow
+from cosimlib.ondemand.planning import NO_SOLVER, SHRINK, Rules
 from cosimlib.ondemand.state import (
     FINISHED,
     GATHER,
@@ -53,6 +54,7 @@ def run(jobs: OnDemandJobs, rules: Rules, room: int) -> tuple[np.ndarray, np.nda
         now = _next_instant(jobs, rules, state, submitted, calls, called)
         if now == np.inf:
             break
+        state.exact[0] = now
         _absorb_machine(jobs, state, log, now)
         while submitted < n and jobs.submit_time[submitted] <= now:
             _admit(jobs, rules, state, submitted, now)
@@ -64,6 +66,8 @@ def run(jobs: OnDemandJobs, rules: Rules, room: int) -> tuple[np.ndarray, np.nda
         _give_up(jobs, rules, state, log, now)
         serve(jobs, rules, state, log, now)
         begin_write(jobs, state, log, now)
+        if rules.solver == SHRINK:
+            grow(jobs, state, log, now)
         backfill(jobs, rules, state, now)
     return state.start_time, state.end_time, log
 

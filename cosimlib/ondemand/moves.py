@@ -3,12 +3,11 @@
 import numpy as np
 
 from cosimlib.eviction.problem import APP, KILL, SYS
-from cosimlib.kernels import heap, releases
+from cosimlib.kernels import heap
 from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.ondemand.notes import note
+from cosimlib.ondemand.pace import expect, forget, part
 from cosimlib.ondemand.state import (
-    BURST,
-    BURST_SIZE,
-    COMPUTE,
     DONE,
     EVICTIONS,
     FINISHED,
@@ -18,68 +17,52 @@ from cosimlib.ondemand.state import (
     HOLD,
     QUEUE,
     QUEUED,
-    READ,
     RUN,
     RUNNING,
-    SIZE,
-    STAND,
     STRETCHES,
     UNSEEN,
     USED,
-    WRITE,
     WRITER,
     Log,
     OnDemandJobs,
     State,
     elapsed_for,
+    keep_exact,
     next_row,
     progress,
+    time_of,
 )
 
 
 @frugal_kernel
 def start(jobs: OnDemandJobs, state: State, job: int, now: float) -> None:
     """Let a job run on free nodes, from the progress that is saved."""
+    begin(jobs, state, job, jobs.nodes[job], 1.0, now)
+
+
+@frugal_kernel
+def begin(jobs: OnDemandJobs, state: State, job: int, nodes: int, speed: float, now: float) -> None:
+    """Let a job run on so many free nodes, at a speed."""
     counts = state.counts
     saved, reread = state.saved[job], state.reread[job]
     state.stage[job] = RUNNING
     state.attempt[job] += 1
-    state.since[job], state.base[job], state.origin[job] = now, saved, now + reread
-    heap.push(state.ends, job, now + reread + elapsed_for(jobs, job, saved, jobs.run_time[job]))
-    expect(jobs, state, job, now + reread + elapsed_for(
-        jobs, job, saved, jobs.requested_time[job]
-    ))  # fmt: skip
+    exact = state.exact[0]
+    state.since[job], state.base[job], state.origin[job] = now, saved, exact + reread
+    state.reached[job], state.paced[job] = saved, exact != now or speed != 1.0
+    state.width[job], state.speed[job] = nodes, speed
+    heap.push(state.ends, job, time_of(state, job, elapsed_for(
+        jobs, job, saved, jobs.run_time[job]
+    )))  # fmt: skip
+    expect(jobs, state, job)
     state.place[job] = counts[RUN]
     state.running[counts[RUN]] = job
     counts[RUN] += 1
-    counts[FREE] -= jobs.nodes[job]
+    counts[FREE] -= nodes
     if jobs.on_demand[job]:
-        counts[USED] += jobs.nodes[job]
+        counts[USED] += nodes
     if np.isnan(state.start_time[job]):
         state.start_time[job] = now
-
-
-@frugal_kernel
-def expect(jobs: OnDemandJobs, state: State, job: int, end: float) -> None:
-    """Expect that a job releases its nodes at `end`."""
-    counts, nodes = state.counts, jobs.nodes[job]
-    state.expected[job] = end
-    counts[SIZE] = releases.add(state.times, state.nodes, counts[SIZE], end, nodes)
-    if jobs.on_demand[job]:
-        counts[BURST_SIZE] = releases.add(
-            state.burst_times, state.burst_nodes, counts[BURST_SIZE], end, nodes
-        )
-
-
-@frugal_kernel
-def forget(jobs: OnDemandJobs, state: State, job: int) -> None:
-    """Forget the expected release of a job."""
-    counts, nodes, end = state.counts, jobs.nodes[job], state.expected[job]
-    counts[SIZE] = releases.remove(state.times, state.nodes, counts[SIZE], end, nodes)
-    if jobs.on_demand[job]:
-        counts[BURST_SIZE] = releases.remove(
-            state.burst_times, state.burst_nodes, counts[BURST_SIZE], end, nodes
-        )
 
 
 @frugal_kernel
@@ -104,15 +87,17 @@ def end(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> Non
     """A job has done its work; its nodes go to the burst that it was to make way for, if any."""
     note(jobs, state, log, job, now)
     burst = state.victim[job]
+    keep_exact(state, job, now)
+    part(jobs, state, log, job, now)
     leave(jobs, state, job)
     state.stage[job] = DONE
     state.end_time[job] = now
     state.counts[FINISHED] += 1
-    state.counts[FREE] += jobs.nodes[job]
+    state.counts[FREE] += state.width[job]
     if jobs.on_demand[job]:
-        state.counts[USED] -= jobs.nodes[job]
+        state.counts[USED] -= state.width[job]
     if burst >= 0:
-        collect(jobs, state, log, burst, jobs.nodes[job], now)
+        collect(jobs, state, log, burst, state.width[job], now)
 
 
 @frugal_kernel
@@ -120,9 +105,9 @@ def evict(jobs: OnDemandJobs, state: State, log: Log, job: int, action: int, now
     """Evict a job: it waits again in order of submission, with the progress that it keeps."""
     standing = state.stands[job]
     since = now if np.isnan(standing) else standing
-    done, saved, _ = progress(jobs, state, job, since)
-    kept = saved if action == KILL else done
     note(jobs, state, log, job, now)
+    done, saved = state.reached[job], progress(jobs, state, job, since)[1]
+    kept = saved if action == KILL else done
     if action == SYS:
         state.reread[job] = jobs.sys_write[job]
     elif action == APP or kept > state.saved[job]:
@@ -134,7 +119,7 @@ def evict(jobs: OnDemandJobs, state: State, log: Log, job: int, action: int, now
     state.saved[job] = kept
     leave(jobs, state, job)
     wait(jobs, state, job)
-    state.counts[FREE] += jobs.nodes[job]
+    state.counts[FREE] += state.width[job]
 
 
 @frugal_kernel
@@ -176,45 +161,9 @@ def spare(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> N
     state.origin[job] += lost
     heap.push(state.ends, job, state.ends.key[job] + lost)
     forget(jobs, state, job)
-    expect(jobs, state, job, state.expected[job] + lost)
+    expect(jobs, state, job)
     if state.counts[WRITER] == job:
         state.counts[WRITER] = -1
-
-
-@frugal_kernel
-def note(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
-    """Enter what a running job did since its last entry."""
-    begin = state.since[job]
-    state.since[job] = now
-    if not begin < now:
-        return
-    if jobs.on_demand[job]:
-        _enter(jobs, state, log, BURST, job, begin, now, 0.0, now - begin, 0.0)
-    elif not np.isnan(state.stands[job]):
-        kind = WRITE if state.counts[WRITER] == job else STAND
-        done, _, left = progress(jobs, state, job, state.stands[job])
-        _enter(jobs, state, log, kind, job, begin, now, done, done, left)
-    else:
-        origin = max(begin, min(state.origin[job], now))
-        if begin < origin:
-            base = state.base[job]
-            _enter(jobs, state, log, READ, job, begin, origin, base, base, 0.0)
-        if origin < now:
-            before, _, left = progress(jobs, state, job, origin)
-            done = progress(jobs, state, job, now)[0]
-            _enter(jobs, state, log, COMPUTE, job, origin, now, before, done, left)
-
-
-@frugal_kernel
-def _enter(
-    jobs: OnDemandJobs, state: State, log: Log, kind: int, job: int, begin: float, end: float,
-    before: float, after: float, left: float,
-) -> None:  # fmt: skip
-    """Enter a stretch of a running job."""
-    entry = log.stretches[next_row(log, STRETCHES, log.stretches)]
-    entry[0], entry[1], entry[2] = kind, job, state.attempt[job]
-    entry[3], entry[4], entry[5] = begin, end, jobs.nodes[job]
-    entry[6], entry[7], entry[8] = before, after, left
 
 
 @frugal_kernel

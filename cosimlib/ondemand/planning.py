@@ -26,18 +26,21 @@ from cosimlib.ondemand.state import (
     progress,
 )
 
-NO_SOLVER, LEAST_LOSS_KILL, GREEDY, DYNAMIC, DYNAMIC_BLOCKED = range(5)
-"""What chooses the jobs to evict; with none, bursts wait for free nodes."""
+NO_SOLVER, LEAST_LOSS_KILL, PREEMPT, SHRINK, SHARE, GREEDY, DYNAMIC, DYNAMIC_BLOCKED = range(8)
+"""What chooses the jobs to evict; with none, bursts wait for free nodes. `PREEMPT` and `SHRINK`
+kill by ascending loss, the latter where malleable jobs cannot give enough; `SHARE` kills nobody."""
 
 EARLIEST, LEAST_LOSS, WEIGHTED = range(3)
 """Which deadline of a plan is taken."""
 
-IGNORE, COLLECT, PREPARE = range(3)
-"""What happens at a notice: nothing; free nodes are held; jobs make way for the burst, too."""
+IGNORE, COLLECT, PREPARE, PREDICT = range(4)
+"""What happens at a notice: nothing; free nodes are held; jobs make way for the burst, too, by a
+plan; or each when it has written its last own checkpoint before the burst is expected."""
 
 
 class Rules(NamedTuple):
-    """The rules of a policy; `weight` is in node-seconds per second of delay."""
+    """The rules of a policy; `weight` is in node-seconds per second of delay, `turn` the part of
+    the time that a burst has on nodes that it shares."""
 
     total_nodes: int
     reserved: int
@@ -47,6 +50,7 @@ class Rules(NamedTuple):
     step: float
     notice: int
     patience: float
+    turn: float = 0.5
 
 
 class Durations(NamedTuple):
@@ -91,7 +95,7 @@ def candidates(jobs: OnDemandJobs, state: State, now: float) -> Choice:
         else:
             due = jobs.interval[job] * (np.floor(done / jobs.interval[job]) + 1.0)
             app_wait[place] = max(state.origin[job] - now, 0.0) + due - done
-    return Choice(found, jobs.nodes[found], loss, app_wait, app_write, sys_write)
+    return Choice(found, state.width[found], loss, app_wait, app_write, sys_write)
 
 
 @kernel
@@ -107,7 +111,7 @@ def make_plan(
         arrival = max(jobs.expected_time[burst], now)
         early = arrival - now
     busy, rows = 0.0, 1
-    if rules.solver != LEAST_LOSS_KILL:
+    if rules.solver >= GREEDY:
         busy = _backlog(state, now)
         time = max(arrival + jobs.longest_delay[burst] - now - busy, 0.0)
         rows += int(np.floor(time / rules.step * (1 + 1e-12)))
@@ -164,9 +168,9 @@ def in_steps(choice: Choice, step: float, rows: int) -> Durations:
         both = choice.app_wait[place] + choice.app_write[place]
         app[place] = int(min(np.ceil(both / step * (1 - 1e-12)), float(rows)))
         sys[place] = int(min(np.ceil(choice.sys_write[place] / step * (1 - 1e-12)), float(rows)))
-        whole = np.floor(min(choice.app_wait[place], rows * step) / step + 1e-12)
-        release[place] = min(int(whole), app[place])
-        write[place] = app[place] - release[place] if release[place] < rows else rows
+        steps = int(min(np.ceil(choice.app_write[place] / step * (1 - 1e-12)), float(rows)))
+        write[place] = min(steps, app[place]) if app[place] < rows else 0
+        release[place] = app[place] - write[place]
     wait = np.round(np.minimum(choice.app_wait, rows * step) * 1e3)
     return Durations(app, sys, release, write, sys, wait)
 
@@ -177,6 +181,12 @@ def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows:
     nodes, loss = choice.nodes, np.round(choice.loss * 1000.0)
     app, sys, release, app_write, sys_write, app_wait = durations
     choices = np.zeros((rows, nodes.size), np.uint8)
+    if rules.solver == PREEMPT or rules.solver == SHRINK:
+        for place in np.argsort(loss, kind="mergesort"):
+            if needed > 0:
+                choices[0, place] = KILL
+                needed -= nodes[place]
+        return choices
     if rules.solver == GREEDY:
         for row in range(rows):
             _evict(nodes, loss, app, sys, needed, row, choices[row])

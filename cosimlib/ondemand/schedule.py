@@ -9,15 +9,17 @@ import pandas as pd
 
 from cosimlib.eviction.problem import ACTIONS
 from cosimlib.kernels.jit import kernel
-from cosimlib.ondemand.state import COMPUTE, HOLD, READ, STAND, WRITE
+from cosimlib.kernels.steps import step_function
+from cosimlib.ondemand.fillers import containers
+from cosimlib.ondemand.state import COMPUTE, HOLD, READ, STAND, TURN, WRITE
 from cosimlib.schedule import USES, Schedule, allocation_table
 from cosimlib.units import HOUR
 
-KINDS = ("read", "compute", "write", "stand", "hold", "burst")
+KINDS = ("read", "compute", "write", "stand", "hold", "burst", "turn")
 """Kinds of stretches by their number."""
 
-RUN_USE, HOLD_USE, KILLED_USE, CHECKPOINT_USE, REREAD_USE = (
-    USES.index(use) for use in ("run", "hold", "killed", "checkpoint", "reread")
+RUN_USE, HOLD_USE, KILLED_USE, CHECKPOINT_USE, REREAD_USE, CONTAINER_USE = (
+    USES.index(use) for use in ("run", "hold", "killed", "checkpoint", "reread", "container")
 )
 
 
@@ -36,7 +38,9 @@ class OnDemandSchedule(Schedule):
         `attempt` (0, 1, …, of a job), `start`, `end` (s), `nodes`, progress `before` and `after`
         (s of its run time), and `left`, seconds that an application checkpoint in progress at the
         start still takes. Of kind `hold` are nodes held for the burst named; `stand` and `write`
-        are jobs that make way, until and while their checkpoint is written.
+        are jobs that make way, until and while their checkpoint is written; `turn` are nodes that
+        stand still because those who share them have their turn. A burst's turns since the sharing
+        last changed are shown as one, and before those of its hosts.
     evictions : pd.DataFrame
         One row per eviction: `job`, `attempt`, `burst`, `action` (`kill`, `app` or `sys`),
         `decided`, `since` (when it stopped), `time`, and the progress `done` and `kept` (s).
@@ -47,6 +51,10 @@ class OnDemandSchedule(Schedule):
         `interval`, `app_write`, `sys_write`, `charge` (s) of each job.
     reserved : int
         Nodes kept for bursts.
+    least_nodes : np.ndarray, optional
+        Nodes that each job may shrink to.
+    start_up : float, optional
+        Seconds that a filler container takes to start; with none, nodes that nobody needs idle.
     """
 
     rigid: ClassVar[bool] = False
@@ -56,24 +64,41 @@ class OnDemandSchedule(Schedule):
     plans: pd.DataFrame
     checkpoints: pd.DataFrame
     reserved: int = 0
+    least_nodes: np.ndarray | None = None
+    start_up: float | None = None
 
     @cached_property
     def allocations(self) -> pd.DataFrame:
         """Nodes held over time: `run`, `killed` (to be done again), `checkpoint`, `reread`, `hold`.
 
         What a run computes after the checkpoint that it later starts from is `killed`; of `hold`
-        are nodes held for a burst, whose job is named, and jobs that stand still to make way.
+        are nodes held for a burst, whose job is named, and nodes that stand still, to make way or
+        for the turn of others. Of `container`, with job −1, are nodes on which containers work.
         """
         table = self.stretches
-        columns = ("job", "start", "end", "nodes", "before", "after", "left")
-        job, start, end, nodes, before, after, left = (table[name].to_numpy() for name in columns)
+        columns = ("job", "start", "end", "nodes", "before", "left")
+        job, start, end, nodes, before, left = (table[name].to_numpy() for name in columns)
         interval, charge = (self.checkpoints[name].to_numpy() for name in ("interval", "charge"))
         kind = table["kind"].cat.codes.to_numpy().astype(np.int64)
+        wanted = self.workload.jobs["nodes"].to_numpy()
         rows = _uses(
-            kind, job, start, end, nodes, before, after, left, self._kept(), interval, charge
+            kind, job, start, end, nodes, before, left, self._kept(), interval, charge, wanted
         )
+        if self.start_up is not None:
+            rows = np.concatenate([rows, self._containers(rows)])
         use = pd.Categorical.from_codes(rows[:, 4].astype(np.int8), categories=list(USES))
         return allocation_table(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], use)
+
+    def _containers(self, rows: np.ndarray) -> np.ndarray:
+        """The rows of containers that work on what these rows leave idle."""
+        begin, end = self.span
+        if not begin < end:
+            return rows[:0]
+        idle = step_function(
+            np.append(rows[:, 1], begin), np.append(rows[:, 2], end),
+            np.append(-rows[:, 3], self.total_nodes),
+        )  # fmt: skip
+        return containers(*idle, float(self.start_up or 0.0), CONTAINER_USE)
 
     def _kept(self) -> np.ndarray:
         """Progress of each stretch's attempt that was not lost: infinite where it completed."""
@@ -119,20 +144,21 @@ def plan_table(rows: np.ndarray) -> pd.DataFrame:
 
 
 @kernel
-def _uses(kind, job, start, end, nodes, before, after, left, kept, interval, charge):
+def _uses(kind, job, start, end, nodes, before, left, kept, interval, charge, wanted):
     """Rows of job, start, end, nodes, use: stretches cut at checkpoints and where loss begins."""
     rows = [(0.0, 0.0, 0.0, 0.0, 0.0) for _ in range(0)]
     for row in range(kind.size):
         if kind[row] == COMPUTE:
+            speed = nodes[row] / wanted[job[row]]
             _cut(rows, job[row], start[row], end[row], nodes[row], before[row], left[row],
-                 kept[row], interval[job[row]], charge[job[row]])  # fmt: skip
+                 kept[row], interval[job[row]], charge[job[row]], speed)  # fmt: skip
         else:
             use = RUN_USE
             if kind[row] == READ:
                 use = REREAD_USE
             elif kind[row] == WRITE:
                 use = CHECKPOINT_USE
-            elif kind[row] == STAND or kind[row] == HOLD:
+            elif kind[row] == STAND or kind[row] == HOLD or kind[row] == TURN:
                 use = HOLD_USE
             _add(rows, job[row], start[row], end[row], nodes[row], use)
     table = np.empty((len(rows), 5))
@@ -144,26 +170,29 @@ def _uses(kind, job, start, end, nodes, before, after, left, kept, interval, cha
 
 
 @kernel
-def _cut(rows, job, start, end, nodes, before, left, kept, interval, charge):
-    """Cut one stretch of computing: run, then killed, with the application's own checkpoints."""
+def _cut(rows, job, start, end, nodes, before, left, kept, interval, charge, speed):
+    """Cut one stretch of computing: run, then killed, with the application's own checkpoints.
+
+    At part of full speed all of this takes longer.
+    """
     now, done = start, before
     if left > 0.0:
-        _add(rows, job, now, min(now + left, end), nodes, CHECKPOINT_USE)
-        now += left
+        _add(rows, job, now, min(now + left / speed, end), nodes, CHECKPOINT_USE)
+        now += left / speed
     while now < end:
         due = np.inf
         if charge > 0.0:
             due = interval * (np.floor(done / interval) + 1.0)
-        stop = min(end, now + (due - done))
-        split = min(stop, max(now, now + (kept - done)))
+        stop = min(end, now + (due - done) / speed)
+        split = min(stop, max(now, now + (kept - done) / speed))
         _add(rows, job, now, split, nodes, RUN_USE)
         _add(rows, job, split, stop, nodes, KILLED_USE)
-        _add(rows, job, stop, min(end, stop + charge), nodes, CHECKPOINT_USE)
-        now, done = stop + charge, due
+        _add(rows, job, stop, min(end, stop + charge / speed), nodes, CHECKPOINT_USE)
+        now, done = stop + charge / speed, due
 
 
 @kernel
 def _add(rows, job, start, end, nodes, use):
-    """Add a row, unless it has no length."""
-    if start < end:
+    """Add a row, unless it has no length or no nodes."""
+    if start < end and nodes > 0:
         rows.append((float(job), start, end, float(nodes), float(use)))

@@ -27,19 +27,37 @@ rules: jobs are killed at the moment of the burst's start, not before it.
 taken: ``"earliest"``; ``"least_loss"``, the one that loses the fewest node-hours and of these the
 earliest; or ``"weighted"``, least ``loss + weight · delay`` in node-hours and hours.
 
+*Malleable jobs* and *time-sharing* are ways not to evict. Under `shrink` jobs give up part of their
+nodes for a burst, and take free ones back, before the queue does, when it is over; at part of their
+nodes they go that much slower. Under `share` a burst takes turns with running jobs on the nodes
+that it lacks: it has `turn` of the time, they have the rest, memory is supposed to do for both, and
+the burst itself takes longer. A parallel job that shares some of its nodes waits with all of them.
+See `cosimlib.ondemand.pace`.
+
+*Fan, Rich, Allcock, Papka and Lan* (Hybrid Workload Scheduling on HPC Systems, arXiv 2109.05412)
+have six mechanisms. At the notice nothing (N: ``"ignore"``), collect until the actual arrival (CUA:
+``"collect"``) or until the predicted one (CUP: ``"predict"``, see `cosimlib.ondemand.predicting`);
+at the arrival preempt (PAA: `preempt`, whoever loses least first) or shrink, then preempt (SPAA:
+`shrink`). We know their abstract and summaries, not their full text, and suppose: a job is
+malleable with probability `malleable`, not by its project; it starts on all its nodes, and can do
+with `least` of them; SPAA shrinks nobody where that would not do, and preempts instead; malleable
+jobs that are preempted go on from their last checkpoint as others do, and have no warning; no job
+pays for being set up anew; of the jobs chosen, those that are not needed are spared.
+
+*Fillers.* With `start_up`, containers work on all nodes that would idle, and never delay a job or
+burst (`cosimlib.ondemand.fillers`).
+
 *Notices*: ``"ignore"``; ``"collect"``, from the notice on free nodes are held for the burst;
 ``"prepare"``, `lead` seconds before the expected arrival it is served as if it had come, by a plan
-that has until then and the longest delay after it. What is held for a burst that has not come
-`patience` seconds after it was expected is given up.
+that has until then and the longest delay after it; ``"predict"``, from the notice on jobs are
+stopped after their last checkpoint before the expected arrival. What is held for a burst that has
+not come `patience` seconds after it was expected is given up.
 """
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.ondemand.checkpoints import checkpoint_table
+from cosimlib.ondemand.joining import checkpoints_of, draw_least_nodes, job_arrays, join
 from cosimlib.ondemand.loop import simulate
 from cosimlib.ondemand.planning import (
     COLLECT,
@@ -51,14 +69,17 @@ from cosimlib.ondemand.planning import (
     LEAST_LOSS,
     LEAST_LOSS_KILL,
     NO_SOLVER,
+    PREDICT,
+    PREEMPT,
     PREPARE,
+    SHARE,
+    SHRINK,
     WEIGHTED,
     Rules,
 )
 from cosimlib.ondemand.schedule import OnDemandSchedule, eviction_table, plan_table, stretch_table
-from cosimlib.ondemand.state import OnDemandJobs
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload, check_run
+from cosimlib.workload import Workload, check_run
 
 POLICIES = {
     "wait": NO_SOLVER,
@@ -67,12 +88,13 @@ POLICIES = {
     "greedy": GREEDY,
     "dynamic": DYNAMIC,
     "dynamic_blocked": DYNAMIC_BLOCKED,
+    "preempt": PREEMPT,
+    "shrink": SHRINK,
+    "share": SHARE,
 }
 DEADLINES = {"earliest": EARLIEST, "least_loss": LEAST_LOSS, "weighted": WEIGHTED}
-NOTICES = {"ignore": IGNORE, "collect": COLLECT, "prepare": PREPARE}
+NOTICES = {"ignore": IGNORE, "collect": COLLECT, "prepare": PREPARE, "predict": PREDICT}
 CHARGES = ("included", "added")
-LONGEST_DELAY = 900.0
-"""Of bursts that tell none: the paper's latest deadline, seconds."""
 
 
 def simulate_ondemand(
@@ -88,6 +110,10 @@ def simulate_ondemand(
     step: float = 60.0,
     lead: float = 900.0,
     patience: float = 600.0,
+    malleable: float = 0.3,
+    least: float = 0.2,
+    turn: float = 0.5,
+    start_up: float | None = None,
     interval: float | str | None = 3600.0,
     charged: str = "included",
     node_mtbf: float = 157_680_000.0,
@@ -109,13 +135,20 @@ def simulate_ondemand(
     deadline : {"least_loss", "earliest", "weighted"}
     weight : float, default 0.0
         Node-hours that an hour of delay is worth, for ``"weighted"``.
-    notice : {"ignore", "collect", "prepare"}
+    notice : {"ignore", "collect", "prepare", "predict"}
     reserved : int, default 0
         Nodes kept for bursts, under `reserve` and only there.
     step : float, default 60.0
         Seconds between two deadlines.
     lead, patience : float, default 900.0, 600.0
         Seconds.
+    malleable, least : float, default 0.3, 0.2
+        Share of the jobs that may shrink, under `shrink`, and the part of their nodes that they
+        then need (Fan et al.).
+    turn : float, default 0.5
+        Part of the time that a burst has on nodes that it shares, under `share`.
+    start_up : float, optional
+        Seconds that filler containers take to start; None: there are none.
     interval, node_mtbf, seed
         Of checkpoints, see `checkpoint_table`.
     charged : {"included", "added"}
@@ -136,21 +169,24 @@ def simulate_ondemand(
     if bursts is not None:
         check.instance("bursts", bursts, Workload, expected="a Workload, as synthetic.bursts draws")
     _check(policy, deadline, weight, notice, reserved, step, lead, patience, interval, charged)
+    _check_pace(malleable, least, turn, start_up)
     check.seconds("node_mtbf", node_mtbf, above=0)
     check.seed(seed)
     workload.arrays(system)
     most = system.total_nodes
     if policy == "reserve":
         check.whole("reserved", reserved, 1, most, where="reserve")
-    writes = POLICIES[policy] != NO_SOLVER or charged == "added"
-    checkpoints = _checkpoints(workload, system, writes, interval, node_mtbf, seed)
-    joined, batch_rows = _joined(workload, bursts, system)
+    writes = policy not in ("wait", "reserve", "share") or charged == "added"
+    checkpoints = checkpoints_of(workload, system, writes, interval, node_mtbf, seed)
+    joined, batch_rows = join(workload, bursts, system)
     checkpoints = checkpoints.set_index(batch_rows).reindex(joined.jobs.index)
     checkpoints = checkpoints.fillna({"interval": np.inf, "app_write": 0.0, "sys_write": 0.0})
-    jobs = _arrays(joined, system, checkpoints, charged, notice, lead)
+    least_nodes = np.array(joined.jobs["nodes"], dtype=np.int64)
+    least_nodes[batch_rows] = draw_least_nodes(workload.jobs, malleable, least, seed)
+    jobs = job_arrays(joined, system, checkpoints, charged, notice, lead, least_nodes)
     rules = Rules(
         most, int(reserved), POLICIES[policy], DEADLINES[deadline], float(weight), float(step),
-        NOTICES[notice], float(patience),
+        NOTICES[notice], float(patience), float(turn),
     )  # fmt: skip
     start_time, end_time, log = simulate(jobs, rules)
     return OnDemandSchedule(
@@ -165,6 +201,8 @@ def simulate_ondemand(
         plans=plan_table(log.plans),
         checkpoints=checkpoints.assign(charge=jobs.charge),
         reserved=int(reserved),
+        least_nodes=least_nodes,
+        start_up=start_up,
     )
 
 
@@ -196,101 +234,15 @@ def _check(
     check.that("interval", interval, fine, "seconds above 0, or 'daly'", none="for no checkpoints")
 
 
-def _checkpoints(
-    workload: Workload,
-    system: System,
-    needed: bool,
-    interval: float | str | None,
-    node_mtbf: float,
-    seed: int,
-) -> pd.DataFrame:
-    """The checkpoints of batch jobs; without any where no policy asks for one."""
-    if needed and len(workload):
-        return checkpoint_table(workload, system, interval=interval, node_mtbf=node_mtbf, seed=seed)
-    none = {"interval": np.inf, "app_write": 0.0, "sys_write": 0.0}
-    return pd.DataFrame(none, index=workload.jobs.index, dtype=np.float64)
-
-
-def _joined(
-    workload: Workload, bursts: Workload | None, system: System
-) -> tuple[Workload, np.ndarray]:
-    """Batch jobs and bursts in one workload, and the rows of the batch jobs in it."""
-    batch = workload.jobs.drop(columns="mate", errors="ignore").assign(on_demand=False)
-    if bursts is None or not len(bursts):
-        return replace(workload, jobs=batch), np.arange(len(batch))
-    extra = _burst_table(bursts, system)
-    table = pd.concat([batch, extra], ignore_index=True)
-    order = np.argsort(table["submit_time"].to_numpy(), kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    joined = replace(workload, jobs=table.iloc[order], name=f"{workload.name} + {bursts.name}")
-    return joined, place[: len(batch)]
-
-
-def _burst_table(bursts: Workload, system: System) -> pd.DataFrame:
-    """The bursts' jobs with all their columns filled in, and checked."""
-    bursts.arrays(system, requested_time=False)
-    jobs = bursts.jobs.drop(columns="mate", errors="ignore")
-    submit = jobs["submit_time"]
-    delay = (
-        jobs["longest_delay"] if "longest_delay" in jobs else pd.Series(LONGEST_DELAY, jobs.index)
-    )
-    notice, expected = (
-        jobs[name].astype("float64") if name in jobs else pd.Series(np.nan, jobs.index)
-        for name in ("notice_time", "expected_time")
-    )
-    rules = (
-        ("longest_delay", delay, (delay >= 0) & (delay < np.inf), "seconds from 0"),
-        ("notice_time", notice, notice.isna() | ((notice >= 0) & (notice <= submit)),
-         "seconds from 0 to its submit_time, or NaN for no notice"),
-        ("expected_time", expected, expected.isna() | ((expected >= notice) & (expected < np.inf)),
-         "seconds from its notice_time on, or NaN for no notice"),
-    )  # fmt: skip
-    for name, values, fine, text in rules:
-        check.rows(name, values, fine, text, row=bursts.label, error=InvalidWorkloadError)
-    requested = jobs["requested_time"].fillna(jobs["run_time"].clip(lower=1.0))
-    return jobs.assign(
-        on_demand=True,
-        requested_time=requested,
-        longest_delay=delay.astype("float64"),
-        notice_time=notice,
-        expected_time=expected.fillna(submit),
-    )
-
-
-def _arrays(
-    joined: Workload,
-    system: System,
-    checkpoints: pd.DataFrame,
-    charged: str,
-    notice: str,
-    lead: float,
-) -> OnDemandJobs:
-    """The bridge to the kernels."""
-    arrays, jobs = joined.arrays(system), joined.jobs
-    on_demand = np.array(jobs["on_demand"], dtype=np.bool_)
-
-    def column(name: str) -> np.ndarray:
-        values = jobs[name] if name in jobs else pd.Series(np.nan, jobs.index)
-        return np.array(values, dtype=np.float64)
-
-    told, expected = column("notice_time"), column("expected_time")
-    call = np.full(len(jobs), np.inf)
-    if notice != "ignore":
-        call = np.maximum(told, expected - lead) if notice == "prepare" else told
-        call = np.where(call < arrays.submit_time, call, np.inf)
-    app_write = np.array(checkpoints["app_write"], dtype=np.float64)
-    return OnDemandJobs(
-        *arrays,
-        on_demand,
-        np.array(checkpoints["interval"], dtype=np.float64),
-        app_write.copy() if charged == "added" else np.zeros(len(jobs)),
-        app_write,
-        np.array(checkpoints["sys_write"], dtype=np.float64),
-        column("longest_delay"),
-        call,
-        expected,
-    )
+def _check_pace(malleable: float, least: float, turn: float, start_up: float | None) -> None:
+    """Raise for the first of these that is out of its range."""
+    for name, value in (("malleable", malleable), ("least", least)):
+        fine = check.is_number(value) and 0 <= value <= 1
+        check.that(name, value, fine, "a share from 0 to 1")
+    fine = check.is_number(turn) and 0 < turn < 1
+    check.that("turn", turn, fine, "a part of the time between 0 and 1")
+    if start_up is not None:
+        check.seconds("start_up", start_up)
 
 
 def _name(policy: str, deadline: str, weight: float, notice: str, reserved: int) -> str:

@@ -5,6 +5,11 @@ writes a checkpoint whenever progress reaches a multiple of the job's interval, 
 (`charge`). A job that was evicted starts again from the progress that is `saved`, once its
 checkpoint has been read. Jobs that make way for a burst (`victim` names it) stand still from the
 moment at which their own checkpoint is due until it is written.
+
+A job on fewer nodes than it asked for, or one that shares them, goes slower: all that it does,
+reading and checkpoints included, takes longer by 1 / `speed`. Times that this makes are rounded to
+`GRAIN`, so that what happens at once is seen to happen at once; what follows from them is reckoned
+from what they are `exact`ly, so that rounding does not add up.
 """
 
 from typing import NamedTuple
@@ -18,9 +23,13 @@ from cosimlib.kernels.jit import frugal_kernel, kernel
 UNSEEN, QUEUED, GATHERING, RUNNING, DONE = range(5)
 """Stages of a job; only bursts gather nodes."""
 
-READ, COMPUTE, WRITE, STAND, HOLD, BURST = range(6)
+READ, COMPUTE, WRITE, STAND, HOLD, BURST, TURN = range(7)
 """Kinds of a stretch of time: a checkpoint is read; the job computes; its checkpoint is written to
-evict it; it stands still before that; nodes are held for a burst; a burst runs."""
+evict it; it stands still before that; nodes are held for a burst; a burst runs; a job or burst
+stands still because those that it shares nodes with have their turn."""
+
+GRAIN = 2.0**-20
+"""Seconds, a millionth or so: times that a slower pace makes are multiples of it."""
 
 FREE, USED, QUEUE, GATHER, RUN, SIZE, BURST_SIZE, WRITER, FINISHED = range(9)
 """Cells of `State.counts`: free nodes, nodes that bursts hold or run on, lengths of the queue, of
@@ -33,7 +42,7 @@ class OnDemandJobs(NamedTuple):
 
     `interval` is infinite where there are no application checkpoints, `charge` 0 where they cost
     nothing. `longest_delay`, `call_time` (infinite where nodes are not gathered ahead) and
-    `expected_time` are those of bursts.
+    `expected_time` are those of bursts. A job may shrink to its `least_nodes`.
     """
 
     submit_time: np.ndarray
@@ -48,6 +57,7 @@ class OnDemandJobs(NamedTuple):
     longest_delay: np.ndarray
     call_time: np.ndarray
     expected_time: np.ndarray
+    least_nodes: np.ndarray
 
 
 class State(NamedTuple):
@@ -58,9 +68,12 @@ class State(NamedTuple):
     saved: np.ndarray
     reread: np.ndarray
     origin: np.ndarray
-    """When computing began: in the future while the checkpoint is read; moved by standing still."""
+    """When computing began: in the future while the checkpoint is read; moved by standing still.
+    Of a job whose pace changed: when it would have begun at the pace that it has now."""
     base: np.ndarray
     """Progress at `origin`."""
+    reached: np.ndarray
+    """Progress at `since`."""
     since: np.ndarray
     """Begin of the stretch that is not in the log yet; of a burst that gathers: of its `held`."""
     stands: np.ndarray
@@ -74,6 +87,20 @@ class State(NamedTuple):
     """When its checkpoint is to be written."""
     decided: np.ndarray
     held: np.ndarray
+    width: np.ndarray
+    """Nodes that are its own now, of a running job."""
+    speed: np.ndarray
+    """Part of full speed, in (0, 1]."""
+    paced: np.ndarray
+    """Whether its times are to be rounded."""
+    exact: np.ndarray
+    """This instant, before it was rounded; one value."""
+    guest: np.ndarray
+    """The burst that shares its nodes; −1: none."""
+    lent: np.ndarray
+    """How many of them."""
+    hosts: np.ndarray
+    """Of a burst: the jobs that share nodes with it."""
     start_time: np.ndarray
     end_time: np.ndarray
     ends: Heap
@@ -123,6 +150,7 @@ def empty(n: int, total_nodes: int) -> State:
         np.zeros(n),
         np.zeros(n),
         np.zeros(n),
+        np.zeros(n),
         np.full(n, np.nan),
         np.zeros(n),
         np.full(n, -1, np.int64),
@@ -130,6 +158,13 @@ def empty(n: int, total_nodes: int) -> State:
         np.zeros(n),
         np.zeros(n),
         np.zeros(n),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.ones(n),
+        np.zeros(n, np.bool_),
+        np.zeros(1),
+        np.full(n, -1, np.int64),
+        np.zeros(n, np.int64),
         np.zeros(n, np.int64),
         np.full(n, np.nan),
         np.full(n, np.nan),
@@ -178,19 +213,46 @@ def elapsed_for(jobs: OnDemandJobs, job: int, done: float, until: float) -> floa
 
 
 @frugal_kernel
+def grain(time: float) -> float:
+    """A time rounded to whole `GRAIN`s."""
+    return np.round(time / GRAIN) * GRAIN
+
+
+@frugal_kernel
+def elapsed(state: State, job: int, now: float) -> float:
+    """Seconds of its own since computing began, at full speed; below 0 while it still reads."""
+    own = (now - state.origin[job]) * state.speed[job]
+    return grain(own) if state.paced[job] else own
+
+
+@frugal_kernel
+def time_of(state: State, job: int, own: float) -> float:
+    """When so many seconds of its own will have elapsed, at the pace that it has now."""
+    time = state.origin[job] + own / state.speed[job]
+    return grain(time) if state.paced[job] else time
+
+
+@frugal_kernel
+def keep_exact(state: State, job: int, now: float) -> None:
+    """Reckon from when exactly it is that something happens to a job now."""
+    if state.paced[job]:
+        state.exact[0] = state.origin[job] + elapsed(state, job, now) / state.speed[job]
+
+
+@frugal_kernel
 def progress(jobs: OnDemandJobs, state: State, job: int, now: float) -> tuple[float, float, float]:
     """Progress, the part of it that is saved, and the seconds left of a checkpoint in progress.
 
     Of an application's own checkpoint: one that is written to evict the job is not counted.
     """
     base, interval, charge = state.base[job], jobs.interval[job], jobs.charge[job]
-    elapsed = now - state.origin[job]
-    if elapsed <= 0.0:
+    own = elapsed(state, job, now)
+    if own <= 0.0:
         return base, state.saved[job], 0.0
     due = interval * (np.floor(base / interval) + 1.0)
-    if not elapsed >= due - base:
-        return base + elapsed, state.saved[job], 0.0
-    beyond = elapsed - (due - base)
+    if not own >= due - base:
+        return base + own, state.saved[job], 0.0
+    beyond = own - (due - base)
     periods = np.floor(beyond / (interval + charge))
     rest = beyond - periods * (interval + charge)
     due += periods * interval

@@ -49,13 +49,17 @@ def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
         "step": int(random.integers(1, 4)),
         "patience": int(random.integers(0, 4)),
     }
+    malleable = ~burst & (random.random(n) < 0.9)
+    rules["turn"] = float(random.choice([0.25, 0.5, 0.5, 0.75]))
     ahead = burst & told & (rules["notice"] != "ignore")
     if rules["notice"] == "prepare":
         notice = np.maximum(notice, expected - random.integers(0, 9))
+    width = random.integers(1, nodes + 1, n)
     table = pd.DataFrame({
         "submit": submit, "run": run_time,
         "requested": np.maximum(1, run_time + random.integers(-3, 9, n)),
-        "nodes": random.integers(1, nodes + 1, n), "burst": burst,
+        "nodes": width, "burst": burst,
+        "least": np.where(malleable, random.integers(1, width + 1), width),
         "interval": np.where(random.random() < 0.15, np.inf, random.integers(2, 9, n)),
         "charge": app * charged * ~burst, "app": app, "sys": app + random.integers(0, 4, n),
         "longest": random.integers(0, 11, n),
@@ -71,14 +75,14 @@ def arguments(instance: Instance) -> tuple[OnDemandJobs, Rules]:
     interval = table["interval"].where(~table["burst"], np.inf)
     columns = [interval if name == "interval" else table[name] for name in (
         "submit", "run", "requested", "nodes", "burst", "interval", "charge", "app", "sys",
-        "longest", "call", "expected_at",
+        "longest", "call", "expected_at", "least",
     )]  # fmt: skip
-    types = [float, float, float, np.int64, bool, *[float] * 7]
+    types = [float, float, float, np.int64, bool, *[float] * 7, np.int64]
     jobs = OnDemandJobs(*(np.array(c, dtype=t) for c, t in zip(columns, types, strict=True)))
     return jobs, Rules(
         instance.nodes, rules["reserved"], POLICIES[rules["policy"]],
         DEADLINES[rules["deadline"]], rules["weight"], float(rules["step"]),
-        NOTICES[rules["notice"]], float(rules["patience"]),
+        NOTICES[rules["notice"]], float(rules["patience"]), rules["turn"],
     )  # fmt: skip
 
 
@@ -94,18 +98,18 @@ def schedule_of(instance: Instance) -> OnDemandSchedule:
         start_time, end_time, on_demand=jobs.on_demand, stretches=stretch_table(log.stretches),
         evictions=eviction_table(log.evictions), plans=plan_table(log.plans),
         checkpoints=pd.DataFrame({name: getattr(jobs, name) for name in names}),
-        reserved=instance.rules["reserved"],
+        reserved=instance.rules["reserved"], least_nodes=jobs.least_nodes,
     )  # fmt: skip
 
 
-def theirs(instance: Instance) -> Machine:
+def theirs(instance: Instance, machine: type[Machine] = Machine) -> Machine:
     """What the oracle makes of it."""
     rows = instance.table.to_dict("records")
     jobs = [
         Job(number, **{name: _whole(value) for name, value in row.items()})
         for number, row in enumerate(rows)
     ]
-    return Machine(jobs, instance.nodes, **instance.rules)
+    return machine(jobs, instance.nodes, **instance.rules)
 
 
 def _whole(value: Any) -> Any:

@@ -1,10 +1,13 @@
 """Bursts on a batch machine, second by second: slow and obvious, written from the rules in prose.
 
 All times are whole seconds and every run lasts at least one. Eviction problems go through the faces
-of the solvers, which have oracles of their own.
+of the solvers, which have oracles of their own. Where jobs go slower than at full speed,
+`tests.ondemand.fluid` goes from one event to the next instead, in exact fractions.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
 
 import pandas as pd
 
@@ -31,6 +34,7 @@ class Job:
     longest: int = 0
     call: float = float("inf")
     expected_at: float = float("nan")
+    least: int = 0
     saved: int = 0
     reread: int = 0
     start: float = float("nan")
@@ -49,14 +53,33 @@ class Job:
     write_begin: int = -1
     reached: bool = False
     in_own: bool = False
+    stop: float = -1
+    width: int = 0
+    speed: Fraction = Fraction(1)
+    clock: Fraction = Fraction(0)
+    owed: int = 0
+    guest: "Job | None" = None
+    lent: int = 0
     entries: list = field(default_factory=list)
     # While it gathers
     held: int = 0
 
     def estimate(self, until):
         """Seconds of the application from what is saved to a progress, its checkpoints included."""
-        due = sum(1 for p in range(self.saved + 1, until) if p % self.interval == 0)
+        due = sum(1 for p in range(int(self.saved) + 1, ceil(until)) if p % self.interval == 0)
         return max(until - self.saved, 0) + self.charge * due
+
+    def own_checkpoints(self, now, until):
+        """When its own checkpoints of the time from now to a moment are whole."""
+        own, progress, moments = self.reading, self.done, []
+        if self.own:
+            moments.append(now + self.own / self.speed)
+            own = self.own
+        while self.interval < 10**9 and (not moments or moments[-1] <= until):
+            due = (progress // self.interval + 1) * self.interval
+            own, progress = own + due - progress + self.charge, due
+            moments.append(now + own / self.speed)
+        return [moment for moment in moments if moment <= until]
 
 
 class Machine:
@@ -66,23 +89,22 @@ class Machine:
     """
 
     def __init__(self, jobs, nodes, *, policy, deadline="least_loss", weight=0.0, notice="ignore",
-                 reserved=0, step=1, patience=0):  # fmt: skip
+                 reserved=0, step=1, patience=0, turn=0.5):  # fmt: skip
         self.jobs, self.total, self.policy, self.deadline = jobs, nodes, policy, deadline
         self.weight, self.notice, self.reserved = weight, notice, reserved
-        self.step, self.patience = step, patience
+        self.step, self.patience, self.turn = step, patience, Fraction(turn)
         self.queue, self.gathering, self.running = [], [], []
         self.coming, self.uncalled = list(jobs), [job for job in jobs if job.call < float("inf")]
         self.writer, self.write_left, self.now = None, 0, 0
         self.uses, self.evictions, self.plans = [], [], []
         while self.coming or self.queue or self.gathering or self.running:
             self.instant()
-            self.second()
-            self.now += 1
+            self.now += self.second()
             assert self.now < 5000, "a job starves"
 
     @property
     def free(self):
-        return self.total - sum(j.nodes for j in self.running) - sum(j.held for j in self.gathering)
+        return self.total - sum(j.width for j in self.running) - sum(j.held for j in self.gathering)
 
     def second(self):
         """What the machine does from now to a second later."""
@@ -108,6 +130,7 @@ class Machine:
             if burst.held:
                 self.uses.append((self.now, burst.number, burst.held, "hold"))
         self.write_left -= self.writer is not None
+        return 1
 
     def instant(self):
         """All that happens now, then all decisions; none where nothing happens."""
@@ -115,10 +138,11 @@ class Machine:
         for job in [job for job in self.running if job.done == job.run]:
             happens = True
             burst = job.victim_of
+            self.part(job)
             self.leave(job, job.done)
             job.end = self.now
             if burst:
-                self.collect(burst, job.nodes)
+                self.collect(burst, job.width)
         if self.writer and self.write_left == 0:
             happens = True
             self.give_way(self.writer)
@@ -128,6 +152,9 @@ class Machine:
                 job.standing, job.since = True, self.now
                 if job.write == 0:
                     self.give_way(job)
+        for job in [job for job in self.running if job.victim_of and job.stop == self.now]:
+            happens = True
+            self.give_way(job)
         while self.coming and self.coming[0].submit <= self.now:
             happens = True
             job = self.coming.pop(0)
@@ -149,19 +176,26 @@ class Machine:
         while any(self.serve(burst) for burst in list(self.gathering)):
             pass  # what one leaves over, another takes
         self.begin_write()
+        self.grow()
         self.backfill()
 
     def enqueue(self, job):
         self.queue.append(job)
         self.queue.sort(key=lambda job: (not job.burst, job.number))
 
-    def begin(self, job):
+    def begin(self, job, width=None, speed=Fraction(1)):
+        job.width, job.clock, job.stop = job.nodes if width is None else width, Fraction(0), -1
         job.start = job.start if job.start == job.start else self.now
         job.reading, job.done, job.kept, job.own = job.reread, job.saved, job.saved, 0
-        job.expected = self.now + job.reread + job.estimate(max(job.requested, job.saved))
+        job.owed = job.reread + job.estimate(max(job.requested, job.saved))
+        self.pace(job, speed)
         job.standing, job.victim_of, job.action, job.reached = False, None, "", False
         job.entries = []
         self.running.append(job)
+
+    def pace(self, job, speed):
+        job.speed = speed
+        job.expected = self.now + (job.owed - job.clock) / speed
 
     def leave(self, job, kept):
         """Take a job off the machine; what it computed beyond `kept` was for nothing."""
@@ -187,7 +221,7 @@ class Machine:
         if job is self.writer:
             self.writer = None
         self.evict(job)
-        self.collect(burst, job.nodes)
+        self.collect(burst, job.width)
 
     def collect(self, burst, most):
         burst.held += min(most, burst.nodes - burst.held)
@@ -202,7 +236,7 @@ class Machine:
             self.spare(job)
 
     def spare(self, job):
-        job.victim_of, job.action = None, ""
+        job.victim_of, job.action, job.stop = None, "", -1
         if job.standing:
             job.standing = False
             job.expected += self.now - job.since
@@ -212,11 +246,17 @@ class Machine:
     def serve(self, burst):
         self.collect(burst, self.free)
         arrived = burst.submit <= self.now
+        if arrived and self.policy == "shrink":
+            self.shrink(burst)
         if arrived and self.started(burst):
             return True
+        if self.policy == "share":
+            return arrived and self.shared(burst)
+        if self.notice == "predict" and not arrived and self.policy not in WAITING:
+            self.predict(burst)
         if self.policy in WAITING or not (arrived or self.notice == "prepare"):
             return False
-        promised = sum(job.nodes for job in self.victims(burst, "kill", "app", "sys"))
+        promised = sum(job.width for job in self.victims(burst, "kill", "app", "sys"))
         lacking = burst.nodes - burst.held - promised
         if lacking > 0:
             self.plan(burst, lacking)
@@ -225,12 +265,12 @@ class Machine:
 
     def started(self, burst):
         kills = sorted(self.victims(burst, "kill"), key=lambda job: job.number)
-        surplus = burst.held + sum(job.nodes for job in kills) - burst.nodes
+        surplus = burst.held + sum(job.width for job in kills) - burst.nodes
         if surplus < 0:
             return False
         for job in sorted(kills, key=lambda job: -job.nodes * (job.done - job.kept)):
-            if job.nodes <= surplus:
-                surplus -= job.nodes
+            if job.width <= surplus:
+                surplus -= job.width
                 self.spare(job)
                 kills.remove(job)
         for job in kills:
@@ -239,10 +279,92 @@ class Machine:
         self.begin(burst)
         return True
 
+    def among(self):
+        """The running batch jobs that make way for nobody and share nodes with none."""
+        found = [j for j in self.running if not (j.burst or j.victim_of or j.guest)]
+        return sorted(found, key=lambda job: job.number)
+
+    def predict(self, burst):
+        """Stop jobs after their last checkpoint before the expected arrival, where nodes lack."""
+        arrival, lacking = burst.expected_at, burst.nodes - burst.held
+        for job in self.running:
+            soon = job.victim_of is None and job.expected <= arrival
+            lacking -= job.width * (job.victim_of is burst or soon)
+        stops = []
+        for job in self.among():
+            moments = job.own_checkpoints(self.now, arrival)
+            if job.expected > arrival and moments:
+                stops.append((job.width * (arrival - moments[-1]), job.number, moments[-1], job))
+        for _, _, moment, job in sorted(stops):
+            if lacking > 0 and arrival > self.now:
+                lacking -= job.width
+                job.victim_of, job.action, job.write, job.stop = burst, "kill", 0, moment
+
+    def shrink(self, burst):
+        """Every malleable job gives its part, if all together have enough."""
+        found, lacking = self.among(), burst.nodes - burst.held
+        room = {job.number: job.width - job.least for job in found}
+        if lacking <= 0 or sum(room.values()) < lacking:
+            return
+        gives = {job: room[job] * lacking // sum(room.values()) for job in room}
+        for job in room:
+            if sum(gives.values()) < lacking and gives[job] < room[job]:
+                gives[job] += 1
+        for job in found:
+            self.resize(job, job.width - gives[job.number])
+        self.collect(burst, lacking)
+
+    def resize(self, job, width):
+        if width != job.width:
+            job.width = width
+            self.pace(job, Fraction(width, job.nodes))
+
+    def grow(self):
+        for job in self.among():
+            self.resize(job, min(job.nodes, job.width + self.free))
+
+    def shared(self, burst):
+        """Start on nodes that running jobs share with the burst, if all together have enough."""
+        found, lacking = self.among(), burst.nodes - burst.held
+        if sum(job.width for job in found) < lacking:
+            return False
+        own, hosts = burst.held, []
+        while lacking > 0:
+            enough = [job for job in found if job.width >= lacking]
+            best = min(enough or found, key=lambda j: j.width if enough else -j.width)
+            found.remove(best)
+            best.lent = min(lacking, best.width)
+            lacking -= best.lent
+            hosts.append(best)
+        self.scatter(burst)
+        self.begin(burst, own, self.turn)
+        for job in hosts:
+            job.guest = burst
+            self.pace(job, 1 - self.turn)
+        return True
+
+    def part(self, job):
+        """Whoever ends leaves its turns to the others, and a host what it lent to the burst."""
+        if job.guest:
+            burst, job.guest = job.guest, None
+            burst.width += job.lent
+            job.width -= job.lent
+            alone = not any(other.guest is burst for other in self.running)
+            self.pace(burst, Fraction(1) if alone else self.turn)
+        for host in self.running:
+            if host.guest is job:
+                host.guest = None
+                self.pace(host, Fraction(1))
+
     def plan(self, burst, needed):
-        among = [job for job in self.running if not job.burst and job.victim_of is None]
-        among.sort(key=lambda job: job.number)
-        if sum(job.nodes for job in among) < needed:
+        among = self.among()
+        if sum(job.width for job in among) < needed:
+            return
+        if self.policy in ("preempt", "shrink"):
+            for job in sorted(among, key=lambda job: job.nodes * (job.done - job.kept)):
+                if needed > 0:
+                    needed -= job.width
+                    job.victim_of, job.action, job.write = burst, "kill", 0
             return
         arrival = burst.submit if burst.submit <= self.now else max(burst.expected_at, self.now)
         busy = 0
@@ -336,7 +458,7 @@ class Machine:
                 self.begin(job)
 
     def used(self):
-        running = sum(job.nodes for job in self.running if job.burst)
+        running = sum(job.width for job in self.running if job.burst)
         return running + sum(burst.held for burst in self.gathering)
 
     def fits(self, job):
@@ -344,7 +466,7 @@ class Machine:
 
     def reservation(self, head):
         """The first moment at which the head fits, as far as is known, and what is left over."""
-        ends = [(max(job.expected, self.now), job.nodes, job.burst) for job in self.running]
+        ends = [(max(job.expected, self.now), job.width, job.burst) for job in self.running]
         for burst in self.gathering:
             arrival = self.now if burst.submit <= self.now else max(burst.expected_at, self.now)
             ends.append((arrival + burst.requested, burst.held, True))

@@ -36,6 +36,12 @@ NAN = np.nan
         ({"charged": True}, "charged=True; expected one of 'included', 'added'"),
         ({"node_mtbf": 0}, "node_mtbf=0; expected seconds above 0"),
         ({"seed": -1}, "seed=-1"),
+        ({"malleable": 1.1}, "malleable=1.1; expected a share from 0 to 1"),
+        ({"malleable": NAN}, "malleable=nan"),
+        ({"least": -0.1}, "least=-0.1; expected a share from 0 to 1"),
+        ({"turn": 0}, "turn=0; expected a part of the time between 0 and 1"),
+        ({"turn": 1.0}, "turn=1.0"),
+        ({"start_up": -1}, "start_up=-1; expected seconds from 0"),
     ],
 )
 def test_knobs_out_of_range_say_what_was_expected(wrong, message):

@@ -9,6 +9,7 @@ import pytest
 from cosimlib import figures, synthetic
 from cosimlib.claims import read_statements
 from cosimlib.ondemand import (
+    FAN,
     LEDGER,
     OVERHEAD,
     Evidence,
@@ -50,12 +51,47 @@ def runs(jobs) -> pd.DataFrame:
     return compare_ondemand(jobs, MACHINE, POLICIES, {"base": STREAM}, range(4))
 
 
+@pytest.fixture(scope="module")
+def ideas(jobs) -> pd.DataFrame:
+    ways = {name: {"policy": name} for name in ("wait", "dynamic_blocked", "share")}
+    ways |= {"reserve": {"policy": "reserve", "reserved": 4}} | FAN
+    filled = {name: {"start_up": 30.0, **knobs} for name, knobs in ways.items()}
+    told = {**STREAM, "notice": {"none": 1, "accurate": 1, "early": 1, "late": 1}}
+    return compare_ondemand(jobs, MACHINE, filled, {"told": told}, range(3))
+
+
+def test_the_ideas_side_by_side_are_measured_by_what_each_does(ideas):
+    means = ideas.groupby("policy")[[*OVERHEAD, "filled", "stretch", "instant"]].mean()
+    assert (means["filled"] > 0).all()
+    assert (means.loc[["wait", "reserve", "share"], ["lost", "writing"]] == 0).all(axis=None)
+    assert means.loc["share", "blocked"] > 0 and means.loc["share", "stretch"] > 1.2
+    assert means.loc["N & SPAA", "lost"] < means.loc["N & PAA", "lost"]
+    assert (means.loc[[n for n in FAN if n[:2] == "CU"], "blocked"] > 0).all()
+    assert (means.loc[["N & PAA", "N & SPAA"], "blocked"] == 0).all()
+    assert means.loc["N & PAA", "instant"] > means.loc["wait", "instant"]
+
+
+def test_logs_drawn_anew_are_those_of_resample(jobs):
+    table = jobs.jobs.assign(submit_time=jobs.jobs["submit_time"] * 100.0)
+    days = Workload(table, "twelve days")
+    kill = {"kill": {"policy": "kill"}}
+    stream = STREAM | {"rate": 9.0}
+    rows = compare_ondemand(days, MACHINE, kill, {"base": stream}, range(2), redrawn=True)
+    for seed, row in rows.iterrows():
+        new = synthetic.resample(days, seed, unit="weeks")
+        bursts = draw_bursts(new, seed=seed, **stream)
+        alone = measure(simulate_ondemand(new, MACHINE, bursts, policy="kill", seed=seed))
+        assert row[list(alone)].to_dict() == pytest.approx(alone)
+    fixed = compare_ondemand(days, MACHINE, kill, {"base": stream}, range(2))
+    assert (rows["kept"] != fixed["kept"]).all()
+
+
 def test_the_ledger_of_one_kill_is_what_one_counts_by_hand():
     """5 nodes do 5,000 s twice, a burst of 4 runs for 100 s, 8 nodes are there for 15,100 s."""
     hours = (ledger(run(policy="kill")) * 3600).round(6)
     assert hours.to_dict() == {
-        "batch": 80_000, "bursts": 400, "lost": 25_000, "writing": 0, "blocked": 0,
-        "rereading": 0, "idle": 8 * 15_100 - 105_400,
+        "batch": 80_000, "bursts": 400, "containers": 0, "lost": 25_000, "writing": 0,
+        "blocked": 0, "rereading": 0, "idle": 8 * 15_100 - 105_400,
     }  # fmt: skip
     row = measure(run(policy="kill"))
     assert (row["bursts"], row["missed"], row["delay"], row["evictions"]) == (1, 0, 0, 1)
@@ -97,6 +133,11 @@ def test_paired_differences_are_those_of_each_seed(runs):
         assert paired.loc[policy, "high"] - apart.mean() == pytest.approx(half, rel=1e-4)
     means = interval_table(runs, ["lost"]).set_index("policy")["mean"]
     assert means.to_dict() == pytest.approx(wide.mean().to_dict())
+    assert paired.loc["wait", "tells"] == "yes"
+    alone = paired_table(runs[runs["seed"] == 0], "lost", against="kill")
+    assert set(alone["tells"]) == {"unknown"} and alone[["low", "high"]].isna().all(axis=None)
+    ends = interval_table(runs[runs["seed"] == 0], ["lost"])[["low", "high"]]
+    assert "inf" not in figures.in_words(ends).to_string() and ends.isna().all(axis=None)
     with pytest.raises(ValueError, match="against='best'; expected one of"):
         paired_table(runs, "lost", against="best")
 
@@ -105,11 +146,13 @@ def test_the_best_policy_misses_few_deadlines_and_others_may_be_tied():
     rows = [
         (policy, stream, seed, missed, cost + noise * seed)
         for policy, missed, cost, noise in (("a", 0.0, 5.0, 1.0), ("b", 0.0, 5.5, -1.0),
-                                            ("c", 0.0, 9.0, 1.0), ("d", 0.5, 1.0, 0.0))
+                                            ("c", 0.0, 9.0, 1.0), ("d", 0.5, 1.0, 0.0),
+                                            ("e", 0.0, 1.0, 0.0))
         for stream in ("x", "y")
         for seed in range(4)
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["policy", "stream", "seed", "missed", "overhead"])
+    table["stretch"] = np.where(table["policy"] == "e", 1.6, 1.0)
     table.loc[table["stream"] == "y", "missed"] = 1.0
     best = best_table(table).set_index("stream")
     assert best.loc["x", ["policy", "mean", "tied"]].tolist() == ["b", 4.0, "a"]
@@ -135,8 +178,8 @@ def test_a_queue_of_a_log_becomes_bursts(jobs):
         bursts_from_queue(jobs, "fast")
 
 
-def test_claims_are_judged_by_the_runs_and_unknown_without_bursts(runs):
-    evidence = Evidence(runs, "reserve 1", "reserve 4")
+def test_claims_are_judged_by_the_runs_and_unknown_without_bursts(runs, ideas):
+    evidence = Evidence(runs, "reserve 1", "reserve 4", ideas)
     verdicts = judge(evidence)
     stated = read_statements().query("system == '6-ondemand'")["claim"].tolist()
     assert sorted(verdicts) == sorted(stated)
@@ -144,14 +187,22 @@ def test_claims_are_judged_by_the_runs_and_unknown_without_bursts(runs):
     assert verdicts["kill-misses-none"].holds == (missed["kill"] == 0)
     assert verdicts["few-reserved-miss"].holds == (missed["reserve 1"] > 0)
     assert verdicts["plans-lose-less"].holds
-    assert verdicts["fan-minimal-delay"].holds is None
+    instant = ideas.groupby("policy")["instant"].mean()
+    assert verdicts["fan-minimal-delay"].holds == (instant[list(FAN)].min() >= 0.95)
+    worse = ideas.assign(overhead=ideas["overhead"] + 1e6 * (ideas["policy"] == "share"))
+    for changed, holds in ((worse, False), (ideas.assign(overhead=0.0), None)):
+        told = judge(Evidence(runs, "reserve 1", "reserve 4", changed))["sharing-costs-less"]
+        assert told.holds is holds
+    better = ideas.assign(malleable=1.0 + (ideas["policy"] == "N & PAA") + ideas["seed"] / 100)
+    told = judge(Evidence(runs, "reserve 1", "reserve 4", better))["fan-incentive"]
+    assert told.holds is True and told.ours.startswith("-1.0 (-1.0 to -1.0)")
     lost = float(runs.loc[runs["policy"] == "dynamic", "lost"].mean())
     cost = float(runs.loc[runs["policy"] == "dynamic", "overhead"].mean())
     assert verdicts["loss-is-not-the-cost"].holds == (lost < cost / 2)
     swapped = runs.assign(policy=runs["policy"].replace({"dynamic": "kill", "kill": "dynamic"}))
     assert judge(Evidence(swapped, *evidence[1:]))["plans-lose-less"].holds is False
     for none in (runs.assign(bursts=0.0), runs[runs["seed"] == 0], runs.head(0)):
-        told = judge(Evidence(none, *evidence[1:]))
+        told = judge(Evidence(none, "reserve 1", "reserve 4", none))
         assert all(one.holds is None and one.why for one in told.values())
 
 

@@ -16,4 +16,4 @@ def test_notebook_runs_on_odd_log(name):
     shown = run_cells(ROOT / "notebooks/6-ondemand.ipynb", trace=str(ZOO / f"{name}.swf.gz"), **few)
     assert not strange(shown)
     assert set(shown.claims["verdict"]) == {"unknown"}
-    assert len(shown.figures) == 5
+    assert len(shown.figures) == 6

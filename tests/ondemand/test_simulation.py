@@ -22,7 +22,8 @@ from tests.strategies import workloads
 
 MACHINE = System("small", {"main": 8}, memory_per_node=10.0, aggregate_bandwidth=8.0,
                  node_bandwidth=2.0)  # fmt: skip
-EVICTING = [policy for policy in POLICIES if policy not in ("wait", "reserve")]
+EVICTING = [policy for policy in POLICIES if policy not in ("wait", "reserve", "share")]
+FULL_SPEED = [policy for policy in POLICIES if policy not in ("shrink", "share")]
 KNOBS = {policy: {"policy": policy, "reserved": 3 * (policy == "reserve")} for policy in POLICIES}
 
 
@@ -138,7 +139,7 @@ def test_collecting_holds_what_is_free_from_the_notice_on():
     assert run(jobs, told, policy="kill").start_time.tolist() == [0, 4_500, 5_000]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", FULL_SPEED)
 def test_the_oracle_second_by_second_sees_the_same_happen(policy):
     evicted = 0
     for seed in range(40):
@@ -148,8 +149,8 @@ def test_the_oracle_second_by_second_sees_the_same_happen(policy):
         assert schedule.start_time.tolist() == [job.start for job in machine.jobs], where
         assert schedule.end_time.tolist() == [job.end for job in machine.jobs], where
         columns = ["job", "action", "time", "done", "kept"]
-        rows = schedule.evictions[columns].sort_values(columns).itertuples(index=False, name=None)
-        assert list(rows) == sorted(machine.evictions), where
+        rows = schedule.evictions[columns].itertuples(index=False, name=None)
+        assert sorted(rows) == sorted(machine.evictions), where
         held = Counter(
             (second, row.job, row.nodes, row.use)
             for row in schedule.allocations.itertuples()
@@ -202,7 +203,7 @@ def test_work_is_conserved_and_uses_add_up_to_the_machine(policy):
         hours = metrics.node_hours_by_use(schedule, start=first, end=last)
         assert hours["run"] * HOUR == pytest.approx(jobs["run_time"] @ jobs["nodes"])
         assert hours.sum() * HOUR == pytest.approx(schedule.total_nodes * last)
-        assert hours["idle"] > -1e-9
+        assert hours["idle"] > -1e-6
         late = schedule.start_time < jobs["submit_time"]
         assert not late.any()
 

@@ -1,0 +1,55 @@
+"""Collecting until the predicted arrival (CUP): jobs make way once they have just been saved.
+
+From its notice on, a burst counts on the nodes of the jobs that are expected to end before it is,
+besides those that it holds. For what is still lacking it chooses jobs that write a checkpoint of
+their own before its expected arrival: each is stopped right after the last one of these, so that
+it loses nothing. Who leaves fewest node-seconds idle until the arrival is chosen first, at equal
+ones the lower job. What no such job can give is left to the arrival itself.
+"""
+
+import numpy as np
+
+from cosimlib.eviction.problem import KILL
+from cosimlib.kernels import heap
+from cosimlib.kernels.jit import kernel
+from cosimlib.ondemand.pace import running_batch
+from cosimlib.ondemand.state import RUN, OnDemandJobs, State, elapsed_for, progress, time_of
+
+
+@kernel
+def collect_until_predicted(jobs: OnDemandJobs, state: State, burst: int, now: float) -> None:
+    """Choose the jobs that are to stop after a checkpoint, before a burst is expected."""
+    arrival = jobs.expected_time[burst]
+    lacking = jobs.nodes[burst] - state.held[burst]
+    for job in state.running[: state.counts[RUN]]:
+        if state.victim[job] == burst or (state.victim[job] < 0 and state.expected[job] <= arrival):
+            lacking -= state.width[job]
+    if lacking <= 0 or arrival <= now:
+        return
+    found = running_batch(jobs, state)
+    stops, idle = np.full(found.size, np.inf), np.full(found.size, np.inf)
+    for place in range(found.size):
+        job = found[place]
+        stop = _last_checkpoint(jobs, state, job, now, arrival)
+        if state.expected[job] > arrival and stop < np.inf:
+            stops[place], idle[place] = stop, state.width[job] * (arrival - stop)
+    for place in np.argsort(idle, kind="mergesort"):
+        if lacking <= 0 or stops[place] == np.inf:
+            return
+        job = found[place]
+        state.victim[job], state.action[job], state.decided[job] = burst, KILL, now
+        state.write[job], state.write_begin[job] = 0.0, stops[place]
+        heap.push(state.ready, job, stops[place])
+        lacking -= state.width[job]
+
+
+@kernel
+def _last_checkpoint(
+    jobs: OnDemandJobs, state: State, job: int, now: float, arrival: float
+) -> float:
+    """When the last checkpoint that a job writes from now to the arrival is whole; or infinity."""
+    saved = progress(jobs, state, job, arrival)[1]
+    if saved <= progress(jobs, state, job, now)[1]:
+        return np.inf
+    own = elapsed_for(jobs, job, state.base[job], saved) + jobs.charge[job]
+    return max(time_of(state, job, own), now)
