@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.claims import Verdict, by_construction, unknown, verdict
+from cosimlib.display import UNKNOWN
 from cosimlib.elastic.reading import SHORT, Reading, measure
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY
@@ -180,9 +181,12 @@ def decide(evidence: Evidence, claim: str) -> Verdict:
 
 
 def describe_runs(runs: pd.DataFrame, claim: str) -> str:
-    """A claim's number by scheduler: mean, least and greatest over the seeds."""
+    """A claim's number by scheduler: mean, least and greatest over the seeds, or "unknown"."""
     parts: dict[str, str] = {}
     for name, values in runs.groupby("scheduler", sort=False)[claim]:
+        if values.isna().any():
+            parts[str(name)] = UNKNOWN
+            continue
         least, greatest = (
             RULES[claim].shown.format(value) for value in (values.min(), values.max())
         )
@@ -200,10 +204,7 @@ def intervals(runs: pd.DataFrame) -> pd.DataFrame:
     `runs` is as in `Evidence`. What has no number with a seed is "unknown".
     """
     table = {
-        str(name): {
-            claim: "unknown" if part[claim].isna().any() else describe_runs(part, claim)
-            for claim in RULES
-        }
+        str(name): {claim: describe_runs(part, claim) for claim in RULES}
         for name, part in runs.groupby("scheduler", sort=False)
     }
     return pd.DataFrame(table)
@@ -271,8 +272,10 @@ def _details(evidence: Evidence, claim: str) -> str:
     """What else was measured beside a claim's number, by scheduler."""
     means = evidence.runs.groupby("scheduler", sort=False).mean(numeric_only=True)
     if claim == "peregrine-same-nodes":
-        shares = " / ".join(f"{share:.0%}" for share in means["common"])
-        same = " / ".join(f"{share:.0%}" for share in means["same waste"])
+        shares, same = (
+            " / ".join(UNKNOWN if np.isnan(share) else f"{share:.0%}" for share in means[name])
+            for name in ("common", "same waste")
+        )
         return f"; {shares} of the nodes in common, the same waste in {same}"
     if claim == "waste-goes-to-zero":
         return f" at 6 h, longer than {means['within longest'].iloc[0]:.0%} of the run times"

@@ -157,6 +157,18 @@ def test_missing_numbers_say_what_is_missing():
     assert few.holds is None and few.why.startswith("too few jobs for a class")
 
 
+def test_a_number_that_first_fit_does_not_have_is_unknown():
+    """The verdict is EASY's; of first fit it is told that there is no number."""
+    none = [np.nan] * 3
+    for claim, number in (("peregrine-lifo-pap-alike", 0.05), ("peregrine-same-nodes", 0.8)):
+        some = {claim.replace("-", "_"): {"EASY": [number] * 3, "first fit": none}}
+        measured = runs(**some)
+        measured.loc[measured["scheduler"] == "first fit", ["common", "same waste"]] = np.nan
+        found = judge(PAPER._replace(runs=measured))[claim]
+        assert found.holds and "first fit unknown" in found.ours
+        assert "nan" not in found.ours and intervals(measured)["first fit"][claim] == "unknown"
+
+
 def test_vectors_degrade_with_every_seed_or_none():
     def verdict(ages):
         return judge(PAPER._replace(ages=ages))["stale-vectors-degrade"]
