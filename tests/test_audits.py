@@ -43,6 +43,7 @@ def workload_of():
 
 
 @pytest.mark.traces
+@pytest.mark.compiled("whole logs need compiled kernels")
 @pytest.mark.parametrize(("name", "policy"), CASES)
 def test_a_real_trace_could_have_happened(trace_path, workload_of, name, policy):
     workload = workload_of(name, trace_path(traces.TRACES[name].file_name))

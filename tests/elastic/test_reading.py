@@ -151,6 +151,7 @@ def test_a_seed_gives_every_number(batch, scheduler):
     assert pd.Series(found).equals(pd.Series(again))
 
 
+@pytest.mark.compiled("four long queues need compiled kernels")
 def test_an_assumption_gives_the_printed_results():
     easy, fit = (
         measure_assumption(name, 0, inputs=Inputs()) for name in ("EASY", "first fit, per event")
