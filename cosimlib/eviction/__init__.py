@@ -13,7 +13,7 @@ is written; `TimedPlan.of` tells it of any other plan. For compiled loops there 
 from cosimlib.eviction.backtracking import solve_backtracking
 from cosimlib.eviction.blocked import solve_blocked
 from cosimlib.eviction.checkpointing import daly_interval
-from cosimlib.eviction.claims import Evidence, judge, response_times, speedups
+from cosimlib.eviction.claims import judge
 from cosimlib.eviction.comparison import (
     compare_solvers,
     equal_to_separate_runs,
@@ -24,6 +24,7 @@ from cosimlib.eviction.comparison import (
     seconds_by_horizon,
 )
 from cosimlib.eviction.dynamic import EvictionSpectrum, solve_dynamic, solve_spectrum
+from cosimlib.eviction.evidence import Evidence, response_times, speedups
 from cosimlib.eviction.greedy import solve_greedy
 from cosimlib.eviction.literal import solve_literal
 from cosimlib.eviction.moments import (

@@ -1,21 +1,34 @@
-"""Explorer of the eviction problem: nodes needed, deadline, bandwidth, checkpoint interval.
+"""Explorer of the eviction problem: nodes, deadline, bandwidth, checkpoint interval, solver.
 
 Controls of the number of nodes and of the deadline read plans from a spectrum that is solved
 already; those of the file system's bandwidth and of the interval between application checkpoints
-pose the problem anew and solve it again.
+pose the problem anew and solve it again. The plan beside the surface may be that of another solver,
+or of another objective, which is solved for the number of nodes at hand.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
+from html import escape
 from math import log10
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from ipywidgets import FloatLogSlider, FloatSlider, IntSlider, SelectionSlider, Widget
+from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider, Widget
 
-from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum, solve_spectrum
+from cosimlib import checks as check
+from cosimlib.eviction import (
+    EvictionPlan,
+    EvictionProblem,
+    EvictionSpectrum,
+    TimedPlan,
+    solve_blocked,
+    solve_greedy,
+    solve_literal,
+    solve_overlapping,
+    solve_spectrum,
+)
 from cosimlib.explorers.panel import Draw, Panel
 from cosimlib.figures.eviction import plot_trade_off
 from cosimlib.metrics import occupied_nodes
@@ -24,6 +37,23 @@ from cosimlib.units import MINUTE
 
 Pose = Callable[[float, float], EvictionProblem]
 
+PAPER = "dynamic"
+SOLVERS: dict[str, Callable[[EvictionProblem], EvictionPlan]] = {
+    "literal": solve_literal,
+    "greedy": solve_greedy,
+    "overlapping": solve_overlapping,
+    "blocked": solve_blocked,
+}
+LABELS = {
+    PAPER: "least loss (paper)",
+    "literal": "Algorithm 1 as printed",
+    "greedy": "greedy (paper)",
+    "overlapping": "least loss, waits overlap",
+    "blocked": "least lost and blocked",
+}
+OF_WAITS = ("overlapping", "blocked")
+"""Solvers that need to know how long each application's wait is."""
+WAIT = "app_wait"
 CLICK = "Click on the surface to choose nodes and deadline at once."
 NO_SCHEDULE = (
     f"{CLICK} Bandwidth and interval are switched off: this problem brought its own checkpoint "
@@ -40,8 +70,12 @@ def explore_eviction(
     step: float = 60.0,
     interval: float = 3600.0,
     seed: int = 0,
+    solver: str = PAPER,
 ) -> Panel:
     """Sliders, the loss surface with a point chosen on it, and what then happens to which job.
+
+    The surface is the paper's: the least loss, waits added up. The jobs beside it are those of the
+    solver chosen.
 
     Parameters
     ----------
@@ -54,19 +88,24 @@ def explore_eviction(
         To begin with: by default the problem's own, or a quarter of the nodes held.
     horizon, step, interval, seed
         As for `EvictionProblem.from_schedule`. The deadline begins at a third of the horizon.
+    solver : str, default "dynamic"
+        To begin with: ``"dynamic"``, ``"literal"`` (Algorithm 1 as printed), ``"greedy"``,
+        ``"overlapping"`` (least loss where waits overlap) or ``"blocked"`` (least loss and standing
+        still). A problem needs the column `app_wait` for the last two.
 
     Returns
     -------
     Panel
         Its `controls` are `nodes_needed`, `deadline` (seconds), `bandwidth` (GB/s, of the file
-        system) and `interval` (minutes).
+        system), `interval` (minutes) and `solver`.
 
     Raises
     ------
     TypeError
         Where `source` is neither.
     ValueError
-        Where nothing runs at `at`, `at` comes with a problem, or there is only one deadline.
+        Where nothing runs at `at`, `at` comes with a problem, there is only one deadline, or the
+        solver is none of them.
     """
     if isinstance(source, Schedule):
         fixed = {"at": _moment(source, at), "horizon": horizon, "step": step, "seed": seed}
@@ -84,11 +123,21 @@ def explore_eviction(
             f"source is of type {type(source).__name__}; expected a Schedule or an EvictionProblem"
         )
     problem = problem.asking(needed if nodes_needed is None else nodes_needed)
+    check.choice("solver", solver, _solvers(problem))
     controls = _controls(problem, bandwidth, interval)
+    controls["solver"] = Dropdown(
+        options=[(LABELS[name], name) for name in _solvers(problem)], value=solver,
+        description="plan of the jobs",
+    )  # fmt: skip
     hint = NO_SCHEDULE if controls["bandwidth"].disabled else CLICK
     panel = Panel(controls, _drawer(problem, pose), hint=hint)
     panel.figure.data[0].on_click(partial(_choose, panel, problem))
     return panel
+
+
+def _solvers(problem: EvictionProblem) -> list[str]:
+    """The solvers that a problem can be given to."""
+    return [name for name in LABELS if name not in OF_WAITS or WAIT in problem.jobs]
 
 
 def _moment(schedule: Schedule, at: float | None) -> float:
@@ -165,13 +214,26 @@ def _drawer(problem: EvictionProblem, pose: Pose) -> Draw:
     def solved(bandwidth: float, interval: float) -> EvictionSpectrum:
         return solve_spectrum(pose(bandwidth, interval))
 
+    @lru_cache(maxsize=1)
+    def planned(
+        solver: str, nodes_needed: int, bandwidth: float, interval: float
+    ) -> tuple[EvictionPlan, str]:
+        spectrum = solved(bandwidth, interval)
+        if solver == PAPER:
+            return spectrum.plan(nodes_needed), ""
+        try:
+            SOLVERS[solver](EvictionProblem(problem.jobs, 0, 0.0, problem.step))
+            return SOLVERS[solver](spectrum.problem.asking(nodes_needed)), ""
+        except MemoryError as error:
+            return spectrum.plan(nodes_needed), f" · not {LABELS[solver]}: {escape(str(error))}"
+
     def draw(
-        *, nodes_needed: int, deadline: float, bandwidth: float, interval: float
+        *, nodes_needed: int, deadline: float, bandwidth: float, interval: float, solver: str
     ) -> tuple[go.Figure, str]:
         spectrum = solved(bandwidth, interval)
-        plan = spectrum.plan(nodes_needed)
+        plan, why = planned(solver, nodes_needed, bandwidth, interval)
         picture = plot_trade_off(spectrum, plan, deadline, title=_title(plan, deadline))
-        return picture, _text(spectrum, plan, deadline)
+        return picture, _text(spectrum, plan, deadline) + why
 
     return draw
 
@@ -186,11 +248,22 @@ def _title(plan: EvictionPlan, deadline: float) -> str:
 def _text(spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float) -> str:
     """The line under the figure."""
     row = plan.row(deadline)
-    return (
-        f"loss {plan.loss[row]:,.2f} node-hours · checkpoints {plan.checkpoint_time[row]:,g} s · "
-        f"{plan.nodes_freed[row]:,} nodes freed · whole surface of {spectrum.loss.size:,} problems "
-        f"solved in {spectrum.response_time * 1e3:.1f} ms"
-    )
+    told = [
+        f"loss {plan.loss[row]:,.2f} node-hours",
+        f"checkpoints {plan.checkpoint_time[row]:,g} s",
+        f"{plan.nodes_freed[row]:,} nodes freed",
+    ]
+    if WAIT in plan.problem.jobs:
+        timed = plan if isinstance(plan, TimedPlan) else TimedPlan.of(plan)
+        told.append(
+            f"standing still {timed.blocked[row]:,.2f} node-hours until the burst starts after "
+            f"{timed.free_time[row]:,g} s"
+        )
+    if plan.solver != PAPER:
+        told.append(f"{LABELS[plan.solver]}: {plan.response_time[-1] * 1e3:.2g} ms")
+    surface, seconds = spectrum.loss.size, spectrum.response_time
+    told.append(f"whole surface of {surface:,} problems solved in {seconds * 1e3:.1f} ms")
+    return " · ".join(told)
 
 
 def _choose(panel: Panel, problem: EvictionProblem, trace: Any, points: Any, state: Any) -> None:

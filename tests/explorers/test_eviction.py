@@ -9,7 +9,16 @@ import pytest
 from ipywidgets import IntSlider
 from plotly.callbacks import Points
 
-from cosimlib.eviction import EvictionProblem, InfeasibleEvictionError, solve_dynamic
+from cosimlib.eviction import (
+    EvictionProblem,
+    InfeasibleEvictionError,
+    TimedPlan,
+    solve_blocked,
+    solve_dynamic,
+    solve_greedy,
+    solve_literal,
+    solve_overlapping,
+)
 from cosimlib.explorers import eviction, explore_eviction
 from cosimlib.explorers.panel import Panel
 from cosimlib.figures.eviction import MEANING, surface_table
@@ -75,7 +84,8 @@ def assert_shows(panel, problem):
 def test_it_opens_with_the_moment_asked_for():
     panel = explore_eviction(MADE, at=AT, nodes_needed=175)
     assert panel.settings == {
-        "nodes_needed": 175, "deadline": 300.0, "bandwidth": 250.0, "interval": 60.0
+        "nodes_needed": 175, "deadline": 300.0, "bandwidth": 250.0, "interval": 60.0,
+        "solver": "dynamic",
     }  # fmt: skip
     assert_shows(panel, asked(panel))
     assert panel.controls["bandwidth"].min == pytest.approx(np.log10(25))
@@ -101,6 +111,76 @@ def test_every_slider_shows_what_the_solver_says(name, values, surface_changes):
         assert_shows(panel, asked(panel))
         seen.append(panel.figure.data[0].z)
     assert all(np.array_equal(seen[0], z) for z in seen) == (not surface_changes)
+
+
+SOLVE = {
+    "literal": solve_literal,
+    "greedy": solve_greedy,
+    "overlapping": solve_overlapping,
+    "blocked": solve_blocked,
+}
+
+
+@pytest.mark.parametrize("name", SOLVE)
+def test_the_jobs_are_those_of_the_solver_chosen(name):
+    """Title, text and bars; the surface stays the paper's."""
+    panel = explore_eviction(MADE, at=AT, nodes_needed=450)
+    before = panel.figure.data[0].z
+    for nodes, deadline in ((450, 300.0), (450, 840.0), (130, 120.0)):
+        panel.choose(nodes_needed=nodes, deadline=deadline, solver=name)
+        plan = SOLVE[name](asked(panel))
+        row, timed = plan.row(deadline), TimedPlan.of(plan)
+        timed = plan if isinstance(plan, TimedPlan) else timed
+        assert f"minutes: {plan.loss[row]:,.1f} node" in panel.figure.layout.title.text
+        told = panel.text.value.split(" · ")
+        assert told[0] == f"loss {plan.loss[row]:,.2f} node-hours"
+        assert told[3] == (
+            f"standing still {timed.blocked[row]:,.2f} node-hours until the burst starts after "
+            f"{timed.free_time[row]:,g} s"
+        )
+        actions = plan.actions(deadline)
+        for bar in panel.figure.data[2:-1]:
+            named = next(a for a in MEANING if MEANING[a] == bar.name)
+            if named != "keep":
+                assert sum(bar.x) == actions.loc[actions["action"] == named, "nodes"].sum()
+    assert np.array_equal(before, panel.figure.data[0].z)
+
+
+def test_other_objectives_show_other_jobs():
+    """Two solvers of one objective agree; where standing still counts, the plan blocks less."""
+    panel = explore_eviction(MADE, at=AT, nodes_needed=450, solver="blocked")
+    panel.controls["deadline"].value = 840.0
+    blocked = panel.text.value
+    panel.controls["solver"].value = "dynamic"
+    paper = panel.text.value
+    panel.controls["solver"].value = "literal"
+    assert panel.text.value.split(" · ")[:4] == paper.split(" · ")[:4]
+    stands = [float(text.split("still ")[1].split()[0]) for text in (blocked, paper)]
+    assert stands[0] < stands[1]
+
+
+def test_a_solver_that_needs_too_much_memory_says_so_and_shows_the_papers_plan(monkeypatch):
+    def refuse(problem):
+        if problem.horizon:
+            raise MemoryError("8 jobs take <much>")
+        return solve_overlapping(problem)
+
+    monkeypatch.setitem(eviction.SOLVERS, "overlapping", refuse)
+    panel = explore_eviction(MADE, at=AT, nodes_needed=450)
+    before = panel.text.value
+    panel.controls["solver"].value = "overlapping"
+    assert panel.text.value.startswith(before)
+    assert panel.text.value.endswith("not least loss, waits overlap: 8 jobs take &lt;much&gt;")
+
+
+def test_waits_that_are_not_known_cannot_overlap():
+    panel = explore_eviction(PROBLEM, solver="greedy")
+    assert [value for _, value in panel.controls["solver"].options] == [
+        "dynamic", "literal", "greedy"
+    ]  # fmt: skip
+    assert "standing still" not in panel.text.value
+    with pytest.raises(ValueError, match="solver='blocked'; expected"):
+        explore_eviction(PROBLEM, solver="blocked")
 
 
 def test_only_what_changes_the_problem_solves_it_again(monkeypatch):
@@ -145,7 +225,7 @@ def same(one, other) -> bool:
 def test_a_panel_has_one_live_figure_and_named_controls():
     panel = explore_eviction(MADE, at=AT)
     assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
-    assert list(panel.controls) == ["nodes_needed", "deadline", "bandwidth", "interval"]
+    assert list(panel.controls) == ["nodes_needed", "deadline", "bandwidth", "interval", "solver"]
     assert panel.figure in panel.children and panel.text in panel.children
 
 
