@@ -18,7 +18,8 @@ not for waits and overheads. The base, without coscheduling, and the ideal (see
 - What overhead is *acceptable* the paper does not say: we tell what waits are in multiples of the
   ideal's and of the base's, and decide nothing.
 - Hold-hold *may* deadlock if jobs made for it never start where both machines hold. Releases
-  *solve* it if then all jobs start, those and all compared.
+  *solve* it if then all jobs start, those and all compared, however late: how many days after its
+  machine's last submission the last of them starts is told, and beside it the base's.
 - A job does not wait *for ever* if, with the other machine down, all jobs start, the first of them
   when it is submitted.
 """
@@ -191,12 +192,19 @@ def holding_may_deadlock(locked: CoupledSchedule) -> Verdict:
 
 
 def release_solves_deadlock(evidence: Evidence, runs: pd.DataFrame) -> Verdict:
-    """Claim 5: jobs that never start in spite of releases."""
+    """Claim 5: jobs that never start in spite of releases, and how late the last one does."""
     stuck = _jobs_of_schedules(runs, "stuck") + len(evidence.released.stuck)
     months = len(_first_rows(runs[runs["stuck"] > 0])), len(_first_rows(runs))
     ours = f"{stuck:,} jobs stuck, with releases every {evidence.release_interval:g} s"
     if stuck:
         ours += f", in {months[0]:,} of {months[1]:,} runs"
+    base = pd.concat([evidence.by_load, evidence.by_share])
+    base = base[base["scheme"] == BASE]
+    if runs["drained"].notna().any() and base["drained"].notna().any():
+        ours += (
+            f"; the last job starts {runs['drained'].max():.1f} days after the last submission "
+            f"(base {base['drained'].max():.1f})"
+        )
     if not len(evidence.locked.stuck):
         return unknown(ours, "no deadlock without releases")
     return verdict(ours, stuck == 0, "some jobs never start")

@@ -17,8 +17,9 @@ from cosimlib.coscheduling.state import (
 )
 from cosimlib.kernels.jit import kernel
 
-FUTILE_RELEASES = 1000
-"""Rounds of releases without any other event after which a simulation is taken to be deadlocked."""
+FUTILE_ROUNDS, MOST_FUTILE_ROUNDS = 1000, 20_000
+"""Rounds of releases without any other event after which a simulation is taken to be deadlocked:
+the first more than two whole beats of the machines' clocks, altogether the second at most."""
 
 
 @kernel
@@ -34,16 +35,15 @@ def coschedule(
     """Simulate until no event is left; return the intervals of holding as (job, start, end).
 
     Changes are beginnings (+1) and ends (−1) of outages in order of time. Simulation also ends
-    after `FUTILE_RELEASES` rounds of releases in which nothing else happened and no job started.
+    after so many rounds of releases in which nothing else happened and no job started (see
+    `_patience`).
     """
     n = jobs.job.size
     state = empty(job_state, machine_state)
     submitted, changed, futile = 0, 0, 0
     origin = jobs.job.submit_time[0] if n > 0 else 0.0
     state.machine.next_release[:] = origin + rules.release_interval
-    # A hold outlasts many releases where they come more often than it may last.
-    longest = 2 * rules.release_after / rules.release_interval.min()
-    most_futile = machine_state.size * (FUTILE_RELEASES + longest)
+    most_futile = machine_state.size * _patience(rules)
     while futile < most_futile:
         release_time = _next_release(state)
         now = _next(jobs, state, submitted, release_time)
@@ -77,6 +77,20 @@ def coschedule(
             state.job.released[:] = 0
     _close(jobs, state)
     return state.log
+
+
+@kernel
+def _patience(rules: Rules) -> float:
+    """Rounds of releases without a start before the jobs left are taken to be deadlocked.
+
+    Some deadlocks end only where all machines release at one instant. The k-th machine's clock is k
+    offsets slower than the first's, so that their releases meet once in interval ÷ offset rounds.
+    """
+    interval, rounds = rules.release_interval, float(FUTILE_ROUNDS)
+    if interval.size > 1 and interval[0] < interval[1] < np.inf:
+        rounds += 2 * interval[0] / (interval[1] - interval[0])
+    # A hold outlasts many releases where they come more often than it may last.
+    return min(rounds, MOST_FUTILE_ROUNDS) + 2 * rules.release_after / interval[0]
 
 
 @kernel

@@ -15,7 +15,7 @@ import pandas as pd
 from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.metrics import slowdown
-from cosimlib.units import HOUR, MINUTE
+from cosimlib.units import DAY, HOUR, MINUTE
 
 MEASURES = ("wait", "slowdown", "sync_up", "lost")
 IDEAL = "ideal"
@@ -79,8 +79,9 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
         mean `slowdown`, mean `sync_up` of paired jobs that started (minutes; 0 without any), its
         median and 95th percentile `sync_up_median` and `sync_up_late`, the share `waited` of them
         with any, `wait_paired` and `wait_alone` (mean waits of jobs with and without mates,
-        minutes; NaN without such jobs), `lost` (idle node-hours) and `lost_share` (of what the
-        machine offers from the first submission to the last end).
+        minutes; NaN without such jobs), `lost` (idle node-hours), `lost_share` (of what the machine
+        offers from the first submission to the last end) and `drained` (days from its last
+        submission to its last start, at least 0; NaN without a start).
     """
     overhead, lost = sync_up_overhead(schedule), lost_node_hours(schedule)
     jobs = schedule.jobs.assign(slowdown=slowdown(schedule), sync_up=overhead)
@@ -93,6 +94,7 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
         here, waits = jobs[at], jobs["wait_time"] / MINUTE
         sync_up = here["sync_up"].dropna().to_numpy() / MINUTE
         sync_up = sync_up if sync_up.size else np.zeros(1)
+        drained = (here["start_time"].max() - here["submit_time"].max()) / DAY
         rows.append(
             {
                 "machine": machine,
@@ -108,6 +110,7 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
                 "wait_alone": waits[at & ~mated].mean(),
                 "lost": lost[machine],
                 "lost_share": lost[machine] / (nodes * span) if span > 0 else np.nan,
+                "drained": max(drained, 0.0) if np.isfinite(drained) else np.nan,
             }
         )
     return pd.DataFrame(rows)

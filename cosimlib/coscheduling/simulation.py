@@ -22,9 +22,14 @@ What the slides leave open follows the authors' simulator Qsim, or is our choice
   a holding job, which has no end, as if it started now (*).
 - In the nested pass jobs with other mates are passed over, jobs without mates may start.
 - Every 1,200 s, counted from the first submission, jobs that have held for 600 s or more return to
-  their queue, and are last in it at that instant. A machine without such jobs has no pass (*). The
-  k-th machine after the first does so every 1,200 + k s: where all release at one instant, and only
-  mates that yielded are tried, each would hold again before the other looks, for ever.
+  their queue, and are last in it at that instant. A machine without such jobs has no pass (*).
+- By the slides' rule, which tries each queued mate, all machines release at one instant. In the
+  authors' code, which tries only mates that yielded, the k-th machine after the first releases
+  every 1,200 + k s: at one instant each would hold again before the other looks, for ever. By the
+  slides' rule such an offset does harm: a job that is released finds the other machine full of jobs
+  that hold, and some pairs start only at the instants at which both release, once in 1,201 rounds
+  (16.7 days). So jobs are taken to be in a deadlock after two such beats and 1,000 rounds in which
+  nothing started.
 - A job that would make a machine hold more than 60 % of its nodes yields instead; a job that has
   yielded `max_yields` times holds instead. With `most_idle`, which is ours, a machine that holds
   decides job by job: a hold that is expected to leave more node-hours idle than that yields
@@ -66,7 +71,7 @@ def simulate_coscheduling(
     order: str = "wfp",
     release_interval: float | None = 1200.0,
     release_after: float = 600.0,
-    release_offset: float = 1.0,
+    release_offset: float | None = None,
     held_share: float = 0.6,
     max_yields: int | None = None,
     most_idle: float | None = None,
@@ -92,8 +97,9 @@ def simulate_coscheduling(
         Seconds between releases of held nodes; None: never, and holding may deadlock.
     release_after : float, default 600
         Seconds that a job must have held to be released.
-    release_offset : float, default 1
-        Seconds by which each machine's releases are further apart than those of the one before it.
+    release_offset : float, optional
+        Seconds by which each machine's releases are further apart than those of the one before it;
+        by default 1 with `mate_rule` ``"yielding"``, as in the authors' code, and else 0.
     held_share : float, default 0.6
         Largest part of a machine that may be held at a time.
     max_yields : int, optional
@@ -125,6 +131,8 @@ def simulate_coscheduling(
     check.choice("mate_rule", mate_rule, MATE_RULES)
     check.seconds("release_interval", release_interval, above=0, none="for never")
     check.seconds("release_after", release_after)
+    if release_offset is None:
+        release_offset = float(mate_rule == "yielding")
     check.seconds("release_offset", release_offset)
     check.number("held_share", held_share, least=0, most=1, kind="a part of the machine")
     check.whole("max_yields", max_yields, 0, floats=True, none=True)

@@ -46,7 +46,10 @@ class Coupled:
         first = min((job["submit"] for job in self.jobs.values()), default=0)
         unsubmitted = sorted(self.jobs)
         ticks, idle = [1] * len(self.machines), 0
-        patience = 100 + 4 * self.knobs["after"] / (self.knobs["interval"] or math.inf)
+        interval, offset = self.knobs["interval"] or math.inf, self.knobs["offset"]
+        # Longer than two beats of the machines' clocks: they may have to release at one instant.
+        beats = 2 * interval / offset if offset and interval < math.inf else 0
+        patience = len(self.machines) * (100 + beats + 4 * self.knobs["after"] / interval)
         while idle < patience:
             moments = [self.jobs[j]["submit"] for j in unsubmitted]
             moments += [self.end(job) for m in self.machines for job in m.running]

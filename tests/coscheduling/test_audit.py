@@ -105,7 +105,7 @@ FIRST, SECOND = (0, 0.0, 1200.0), (0, 1200.0, 1800.0)
         (holds(FIRST, (0, 1200.0, 1860.0)), "job 0 holds from t=1200 to t=1860; .* starts at t=18"),
         (holds(FIRST, (0, 1800.0, 1800.0)), "job 0 holds from t=1800 to t=1800"),
         (holds(FIRST, (0, 1200.0, np.inf)), "job 0 holds from t=1200 to t=inf"),
-        (holds((0, 0.0, 1801.0)), "job 0 holds from t=0 to t=1801; .* may hold for 1801 s"),
+        (holds((0, 0.0, 1801.0)), "job 0 holds from t=0 to t=1801; .* may hold for 1800 s"),
         ({"longest_hold": 1000.0}, "job 0 holds from t=0 to t=1200; .* may hold for 1000 s"),
         (holds(FIRST, (0, 1100.0, 1800.0)), "job 0 holds from t=1100 .*; it holds already then"),
         (holds(FIRST, FIRST, SECOND), "job 0 holds from t=0 to t=1200; it holds already then"),

@@ -37,6 +37,7 @@ def test_measures_in_closed_form(schedule):
     assert table["wait"].tolist() == [15, 0]
     assert table["slowdown"].tolist() == [(1.5 + 1) / 2, 1]
     assert table["sync_up"].tolist() == [30, 0]
+    assert table["drained"].tolist() == [1200 / 86_400, 0]
     assert not len(schedule.apart)
 
 

@@ -1,9 +1,14 @@
 """Mates: coupling workloads, finding mates, reading them, and what is refused."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from cosimlib.coscheduling import by_utilization, compare_schemes, month_of_intrepid
 from cosimlib.coscheduling.mates import (
     couple,
     mate_groups,
@@ -23,6 +28,11 @@ def workload(*submit_time, name="jobs", **columns):
 
 def two(first=(0, 10, 20), second=(5, 10, 30)):
     return {"big": workload(*first, name="one"), "small": workload(*second, name="two")}
+
+
+def submissions():
+    """Up to twelve whole seconds, in order."""
+    return st.lists(st.integers(0, 120), max_size=12).map(sorted)
 
 
 def test_coupling_orders_by_submission_and_keeps_mates_together():
@@ -76,6 +86,56 @@ def test_proximity_is_one_to_one_and_within_the_window():
     apart = first[found["big"].astype(int)] - second[found["small"].astype(int)]
     assert len(found) > 50 and (abs(apart) <= 7).all()
     assert found["big"].is_unique and found["small"].is_unique
+
+
+@pytest.mark.parametrize(
+    ("window", "pairs"), [(0, [(1, 1)]), (5, [(0, 0), (1, 1)]), (60, [(0, 0), (1, 1), (2, 2)])]
+)
+def test_one_sided_mates_are_the_last_submitted_before(window, pairs):
+    """The second's 5 goes with 0, not with the nearer 10 that comes later."""
+    machines = two(first=(0, 10, 20), second=(5, 10, 30))
+    found = mates_by_proximity(machines, window=window, one_sided=True)
+    assert list(found.itertuples(index=False, name=None)) == pairs
+    late = mates_by_proximity(two(first=(5,), second=(0,)), window=60.0, one_sided=True)
+    assert late.empty
+    again = mates_by_proximity(two(first=(0, 0), second=(1, 2)), window=60.0, one_sided=True)
+    assert list(again.itertuples(index=False, name=None)) == [(1, 0)]
+
+
+def one_sided_pairs(first, second, window):
+    """By the definition, job by job of the second machine."""
+    pairs, taken = [], set()
+    for mate, submitted in enumerate(second):
+        before = [job for job, time in enumerate(first) if time <= submitted]
+        if before and submitted - first[before[-1]] <= window and before[-1] not in taken:
+            taken.add(before[-1])
+            pairs.append((before[-1], mate))
+    return pairs
+
+
+@settings(max_examples=100)
+@given(submissions(), submissions(), st.sampled_from([0, 1, 7, 60]))
+def test_one_sided_mates_agree_with_the_definition(first, second, window):
+    found = mates_by_proximity(two(first, second), window=window, one_sided=True)
+    assert list(found.itertuples(index=False, name=None)) == one_sided_pairs(first, second, window)
+
+
+def test_the_authors_mates_reach_the_workload_and_the_comparison():
+    """With 60 s and one side, no mate of Eureka comes before its mate, none later than 60 s."""
+    intrepid = month_of_intrepid(days=2.0)
+    knobs = {"window": 60.0, "one_sided": True}
+    jobs = by_utilization(intrepid, load=0.5, **knobs).jobs
+    eureka = jobs[(jobs["partition"] == "eureka") & jobs["mate"].notna()]
+    later = eureka["submit_time"].to_numpy() - jobs["submit_time"].to_numpy()[
+        eureka["mate"].to_numpy(dtype=int)
+    ]  # fmt: skip
+    assert len(eureka) > 10 and (later >= 0).all() and (later <= 60).all() and later.max() > 10
+    both = by_utilization(intrepid, load=0.5, window=60.0).jobs
+    assert both["mate"].notna().sum() > jobs["mate"].notna().sum()
+    make = partial(by_utilization, **knobs)
+    table = compare_schemes(make, [0.5], by="load", seeds=[0], days=2.0, schemes=["YY"])
+    paired = table[(table["scheme"] == "YY") & (table["machine"] == "eureka")]["paired"]
+    assert paired.tolist() == [len(eureka)]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.025, 0.1, 0.33, 1.0])

@@ -13,6 +13,7 @@ from cosimlib.coscheduling import audit_coupled, simulate_coscheduling
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.coscheduling.instances import instances, naive_run, simulated
+from tests.coscheduling.naive import Coupled
 from tests.strategies import workloads
 
 FOUR = System.of(A=4, B=4)
@@ -187,6 +188,58 @@ def test_releases_end_the_deadlock_by_either_rule_if_not_at_one_instant(
     for_ever = release_interval is None or (mate_rule == "yielding" and at_once)
     assert schedule.stuck.tolist() == ([0, 1, 2, 3] if for_ever else [])
     audit_coupled(schedule, all_start=not for_ever)
+
+
+def crossed_pairs():
+    """Four pairs of which one job fits at a time; A's first two are the mates of B's last two."""
+    jobs = {"submit_time": range(0, 80, 10), "run_time": 100, "requested_time": 100, "nodes": 3}
+    jobs |= {"partition": list("AABBAABB"), "mate": [6, 7, 4, 5, 2, 3, 0, 1]}
+    return Workload(pd.DataFrame(jobs), "crossed pairs"), System.of(A=5, B=5)
+
+
+@pytest.mark.parametrize(
+    ("release_offset", "first"), [(0, 1200), (1, 1200 * 1201), (60, 1260 * 20), (400, 4800)]
+)
+def test_jobs_that_hold_in_turn_start_when_both_machines_release_at_one_instant(
+    release_offset, first
+):
+    """A released job is last, so that A holds for one of its first two in turn, and B likewise.
+
+    Neither is the other's mate. Only where both are free at once does A find room for a mate on B;
+    intervals of 1,200 and 1,201 s meet once in 16.7 days.
+    """
+    workload, system = crossed_pairs()
+    knobs = {"order": "submit", "release_offset": release_offset}
+    schedule = audit(simulate_coscheduling(workload, system, schemes="HH", **knobs))
+    assert schedule.start_time.min() == first and not len(schedule.stuck)
+    never = {"order": "submit", "release_interval": None}
+    assert len(simulate_coscheduling(workload, system, schemes="HH", **never).stuck) == 8
+
+
+def test_the_slow_version_has_the_patience_for_a_whole_beat():
+    workload, system = crossed_pairs()
+    table = workload.jobs
+    jobs = [
+        {"id": job, "machine": "AB".index(row.partition), "submit": row.submit_time,
+         "run": 100, "requested": 100, "nodes": 3, "mates": [row.mate]}
+        for job, row in enumerate(table.itertuples())
+    ]  # fmt: skip
+    expected = Coupled(jobs, [5, 5], "HH", order="submit", offset=1).simulate()
+    knobs = {"order": "submit", "release_offset": 1.0}
+    schedule = simulate_coscheduling(workload, system, schemes="HH", **knobs)
+    assert schedule.start_time.tolist() == [expected.start[job] for job in range(8)]
+
+
+@pytest.mark.parametrize(("mate_rule", "offset"), [("queuing", 0.0), ("yielding", 1.0)])
+def test_each_rule_of_mates_has_the_offset_of_its_own_source(mate_rule, offset):
+    workload, system = crossed_pairs()
+    knobs = {"mate_rule": mate_rule, "order": "submit"}
+    default = simulate_coscheduling(workload, system, **knobs)
+    given = simulate_coscheduling(workload, system, release_offset=offset, **knobs)
+    other = simulate_coscheduling(workload, system, release_offset=1.0 - offset, **knobs)
+    np.testing.assert_array_equal(default.start_time, given.start_time)
+    assert default.longest_hold == given.longest_hold == 1800 + offset
+    assert default.longest_hold != other.longest_hold
 
 
 def test_each_machine_releases_at_multiples_of_an_interval_of_its_own():
