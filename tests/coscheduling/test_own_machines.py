@@ -23,7 +23,7 @@ def ran(**settings):
     notebook = nbformat.read(ROOT / "notebooks" / "2-coscheduling.ipynb", as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     section = next(at for at, cell in enumerate(cells) if "second_trace)" in cell.source)
-    loading = next(at for at, cell in enumerate(cells) if cell.source.startswith("log = "))
+    loading = next(at for at, cell in enumerate(cells) if "prepare_workload(" in cell.source)
     space: dict = {}
     for cell in [*cells[: loading + 1], cells[section]]:
         exec(cell.source, space)
