@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.alcf import is_alcf, read_alcf
+from cosimlib.traces.alibaba import is_alibaba, read_alibaba
 from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
 from cosimlib.traces.columns import is_columns, read_columns, write_csv, write_parquet
@@ -40,6 +41,7 @@ __all__ = [
     "load",
     "load_trace",
     "read_alcf",
+    "read_alibaba",
     "read_batsim",
     "read_columns",
     "read_condor",
@@ -74,6 +76,7 @@ READERS: dict[str, Format] = {
     "fugaku": Format(read_fugaku, (".parquet", ".csv"), is_fugaku),
     "pm100": Format(read_pm100, (".parquet",), is_pm100),
     "peregrine": Format(read_peregrine, (".csv",), is_peregrine),
+    "alibaba": Format(read_alibaba, (".csv",), is_alibaba),
     "condor": Format(read_condor, (".submit",), is_condor),
     "columns": Format(read_columns, (".csv", ".parquet"), is_columns),
 }

@@ -30,6 +30,7 @@ SAMPLES: dict[str, tuple[Callable[..., Workload], str]] = {
     "batsim-csv": (traces.read_batsim, "batsim-jobs.csv"),
     "batsim-json": (traces.read_batsim, "batsim-workload.json"),
     "pbs": (traces.read_pbs, "pbs-accounting"),
+    "alibaba": (traces.read_alibaba, "alibaba/job_info_df.csv"),
     "fugaku-csv": (traces.read_fugaku, "fugaku.csv"),
     "fugaku": (traces.read_fugaku, "fugaku.parquet"),
     "pm100": (traces.read_pm100, "pm100.parquet"),

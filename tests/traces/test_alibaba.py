@@ -1,0 +1,128 @@
+"""Alibaba's high-priority and spot GPU jobs: columns, units, machine, bursts; damage by line."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cosimlib.audit import audit
+from cosimlib.ondemand import bursts_from_queue, simulate_ondemand
+from cosimlib.synthetic import with_missing_estimates
+from cosimlib.traces import TraceError, load, read_alibaba, recognize
+from tests.traces.reading import DATA, counts
+
+FOLDER = DATA / "alibaba"
+JOBS = FOLDER / "job_info_df.csv"
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A function that writes the table of jobs with one text replaced, away from its nodes."""
+
+    def write(before: str = "", after: str = ""):
+        text = JOBS.read_text()
+        assert before in text
+        (tmp_path / JOBS.name).write_text(text.replace(before, after, 1))
+        return tmp_path / JOBS.name
+
+    return write
+
+
+def test_columns_become_those_of_jobs():
+    workload = read_alibaba(JOBS, verbose=False)
+    jobs = workload.jobs.set_index("job_id")
+    columns = ["submit_time", "run_time", "nodes", "group", "queue", "gpu_model", "workers"]
+    assert jobs.loc[239255, columns].tolist() == [0, 2764799, 1, "13", "HP", "A10", 1]
+    assert jobs.loc[260002, columns].tolist() == [
+        300, 71718, 32, "57", "Spot", "A100-SXM4-80GB", 4
+    ]  # fmt: skip
+    assert jobs.loc[[260005, 260006, 260007], "nodes"].tolist() == [1, 1, 94]
+    assert jobs.loc[260014, "queue"] == "HP" and jobs["requested_time"].isna().all()
+    assert (np.diff(jobs["submit_time"]) >= 0).all()
+    assert counts(workload) == {
+        ("dropped", "time of submission unknown"): 1,
+        ("dropped", "run time unknown"): 1,
+        ("dropped", "number of instances unknown, or none"): 1,
+        ("dropped", "number of gpus unknown, or none"): 1,
+        ("noted", "neither HP nor Spot, queue as it is written"): 1,
+        ("mended", "out of order, put in order of submission"): 1,
+        ("noted", "run time 0"): 1,
+        ("noted", "requested time unknown"): 16,
+        ("noted", "start unknown"): 16,
+        ("noted", "job number used before"): 1,
+    }
+
+
+def test_the_machine_is_counted_from_the_table_of_nodes_beside_it(copy):
+    assert read_alibaba(JOBS, verbose=False).machine.partitions == {"main": 134}
+    cores = read_alibaba(JOBS, unit="cores", verbose=False)
+    assert cores.machine.partitions == {"main": 1088}
+    assert cores.jobs.set_index("job_id").loc[260003, "nodes"] == 16 * 96
+    alone = copy()
+    assert read_alibaba(alone, verbose=False).machine is None
+    told = read_alibaba(alone, nodes=FOLDER / "node_info_df.csv", verbose=False)
+    assert told.machine.total_nodes == 134
+
+
+def test_one_model_has_its_own_jobs_and_nodes():
+    workload = read_alibaba(JOBS, gpu_model="A10", verbose=False)
+    assert set(workload.jobs["gpu_model"]) == {"A10"} and workload.machine.total_nodes == 97
+    assert counts(workload)["dropped", "asks for other GPUs than A10"] == 11
+    with pytest.raises(ValueError, match="gpu_model='V100'; expected one of 'A10', 'A100-SXM4"):
+        read_alibaba(JOBS, gpu_model="V100", verbose=False)
+
+
+def test_high_priority_jobs_are_bursts_and_spot_jobs_make_way():
+    log = read_alibaba(JOBS, gpu_model="A10", verbose=False)
+    spot, bursts = bursts_from_queue(log, "HP", longest_delay=0.0)
+    assert set(bursts.jobs["queue"]) == {"HP"} and set(spot.jobs["queue"]) == {"Spot"}
+    late = spot.jobs.assign(submit_time=0.0)
+    early = with_missing_estimates(type(spot)(late, "spot", spot.machine), "run_time")
+    known = {"memory_per_node": 24.0, "aggregate_bandwidth": 250.0, "node_bandwidth": 2.0}
+    kept = simulate_ondemand(early, replace(log.machine, **known), bursts, policy="kill")
+    assert audit(kept).bursts["delay"].max() == 0
+
+
+def test_a_heading_tells_the_format(copy):
+    path = copy()
+    assert recognize(path) == recognize(JOBS) == "alibaba"
+    assert load(path, verbose=False).jobs.equals(read_alibaba(path, verbose=False).jobs)
+    shutil.move(path, path.with_name("log"))
+    assert recognize(path.with_name("log")) == "alibaba"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            ",300,41060,",
+            ",soon,41060,",
+            "line 5 has submit_time='soon'; expected a number, or nothing",
+        ),
+        (",960,7200,", ",960,1e99,", "line 7 has duration='1e99'; expected a number"),
+        (",0.5,1,", ",half,1,", "line 9 has gpu_request='half'; expected a number"),
+        ("260003,57,", "260003,57,1,2,", "line 7 has 11 fields; expected 9"),
+        ("worker_num", "workers", "no column worker_num; expected a table of jobs such as Aliba"),
+        ("gpu_request", "gpus", "no column gpu_request"),
+    ],
+)
+def test_damage_is_refused_by_its_line(copy, before, after, message):
+    path = copy(before, after)
+    with pytest.raises(TraceError, match=message) as caught:
+        read_alibaba(path, verbose=False)
+    assert str(path) in str(caught.value)
+
+
+def test_a_damaged_table_of_nodes_is_refused_by_its_line(copy, tmp_path):
+    path = copy()
+    (tmp_path / "node_info_df.csv").write_text("gpu_model,gpu_capacity_num\nA10,4\nA10,many\n")
+    with pytest.raises(TraceError, match=r"node_info_df.csv: line 3 has gpu_capacity_num='many'"):
+        read_alibaba(path, verbose=False)
+    with pytest.raises(TraceError, match="no column cpu_num; expected a table of nodes such as"):
+        read_alibaba(path, unit="cores", verbose=False)
+
+
+def test_the_unit_is_one_of_two():
+    with pytest.raises(ValueError, match="unit='nodes'; expected one of 'gpus', 'cores'"):
+        read_alibaba(JOBS, unit="nodes")
