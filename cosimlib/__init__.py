@@ -27,6 +27,7 @@ Traces
 - `read_batsim`: Batsim's jobs.csv, or a workload that it reads
 - `read_fugaku`: a month of F-DATA, the jobs of Fugaku
 - `read_pm100`: the job table of PM100, of Marconi100
+- `read_alibaba`: Alibaba's GPU jobs of high priority, and on spot instances
 - `load_trace`: a public trace by name, or a log by its path
 - `fetch_trace`: the path of a public trace, downloaded where it is not on this machine
 - `write_swf`: a workload as a file in the Standard Workload Format
@@ -66,6 +67,7 @@ Explorers: widgets for a notebook
 - `explore_elastic`: preemption policies
 - `explore_eviction`: nodes, deadline and loss
 - `explore_filling`: filler containers
+- `explore_ondemand`: bursts that make batch jobs give way
 - `explore_timesharing`: shares of nodes
 
 Modules

@@ -36,6 +36,7 @@ from .explorers import explore_coscheduling as explore_coscheduling
 from .explorers import explore_elastic as explore_elastic
 from .explorers import explore_eviction as explore_eviction
 from .explorers import explore_filling as explore_filling
+from .explorers import explore_ondemand as explore_ondemand
 from .explorers import explore_timesharing as explore_timesharing
 from .filling import simulate_filling as simulate_filling
 from .ondemand import simulate_ondemand as simulate_ondemand
@@ -49,6 +50,7 @@ from .timesharing import simulate_timesharing as simulate_timesharing
 from .traces import fetch_trace as fetch_trace
 from .traces import load_trace as load_trace
 from .traces.alcf import read_alcf as read_alcf
+from .traces.alibaba import read_alibaba as read_alibaba
 from .traces.batsim import read_batsim as read_batsim
 from .traces.fugaku import read_fugaku as read_fugaku
 from .traces.pbs import read_pbs as read_pbs

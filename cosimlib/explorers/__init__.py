@@ -5,6 +5,7 @@
 - `explore_elastic`: preemption of nodes at an instant, policy by policy
 - `explore_eviction`: nodes, deadline and loss
 - `explore_filling`: filler containers on idle nodes
+- `explore_ondemand`: on-demand bursts on a batch machine
 - `explore_timesharing`: jobs that share nodes
 """
 

@@ -5,6 +5,7 @@ from a finished figure and then given only what differs from the figure shown be
 browser redraws little and keeps a reader's zoom.
 """
 
+import html
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -24,11 +25,18 @@ from ipywidgets import (
 )
 
 from cosimlib import checks as check
+from cosimlib.explorers.ruler import Ruler
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
 WIDTH = 960
-"""Pixels of a figure that has no width: a live one cannot tell how much room it gets."""
+"""Pixels of a figure that is on no page."""
+
+LEAST_WIDTH = 520
+"""Pixels below which a figure grows no narrower; narrower pages scroll."""
+
+NARROW = "27em"
+"""A control's least width: pages that have no room for two beside each other have one column."""
 
 MANY = 16
 """Options up to which an error lists them all."""
@@ -39,7 +47,7 @@ Draw = Callable[..., tuple[go.Figure, str]]
 
 
 class Panel(VBox):
-    """Controls in two columns, under them a live figure and a line of text.
+    """Controls in columns as wide as the page, under them a live figure and a line of text.
 
     Parameters
     ----------
@@ -49,7 +57,7 @@ class Panel(VBox):
         Takes the controls' values by their names and returns a figure, with as many traces each
         time, and the line of text.
     hint : str, optional
-        A line under the controls, such as why some of them are disabled.
+        A line under the controls; why some of them are disabled follows it (`disable`).
     beside : sequence of Widget, optional
         More widgets after the controls, such as a player that moves one of them.
     below : sequence of Widget, optional
@@ -58,7 +66,9 @@ class Panel(VBox):
     Attributes
     ----------
     controls, figure, text
-        The widgets, `figure` a `go.FigureWidget`.
+        The widgets, `figure` a `go.FigureWidget` as wide as the page that shows it.
+    told, ruler
+        The line under the controls; what measures the page.
     """
 
     def __init__(
@@ -75,13 +85,16 @@ class Panel(VBox):
         self._draw = draw
         self._waiting = False
         self._drawn_for: dict[str, Any] = {}
+        self._hint = hint
+        self.ruler = Ruler()
         self._shown, text = self._drawn()
         self.figure = go.FigureWidget(self._shown)
-        self.text = HTML(text)
-        told = [HTML(hint)] if hint else []
-        super().__init__([self._grid(), *told, self.figure, self.text, *below])
+        self.text, self.told = HTML(text), HTML(self._reasons())
+        parts = [self._grid(), self.told, self.ruler, self.figure, self.text, *below]
+        super().__init__(parts)
         for control in self.controls.values():
             control.observe(self._redraw, names="value")
+        self.ruler.observe(self._fit, names="width")
 
     def __repr__(self) -> str:
         return f"{self._shown.layout.title.text} (a live panel: run this cell to see it)"
@@ -140,18 +153,41 @@ class Panel(VBox):
             self.controls[name].value = value
 
     def _grid(self) -> GridBox:
-        """The controls in two columns, their names aligned."""
+        """The controls in one or more columns, their names aligned."""
         for control in self.controls.values():
             control.layout.width = "auto"
             control.style.description_width = "12em"
-        columns = Layout(grid_template_columns="1fr 1fr", grid_gap="0 1.5em", width="98%")
+        fitting = f"repeat(auto-fit, minmax(min({NARROW}, 100%), 1fr))"
+        columns = Layout(grid_template_columns=fitting, grid_gap="0 1.5em", width="98%")
         return GridBox((*self.controls.values(), *self._beside), layout=columns)
 
     def _drawn(self) -> tuple[go.Figure, str]:
         """The picture and the text that the controls ask for."""
         self._drawn_for = self.settings
         picture, text = self._draw(**self._drawn_for)
-        return picture.update_layout(width=picture.layout.width or WIDTH), text
+        return picture.update_layout(width=self._width), text
+
+    @property
+    def _width(self) -> int:
+        """Pixels that the page has for the figure."""
+        return max(self.ruler.width, LEAST_WIDTH) if self.ruler.width else WIDTH
+
+    def _fit(self, change: object = None) -> None:
+        """Make the figure as wide as the page."""
+        if self.figure.layout.width != self._width:
+            self.figure.layout.width = self._width
+            self.figure._repr_mimebundle_()
+            self._shown.update_layout(width=self._width)
+
+    def _reasons(self) -> str:
+        """The hint, and why controls are disabled."""
+        off: dict[str, list[str]] = {}
+        for control in self.controls.values():
+            if control.disabled and control.tooltip:
+                off.setdefault(control.tooltip, []).append(control.description)
+        told = [f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
+                for why, names in off.items()]  # fmt: skip
+        return " ".join([self._hint, f"<small>{'; '.join(told)}</small>" if told else ""]).strip()
 
     def _redraw(self, change: object = None) -> None:
         """Draw what the controls say, and show what differs."""
@@ -164,7 +200,12 @@ class Panel(VBox):
         # page that is loaded again asks for.
         self.figure._repr_mimebundle_()
         self._shown = picture
-        self.text.value = text
+        self.text.value, self.told.value = text, self._reasons()
+
+
+def disable(control: Widget, why: str) -> None:
+    """Switch a control off that has no effect and say why, or on where there is no reason."""
+    control.disabled, control.tooltip = bool(why), why or None
 
 
 def beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workload, System]:

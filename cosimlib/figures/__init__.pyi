@@ -31,6 +31,7 @@ from .nothing import plot_nothing as plot_nothing
 from .ondemand import plot_best as plot_best
 from .ondemand import plot_ledger as plot_ledger
 from .ondemand import plot_ondemand as plot_ondemand
+from .ondemand_day import plot_day as plot_day
 from .publishing import Publisher as Publisher
 from .report import plot_freeable as plot_freeable
 from .report import plot_idle as plot_idle

@@ -1,6 +1,7 @@
 """Bursts on a batch machine: the ledger of node-hours by policy, the best policy, a Gantt chart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -72,12 +73,11 @@ def plot_ledger(
 def _bar(values: pd.Series, use: str, hover: str) -> go.Bar:
     """One use's bars, stacked by policy."""
     name, tint, shape = USE_STYLES[use]
-    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": theme.BLACK, "fgopacity": 0.5,
-               "solidity": 0.15, "size": 7}  # fmt: skip
     return go.Bar(
         y=list(values.index), x=values.to_numpy(dtype=float).round(3), name=name, orientation="h",
         legendgroup=use, hovertemplate=hover,
-        marker={"color": tint, "line": {"color": theme.BLACK, "width": 0.5}, "pattern": pattern},
+        marker={"color": tint, "line": {"color": theme.BLACK, "width": 0.5},
+                "pattern": use_pattern(shape)},
     )  # fmt: skip
 
 
@@ -163,30 +163,11 @@ def plot_ondemand(
     bursts : sequence of int, optional
         Bursts whose submission is marked by a line; by default all in the window.
     """
-    table = schedule.allocations
-    table = table[(table["end"] > start) & (table["start"] < end)].reset_index(drop=True)
-    if table.empty:
+    blocks = use_blocks(schedule, start, end)
+    if blocks.empty:
         return plot_nothing(title, "no job runs in these hours")
-    use = _use_names(schedule, table)
-    times = table["start"].clip(lower=start), table["end"].clip(upper=end)
-    blocks = lowest_blocks(
-        times[0].to_numpy(), times[1].to_numpy(), table["nodes"].to_numpy(), schedule.total_nodes
-    )
-    blocks["use"] = use.to_numpy()[blocks["row"]]
     picture = theme.figure(title=title, height=460, barmode="overlay", margin={"b": 110})
-    for name, (label, tint, shape) in USE_STYLES.items():
-        part = blocks[blocks["use"] == name]
-        if name == "idle":
-            continue
-        picture.add_bar(
-            x=((part["end"] - part["start"]) / HOUR).round(4),
-            base=((part["start"] - start) / HOUR).round(4),
-            y=part["node"] + part["nodes"] / 2, width=part["nodes"], orientation="h", name=label,
-            marker={"color": tint, "line": {"color": "white", "width": 0.4},
-                    "pattern": {"shape": shape, "fillmode": "overlay", "fgcolor": theme.BLACK,
-                                "fgopacity": 0.5, "solidity": 0.15, "size": 7}},
-            hovertemplate=f"{label}, from hour %{{base:.2f}}<extra></extra>",
-        )  # fmt: skip
+    picture.add_traces(list(use_bars(blocks, start)))
     told = (
         list(bursts) or schedule.bursts.query("submit_time >= @start and submit_time < @end").index
     )
@@ -200,9 +181,45 @@ def plot_ondemand(
     return picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes])
 
 
-def _use_names(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.Series:
-    """The use of each allocation by its name in `USE_STYLES`."""
+def use_blocks(schedule: OnDemandSchedule, start: float, end: float) -> pd.DataFrame:
+    """Blocks of neighboring nodes in a window: of which job and use, by its name in `USE_STYLES`.
+
+    Returns
+    -------
+    pd.DataFrame
+        `job`, `use`, `start`, `end` (s, cut to the window), `node` (the lowest) and `nodes`.
+    """
+    table = schedule.allocations
+    table = table[(table["end"] > start) & (table["start"] < end)].reset_index(drop=True)
+    times = table["start"].clip(lower=start), table["end"].clip(upper=end)
+    blocks = lowest_blocks(
+        times[0].to_numpy(), times[1].to_numpy(), table["nodes"].to_numpy(), schedule.total_nodes
+    )
     names = {"run": "batch", "container": "containers", "killed": "lost",
              "checkpoint": "writing", "hold": "blocked", "reread": "rereading"}  # fmt: skip
     of_bursts = schedule.on_demand[table["job"].to_numpy()] & (table["use"] == "run").to_numpy()
-    return table["use"].astype("str").map(names).mask(of_bursts, "bursts")
+    use = table["use"].astype("str").map(names).mask(of_bursts, "bursts")
+    row = blocks.pop("row")
+    return blocks.assign(job=table["job"].to_numpy()[row], use=use.to_numpy()[row])
+
+
+def use_bars(blocks: pd.DataFrame, start: float) -> Iterator[go.Bar]:
+    """Bars of blocks over hours since `start`, one trace per use but idleness."""
+    for name, (label, tint, shape) in USE_STYLES.items():
+        if name == "idle":
+            continue
+        part = blocks[blocks["use"] == name]
+        yield go.Bar(
+            x=((part["end"] - part["start"]) / HOUR).round(4),
+            base=((part["start"] - start) / HOUR).round(4),
+            y=part["node"] + part["nodes"] / 2, width=part["nodes"], orientation="h", name=label,
+            marker={"color": tint, "line": {"color": "white", "width": 0.4},
+                    "pattern": use_pattern(shape)},
+            hovertemplate=f"{label}, from hour %{{base:.2f}}<extra></extra>",
+        )  # fmt: skip
+
+
+def use_pattern(shape: str) -> dict[str, Any]:
+    """The pattern on a bar of a use."""
+    return {"shape": shape, "fillmode": "overlay", "fgcolor": theme.BLACK, "fgopacity": 0.5,
+            "solidity": 0.15, "size": 7}  # fmt: skip

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import pytest
 from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider
 
-from cosimlib.explorers import explore_timesharing
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers import explore_filling, explore_timesharing
+from cosimlib.explorers.panel import Panel, disable
 
 POLICIES = [("first come", "FCFS"), ("backfilling", "EASY")]
 
@@ -133,3 +133,24 @@ def test_an_explorer_refuses_what_its_sliders_do_not_reach():
         assert panel.settings == before and repr(panel) == title
     panel.choose(overhead=0.05, seed=3)
     assert panel.settings == before | {"overhead": 0.05, "seed": 3} and repr(panel) != title
+
+
+def test_a_figure_is_as_wide_as_the_page_and_stays_so():
+    panel = explore_filling(jobs=20)
+    assert panel.figure.layout.width == panel.picture.layout.width == 960
+    for page, figure in ((700, 700), (200, 520), (1500, 1500)):
+        panel.ruler.width = page
+        assert panel.figure.layout.width == panel.picture.layout.width == figure
+    panel.controls["speed"].value = 0.5
+    assert panel.figure.layout.width == panel.picture.layout.width == 1500
+
+
+def test_a_control_that_is_off_says_why_until_it_is_on():
+    panel = explore_filling(jobs=20)
+    assert panel.told.value == ""
+    disable(panel.controls["speed"], "<b>no</b>")
+    panel.controls["overhead"].value = 0.3
+    assert panel.told.value == "<small>speed (c) (off: &lt;b&gt;no&lt;/b&gt;)</small>"
+    disable(panel.controls["speed"], "")
+    panel.controls["overhead"].value = 0.4
+    assert panel.told.value == "" and not panel.controls["speed"].disabled

@@ -1,0 +1,67 @@
+"""The on-demand explorer in JupyterLab: controls move nodes and ledger, a click moves the day."""
+
+import re
+
+import pytest
+
+from tests.browser import lab
+from tests.browser.explorer import SHOWN, Explorer
+
+
+@pytest.mark.browser
+def test_controls_move_nodes_and_ledger_and_a_click_moves_the_day(page, address, tmp_path):
+    from playwright.sync_api import expect
+
+    explorer = Explorer(page)
+    explorer.open(
+        address, "ondemand", r"^dynamic, day \d+: \d+ of \d+ late, [\d,.]+ node-hours per burst$"
+    )
+    explorer.picture(tmp_path, "ondemand")
+    before = explorer.bars()
+    explorer.choose("policy", "wait")
+    expect(explorer.title).to_have_text(
+        re.compile(r"^wait, day .* late, 0\.0 node-hours per burst$")
+    )
+    lab.wait_until_idle(page)
+    assert explorer.bars() != before
+    told = page.locator(f"{SHOWN}", has_text=re.compile("off: wait evicts nobody")).last
+    expect(told).to_contain_text("file system (GB/s), checkpoint every (min)")
+    explorer.choose("policy", "kill")
+    expect(explorer.title).to_have_text(re.compile("^kill, day "))
+    explorer.measure()
+    explorer.slider("day shown").focus()
+    for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(700)
+    assert explorer.milliseconds()
+    explorer.picture(tmp_path, "ondemand-kill")
+    last = explorer.plot.locator(".subplot.x3y3 .scatterlayer .point, .subplot.x3y3 .point").last
+    last.click(force=True)
+    days = page.locator(".widget-hslider", has_text=re.compile("^day shown"))
+    shown = days.locator(".widget-readout").text_content()
+    expect(explorer.title).to_have_text(re.compile(f"^kill, day {shown}: "))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "columns"), [(1366, 2), (768, 1)])
+def test_figure_and_controls_fit_the_page(page, address, tmp_path, width, columns):
+    explorer = Explorer(page)
+    page.set_viewport_size({"width": width, "height": 1100})
+    explorer.open(address, "ondemand", "^dynamic, day ")
+    if width < 1000:
+        page.keyboard.press("Control+b")  # the list of files gives its room to the notebook
+    page.wait_for_timeout(1500)
+    explorer.picture(tmp_path, f"ondemand-{width}")
+    page.screenshot(path=tmp_path / f"page-{width}.png")
+    box = explorer.plot.bounding_box()
+    drawn = explorer.plot.locator(".main-svg").first.bounding_box()
+    room = page.locator(".jp-Cell .jp-OutputArea-output", has=explorer.plot).first.bounding_box()
+    assert drawn["width"] == pytest.approx(box["width"], abs=2)
+    assert 0.9 * room["width"] < drawn["width"] <= room["width"] + 1
+    sliders = page.locator(f"{SHOWN} .widget-hslider").all()
+    places = [slider.bounding_box() for slider in sliders]
+    left = min(place["x"] for place in places)
+    assert len({round((place["x"] - left) / 100) for place in places}) == columns
+    assert all(place["x"] + place["width"] <= room["x"] + room["width"] + 1 for place in places)
+    tracks = page.locator(f"{SHOWN} .widget-hslider .slider-container").all()
+    assert all(track.bounding_box()["width"] > 40 for track in tracks)

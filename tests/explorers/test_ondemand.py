@@ -1,0 +1,300 @@
+"""The explorer of on-demand bursts without a browser: the figure shows what the simulator says."""
+
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from cosimlib import synthetic
+from cosimlib.audit import audit
+from cosimlib.explorers import explore_ondemand
+from cosimlib.figures.ondemand import USE_STYLES
+from cosimlib.figures.ondemand_day import ACTION_MARKS
+from cosimlib.metrics import busy_stretch
+from cosimlib.ondemand import LEDGER, POLICIES, draw_bursts, ledger, measure, simulate_ondemand
+from cosimlib.ondemand.simulation import NOTICES
+from cosimlib.system import THETA, System
+from cosimlib.units import DAY, HOUR, MINUTE
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.explorers.redraws import redraws
+
+JOBS = 150
+USES = [use for use in LEDGER if use != "idle"]
+SMALL = System("small", {"main": 32})
+SOURCE = synthetic.with_estimates(synthetic.lublin(200, nodes=32, load=0.9, seed=4), seed=7)
+SOURCE = Workload(SOURCE.jobs, "a source", SMALL)
+
+
+def simulated(workload, system, settings, bursts=None):
+    """What the controls ask for, without them."""
+    most, seed = system.total_nodes, settings["seed"]
+    if bursts is None:
+        bursts = draw_bursts(
+            workload, seed=seed, rate=settings["rate"], notice=settings["announced"],
+            nodes=max(1, round(settings["size"] / 100 * most)),
+            run_time=settings["run_time"] * MINUTE,
+            longest_delay=settings["longest_delay"] * MINUTE,
+        )  # fmt: skip
+    reserved = max(1, round(settings["reserved"] / 100 * most))
+    return audit(
+        simulate_ondemand(
+            workload, replace(system, aggregate_bandwidth=settings["bandwidth"]), bursts,
+            policy=settings["policy"], deadline=settings["deadline"],
+            notice="ignore" if settings["announced"] == "none" else settings["notice"],
+            interval=settings["interval"] * MINUTE, seed=seed,
+            start_up=None if settings["start_up"] == "none" else settings["start_up"],
+            reserved=reserved if settings["policy"] == "reserve" else 0,
+        )
+    )  # fmt: skip
+
+
+@cache
+def made(seed=0) -> Workload:
+    return synthetic.theta(JOBS, seed=seed)
+
+
+def traces(panel) -> SimpleNamespace:
+    """The traces of the figure by what they are."""
+    data = list(panel.figure.data)
+    n = len(USES)
+    return SimpleNamespace(
+        bars=dict(zip(USES, data[:n], strict=True)),
+        arrivals=data[n],
+        evictions=dict(zip(ACTION_MARKS, data[n + 1 : n + 4], strict=True)),
+        shares=dict(zip(LEDGER, data[n + 4 : -3], strict=True)),
+        in_time=data[-3], late=data[-2], deadlines=data[-1],
+    )  # fmt: skip
+
+
+def assert_shows(panel, schedule):
+    """Bars, markers, ledger, delays, title and text are this schedule's."""
+    shown, total = traces(panel), schedule.total_nodes
+    submit = schedule.workload.jobs["submit_time"]
+    batch = submit[~schedule.on_demand]
+    start = np.floor(batch.min() / HOUR) * HOUR + (panel.settings["day"] - 1) * DAY
+    hours = ledger(schedule, start=start, end=start + DAY)
+    for use, bar in shown.bars.items():
+        held = np.dot(np.asarray(bar.x, float), np.asarray(bar.width, float))
+        assert held == pytest.approx(hours[use], rel=1e-3, abs=0.1), use
+        assert bar.name == USE_STYLES[use][0]
+        tops = np.asarray(bar.y, float) + np.asarray(bar.width, float) / 2
+        assert tops.max(initial=0) <= total
+    everything = ledger(schedule)
+    for use, bar in shown.shares.items():
+        expected = [100 * hours[use] / hours.sum(), 100 * everything[use] / everything.sum()]
+        assert list(bar.y) == pytest.approx(expected, abs=0.001), use
+    assert sum(np.asarray(bar.y) for bar in shown.shares.values()) == pytest.approx(
+        [100, 100], abs=0.01
+    )
+    assert_markers(shown, schedule, start)
+    bursts, first = schedule.bursts, schedule.span[0]
+    for marks, missed in ((shown.in_time, False), (shown.late, True)):
+        part = bursts[bursts["missed"] == missed]
+        assert list(marks.x) == pytest.approx((part["submit_time"] - first) / DAY, abs=1e-5)
+        assert list(marks.y) == pytest.approx(part["delay"] / MINUTE, abs=1e-3)
+    assert list(shown.deadlines.y) == pytest.approx(bursts["longest_delay"] / MINUTE)
+    title = panel.figure.layout.title.text
+    assert title.startswith(f"{schedule.policy}, day {panel.settings['day']}: ")
+    if len(bursts):
+        price = measure(schedule)["overhead"]
+        assert f"{bursts['missed'].sum():,} of {len(bursts):,} late" in title
+        assert f"{price:,.1f} node-hours per burst" in title
+    slowdown = schedule.bounded_slowdown()[~schedule.on_demand].mean()
+    assert f"mean bounded slowdown {slowdown:,.2f}" in panel.text.value
+    assert "nan" not in panel.text.value + title
+    filled = measure(schedule)["filled"]
+    assert (f"fillers work on {100 * filled:.1f} % of it" in panel.text.value) == (filled > 0)
+
+
+def assert_markers(shown, schedule, start):
+    """Every burst and eviction of the window has a marker, the latter where the job was."""
+    jobs = schedule.bursts
+    come = jobs[(jobs["submit_time"] >= start) & (jobs["submit_time"] < start + DAY)]
+    assert list(shown.arrivals.x) == pytest.approx((come["submit_time"] - start) / HOUR, abs=1e-4)
+    told = schedule.evictions
+    told = told[(told["time"] > start) & (told["time"] <= start + DAY)]
+    bars = pd.concat(
+        pd.DataFrame({"end": np.add(bar.base, bar.x), "low": np.subtract(bar.y, bar.width) / 1,
+                      "middle": np.asarray(bar.y, float)})
+        for bar in shown.bars.values() if len(bar.x)
+    )  # fmt: skip
+    for action, marks in shown.evictions.items():
+        part = told[told["action"] == action]
+        assert sorted(marks.x) == pytest.approx(sorted((part["time"] - start) / HOUR), abs=1e-4)
+        for x, y in zip(marks.x, marks.y, strict=True):
+            near = bars[(bars["end"] - x).abs() < 2e-4]
+            assert (near["middle"] - y).abs().min() < 1e-6
+
+
+def test_it_opens_with_the_settings_given():
+    panel = explore_ondemand(
+        jobs=JOBS, policy="reserve", deadline="earliest", rate=5, size=0.1, run_time=1800.0,
+        longest_delay=60.0, announced="late", notice="collect", reserved=0.2, bandwidth=100.0,
+        interval=7200.0, start_up=45.0, day=2, seed=3,
+    )  # fmt: skip
+    assert panel.settings == {
+        "policy": "reserve", "deadline": "earliest", "rate": 5.0, "size": 10.0, "run_time": 30.0,
+        "longest_delay": 1.0, "announced": "late", "notice": "collect", "reserved": 20.0,
+        "bandwidth": pytest.approx(100.0), "interval": 120.0, "start_up": 45.0, "day": 2, "seed": 3,
+    }  # fmt: skip
+    assert_shows(panel, simulated(made(3), made(3).machine, panel.settings))
+    assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
+    assert repr(panel).startswith("reserve (872, collect), day 2: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("policy", list(POLICIES)),
+        ("deadline", ["earliest"]),
+        ("rate", [0.0, 12.0]),
+        ("size", [5.0, 60.0]),
+        ("run_time", [10.0, 240.0]),
+        ("longest_delay", [0.0, 60.0]),
+        ("bandwidth", [20.0, 1_000.0]),
+        ("interval", [10.0, 300.0]),
+        ("start_up", [0.0, 300.0]),
+        ("seed", [1, 7]),
+        ("day", [1, 2]),
+    ],
+)
+def test_every_control_shows_what_the_simulator_says(name, values):
+    panel = explore_ondemand(jobs=JOBS, rate=8.0)
+    seen = {panel.figure.layout.title.text + panel.text.value}
+    for value in values:
+        panel.controls[name].value = value
+        assert_shows(panel, simulated(made(), made().machine, panel.settings))
+        seen.add(panel.figure.layout.title.text + panel.text.value)
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("announced", ["accurate", "early", "late"])
+def test_notices_show_what_the_simulator_says(announced):
+    panel = explore_ondemand(jobs=JOBS, announced=announced, rate=8.0)
+    for notice in NOTICES:
+        panel.controls["notice"].value = notice
+        assert_shows(panel, simulated(made(), made().machine, panel.settings))
+
+
+def test_a_change_draws_once_and_a_day_simulates_nothing(monkeypatch):
+    panel = explore_ondemand(jobs=JOBS)
+    assert redraws(panel, "policy", ["kill", "wait", "dynamic"]) == [1, 1, 1]
+    monkeypatch.delattr("cosimlib.explorers.ondemand.simulate_ondemand")
+    assert redraws(panel, "day", [1, 2]) == [1, 1]
+    with pytest.raises(NameError):
+        panel.controls["seed"].value = 9
+
+
+def test_controls_without_effect_are_off_and_say_why():
+    panel = explore_ondemand(jobs=JOBS, policy="kill")
+    off = {name: control.tooltip for name, control in panel.controls.items() if control.disabled}
+    assert off == {
+        "deadline": "kill has no choice of plans",
+        "reserved": "kill reserves none",
+        "notice": "no burst is announced",
+    }
+    assert "which plan (off: kill has no choice of plans)" in panel.told.value
+    panel.choose(policy="reserve", announced="early")
+    off = {name for name, control in panel.controls.items() if control.disabled}
+    assert off == {"deadline", "bandwidth", "interval"}
+    assert "file system (GB/s), checkpoint every (min) (off: reserve evicts nobody)" in (
+        panel.told.value
+    )
+    before = panel.figure.layout.title.text, panel.text.value
+    for name in off - {"deadline"}:
+        panel.controls[name].value *= 0.9
+        assert (panel.figure.layout.title.text, panel.text.value) == before
+
+
+def test_a_workload_of_one_s_own_with_bursts_of_one_s_own():
+    """Unknown memory and bandwidths are Theta's; the busy part of the log is taken."""
+    mine = Workload(
+        pd.DataFrame({"submit_time": [4 * HOUR, 5 * HOUR], "run_time": 600.0, "nodes": 8}), "mine"
+    )
+    panel = explore_ondemand(SOURCE, bursts=mine, jobs=1000)
+    known = replace(
+        SMALL, memory_per_node=THETA.memory_per_node, node_bandwidth=THETA.node_bandwidth
+    )
+    assert_shows(panel, simulated(SOURCE, known, panel.settings, mine))
+    assert panel.controls["rate"].disabled and "these bursts were given" in panel.told.value
+    assert "Memory and bandwidths that are unknown are Theta's" in panel.told.value
+    busy = busy_stretch(SOURCE, 20)
+    few = explore_ondemand(SOURCE, jobs=20)
+    assert_shows(few, simulated(busy, known, few.settings))
+
+
+def test_logs_without_requests_or_with_a_single_job_are_shown():
+    bare = Workload(SOURCE.jobs.drop(columns="requested_time"), "bare", SMALL)
+    panel = explore_ondemand(bare, jobs=50)
+    assert "Requested times that are unknown are run times." in panel.told.value
+    alone = explore_ondemand(SOURCE, jobs=1)
+    assert alone.controls["day"].disabled and "no burst comes" in repr(alone)
+    assert "nan" not in alone.text.value
+    never = explore_ondemand(jobs=JOBS, rate=0.0)
+    assert never.figure.layout.title.text == "dynamic, day 1: no burst comes"
+
+
+def test_a_click_on_a_delay_shows_the_day_of_the_burst():
+    panel = explore_ondemand(jobs=JOBS, rate=8.0, day=1)
+    last = max((max(trace.x), trace) for trace in panel.figure.data[-3:-1] if len(trace.x))
+    click = SimpleNamespace(xs=[last[0]], ys=[0.0], point_inds=[0])
+    for callback in last[1]._click_callbacks:
+        callback(last[1], click, None)
+    submit = made().jobs["submit_time"].min()
+    begin = np.floor(submit / HOUR) * HOUR
+    assert panel.settings["day"] == (submit + last[0] * DAY - begin) // DAY + 1 > 1
+    for callback in last[1]._click_callbacks:
+        callback(last[1], SimpleNamespace(xs=[], ys=[], point_inds=[]), None)
+
+
+def test_the_picture_stays_light_and_moments_are_dates_where_a_log_has_them():
+    panel = explore_ondemand()
+    assert len(panel.picture.to_json()) < 200_000
+    assert panel.picture.layout.xaxis.title.text.startswith("hours since second ")
+    began = pd.Timestamp("2023-05-01 06:30", tz="UTC")
+    dated = explore_ondemand(replace(SOURCE, began=began), jobs=100, day=1)
+    assert dated.picture.layout.xaxis.title.text.startswith("hours since 2023-05-0")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"policy": "KILL"}, "policy='KILL'; expected one of 'wait', 'reserve', 'kill'"),
+        ({"deadline": "late"}, "deadline='late'; expected one of 'earliest', 'least_loss'"),
+        ({"announced": "soon"}, "announced='soon'; expected one of 'none', 'accurate'"),
+        ({"notice": "run"}, "notice='run'; expected one of 'ignore', 'collect', 'prepare'"),
+        ({"rate": -1}, "rate=-1; expected bursts per day, from 0"),
+        ({"size": 0.0}, r"size=0.0; expected a part of the machine, above 0 and up to 1"),
+        ({"size": 1.5}, r"size=1.5; expected a part of the machine"),
+        ({"reserved": 2.0}, r"reserved=2.0; expected a part of the machine"),
+        ({"run_time": 0.0}, "run_time=0.0; expected"),
+        ({"longest_delay": -1.0}, "longest_delay=-1.0; expected"),
+        ({"interval": 0.0}, "interval=0.0; expected"),
+        ({"bandwidth": 0.0}, "bandwidth=0.0; expected"),
+        ({"start_up": -1.0}, "start_up=-1.0; expected"),
+        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
+        ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
+        ({"day": 0}, "day=0; expected a whole number from 1"),
+        ({"day": 10_000}, "day=10000; expected a whole number from 1"),
+    ],
+)
+def test_settings_out_of_range_say_what_was_expected(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        explore_ondemand(SOURCE, **wrong)
+
+
+def test_what_cannot_be_scheduled_is_named():
+    with pytest.raises(TypeError, match="source is of type DataFrame; expected a Workload"):
+        explore_ondemand(SOURCE.jobs)
+    with pytest.raises(TypeError, match="bursts is of type DataFrame; expected a Workload"):
+        explore_ondemand(SOURCE, bursts=SOURCE.jobs)
+    with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
+        explore_ondemand(Workload(SOURCE.jobs[:0], "gone"), SMALL)
+    with pytest.raises(ValueError, match="lost: its machine is unknown; give a system"):
+        explore_ondemand(Workload(SOURCE.jobs, "lost"))
+    with pytest.raises(InvalidWorkloadError, match=r"job \d+ asks for \d+ nodes; partition 'main'"):
+        explore_ondemand(SOURCE, System.of(4))
