@@ -97,7 +97,7 @@ def test_real_trace_is_used_where_it_is_and_synthetic_data_beside_it(tmp_path, m
 
 
 def test_all_notebooks_take_processors_per_node():
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
         assert "cores_per_node" in read_parameters(read_notebook(path), path.name), path.name
 
 
