@@ -1,4 +1,4 @@
-"""How fast jobs go: they shrink for a burst and grow again, or take turns with it on their nodes.
+"""Pace of jobs: they shrink for a burst and grow again, or take turns with it on their nodes.
 
 A malleable job on part of its nodes goes that much slower: its work is conserved. Jobs that share
 nodes with a burst, its *hosts*, take turns with it; a host's nodes that the burst does not need,
