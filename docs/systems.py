@@ -15,7 +15,7 @@ SYSTEMS = {
 }
 """Room of each system: its notebook, and the module that states its model."""
 
-EXPLORERS = ("eviction", "coscheduling", "timesharing", "filling", "elastic")
+EXPLORERS = ("eviction", "coscheduling", "timesharing", "filling", "elastic", "ondemand")
 
 
 def system_pages(root: Path, renew: Callable[[str, Path], str]) -> dict[str, str]:

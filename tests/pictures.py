@@ -25,6 +25,7 @@ SHOWN = {
     "explore/elastic": "",
     "explore/eviction": "",
     "explore/filling": "",
+    "explore/ondemand": "",
     "explore/timesharing": "",
 }
 """Notebooks, and how the title of the picture begins that stands for each."""
