@@ -57,3 +57,13 @@ def test_little_of_a_log_decides_nothing_and_is_said():
         parameters = SMALL[notebook]
         shown = run_cells(ROOT / f"notebooks/{notebook}.ipynb", trace=log, **parameters)
         assert shown.claims["data"].str.contains("% of its node-hours").any(), notebook
+
+
+@COMPILED
+def test_no_job_that_fits_a_partition_decides_nothing():
+    """All jobs have eight nodes or more where each processor is one, the partition has four."""
+    log = str(ZOO / "nodes-of-eight-processors.swf.gz")
+    parameters = {"nodes": 4, "preempted": 2, "cores_per_node": 1}
+    shown = run_cells(ROOT / "notebooks/5-elastic.ipynb", trace=log, **parameters)
+    assert not strange(shown)
+    assert set(shown.claims["verdict"]) == {"unknown"}
