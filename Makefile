@@ -9,23 +9,25 @@ SCALE ?= quick
 TRACE ?=
 JOBS ?= logical
 CORES ?=
+NODES ?=
 POLICY ?=
 ARGS ?=
 
 PY := "$(VENV)/bin/python"
+LOG := $(if $(CORES), --cores "$(CORES)")$(if $(NODES), --nodes "$(NODES)")
+AT_ONCE := $(if $(filter-out logical auto,$(JOBS)), --jobs "$(JOBS)")
 STAMP := $(VENV)/setup.stamp
 
 .PHONY: help setup reproduce test lab docs zoo bench check notebooks lock clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE) CORES=$(CORES) JOBS=$(JOBS) POLICY=$(POLICY)"
+	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE) CORES=$(CORES) NODES=$(NODES) JOBS=$(JOBS) POLICY=$(POLICY)"
 
 setup: $(STAMP) ## make the environment, with exactly the versions in requirements.lock
 
-reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, JOBS=2)
-	$(PY) -m cosimlib.reproduce --scale "$(SCALE)" $(if $(TRACE),--trace "$(TRACE)") \
-		$(if $(CORES),--cores "$(CORES)") $(if $(filter-out logical auto,$(JOBS)),--jobs "$(JOBS)")
+reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, NODES=512, JOBS=2)
+	$(PY) -m cosimlib.reproduce --scale "$(SCALE)"$(if $(TRACE), --trace "$(TRACE)")$(LOG)$(AT_ONCE)
 
 test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
 	@$(PY) -m pytest -p tests.suites -n $(JOBS) --nbval --nbval-current-env \
@@ -37,8 +39,8 @@ lab: $(STAMP) ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)
 docs: $(STAMP) ## build the documentation into build/docs/html, offline
 	@$(PY) -m docs.build
 
-zoo: $(STAMP) ## compare all registered policies on all logs that are here (POLICY=file.py adds yours)
-	$(PY) -m cosimlib.zoo $(if $(POLICY),--policy "$(POLICY)")
+zoo: $(STAMP) ## compare all policies on all logs that are here, or on TRACE=path (POLICY=file.py adds yours)
+	$(PY) -m cosimlib.zoo$(if $(POLICY), --policy "$(POLICY)")$(if $(TRACE), "$(TRACE)")$(LOG)
 
 bench: $(STAMP) ## measure how fast simulators and solvers are
 	$(PY) -m tests.benchmarks

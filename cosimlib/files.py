@@ -34,3 +34,11 @@ def checkout() -> Path:
     """The checkout that the package lies in, or else the current folder."""
     above = PACKAGE.parent
     return above if (above / "pyproject.toml").is_file() else Path.cwd()
+
+
+def check_folder(name: str, path: Path) -> None:
+    """Refuse a path that cannot be a folder: it is a file, or lies in one."""
+    for place in (path, *path.parents):
+        if place.exists() and not place.is_dir():
+            what = "is a file" if place == path else f"lies in {str(place)!r}, which is a file"
+            raise ValueError(f"{name}={str(path)!r} {what}; expected a folder")

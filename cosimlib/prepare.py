@@ -14,6 +14,7 @@ from dataclasses import replace
 from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.audit import audit
+from cosimlib.display import count
 from cosimlib.kernels.steps import step_function
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
@@ -33,6 +34,7 @@ def prepare_schedule(
     seed: int = 0,
     policy: str = "",
     cores_per_node: int | None = None,
+    nodes: int | None = None,
     estimates: str | float = "",
 ) -> Schedule:
     """The recorded schedule of a trace, or a simulated one where starts are not recorded.
@@ -50,16 +52,19 @@ def prepare_schedule(
         requested times are missing.
     cores_per_node : int, optional
         For `traces.load`.
+    nodes : int, optional
+        For `with_assumed_machine`, of a log.
     estimates : str or float, default ""
         By default requested times are filled in for a simulation only.
     """
     if policy:
         check.choice("policy", policy, SIMULATORS)
     if trace == SYNTHETIC:
+        check.that("nodes", nodes, nodes is None, "None, as the synthetic workload is of Theta")
         workload = synthetic.theta(seed=seed)
     else:
         workload = traces.load(trace, cores_per_node=cores_per_node)
-    workload = _fitting(with_assumed_machine(workload))
+    workload = _fitting(with_assumed_machine(workload, nodes))
     if workload.column("recorded_start").notna().all():
         return Schedule.recorded(_repaired(workload, "none" if estimates == "" else estimates))
     workload = _repaired(workload, estimates)
@@ -70,7 +75,11 @@ def prepare_schedule(
 
 
 def prepare_workload(
-    trace: str, *, cores_per_node: int | None = None, estimates: str | float = ""
+    trace: str,
+    *,
+    cores_per_node: int | None = None,
+    nodes: int | None = None,
+    estimates: str | float = "",
 ) -> Workload:
     """The jobs of a trace that fit on its machine; the number of the others is printed.
 
@@ -80,10 +89,12 @@ def prepare_workload(
         A name or path for `traces.load`.
     cores_per_node : int, optional
         For `traces.load`.
+    nodes : int, optional
+        For `with_assumed_machine`.
     estimates : str or float, default ""
     """
     workload = traces.load(trace, cores_per_node=cores_per_node)
-    return _repaired(_fitting(with_assumed_machine(workload)), estimates)
+    return _repaired(_fitting(with_assumed_machine(workload, nodes)), estimates)
 
 
 def _repaired(workload: Workload, estimates: str | float) -> Workload:
@@ -97,27 +108,40 @@ def _repaired(workload: Workload, estimates: str | float) -> Workload:
         return workload
     repaired = with_missing_estimates(workload, "user_median" if estimates == "" else estimates)
     for _, reason, records in repaired.account[len(workload.account) :].itertuples(index=False):
-        print(f"{workload.name}: {records:,} of {len(workload):,} jobs: {reason}")
+        print(f"{workload.name}: {records:,} of {count(len(workload), 'job')}: {reason}")
     return repaired
 
 
-def with_assumed_machine(workload: Workload) -> Workload:
-    """The workload with a machine: its own, or one that just holds what the log records.
+def with_assumed_machine(workload: Workload, nodes: int | None = None) -> Workload:
+    """The workload with a machine: of `nodes`, its own, or one that just holds what it records.
 
-    That one has the most nodes that were ever held at once, or those of the widest job where not
-    all starts are recorded. The name and the account say so.
+    That last one has the most nodes that were ever held at once, or those of the widest job where
+    not all starts are recorded. The name and the account say so.
+
+    Parameters
+    ----------
+    workload : Workload
+    nodes : int, optional
+        The machine's size, of a log that does not tell it or is wrong about it.
     """
+    check.whole("nodes", nodes, 1, none="for what the log says")
+    if nodes is not None:
+        machine = (workload.machine or System(workload.name, {"main": nodes})).with_nodes(nodes)
+        told = replace(workload, machine=machine)
+        return told.noted("noted", f"machine of {count(nodes, 'node')}, as given", len(workload))
     if workload.machine is not None or not len(workload):
         return workload
-    nodes, start = workload.jobs["nodes"].to_numpy(), workload.column("recorded_start")
-    most, how = int(nodes.max()), "its widest job"
+    width, start = workload.jobs["nodes"].to_numpy(), workload.column("recorded_start")
+    most, how = int(width.max()), "its widest job"
     if start.notna().all():
         end = start + workload.jobs["run_time"]
-        held = step_function(start.to_numpy(), end.to_numpy(), nodes)[1]
+        held = step_function(start.to_numpy(), end.to_numpy(), width)[1]
         most, how = max(most, int(held.max())), "the most nodes ever held at once"
     machine = System(workload.name, {"main": most})
-    reason = f"machine unknown, assumed to have {most:,} nodes, {how}"
-    named = replace(workload, name=f"{workload.name} ({most:,} nodes assumed)", machine=machine)
+    reason = f"machine unknown, assumed to have {count(most, 'node')}, {how}"
+    named = replace(
+        workload, name=f"{workload.name} ({count(most, 'node')} assumed)", machine=machine
+    )
     return named.noted("noted", reason, len(workload))
 
 
@@ -125,5 +149,7 @@ def _fitting(workload: Workload) -> Workload:
     """The jobs that fit on the machine."""
     narrow = workload.jobs["nodes"] <= check.machine(workload.machine, workload.name).total_nodes
     if not narrow.all():
-        print(f"{workload.name}: {int((~narrow).sum())} jobs wider than its machine are left out")
+        wide = count(int((~narrow).sum()), "job")
+        verb = "is" if wide == "1 job" else "are"
+        print(f"{workload.name}: {wide} wider than its machine {verb} left out")
     return workload.keep(narrow, "wider than the machine")

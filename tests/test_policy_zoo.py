@@ -10,7 +10,7 @@ from cosimlib.policies import BUILT_IN, SIMULATORS, unregister
 from cosimlib.sweep import SweepWarning
 from cosimlib.zoo import MEASURES, page, run_zoo, semantics, standing
 from cosimlib.zoo.command import main
-from cosimlib.zoo.runs import drawn
+from cosimlib.zoo.runs import drawn, zoo_logs
 from cosimlib.zoo.standing import speeds
 
 NAMES = ("FCFS", "EASY", "EASY (sjbf)")
@@ -164,6 +164,57 @@ def test_the_command_writes_tables_and_takes_a_file_with_a_policy(own, tmp_path,
     text = (tmp_path / "out" / "zoo.md").read_text()
     assert "| narrow first | FCFS by width |" in text and "nan" not in text
     assert capsys.readouterr().out.startswith(f"zoo: {2 * len(SIMULATORS)} schedules")
+
+
+def test_the_machine_s_size_is_told_or_assumed_and_said(tmp_path):
+    line = "{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9
+    path = tmp_path / "log.swf"
+    path.write_text("".join(line.format(k=k) + "\n" for k in (1, 2, 30)))
+    ((name, assumed),) = zoo_logs([str(path)]).items()
+    assert name == "log.swf (8 nodes assumed)" and assumed.machine.total_nodes == 8
+    ((name, told),) = zoo_logs([str(path)], nodes=6, cores_per_node=2).items()
+    assert name == "log.swf" and told.machine.total_nodes == 6 and told.jobs["nodes"].max() == 2
+    for names in ([], [str(path)] * 2):
+        with pytest.raises(ValueError, match=f"of one log; {len(names)} are named"):
+            zoo_logs(names, nodes=6)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "policy {path} is not there; give a file of Python"),
+        ("folder", "policy {path} is a folder; give a file of Python"),
+        ("x = 1\n", "policy {path} registers nothing; expected @cosimlib.register("),
+        ("\nimport no_such_module\n", "policy {path}, line 2: ModuleNotFoundError: No module "),
+        ("def f(:\n", "policy {path}, line 1: SyntaxError: "),
+        ("x = 1\nexit(3)\n", "policy {path}, line 2: SystemExit: 3"),
+        ("import cosimlib as cs\ncs.register('mine', 7)\n", "line 2: ValueError: simulator=7; exp"),
+    ],
+    ids=["missing", "folder", "nothing", "import", "syntax", "exit", "no simulator"],
+)
+def test_a_file_without_a_policy_is_refused_in_words(content, said, tmp_path, capsys):
+    path = tmp_path / "own.py"
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_text(content)
+    before = dict(SIMULATORS)
+    assert main(["--policy", str(path), "--out", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    assert said.format(path=path) in error and error.count("\n") == 1
+    assert before == SIMULATORS and not (tmp_path / "out").exists()
+
+
+def test_a_log_that_no_policy_can_schedule_is_said(tmp_path, capsys):
+    line = "{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9
+    path = tmp_path / "log.swf"
+    path.write_text("".join(line.format(k=k) + "\n" for k in (1, 2)))
+    out = ["--out", str(tmp_path / "out"), "--workers", "1", "--replicates", "2"]
+    with pytest.warns(SweepWarning):
+        assert main([str(path), *out]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("zoo: EASY, with which the others are compared, could schedule none")
+    assert "needs at least 4 h" in said and not (tmp_path / "out" / "zoo.csv").exists()
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):

@@ -3,6 +3,7 @@
 import pytest
 
 from cosimlib.prepare import prepare_schedule, prepare_workload
+from cosimlib.report import open_log
 from tests import zoo
 
 LINES = ["; MaxNodes: 8", *(f"{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9 for k in (1, 2, 3))]
@@ -34,7 +35,7 @@ def test_a_log_without_requested_times_is_simulated_by_fcfs(tmp_path, capsys):
     path.write_text("\n".join([LINES[0], "1 1 -1 10 4 -1 -1 4 -1" + " -1" * 9, wide]) + "\n")
     schedule = prepare_schedule(str(path))
     assert schedule.policy == "FCFS" and len(schedule.workload) == 1
-    assert "1 jobs wider than its machine are left out" in capsys.readouterr().out
+    assert "1 job wider than its machine is left out" in capsys.readouterr().out
 
 
 def test_an_unknown_policy_is_refused():
@@ -47,7 +48,7 @@ def test_a_workload_has_no_jobs_wider_than_its_machine(tmp_path, capsys):
     path.write_text("\n".join([*LINES, "9 9 -1 10 99 -1 -1 99 20" + " -1" * 9]) + "\n")
     workload = prepare_workload(str(path))
     assert workload.jobs["job_id"].tolist() == [1, 2, 3] and workload.machine.total_nodes == 8
-    assert "log: 1 jobs wider than its machine are left out" in capsys.readouterr().out
+    assert "log: 1 job wider than its machine is left out" in capsys.readouterr().out
 
 
 def test_a_recorded_schedule_has_no_jobs_wider_than_its_machine(tmp_path):
@@ -123,3 +124,34 @@ def test_cores_per_node_reach_the_reader():
     assert prepare_workload(path).machine.total_nodes == 8
     assert prepare_workload(path, cores_per_node=1).machine.total_nodes == 64
     assert prepare_schedule(path, cores_per_node=4).system.total_nodes == 16
+
+
+@pytest.mark.parametrize("header", ["; MaxNodes: 8", "; Note: no size"])
+def test_the_machine_s_size_can_be_told(header, tmp_path, capsys):
+    path = tmp_path / "log.swf"
+    wide = "9 9 0 10 10 -1 -1 10 20" + " -1" * 9
+    path.write_text("\n".join([header, *LINES[1:], wide]) + "\n")
+    for nodes, kept in ((9, 3), (12, 4)):
+        workload = prepare_workload(str(path), nodes=nodes)
+        assert workload.machine.total_nodes == nodes and len(workload) == kept
+        assert f"machine of {nodes} nodes, as given" in set(workload.account["reason"])
+        schedule = prepare_schedule(str(path), nodes=nodes)
+        log = open_log(str(path), nodes=nodes)
+        for told in (schedule, log.schedule):
+            assert told.system.total_nodes == nodes and len(told.workload) == kept
+        assert "assumed" not in f"{log.lacks}{workload.name}{schedule.name}"
+
+
+@pytest.mark.parametrize("prepare", [prepare_schedule, prepare_workload, open_log])
+def test_a_size_that_is_none_is_refused(prepare, tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join(LINES) + "\n")
+    for nodes in (0, 2.5, "8"):
+        with pytest.raises(ValueError, match=r"^nodes=.*; expected a whole number from 1, or None"):
+            prepare(str(path), nodes=nodes)
+
+
+@pytest.mark.parametrize("prepare", [prepare_schedule, open_log])
+def test_synthetic_workloads_know_their_machine(prepare):
+    with pytest.raises(ValueError, match=r"^nodes=8; expected None, as the synthetic"):
+        prepare("synthetic", nodes=8)

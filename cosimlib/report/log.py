@@ -12,7 +12,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_easy, simulate_fcfs
-from cosimlib.display import UNKNOWN, calendar, duration, percent
+from cosimlib.display import UNKNOWN, calendar, count, duration, percent
 from cosimlib.eviction import EXPENDABLE
 from cosimlib.metrics import share_used
 from cosimlib.prepare import KNOWN, with_assumed_machine
@@ -49,7 +49,13 @@ class Log(NamedTuple):
     used: float
 
 
-def open_log(trace: str = SYNTHETIC, *, seed: int = 0, cores_per_node: int | None = None) -> Log:
+def open_log(
+    trace: str = SYNTHETIC,
+    *,
+    seed: int = 0,
+    cores_per_node: int | None = None,
+    nodes: int | None = None,
+) -> Log:
     """A log made ready for a report, whatever it lacks.
 
     Parameters
@@ -60,18 +66,21 @@ def open_log(trace: str = SYNTHETIC, *, seed: int = 0, cores_per_node: int | Non
         Of the synthetic log.
     cores_per_node : int, optional
         For `traces.load`.
+    nodes : int, optional
+        The machine's size, of a log that does not tell it or is wrong about it.
     """
     if trace == SYNTHETIC:
+        check.that("nodes", nodes, nodes is None, "None, as the synthetic log knows its machine")
         read = example_log(seed)
     else:
         read = traces.load(trace, cores_per_node=cores_per_node, verbose=False)
     lacks: dict[str, str] = {}
-    known = with_assumed_machine(read)
+    known = with_assumed_machine(read, nodes)
     machine = check.machine(known.machine, known.name)
-    if read.machine is None:
+    if read.machine is None and nodes is None:
         lacks["machine"] = (
             "this log does not tell the size of its machine; "
-            f"{machine.total_nodes:,} nodes are assumed"
+            f"{count(machine.total_nodes, 'node')} assumed"
         )
     workload = _with_requests(_fitting(known, machine), lacks)
     if workload.column("user").isna().all():
@@ -118,7 +127,7 @@ def machine_table(log: Log) -> pd.DataFrame:
     users = log.workload.column("user").nunique()
     requests = jobs["requested_time"]
     rows = {
-        "machine": f"{machine.name}, {machine.total_nodes:,} nodes",
+        "machine": f"{machine.name}, {count(machine.total_nodes, 'node')}",
         "cores per node": f"{machine.cores_per_node:,}",
         "memory per node": _known(machine.memory_per_node, "GB"),
         "jobs": f"{len(jobs):,} in {duration(last - first)}",
@@ -130,7 +139,7 @@ def machine_table(log: Log) -> pd.DataFrame:
         "run time ÷ requested": _known(100 * (jobs["run_time"] / requests).median(), "% (median)"),
         "users": f"{users:,}" if users else UNKNOWN,
         "node-hours in this report": f"{percent(log.used)} of those in the log",
-        "starts": f"{log.schedule.policy}, {len(log.schedule.workload):,} jobs",
+        "starts": f"{log.schedule.policy}, {count(len(log.schedule.workload), 'job')}",
     }
     if log.workload.began is not None:
         rows["second 0 of the log"] = calendar(log.workload.began)
@@ -167,7 +176,8 @@ def _fitting(workload: Workload, machine: System) -> Workload:
     if not fits.any():
         raise ValueError(
             f"{workload.name}: all jobs are wider than the {machine.total_nodes} nodes of its "
-            f"machine, the narrowest has {int(workload.jobs['nodes'].min())}; mend the header"
+            f"machine, the narrowest has {int(workload.jobs['nodes'].min())}; mend the header or "
+            "give its nodes"
         )
     return workload.keep(fits, "wider than the machine")
 

@@ -19,16 +19,25 @@ from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.claims import CHECKED, scorecard
 from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.display import count
 from cosimlib.elastic import simulate_elastic
 from cosimlib.eviction import SOLVERS, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.figures.publishing import render_images, share_library
-from cosimlib.files import FRONT_PAGE, checkout, write_whole
+from cosimlib.files import FRONT_PAGE, check_folder, checkout, write_whole
 from cosimlib.policies import SIMULATORS
 from cosimlib.reproduce.execute import Outcome, Task, execute_all, say
 from cosimlib.reproduce.gallery import write_gallery
 from cosimlib.reproduce.parameters import BadArgumentError
-from cosimlib.reproduce.plan import CORES, Run, is_up_to_date, plan_runs, write_record
+from cosimlib.reproduce.plan import (
+    CORES,
+    NODES,
+    OPTIONS,
+    Run,
+    is_up_to_date,
+    plan_runs,
+    write_record,
+)
 from cosimlib.sweep.pools import count_cores
 from cosimlib.system import System
 from cosimlib.timesharing import run_batch, run_timesharing
@@ -47,13 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             scale=options.scale,
             trace=options.trace,
             values=_values(options.parameters),
-            cores=options.cores,
+            size=_given(options),
         )
     except BadArgumentError as error:
         return _complain(str(error), BAD_ARGUMENTS)
-    without = [run.name for run in runs if options.cores and CORES not in run.parameters]
-    if without:
-        say(f"--cores plays no part in {', '.join(without)}: no parameter {CORES}")
+    for name in _given(options):
+        without = [run.name for run in runs if name not in run.parameters]
+        if without:
+            say(f"{OPTIONS[name]} plays no part in {', '.join(without)}: no parameter {name}")
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         failed = _run_due(runs, options)
@@ -72,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
     """Run what is not up to date; whether any notebook failed."""
+    check_folder("--out", options.out)
     options.out.mkdir(parents=True, exist_ok=True)
     due = [r for r in runs if options.force or not is_up_to_date(r, options.out / r.name)]
     for run in (run for run in runs if run not in due):
@@ -109,7 +120,7 @@ def _execute(runs: list[Run], workspace: Path, jobs: int) -> dict[str, Outcome]:
             if outcome.error:
                 _complain(f"{run.notebook.name} ({data}): {outcome.error}", FAILED)
             else:
-                say(f"{name}: {outcome.cells} cells in {outcome.seconds:.1f} s ({data})")
+                say(f"{name}: {count(outcome.cells, 'cell')} in {outcome.seconds:.1f} s ({data})")
     return outcomes
 
 
@@ -185,7 +196,8 @@ def _parser() -> argparse.ArgumentParser:
     add("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="default: notebooks/*.ipynb")
     add("--scale", choices=["quick", "paper"], default="quick", help="default: quick")
     add("--trace", metavar="PATH", help="a trace file for all notebooks, or 'synthetic'")
-    add("--cores", type=_positive, metavar="N", help="of its nodes; default: as the trace says")
+    add("--cores", type=_positive, metavar="N", help="of each node; default: as the trace says")
+    add("--nodes", type=_positive, metavar="N", help="of its machine; default: as the trace says")
     add(
         "--out",
         type=Path,
@@ -206,6 +218,12 @@ def _parser() -> argparse.ArgumentParser:
         help="a parameter of the notebooks",
     )
     return parser
+
+
+def _given(options: argparse.Namespace) -> dict[str, int]:
+    """What the command line says of the trace's machine, by the notebooks' parameters."""
+    told = {CORES: options.cores, NODES: options.nodes}
+    return {name: number for name, number in told.items() if number is not None}
 
 
 def _positive(text: str) -> int:

@@ -9,8 +9,10 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from nbformat import NotebookNode
 
@@ -25,8 +27,11 @@ from cosimlib.reproduce.parameters import (
 from cosimlib.traces import SYNTHETIC, TRACES, find_trace, is_log
 
 RECORD = "run.json"
-CORES = "cores_per_node"
-"""Of notebooks: processors of the log that count as one node; 0 as its header and sizes say."""
+CORES, NODES = "cores_per_node", "machine_nodes"
+"""Of notebooks: processors of the log that count as one node, and nodes of its machine; 0 as its
+header and sizes say."""
+OPTIONS = {CORES: "--cores", NODES: "--nodes"}
+"""The command's options that set them."""
 PACKAGES = ("cosimlib", "numba", "numpy", "pandas", "papermill", "plotly")
 
 
@@ -63,7 +68,7 @@ def plan_runs(
     scale: str,
     trace: str | None,
     values: dict[str, str],
-    cores: int | None = None,
+    size: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Run]:
     """Every notebook's runs: with the trace given, or else with the one that it names and without.
 
@@ -76,13 +81,14 @@ def plan_runs(
         a notebook names one.
     values : dict
         Texts for the notebooks' own parameters.
-    cores : int, optional
-        Of the trace given: processors per node, for notebooks with the parameter `cores_per_node`.
+    size : mapping of str to int
+        Of the trace given: `CORES`, `NODES`, for notebooks with these parameters.
     """
     file = None if trace in (None, SYNTHETIC) else _given_trace(trace)
-    if cores is not None and file is None:
-        raise BadArgumentError("--cores is of a log's nodes; name the log with --trace")
-    runs = [run for path in notebooks for run in _runs_of(path, scale, trace, file, values, cores)]
+    if size and file is None:
+        option = OPTIONS[next(iter(size))]
+        raise BadArgumentError(f"{option} is of a log's machine; name the log with --trace")
+    runs = [run for path in notebooks for run in _runs_of(path, scale, trace, file, values, size)]
     places: dict[str, Path] = {}
     for run in runs:
         if run.name in places:
@@ -124,6 +130,10 @@ def _given_trace(trace: str) -> Path:
     if Path(trace).is_file():
         return Path(trace)
     found = find_trace(trace) if trace in TRACES else None
+    if Path(trace).is_dir():
+        logs = sorted(path.name for path in Path(trace).iterdir() if is_log(path.name))
+        such = f", such as {Path(trace) / logs[0]}" if logs else ""
+        raise BadArgumentError(f"trace {trace} is a folder; give the path of a log{such}")
     if found is None:
         raise BadArgumentError(
             f"trace {trace} is neither a file nor a known trace that is here; give a path, "
@@ -138,7 +148,7 @@ def _runs_of(
     trace: str | None,
     file: Path | None,
     values: dict[str, str],
-    cores: int | None,
+    size: Mapping[str, int],
 ) -> list[Run]:
     """The runs of one notebook."""
     if not path.is_file():
@@ -147,8 +157,7 @@ def _runs_of(
     declared = read_parameters(notebook, path.name)
     converted = checked_values(declared, values, path.name)
     own = {name: _as_file(name, value, path.name) for name, value in converted.items()}
-    if cores is not None and CORES in declared:
-        own = {CORES: cores} | own
+    own = {name: number for name, number in size.items() if name in declared} | own
     files: dict[str, Path | None] = {path.stem: file.resolve() if file else None}
     if trace is None and (found := _named_trace(notebook, path.name)) is not None:
         files = {path.stem: found.resolve(), f"{path.stem}-{SYNTHETIC}": None}

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from cosimlib.files import write_whole
+from cosimlib.files import check_folder, write_whole
 from cosimlib.sweep.rows import decode, whole_cell
 
 RECORD = "sweep.json"
@@ -74,8 +74,7 @@ class Folder:
 
 def _check(path: Path, function: str) -> None:
     """Refuse a file, a folder of something else, and one of another sweep."""
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"folder={str(path)!r} is a file; expected a folder")
+    check_folder("folder", path)
     # A sweep that was killed at once may have left half a record, under a hidden name.
     if not path.is_dir() or all(one.name.startswith(f".{RECORD}.") for one in path.iterdir()):
         return

@@ -12,6 +12,7 @@ from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.audit import audit
 from cosimlib.comparison.run import PART
+from cosimlib.display import count
 from cosimlib.metrics import (
     bounded_slowdown,
     loss_of_capacity,
@@ -20,6 +21,7 @@ from cosimlib.metrics import (
     window,
 )
 from cosimlib.policies import SIMULATORS, Simulator
+from cosimlib.prepare import with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.sweep import Workers, sweep
 from cosimlib.units import DAY, HOUR, WEEK
@@ -38,18 +40,39 @@ MEASURES: Mapping[str, Callable[..., Any]] = {
 """Mean wait and 99th percentile of waits in hours, mean bounded slowdown, and of the machine."""
 
 
-def zoo_logs(names: Iterable[str] = ()) -> dict[str, Workload]:
+def zoo_logs(
+    names: Iterable[str] = (), *, cores_per_node: int | None = None, nodes: int | None = None
+) -> dict[str, Workload]:
     """Logs by name, of the jobs that fit their machine, with drawn estimates where there are none.
+
+    A machine that a log does not tell is assumed, and the name says so (`with_assumed_machine`).
 
     Parameters
     ----------
     names : iterable of str, optional
         Names of known traces or paths of logs; by default the known traces that are here, and two
         synthetic logs where there is none.
+    cores_per_node : int, optional
+        For `traces.load`.
+    nodes : int, optional
+        Of the machine of the one log that is named.
     """
-    found = list(names) or [name for name in traces.TRACES if traces.find_trace(name) is not None]
+    names = list(names)
+    if (nodes is not None or cores_per_node is not None) and len(names) != 1:
+        raise ValueError(
+            f"nodes and cores_per_node are of the machine of one log; {len(names)} are named"
+        )
+    found = names or [name for name in traces.TRACES if traces.find_trace(name) is not None]
     if found:
-        logs = {Path(name).name: traces.load(name, verbose=False) for name in found}
+        read = {
+            name: traces.load(name, cores_per_node=cores_per_node, verbose=False) for name in found
+        }
+        logs = {Path(name).name: with_assumed_machine(log, nodes) for name, log in read.items()}
+        unknown = [name for name in found if read[name].machine is None and nodes is None]
+        for name in map(Path, unknown):
+            log = logs.pop(name.name)
+            size = check.machine(log.machine, log.name).total_nodes
+            logs[f"{name.name} ({count(size, 'node')} assumed)"] = log
     else:
         model = synthetic.with_estimates(synthetic.lublin(5_000, load=0.8))
         logs = {"Lublin-Feitelson": model, "synthetic Theta": synthetic.theta(5_000)}

@@ -173,7 +173,7 @@ def test_scorecard_joins_what_the_notebooks_claim(figures):
     table = pd.read_csv(figures / "claims.csv", keep_default_na=False).set_index("claim")
     assert table["verdict"].value_counts().to_dict() == {"unknown": 14, "holds": 1, "fails": 1}
     assert table.loc["jobs-near-full", "ours"] == "31"
-    assert "16 claims: 1 hold, 1 fail, 14 unknown" in (figures / "claims.md").read_text()
+    assert "16 claims: 1 holds, 1 fails, 14 unknown" in (figures / "claims.md").read_text()
 
 
 def test_up_to_date_is_skipped(figures, arguments, capsys):
@@ -229,7 +229,9 @@ def test_failures_are_named_and_leave_old_results_while_others_finish(
             ["--trace", "absent.swf"],
             "trace absent.swf is neither a file nor a known",
         ),
-        (["--cores", "8"], "--cores is of a log's nodes; name the log with --trace"),
+        (["--cores", "8"], "--cores is of a log's machine; name the log with --trace"),
+        (["--nodes", "8"], "--nodes is of a log's machine; name the log with --trace"),
+        (["--trace", "/"], "trace / is a folder; give the path of a log"),
     ],
 )
 def test_bad_arguments_change_nothing(tmp_path, capsys, options, message):
@@ -239,8 +241,15 @@ def test_bad_arguments_change_nothing(tmp_path, capsys, options, message):
     assert not (tmp_path / "figures").exists()
 
 
+def test_a_file_in_the_place_of_the_folder_for_results_is_refused(tmp_path, capsys):
+    notebook = write_notebook(tmp_path / "one.ipynb")
+    assert main([str(notebook), "--out", str(notebook)]) == 1
+    assert "--out='" in (said := capsys.readouterr().err) and "is a file; expected a fo" in said
+
+
 @pytest.mark.parametrize(
-    "options", [["--scale", "huge"], ["--jobs", "0"], ["-p", "n"], ["--cores", "0"]]
+    "options",
+    [["--scale", "huge"], ["--jobs", "0"], ["-p", "n"], ["--cores", "0"], ["--nodes", "-1"]],
 )
 def test_arguments_that_argparse_refuses_end_with_2(options, capsys):
     with pytest.raises(SystemExit) as stop:

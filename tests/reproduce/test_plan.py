@@ -96,15 +96,22 @@ def test_real_trace_is_used_where_it_is_and_synthetic_data_beside_it(tmp_path, m
     assert planned(None, str(trace)) == {"one": "theta.swf.gz"}
 
 
-def test_all_notebooks_take_processors_per_node():
-    for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
-        assert "cores_per_node" in read_parameters(read_notebook(path), path.name), path.name
+def test_all_notebooks_take_the_size_of_a_log_s_machine():
+    paths = {path.stem: path for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
+    assert len(paths) == 7
+    for name, path in paths.items():
+        declared = read_parameters(read_notebook(path), path.name)
+        assert "cores_per_node" in declared, name
+        assert "machine_nodes" in declared or name == "5-elastic", name
 
 
-def test_processors_per_node_reach_the_notebooks_that_declare_them(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "option"), [("cores_per_node", "--cores"), ("machine_nodes", "--nodes")]
+)
+def test_sizes_of_the_machine_reach_the_notebooks_that_declare_them(tmp_path, name, option):
     log = tmp_path / "log.swf"
     log.write_text("; a log\n")
-    declared = PARAMETERS + "cores_per_node: int = 0  # of the log's nodes; 0: as it says\n"
+    declared = PARAMETERS + f"{name}: int = 0  # of the log's machine; 0: as it says\n"
     paths = [write_notebook(tmp_path / "plain.ipynb")]
     paths.append(write_notebook(tmp_path / "own.ipynb", parameters=declared))
 
@@ -112,14 +119,25 @@ def test_processors_per_node_reach_the_notebooks_that_declare_them(tmp_path):
         options = {"scale": "quick", "trace": str(log), "values": {}} | options
         return {run.name: run for run in plan_runs(paths, **options)}
 
-    runs, by_default = planned(cores=8), planned()
-    assert runs["own"].values == {"cores_per_node": 8} and runs["plain"].values == {}
+    runs, by_default = planned(size={name: 8}), planned()
+    assert runs["own"].values == {name: 8} and runs["plain"].values == {}
     assert by_default["own"].values == {}
     assert runs["own"].fingerprint != by_default["own"].fingerprint
     assert runs["plain"].fingerprint == by_default["plain"].fingerprint
     for trace in (None, "synthetic"):
-        with pytest.raises(BadArgumentError, match="name the log with --trace"):
-            planned(cores=8, trace=trace)
+        with pytest.raises(BadArgumentError, match=f"^{option} is .* name the log with --trace"):
+            planned(size={name: 8}, trace=trace)
+
+
+def test_a_folder_in_the_place_of_a_trace_is_refused_and_a_log_in_it_is_named(tmp_path):
+    path = write_notebook(tmp_path / "one.ipynb")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    with pytest.raises(BadArgumentError, match=r"logs is a folder; give the path of a log$"):
+        plan_runs([path], scale="quick", trace=str(logs), values={})
+    (logs / "b.swf.gz").touch()
+    with pytest.raises(BadArgumentError, match=r"the path of a log, such as .*logs/b\.swf\.gz$"):
+        plan_runs([path], scale="quick", trace=str(logs), values={})
 
 
 def test_unknown_trace_in_the_metadata_is_refused(tmp_path):
