@@ -6,6 +6,7 @@ so that lists and dataclasses stay short. A summary never raises: what cannot be
 
 import html
 import math
+import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
@@ -67,11 +68,31 @@ def quantity(value: float, unit: str = "", digits: int = 1) -> str:
 
 def duration(seconds: float) -> str:
     """Seconds in the unit that suits them: "45 s", "12.5 min", "1.9 h", "329.5 days"."""
-    units = ((2 * DAY, DAY, "days"), (HOUR, HOUR, "h"), (MINUTE, MINUTE, "min"))
     if not math.isfinite(seconds):
         return UNKNOWN
-    length, unit = next(((s, name) for least, s, name in units if seconds >= least), (1.0, "s"))
+    length, unit = _unit(seconds)
     return f"{seconds / length:,.1f}".removesuffix(".0") + f" {unit}"
+
+
+def durations(*seconds: float) -> list[str]:
+    """Seconds, negative ones too, in the one unit that suits the first of them that is not 0."""
+    length, unit = _unit(next((abs(each) for each in seconds if each and math.isfinite(each)), 0.0))
+    return [_in(each / length, unit) for each in seconds]
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    """The length in seconds of the unit that suits a duration, and its name."""
+    units = ((2 * DAY, DAY, "days"), (HOUR, HOUR, "h"), (MINUTE, MINUTE, "min"))
+    return next(((s, name) for least, s, name in units if seconds >= least), (1.0, "s"))
+
+
+def _in(number: float, unit: str) -> str:
+    """A number of a unit: one place, or, of less than one, two digits."""
+    if not math.isfinite(number):
+        return UNKNOWN
+    size = abs(number)
+    told = f"{size:.2g}" if size < 1 else f"{size:,.1f}".removesuffix(".0")
+    return f"{'−' if number < 0 else ''}{told} {unit}"
 
 
 def calendar(instant: datetime) -> str:
@@ -94,6 +115,20 @@ def used_data(data: str, used: float | None) -> str:
     if used is None or percent(used) == "100 %":
         return data
     return f"{data}, {percent(used)} of its node-hours"
+
+
+def bar_options() -> dict[str, bool]:
+    """What hides a bar of progress from files and pipes; nothing on terminals and in notebooks.
+
+    Returns
+    -------
+    dict
+        Arguments of tqdm, which writes to the error stream.
+    """
+    stream = sys.stderr
+    if stream is None or type(stream).__module__.startswith("ipykernel"):
+        return {"disable": True} if stream is None else {}
+    return {} if stream.isatty() else {"disable": True}
 
 
 def count(n: int, noun: str) -> str:

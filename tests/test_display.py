@@ -11,7 +11,7 @@ import pytest
 
 import cosimlib as cs
 from cosimlib.coscheduling.example import MACHINES, deadlock_example
-from cosimlib.display import count, duration, quantity
+from cosimlib.display import bar_options, count, duration, durations, quantity
 from cosimlib.eviction import EvictionSpectrum
 
 
@@ -185,3 +185,49 @@ def test_quantities_and_counts():
     assert quantity(1234.56, "GB") == "1,234.6 GB"
     assert quantity(np.nan, "GB") == "unknown"
     assert (count(1, "job"), count(28_475, "job")) == ("1 job", "28,475 jobs")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        ((159_120.0, 12_960.0, 345_600.0), ["44.2 h", "3.6 h", "96 h"]),
+        ((7_200.0, 30.0, -90_000.0), ["2 h", "0.0083 h", "−25 h"]),
+        ((0.0, -60.0, 90.0), ["0 min", "−1 min", "1.5 min"]),
+        ((np.nan, 0.5, np.inf), ["unknown", "0.5 s", "unknown"]),
+        ((86_400.0 * 30, 86_400.0 * 2_000), ["30 days", "2,000 days"]),
+    ],
+)
+def test_durations_that_belong_together_have_one_unit(seconds, told):
+    assert durations(*seconds) == told
+
+
+class Stream:
+    """An error stream, of a terminal or not."""
+
+    def __init__(self, terminal: bool) -> None:
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+class NotebookStream(Stream):
+    """That of a notebook, which is no terminal."""
+
+
+NotebookStream.__module__ = "ipykernel.iostream"
+
+
+@pytest.mark.parametrize(
+    ("stream", "options"),
+    [
+        (Stream(terminal=True), {}),
+        (NotebookStream(terminal=False), {}),
+        (Stream(terminal=False), {"disable": True}),
+        (None, {"disable": True}),
+    ],
+    ids=["terminal", "notebook", "pipe", "none"],
+)
+def test_bars_of_progress_are_for_terminals_and_notebooks(stream, options, monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream)
+    assert bar_options() == options

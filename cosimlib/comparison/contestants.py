@@ -73,13 +73,17 @@ def _contestant(policy: Any) -> Contestant:
         simulator = SIMULATORS[policy]
         return Contestant(policy, simulator, simulator is BUILT_IN.get(policy))
     if isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], Mapping):
-        inner, knobs = _contestant(policy[0]), dict(policy[1])
+        whose, knobs = policy[0], dict(policy[1])
         told = ", ".join(f"{name}={value}" for name, value in knobs.items())
-        label = f"{inner.label} ({told})" if told else inner.label
-        return inner._replace(label=label, simulate=partial(inner.simulate, **knobs))
+        if callable(whose):
+            inner = _contestant(partial(whose, **knobs))
+        else:
+            inner = _contestant(whose)
+            inner = inner._replace(simulate=partial(inner.simulate, **knobs))
+        return inner._replace(label=f"{inner.label} ({told})" if told else inner.label)
     check.that("policy", policy, callable(policy), EXPECTED)
     label = function_name(policy)
-    if not _takes(policy, 2) and _takes(policy, 1):
+    if _is_decision(policy):
         return Contestant(label, partial(_decided, policy=policy, name=label), True)
     check.that("policy", policy, _takes(policy, 2), EXPECTED)
     return Contestant(label, policy, False)
@@ -88,6 +92,18 @@ def _contestant(policy: Any) -> Contestant:
 def _decided(workload: Workload, system: System, *, policy: Callable, name: str) -> Schedule:
     """The schedule under a function of the state."""
     return simulate(workload, system, policy, name=name)
+
+
+def _is_decision(function: Callable) -> bool:
+    """Whether a function needs one argument, a state; others, such as knobs, have defaults."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    by_place = [each for each in parameters if each.kind in positional]
+    needed = [each for each in by_place if each.default is each.empty]
+    return len(needed) == 1 and not any(each.name == "system" for each in by_place[1:])
 
 
 def _takes(function: Callable, number: int) -> bool:

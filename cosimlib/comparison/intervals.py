@@ -1,6 +1,6 @@
 """Intervals over logs drawn anew: values of policies, paired differences and ratios, sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -10,7 +10,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.comparison.measures import ALL, SECONDS, STATISTICS, WHOLE
-from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, percent
+from cosimlib.display import UNKNOWN, Displayed, Facts, count, durations, percent
 
 LEVEL = 0.95
 KEYS = ["policy", "measure", "group", "statistic"]
@@ -98,12 +98,10 @@ class Comparison(Displayed):
     def brief(self, statistic: str = "mean", *, group: str = ALL) -> pd.DataFrame:
         """Values in words, "2.0 h (1.6 h to 2.4 h)", one row per policy, one column per measure."""
         values = self.table[self._told(statistic, group) & (self.table["quantity"] == "value")]
-        texts = [
-            f"{in_unit(row['log'], row['measure'])} "
-            f"({in_unit(row['low'], row['measure'])} to {in_unit(row['high'], row['measure'])})"
-            if np.isfinite(row["low"]) else f"{in_unit(row['log'], row['measure'])} (unknown)"
-            for row in values.to_dict("records")
-        ]  # fmt: skip
+        texts = []
+        for row in values.to_dict("records"):
+            on_log, low, high = in_unit(row, row["measure"])
+            texts.append(f"{on_log} ({UNKNOWN if low == UNKNOWN else f'{low} to {high}'})")
         texts_of = dict(
             zip(zip(values["measure"], values["policy"], strict=True), texts, strict=True)
         )
@@ -140,13 +138,19 @@ def interval_level(logs: int) -> float:
     return min(LEVEL, (logs - 1) / (logs + 1))
 
 
-def in_unit(value: float, measure: str) -> str:
-    """A value of a measure with its unit; "unknown" where there is none."""
-    if value is None or not np.isfinite(value):
-        return UNKNOWN
+def in_unit(row: Mapping[Any, Any], measure: str) -> list[str]:
+    """A measure on the log, and its interval's ends, in one unit; "unknown" where there is none."""
+    numbers = [np.nan if row[name] is None else row[name] for name in ("log", "low", "high")]
     if measure in SECONDS:
-        return f"{'−' if value < 0 else ''}{duration(abs(value))}"
-    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return durations(*numbers)
+    return [_told(number) for number in numbers]
+
+
+def _told(number: float) -> str:
+    """A number without a unit in three digits, or more before the point."""
+    if not np.isfinite(number):
+        return UNKNOWN
+    return f"{number:,.3g}" if abs(number) < 1000 else f"{number:,.0f}"
 
 
 def long_table(rows: pd.DataFrame, statistics: Sequence[str]) -> pd.DataFrame:
@@ -239,7 +243,7 @@ def _sentence(difference: dict, ratio: dict, level: str) -> str:
     numbers = [f"{ratio[name]:,.3g}" for name in ("log", "low", "high")]
     if not np.isfinite([ratio[name] for name in ("log", "low", "high")]).all():
         sign = "−"
-        numbers = [in_unit(difference[name], measure) for name in ("log", "low", "high")]
+        numbers = in_unit(difference, measure)
     verdict = difference["verdict"]
     ending = "this log cannot tell" if verdict == CANNOT_TELL else f"{policy} is {verdict}"
     on_log, low, high = numbers

@@ -18,14 +18,14 @@ from cosimlib.comparison.measures import (
     chosen_measures,
     measure_rows,
 )
-from cosimlib.display import count, duration
+from cosimlib.display import count, durations
 from cosimlib.metrics import job_groups
 from cosimlib.metrics.groups import GROUPS
 from cosimlib.sweep import sweep
 from cosimlib.synthetic.resampling import UNITS, resample, resampling_plan
 from cosimlib.system import System
 from cosimlib.units import WEEK
-from cosimlib.workload import A_WORKLOAD, Workload, check_run
+from cosimlib.workload import Workload, check_run, check_workload
 
 TOO_NARROW = "; of so few the intervals are too narrow, of 5 weeks 95 % are rather 85 %"
 
@@ -98,8 +98,18 @@ def compare(
     ValueError
         For a log of fewer than 20 jobs that count or shorter than four hours, one that a policy
         cannot schedule, and settings that are out of range.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(500, load=0.8, seed=1))
+    >>> comparison = cs.compare(log, ["FCFS", "EASY"], replicates=20)
+    >>> for sentence in comparison.sentences():
+    ...     print(sentence)
+    mean wait_time, EASY ÷ FCFS: 0.105, in 90.5 % of logs 0.0572 to 0.311: EASY is lower
+    mean bounded_slowdown, EASY ÷ FCFS: 0.06, in 90.5 % of logs 0.0249 to 0.256: EASY is lower
     """
-    check.instance("workload", workload, Workload, expected=A_WORKLOAD)
+    check_workload(workload)
     check.whole("replicates", replicates, 2)
     check.seed(seed)
     check.choice("unit", unit, UNITS)
@@ -128,15 +138,15 @@ def compare(
     drawn = long_table(rows, (*STATISTICS, WHOLE)).set_index(["seed", *KEYS])["number"]
     drawn = drawn.unstack(KEYS).reindex(columns=values.index)  # noqa: PD010
     labels = tuple(run.label for run in runs)
+    first, last = durations(*margins)
     return Comparison(
         workload.name,
         labels,
         interval_table(values, drawn, labels),
         drawn,
         plan.sentence + (TOO_NARROW if plan.number < FEW else ""),
-        f"Jobs submitted in the first {duration(margins[0])} and in the last "
-        f"{duration(margins[1])} are left out: {counted:,} of {count(len(workload), 'job')} of the "
-        "log count",
+        f"Jobs submitted in the first {first} and in the last {last} are left out: "
+        f"{counted:,} of {count(len(workload), 'job')} of the log count",
     )
 
 
@@ -219,10 +229,10 @@ def _counted(workload: Workload, margins: tuple[float, float]) -> int:
     start, end = _limits(workload, margins)
     counted = int(workload.jobs["submit_time"].between(start, end, inclusive="left").sum())
     if counted < FEWEST:
+        first, last = durations(*margins)
         raise ValueError(
-            f"{workload.name}: {count(counted, 'job')} between the first {duration(margins[0])} "
-            f"and the last {duration(margins[1])}; to compare policies on, a log needs at least "
-            f"{FEWEST}"
+            f"{workload.name}: {count(counted, 'job')} between the first {first} and the last "
+            f"{last}; to compare policies on, a log needs at least {FEWEST}"
         )
     return counted
 

@@ -40,6 +40,18 @@ def digest(value: object) -> str:
     return _digest(value, {}, {})
 
 
+def culprit(function: object) -> str:
+    """The first global or enclosed name that a function uses whose value has no digest, or ""."""
+    if not isinstance(function, FunctionType):
+        return ""
+    for name, value in (_enclosed(function) | _reached(function)).items():
+        try:
+            digest(value)
+        except (TypeError, ValueError, RecursionError):
+            return name
+    return ""
+
+
 def hashed(*parts: bytes) -> str:
     """Hexadecimal digits that name these bytes, part by part."""
     total = hashlib.sha256()
@@ -212,9 +224,7 @@ def _(value: type) -> Content:
 def _(value: FunctionType) -> Content:
     if _is_library(value.__module__):
         return "function", [qualified_name(value)]
-    cells = [cell.cell_contents for cell in value.__closure__ or ()]
-    used = sorted(_global_names(value.__code__) & value.__globals__.keys())
-    reached = {name: value.__globals__[name] for name in used}
+    cells, reached = list(_enclosed(value).values()), _reached(value)
     return "function", [value.__code__, value.__defaults__, value.__kwdefaults__, cells, reached]
 
 
@@ -223,6 +233,19 @@ def _(value: CodeType) -> Content:
     names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars)
     counts = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags)
     return "code", [value.co_code, value.co_consts, *names, counts]
+
+
+def _enclosed(function: FunctionType) -> dict[str, Any]:
+    """The values that a function takes from the one around it, by name."""
+    cells = function.__closure__ or ()
+    names = function.__code__.co_freevars
+    return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
+
+
+def _reached(function: FunctionType) -> dict[str, Any]:
+    """The global values that a function uses, by name."""
+    used = sorted(_global_names(function.__code__) & function.__globals__.keys())
+    return {name: function.__globals__[name] for name in used}
 
 
 def _global_names(code: CodeType) -> set[str]:

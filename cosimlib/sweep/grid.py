@@ -10,7 +10,7 @@ import numpy as np
 
 from cosimlib import checks as check
 from cosimlib.checks import is_number
-from cosimlib.sweep.digests import digest, hashed
+from cosimlib.sweep.digests import culprit, digest, hashed
 
 SEED, ERROR = "seed", "error"
 LONGEST_LABEL = 60
@@ -88,14 +88,16 @@ def check_function(
         by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         known = [p.name for p in parameters if p.kind in by_name]
         for name in (*names, *common):
-            expected = f"a parameter of {called}: {', '.join(known) or 'it has none'}"
-            check.that("name of an argument", name, name in known, expected)
+            if name not in known:
+                takes = ", ".join(known) or "nothing by name"
+                raise ValueError(f"{called} takes no argument {name!r}; it takes {takes}")
     variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     needed = [p.name for p in parameters if p.default is p.empty and p.kind not in variadic]
     missing = [name for name in needed if name not in {*names, *common}]
     if missing:
-        whence = "grid, seeds or shared"
-        raise ValueError(f"{called} needs {', '.join(missing)}; expected in {whence}")
+        raise ValueError(
+            f"{called} needs {', '.join(missing)}; give values in grid, seeds or shared"
+        )
 
 
 def digest_of(name: str, value: Any) -> str:
@@ -103,9 +105,11 @@ def digest_of(name: str, value: Any) -> str:
     try:
         return digest(value)
     except (TypeError, ValueError, RecursionError) as error:
+        part = culprit(value)
+        used = f" uses {part!r}, which" if part else ""
         raise ValueError(
-            f"{name} has no content to tell it from others by: {error}; expected plain data, "
-            "functions, or objects that can be pickled"
+            f"{name}{used} cannot be told from others by its content, nor sent to a worker: "
+            f"{error}; expected plain data, functions, or objects that can be pickled"
         ) from error
 
 

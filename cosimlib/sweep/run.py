@@ -13,6 +13,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from cosimlib import checks as check
+from cosimlib.display import bar_options
 from cosimlib.kernels.fingerprint import source_hash
 from cosimlib.sweep.calls import Direct, Sent, Work
 from cosimlib.sweep.digests import qualified_name
@@ -92,7 +93,23 @@ def sweep(
         Where the function returns something else than rows, a `TypeError`.
     OSError
         Where the folder cannot be written; cells written until then stay.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> def waits(order, seed):
+    ...     log = cs.synthetic.lublin(500, load=0.8, seed=seed)
+    ...     schedule = cs.simulate_fcfs(log, log.machine, order=order)
+    ...     return {"wait": round(cs.metrics.wait_time(schedule).mean())}
+    >>> cs.sweep(waits, {"order": ["submit", "smallest"]}, seeds=range(2))
+          order  seed   wait
+    0    submit     0  30516
+    1    submit     1  38767
+    2  smallest     0   2616
+    3  smallest     1   1131
     """
+    mapping = isinstance(shared, Mapping)
+    check.that("shared", shared, mapping, "a dict of values by argument", none=True)
     common = dict(shared or {})
     varied = axes(grid, seeds)
     check_function(function, varied, common)
@@ -100,7 +117,8 @@ def sweep(
     check.that("folder", folder, isinstance(folder, str | Path), "a path", none=True)
     place = _place(executor)
     source = source_hash()
-    key = source, digest_of("function", function), digest_of("shared", sorted(common.items()))
+    given = [digest_of(f"shared[{name!r}]", common[name]) for name in sorted(common)]
+    key = source, digest_of("function", function), digest_of("shared", [sorted(common), given])
     cells = cells_of(varied, *(part.encode() for part in key))
     store = Folder(None if folder is None else Path(folder), qualified_name(function))
     rows = {cell.digest: store.rows(cell.digest) for cell in cells}
@@ -108,7 +126,7 @@ def sweep(
     failed: dict[str, Exception] = {}
     name = getattr(function, "__name__", "").strip("_") or None
     bar = tqdm(total=len(rows), initial=len(rows) - len(due), desc=name, unit="cell",
-               delay=DELAY, leave=False)  # fmt: skip
+               delay=DELAY, leave=False, **bar_options())  # fmt: skip
     with bar, _outcomes(Work(function, common, varied), due, place, store) as outcomes:
         for cell, outcome in outcomes:
             if outcome.error is not None:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.batch.simulation import function_name, simulate
+from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.testing.cases import Case, as_python, random_cases, smallest
@@ -32,7 +33,7 @@ class PolicyError(AssertionError):
 
 
 def check_policy(
-    policy: Callable,
+    policy: Callable | str,
     *,
     laws: Iterable[str] | None = None,
     trials: int = 50,
@@ -44,10 +45,11 @@ def check_policy(
 
     Parameters
     ----------
-    policy : function
-        A decision for `simulate`, ``policy(state)``, or a whole simulator,
-        ``policy(workload, system, **knobs) -> Schedule``. Its schedule must be of the jobs and the
-        system that it was given; only runs may be cut at the requested time.
+    policy : function or str
+        A decision for `simulate`, ``policy(state)``, a whole simulator,
+        ``policy(workload, system, **knobs) -> Schedule``, or the name of a registered one. Its
+        schedule must be of the jobs and the system that it was given; only runs may be cut at the
+        requested time.
     laws : names, optional
         Which of `LAWS` to check; all by default. A policy that knows a constant in seconds may
         break ``scale``, one that decides at full minutes only ``alone``, and rightly so.
@@ -73,14 +75,18 @@ def check_policy(
     TypeError
         Where the policy is neither a function of a state nor one of a workload and a system.
     ValueError
-        For an unknown law.
+        For an unknown law, or the name of no registered policy.
     """
     asked = list(LAWS) if laws is None else list(laws)
     for law in asked:
         check.choice("law", law, LAWS)
     check.whole("trials", trials, 1)
     check.seed(seed)
-    run = _runner(policy, columns, knobs)
+    if isinstance(policy, str):
+        check.choice("policy", policy, SIMULATORS)
+    simulator = SIMULATORS[policy] if isinstance(policy, str) else policy
+    name = policy if isinstance(policy, str) else function_name(policy)
+    run = _runner(simulator, columns, knobs)
     rows = []
     for law in (law for law in LAWS if law in asked):
         cases = list(random_cases(np.random.default_rng(seed), trials, columns))
@@ -88,14 +94,14 @@ def check_policy(
             found = fault(law, run, case)
             if found is not None:
                 smaller = smallest(partial(fault, law, run), case, found)
-                raise _error(function_name(policy), law, *smaller)
+                raise _error(name, law, *smaller)
         rows.append((law, LAWS[law].says, len(cases)))
     return pd.DataFrame(rows, columns=["law", "says", "workloads"])
 
 
 def _runner(policy: Callable, columns: Sequence[str], knobs: dict[str, Any]) -> Run:
     """A function from a case to its schedule, for a decision or a simulator."""
-    check.that("policy", policy, callable(policy), "a function")
+    check.that("policy", policy, callable(policy), "a function, or the name of a policy")
     name, parameters = function_name(policy), inspect.signature(policy).parameters.values()
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [p.name for p in parameters if p.kind in positional and p.default is p.empty]

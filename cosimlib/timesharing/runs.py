@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from cosimlib import checks as check
 from cosimlib.audit import audit
+from cosimlib.display import bar_options
 from cosimlib.files import write_whole
 from cosimlib.kernels.fingerprint import source_hash
 from cosimlib.sweep import Workers, sweep
@@ -139,7 +140,7 @@ def run_timesharing(
     def run() -> RunSummary:
         machine = system if memory else replace(system, memory_per_node=float("nan"))
         # In a worker process the bar is that of the sweep.
-        hidden = {"disable": True} if parent_process() else {}
+        hidden = {"disable": True} if parent_process() else bar_options()
         delay = {"delay": SHOWN_AFTER, "leave": False} | hidden
         with tqdm(total=len(workload), unit=" jobs", **delay) as bar:
             schedule = simulate_timesharing(workload, machine, watch=_shown_on(bar), **knobs)

@@ -1,5 +1,8 @@
 """Comparisons with intervals: numbers, pairs, words, and the same numbers wherever computed."""
 
+import doctest
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +13,7 @@ from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.comparison import MEASURES, compare, compare_where_possible
 from cosimlib.comparison.contestants import contestants
-from cosimlib.comparison.intervals import interval_level, interval_table
+from cosimlib.comparison.intervals import in_unit, interval_level, interval_table
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
@@ -166,6 +169,33 @@ def test_policies_are_names_pairs_functions_and_decisions(log):
         assert waits[label] == pytest.approx(cs.metrics.wait_time(schedule, **ends).mean())
 
 
+def narrow(state, most=4):
+    """First fit of jobs of up to so many nodes, unless the machine is empty."""
+    free, starts = state.free_nodes, []
+    for position, nodes in enumerate(state.waiting.nodes):
+        if nodes <= free and (nodes <= most or free == state.total_nodes):
+            starts.append(position)
+            free -= nodes
+    return starts
+
+
+def needy(state, most):
+    """The same without a default."""
+    return narrow(state, most)
+
+
+def test_decisions_may_have_knobs(log):
+    given = [narrow, (narrow, {"most": 12}), (needy, {"most": 12}), partial(narrow, most=1)]
+    found = contestants({str(place): policy for place, policy in enumerate(given)})
+    starts = [each.run(log, log.machine, audited=True).start_time for each in found]
+    assert (starts[1] == cs.simulate(log, log.machine, greedy).start_time).all()
+    assert (starts[1] == starts[2]).all() and (starts[0] != starts[1]).any()
+    assert (starts[3] != starts[0]).any()
+    assert [each.label for each in contestants(given[:3])] == [
+        "narrow", "narrow (most=12)", "needy (most=12)",
+    ]  # fmt: skip
+
+
 def test_registered_policies_are_compared_in_processes_too(log):
     policies.register("one by one", one_after_another)
     try:
@@ -250,6 +280,24 @@ def test_what_the_table_does_not_have_is_refused(found):
     with pytest.raises(ValueError, match="against='SJF'; expected one of 'EASY', 'FCFS'"):
         found.sentences(against="SJF")
     assert found.sentences(against="FCFS") == [] != found.sentences(against="EASY")
+
+
+def test_a_value_and_its_interval_have_one_unit():
+    units = {"days": DAY, "h": HOUR}
+    values = pd.DataFrame({"log": [44 * HOUR], "low": [3.6 * HOUR], "high": [4 * DAY]})
+    for size, unit in ((1.0, "h"), (24.0, "days")):
+        row = (values * size).to_dict("records")[0]
+        told = in_unit(row, "wait_time")
+        assert [text.split()[1] for text in told] == [unit] * 3
+        assert told[0] == f"{44 * HOUR * size / units[unit]:.15g} {unit}"
+    assert in_unit({"log": 0.123456, "low": None, "high": 12_345.0}, "slowdown") == [
+        "0.123", "unknown", "12,345",
+    ]  # fmt: skip
+
+
+def test_the_example_of_the_docstring_is_right():
+    examples = doctest.DocTestFinder().find(compare, "compare", globs={})
+    assert [doctest.DocTestRunner().run(each) for each in examples] == [(0, 4)]
 
 
 def test_it_shows_itself(found):

@@ -1,8 +1,11 @@
 """`sweep`: its table, its order, and what it refuses before anything runs."""
 
+import doctest
 import itertools
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -124,9 +127,9 @@ def closed() -> ThreadPoolExecutor:
     [
         ((7, {}), "function=7; expected a function"),
         ((product, [1, 2]), r"grid=\[1, 2\]; expected a dict of values by argument"),
-        ((product, {"y": [1]}), "'y'; expected a parameter of product: x, seed, by"),
-        ((product, {}), "product needs x; expected in grid, seeds or shared"),
-        ((positional, {"x": [1]}), "expected a parameter of positional: it has none"),
+        ((product, {"y": [1]}), "product takes no argument 'y'; it takes x, seed, by"),
+        ((product, {}), "product needs x; give values in grid, seeds or shared"),
+        ((positional, {"x": [1]}), "positional takes no argument 'x'; it takes nothing by name"),
         ((unwanted, {"x": 3}), r"grid\['x'\]=3; expected a list of values"),
         ((unwanted, {"x": "abc"}), "expected a list of values"),
         ((unwanted, {"x": []}), "expected at least one value"),
@@ -150,6 +153,12 @@ def test_bad_input_is_refused_before_anything_runs(arguments, expected):
     ("options", "expected"),
     [
         ({"shared": {"x": 1}}, r"shared=\['x'\]; expected no name that the grid or the seeds"),
+        ({"shared": [1]}, r"shared=\[1\]; expected a dict of values by argument, or None"),
+        ({"shared": {"seed": threading.Lock()}}, r"^shared\['seed'\] cannot be told from others"),
+        (
+            {"folder": f"{__file__}/x"},
+            "lies in '.*test_sweep.py', which is a file; expected",
+        ),
         ({"executor": 0}, "executor=0; expected a number of processes, 'cores'"),
         ({"executor": 1.5}, "executor=1.5; expected a number of processes"),
         ({"executor": "all"}, "executor='all'; expected one of 'cores'"),
@@ -161,3 +170,36 @@ def test_bad_input_is_refused_before_anything_runs(arguments, expected):
 def test_bad_options_are_refused_before_anything_runs(options, expected):
     with pytest.raises(ValueError, match=expected):
         sweep(unwanted, {"x": [1]}, **options)
+
+
+LOCK = threading.Lock()
+
+
+def locked(x):
+    with LOCK:
+        raise AssertionError
+
+
+def test_what_a_function_uses_and_cannot_be_pickled_is_named():
+    lock = threading.Lock()
+
+    def enclosed(x):
+        with lock:
+            raise AssertionError
+
+    for function, name in ((locked, "LOCK"), (enclosed, "lock")):
+        expected = f"^function uses {name!r}, which cannot be told from others by its content, nor"
+        with pytest.raises(ValueError, match=expected):
+            sweep(function, {"x": [1]}, executor=2)
+
+
+def test_sweeps_draw_no_bar_into_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr(import_module("cosimlib.sweep.run"), "DELAY", 0.0)
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    sweep(product, {"x": range(3)})
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_example_of_the_docstring_is_right():
+    examples = doctest.DocTestFinder().find(sweep, "sweep", globs={})
+    assert [doctest.DocTestRunner().run(each) for each in examples] == [(0, 3)]

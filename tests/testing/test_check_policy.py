@@ -8,6 +8,7 @@ import pytest
 
 from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs
 from cosimlib.filling import simulate_filling
+from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.testing import LAWS, PolicyError, check_policy
@@ -263,7 +264,8 @@ def test_knobs_go_to_simulators_and_columns_to_decisions():
     [
         (partial(check_policy, easy, laws=["speed"]), ValueError, "law='speed'; expected one of"),
         (partial(check_policy, easy, order="submit"), TypeError, "expected no knob, got 'order'"),
-        (partial(check_policy, 7), ValueError, "policy=7; expected a function"),
+        (partial(check_policy, 7), ValueError, "policy=7; expected a function, or the name"),
+        (partial(check_policy, "EASYY"), ValueError, "policy='EASYY'; expected one of 'FCFS', "),
         (partial(check_policy, lambda: 0), TypeError, "needs 0 arguments"),
         (partial(check_policy, lambda w, s: 0), PolicyError, "returns 0; expected a Schedule"),
     ],
@@ -271,6 +273,18 @@ def test_knobs_go_to_simulators_and_columns_to_decisions():
 def test_what_cannot_be_checked_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_registered_policies_are_checked_by_name(monkeypatch):
+    assert check_policy("EASY", trials=3)["law"].tolist() == list(LAWS)
+    monkeypatch.setitem(SIMULATORS, "late", lambda workload, system: late(workload, system))
+
+    def late(workload, system):
+        start_time = simulate_fcfs(workload, system).start_time + 1
+        return Schedule.from_starts(workload, system, start_time, "late")
+
+    with pytest.raises(PolicyError, match=r"^late breaks the law 'alone'"):
+        check_policy("late", trials=3)
 
 
 def test_a_schedule_of_other_jobs_is_refused():

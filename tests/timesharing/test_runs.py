@@ -233,7 +233,7 @@ def many() -> Workload:
 
 def shown_bar(**given) -> tqdm:
     """A bar that shows every step, whatever the environment says."""
-    return tqdm(mininterval=0.0, disable=False, **given)
+    return tqdm(**given | {"mininterval": 0.0, "disable": False})
 
 
 def test_a_long_run_shows_how_far_it_is_and_then_nothing(monkeypatch, capsys):
