@@ -13,10 +13,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from cosimlib import checks as check
 from cosimlib.display import count
 from cosimlib.kernels.steps import step_function
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, check_schedule
 
 AnySchedule = TypeVar("AnySchedule", bound=Schedule)
 
@@ -56,7 +55,7 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     TypeError
         For what is no schedule.
     """
-    check.instance("schedule", schedule, Schedule, expected="a Schedule, as simulators return")
+    check_schedule(schedule)
     audit_rule(schedule)
     return schedule
 
@@ -145,7 +144,7 @@ def _check_partition(
         job = int(wide.argmax())
         raise InfeasibleScheduleError(
             f"{schedule.policy}: {schedule.workload.label(job)} holds "
-            f"{wanted[job]} nodes; partition {name!r} has {capacity}"
+            f"{count(int(wanted[job]), 'node')}; partition {name!r} has {capacity}"
         )
     check_held(schedule, rows, capacity, f"partition {name!r}")
 
@@ -159,6 +158,6 @@ def check_held(schedule: Schedule, rows: np.ndarray, capacity: int, where: str) 
     if over.any():
         first = int(over.argmax())
         raise InfeasibleScheduleError(
-            f"{schedule.policy}: {busy[first]} nodes busy at t={times[first]:.15g}; "
+            f"{schedule.policy}: {count(int(busy[first]), 'node')} busy at t={times[first]:.15g}; "
             f"{where} has {capacity}"
         )

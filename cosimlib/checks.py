@@ -124,6 +124,8 @@ def instance(name: str, value: object, *types: type, expected: str = "") -> None
 
 def window(start: float, end: float, *, name: str = "window") -> None:
     """A window of time, in seconds, that has a length."""
+    for side, value in (("start", start), ("end", end)):
+        that(side, value, is_number(value), "seconds")
     if not start < end:
         raise ValueError(f"{name} from {start:.15g} to {end:.15g} s; expected start before end")
 

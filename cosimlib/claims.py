@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.display import percent, used_data
+from cosimlib.display import count, percent, used_data
 from cosimlib.files import write_whole
 
 if TYPE_CHECKING:
@@ -264,9 +264,13 @@ def _markdown(union: pd.DataFrame) -> str:
 def _counts(table: pd.DataFrame) -> str:
     """How many claims, and how many of each verdict."""
     counts = table["verdict"].value_counts()
+    if table.empty:
+        return "no claim: no notebook here has checked one"
     holds, fails, unknown, built_in = (int(counts.get(verdict, 0)) for verdict in VERDICTS)
-    claims = "1 claim" if len(table) == 1 else f"{len(table)} claims"
-    return f"{claims}: {holds} hold, {fails} fail, {unknown} unknown, {built_in} by construction"
+    verbs = (
+        f"{holds} {'holds' if holds == 1 else 'hold'}, {fails} {'fails' if fails == 1 else 'fail'}"
+    )
+    return f"{count(len(table), 'claim')}: {verbs}, {unknown} unknown, {built_in} by construction"
 
 
 def _escaped(cell: object) -> str:

@@ -18,7 +18,7 @@ from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, quantit
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
 from cosimlib.units import HOUR
-from cosimlib.workload import A_WORKLOAD, InvalidWorkloadError, Workload, check_run
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run, check_workload
 
 USES = ("run", "hold", "killed", "container", "checkpoint", "reread")
 """Uses of held nodes: a run that is kept; held idle for a job that has not started; a run that is
@@ -86,7 +86,7 @@ class Schedule(Displayed):
         InvalidWorkloadError
             Where the start of a job, or the system, is not recorded.
         """
-        check.instance("workload", workload, Workload, expected=A_WORKLOAD)
+        check_workload(workload)
         start_time = workload.column("recorded_start")
         if start_time.isna().any():
             job = int(start_time.isna().idxmax())
@@ -219,6 +219,11 @@ class Schedule(Displayed):
             "never started": lambda: _number_of(np.isnan(self.start_time)),
             "also held": lambda: _other_uses(self),
         }
+
+
+def check_schedule(schedule: object) -> None:
+    """Refuse, with a TypeError, what is no schedule."""
+    check.instance("schedule", schedule, Schedule, expected="a Schedule, as simulators return")
 
 
 def _share_of_span(schedule: Schedule) -> str:

@@ -40,6 +40,8 @@ class System(Displayed):
     total_nodes: int = field(init=False)
 
     def __post_init__(self) -> None:
+        partitions_expected = "a mapping of nodes by partition, such as {'main': 128}"
+        check.instance("partitions", self.partitions, Mapping, expected=partitions_expected)
         if not self.partitions:
             raise ValueError(f"{self.name}: a system has at least one partition; got none")
         for partition, nodes in self.partitions.items():
@@ -47,7 +49,8 @@ class System(Displayed):
         quantities = ("cores_per_node", "memory_per_node", "aggregate_bandwidth", "node_bandwidth")
         for quantity in quantities:
             value = getattr(self, quantity)
-            check.that(quantity, value, not value <= 0, "a number above 0", where=self.name)
+            above = check.is_number(value) and not value <= 0
+            check.that(quantity, value, above, "a number above 0", where=self.name)
         partitions = {name: int(nodes) for name, nodes in self.partitions.items()}
         object.__setattr__(self, "partitions", MappingProxyType(partitions))
         object.__setattr__(self, "total_nodes", sum(partitions.values()))
@@ -58,6 +61,7 @@ class System(Displayed):
         if (nodes is None) == (not partitions):
             raise ValueError("expected either a number of nodes or named partitions")
         if nodes is not None:
+            check.whole("nodes", nodes, 1)
             return cls(f"{nodes} nodes", {"main": nodes})
         return cls("+".join(partitions), partitions)
 

@@ -44,7 +44,6 @@ NEEDED = ("submit_time", "run_time", "nodes")
 LATEST = 2.0**52
 """At and above 2⁵² consecutive floats are 1 or more apart: neither seconds nor nodes are exact."""
 
-A_WORKLOAD = "a Workload; load_trace reads one"
 A_SYSTEM = "a System, e.g. System.of(128)"
 
 ACCOUNT_COLUMNS = ("action", "reason", "records")
@@ -119,6 +118,9 @@ class Workload(Displayed):
         """A column, or its declared default for every job where the workload has none."""
         if name in self.jobs:
             return self.jobs[name]
+        if name not in OPTIONAL_COLUMNS:
+            known = ", ".join(dict.fromkeys([*self.jobs.columns, *OPTIONAL_COLUMNS]))
+            raise KeyError(f"{self.name}: no column {name!r}; expected one of {known}")
         declared = OPTIONAL_COLUMNS[name]
         return pd.Series(declared.default, index=self.jobs.index, dtype=declared.dtype, name=name)
 
@@ -126,8 +128,22 @@ class Workload(Displayed):
         """The jobs where `mask` holds; the number of the others is entered under `reason`.
 
         Jobs whose mate is dropped have none.
+
+        Raises
+        ------
+        ValueError
+            Where `mask` is not one True or False per job.
         """
-        mask = np.asarray(mask, dtype=bool)
+        given = np.asarray(mask)
+        plain = given.dtype.kind == "b" or all(
+            isinstance(each, bool | np.bool_) for each in given.flat
+        )
+        if given.shape != (len(self),) or not plain:
+            raise ValueError(
+                f"{self.name}: mask is of type {given.dtype} and shape {given.shape}; expected one "
+                f"True or False per job, {len(self)}, such as workload.jobs['nodes'] <= 128"
+            )
+        mask = given.astype(bool)
         jobs = self.jobs[mask]
         if "mate" in jobs:
             # Rows move up, and so do the numbers by which mates name each other.
@@ -192,7 +208,7 @@ class Workload(Displayed):
         if wide.any():
             job = int(wide.idxmax())
             raise InvalidWorkloadError(
-                f"{self.label(job)} asks for {jobs['nodes'][job]} nodes; partition "
+                f"{self.label(job)} asks for {count(int(jobs['nodes'][job]), 'node')}; partition "
                 f"{partition!r} has {capacity}; drop it with Workload.keep or take a wider system"
             )
         unknown = jobs["requested_time"].isna()
@@ -228,6 +244,11 @@ class Workload(Displayed):
         }
 
 
+def check_workload(workload: object) -> None:
+    """Refuse, with a TypeError, what is no workload."""
+    check.instance("workload", workload, Workload, expected="a Workload; load_trace reads one")
+
+
 def check_run(workload: Any, system: Any) -> None:
     """Refuse what no simulator can run: no workload, no system, or both in the wrong order."""
     if isinstance(workload, System) and isinstance(system, Workload):
@@ -235,7 +256,7 @@ def check_run(workload: Any, system: Any) -> None:
             "workload is of type System and system of type Workload; expected the workload first, "
             "then the system"
         )
-    check.instance("workload", workload, Workload, expected=A_WORKLOAD)
+    check_workload(workload)
     check.machine(system, workload.name, error=InvalidWorkloadError)
     check.instance("system", system, System, expected=A_SYSTEM)
 

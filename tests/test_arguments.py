@@ -160,3 +160,79 @@ def test_a_job_without_a_request_has_no_others_where_it_is_alone():
     for simulate in (cs.simulate_easy, cs.simulate_coscheduling):
         with pytest.raises(InvalidWorkloadError, match=r"^W: job 1 has no requested_time, which"):
             simulate(alone, SYSTEM)
+
+
+@pytest.mark.parametrize("order", [None, 3, np.float64(2), first, {"job": 1}], ids=repr)
+def test_orders_are_a_name_a_column_or_numbers(order):
+    expected = r"expected one of 'submit', .*, a column of the workload, or one number per job$"
+    for simulate in (cs.simulate_fcfs, cs.simulate_easy, cs.simulate_conservative):
+        with pytest.raises(ValueError, match=f"^order=.*; {expected}"):
+            simulate(WORKLOAD, SYSTEM, order=order)
+
+
+OF_SCHEDULES = (
+    "bounded_slowdown", "by_user", "fairness", "loss_of_capacity", "makespan", "node_hours",
+    "node_hours_by_use", "occupied_nodes", "overtaking", "running_jobs", "slowdown",
+    "turnaround_time", "utilization", "utilization_series", "wait_time", "waiting_jobs",
+    "waiting_nodes", "window",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_SCHEDULES)
+@pytest.mark.parametrize("value", [WORKLOAD, None], ids=["workload", "None"])
+def test_metrics_are_of_schedules(name, value):
+    with pytest.raises(TypeError, match=r"^schedule is .*; expected a Schedule, as simulators"):
+        getattr(metrics, name)(value)
+
+
+@pytest.mark.parametrize("name", ["hourly", "daily", "weekly", "held_durations"])
+def test_means_over_hours_are_of_step_functions(name):
+    with pytest.raises(TypeError, match=r"^steps is of type Workload; expected a step function"):
+        getattr(metrics, name)(WORKLOAD)
+
+
+@pytest.mark.parametrize(
+    ("measure", "arguments"),
+    [
+        (metrics.job_groups, ("size",)),
+        (metrics.busiest, (60.0,)),
+        (metrics.busy_stretch, (1,)),
+        (metrics.offered_load, (SYSTEM,)),
+    ],
+)
+def test_measures_of_workloads_are_of_workloads(measure, arguments):
+    with pytest.raises(TypeError, match=r"^(workload|data) is 'log.swf'; expected a Workload"):
+        measure("log.swf", *arguments)
+
+
+def test_windows_are_seconds():
+    schedule = cs.simulate_fcfs(WORKLOAD, SYSTEM)
+    with pytest.raises(ValueError, match=r"^start='2 days'; expected seconds$"):
+        metrics.wait_time(schedule, start="2 days")
+
+
+ESTIMATES = {
+    "estimates": cs.synthetic.with_estimates,
+    "drawn": cs.synthetic.with_drawn_estimates,
+    "missing": cs.synthetic.with_missing_estimates,
+    "round": partial(cs.synthetic.with_round_estimates, accuracy=0.5),
+    "scaled": cs.synthetic.with_scaled_estimates,
+    "resampled": cs.synthetic.resample,
+}
+
+
+@pytest.mark.parametrize("change", ESTIMATES.values(), ids=ESTIMATES)
+def test_what_changes_a_workload_needs_one(change):
+    with pytest.raises(TypeError, match=r"^workload is 'log.swf'; expected a Workload; load_tr"):
+        change("log.swf")
+
+
+def test_evictions_are_of_a_moment_of_a_schedule():
+    with pytest.raises(TypeError, match=r"^schedule is of type Workload; expected a Schedule, as"):
+        cs.EvictionProblem.from_schedule(WORKLOAD, at=1.0, nodes_needed=1)
+    schedule = cs.simulate_fcfs(WORKLOAD, SYSTEM)
+    with pytest.raises(TypeError, match=r"^system is 128; expected a System$"):
+        cs.EvictionProblem.from_schedule(schedule, at=1.0, nodes_needed=1, system=128)
+    for at in ("noon", None, np.nan):
+        with pytest.raises(ValueError, match=r"^at=.*; expected seconds of the schedule's clock$"):
+            cs.EvictionProblem.from_schedule(schedule, at=at, nodes_needed=1)

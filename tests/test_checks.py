@@ -80,6 +80,7 @@ REFUSED = [
     (check.choice, ("size", True, (1, 2)), {}, "size=True; expected one of 1, 2"),
     (check.choice, ("load", np.ones(2), (1.0,)), {}, "expected one of 1.0"),
     (check.window, (5, 5), {}, "window from 5 to 5 s; expected start before end"),
+    (check.window, ("2 days", 5), {}, "start='2 days'; expected seconds"),
     (check.window, (math.nan, 5), {"name": "windows"}, "windows from nan to 5 s; expected start"),
     (
         check.machine,

@@ -102,9 +102,9 @@ def test_scorecard_joins_systems_and_counts(stated):
         ("1-a", "third"),
         ("2-b", "first"),
     ]
-    counts = "4 claims: 1 hold, 1 fail, 1 unknown, 1 by construction"
+    counts = "4 claims: 1 holds, 1 fails, 1 unknown, 1 by construction"
     assert counts in markdown.splitlines()[2]
-    assert "3 claims: 1 hold, 1 fail, 1 unknown, 0 by construction" in markdown
+    assert "3 claims: 1 holds, 1 fails, 1 unknown, 0 by construction" in markdown
     assert "1 claim: 0 hold, 0 fail, 0 unknown, 1 by construction" in markdown
 
 
@@ -120,7 +120,7 @@ def test_scorecard_markdown_survives_github(stated):
 
 def test_scorecard_of_nothing_and_of_nonsense(stated):
     text, markdown = scorecard([])
-    assert text == ",".join(CHECKED) + "\n" and "0 claims" in markdown
+    assert text == ",".join(CHECKED) + "\n" and "\n\nno claim: no notebook" in markdown
     wrong = Claims("1-a", data="x", table=stated).table().assign(verdict="perhaps")
     with pytest.raises(ValueError, match="verdict 'perhaps' is none of holds, fails, unknown, by"):
         scorecard([wrong])

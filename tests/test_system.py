@@ -42,10 +42,22 @@ def test_a_partition_has_a_whole_number_of_nodes(nodes):
 @pytest.mark.parametrize(
     "quantity", ["cores_per_node", "memory_per_node", "aggregate_bandwidth", "node_bandwidth"]
 )
-@pytest.mark.parametrize("value", [0, -2.5])
+@pytest.mark.parametrize("value", [0, -2.5, "64", None])
 def test_sizes_are_above_zero(quantity, value):
-    with pytest.raises(ValueError, match=f"^X: {quantity}={value}; expected a number above 0"):
+    with pytest.raises(ValueError, match=f"^X: {quantity}={value!r}; expected a number above 0"):
         System("X", {"a": 1}, **{quantity: value})
+
+
+@pytest.mark.parametrize("partitions", [128, "main", None, ["main"]])
+def test_partitions_are_a_mapping(partitions):
+    with pytest.raises(TypeError, match=r"^partitions is .*; expected a mapping of nodes by part"):
+        System("X", partitions)
+
+
+@pytest.mark.parametrize("nodes", [0, 2.0, "128", True])
+def test_a_machine_has_a_whole_number_of_nodes(nodes):
+    with pytest.raises(ValueError, match=f"^nodes={nodes!r}; expected a whole number from 1$"):
+        System.of(nodes)
 
 
 def test_what_is_unknown_is_nan_and_allowed():

@@ -98,8 +98,16 @@ def test_a_missing_column_has_its_declared_default():
     assert workload.column("job_id").tolist() == [11, 12, 13]
     assert workload.column("priority").tolist() == [1.0] * 3
     assert workload.column("memory").isna().all()
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match=r"no column .color.; expected one of submit_time, run_"):
         workload.column("color")
+
+
+@pytest.mark.parametrize(
+    "mask", ["nodes < 3", [True], [0, 1, 1], [True, True, None], [[True, True, True]]], ids=repr
+)
+def test_a_mask_is_one_truth_per_job(mask):
+    with pytest.raises(ValueError, match=r"^W: mask is of .*expected one True or False per job, 3"):
+        Workload(jobs(), "W").keep(mask, "others")
 
 
 def test_keep_counts_what_it_drops():

@@ -26,6 +26,8 @@ GREATEST_FIRST = ("priority",)
 KNOWN_AFTERWARDS = ("run_time", "recorded_start", "status")
 """Columns that no scheduler can know of a job that has not ended."""
 
+EXPECTED = f"one of {', '.join(map(repr, ORDERS))}, a column of the workload, or one number per job"
+
 Order: TypeAlias = str | pd.Series | np.ndarray
 
 
@@ -92,6 +94,7 @@ def _named_rank(jobs: JobArrays, order: str) -> np.ndarray:
 def _own_rank(workload: Workload, order: Order) -> np.ndarray:
     """One rank per job from a column or an array: its place among the distinct values."""
     name = order if isinstance(order, str) else "order"
+    check.that("order", order, isinstance(order, str) or np.ndim(order) > 0, EXPECTED)
     values = _column(workload, order) if isinstance(order, str) else _values(workload, order)
     if values.dtype.kind not in "iuf":
         values = values.astype(object)
@@ -105,9 +108,7 @@ def _own_rank(workload: Workload, order: Order) -> np.ndarray:
 def _column(workload: Workload, name: str) -> np.ndarray:
     """The values of a column of the workload that a scheduler may know."""
     check_known(workload, name)
-    names = ", ".join(map(repr, ORDERS))
-    expected = f"one of {names}, a column of the workload, or one number per job"
-    check.that("order", name, name in workload.jobs or name in GREATEST_FIRST, expected)
+    check.that("order", name, name in workload.jobs or name in GREATEST_FIRST, EXPECTED)
     return workload.column(name).to_numpy()
 
 

@@ -21,6 +21,7 @@ from cosimlib.batch.decisions import NOTHING, InvalidDecisionError, decision
 from cosimlib.batch.loop import Machine
 from cosimlib.batch.orders import check_known
 from cosimlib.batch.state import Running, State, Waiting
+from cosimlib.display import count
 from cosimlib.kernels.jit import uncached_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -176,7 +177,8 @@ def _wrong(workload: Workload, machine: Machine, status: int, position: int, wak
         what = f"starts {workload.label(job)} (position {position})"
         if status == loop.TWICE:
             return f"{what} twice; expected every position once"
-        return f"{what}, which wants {machine.nodes[job]} nodes; {free} are free by then"
+        wanted = count(int(machine.nodes[job]), "node")
+        return f"{what}, which wants {wanted}; {free} {'is' if free == 1 else 'are'} free by then"
     if status == loop.LATE:
         return f"asks to be woken at t={wake:.15g}; expected a later time, or infinity for none"
     head, others = workload.label(int(machine.queue[loop.JOB, first])), last - first - 1

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.schedule import Schedule, check_rigid
+from cosimlib.schedule import Schedule, check_rigid, check_schedule
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
@@ -117,6 +117,8 @@ def running_jobs_at(
         Indexed by job: `nodes`, `loss` (node-hours), `app_time`, `sys_time`, `app_wait` (seconds),
         and for information `elapsed`, `since_checkpoint` (seconds) and, where known, `job_id`.
     """
+    check_schedule(schedule)
+    check.number("at", at, kind="seconds of the schedule's clock")
     check_rigid(schedule, "an eviction")
     intervals = _intervals(schedule.workload, interval)
     running = (schedule.start_time <= at) & (at < schedule.end_time)

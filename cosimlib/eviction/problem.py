@@ -26,7 +26,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.display import Displayed, Facts, count, duration, quantity
 from cosimlib.eviction.checkpointing import running_jobs_at
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, check_schedule
 from cosimlib.system import System
 
 KEEP, KILL, APP, SYS = 0, 1, 2, 3
@@ -167,6 +167,9 @@ class EvictionProblem(Displayed):
         seed : int, default 0
             Of the memory drawn per job (see `draw_memory`).
         """
+        check_schedule(schedule)
+        if system is not None:
+            check.instance("system", system, System)
         jobs = running_jobs_at(
             schedule, at, system=system or schedule.system, interval=interval, seed=seed
         )
@@ -205,7 +208,8 @@ def _check_enough(nodes_needed: int, jobs: int, total: int) -> None:
     """Raise where all jobs together hold too few nodes."""
     if nodes_needed > total:
         raise InfeasibleEvictionError(
-            f"nodes_needed={nodes_needed}, but the {jobs} running jobs hold {total} nodes in all; "
+            f"nodes_needed={nodes_needed}, but the {count(jobs, 'running job')} "
+            f"{'holds' if jobs == 1 else 'hold'} {count(total, 'node')} in all; "
             f"ask for {total} or fewer"
         )
 

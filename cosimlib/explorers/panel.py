@@ -27,7 +27,7 @@ from ipywidgets import (
 from cosimlib import checks as check
 from cosimlib.explorers.ruler import Ruler
 from cosimlib.system import System
-from cosimlib.workload import Workload
+from cosimlib.workload import Workload, check_run
 
 WIDTH = 960
 """Pixels of a figure that is on no page."""
@@ -214,6 +214,7 @@ def beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workl
     if not len(source):
         raise ValueError(f"{source.name}: no jobs; expected at least one")
     system = check.machine(system or source.machine, source.name)
+    check_run(source, system)
     return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
 
 

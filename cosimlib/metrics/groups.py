@@ -5,7 +5,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.units import DAY, HOUR, MINUTE
-from cosimlib.workload import Workload
+from cosimlib.workload import Workload, check_workload
 
 SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)
 """Most nodes of each class of sizes; larger jobs are one more class."""
@@ -39,6 +39,7 @@ def job_groups(workload: Workload, by: str) -> pd.Series:
         Ordered names of groups as a categorical, by job. All are missing where no job names its
         user, or its queue.
     """
+    check_workload(workload)
     check.choice("by", by, GROUPS)
     if by == "size":
         return _sizes(workload)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.metrics.windows import submitted
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, check_schedule
 from cosimlib.units import DAY, HOUR
 
 
@@ -15,6 +15,7 @@ def wait_time(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
     """Seconds from submission to start, per job submitted in the window."""
+    check_schedule(schedule)
     return schedule.jobs["wait_time"][submitted(schedule, start, end)]
 
 
@@ -22,11 +23,13 @@ def turnaround_time(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
     """Seconds from submission to end, per job submitted in the window."""
+    check_schedule(schedule)
     return schedule.jobs["turnaround_time"][submitted(schedule, start, end)]
 
 
 def overtaking(schedule: Schedule) -> pd.Series:
     """True for each job that started before one that was submitted earlier, or never starts."""
+    check_schedule(schedule)
     start_time = np.where(np.isnan(schedule.start_time), np.inf, schedule.start_time)
     return pd.Series(start_time < np.maximum.accumulate(start_time), name="overtaking")
 
@@ -39,6 +42,7 @@ def slowdown(
     Of the jobs submitted in the window: infinite for a job of zero run time that waited, NaN for
     one that did not.
     """
+    check_schedule(schedule)
     jobs = schedule.jobs[submitted(schedule, start, end)]
     return (jobs["turnaround_time"] / jobs["run_time"]).rename("slowdown")
 
@@ -65,12 +69,14 @@ def bounded_slowdown(
     pd.Series
         ``max(1, turnaround_time / max(run_time, tau))``, indexed by job.
     """
+    check_schedule(schedule)
     check.seconds("tau", tau, above=0)
     return schedule.bounded_slowdown(tau)[submitted(schedule, start, end)]
 
 
 def makespan(schedule: Schedule, *, start: float | None = None, end: float | None = None) -> float:
     """Seconds from the first submission to the last end, of the jobs submitted in the window."""
+    check_schedule(schedule)
     jobs = schedule.jobs[submitted(schedule, start, end)]
     return float(jobs["end_time"].max() - jobs["submit_time"].min())
 
@@ -99,6 +105,7 @@ def by_submission(
     pd.DataFrame
         `jobs` and the mean of the values (NaN without jobs), indexed by the windows' beginnings.
     """
+    check_schedule(schedule)
     check.seconds("every", every, above=0)
     all_times = schedule.workload.jobs["submit_time"]
     if len(values) and not set(values.index) <= set(all_times.index):
@@ -145,6 +152,7 @@ def by_user(
     ValueError
         Where no job of the workload names its user.
     """
+    check_schedule(schedule)
     user = schedule.workload.column("user")
     if len(user) and user.isna().all():
         raise ValueError(
@@ -181,6 +189,7 @@ def fairness(
     Jain, Chiu and Hawe, A Quantitative Measure of Fairness and Discrimination for Resource
     Allocation in Shared Computer Systems, DEC TR-301, 1984. Parameters are those of `by_user`.
     """
+    check_schedule(schedule)
     return jain_index(by_user(schedule, tau=tau, start=start, end=end)["bounded_slowdown"])
 
 

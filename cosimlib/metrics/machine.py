@@ -17,10 +17,10 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.jobs import bounded_slowdown, makespan, wait_time
 from cosimlib.metrics.windows import span
-from cosimlib.schedule import Schedule, check_rigid
+from cosimlib.schedule import Schedule, check_rigid, check_schedule
 from cosimlib.system import System
 from cosimlib.units import HOUR
-from cosimlib.workload import Workload
+from cosimlib.workload import Workload, check_run
 
 NO_JOB_WAITS = np.iinfo(np.int64).max
 """Nodes of the smallest waiting job while no job waits: more than are ever idle."""
@@ -50,6 +50,7 @@ def utilization(
     float
         NaN where the schedule itself has no length and no window was given.
     """
+    check_schedule(schedule)
     return schedule.utilization(*span(schedule, start, end))
 
 
@@ -122,6 +123,7 @@ def node_hours(
     ValueError
         Where the window has no length, or jobs share nodes.
     """
+    check_schedule(schedule)
     first, last = span(schedule, start, end)
     table, held = schedule.allocations, schedule.held(first, last) / HOUR
     use, job = table["use"], table["job"].to_numpy()
@@ -147,6 +149,7 @@ def node_hours_by_use(
     start, end : float, optional
         The window in seconds; by default from the first submission to the last end.
     """
+    check_schedule(schedule)
     first, last = span(schedule, start, end)
     by_use = schedule.node_hours_by_use(first, last)
     by_use["idle"] = _offered_node_hours(schedule, first, last) - by_use.sum()
@@ -191,6 +194,7 @@ def loss_of_capacity(
     ValueError
         For jobs that share nodes, or one that never started.
     """
+    check_schedule(schedule)
     check_rigid(schedule, "loss_of_capacity")
     check.choice("rule", rule, get_args(LossRule), where="loss of capacity")
     first, last = span(schedule, start, end)
@@ -219,6 +223,7 @@ def offered_load(workload: Workload, system: System) -> float:
     ``Σ nodes·run_time / (total_nodes · (last submission − first submission))``; infinite where
     all jobs are submitted at once, NaN without jobs.
     """
+    check_run(workload, system)
     jobs = workload.jobs
     if jobs.empty:
         return math.nan

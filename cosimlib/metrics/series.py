@@ -8,8 +8,10 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.windows import span
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, check_schedule
 from cosimlib.units import DAY, HOUR, WEEK
+
+STEPS = "a step function, such as metrics.occupied_nodes(schedule)"
 
 
 def occupied_nodes(schedule: Schedule) -> pd.Series:
@@ -20,6 +22,7 @@ def occupied_nodes(schedule: Schedule) -> pd.Series:
     SharedNodesError
         Where jobs share nodes.
     """
+    check_schedule(schedule)
     table = schedule.allocations
     begin, end, nodes = (table[name].to_numpy() for name in ("start", "end", "nodes"))
     return _steps(begin, end, nodes, "occupied_nodes")
@@ -27,6 +30,7 @@ def occupied_nodes(schedule: Schedule) -> pd.Series:
 
 def running_jobs(schedule: Schedule) -> pd.Series:
     """Jobs running in the whole system, alone on their nodes or not, an exact step function."""
+    check_schedule(schedule)
     runs = schedule.runs
     ones = np.ones(len(runs), dtype=np.int64)
     return _steps(runs["start"].to_numpy(), runs["end"].to_numpy(), ones, "running_jobs")
@@ -37,6 +41,7 @@ def waiting_jobs(schedule: Schedule) -> pd.Series:
 
     A job that never starts waits for ever: the last value is not 0 then.
     """
+    check_schedule(schedule)
     waits = _waits(schedule)
     ones = np.ones(len(waits), dtype=np.int64)
     return _steps(waits["begin"].to_numpy(), waits["end"].to_numpy(), ones, "waiting_jobs")
@@ -44,6 +49,7 @@ def waiting_jobs(schedule: Schedule) -> pd.Series:
 
 def waiting_nodes(schedule: Schedule) -> pd.Series:
     """Nodes that the jobs in the queue ask for together, an exact step function."""
+    check_schedule(schedule)
     waits = _waits(schedule)
     nodes = schedule.workload.jobs["nodes"].to_numpy()[waits["job"]]
     return _steps(waits["begin"].to_numpy(), waits["end"].to_numpy(), nodes, "waiting_nodes")
@@ -73,6 +79,7 @@ def utilization_series(
     nodes it is of useful work, and windows must begin and end with those of the schedule's series:
     by default from that in which the first job is submitted.
     """
+    check_schedule(schedule)
     first, last = span(schedule, start, end)
     if not first < last:
         return pd.Series(dtype=np.float64, name="utilization")
@@ -106,6 +113,7 @@ def hourly(
     pd.Series
         Indexed by the windows' beginnings.
     """
+    check.instance("steps", steps, pd.Series, expected=STEPS)
     check.seconds("every", every, above=0)
     steps = steps[np.isfinite(steps.index.to_numpy(dtype=np.float64))]
     times, values = steps.index.to_numpy(dtype=np.float64), steps.to_numpy(dtype=np.float64)
@@ -143,6 +151,7 @@ def held_durations(steps: pd.Series) -> pd.Series:
 
     ``held_durations(occupied_nodes(schedule)).idxmax()`` is the commonest number of occupied nodes.
     """
+    check.instance("steps", steps, pd.Series, expected=STEPS)
     steps = steps[np.isfinite(steps.index.to_numpy(dtype=np.float64))]
     seconds = pd.Series(np.diff(steps.index.to_numpy(dtype=np.float64)), name="seconds")
     return seconds.groupby(pd.Index(steps.to_numpy()[:-1], name=steps.name)).sum()

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import Schedule, check_schedule
 from cosimlib.units import HOUR
-from cosimlib.workload import Workload
+from cosimlib.workload import Workload, check_workload
 
 BUSIER = 1.5
 """Times the work at the beginning of a log from which on a busier time is taken instead."""
@@ -34,6 +34,7 @@ def window(
         Seconds from the window's end to the last submission. Without it the window has no `end`:
         numbers of the machine then go on to the last end.
     """
+    check_schedule(schedule)
     for name, length in (("warm_up", warm_up), ("cool_down", cool_down)):
         check.seconds(name, length, none=name == "cool_down")
     submit_time = schedule.workload.jobs["submit_time"]
@@ -110,6 +111,7 @@ def busy_stretch(workload: Workload, jobs: int) -> Workload:
     Then they are those from the start of its busiest time on (`busy_window`, as long as so many
     jobs take on average). The account says how many were left out.
     """
+    check_workload(workload)
     check.whole("jobs", jobs, 1)
     submit_time = workload.jobs["submit_time"].to_numpy()
     if jobs >= submit_time.size:
@@ -147,6 +149,7 @@ def submitted(schedule: Schedule, start: float | None, end: float | None) -> np.
 
 
 def _jobs(data: Workload | Schedule) -> pd.DataFrame:
+    check.instance("data", data, Workload, Schedule)
     return (data.workload if isinstance(data, Schedule) else data).jobs
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.display import UNKNOWN, duration
+from cosimlib.display import UNKNOWN, count, duration
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE
@@ -64,12 +64,13 @@ class Grade(NamedTuple):
         """The grade and its numbers in a sentence."""
         if not self.jobs:
             return f"{self.policy}: {UNKNOWN}, this log does not tell when its jobs started"
+        jobs = count(self.jobs, "job")
         error = f"half of the waits are within {duration(self.error)} of the recorded ones"
         if not np.isfinite(self.correlation):
-            return f"{self.policy}: {UNKNOWN}, all waits are equal; {error} ({self.jobs:,} jobs)"
+            return f"{self.policy}: {UNKNOWN}, all waits are equal; {error} ({jobs})"
         return (
             f"{self.policy} explains this log {self.word}: rank correlation of waits "
-            f"{self.correlation:.{DECIMALS}f}, {error} ({self.jobs:,} jobs)"
+            f"{self.correlation:.{DECIMALS}f}, {error} ({jobs})"
         )
 
 

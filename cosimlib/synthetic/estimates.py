@@ -31,7 +31,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.synthetic import shapes
 from cosimlib.units import DAY, HOUR, MINUTE
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
 
 HEAD = 20
 HEAD_SHARE = 0.89
@@ -94,6 +94,7 @@ def with_estimates(
     InvalidWorkloadError
         Where a job runs longer than the maximum.
     """
+    check_workload(workload)
     run_time = workload.jobs["run_time"].to_numpy()
     if maximum is None:
         maximum = max(HOUR, HOUR * math.ceil(run_time.max(initial=0) / HOUR))
@@ -128,6 +129,7 @@ def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
     factor : float, default 1.0
         From 1, the exact run time.
     """
+    check_workload(workload)
     check.number("factor", factor, least=1, where="estimates")
     requested_time = np.maximum(factor * workload.jobs["run_time"].to_numpy(), 1.0)
     reason = f"requested_time set to {factor:g} times run_time"
@@ -155,6 +157,7 @@ def with_round_estimates(
     missing_only : bool, default False
         Keep the requested times that there are; the account says how many there were not.
     """
+    check_workload(workload)
     check.number("accuracy", accuracy, least=0, most=1)
     check.seed(seed)
     rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
@@ -183,6 +186,7 @@ def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
         Requested times that it has are kept.
     seed : int, default 0
     """
+    check_workload(workload)
     check.seed(seed, where="estimates")
     known = workload.jobs["requested_time"]
     rng = np.random.default_rng([int(seed), 2])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
 
 RULES = ("run_time", "user_median")
 
@@ -34,6 +34,7 @@ def with_missing_estimates(workload: Workload, how: str | float = "user_median")
     InvalidWorkloadError
         For ``"user_median"`` where no requested time is known.
     """
+    check_workload(workload)
     fine = how in RULES if isinstance(how, str) else check.is_number(how) and 0 < how < float("inf")
     expected = f"{', '.join(map(repr, RULES))}, or seconds above 0"
     check.that("how", how, fine, expected, where="with_missing_estimates")

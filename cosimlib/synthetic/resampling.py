@@ -27,8 +27,9 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.display import duration
 from cosimlib.units import DAY, HOUR, WEEK
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
 
 UNITS = ("users", "weeks")
 LEAST = 4
@@ -123,6 +124,7 @@ def resample(
         For a log that is shorter than four hours, or names no users where `unit` is ``"users"``;
         for a load where the machine is unknown, and for more than 10⁸ jobs.
     """
+    check_workload(workload)
     check.seed(seed, where="resample")
     check.number("load", load, above=0, none="for the log's own", where="resample")
     check.seconds("length", length, above=0, none="for the log's whole weeks", where="resample")
@@ -156,13 +158,14 @@ def resampling_plan(workload: Workload, unit: str | None = None) -> Plan:
     InvalidWorkloadError
         For a log that is shorter than four hours, or names no users where `unit` is ``"users"``.
     """
+    check_workload(workload)
     check.that("unit", unit, unit in (*UNITS, None), "'users', 'weeks' or None", where="resample")
     span = _span(workload) if len(workload) else 0.0
     fitting = [name for name, block in BLOCKS.items() if span >= LEAST * block]
     if not fitting:
         raise InvalidWorkloadError(
-            f"{workload.name}: its jobs are submitted within {span:,.0f} s; to be drawn anew a log "
-            f"needs at least {LEAST} hours"
+            f"{workload.name}: its jobs are submitted within {duration(span)}; to be drawn anew a "
+            f"log needs at least {duration(LEAST * HOUR)}"
         )
     named = workload.column("user").notna().mean() >= 0.5
     if unit == "users" and not named:

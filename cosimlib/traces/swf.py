@@ -284,6 +284,8 @@ def _sizes(table: pd.DataFrame, cores_per_node: int, account: Account) -> dict[s
     account.add("noted", "requested processors unknown, allocated taken", unknown.sum())
     used_taken = ~(table["requested_memory"] > 0) & (used > 0)
     account.add("noted", "requested memory unknown, used taken", used_taken.sum())
+    parts = f"not a multiple of {cores_per_node} processors, rounded up to whole nodes"
+    account.add("noted", parts, (processors % cores_per_node != 0).sum())
     nodes = np.ceil(processors / cores_per_node)
     return {"nodes": nodes, "memory": _memory(table, cores_per_node)}
 

@@ -159,8 +159,6 @@ def test_a_column_that_is_known_only_afterwards_orders_no_queue(simulate, column
         ),
         (np.arange(3), r"three: order has the shape \(3,\); expected one number per job, 4$"),
         (np.zeros((4, 1)), r"three: order has the shape \(4, 1\); expected one number per job, 4$"),
-        (5, r"three: order has the shape \(\); expected one number per job, 4$"),
-        (None, r"three: order has the shape \(\); expected one number per job"),
         (
             pd.Series([1, 2, 3]),
             r"order has the shape \(3,\).* per job, 4, under the index of its jobs",

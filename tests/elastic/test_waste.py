@@ -164,5 +164,5 @@ def test_medians_are_those_of_the_comparison():
     assert table.index.tolist() == [60.0, 120.0] and list(table) == ["FIFO", "LIFO"]
     row = comparison.summary.query("policy == 'LIFO' and grace_period == 60")
     assert table.loc[60.0, "LIFO"] == row["50%"].item()
-    empty = simulate_easy(synthetic.htc(copies=1).keep(np.zeros(1120), "all"), System.of(20))
+    empty = simulate_easy(synthetic.htc(copies=1).keep(np.zeros(1120, bool), "all"), System.of(20))
     assert medians(compare_policies(empty)).isna().all(axis=None)

@@ -211,7 +211,7 @@ def test_odd_logs_are_drawn_anew_or_refused_in_words(path):
     try:
         new = synthetic.resample(odd, 1)
     except InvalidWorkloadError as error:
-        assert "needs at least 4 hours" in str(error)
+        assert "needs at least 4 h" in str(error)
         assert path.name.startswith(("all-at-one-second", "three-jobs"))
         return
     assert new.account["reason"].iloc[-1] == resampling_plan(odd).sentence
