@@ -43,6 +43,15 @@ def frugal_kernel(function: Function) -> Function:
     return _compiled(function, _nrt=False)
 
 
+def inner_kernel(function: Function) -> Function:
+    """A frugal kernel that only kernels call.
+
+    It has none of the wrappers by which Python and C call it. With many arrays as arguments these
+    are longer than most kernels, and take as long to compile.
+    """
+    return _compiled(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def uncached_kernel(function: Function) -> Function:
     """A kernel that takes functions, compiled in memory once per process and set of functions.
 

@@ -7,7 +7,7 @@ kept free from all batch jobs but those that would otherwise never fit.
 """
 
 from cosimlib.kernels import releases
-from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.kernels.jit import inner_kernel
 from cosimlib.ondemand import moves
 from cosimlib.ondemand.planning import Rules
 from cosimlib.ondemand.state import (
@@ -23,7 +23,7 @@ from cosimlib.ondemand.state import (
 )
 
 
-@frugal_kernel
+@inner_kernel
 def backfill(jobs: OnDemandJobs, rules: Rules, state: State, now: float) -> None:
     """Start all waiting jobs that may start now."""
     queue, counts = state.queue, state.counts
@@ -56,21 +56,21 @@ def backfill(jobs: OnDemandJobs, rules: Rules, state: State, now: float) -> None
     counts[QUEUE] = kept
 
 
-@frugal_kernel
+@inner_kernel
 def _estimate(jobs: OnDemandJobs, state: State, job: int) -> float:
     """Seconds that a job is expected to take if it starts now."""
     saved = state.saved[job]
     return state.reread[job] + elapsed_for(jobs, job, saved, jobs.requested_time[job])
 
 
-@frugal_kernel
+@inner_kernel
 def _kept(jobs: OnDemandJobs, rules: Rules, job: int, used: int) -> int:
     """Nodes that stay free for bursts when this job starts."""
     wide = jobs.nodes[job] > rules.total_nodes - rules.reserved
     return 0 if wide or jobs.on_demand[job] else max(0, rules.reserved - used)
 
 
-@frugal_kernel
+@inner_kernel
 def _reservation(
     jobs: OnDemandJobs, rules: Rules, state: State, head: int, now: float
 ) -> tuple[float, int]:
@@ -94,7 +94,7 @@ def _reservation(
     return found
 
 
-@frugal_kernel
+@inner_kernel
 def _expect_held(jobs: OnDemandJobs, state: State, burst: int, now: float) -> None:
     """Expect the release of the nodes held for a burst, for as long as a reservation is sought."""
     arrived = jobs.submit_time[burst] <= now
@@ -107,7 +107,7 @@ def _expect_held(jobs: OnDemandJobs, state: State, burst: int, now: float) -> No
     )
 
 
-@frugal_kernel
+@inner_kernel
 def _forget_held(state: State, burst: int) -> None:
     """Forget what `_expect_held` expects."""
     counts, held = state.counts, state.held[burst]
@@ -119,7 +119,7 @@ def _forget_held(state: State, burst: int) -> None:
     )
 
 
-@frugal_kernel
+@inner_kernel
 def _shadow(state: State, free: int, reserved: int, wanted: int, now: float) -> tuple[float, int]:
     """`releases.shadow` where as many nodes of `reserved` as no burst uses count as taken."""
     used, ended, shadow_time = state.counts[USED], 0, now

@@ -12,7 +12,7 @@ import numpy as np
 
 from cosimlib.eviction.problem import KILL
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import inner_kernel, kernel
 from cosimlib.ondemand import moves
 from cosimlib.ondemand.pace import choose_hosts, share, shrink
 from cosimlib.ondemand.planning import (
@@ -78,7 +78,7 @@ def _serve_one(
     return arrived and lacking > 0 and _start(jobs, state, log, burst, now)
 
 
-@frugal_kernel
+@inner_kernel
 def _promised(jobs: OnDemandJobs, state: State, burst: int, kills_only: bool) -> int:
     """Nodes of the running jobs that make way for a burst, or of those that are to be killed."""
     nodes = 0
@@ -89,7 +89,7 @@ def _promised(jobs: OnDemandJobs, state: State, burst: int, kills_only: bool) ->
     return nodes
 
 
-@frugal_kernel
+@inner_kernel
 def _start(jobs: OnDemandJobs, state: State, log: Log, burst: int, now: float) -> bool:
     """Start a burst where the nodes that it holds and those of jobs to be killed suffice."""
     lacking = jobs.nodes[burst] - state.held[burst]
@@ -122,7 +122,7 @@ def _start_sharing(
     return True
 
 
-@frugal_kernel
+@inner_kernel
 def _spare_costly(
     jobs: OnDemandJobs, state: State, log: Log, burst: int, surplus: int, now: float
 ) -> None:
@@ -145,7 +145,7 @@ def _spare_costly(
         moves.spare(jobs, state, log, costly, now)
 
 
-@frugal_kernel
+@inner_kernel
 def _next_to_kill(jobs: OnDemandJobs, state: State, burst: int) -> int:
     """The lowest job that is to be killed for a burst, or −1."""
     found = -1
@@ -156,7 +156,7 @@ def _next_to_kill(jobs: OnDemandJobs, state: State, burst: int) -> int:
     return found
 
 
-@frugal_kernel
+@inner_kernel
 def reach(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
     """A job that makes way has reached its application checkpoint."""
     if state.action[job] == KILL:
@@ -168,7 +168,7 @@ def reach(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> N
         give_way(jobs, state, log, job, now)
 
 
-@frugal_kernel
+@inner_kernel
 def give_way(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
     """A job whose checkpoint is whole leaves its nodes to the burst."""
     burst = state.victim[job]
@@ -176,7 +176,7 @@ def give_way(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -
     moves.collect(jobs, state, log, burst, state.width[job], now)
 
 
-@frugal_kernel
+@inner_kernel
 def begin_write(jobs: OnDemandJobs, state: State, log: Log, now: float) -> None:
     """Let the file system take up the checkpoint whose turn it is now."""
     writes = state.writes
@@ -189,7 +189,7 @@ def begin_write(jobs: OnDemandJobs, state: State, log: Log, now: float) -> None:
     state.counts[WRITER] = job
 
 
-@frugal_kernel
+@inner_kernel
 def end_write(jobs: OnDemandJobs, state: State, log: Log, now: float) -> None:
     """The checkpoint being written is whole."""
     job = state.counts[WRITER]

@@ -7,7 +7,7 @@ Then bursts are served, the file system takes up the next checkpoint, and batch 
 
 import numpy as np
 
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import inner_kernel, kernel
 from cosimlib.ondemand import moves
 from cosimlib.ondemand.backfill import backfill
 from cosimlib.ondemand.gathering import begin_write, end_write, reach, serve
@@ -72,7 +72,7 @@ def run(jobs: OnDemandJobs, rules: Rules, room: int) -> tuple[np.ndarray, np.nda
     return state.start_time, state.end_time, log
 
 
-@frugal_kernel
+@inner_kernel
 def _next_instant(
     jobs: OnDemandJobs, rules: Rules, state: State, submitted: int, calls: np.ndarray, called: int
 ) -> float:
@@ -98,7 +98,7 @@ def _next_instant(
     return instant
 
 
-@frugal_kernel
+@inner_kernel
 def _absorb_machine(jobs: OnDemandJobs, state: State, log: Log, now: float) -> None:
     """All ends of jobs, then of the write, then application checkpoints that are reached."""
     ends, ready = state.ends, state.ready
@@ -110,7 +110,7 @@ def _absorb_machine(jobs: OnDemandJobs, state: State, log: Log, now: float) -> N
         reach(jobs, state, log, ready.item[0], now)
 
 
-@frugal_kernel
+@inner_kernel
 def _admit(jobs: OnDemandJobs, rules: Rules, state: State, job: int, now: float) -> None:
     """A job is submitted: into the queue, or a burst gathers nodes, if it does not yet."""
     if not jobs.on_demand[job] or rules.solver == NO_SOLVER:
@@ -120,7 +120,7 @@ def _admit(jobs: OnDemandJobs, rules: Rules, state: State, job: int, now: float)
         moves.gather(state, job, now)
 
 
-@frugal_kernel
+@inner_kernel
 def _give_up(jobs: OnDemandJobs, rules: Rules, state: State, log: Log, now: float) -> None:
     """Bursts that have not come when expected, or soon after, gather no longer."""
     place = 0

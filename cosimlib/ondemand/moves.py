@@ -4,7 +4,7 @@ import numpy as np
 
 from cosimlib.eviction.problem import APP, KILL, SYS
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.kernels.jit import inner_kernel
 from cosimlib.ondemand.notes import note
 from cosimlib.ondemand.pace import expect, forget, part
 from cosimlib.ondemand.state import (
@@ -34,13 +34,13 @@ from cosimlib.ondemand.state import (
 )
 
 
-@frugal_kernel
+@inner_kernel
 def start(jobs: OnDemandJobs, state: State, job: int, now: float) -> None:
     """Let a job run on free nodes, from the progress that is saved."""
     begin(jobs, state, job, jobs.nodes[job], 1.0, now)
 
 
-@frugal_kernel
+@inner_kernel
 def begin(jobs: OnDemandJobs, state: State, job: int, nodes: int, speed: float, now: float) -> None:
     """Let a job run on so many free nodes, at a speed."""
     counts = state.counts
@@ -65,7 +65,7 @@ def begin(jobs: OnDemandJobs, state: State, job: int, nodes: int, speed: float, 
         state.start_time[job] = now
 
 
-@frugal_kernel
+@inner_kernel
 def leave(jobs: OnDemandJobs, state: State, job: int) -> None:
     """Take a job off the machine; its nodes are the caller's to give."""
     forget(jobs, state, job)
@@ -82,7 +82,7 @@ def leave(jobs: OnDemandJobs, state: State, job: int) -> None:
     heap.remove(state.writes, job)
 
 
-@frugal_kernel
+@inner_kernel
 def end(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
     """A job has done its work; its nodes go to the burst that it was to make way for, if any."""
     note(jobs, state, log, job, now)
@@ -100,7 +100,7 @@ def end(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> Non
         collect(jobs, state, log, burst, state.width[job], now)
 
 
-@frugal_kernel
+@inner_kernel
 def evict(jobs: OnDemandJobs, state: State, log: Log, job: int, action: int, now: float) -> None:
     """Evict a job: it waits again in order of submission, with the progress that it keeps."""
     standing = state.stands[job]
@@ -122,7 +122,7 @@ def evict(jobs: OnDemandJobs, state: State, log: Log, job: int, action: int, now
     state.counts[FREE] += state.width[job]
 
 
-@frugal_kernel
+@inner_kernel
 def wait(jobs: OnDemandJobs, state: State, job: int) -> None:
     """Insert a job into the queue: bursts first, then in order of submission."""
     queue, place, n = state.queue, state.counts[QUEUE], jobs.nodes.size
@@ -138,7 +138,7 @@ def wait(jobs: OnDemandJobs, state: State, job: int) -> None:
     state.stage[job] = QUEUED
 
 
-@frugal_kernel
+@inner_kernel
 def stand(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
     """A job stands still from now on."""
     note(jobs, state, log, job, now)
@@ -147,7 +147,7 @@ def stand(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> N
     heap.remove(state.ready, job)
 
 
-@frugal_kernel
+@inner_kernel
 def spare(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
     """A job need not make way any more; where it stood still it goes on."""
     state.victim[job] = -1
@@ -166,7 +166,7 @@ def spare(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> N
         state.counts[WRITER] = -1
 
 
-@frugal_kernel
+@inner_kernel
 def gather(state: State, burst: int, now: float) -> None:
     """A burst begins to gather nodes, behind those that do already."""
     state.gathering[state.counts[GATHER]] = burst
@@ -176,7 +176,7 @@ def gather(state: State, burst: int, now: float) -> None:
     state.since[burst] = now
 
 
-@frugal_kernel
+@inner_kernel
 def scatter(jobs: OnDemandJobs, state: State, log: Log, burst: int, now: float) -> None:
     """A burst gathers no more: what it held is free, and whom it wanted to evict is spared."""
     hold(state, log, burst, 0, now)
@@ -193,7 +193,7 @@ def scatter(jobs: OnDemandJobs, state: State, log: Log, burst: int, now: float) 
     state.stage[burst] = UNSEEN
 
 
-@frugal_kernel
+@inner_kernel
 def collect(jobs: OnDemandJobs, state: State, log: Log, burst: int, nodes: int, now: float) -> None:
     """Hold as many of these free nodes for a burst as it still wants."""
     taken = min(nodes, jobs.nodes[burst] - state.held[burst])
@@ -201,7 +201,7 @@ def collect(jobs: OnDemandJobs, state: State, log: Log, burst: int, nodes: int, 
         hold(state, log, burst, state.held[burst] + taken, now)
 
 
-@frugal_kernel
+@inner_kernel
 def hold(state: State, log: Log, burst: int, nodes: int, now: float) -> None:
     """Hold so many nodes in all for a burst."""
     held = state.held[burst]

@@ -6,7 +6,7 @@ and before those of its hosts: a stretch ends, for all of them, whenever one com
 
 import numpy as np
 
-from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.kernels.jit import inner_kernel
 from cosimlib.ondemand.state import (
     BURST,
     COMPUTE,
@@ -25,7 +25,7 @@ from cosimlib.ondemand.state import (
 )
 
 
-@frugal_kernel
+@inner_kernel
 def note(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
     """Enter what a running job did since its last entry."""
     begin = state.since[job]
@@ -60,13 +60,13 @@ def note(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> No
         _enter(state, log, COMPUTE, job, origin, now, nodes, before, done, left)
 
 
-@frugal_kernel
+@inner_kernel
 def _turn(state: State, burst: int, begin: float, now: float) -> float:
     """When the turns of a burst are over that all were taken first since `begin`."""
     return begin + grain((now - begin) * state.speed[burst])
 
 
-@frugal_kernel
+@inner_kernel
 def _enter(
     state: State, log: Log, kind: int, job: int, begin: float, end: float, nodes: int,
     before: float, after: float, left: float,

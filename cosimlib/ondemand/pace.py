@@ -9,7 +9,7 @@ it lent are the burst's own; when the burst ends, its hosts go on at full speed.
 import numpy as np
 
 from cosimlib.kernels import heap, releases
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import inner_kernel, kernel
 from cosimlib.ondemand.notes import note
 from cosimlib.ondemand.state import (
     BURST_SIZE,
@@ -25,7 +25,7 @@ from cosimlib.ondemand.state import (
 )
 
 
-@frugal_kernel
+@inner_kernel
 def expect(jobs: OnDemandJobs, state: State, job: int) -> None:
     """Expect that a job releases its nodes when its requested time is over, at the pace it has."""
     counts, nodes = state.counts, state.width[job]
@@ -42,7 +42,7 @@ def expect(jobs: OnDemandJobs, state: State, job: int) -> None:
         )
 
 
-@frugal_kernel
+@inner_kernel
 def forget(jobs: OnDemandJobs, state: State, job: int) -> None:
     """Forget the expected release of a job."""
     counts, nodes, end = state.counts, state.width[job], state.expected[job]
@@ -55,7 +55,7 @@ def forget(jobs: OnDemandJobs, state: State, job: int) -> None:
         )
 
 
-@frugal_kernel
+@inner_kernel
 def change(
     jobs: OnDemandJobs, state: State, log: Log, job: int, nodes: int, speed: float, now: float
 ) -> None:

@@ -15,7 +15,7 @@ from cosimlib.eviction.greedy import _evict
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS
 from cosimlib.eviction.writing import order_of_writes
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import inner_kernel, kernel
 from cosimlib.ondemand.state import (
     PLANS,
     RUN,
@@ -130,7 +130,7 @@ def make_plan(
     entry[4], entry[5], entry[6], entry[7] = row * rules.step, delay, loss, blocked
 
 
-@frugal_kernel
+@inner_kernel
 def _order(
     state: State, choice: Choice, place: int, action: int, burst: int, begin: float, now: float
 ) -> None:
@@ -147,7 +147,7 @@ def _order(
         heap.push(state.writes, job, now + begin)
 
 
-@frugal_kernel
+@inner_kernel
 def _backlog(state: State, now: float) -> float:
     """Seconds until the file system has written what other bursts have ordered."""
     end = now
@@ -237,7 +237,7 @@ def timetable(
     return begins, last, blocked
 
 
-@frugal_kernel
+@inner_kernel
 def _write_time(choice: Choice, actions: np.ndarray, place: int) -> float:
     """Seconds for which the file system writes a job's checkpoint."""
     if actions[place] == APP:

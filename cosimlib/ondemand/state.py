@@ -18,7 +18,7 @@ import numpy as np
 
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import inner_kernel, kernel
 
 UNSEEN, QUEUED, GATHERING, RUNNING, DONE = range(5)
 """Stages of a job; only bursts gather nodes."""
@@ -191,7 +191,7 @@ def empty_log(room: int) -> Log:
     )  # fmt: skip
 
 
-@frugal_kernel
+@inner_kernel
 def next_row(log: Log, table: int, rows: np.ndarray) -> int:
     """Count a new row of a table; its place, or the last one where there is no room."""
     row = log.size[table]
@@ -199,7 +199,7 @@ def next_row(log: Log, table: int, rows: np.ndarray) -> int:
     return min(row, len(rows) - 1)
 
 
-@frugal_kernel
+@inner_kernel
 def elapsed_for(jobs: OnDemandJobs, job: int, done: float, until: float) -> float:
     """Seconds that computing from one progress to another takes, checkpoints in between included.
 
@@ -212,34 +212,34 @@ def elapsed_for(jobs: OnDemandJobs, job: int, done: float, until: float) -> floa
     return until - done + jobs.charge[job] * max(checkpoints, 0.0)
 
 
-@frugal_kernel
+@inner_kernel
 def grain(time: float) -> float:
     """A time rounded to whole `GRAIN`s."""
     return np.round(time / GRAIN) * GRAIN
 
 
-@frugal_kernel
+@inner_kernel
 def elapsed(state: State, job: int, now: float) -> float:
     """Seconds of its own since computing began, at full speed; below 0 while it still reads."""
     own = (now - state.origin[job]) * state.speed[job]
     return grain(own) if state.paced[job] else own
 
 
-@frugal_kernel
+@inner_kernel
 def time_of(state: State, job: int, own: float) -> float:
     """When so many seconds of its own will have elapsed, at the pace that it has now."""
     time = state.origin[job] + own / state.speed[job]
     return grain(time) if state.paced[job] else time
 
 
-@frugal_kernel
+@inner_kernel
 def keep_exact(state: State, job: int, now: float) -> None:
     """Reckon from when exactly it is that something happens to a job now."""
     if state.paced[job]:
         state.exact[0] = state.origin[job] + elapsed(state, job, now) / state.speed[job]
 
 
-@frugal_kernel
+@inner_kernel
 def progress(jobs: OnDemandJobs, state: State, job: int, now: float) -> tuple[float, float, float]:
     """Progress, the part of it that is saved, and the seconds left of a checkpoint in progress.
 
@@ -261,7 +261,7 @@ def progress(jobs: OnDemandJobs, state: State, job: int, now: float) -> tuple[fl
     return due + rest - charge, max(state.saved[job], due), 0.0
 
 
-@frugal_kernel
+@inner_kernel
 def write_end(state: State) -> float:
     """When the checkpoint that is being written is whole."""
     writer = state.counts[WRITER]

@@ -1,0 +1,54 @@
+"""Kernels without wrappers: Python that called one would crash, so that only kernels may."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.suites import ROOT
+
+PACKAGE = ROOT / "cosimlib"
+KERNELS = {"kernel", "frugal_kernel", "inner_kernel", "uncached_kernel"}
+
+
+def decorators(node: ast.FunctionDef) -> set[str]:
+    return {each.id for each in node.decorator_list if isinstance(each, ast.Name)}
+
+
+def functions(path: Path) -> list[ast.FunctionDef]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def called(tree: ast.AST, modules: set[str]) -> set[str]:
+    """The functions that a piece of source calls by name, or as attributes of these modules."""
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = {func.id for func in calls if isinstance(func, ast.Name)}
+    parts = [func for func in calls if isinstance(func, ast.Attribute)]
+    return names | {
+        f.attr for f in parts if isinstance(f.value, ast.Name) and f.value.id in modules
+    }
+
+
+@pytest.mark.parametrize("room", ["ondemand"])
+def test_only_kernels_call_inner_kernels(room):
+    """Within the room, whose inner kernels nobody else imports."""
+    paths = sorted((PACKAGE / room).glob("*.py"))
+    inner = {
+        node.name
+        for path in paths
+        for node in functions(path)
+        if "inner_kernel" in decorators(node)
+    }
+    assert inner
+    for path in paths:
+        for node in functions(path):
+            if not decorators(node) & KERNELS:
+                found = called(node, {each.stem for each in paths}) & inner
+                assert not found, f"{path.name}: {node.name} calls inner kernels {found}"
+    others = [path for path in PACKAGE.rglob("*.py") if path not in paths]
+    modules = {f"cosimlib.{room}.{path.stem}" for path in paths}
+    for path in others:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module in modules:
+                assert not inner & {alias.name for alias in node.names}, path
