@@ -194,9 +194,10 @@ def _sharing_costs_less(ideas: pd.DataFrame) -> Verdict:
 
 
 def _fillers_pay_for_reserving(ideas: pd.DataFrame) -> Verdict:
+    evicting = "dynamic_blocked"
     both = ideas.assign(work=ideas["kept"] + ideas["filled"])
-    apart = _apart(both, "reserve", "dynamic_blocked", "work")
-    kept = _apart(both, "reserve", "dynamic_blocked", "kept")
+    apart, kept = (_apart(both, "reserve", evicting, name) for name in ("work", "kept"))
     ours = f"{100 * apart.mean:+.2f} ({100 * apart.low:+.2f} to {100 * apart.high:+.2f}) points of"
-    ours += f" the machine with the containers' work, {100 * kept.mean:+.1f} without"
+    ours += f" the machine with the containers' work, {100 * kept.mean:+.1f} without; slowdown "
+    ours += " and ".join(f"{_mean(ideas, n, 'slowdown'):,.0f}" for n in ("reserve", evicting))
     return _decided(apart, 1, ours, "containers start more often than evictions cost")
