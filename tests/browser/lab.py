@@ -1,4 +1,4 @@
-"""A JupyterLab server on a free port, which writes to its own folder only."""
+"""Servers on free ports, JupyterLab and the app, which write to a test's own folder only."""
 
 import json
 import os
@@ -29,17 +29,34 @@ def serve(folder: Path) -> Iterator[str]:
     """JupyterLab on the files in ``folder/files``; yields its address."""
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
+    with _running(_command(port, folder / "files"), f"{address}/api?token={TOKEN}", folder):
+        yield address
+
+
+@contextmanager
+def serve_app(folder: Path) -> Iterator[str]:
+    """The app, without kernels made beforehand; yields its address."""
+    port = _free_port()
+    address = f"http://127.0.0.1:{port}"
+    options = ["--no-browser", f"--port={port}", "--preheat_kernel=False"]
+    with _running([sys.executable, "-m", "cosimlib.app", *options], address, folder):
+        yield address
+
+
+@contextmanager
+def _running(command: list[str], address: str, folder: Path) -> Iterator[None]:
+    """A server that answers at an address, until the block ends."""
     with (folder / "server.log").open("w") as log:
         server = subprocess.Popen(
-            _command(port, folder / "files"),
+            command,
             stdout=log,
             stderr=log,
             env=_environment(folder),
             start_new_session=True,
         )
         try:
-            _wait(server, f"{address}/api?token={TOKEN}", folder / "server.log")
-            yield address
+            _wait(server, address, folder / "server.log")
+            yield
         finally:
             _stop(server)
 
@@ -124,11 +141,13 @@ def _wait(server: subprocess.Popen, address: str, log: Path) -> None:
             return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
-    raise AssertionError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+    raise AssertionError(f"The server did not start:\n{log.read_text()[-2000:]}")
 
 
 def _stop(server: subprocess.Popen) -> None:
     """End the server and its kernels: SIGTERM, then SIGKILL."""
+    if server.poll() is not None:
+        return
     os.killpg(server.pid, signal.SIGTERM)
     try:
         server.wait(15)
