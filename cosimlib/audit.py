@@ -54,6 +54,20 @@ def audit(schedule: AnySchedule) -> AnySchedule:
         Naming the policy, and the job, or the time and the nodes.
     TypeError
         For what is no schedule.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> schedule = cs.Schedule.from_starts(workload, cs.System.of(4), [0, 10, 2], "by hand")
+    >>> cs.audit(schedule) is schedule
+    True
+    >>> cs.audit(cs.Schedule.from_starts(workload, cs.System.of(4), [0, 5, 2], "by hand"))
+    Traceback (most recent call last):
+        ...
+    cosimlib.audit.InfeasibleScheduleError: by hand: 7 nodes busy at t=5; partition 'main' has 4
     """
     check_schedule(schedule)
     audit_rule(schedule)

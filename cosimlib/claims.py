@@ -83,6 +83,17 @@ class Claims:
         is printed after `data`, and below a half no claim is decided.
     table : pd.DataFrame, optional
         What papers state, by default `read_statements()`.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> claims = cs.Claims("1-eviction", data="a log")
+    >>> claims.row("greedy-fastest", ours="12 to 40 times", holds=False, why="less is left to gain")
+    >>> claims.table()["verdict"].value_counts()
+    verdict
+    unknown    15
+    fails       1
+    Name: count, dtype: int64
     """
 
     def __init__(

@@ -56,6 +56,15 @@ def convert(
     ValueError
         For a target that is the source itself, an ending without a writer, or an option that the
         source's reader does not take.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> account = cs.convert("three-jobs.swf.gz", "three-jobs.csv", verbose=False)
+    >>> print(account.to_string(index=False))
+    action                       reason  records
+      lost name, calendar time, account        3
+      lost                      machine        3
     """
     path = Path(target)
     ending = Path(path.name.removesuffix(".gz")).suffix

@@ -88,6 +88,20 @@ def register(
     -------
     Simulator
         The function itself; without one, a decorator.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> @cs.register("EASY (small first)", replace=True)
+    ... def small_first(workload, system):
+    ...     return cs.simulate_easy(workload, system, order="nodes")
+    >>> from cosimlib.policies import SIMULATORS, unregister
+    >>> SIMULATORS["EASY (small first)"](workload, cs.System.of(4)).start_time
+    array([ 0., 10.,  2.])
+    >>> unregister("EASY (small first)")
     """
     check.that("name", name, isinstance(name, str) and bool(name.strip()), "a text")
     free = replace or name not in SIMULATORS

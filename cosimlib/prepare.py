@@ -56,6 +56,14 @@ def prepare_schedule(
         For `with_assumed_machine`, of a log.
     estimates : str or float, default ""
         By default requested times are filled in for a simulation only.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> schedule = cs.prepare_schedule("three-jobs.swf.gz")
+    three-jobs: 3 jobs from 3 records
+    >>> schedule.policy
+    'recorded'
     """
     if policy:
         check.choice("policy", policy, SIMULATORS)
@@ -92,6 +100,17 @@ def prepare_workload(
     nodes : int, optional
         For `with_assumed_machine`.
     estimates : str or float, default ""
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> print(cs.prepare_workload("three-jobs.swf.gz"))
+    three-jobs: 3 jobs from 3 records
+    Workload three-jobs: 3 jobs
+      jobs       of 1 to 16 nodes, submitted over 2.5 h
+      run time   mean 1.5 h, longest 2.2 h
+      requested  mean 4.3 h, longest 6 h
+      machine    three-jobs (64 nodes)
     """
     workload = traces.load(trace, cores_per_node=cores_per_node)
     return _repaired(_fitting(with_assumed_machine(workload, nodes)), estimates)

@@ -42,6 +42,24 @@ class Schedule(Displayed):
         The name of its policy in tables and figures.
     start_time, end_time : np.ndarray
         Seconds from the start of the trace, first start and last end, one per job.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> schedule = cs.Schedule.from_starts(workload, cs.System.of(4), [0, 10, 2], "by hand")
+    >>> schedule.jobs[["start_time", "end_time", "wait_time"]]
+       start_time  end_time  wait_time
+    0         0.0      10.0        0.0
+    1        10.0      20.0        9.0
+    2         2.0       7.0        0.0
+    >>> schedule.allocations
+       job  start   end  nodes  use
+    0    0    0.0  10.0      3  run
+    1    1   10.0  20.0      3  run
+    2    2    2.0   7.0      1  run
     """
 
     rigid: ClassVar[bool] = True

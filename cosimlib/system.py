@@ -29,6 +29,15 @@ class System(Displayed):
         Of the parallel file system, GB/s; NaN where unknown.
     node_bandwidth : float
         What one node can write to that file system, GB/s; NaN where unknown.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> cs.System.of(512)
+    <System 512 nodes>
+    >>> coupled = cs.System.of(intrepid=40960, eureka=100)
+    >>> coupled.total_nodes
+    41060
     """
 
     name: str

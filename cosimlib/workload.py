@@ -88,6 +88,22 @@ class Workload(Displayed):
     ------
     InvalidWorkloadError
         Naming the workload, the job, the value and what was expected.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> print(workload)
+    Workload three jobs: 3 jobs
+      jobs       of 1 to 3 nodes, submitted over 2 s
+      run time   mean 8.3 s, longest 10 s
+      requested  mean 9.3 s, longest 10 s
+      machine    unknown
+    >>> workload.keep(workload.jobs["nodes"] < 3, "of three nodes").account
+        action          reason  records
+    0  dropped  of three nodes        2
     """
 
     jobs: pd.DataFrame

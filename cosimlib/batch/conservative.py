@@ -77,6 +77,15 @@ def simulate_conservative(
     InvalidWorkloadError
         Where a job is wider than the system or has no requested time, or the system has several
         partitions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> cs.simulate_conservative(workload, cs.System.of(4)).start_time
+    array([ 0., 10.,  2.])
     """
     run = prepare(workload, system, order, kill_at_request, requested_time=True)
     start_time, _ = _simulate(run, reservations)

@@ -85,6 +85,15 @@ def simulate_easy(
     InvalidWorkloadError
         Where a job is wider than the system or has no requested time, or the system has several
         partitions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> cs.simulate_easy(workload, cs.System.of(4)).start_time
+    array([ 0., 10.,  2.])
     """
     check.choice("decide", decide, DECIDE)
     check.flag("extra_nodes", extra_nodes)

@@ -75,6 +75,16 @@ class BatchEnv(gymnasium.Env):
     InvalidWorkloadError
         For a workload without jobs, and where a job is wider than the system, or the system has
         several partitions.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> jobs = cs.synthetic.lublin(300, nodes=64, load=0.9, seed=1)
+    >>> workload = cs.synthetic.with_scaled_estimates(jobs)
+    >>> environment = cs.BatchEnv(workload, workload.machine, window=8, jobs=64)
+    >>> observation, info = environment.reset(seed=0)
+    >>> environment.action_space
+    Discrete(9)
     """
 
     def __init__(

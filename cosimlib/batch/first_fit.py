@@ -56,6 +56,15 @@ def simulate_first_fit(
     InvalidWorkloadError
         Where a job is wider than the system, a number that is needed is missing, or the system
         has several partitions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> cs.simulate_first_fit(workload, cs.System.of(4)).start_time
+    array([ 0., 10.,  2.])
     """
     check.choice("decide", decide, DECIDE)
     by_request = isinstance(order, str) and order == "sjbf"

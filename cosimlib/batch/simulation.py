@@ -73,6 +73,18 @@ def simulate(
     InvalidWorkloadError
         Where a job is wider than the system, the system has several partitions, or a column is
         missing or known only after a job has ended.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> def widest(state):
+    ...     fitting = [p for p, n in enumerate(state.waiting.nodes) if n <= state.free_nodes]
+    ...     return fitting[:1]
+    >>> cs.audit(cs.simulate(workload, cs.System.of(4), widest)).start_time
+    array([ 0., 10.,  2.])
     """
     check_run(workload, system)
     check.that("policy", policy, callable(policy), "a function of a State")

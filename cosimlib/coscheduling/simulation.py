@@ -123,6 +123,17 @@ def simulate_coscheduling(
     ------
     InvalidWorkloadError
         For a job that its machine cannot run, or mates that are no group.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> example, machines = cs.coscheduling.deadlock_example(), cs.coscheduling.MACHINES
+    >>> held = cs.simulate_coscheduling(example, machines, schemes="H", release_interval=None)
+    >>> int(held.jobs["start_time"].isna().sum())
+    7
+    >>> released = cs.simulate_coscheduling(example, machines, schemes="H")
+    >>> int(released.jobs["start_time"].isna().sum())
+    0
     """
     check_run(workload, system)
     partitions = list(system.partitions)

@@ -84,6 +84,23 @@ def simulate_elastic(
     InvalidWorkloadError
         Where a job is wider than its partition, names an unknown one, or has no requested time;
         under PAP+, where a priority is not a number above 0.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> taken = pd.DataFrame({"time": [4.0], "nodes": [2], "duration": [60.0]})
+    >>> knobs = {"preemptions": taken, "grace_period": 0.0}
+    >>> elastic = cs.simulate_elastic(workload, cs.System.of(4), **knobs)
+    >>> elastic.attempts
+       job  start_time  end_time  completed
+    0    0         0.0       4.0      False
+    1    2         2.0       4.0      False
+    2    2         4.0       9.0       True
+    3    0        64.0      74.0       True
+    4    1        74.0      84.0       True
     """
     check_run(workload, system)
     check.seconds("grace_period", grace_period)

@@ -53,6 +53,19 @@ def solve_backtracking(
     look_ahead : bool, default False
         Whether to abandon branches that can no longer free enough nodes; hundreds of times faster
         where many nodes are needed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)
+    >>> print(cs.solve_backtracking(problem))
+    EvictionPlan backtracking: 64 of 128 nodes of 3 jobs
+      at once         9.00 node-hours lost, 64 nodes freed (2 kill, 0 app, 0 sys)
+      within 5 min    0.00 node-hours lost, 64 nodes freed (0 kill, 1 app, 0 sys)
+      proven optimal  6 deadlines of 6
     """
     check_problem(problem)
     check.seconds("time_limit", time_limit, above=0)

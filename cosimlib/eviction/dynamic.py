@@ -47,6 +47,19 @@ def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     ------
     MemoryError
         Where they would take more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)
+    >>> print(cs.solve_dynamic(problem))
+    EvictionPlan dynamic: 64 of 128 nodes of 3 jobs
+      at once         9.00 node-hours lost, 64 nodes freed (2 kill, 0 app, 0 sys)
+      within 5 min    0.00 node-hours lost, 64 nodes freed (0 kill, 1 app, 0 sys)
+      proven optimal  6 deadlines of 6
     """
     check_problem(problem)
     begin = time.perf_counter()
@@ -64,6 +77,19 @@ def solve_spectrum(
     """The least loss for each number of nodes and each deadline: the K × T trade-off.
 
     `nodes_needed` of the problem is ignored. Raises `MemoryError` as `solve_dynamic` does.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)
+    >>> print(cs.solve_spectrum(problem))
+    EvictionSpectrum 0 to 128 nodes of 3 jobs
+      deadlines     6, from 0 to 5 min
+      all killed    49.0 node-hours lost
+      without loss  up to 96 nodes by the last deadline
     """
     check_problem(problem)
     begin = time.perf_counter()

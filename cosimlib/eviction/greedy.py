@@ -19,7 +19,21 @@ from cosimlib.kernels.jit import kernel
 
 
 def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
-    """The greedy plan of each deadline: checkpoint by descending loss, kill by ascending loss."""
+    """The greedy plan of each deadline: checkpoint by descending loss, kill by ascending loss.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)
+    >>> print(cs.solve_greedy(problem))
+    EvictionPlan greedy: 64 of 128 nodes of 3 jobs
+      at once         9.00 node-hours lost, 64 nodes freed (2 kill, 0 app, 0 sys)
+      within 5 min    0.00 node-hours lost, 64 nodes freed (0 kill, 1 app, 0 sys)
+      proven optimal  0 deadlines of 6
+    """
     check_problem(problem)
     begin = time.perf_counter()
     deadlines = len(problem.deadlines)

@@ -33,6 +33,18 @@ class EvictionPlan(Displayed):
         Whether the plan is known to be optimal, one bool per deadline.
     response_time : np.ndarray
         Seconds from the call until the plans of all deadlines up to this one were known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)
+    >>> plan = cs.solve_dynamic(problem)
+    >>> plan.actions(deadline=120)[["action", "nodes", "loss"]]
+      action  nodes  loss
+    0    app     64   0.0
     """
 
     problem: EvictionProblem

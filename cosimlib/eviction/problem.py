@@ -82,6 +82,20 @@ class EvictionProblem(Displayed):
         The latest deadline, seconds from now; the paper's is 900.
     step : float, default 60.0
         Deadlines are its multiples up to `horizon`, durations are rounded up to it, seconds.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)
+    >>> print(problem)
+    EvictionProblem 64 of 128 nodes of 3 jobs
+      deadlines   6, from 0 to 5 min
+      all killed  49.0 node-hours lost
+    >>> cs.solve_dynamic(problem).loss
+    array([9., 1., 0., 0., 0., 0.])
     """
 
     jobs: pd.DataFrame

@@ -98,6 +98,14 @@ def explore_batch(
     InfeasibleScheduleError
         Where the schedule of a policy of your own could not have happened; jobs that never start
         are counted under the figure.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> panel = cs.explore_batch(jobs=40)
+    >>> panel.choose(policy="FCFS")
+    >>> panel.settings["policy"]
+    'FCFS'
     """
     check.whole("jobs", jobs, 1)
     if source is None:

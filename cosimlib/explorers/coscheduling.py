@@ -88,6 +88,13 @@ def explore_coscheduling(
     Panel
         Its `controls` are `schemes`, `share`, `release_interval` (seconds, 0: never) and `event`;
         a player moves the last.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> panel = cs.explore_coscheduling(schemes="HH", event=4)
+    >>> panel.settings["event"]
+    4
     """
     check.whole("jobs", jobs, 1)
     check.whole("event", event, 1)

@@ -78,6 +78,16 @@ def explore_elastic(
     ------
     ValueError
         Where the schedule is on several partitions, its jobs run more than once, or none runs.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> jobs = cs.synthetic.lublin(300, nodes=64, load=0.9, seed=1)
+    >>> workload = cs.synthetic.with_scaled_estimates(jobs)
+    >>> schedule = cs.simulate_easy(workload, workload.machine)
+    >>> panel = cs.explore_elastic(schedule, preempted=4)
+    >>> panel.settings["preempted"]
+    4
     """
     check.instance("source", source, Schedule)
     check.seconds("window", window, above=0)

@@ -106,6 +106,17 @@ def explore_eviction(
     ValueError
         Where nothing runs at `at`, `at` comes with a problem, there is only one deadline, or the
         solver is none of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)
+    >>> panel = cs.explore_eviction(problem, nodes_needed=64)
+    >>> panel.settings["nodes_needed"]
+    64
     """
     if isinstance(source, Schedule):
         fixed = {"at": _moment(source, at), "horizon": horizon, "step": step, "seed": seed}

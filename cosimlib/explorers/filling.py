@@ -90,6 +90,13 @@ def explore_filling(
         For a source without jobs or of unknown machine, and for a setting that is out of range.
     InvalidWorkloadError
         Where a job is wider than the system.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> panel = cs.explore_filling(jobs=60, policy="filling B, kill")
+    >>> panel.settings["policy"]
+    'filling B, kill'
     """
     check.whole("jobs", jobs, 1)
     known = False

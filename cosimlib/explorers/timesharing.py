@@ -78,6 +78,13 @@ def explore_timesharing(
     Panel
         Its `controls` are `load`, `overhead`, `noise`, `spmd`, `memory_spread`, `seed` and `moment`
         (hours); `choose` takes what they offer.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> panel = cs.explore_timesharing(days=2, nodes=16)
+    >>> panel.settings["overhead"]
+    0.0
     """
     check.whole("days", days, 1)
     check.number("noise", noise, least=0.0, most=1.0, kind="a probability")

@@ -101,6 +101,20 @@ def simulate_filling(
     InvalidWorkloadError
         Where a job is wider than the system or has no requested time, or the system has several
         partitions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> filled = cs.audit(cs.simulate_filling(workload, cs.System.of(4), slot=1.0))
+    >>> (cs.metrics.node_hours_by_use(filled) * 3600).round(3)
+    use
+    run          65.0
+    container    15.0
+    idle          0.0
+    Name: node_hours, dtype: float64
     """
     _check(policy, slot, overhead, speed, reclaim, save_every, queue_depth)
     check.flag("reschedule", reschedule, where="filling")

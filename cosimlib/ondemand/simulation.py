@@ -164,6 +164,20 @@ def simulate_ondemand(
     InvalidWorkloadError
         Where a job or burst is wider than the system, a batch job has no requested time, or a
         burst's delay or notice makes no sense.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.synthetic.theta(200, seed=0)
+    >>> bursts = cs.synthetic.bursts(rate=4, nodes=1024, horizon=86_400, seed=0)
+    >>> schedule = cs.audit(cs.simulate_ondemand(workload, workload.machine, bursts, policy="kill"))
+    >>> cs.metrics.node_hours_by_use(schedule).round(1)
+    use
+    run       178677.4
+    killed      1720.1
+    reread       137.9
+    idle       75176.1
+    Name: node_hours, dtype: float64
     """
     check_run(workload, system)
     if bursts is not None:

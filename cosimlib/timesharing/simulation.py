@@ -115,6 +115,18 @@ def simulate_timesharing(
     ------
     InvalidWorkloadError
         For a job wider than the machine or with more memory than a node has.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> shared = cs.simulate_timesharing(workload, cs.System.of(4), step=None)
+    >>> shared.start_time
+    array([0., 1., 2.])
+    >>> shared.end_time
+    array([19., 20., 12.])
     """
     check_run(workload, system)
     check_knobs(overhead=overhead, spmd=spmd, noise=noise, step=step, queue=queue, seed=seed)

@@ -117,6 +117,12 @@ def load(
         as the log says; for readers that count processors.
     **options
         For the reader. A public trace has its own `name` and machine.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> cs.load_trace("three-jobs.swf.gz", verbose=False)
+    <Workload three-jobs: 3 jobs>
     """
     if cores_per_node is not None:
         options["cores_per_node"] = cores_per_node

@@ -61,6 +61,16 @@ def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True
     FileNotFoundError
     TraceError
         Naming the columns that are missing, or the line, its value and what was expected.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.read_alcf("alcf.csv", verbose=False)
+    >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
+       submit_time  run_time  nodes
+    0         0.00    3600.0      8
+    1       599.75     600.5    128
+    2      1799.75     600.0      1
     """
     path = Path(path)
     name = name or path.name.removesuffix(".gz").removesuffix(".csv")

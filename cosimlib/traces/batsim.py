@@ -68,6 +68,16 @@ def read_batsim(
     FileNotFoundError
     TraceError
         Naming the line, the value and what was expected.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.read_batsim("batsim-workload.json", verbose=False)
+    >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
+       submit_time  run_time  nodes
+    0         33.0      42.5      1
+    1         81.0     100.0      4
+    2        115.0     170.0      4
     """
     path, account = Path(path), Account()
     name = name or base_name(path)

@@ -147,6 +147,12 @@ def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
         For an address that cannot be reached; the error says how to download by hand.
     TraceError
         For a download with another checksum than `TRACES` has, or that is not complete gzip.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> cs.fetch_trace("KTH-SP2")  # doctest: +SKIP
+    PosixPath('data/traces/KTH-SP2-1996-2.1-cln.swf.gz')
     """
     name = _listed(name)
     trace = TRACES[name]

@@ -65,6 +65,16 @@ def read_fugaku(
         For parquet without pyarrow, naming the extra.
     FileNotFoundError
     TraceError
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.read_fugaku("fugaku.csv", verbose=False)
+    >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
+       submit_time  run_time  nodes
+    0          0.0    6126.0      1
+    1        356.0   15427.0      1
+    2        832.0    6298.0    384
     """
     check.choice("unit", unit, ("nodes", "cores"))
     path, account = Path(path), Account()

@@ -86,6 +86,16 @@ def read_pbs(
     FileNotFoundError
     TraceError
         Naming the line, its value and what was expected.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.read_pbs("pbs-accounting", system=cs.System.of(64), verbose=False)
+    >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
+       submit_time  run_time  nodes
+    0          0.0    7185.0      4
+    1         93.0    2650.0      2
+    2        411.0    1782.0      2
     """
     check.choice("unit", unit, UNITS)
     check.choice("arrival", arrival, ARRIVALS)

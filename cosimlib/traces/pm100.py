@@ -66,6 +66,16 @@ def read_pm100(
         Without pyarrow, naming the extra.
     FileNotFoundError
     TraceError
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.read_pm100("job_table.parquet", verbose=False)
+    >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
+       submit_time  run_time  nodes
+    0          0.0   24554.0      2
+    1        430.0   36503.0      2
+    2       1099.0    1915.0      1
     """
     check.choice("unit", unit, UNITS)
     check.choice("arrival", arrival, ARRIVALS)

@@ -76,6 +76,16 @@ def read_sacct(
     FileNotFoundError
     TraceError
         Naming the columns that are missing, or the line, its value and what was expected.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.read_sacct("sacct_X_parsable2_epoch.txt", unit="cores", verbose=False)
+    >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
+       submit_time  run_time  nodes
+    0          0.0       6.0      1
+    1          0.0      31.0     16
+    2          0.0       4.0      1
     """
     check.choice("unit", unit, UNITS)
     check.choice("arrival", arrival, ARRIVALS)

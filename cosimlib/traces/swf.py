@@ -97,6 +97,16 @@ def read_swf(
     FileNotFoundError
     TraceError
         Naming the file and, of a bad line, its number, its text and what was expected.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> print(cs.read_swf("three-jobs.swf.gz", verbose=False))
+    Workload three-jobs: 3 jobs
+      jobs       of 1 to 16 nodes, submitted over 2.5 h
+      run time   mean 1.5 h, longest 2.2 h
+      requested  mean 4.3 h, longest 6 h
+      machine    three-jobs (64 nodes)
     """
     path = Path(path)
     check.whole("cores_per_node", cores_per_node, 1, floats=True, none=True)
@@ -157,6 +167,17 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
     ------
     TraceError
         For a workload without jobs, or a job with a value that SWF cannot hold.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> cs.write_swf(workload, "three.swf.gz").name
+    'three.swf.gz'
+    >>> len(cs.read_swf("three.swf.gz", verbose=False))
+    3
     """
     path = Path(path)
     check.whole("cores_per_node", cores_per_node, 1, floats=True)

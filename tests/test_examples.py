@@ -1,0 +1,39 @@
+"""Every name of the front door has an example, and it prints what it shows."""
+
+import doctest
+import inspect
+import shutil
+
+import pytest
+
+import cosimlib as cs
+from tests.suites import ROOT
+from tests.traces.reading import pm100_table
+
+DATA = ROOT / "tests" / "data"
+LOGS = ("alcf.csv", "batsim-workload.json", "fugaku.csv", "pbs-accounting",
+        "slurm-24.11/sacct_X_parsable2_epoch.txt", "zoo/three-jobs.swf.gz")  # fmt: skip
+NAMES = [name for name in dir(cs) if not inspect.ismodule(getattr(cs, name))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with small logs, where the examples run."""
+    folder = tmp_path_factory.mktemp("examples")
+    for name in LOGS:
+        shutil.copy(DATA / name, folder)
+    pm100_table().to_parquet(folder / "job_table.parquet", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_a_name_prints_what_it_shows(name, folder, monkeypatch):
+    shown = getattr(cs, name)
+    text = inspect.getdoc(shown) or ""
+    parsed = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    assert parsed.examples, f"cosimlib.{name} has no example"
+    monkeypatch.chdir(folder)
+    report = []
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    runner = doctest.DocTestRunner(optionflags=flags)
+    assert runner.run(parsed, out=report.append).failed == 0, "".join(report)
