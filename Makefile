@@ -18,7 +18,7 @@ LOG := $(if $(CORES), --cores "$(CORES)")$(if $(NODES), --nodes "$(NODES)")
 AT_ONCE := $(if $(filter-out logical auto,$(JOBS)), --jobs "$(JOBS)")
 STAMP := $(VENV)/setup.stamp
 
-.PHONY: help setup reproduce test lab docs zoo bench check notebooks lock clean
+.PHONY: help setup reproduce test lab app docs zoo bench check notebooks lock clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
 
 lab: $(STAMP) ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)
 	@$(PY) -m cosimlib.lab $(ARGS)
+
+app: $(STAMP) ## serve the explorers without code, one page with links (ARGS=--no-browser)
+	@$(PY) -m cosimlib.app $(ARGS)
 
 docs: $(STAMP) ## build the documentation into build/docs/html, offline
 	@$(PY) -m docs.build
