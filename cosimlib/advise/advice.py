@@ -283,7 +283,7 @@ def _choices(situation: Situation, needed: int, within: float, step: float) -> l
     runs = list(runs_of_deadlines(situation, deadlines))
     choices = []
     for run in runs:
-        moments = [situation.at(run[-1])]
+        moments = [situation.at(float(run[-1]))]
         moments = [*(replace(moments[0], deadline=each) for each in run[:-1].tolist()), moments[0]]
         choices += _solved(moments, needed, step, MEMORY // len(runs))
     return choices
