@@ -29,7 +29,8 @@ def useful_groups(problem: EvictionProblem, nodes_needed: int) -> np.ndarray:
     order = np.lexsort((-nodes, loss, *kind))
     change = np.any(np.diff(kind[:, order], axis=1) != 0, axis=0)
     starts = np.concatenate([[True], change]) if order.size else np.zeros(0, dtype=bool)
-    kept, cheaper = [], []
+    kept: list[int] = []
+    cheaper: list[int] = []
     listed = zip(order.tolist(), nodes[order].tolist(), starts.tolist(), strict=True)
     for row, size, begins in listed:
         if begins:

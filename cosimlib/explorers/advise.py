@@ -8,6 +8,7 @@ import html
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -64,7 +65,9 @@ def explore_advise(
         source = read_cluster(*paths)
     if not isinstance(model, CheckpointModel):
         model = CheckpointModel() if model is None else read_model(model)
-    asked = {"within": within, "step": step, "partition": partition, "constraint": constraint}
+    asked: dict[str, Any] = {
+        "within": within, "step": step, "partition": partition, "constraint": constraint,
+    }  # fmt: skip
     first = advise(1, source, model=model, **asked)
     most = max(choice.moment.reachable for choice in first.choices)
     if most < 1 or len(first.choices) == 1:
@@ -95,7 +98,7 @@ def explore_advise(
     return Panel(controls, _drawer(source, model, asked), hint=NO_MODEL if fixed else "")
 
 
-def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict) -> Draw:
+def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:
     """What the panel calls with the controls' values; it solves only where it has to."""
 
     @lru_cache(maxsize=64)
