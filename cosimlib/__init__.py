@@ -59,9 +59,11 @@ Eviction: problem to plan
 - `solve_greedy`: a fast plan, never proven optimal
 - `solve_backtracking`: least loss, by search
 - `solve_spectrum`: least loss for every number of nodes and every deadline
+- `advise`: which jobs of a live Slurm to stop for some nodes by when
 
 Explorers: widgets for a notebook
 
+- `explore_advise`: advice on a saved queue
 - `explore_batch`: batch policies
 - `explore_coscheduling`: hold and yield on coupled machines
 - `explore_elastic`: preemption policies

@@ -13,6 +13,7 @@ from . import testing as testing
 from . import timesharing as timesharing
 from . import traces as traces
 from . import units as units
+from .advise import advise as advise
 from .audit import audit as audit
 from .batch import simulate as simulate
 from .batch import simulate_conservative as simulate_conservative
@@ -31,6 +32,7 @@ from .eviction import solve_backtracking as solve_backtracking
 from .eviction import solve_dynamic as solve_dynamic
 from .eviction import solve_greedy as solve_greedy
 from .eviction import solve_spectrum as solve_spectrum
+from .explorers import explore_advise as explore_advise
 from .explorers import explore_batch as explore_batch
 from .explorers import explore_coscheduling as explore_coscheduling
 from .explorers import explore_elastic as explore_elastic

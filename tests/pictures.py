@@ -20,6 +20,7 @@ SHOWN = {
     "4-filling": "Figure 3",
     "5-elastic": "Figure 3",
     "6-ondemand": "Figure 1",
+    "explore/advise": "",
     "explore/batch": "",
     "explore/coscheduling": "",
     "explore/elastic": "",

@@ -35,7 +35,7 @@ from cosimlib.eviction.moments import (
     summarize_moments,
     survey_moments,
 )
-from cosimlib.eviction.overlapping import solve_overlapping
+from cosimlib.eviction.overlapping import least_losses, solve_overlapping
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError
 from cosimlib.eviction.scenarios import (
@@ -76,6 +76,7 @@ __all__ = [
     "full_moments",
     "judge",
     "kinds_of_evictions",
+    "least_losses",
     "losses_over_seeds",
     "mean_losses",
     "relative_loss",

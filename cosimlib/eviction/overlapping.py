@@ -21,7 +21,13 @@ import numpy as np
 
 from cosimlib.eviction.blocked import table_width
 from cosimlib.eviction.dynamic import MEMORY_LIMIT, _pack, _relax
-from cosimlib.eviction.problem import APP, SYS, EvictionProblem, check_problem
+from cosimlib.eviction.problem import (
+    APP,
+    MILLISECONDS_PER_HOUR,
+    SYS,
+    EvictionProblem,
+    check_problem,
+)
 from cosimlib.eviction.writing import TimedPlan, writing_order
 from cosimlib.kernels.jit import kernel
 
@@ -63,6 +69,42 @@ def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LI
     proven = np.ones(deadlines, dtype=bool)
     orders = _systems_first(problem, choices)
     return TimedPlan(problem, "overlapping", choices, proven, elapsed, orders)
+
+
+def least_losses(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> np.ndarray:
+    """The least loss for each number of nodes and each deadline where waits overlap.
+
+    Parameters
+    ----------
+    problem : EvictionProblem
+        As for `solve_overlapping`; its `nodes_needed` is ignored.
+    memory_limit : int, default 2**30
+        Bytes that the table may take.
+
+    Returns
+    -------
+    np.ndarray
+        ``loss[k, i]``: node-hours lost to free at least `k` nodes by the `i`-th deadline, for `k`
+        from 0 to all nodes that the jobs hold.
+
+    Raises
+    ------
+    MemoryError
+        Where the table would take more.
+    """
+    order = writing_order(problem)
+    nodes, loss = problem.arrays.nodes[order], problem.arrays.loss[order]
+    release, app_write, sys_write, _ = (array[order] for array in problem.writes)
+    deadlines = len(problem.deadlines)
+    needed = 16 * (deadlines * (deadlines + 1) // 2) * (problem.total_nodes + 1)
+    if needed > memory_limit:
+        raise MemoryError(
+            f"{deadlines} deadlines and {problem.total_nodes} nodes take {needed:,} bytes; "
+            f"memory_limit is {memory_limit:,}: take a longer step or raise the limit"
+        )
+    first = len(problem) - int((release + app_write < deadlines).sum())
+    table = _all_losses(nodes, loss, release, app_write, sys_write, first, deadlines)
+    return table.T / MILLISECONDS_PER_HOUR
 
 
 def _systems_first(problem: EvictionProblem, choices: np.ndarray) -> np.ndarray:
@@ -117,6 +159,36 @@ def plan_overlapping(
             early, late, best_d, best_u, best_n, nodes, app_write, sys_write, choices[d]
         )  # fmt: skip
     return choices
+
+
+@kernel
+def _all_losses(nodes, loss, release, app_write, sys_write, first, rows):
+    """Least loss (deadlines × nodes) of freeing at least so many nodes by each deadline."""
+    width = nodes.sum() + 1
+    quarter = -(-width // 4)
+    pairs = rows * (rows + 1) // 2
+    unused = np.zeros((pairs, quarter), dtype=np.uint8)
+    table = np.full((pairs, width), np.inf)
+    for d in range(rows):
+        table[_pair(d, 0), 0] = 0.0
+    high = 1
+    for job in range(nodes.size):
+        # A job of the first kind reaches no checkpoint of its own within the horizon.
+        reached = release[job] if job >= first else rows
+        _relax_pairs(
+            nodes[job], loss[job], reached, app_write[job], sys_write[job], rows, 0, high, table,
+            unused,
+        )  # fmt: skip
+        high += nodes[job]
+    least = np.full((rows, width), np.inf)
+    for d in range(rows):
+        for u in range(d + 1):
+            least[d] = np.minimum(least[d], table[_pair(d, u)])
+        if d > 0:
+            least[d] = np.minimum(least[d], least[d - 1])
+        for n in range(width - 2, -1, -1):
+            least[d, n] = min(least[d, n], least[d, n + 1])
+    return least
 
 
 @kernel

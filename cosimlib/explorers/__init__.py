@@ -1,5 +1,6 @@
 """Widgets on figures: a control changes, the simulator or solver runs, the figure follows.
 
+- `explore_advise`: jobs of a saved queue to stop for some nodes
 - `explore_batch`: batch policies, queue orders, users' estimates
 - `explore_coscheduling`: hold and yield on coupled machines
 - `explore_elastic`: preemption of nodes at an instant, policy by policy

@@ -1,3 +1,4 @@
+from .advise import explore_advise as explore_advise
 from .batch import explore_batch as explore_batch
 from .coscheduling import explore_coscheduling as explore_coscheduling
 from .elastic import explore_elastic as explore_elastic

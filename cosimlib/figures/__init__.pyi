@@ -1,4 +1,5 @@
 from . import theme as theme
+from .advise import plot_advice as plot_advice
 from .batch import block_table as block_table
 from .batch import plot_batch as plot_batch
 from .comparison import plot_comparison as plot_comparison

@@ -18,7 +18,7 @@ DECODER = json.JSONDecoder()
 
 
 class Document:
-    """A JSON object; `jobs` yields the elements of its list of that name, `rest` has the others.
+    """A JSON object; `jobs` yields the elements of its list of jobs, `rest` has the others.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ class Document:
         self.text = data.decode("utf-8-sig", "replace")
         self.rest: dict[str, Any] = {}
 
-    def jobs(self) -> Iterator[tuple[int, Any]]:
-        """Each job with its place in the text, in order."""
+    def jobs(self, name: str = "jobs") -> Iterator[tuple[int, Any]]:
+        """Each job, or each element of the list of another name, with its place in the text."""
         place = self._after(0, "{", "no list of jobs")
         found = False
         while self._next(place) != "}":
             key, place = self._value(self._skip(place))
             place = self._after(place, ":", "no ':' after a name")
-            if key == "jobs" and self._next(place) == "[":
+            if key == name and self._next(place) == "[":
                 found = True
                 place = self._skip(place) + 1
                 while self._next(place) != "]":
@@ -57,7 +57,7 @@ class Document:
         if self._skip(self._skip(place) + 1) < len(self.text):
             raise self._error(self._skip(place) + 1, "more after the end of the document")
         if not found:
-            raise TraceError(f"{self.path}: no list of jobs; expected {self.expected}")
+            raise TraceError(f"{self.path}: no list of {name}; expected {self.expected}")
 
     def line(self, place: int) -> int:
         """The line of a place in the text."""
@@ -112,13 +112,14 @@ def number(value: Any) -> float:
     if isinstance(value, dict):
         known = value.get("set") and not value.get("infinite")
         value = value.get("number") if known else None
-    if not check.is_number(value):
+    # Most values are plain numbers, and asking for a number of any kind takes longest.
+    if type(value) is not int and type(value) is not float and not check.is_number(value):
         return np.nan
     return float(value) if abs(value) < 2.0**53 else np.nan
 
 
 def label(value: Any) -> str | None:
     """A text, or a whole number as one; None where unknown."""
-    if check.is_whole(value):
-        return str(value)
-    return value if isinstance(value, str) and value else None
+    if isinstance(value, str):
+        return value or None
+    return str(value) if check.is_whole(value) else None

@@ -1,4 +1,4 @@
-"""Host lists of Slurm such as ``n[1,6-7],login1``: their names, and how many names there are."""
+"""Host lists of Slurm such as ``n[1,6-7],login1``: to names and back, and how many names."""
 
 import re
 from collections.abc import Iterable
@@ -9,10 +9,15 @@ MOST = 1_000_000
 
 GROUP = re.compile(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)*")
 PIECE = re.compile(r"([^\[]*)(?:\[([^\]]*)\])?")
+RANGES = r"\[[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*\]"
+WHOLE = re.compile(rf"(?:[\w.-]|{RANGES})+(?:,(?:[\w.-]|{RANGES})+)*")
+NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
 
 
 def expand_hosts(text: str) -> list[str]:
     """The names in a host list, leading zeros kept; none where there would be over `MOST`."""
+    if "[" not in text:
+        return [name for name in text.split(",") if name]
     names: list[str] = []
     for group in GROUP.findall(text):
         pieces = []
@@ -27,6 +32,46 @@ def expand_hosts(text: str) -> list[str]:
             return []
         names += ["".join(parts) for parts in product(*pieces)]
     return names
+
+
+def is_host_list(text: str) -> bool:
+    """Whether a text is a host list of whole names and ranges; it may still have over `MOST`."""
+    return WHOLE.fullmatch(text) is not None
+
+
+def fold_hosts(names: Iterable[str]) -> str:
+    """The host list of some names, sorted, each once; ``n[1-3,7]`` for four."""
+    families: dict[tuple[str, int], list[int]] = {}
+    texts = []
+    matched = [(name, NUMBERED.fullmatch(name)) for name in sorted(set(names))]
+    padded = {(match[1], len(match[2])) for _, match in matched
+              if match and match[2][0] == "0" and len(match[2]) > 1}  # fmt: skip
+    for name, match in matched:
+        if match is None:
+            texts.append(name)
+        else:
+            # Numbers of nine digits may follow another digit: they keep their width.
+            width = len(match[2])
+            kept = (match[1], width) in padded or width == 9
+            families.setdefault((match[1], width if kept else 0), []).append(int(match[2]))
+    for (stem, width), numbers in families.items():
+        ranges = _ranges(sorted(numbers), width)
+        only = len(numbers) == 1
+        texts.append(f"{stem}{ranges}" if only else f"{stem}[{ranges}]")
+    return ",".join(sorted(texts))
+
+
+def _ranges(numbers: list[int], width: int) -> str:
+    """Ascending numbers as ``1-3,7``, filled with zeros to a width."""
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    shown = (f"{low:0{width}d}" if low == high else f"{low:0{width}d}-{high:0{width}d}"
+             for low, high in runs)  # fmt: skip
+    return ",".join(shown)
 
 
 def count_hosts(lists: Iterable[str]) -> int:

@@ -1,0 +1,32 @@
+"""Advice for a live Slurm: which jobs to stop for K nodes by when, at the least loss; read-only.
+
+`advise` asks a cluster, or reads what ``squeue --json`` and ``sinfo --json`` printed, and returns
+an `Advice`: the plan of every deadline, as `table()` and `jobs()`. ``cosim-advise`` is the same as
+a command. `read_model` reads what a site knows of its applications' checkpoints.
+"""
+
+from cosimlib.advise.advice import Advice, advise
+from cosimlib.advise.checkpoints import Application, CheckpointModel, read_model
+from cosimlib.advise.cluster import Cluster, read_cluster
+from cosimlib.advise.explain import explanation
+from cosimlib.advise.listing import commands_of, document_of
+from cosimlib.advise.situation import Moment, Situation
+from cosimlib.advise.spectrum import spectrum_of
+from cosimlib.advise.words import text_of
+
+__all__ = [
+    "Advice",
+    "Application",
+    "CheckpointModel",
+    "Cluster",
+    "Moment",
+    "Situation",
+    "advise",
+    "commands_of",
+    "document_of",
+    "explanation",
+    "read_cluster",
+    "read_model",
+    "spectrum_of",
+    "text_of",
+]

@@ -1,0 +1,336 @@
+"""Advice for a live cluster: which jobs to stop for K nodes by when, at least loss.
+
+`advise` poses one eviction problem per deadline (see `cosimlib.advise.situation`) and solves it
+with the solvers of `cosimlib.eviction`: waits for checkpoints overlap and writes come one after
+another (`solve_overlapping`). Deadlines at which the same jobs are there share one solution. Where
+its table would be too large, the paper's sum of durations (`solve_dynamic`) or the greedy plan take
+its place; these may lose more than the least, and the advice says so.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.advise.checkpoints import CheckpointModel, read_model
+from cosimlib.advise.cluster import Cluster, read_cluster
+from cosimlib.advise.situation import Moment, Situation
+from cosimlib.advise.thinning import useful_groups
+from cosimlib.display import Displayed, Facts, count, duration, quantity
+from cosimlib.eviction import (
+    EvictionProblem,
+    TimedPlan,
+    solve_dynamic,
+    solve_greedy,
+    solve_overlapping,
+)
+from cosimlib.eviction.problem import ACTIONS, KEEP, KILL
+from cosimlib.units import MINUTE
+
+MEMORY = 2**28
+"""Bytes of choices that the solutions of all deadlines may take together."""
+SOLVERS = (solve_overlapping, solve_dynamic)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What to stop so that the nodes are free by a deadline.
+
+    Parameters
+    ----------
+    moment : Moment
+        The groups at the deadline.
+    possible : bool
+        Whether the nodes can be had by then at all.
+    groups : np.ndarray
+        Those to stop.
+    action : np.ndarray
+        What happens to each of them, as in `cosimlib.eviction.problem.ACTIONS`.
+    stop, begin, end : np.ndarray
+        Seconds from now at which each stops, and its checkpoint's write begins and ends.
+    proven : bool
+        Whether no plan loses less.
+    """
+
+    moment: Moment
+    possible: bool
+    groups: np.ndarray
+    action: np.ndarray
+    stop: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    proven: bool
+
+    @cached_property
+    def loss(self) -> float:
+        """Node-hours lost."""
+        return float(self.moment.table["loss"].to_numpy()[self.groups[self.action == KILL]].sum())
+
+    @cached_property
+    def freed(self) -> int:
+        """Nodes freed by stopping jobs."""
+        return int(self.moment.table["nodes"].to_numpy()[self.groups].sum())
+
+    @cached_property
+    def ready(self) -> float:
+        """Seconds from now until the last checkpoint is written."""
+        return float(self.end.max(initial=0.0))
+
+    def jobs(self) -> pd.DataFrame:
+        """One row per job to stop: `job` (its row in the cluster), `group`, `action` and times."""
+        moment = self.moment
+        place = np.full(max(moment.groups, 1), -1)
+        place[self.groups] = np.arange(len(self.groups))
+        mine = place[moment.group] if len(moment.group) else np.zeros(0, dtype=np.int64)
+        taken = mine >= 0
+        job, mine = moment.jobs[taken], mine[taken]
+        told = moment.situation.judged.iloc[job]
+        action = np.array(ACTIONS, dtype=object)[self.action[mine]]
+        itself = np.isfinite(told["app_write"].to_numpy())
+        action = np.where((action == "app") & ~itself, "sys", action)
+        loss = np.where(action == "kill", moment.situation.loss[job], 0.0)
+        table = pd.DataFrame(
+            {"job": job, "group": self.groups[mine], "action": action, "loss": loss,
+             "stop": self.stop[mine], "begin": self.begin[mine], "end": self.end[mine]}
+        )  # fmt: skip
+        size = moment.table["nodes"].to_numpy()[table["group"]]
+        return table.assign(freed=size).sort_values(
+            ["end", "stop", "group", "job"], kind="stable", ignore_index=True
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice(Displayed):
+    """The least-loss plan of every deadline for a number of nodes of a live cluster.
+
+    Parameters
+    ----------
+    situation : Situation
+        The cluster as a burst sees it.
+    nodes_needed : int
+    horizon, step : float
+        Latest deadline and distance of deadlines, seconds.
+    choices : tuple of Choice
+        One per deadline, from now to the horizon.
+    """
+
+    situation: Situation
+    nodes_needed: int
+    horizon: float
+    step: float
+    choices: tuple[Choice, ...]
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster as Slurm told it."""
+        return self.situation.cluster
+
+    @property
+    def deadlines(self) -> np.ndarray:
+        """Seconds from now, one per plan."""
+        return np.array([choice.moment.deadline for choice in self.choices])
+
+    @property
+    def possible(self) -> bool:
+        """Whether the nodes can be had by some deadline."""
+        return any(choice.possible for choice in self.choices)
+
+    @cached_property
+    def free(self) -> int:
+        """Nodes free now."""
+        return int(self.situation.free.sum())
+
+    def choice(self, deadline: float | None = None) -> Choice:
+        """The plan of the last deadline, or of the last one up to `deadline` (seconds)."""
+        if deadline is None:
+            return self.choices[-1]
+        check.seconds("deadline", deadline, most=self.horizon)
+        row = np.searchsorted(self.deadlines, deadline + 1e-9 * self.step, side="right") - 1
+        return self.choices[int(row)]
+
+    def table(self) -> pd.DataFrame:
+        """One row per deadline.
+
+        Returns
+        -------
+        pd.DataFrame
+            `deadline` (s); nodes `free` now, that `end` by themselves, `freed` by stopping jobs and
+            `reachable` at most; `loss` (node-hours; NaN where the nodes cannot be had); jobs to
+            `kill`, with `app` and `sys` checkpoints; `ready` (s), when the last is written;
+            `proven`.
+        """
+        rows = []
+        for each in self.choices:
+            action = each.jobs()["action"].value_counts() if each.possible else {}
+            rows.append(
+                {
+                    "deadline": each.moment.deadline,
+                    "free": self.free,
+                    "end": each.moment.ended,
+                    "freed": each.freed,
+                    "reachable": each.moment.reachable,
+                    "loss": each.loss if each.possible else np.nan,
+                    **{name: int(action.get(name, 0)) for name in ACTIONS[KEEP + 1 :]},
+                    "ready": each.ready if each.possible else np.nan,
+                    "proven": each.proven,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def jobs(self, deadline: float | None = None) -> pd.DataFrame:
+        """The jobs to stop by a deadline (seconds; by default the last), in the order of doing it.
+
+        Returns
+        -------
+        pd.DataFrame
+            `job_id`, `label` (as Slurm shows it), `user`, `name`, `partition`, `application`,
+            `nodes` that it holds, `hosts`, `action`, `group` (jobs with the same one share nodes),
+            `freed` (nodes, by the group), `loss` (node-hours), `stop`, `begin`, `end` (seconds).
+        """
+        taken = self.choice(deadline).jobs()
+        jobs, judged = self.cluster.jobs.iloc[taken["job"]], self.situation.judged
+        shown = jobs[["job_id", "label", "user", "name", "partition", "hosts"]]
+        more = judged.iloc[taken["job"]][["application", "nodes"]]
+        parts = [part.reset_index(drop=True) for part in (shown, more, taken.drop(columns="job"))]
+        table = pd.concat(parts, axis=1)
+        group = pd.factorize(table["group"])[0] + 1
+        return table.assign(group=group)
+
+    def _heading(self) -> str:
+        return f"{count(self.nodes_needed, 'node')} of {self.cluster.name}"
+
+    def _facts(self) -> Facts:
+        return {
+            "at once": lambda: self._told(self.choices[0]),
+            f"within {duration(self.horizon)}": lambda: self._told(self.choices[-1]),
+        }
+
+    def _told(self, choice: Choice) -> str:
+        """One plan in a few words."""
+        if not choice.possible:
+            return f"impossible: {count(choice.moment.reachable, 'node')} at most"
+        lost = quantity(choice.loss, "node-hours lost", digits=2)
+        return f"{count(len(choice.jobs()), 'job')} stopped, {lost}"
+
+
+def advise(
+    nodes_needed: int,
+    cluster: Cluster | str | Path | Sequence[str | Path] | None = None,
+    *,
+    within: float = 15 * MINUTE,
+    step: float = MINUTE,
+    model: CheckpointModel | str | Path | None = None,
+    partition: str | None = None,
+    constraint: str | None = None,
+    now: float | None = None,
+) -> Advice:
+    """Which jobs to stop so that `nodes_needed` whole nodes are free, by each deadline.
+
+    Nothing is stopped: the advice is read-only.
+
+    Parameters
+    ----------
+    nodes_needed : int
+    cluster : Cluster, path or sequence of paths, optional
+        Saved output of ``squeue --json`` and ``sinfo --json``; by default both are run here.
+    within : float, default 900.0
+        The last deadline, seconds from now.
+    step : float, default 60.0
+        Deadlines are its multiples, durations are rounded up to it, seconds.
+    model : CheckpointModel or path, optional
+        Of a TOML file (see `read_model`); without one, jobs can only be killed.
+    partition, constraint : str, optional
+        Nodes to free: of a partition, with features such as ``"gpu&(a100|h100)"``.
+    now : float, optional
+        The moment of saved output, seconds since 1970 (see `read_cluster`).
+
+    Returns
+    -------
+    Advice
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range, or what Slurm or the model's file did not tell rightly.
+    """
+    check.whole("nodes_needed", nodes_needed, 1)
+    if not isinstance(cluster, Cluster):
+        sources = [cluster] if isinstance(cluster, str | Path) else list(cluster or ())
+        cluster = read_cluster(*sources, now=now)
+    elif now is not None:
+        cluster = replace(cluster, now=now)
+    if not isinstance(model, CheckpointModel):
+        model = CheckpointModel() if model is None else read_model(model)
+    situation = Situation(cluster, model, partition, constraint)
+    choices = _choices(situation, nodes_needed, within, step)
+    return Advice(situation, nodes_needed, within, step, tuple(choices))
+
+
+def runs_of_deadlines(situation: Situation, deadlines: np.ndarray) -> Iterator[np.ndarray]:
+    """Deadlines in runs at which the same jobs are there."""
+    seen = [situation.outlasting(deadline).tobytes() for deadline in deadlines.tolist()]
+    changes = [n for n in range(1, len(seen)) if seen[n] != seen[n - 1]]
+    yield from np.split(deadlines, changes)
+
+
+def _choices(situation: Situation, needed: int, within: float, step: float) -> list[Choice]:
+    """The plan of each deadline."""
+    deadlines = EvictionProblem.empty(horizon=within, step=step).deadlines
+    runs = list(runs_of_deadlines(situation, deadlines))
+    choices = []
+    for run in runs:
+        moments = [situation.at(float(run[-1]))]
+        moments = [*(replace(moments[0], deadline=each) for each in run[:-1].tolist()), moments[0]]
+        choices += _solved(moments, needed, step, MEMORY // len(runs))
+    return choices
+
+
+def _solved(moments: list[Moment], needed: int, step: float, memory: int) -> list[Choice]:
+    """The plans of moments that differ by their deadline only."""
+    last = moments[-1]
+    wanted = last.needed(needed)
+    if last.reachable < needed or wanted == 0:
+        nothing = np.zeros(0)
+        possible = last.reachable >= needed
+        empty = np.zeros(0, dtype=np.int64)
+        return [
+            Choice(each, possible, empty, empty, nothing, nothing, nothing, proven=True)
+            for each in moments
+        ]
+    plan, rows = plan_for(last.problem(last.deadline, step), wanted, memory)
+    choices = []
+    for each in moments:
+        row, table = plan.row(each.deadline), plan.writes(each.deadline)
+        action = plan.choices[row][plan.choices[row] != KEEP]
+        table = table.sort_index()
+        times = (table[name].to_numpy(dtype=np.float64) for name in ("stop", "begin", "end"))
+        stop, begin, end = (np.nan_to_num(each_time, nan=0.0) for each_time in times)
+        groups = rows[plan.choices[row] != KEEP]
+        choices.append(
+            Choice(each, True, groups, action, stop, begin, end, bool(plan.proven[row]))
+        )  # fmt: skip
+    return choices
+
+
+def plan_for(
+    problem: EvictionProblem, nodes_needed: int, memory: int = MEMORY
+) -> tuple[TimedPlan, np.ndarray]:
+    """The best plan that fits in memory, of useful groups only, and their rows."""
+    rows = useful_groups(problem, nodes_needed)
+    jobs = problem.jobs.iloc[rows].reset_index(drop=True)
+    # Freeing more than is needed is of no use, and makes tables wide.
+    jobs = jobs.assign(nodes=np.minimum(jobs["nodes"], nodes_needed))
+    smaller = EvictionProblem(jobs, nodes_needed, problem.horizon, problem.step)
+    for solve in SOLVERS:
+        try:
+            plan = solve(smaller, memory_limit=memory)
+        except MemoryError:
+            continue
+        if solve is not solve_overlapping:
+            plan = replace(plan, proven=np.zeros_like(plan.proven))
+        return plan if isinstance(plan, TimedPlan) else TimedPlan.of(plan), rows
+    return TimedPlan.of(solve_greedy(smaller)), rows

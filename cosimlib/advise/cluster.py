@@ -1,0 +1,249 @@
+"""Clusters at one moment: the jobs that hold nodes, and the nodes, as Slurm tells them.
+
+Nothing here changes a cluster: the only commands run are ``squeue --json`` and ``sinfo --json``.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.advise.machine import read_machine
+from cosimlib.advise.queue import (
+    EARLIEST,
+    LATEST,
+    RUNNING,
+    UNTOLD,
+    held_by,
+    read_queue,
+    refuse_untold,
+)
+from cosimlib.display import Displayed, Facts, count
+from cosimlib.traces.account import TraceError, read_bytes
+from cosimlib.traces.documents import label
+
+COMMANDS = {"squeue": ("squeue", "--all", "--json"), "sinfo": ("sinfo", "--all", "--json")}
+PATIENCE = 60.0
+"""Seconds that one of Slurm's commands may take."""
+LIST = re.compile(rb'"(jobs|nodes|sinfo)"\s*:\s*\[')
+STALE = 600.0
+"""Seconds after which a file's time is doubted as that of its content."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cluster(Displayed):
+    """The jobs that hold nodes of a cluster at one moment, and its nodes.
+
+    Parameters
+    ----------
+    name : str
+        The cluster's, or the file's.
+    now : float
+        Seconds since 1970.
+    jobs : pd.DataFrame
+        One row per job that holds nodes (see `cosimlib.advise.queue`).
+    nodes : pd.DataFrame or None
+        One row per node (see `cosimlib.advise.machine`); None where only the queue is known.
+    waiting, held : int
+        Jobs that wait, and those of them that are held.
+    release : str
+        Slurm's, empty where it does not say.
+    notes : tuple of str
+        What is odd about what Slurm said.
+    """
+
+    name: str
+    now: float
+    jobs: pd.DataFrame
+    nodes: pd.DataFrame | None
+    waiting: int = 0
+    held: int = 0
+    release: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def moment(self) -> datetime:
+        """The moment on the local clock."""
+        return datetime.fromtimestamp(self.now).astimezone()
+
+    @cached_property
+    def places(self) -> tuple[pd.Index, np.ndarray, np.ndarray]:
+        """Names of all nodes; then, per pair of a job and a node it holds, the rows of both."""
+        names = list(held_by(self.jobs))
+        sizes = np.array([len(each) for each in names], dtype=np.int64)
+        flat = [name for each in names for name in each]
+        known = self.nodes.index if self.nodes is not None else pd.Index([], dtype="object")
+        index = known.astype("object").append(pd.Index(flat, dtype="object")).unique()
+        return index, np.repeat(np.arange(len(names)), sizes), index.get_indexer(flat)
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Whole nodes' worth of each job: its dominant share of CPUs, memory or GPUs.
+
+        Times the nodes that it holds; all of them where its share cannot be told.
+        """
+        index, job, node = self.places
+        held = np.bincount(job, minlength=len(self.jobs)).astype(np.float64)
+        if self.nodes is None:
+            return held
+        share = np.full(len(self.jobs), np.nan)
+        for name in ("cpus", "memory", "gpus"):
+            has = self.nodes[name].reindex(index).to_numpy(dtype=np.float64)[node]
+            total = np.bincount(job, weights=has, minlength=len(self.jobs))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                part = self.jobs[name].to_numpy() / total
+            share = np.fmax(share, np.where(np.isfinite(part), part, np.nan))
+        share = np.where(share > 0, share, 1.0)
+        return held * np.minimum(share, 1.0)
+
+    def _heading(self) -> str:
+        return f"{self.name} at {self.moment:%Y-%m-%d %H:%M:%S %Z}"
+
+    def _facts(self) -> Facts:
+        return {
+            "jobs": lambda: f"{count(len(self.jobs), 'job')} on nodes, {self.waiting:,} waiting",
+            "nodes": lambda: "" if self.nodes is None else f"{len(self.nodes):,}",
+            "Slurm": lambda: self.release,
+        }
+
+
+def read_cluster(*sources: str | Path, now: float | None = None) -> Cluster:
+    """A cluster from saved output of ``squeue --json`` and ``sinfo --json``, or from Slurm itself.
+
+    Parameters
+    ----------
+    *sources : str or Path
+        Files in any order, each told by its structure, gzip allowed; ``"-"`` is standard input.
+        Without any, both commands are run here.
+    now : float, optional
+        The moment of the saved output, seconds since 1970; by default what it says itself (from
+        Slurm 23.11 on), or else the file's time.
+
+    Raises
+    ------
+    TraceError
+        For what is not their output, naming file, line and value; where a command cannot be run
+        or fails; without jobs, or with two files of a kind.
+    """
+    if now is not None:
+        check.number("now", now, above=EARLIEST, below=LATEST, kind="seconds since 1970,")
+    texts = [_loaded(source) for source in sources] or [_asked(name) for name in COMMANDS]
+    found: dict[str, tuple[Path, bytes, float, str]] = {}
+    for path, data, told_at in texts:
+        kind = _kind(path, data)
+        key = "squeue" if kind == "jobs" else "sinfo"
+        if key in found:
+            raise TraceError(f"{path}: a second output of {key}; {found[key][0]} is the first")
+        found[key] = (path, data, told_at, kind)
+    if "squeue" not in found:
+        names = ", ".join(str(path) for path, _, _ in texts)
+        raise TraceError(f"{names}: no jobs; expected also what squeue --json prints")
+    return _assembled(found, now, saved=bool(sources))
+
+
+def _assembled(
+    found: dict[str, tuple[Path, bytes, float, str]], now: float | None, *, saved: bool
+) -> Cluster:
+    """The cluster of what squeue, and perhaps sinfo, said."""
+    path, data, told_at, _ = found["squeue"]
+    jobs, counts, rest, moment = read_queue(path, data, now, told_at)
+    refuse_untold(path, rest)
+    notes = list(_doubts(jobs, moment, saved and now is None and "last_update" not in rest))
+    nodes = None
+    if "sinfo" in found:
+        place, data, _, kind = found["sinfo"]
+        nodes, more = read_machine(place, data, kind)
+        refuse_untold(place, more)
+    meta = rest.get("meta")
+    slurm = (meta.get("slurm") or meta.get("Slurm")) if isinstance(meta, dict) else None
+    slurm = slurm if isinstance(slurm, dict) else {}
+    name = label(slurm.get("cluster")) or (path.name if saved else "this cluster")
+    return Cluster(
+        name, moment, jobs, nodes, counts["waiting"] + counts["held"], counts["held"],
+        label(slurm.get("release")) or "", tuple(notes),
+    )  # fmt: skip
+
+
+def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
+    """What makes the moment, or some records, doubtful."""
+    notes = []
+    running = jobs[jobs["state"] == RUNNING]
+    past = running["end"] < now - STALE
+    if by_file and len(running) and past.mean() > 0.5:
+        notes.append(
+            "most jobs are past their limits by the time of the file, which may be newer than what "
+            "it says: tell the moment by --now"
+        )
+    ahead = int((running["start"] > now + STALE).sum())
+    if ahead:
+        notes.append(
+            f"{count(ahead, 'job')} started after the moment of the advice: is it the right one?"
+        )
+    untold = jobs.loc[jobs["state"] == UNTOLD, "label"].tolist()
+    if untold:
+        notes.append(
+            f"{count(len(untold), 'job')} left alone: state, start or nodes cannot be told "
+            f"({_listed(untold)})"
+        )
+    return notes
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    """The first few of some names."""
+    shown = ", ".join(names[:most])
+    return f"{shown}, …" if len(names) > most else shown
+
+
+def _loaded(source: str | Path) -> tuple[Path, bytes, float]:
+    """A saved output, and the time of its file."""
+    if str(source) == "-":
+        return Path("standard input"), sys.stdin.buffer.read(), time.time()
+    path = Path(source)
+    try:
+        # A pipe, such as the shell's <(squeue --json), is no regular file.
+        data = read_bytes(path) if path.is_file() else path.read_bytes()
+        return path, data, path.stat().st_mtime
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}") from error
+
+
+def _asked(name: str) -> tuple[Path, bytes, float]:
+    """What one of Slurm's commands prints now."""
+    command = COMMANDS[name]
+    shown = " ".join(command)
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
+    except FileNotFoundError as error:
+        raise TraceError(
+            f"{name} is not installed here; run it on the cluster, {name} --json > {name}.json, "
+            "and name the file"
+        ) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TraceError(f"{shown}: {error}") from error
+    if done.returncode:
+        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise TraceError(f"{shown} failed: {told[-1] if told else f'code {done.returncode}'}")
+    return Path(shown), done.stdout, time.time()
+
+
+def _kind(path: Path, data: bytes) -> str:
+    """The first list in a document that is known: jobs, nodes or sinfo."""
+    if not data.strip():
+        raise TraceError(f"{path}: empty; expected what squeue --json or sinfo --json prints")
+    match: Any = LIST.search(data)
+    plain = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if match is None or not plain.startswith(b"{"):
+        raise TraceError(
+            f"{path}: neither jobs nor nodes; expected what squeue --json or sinfo --json prints"
+        )
+    return match[1].decode()

@@ -1,0 +1,287 @@
+"""Eviction problems of a cluster, one per deadline, whose items are groups of jobs.
+
+A burst needs whole nodes. By a deadline it has
+
+1. the nodes that are *free*: usable, in the partition and with the features asked for, no job on
+   them;
+2. those that become free *by themselves*: each job on them ends by the deadline, at its limit at
+   the latest, or is completing already;
+3. those of jobs that are stopped. Jobs that outlast the deadline and share such a node go together,
+   as do the components of a heterogeneous job; such a *group* is one item of an `EvictionProblem`.
+
+A group is killed as a whole, or checkpointed as a whole: as `app` each job saves itself the way it
+can, by its own checkpoint or else at system level; as `sys` all of them at system level. Waits of a
+group overlap, its writes add up. A node counts for nothing while a job is on it that cannot be
+stopped (protected by the model, in a reservation, or untold) and outlasts the deadline.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.advise.checkpoints import CheckpointModel
+from cosimlib.advise.cluster import Cluster
+from cosimlib.advise.machine import refuse_no_partition, satisfying
+from cosimlib.advise.queue import COMPLETING, RUNNING, SUSPENDED, UNTOLD
+from cosimlib.eviction import EvictionProblem
+from cosimlib.kernels.jit import kernel
+from cosimlib.units import HOUR
+
+GRACE = 300.0
+"""Seconds after its end for which a job that is still there is expected to go at any moment."""
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A cluster as a burst sees it: which nodes count, which jobs may be stopped, which end when.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    model : CheckpointModel
+    partition, constraint : str, optional
+        Nodes that count.
+    """
+
+    cluster: Cluster
+    model: CheckpointModel
+    partition: str | None = None
+    constraint: str | None = None
+
+    @cached_property
+    def judged(self) -> pd.DataFrame:
+        """What the model says of each job, and `nodes`, the number that it holds."""
+        _, job, _ = self.cluster.places
+        held = np.bincount(job, minlength=len(self.cluster.jobs))
+        return self.model.applied(self.cluster.jobs, held).assign(nodes=held)
+
+    @cached_property
+    def loss(self) -> np.ndarray:
+        """Node-hours that a kill of each job loses."""
+        return self.cluster.shares * self.judged["lost"].to_numpy() / HOUR
+
+    @cached_property
+    def until(self) -> np.ndarray:
+        """Seconds until each job is gone by itself; infinite where nobody knows."""
+        jobs, now = self.cluster.jobs, self.cluster.now
+        left = (jobs["end"] - now).to_numpy()
+        going = (left <= 0) & (left >= -GRACE)
+        state = jobs["state"]
+        until = np.where(going, 1.0, np.where(left > 0, left, np.inf))
+        completing = (state == COMPLETING).to_numpy()
+        until = np.where(completing, np.where(left < -GRACE, np.inf, 1.0), until)
+        return np.where(state.isin([SUSPENDED, UNTOLD]), np.inf, until)
+
+    @cached_property
+    def stoppable(self) -> np.ndarray:
+        """Whether each job may be stopped."""
+        jobs = self.cluster.jobs
+        fine = (jobs["state"].isin([RUNNING, SUSPENDED]) & (jobs["reservation"] == "")).to_numpy()
+        fine = fine & self.judged["evict"].to_numpy()
+        # A heterogeneous job goes as a whole, or not at all.
+        leader = jobs["leader"].to_numpy()
+        return fine & ~((leader > 0) & np.isin(leader, leader[~fine]))
+
+    @cached_property
+    def asked(self) -> np.ndarray:
+        """Whether each node is in the partition and has the features asked for."""
+        index, job, node = self.cluster.places
+        nodes, fine = self.cluster.nodes, np.ones(len(index), dtype=bool)
+        if nodes is None:
+            if self.constraint:
+                raise ValueError(
+                    f"constraint={self.constraint!r}, but nothing tells the features of nodes; "
+                    "give the output of sinfo --json, too"
+                )
+            if self.partition:
+                inside = (self.cluster.jobs["partition"] == self.partition).to_numpy()
+                self._check_partition(set(self.cluster.jobs["partition"]))
+                fine = np.bincount(node[inside[job]], minlength=len(index)) > 0
+            return fine
+        fine[len(nodes) :] = False
+        if self.partition:
+            partitions = nodes["partitions"]
+            self._check_partition({name for each in partitions for name in each})
+            fine[: len(nodes)] &= [self.partition in each for each in partitions]
+        if self.constraint:
+            fine[: len(nodes)] &= satisfying(nodes, self.constraint)
+        return fine
+
+    def _check_partition(self, known: set[str]) -> None:
+        if self.partition not in known:
+            raise refuse_no_partition(self.cluster.name, self.partition or "", known)
+
+    @cached_property
+    def why(self) -> np.ndarray:
+        """Why each node is of no use; empty where it is usable."""
+        index, _, node = self.cluster.places
+        why = np.full(len(index), "", dtype=object)
+        if self.cluster.nodes is None:
+            return why
+        n = len(self.cluster.nodes)
+        why[:n] = self.cluster.nodes["why"].to_numpy()
+        why[n:] = "unknown to sinfo"
+        busy = np.zeros(len(index), dtype=bool)
+        busy[:n] = self.cluster.nodes["busy"].to_numpy()
+        unseen = busy & (np.bincount(node, minlength=len(index)) == 0)
+        return np.where((why == "") & unseen, "busy with jobs that squeue does not show", why)
+
+    @cached_property
+    def counting(self) -> np.ndarray:
+        """Whether each node is asked for and usable."""
+        return self.asked & (self.why == "")
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Whether each node is free now."""
+        _, _, node = self.cluster.places
+        return self.counting & (np.bincount(node, minlength=len(self.counting)) == 0)
+
+    @cached_property
+    def planned(self) -> int:
+        """Free nodes that Slurm plans for waiting jobs."""
+        if self.cluster.nodes is None:
+            return 0
+        planned = self.cluster.nodes["planned"].to_numpy()
+        return int((self.free[: len(planned)] & planned).sum())
+
+    def outlasting(self, deadline: float) -> np.ndarray:
+        """Whether each job is still there at the deadline if nobody stops it."""
+        return self.until > deadline
+
+    def at(self, deadline: float) -> "Moment":
+        """Nodes and groups as they stand at a deadline (seconds from now)."""
+        index, job, node = self.cluster.places
+        stays = self.outlasting(deadline)[job]
+        n = len(index)
+        busy = np.bincount(node[stays], minlength=n) > 0
+        blocked = np.bincount(node[stays & ~self.stoppable[job]], minlength=n) > 0
+        ended = self.counting & ~self.free & ~busy
+        wanted = self.counting & busy & ~blocked
+        pair = stays & wanted[node] & self.stoppable[job]
+        leader = self._leaders()
+        group = _components(job[pair], node[pair], leader, len(self.cluster.jobs), n)
+        involved = np.zeros(len(self.cluster.jobs), dtype=bool)
+        involved[job[pair]] = True
+        # Other components of a heterogeneous job go, too, wherever they are.
+        tied = np.isin(group, group[involved]) & self.outlasting(deadline) & self.stoppable
+        rows = np.flatnonzero(tied)
+        names, place = np.unique(group[rows], return_inverse=True)
+        taken = np.flatnonzero(wanted)
+        owner = np.full(n, -1)
+        owner[node[pair]] = np.searchsorted(names, group[job[pair]])
+        return Moment(
+            self, deadline, np.flatnonzero(ended), rows, place, len(names), taken, owner[taken]
+        )  # fmt: skip
+
+    def _leaders(self) -> np.ndarray:
+        """A number per heterogeneous job, from 0, for each of its components; else -1."""
+        leader = self.cluster.jobs["leader"].to_numpy()
+        _, place = np.unique(leader, return_inverse=True)
+        return np.where(leader > 0, place, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """The groups of jobs that outlast a deadline.
+
+    Parameters
+    ----------
+    situation : Situation
+    deadline : float
+        Seconds from now.
+    gone : np.ndarray
+        Nodes that are free by then by themselves.
+    jobs : np.ndarray
+        Rows of the jobs that may be stopped.
+    group : np.ndarray
+        The group of each of them, from 0.
+    groups : int
+    nodes, owner : np.ndarray
+        Nodes that stopping can free, and the group that holds each.
+    """
+
+    situation: Situation
+    deadline: float
+    gone: np.ndarray
+    jobs: np.ndarray
+    group: np.ndarray
+    groups: int
+    nodes: np.ndarray
+    owner: np.ndarray
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per group, with the columns of an eviction problem (node-hours, seconds)."""
+        told, n = self.situation.judged.iloc[self.jobs], self.groups
+        app_write, sys_write = (told[name].to_numpy() for name in ("app_write", "sys_write"))
+        by_app = np.isfinite(app_write)
+        wait = np.zeros(n)
+        np.maximum.at(wait, self.group, np.where(by_app, told["app_wait"].to_numpy(), 0.0))
+        own = np.bincount(self.group, np.where(by_app, app_write, sys_write), minlength=n)
+        any_app = np.bincount(self.group, by_app, minlength=n) > 0
+        own = np.where(any_app, own, np.inf)
+        wait = np.where(np.isfinite(own), wait, 0.0)
+        return pd.DataFrame(
+            {
+                "nodes": np.bincount(self.owner, minlength=n),
+                "loss": np.bincount(self.group, self.situation.loss[self.jobs], minlength=n),
+                "app_time": wait + own,
+                "sys_time": np.bincount(self.group, sys_write, minlength=n),
+                "app_wait": wait,
+            }
+        )
+
+    @property
+    def ended(self) -> int:
+        """Number of nodes that are free by the deadline by themselves."""
+        return len(self.gone)
+
+    @property
+    def reachable(self) -> int:
+        """Nodes that can be free by the deadline if every group is stopped."""
+        return int(self.situation.free.sum()) + self.ended + len(self.nodes)
+
+    def needed(self, nodes_needed: int) -> int:
+        """Nodes that stopping has to free."""
+        return max(0, nodes_needed - int(self.situation.free.sum()) - self.ended)
+
+    def problem(self, horizon: float, step: float) -> EvictionProblem:
+        """The eviction problem over the groups, for no node as yet."""
+        return EvictionProblem(self.table, 0, horizon, step)
+
+
+@kernel
+def _components(job, node, leader, jobs, nodes):
+    """A label per job: equal for jobs joined by pairs of job and node, or by their leader."""
+    leaders = 0
+    for n in range(jobs):
+        leaders = max(leaders, leader[n] + 1)
+    parent = np.arange(jobs + nodes + leaders)
+    for pair in range(job.size):
+        _join(parent, job[pair], jobs + node[pair])
+    for n in range(jobs):
+        if leader[n] >= 0:
+            _join(parent, n, jobs + nodes + leader[n])
+    label = np.empty(jobs, dtype=np.int64)
+    for n in range(jobs):
+        label[n] = _root(parent, n)
+    return label
+
+
+@kernel
+def _join(parent, one, other):
+    """Make two trees one; the root of the lower number stays."""
+    one, other = _root(parent, one), _root(parent, other)
+    parent[max(one, other)] = min(one, other)
+
+
+@kernel
+def _root(parent, n):
+    """The root of a tree, its path halved."""
+    while parent[n] != n:
+        parent[n] = parent[parent[n]]
+        n = parent[n]
+    return n

@@ -1,0 +1,123 @@
+"""Explorer of the advice for a cluster: nodes needed, deadline, bandwidth, checkpoint intervals.
+
+Controls of the number of nodes and of the deadline read the spectrum that is solved already and
+solve one advice; those of bandwidths and intervals change the checkpoint model and solve all anew.
+"""
+
+import html
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+from ipywidgets import FloatLogSlider, IntSlider, SelectionSlider
+
+from cosimlib import checks as check
+from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
+from cosimlib.advise.spectrum import spectrum_of
+from cosimlib.advise.words import jobs_table, title_of
+from cosimlib.explorers.panel import Draw, Panel
+from cosimlib.figures.advise import plot_advice
+from cosimlib.units import MINUTE
+
+NO_MODEL = (
+    "Bandwidths and intervals are switched off: no application of the model writes checkpoints, "
+    "so that jobs can only be killed."
+)
+
+
+def explore_advise(
+    source: Cluster | str | Path | Sequence[str | Path],
+    *,
+    nodes_needed: int | None = None,
+    within: float = 15 * MINUTE,
+    step: float = MINUTE,
+    model: CheckpointModel | str | Path | None = None,
+    partition: str | None = None,
+    constraint: str | None = None,
+) -> Panel:
+    """Sliders, the least loss for any number of nodes, and the jobs to stop for those chosen.
+
+    Parameters
+    ----------
+    source : Cluster, path or sequence of paths
+        Saved output of ``squeue --json`` and ``sinfo --json``.
+    nodes_needed : int, optional
+        To begin with; by default a quarter of the nodes that can be had.
+    within, step, model, partition, constraint
+        As for `cosimlib.advise.advise`. The deadline begins at a third of the horizon.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `nodes_needed`, `deadline` (seconds), `bandwidth` and `interval` (factors
+        on all bandwidths and intervals of the model).
+
+    Raises
+    ------
+    ValueError
+        As for `cosimlib.advise.advise`, and where no node can be had or there is one deadline only.
+    """
+    if not isinstance(source, Cluster):
+        paths = [source] if isinstance(source, str | Path) else source
+        source = read_cluster(*paths)
+    if not isinstance(model, CheckpointModel):
+        model = CheckpointModel() if model is None else read_model(model)
+    asked: dict[str, Any] = {
+        "within": within, "step": step, "partition": partition, "constraint": constraint,
+    }  # fmt: skip
+    first = advise(1, source, model=model, **asked)
+    most = max(choice.moment.reachable for choice in first.choices)
+    if most < 1 or len(first.choices) == 1:
+        raise ValueError(
+            f"{source.name}: {most} nodes can be had, {len(first.choices)} deadlines; expected a "
+            "node and a horizon of at least one step"
+        )
+    if nodes_needed is None:
+        nodes_needed = max(1, most // 4)
+    check.whole("nodes_needed", nodes_needed, 1, most)
+    fixed = not any(each.checkpoint for each in model.applications)
+    deadlines = first.deadlines.tolist()
+    controls = {
+        "nodes_needed": IntSlider(nodes_needed, 1, most, description="nodes needed"),
+        "deadline": SelectionSlider(
+            options=[(f"{deadline / MINUTE:.4g}", deadline) for deadline in deadlines],
+            value=deadlines[len(deadlines) // 3], description="deadline (min)",
+        ),
+        "bandwidth": FloatLogSlider(
+            1.0, min=-1, max=1, step=0.1, readout_format=".2f", description="bandwidths ×",
+            disabled=fixed,
+        ),
+        "interval": FloatLogSlider(
+            1.0, min=-1, max=1, step=0.1, readout_format=".2f", description="intervals ×",
+            disabled=fixed,
+        ),
+    }  # fmt: skip
+    return Panel(controls, _drawer(source, model, asked), hint=NO_MODEL if fixed else "")
+
+
+def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:
+    """What the panel calls with the controls' values; it solves only where it has to."""
+
+    @lru_cache(maxsize=64)
+    def advised(nodes_needed: int, bandwidth: float, interval: float) -> Advice:
+        scaled = model.scaled(bandwidth=bandwidth, interval=interval)
+        return advise(nodes_needed, cluster, model=scaled, **asked)
+
+    @lru_cache(maxsize=4)
+    def losses(bandwidth: float, interval: float) -> pd.DataFrame:
+        return spectrum_of(advised(1, bandwidth, interval))
+
+    def draw(
+        *, nodes_needed: int, deadline: float, bandwidth: float, interval: float
+    ) -> tuple[go.Figure, str]:
+        advice = advised(nodes_needed, bandwidth, interval)
+        picture = plot_advice(
+            losses(bandwidth, interval), nodes_needed=nodes_needed, deadline=deadline,
+            title=html.escape(title_of(advice, deadline)),
+        )  # fmt: skip
+        return picture, f"<pre>{html.escape(jobs_table(advice, deadline))}</pre>"
+
+    return draw
