@@ -80,8 +80,9 @@ def pictures() -> Path | None:
 
 def _server() -> Any:
     """Voilà with our front page in the place of its list of files."""
-    from tornado.web import RequestHandler, StaticFileHandler
-    from voila.app import Voila
+    from voila.app import Voila  # first: it brings tornado
+
+    from tornado.web import RequestHandler, StaticFileHandler  # isort: skip
 
     class FrontPage(RequestHandler):
         def get(self) -> None:

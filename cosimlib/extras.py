@@ -11,7 +11,6 @@ EXTRAS = {
     "nbformat": "notebooks",
     "papermill": "notebooks",
     "pyarrow": "parquet",
-    "tornado": "app",
     "voila": "app",
 }
 """The extra of the project that has an optional package. Plotly itself says what it lacks."""

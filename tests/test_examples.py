@@ -22,6 +22,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     for name in LOGS:
         shutil.copy(DATA / name, folder)
+    for name in ("squeue.json", "sinfo.json"):
+        shutil.copy(ROOT / "docs" / "advise" / name, folder)
+    shutil.copytree(DATA / "alibaba", folder / "alibaba")
     pm100_table().to_parquet(folder / "job_table.parquet", index=False)
     return folder
 

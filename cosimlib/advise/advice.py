@@ -256,6 +256,15 @@ def advise(
     ------
     ValueError
         For an argument out of range, or what Slurm or the model's file did not tell rightly.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> advice = cs.advise(16, ["squeue.json", "sinfo.json"], within=600)
+    >>> advice.table().head(2)[["deadline", "free", "freed", "reachable", "kill", "proven"]]
+       deadline  free  freed  reachable  kill  proven
+    0       0.0     3     13         47     8    True
+    1      60.0     3     13         47     8    True
     """
     check.whole("nodes_needed", nodes_needed, 1)
     if not isinstance(cluster, Cluster):

@@ -59,6 +59,13 @@ def explore_advise(
     ------
     ValueError
         As for `cosimlib.advise.advise`, and where no node can be had or there is one deadline only.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> panel = cs.explore_advise(["squeue.json", "sinfo.json"], nodes_needed=16)
+    >>> panel.settings["nodes_needed"]
+    16
     """
     if not isinstance(source, Cluster):
         paths = [source] if isinstance(source, str | Path) else source

@@ -125,6 +125,13 @@ def explore_ondemand(
         For a source without jobs or of unknown machine, and for a setting that is out of range.
     InvalidWorkloadError
         Where a job or burst is wider than the system.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> panel = cs.explore_ondemand(jobs=60, policy="kill")
+    >>> panel.settings["policy"]
+    'kill'
     """
     check.whole("jobs", jobs, 1)
     if bursts is not None:

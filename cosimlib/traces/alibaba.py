@@ -73,6 +73,16 @@ def read_alibaba(
     FileNotFoundError
     TraceError
         Naming the columns that are missing, or the line, its value and what was expected.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.read_alibaba("alibaba/job_info_df.csv", verbose=False)
+    >>> workload.jobs[["submit_time", "nodes", "queue"]].head(3)
+       submit_time  nodes queue
+    0          0.0      1    HP
+    1          0.0      1    HP
+    2        120.0      2    HP
     """
     check.choice("unit", unit, tuple(REQUESTS))
     path, account = Path(path), Account()

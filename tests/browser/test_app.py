@@ -19,6 +19,13 @@ def app(tmp_path, browser_path):
         yield address
 
 
+def choose(page, path):
+    """Give the page a file as a reader does, by its button and the browser's dialog."""
+    with page.expect_file_chooser() as dialog:
+        page.locator("button.jupyter-widgets", has_text="your log").click()
+    dialog.value.set_files(path)
+
+
 @pytest.mark.browser
 def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(
     browser_path, app, tmp_path
@@ -44,12 +51,12 @@ def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(
         page.locator("select").first.select_option(label="FCFS")
         expect(title).to_have_text(re.compile("^FCFS"))
         page.screenshot(path=tmp_path / "batch.png")
-        page.locator("input[type=file]").set_input_files(log)
+        choose(page, log)
         expect(page.get_by_text("shown: two-sizes.swf.gz")).to_be_visible()
         page.screenshot(path=tmp_path / "log.png")
         bad = tmp_path / "<b>no log.swf"
         bad.write_text("nothing\n")
-        page.locator("input[type=file]").set_input_files(bad)
+        choose(page, bad)
         expect(page.get_by_text(re.compile(r"<b>no log\.swf cannot be shown: "))).to_be_visible()
         page.goto(f"{app}/voila/render/eviction.ipynb")
         expect(page.locator(".gtitle")).to_have_text(re.compile("node-hours lost$"))
