@@ -1,7 +1,8 @@
 """Synthetic workloads: generators calibrated to published statistics, and users' estimates.
 
-- Generators are named by their machine or model: `theta`, `edison`, `intrepid` and `eureka`,
-  `lomonosov`, `htc`, `peregrine`, `lublin`; of the last but one `shuffled_copies`, `bigmem_jobs`.
+- Generators are named by their machine or model: `theta`, `edison` (and its `Assumptions`),
+  `intrepid` and `eureka`, `lomonosov`, `htc`, `peregrine`, `lublin`; of the last but one
+  `shuffled_copies`, `bigmem_jobs`.
 - Requested times: `with_estimates` (Tsafrir's model, whose shares `estimate_shares` has),
   `with_scaled_estimates`, `with_round_estimates`, `with_drawn_estimates`; and
   `with_missing_estimates`, which repairs logs.
@@ -10,6 +11,7 @@
 - On-demand work: `bursts`.
 """
 
+from cosimlib.synthetic.assumptions import Assumptions
 from cosimlib.synthetic.bursts import bursts
 from cosimlib.synthetic.edison import EDISON, edison
 from cosimlib.synthetic.estimates import (
@@ -30,6 +32,7 @@ from cosimlib.synthetic.theta import theta
 
 __all__ = [
     "EDISON",
+    "Assumptions",
     "bigmem_jobs",
     "bursts",
     "edison",

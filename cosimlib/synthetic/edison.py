@@ -6,14 +6,13 @@ The trace of 2.4 million jobs is not public. Printed are, and built in:
   a fifth in jobs above 1,000. Inside the four classes sizes are log-uniform. That leaves one
   solution if run times do not depend on sizes, of which nothing is printed: see `_size_shares`.
 - *Run times.* From 10 s (shorter jobs were dropped). Their mean follows from 4,000 jobs per day,
-  the mean size and a utilization of 89 %: 71 minutes.
+  the mean size and a utilization of 89 %: 71 minutes. Of all distributions with it, that of maximum
+  entropy (see `assumptions`).
 - *Memory.* Independent of size; 90 % of the node-hours use less than 60 % of a node's memory.
 - *Submissions.* Bursty, with days and weeks.
 
-Not printed, and assumed: the largest size (see `SIZE_BOUNDS`); the median run time (mean over the
-median as in real logs, see `RUN_SKEW`) and the longest (48 hours; quantiles as in `shapes`); which
-jobs need much memory, and how much the others need (see `_memory`); the strength of days, weeks and
-bursts (`HOURS`, `WEEKENDS`, `WEEKS`, `BURSTS`); what users request (Tsafrir's model).
+Not printed, and assumed: all that `Assumptions` has; which jobs need much memory, and how much the
+others need (see `_memory`); the strength of days and weekends (`HOURS`, `WEEKENDS`).
 """
 
 import math
@@ -23,7 +22,15 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.synthetic import shapes
-from cosimlib.synthetic.estimates import with_estimates
+from cosimlib.synthetic.assumptions import (
+    LIKE,
+    LONGEST_RUN,
+    SHORTEST_RUN,
+    Assumptions,
+    correlated,
+    run_times,
+    with_assumed_estimates,
+)
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
@@ -34,20 +41,8 @@ EDISON = System("Edison", {"main": 5576}, cores_per_node=24, memory_per_node=64.
 
 JOBS_PER_DAY = 4_000
 UTILIZATION = 0.89
-SHORTEST_RUN = 10
-LONGEST_RUN = int(48 * HOUR)
-
-SIZE_BOUNDS = (1, 32, 101, 1_001, 2_789)
-"""Where the classes of size begin, and where the last one ends: at half the machine.
-
-The largest size is not printed, but the utilization under batch scheduling is, 89 %, recorded and
-simulated. With sizes up to the whole machine EASY and these estimates keep 64 % of it busy, with
-sizes up to half of it 88 % (60 days), so that larger jobs must have been rare.
-"""
-
-RUN_SKEW = 11.5
-"""Mean over median run time: the geometric mean of that of KTH-SP2 (10.5), SDSC-SP2 (20.6), HPC2N
-(5.9), CEA-Curie (49.7) and Theta 2023 (3.2)."""
+SIZE_CLASSES = (1, 32, 101, 1_001)
+"""Where the classes of size begin; the last one ends with the largest size."""
 
 HEAVY, HEAVY_MEMORY = 0.1, 0.6
 """Part of the node-hours that use a part of a node's memory or more, as printed: 10 %, 60 %."""
@@ -66,12 +61,6 @@ HOURS = 0.5
 WEEKENDS = 0.6
 """What is submitted on Saturdays and Sundays, relative to other days."""
 
-WEEKS = 0.12
-"""Standard deviation of the logarithm of a week's submissions."""
-
-BURSTS = 1.0
-"""Variance of the factor (gamma, of mean 1) by which an hour's submissions differ from expected."""
-
 
 def edison(
     days: float = 14.0,
@@ -79,6 +68,7 @@ def edison(
     nodes: int = 5576,
     load: float = UTILIZATION,
     memory_spread: str = "tenth",
+    like: str | Assumptions = "inputs",
     seed: int = 0,
 ) -> Workload:
     """Synthetic workload after Edison's of 2014 and 2015, on Edison or a smaller machine.
@@ -97,6 +87,9 @@ def edison(
         Which jobs use a tenth of the node-hours with 60 % of a node's memory or more, and what the
         others use. "tenth": any tenth of the jobs uses 60 %, all others next to nothing. "longest":
         the longest jobs do. "UniLu-Gaia": as "tenth", but spread as on UniLu-Gaia in 2014.
+    like : {"inputs", "results"} or Assumptions, default "inputs"
+        What is assumed where the paper prints nothing. "inputs": nothing beyond its words and
+        printed inputs. "results": what its printed results imply, found backwards from them.
     seed : int, default 0
         Of the PCG64 generator, 0 or more.
 
@@ -109,18 +102,22 @@ def edison(
     check.whole("nodes", nodes, 16, where=NAME)
     check.number("load", load, above=0, where=NAME)
     check.choice("memory_spread", memory_spread, MEMORY_SPREADS, where=NAME)
+    if not isinstance(like, Assumptions):
+        check.choice("like", like, LIKE, where=NAME)
     check.seed(seed, where=NAME)
+    assumed = like if isinstance(like, Assumptions) else LIKE[like]
     rng = np.random.Generator(np.random.PCG64(int(seed)))
-    shares = _size_shares()
     scale = nodes / EDISON.total_nodes
-    sample = _sizes((np.arange(100_000) + 0.5) / 100_000, shares, scale)
+    sample = _sizes((np.arange(100_000) + 0.5) / 100_000, assumed.largest, scale)
     work = load * nodes * days * DAY
-    jobs = max(1, round(work / (sample.mean() * _mean_run_time(shares))))
-    sizes = _sizes(shapes.spread(jobs, rng), shares, scale)
-    run_time = _run_times(shapes.spread(jobs, rng), _mean_run_time(shares))
+    mean = _mean_run_time(assumed.largest)
+    jobs = max(1, round(work / (sample.mean() * mean)))
+    sizes = _sizes(shapes.spread(jobs, rng), assumed.largest, scale)
+    run_time = run_times(shapes.spread(jobs, rng), mean, assumed)
+    run_time = correlated(run_time, sizes, assumed.correlation, rng)
     table = pd.DataFrame(
         {
-            "submit_time": _submissions(jobs, days, rng),
+            "submit_time": _submissions(jobs, days, assumed, rng),
             "run_time": _to_load(run_time, sizes, work),
             "nodes": sizes,
             "memory": _memory(shapes.spread(jobs, rng), memory_spread),
@@ -129,21 +126,23 @@ def edison(
     if memory_spread == "longest":
         table["memory"] = _memory_of_longest(table["nodes"], table["run_time"])
     details = "" if load == UTILIZATION else f", load {load:g}"
+    if like != "inputs":
+        details += ", as its results imply" if like == "results" else ", other assumptions"
     details += {"tenth": "", "longest": ", memory in the longest jobs"}.get(
         memory_spread, f", memory as {memory_spread}'s"
     )
     name = f"{NAME} ({nodes:,} nodes, {days:g} days, seed {seed}{details})"
     system = EDISON if nodes == EDISON.total_nodes else EDISON.with_nodes(nodes)
-    return with_estimates(Workload(table, name, system), seed=seed, maximum=LONGEST_RUN)
+    return with_assumed_estimates(Workload(table, name, system), assumed, seed)
 
 
-def _size_shares() -> np.ndarray:
+def _size_shares(largest: int) -> np.ndarray:
     """Shares of jobs of the four classes of size.
 
     With m₁ … m₄ the classes' mean sizes and T the mean of all, the shares f solve
     ``f₁ = 0.9``, ``m₄ f₄ = 0.2 T``, ``m₃ f₃ = 0.3 T``, ``Σ f = 1`` and ``Σ m f = T``.
     """
-    low, high = np.array(SIZE_BOUNDS[:-1], float), np.array(SIZE_BOUNDS[1:], float) - 1.0
+    low, high = _class_bounds(largest)
     mean = (high - low) / np.log(high / low)
     per_node = 0.3 / mean[2] + 0.2 / mean[3]
     total = (0.9 * mean[0] + 0.1 * mean[1]) / (0.5 + mean[1] * per_node)
@@ -151,32 +150,27 @@ def _size_shares() -> np.ndarray:
     return np.array([0.9, 0.1 - large.sum(), *large])
 
 
-def _sizes(uniform: np.ndarray, shares: np.ndarray, scale: float) -> np.ndarray:
+def _class_bounds(largest: int) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and the largest size of each class."""
+    low = np.array(SIZE_CLASSES, float)
+    return low, np.append(low[1:] - 1.0, largest)
+
+
+def _sizes(uniform: np.ndarray, largest: int, scale: float) -> np.ndarray:
     """Quantiles of the number of nodes, log-uniform inside each class."""
+    shares = _size_shares(largest)
     edges = np.concatenate([[0.0], np.cumsum(shares)])
-    low, high = np.array(SIZE_BOUNDS[:-1], float), np.array(SIZE_BOUNDS[1:], float) - 1.0
+    low, high = _class_bounds(largest)
     of_class = np.minimum(np.searchsorted(edges[1:], uniform, side="right"), shares.size - 1)
     inside = (uniform - edges[of_class]) / shares[of_class]
     sizes = low[of_class] * (high / low)[of_class] ** np.clip(inside, 0.0, 1.0)
     return np.maximum(1, np.ceil(np.rint(sizes) * scale - 1e-9)).astype(np.int64)
 
 
-def _mean_run_time(shares: np.ndarray) -> float:
+def _mean_run_time(largest: int) -> float:
     """Mean run time (s) with which 4,000 jobs per day on 5,576 nodes make a load of 89 %."""
-    mean_size = float(_sizes((np.arange(100_000) + 0.5) / 100_000, shares, 1.0).mean())
+    mean_size = float(_sizes((np.arange(100_000) + 0.5) / 100_000, largest, 1.0).mean())
     return UTILIZATION * EDISON.total_nodes * DAY / (JOBS_PER_DAY * mean_size)
-
-
-def _run_times(uniform: np.ndarray, mean: float) -> np.ndarray:
-    """Quantiles of the run time."""
-    return shapes.two_piece_quantiles(
-        uniform,
-        shortest=SHORTEST_RUN,
-        pivot=mean / RUN_SKEW,
-        longest=LONGEST_RUN,
-        below=0.5,
-        mean=mean,
-    )
 
 
 def _to_load(run_time: np.ndarray, sizes: np.ndarray, work: float) -> np.ndarray:
@@ -218,13 +212,16 @@ def _memory_of_longest(nodes: pd.Series, run_time: pd.Series) -> np.ndarray:
     return EDISON.memory_per_node * np.clip(part, 1e-6, 1.0)
 
 
-def _submissions(jobs: int, days: float, rng: np.random.Generator) -> np.ndarray:
+def _submissions(
+    jobs: int, days: float, assumed: Assumptions, rng: np.random.Generator
+) -> np.ndarray:
     """Whole seconds in order: hours weighted by day, week and chance, even inside an hour."""
     hour = np.arange(math.ceil(days * 24))
     weight = 1.0 + HOURS * np.cos((hour % 24 - 15.0) * 2.0 * np.pi / 24.0)
     weight *= np.where(hour // 24 % 7 >= 5, WEEKENDS, 1.0)
-    weight *= np.exp(WEEKS * rng.standard_normal(hour[-1] // 168 + 1))[hour // 168]
-    weight *= rng.gamma(1.0 / BURSTS, BURSTS, hour.size)
+    weight *= np.exp(assumed.weeks * rng.standard_normal(hour[-1] // 168 + 1))[hour // 168]
+    if assumed.bursts:
+        weight *= rng.gamma(1.0 / assumed.bursts, assumed.bursts, hour.size)
     weight[-1] *= days * 24 - hour[-1]
     counts = rng.multinomial(jobs, weight / weight.sum())
     length = np.minimum(1.0, days * 24 - hour)

@@ -7,9 +7,12 @@ quantiles of the shape itself, for each seed.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
+
+GRID = 20_001
+"""Points between the ends of a distribution whose quantiles are found from its density."""
 
 
 def spread(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -154,6 +157,54 @@ def quartile_quantiles(
     lower = np.exp(np.interp(uniform, [0.0, 0.25, 0.5, 0.75], np.log(low)))
     upper = np.clip((uniform - 0.75) / 0.25, 0.0, 1.0)
     return np.where(uniform < 0.75, lower, low[3] + (longest - low[3]) * upper**exponent)
+
+
+def scaled_quantiles(
+    uniform: np.ndarray,
+    density: Callable[[np.ndarray, float], np.ndarray],
+    *,
+    shortest: float,
+    longest: float,
+    mean: float,
+) -> np.ndarray:
+    """Quantiles of a family of distributions between two ends, at the scale that gives the mean.
+
+    Parameters
+    ----------
+    uniform : np.ndarray
+        Probabilities.
+    density : callable
+        Logarithm of the density of log t, up to a constant, by log t and the logarithm of the
+        scale; the mean grows with the scale.
+    shortest, longest, mean : float
+
+    Raises
+    ------
+    ValueError
+        Where no scale gives the mean.
+    """
+    log = np.linspace(math.log(shortest), math.log(longest), GRID)
+
+    def weights(scale: float) -> np.ndarray:
+        height = density(log, scale)
+        return np.exp(height - height.max())
+
+    def mean_of(scale: float) -> float:
+        weight = weights(scale)
+        return float(np.trapezoid(weight * np.exp(log), log) / np.trapezoid(weight, log))
+
+    low, high = log[0], log[-1] + 10.0
+    if not mean_of(low) < mean < mean_of(high):
+        raise ValueError(
+            f"no scale makes the mean {mean:g} between {shortest:g} and {longest:g}; expected one "
+            f"between {mean_of(low):g} and {mean_of(high):g}"
+        )
+    for _ in range(60):
+        scale = (low + high) / 2
+        low, high = (scale, high) if mean_of(scale) < mean else (low, scale)
+    weight = weights(high)
+    below = np.concatenate([[0.0], np.cumsum((weight[1:] + weight[:-1]) / 2)])
+    return np.exp(np.interp(uniform, below / below[-1], log))
 
 
 def weibull_shape(median_over_mean: float) -> float:

@@ -8,12 +8,16 @@
 - `RunSummary`, `summarize_run`, `overview`: a run in a few hundred numbers
 - `applications`, `read_applications`, `turnaround_times`: strong scaling
 - `crossover_hours`, `won_bins`, `ratio_by_length`, `kept_speedups`, `printed_statistics`: two runs
-- `Evidence`, `judge`: the paper's claims
+- `measure`, with `Jobs`, `SCALES`, `Scale`, `Span`, `node_noise`: all runs that the claims need,
+  over seeds; `Evidence`, of one seed
+- `inverse_table`, `compare_printed`, with `ASSUMED`, `SOURCES`, `PRINTED`; `sharing_factor`: from
+  printed results back to jobs
+- `judge`, with `OF_MANY_NODES`, `ON_NOISY_DAYS`: the paper's claims
 """
 
 from cosimlib.timesharing.audit import audit_timeshared
 from cosimlib.timesharing.batch import noise_cost, simulate_batch, with_noise
-from cosimlib.timesharing.claims import OF_NOISE, Evidence, judge
+from cosimlib.timesharing.claims import OF_MANY_NODES, ON_NOISY_DAYS, judge
 from cosimlib.timesharing.comparison import (
     crossover_hours,
     gain_at_largest,
@@ -24,6 +28,16 @@ from cosimlib.timesharing.comparison import (
     ratio_by_length,
     undecided,
     won_bins,
+)
+from cosimlib.timesharing.experiment import SCALES, Jobs, Scale, Span, measure, node_noise
+from cosimlib.timesharing.findings import Evidence
+from cosimlib.timesharing.inverse import (
+    ASSUMED,
+    PRINTED,
+    SOURCES,
+    compare_printed,
+    inverse_table,
+    sharing_factor,
 )
 from cosimlib.timesharing.logs import bearable_noise, with_node_memory
 from cosimlib.timesharing.noise import NOISE, SLOWEST, STEP, check_noise, draw_noise
@@ -41,14 +55,22 @@ from cosimlib.timesharing.simulation import QUEUES, check_knobs, in_steps, simul
 from cosimlib.timesharing.summary import RunSummary, summarize_run
 
 __all__ = [
+    "ASSUMED",
     "NOISE",
-    "OF_NOISE",
+    "OF_MANY_NODES",
+    "ON_NOISY_DAYS",
+    "PRINTED",
     "QUEUES",
+    "SCALES",
     "SLOWEST",
+    "SOURCES",
     "STEP",
     "Evidence",
+    "Jobs",
     "Policies",
     "RunSummary",
+    "Scale",
+    "Span",
     "TimesharedSchedule",
     "applications",
     "audit_timeshared",
@@ -56,13 +78,17 @@ __all__ = [
     "cached_summary",
     "check_knobs",
     "check_noise",
+    "compare_printed",
     "crossover_hours",
     "draw_noise",
     "gain_at_largest",
     "in_steps",
+    "inverse_table",
     "judge",
     "kept_speedups",
     "lost_late",
+    "measure",
+    "node_noise",
     "noise_cost",
     "overview",
     "printed_statistics",
@@ -72,6 +98,7 @@ __all__ = [
     "run_batch",
     "run_policies",
     "run_timesharing",
+    "sharing_factor",
     "simulate_batch",
     "simulate_timesharing",
     "summarize_run",

@@ -1,4 +1,9 @@
-"""Batch scheduling as in the paper: FCFS with EASY backfilling, in steps, under noise.
+"""Batch scheduling as in the paper: FCFS with backfilling, in steps, under noise.
+
+"If the smaller job's requested walltime is less than the time the job at the head of the queue must
+wait, then the smaller job can run on unused nodes" (Hofmeyr et al., HPCC 2016). So a job overtakes
+only if it ends strictly before the head's promised start, however few nodes it takes:
+`simulate_easy` without extra nodes. EASY as it is known lets it take those, too.
 
 In a batch system jobs do not share nodes, and noise slows nodes and steps independently. How long
 noise makes a job therefore depends neither on where nor on when it runs: its run time can be
@@ -30,10 +35,11 @@ def simulate_batch(
     *,
     noise: float | None = None,
     spmd: bool = True,
+    extra_nodes: bool = False,
     step: float = STEP,
     seed: int = 0,
 ) -> Schedule:
-    """FCFS with EASY backfilling, in steps of time, with nodes slowed by noise.
+    """FCFS with backfilling as in the paper, in steps of time, with nodes slowed by noise.
 
     Parameters
     ----------
@@ -44,6 +50,9 @@ def simulate_batch(
         Probability that a node is slowed in a step.
     spmd : bool, default True
         Whether a job runs at the speed of its slowest node, or at the mean speed.
+    extra_nodes : bool, default False
+        Whether a job that overtakes may take nodes that the head leaves over, as in EASY. In the
+        paper it must end before the head's promised start.
     step : float, default 10
         Seconds.
     seed : int, default 0
@@ -62,10 +71,12 @@ def simulate_batch(
     """
     check_run(workload, system)
     _check(noise, spmd, step, seed)
+    check.flag("extra_nodes", extra_nodes)
     stepped = in_steps(workload, step)
     slowed = with_noise(stepped, noise=noise, spmd=spmd, step=step, seed=seed)
-    schedule = audit(simulate_easy(slowed, system))
-    details = [] if spmd else ["not SPMD"]
+    schedule = audit(simulate_easy(slowed, system, extra_nodes=extra_nodes))
+    details = ["extra nodes"] if extra_nodes else []
+    details += [] if spmd else ["not SPMD"]
     details += ["noise"] if noise else []
     name = "batch" + (f" ({', '.join(details)})" if details else "")
     return Schedule(stepped, system, name, schedule.start_time, schedule.end_time)

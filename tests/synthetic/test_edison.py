@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib import metrics, synthetic
+from cosimlib.synthetic import assumptions
 from cosimlib.timesharing import run_timesharing
 
 # The package shows the function under the module's name.
 edison = importlib.import_module("cosimlib.synthetic.edison")
+LARGEST = 2_788
 DAY = 86_400.0
 SEEDS = (0, 1, 2)
 WEEKS = 8
@@ -55,16 +57,16 @@ def test_sizes_are_as_printed(jobs):
 
 def test_the_shape_of_sizes_has_the_printed_shares():
     """Run times do not depend on sizes: node-hours are in proportion to sizes."""
-    shares = edison._size_shares()
+    shares = edison._size_shares(LARGEST)
     assert shares.sum() == pytest.approx(1) and (shares > 0).all() and shares[0] == 0.9
-    sizes = edison._sizes((np.arange(1_000_000) + 0.5) / 1_000_000, shares, 1.0)
+    sizes = edison._sizes((np.arange(1_000_000) + 0.5) / 1_000_000, LARGEST, 1.0)
     assert (sizes < 32).mean() == pytest.approx(0.9, abs=1e-5)
     assert sizes[sizes > 100].sum() / sizes.sum() == pytest.approx(0.5, abs=0.005)
     assert sizes[sizes > 1_000].sum() / sizes.sum() == pytest.approx(0.2, abs=0.002)
-    for low, high in zip(edison.SIZE_BOUNDS, edison.SIZE_BOUNDS[1:], strict=False):
-        inside = np.log(sizes[(sizes >= low) & (sizes < high)])
+    for low, high in zip(*edison._class_bounds(LARGEST), strict=True):
+        inside = np.log(sizes[(sizes >= low) & (sizes <= high)])
         # Log-uniform: the median is the geometric mean of the bounds.
-        assert np.exp(np.median(inside)) == pytest.approx(math.sqrt(low * (high - 1)), rel=0.1)
+        assert np.exp(np.median(inside)) == pytest.approx(math.sqrt(low * high), rel=0.1)
 
 
 def test_jobs_a_day_and_load(workloads):
@@ -80,9 +82,9 @@ def test_run_times_are_as_printed_and_assumed(workloads, jobs):
     run_time = jobs["run_time"]
     assert run_time.min() >= 10 and run_time.max() <= 48 * 3_600
     assert run_time.mean() == pytest.approx(71 * 60, rel=0.06)
-    # One by one: each is scaled to its load.
+    # One by one: each is scaled to its load. In five logs it is 3 to 50, 11.5 on average.
     for alone in (workload.jobs["run_time"] for workload in workloads):
-        assert alone.mean() / alone.median() == pytest.approx(edison.RUN_SKEW, rel=0.01)
+        assert alone.mean() / alone.median() == pytest.approx(9.9, rel=0.02)
     assert (jobs["requested_time"] >= run_time).all()
     assert abs(np.corrcoef(np.log(run_time), np.log(jobs["nodes"]))[0, 1]) < 0.01
 
@@ -107,7 +109,8 @@ def test_the_longest_jobs_with_a_tenth_of_the_node_hours_need_much_memory():
     jobs = synthetic.edison(20, memory_spread="longest").jobs
     heavy = jobs["memory"] >= 0.6 * 64
     work = jobs["nodes"] * jobs["run_time"]
-    assert work[heavy].sum() / work.sum() == pytest.approx(0.1, abs=0.002)
+    # A job is wholly among them or not, and one may have 3 % of the node-hours of twenty days.
+    assert 0.07 < work[heavy].sum() / work.sum() <= 0.1
     assert jobs["run_time"][heavy].min() >= jobs["run_time"][~heavy].max()
     assert sorted((jobs["memory"] / 64).unique()) == [1e-6, 0.6]
 
@@ -148,7 +151,7 @@ def test_memory_spreads_like_that_of_gaia():
 
 def test_the_skew_of_run_times_is_the_mean_of_five_logs():
     mean = math.prod(RUN_TIME_LOGS.values()) ** (1 / len(RUN_TIME_LOGS))
-    assert pytest.approx(mean, abs=0.05) == edison.RUN_SKEW
+    assert pytest.approx(mean, abs=0.05) == assumptions.RUN_SKEW
 
 
 def records(path, field):
@@ -186,7 +189,7 @@ def test_an_hour_has_more_or_less_than_that_hour_of_other_weeks(workloads):
         weeks = np.bincount(hours, minlength=WEEKS * 168)[: WEEKS * 168].reshape(WEEKS, 168)
         expected = np.outer(weeks.sum(axis=1), weeks.sum(axis=0)) / weeks.sum()
         variance = (weeks / expected).var() * WEEKS / (WEEKS - 1)
-        assert variance == pytest.approx(edison.BURSTS, abs=0.2)
+        assert variance == pytest.approx(1.0, abs=0.2)
 
 
 @pytest.mark.parametrize("nodes", [16, 100, 512, 6_000])
@@ -197,9 +200,9 @@ def test_another_machine_has_jobs_as_large_a_part_of_it(nodes):
     work = small.jobs["nodes"] @ small.jobs["run_time"]
     # Rounded run times leave a little on a small machine.
     assert work / (nodes * 30 * DAY) == pytest.approx(0.89, rel=0.005)
-    shares, uniform = edison._size_shares(), (np.arange(1_000) + 0.5) / 1_000
-    there = edison._sizes(uniform, shares, 1.0)
-    here = edison._sizes(uniform, shares, nodes / 5_576)
+    uniform = (np.arange(1_000) + 0.5) / 1_000
+    there = edison._sizes(uniform, LARGEST, 1.0)
+    here = edison._sizes(uniform, LARGEST, nodes / 5_576)
     assert here.tolist() == np.ceil(there * (nodes / 5_576) - 1e-9).tolist()
 
 

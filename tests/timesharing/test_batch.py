@@ -1,6 +1,7 @@
 """Batch in steps and under noise."""
 
 import math
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -63,13 +64,32 @@ def test_without_noise_runs_are_rounded_up_to_steps(workload, spmd, noise):
     assert run_time.tolist() == (np.ceil(workload.jobs["run_time"] / 5) * 5).tolist()
 
 
-@given(workloads(overruns=True), st.sampled_from([None, 0.2]), st.booleans())
+PAPER = """
+  submit_time run_time requested_time nodes  paper easy
+            0      100            100     3      0    0
+            0       50             50     4    100  100
+            0      100            100     1    150    0
+            0       90             90     1      0  150
+            0       90             90     1    150  150
+"""  # four nodes: job 2 asks for just as long as job 1, the head, must wait
+
+
+def test_a_job_overtakes_if_it_asks_for_less_than_the_head_must_wait():
+    """The words of the paper: less, so that a job that ends at the head's start does not."""
+    table = pd.read_csv(StringIO(PAPER), sep=r"\s+")
+    jobs = Workload(table.drop(columns=["paper", "easy"]), "golden")
+    assert simulate_batch(jobs, System.of(4)).start_time.tolist() == table["paper"].tolist()
+    easy = simulate_batch(jobs, System.of(4), extra_nodes=True)
+    assert easy.start_time.tolist() == table["easy"].tolist()
+
+
+@given(workloads(overruns=True), st.sampled_from([None, 0.2]), st.booleans(), st.booleans())
 @settings(max_examples=40)
-def test_batch_is_easy_on_lengthened_jobs(workload, noise, spmd):
+def test_batch_is_easy_on_lengthened_jobs(workload, noise, spmd, extra_nodes):
     knobs = {"noise": noise, "spmd": spmd, "step": 2, "seed": 3}
-    schedule = simulate_batch(workload, System.of(8), **knobs)
+    schedule = simulate_batch(workload, System.of(8), extra_nodes=extra_nodes, **knobs)
     stepped = in_steps(workload, 2)
-    easy = simulate_easy(with_noise(stepped, **knobs), System.of(8))
+    easy = simulate_easy(with_noise(stepped, **knobs), System.of(8), extra_nodes=extra_nodes)
     assert schedule.start_time.tolist() == easy.start_time.tolist()
     assert schedule.end_time.tolist() == easy.end_time.tolist()
     pd.testing.assert_frame_equal(schedule.workload.jobs, stepped.jobs)
@@ -80,9 +100,13 @@ def test_batch_says_what_it_is():
     workload = made(submit_time=[0], run_time=[10], requested_time=[10], nodes=[1])
     names = [
         simulate_batch(workload, System.of(1), **knobs).policy
-        for knobs in ({}, {"noise": 0.1}, {"spmd": False, "noise": 0.1}, {"spmd": False})
-    ]
-    assert names == ["batch", "batch (noise)", "batch (not SPMD, noise)", "batch (not SPMD)"]
+        for knobs in ({}, {"noise": 0.1}, {"spmd": False, "noise": 0.1}, {"spmd": False},
+                      {"extra_nodes": True, "noise": 0.1})
+    ]  # fmt: skip
+    assert names == ["batch", "batch (noise)", "batch (not SPMD, noise)", "batch (not SPMD)",
+                     "batch (extra nodes, noise)"]  # fmt: skip
+    with pytest.raises(ValueError, match="extra_nodes=1; expected True or False"):
+        simulate_batch(workload, System.of(1), extra_nodes=1)
 
 
 def test_a_seed_makes_one_run():

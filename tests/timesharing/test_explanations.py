@@ -72,7 +72,7 @@ def test_where_no_backlog_builds_up_that_is_the_reason():
         **slow, unlimited_memory=replace(FREED, mean_slowdown=200.0, cpu_load=5.9)
     )
     why = judge(few)["slowdown-order"].why
-    assert why == "too few jobs at once: CPU load 5.9, Edison's is 9"
+    assert why == "of 5,576 nodes with 9 jobs each; here are 5,576 with 5.9"
     on_a_log = judge(few._replace(edison=False))["slowdown-order"].why
     assert on_a_log == "so with unlimited memory, too"
     enough = replace(FREED, mean_slowdown=200.0, cpu_load=6.1)

@@ -1,0 +1,351 @@
+"""Numbers for the claims of Hofmeyr et al. (HPCC 2016) about time-sharing, one function per claim.
+
+Each has the runs of one seed and returns one `Finding`: the text that stands beside the paper's,
+the value that decides (see `claims.LIMITS`), and why it may be another.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.synthetic.edison import UTILIZATION
+from cosimlib.timesharing import comparison
+from cosimlib.timesharing.noise import NOISE
+from cosimlib.timesharing.runs import Policies
+from cosimlib.timesharing.summary import RunSummary
+
+POINTS_OF_OVERHEAD = 0.02
+"""Utilization that an overhead that hardly matters may cost."""
+
+LARGE = 0.01
+"""Part of the machine from which on a job is large."""
+
+KEPT = 0.5
+"""Part of the dedicated run times' speedup from which on a turnaround falls."""
+
+LONG = 100.0
+"""Days from which on a backlog has had time to build up."""
+
+
+class Evidence(NamedTuple):
+    """Runs and numbers of one seed that the claims are judged by.
+
+    Parameters
+    ----------
+    noise_free, noisy_days_without_noise, noisy : Policies
+        All days, without noise; the days of the noise, without it and with it.
+    not_spmd_unlimited_memory : RunSummary
+        All days of jobs that are not SPMD, time-shared with unlimited memory.
+    by_overhead : mapping of float to RunSummary
+        Time-shared with unlimited memory; overheads of 0, 0.05, 0.08 and 0.13 among them.
+    turnarounds : pd.DataFrame
+        As of `turnaround_times`, of the first three of `noise_free`.
+    noise_cost : float
+        Additional node-seconds that noise takes under batch scheduling, as a part.
+    days : float
+        Days that are counted, without noise.
+    edison : bool
+        Whether the jobs are like Edison's, or else of a log.
+    load : float, default 0.89
+        Offered load of synthetic jobs; numbers of Edison are judged at the printed one only.
+    noise : float, default 0.001
+        Probability of the noise on a machine of Edison's size; claims about noise are judged at
+        the paper's only.
+    long_batch : pair of RunSummary, optional
+        Batch scheduling over more days, without noise and with it, for the claims about batch
+        scheduling alone; by default the noisy days.
+    """
+
+    noise_free: Policies
+    noisy_days_without_noise: Policies
+    noisy: Policies
+    not_spmd_unlimited_memory: RunSummary
+    by_overhead: Mapping[float, RunSummary]
+    turnarounds: pd.DataFrame
+    noise_cost: float
+    days: float
+    edison: bool
+    load: float = UTILIZATION
+    noise: float = NOISE
+    long_batch: tuple[RunSummary, RunSummary] | None = None
+
+    @property
+    def all_days(self) -> tuple[RunSummary, RunSummary]:
+        """Batch scheduling without noise and with it, over as many days as there are."""
+        if self.long_batch is not None:
+            return self.long_batch
+        return self.noisy_days_without_noise.batch, self.noisy.batch
+
+
+class Finding(NamedTuple):
+    """A number beside a claim: the text, the value that decides, and why it may miss its limits.
+
+    `freed` is the value with unlimited memory, where memory may be why; `limited` the run whose
+    jobs wait for memory then, by default the SPMD jobs'.
+    """
+
+    ours: str
+    value: float
+    why: str = ""
+    freed: float | None = None
+    limited: RunSummary | None = None
+
+
+def same_utilization(evidence: Evidence) -> Finding:
+    """Batch scheduling and time-sharing reach about the same utilization, that of the paper."""
+    batch, shared, unlimited = (run.utilization for run in evidence.noise_free[:3])
+    ours = f"batch {batch:.0%}, sharing {shared:.0%} (memory unlimited {unlimited:.0%})"
+    apart, freed = (float(np.ptp([batch, busy, UTILIZATION])) for busy in (shared, unlimited))
+    return Finding(ours, apart, freed=freed)
+
+
+def slowdown_batch(evidence: Evidence) -> Finding:
+    """The mean slowdown under batch scheduling is the printed one."""
+    mean = evidence.all_days[0].mean_slowdown
+    why = "the mean of a heavy tail depends on bursts and estimates, which are not printed"
+    return Finding(f"{mean:.3g}", mean, why)
+
+
+def slowdown_timesharing(evidence: Evidence) -> Finding:
+    """The mean slowdown under time-sharing is the printed one."""
+    return _numbers(evidence, lambda run: run.mean_slowdown)
+
+
+def slowdown_not_spmd(evidence: Evidence) -> Finding:
+    """The mean slowdown of time-shared jobs that are not SPMD is the printed one."""
+    not_spmd = evidence.noise_free.not_spmd
+    means = not_spmd.mean_slowdown, evidence.not_spmd_unlimited_memory.mean_slowdown
+    return Finding(_both(*means), means[0], freed=means[1], limited=not_spmd)
+
+
+def slowdown_order(evidence: Evidence) -> Finding:
+    """The mean slowdown is highest under batch, then time-shared, then time-shared not SPMD."""
+    batch, shared, unlimited, not_spmd, _ = evidence.noise_free
+    means = [run.mean_slowdown for run in (batch, shared, not_spmd)]
+    freed = [unlimited.mean_slowdown, evidence.not_spmd_unlimited_memory.mean_slowdown]
+    holds = means[0] > means[1] > means[2]
+    chain = (" > " if holds else ", ").join(f"{mean:.3g}" for mean in means)
+    ours = f"{chain}; memory unlimited {freed[0]:.3g}, {freed[1]:.3g}"
+    limited = shared if means[1] > means[2] else not_spmd
+    least, unlimited_least = (min(a / b, b / c) for a, b, c in (means, [means[0], *freed]))
+    return Finding(ours, least, freed=unlimited_least, limited=limited)
+
+
+def noise_batch(evidence: Evidence) -> Finding:
+    """Noise multiplies the mean slowdown under batch scheduling."""
+    without, noisy = (run.mean_slowdown for run in evidence.all_days)
+    why = f"{_longer(evidence)}{_few_days(evidence.days)}"
+    return Finding(f"{without:.3g} → {noisy:.3g}", noisy / without, why)
+
+
+def noise_batch_quartile(evidence: Evidence) -> Finding:
+    """Noise raises the 75th percentile of slowdowns under batch scheduling."""
+    without, noisy = evidence.all_days
+    before, after = without.quantile(0.75), noisy.quantile(0.75)
+    why = f"{_longer(evidence)}, and {1 - noisy.waited:.0%} of them start at once"
+    return Finding(f"{before:.2f} → {after:.2f}", after / before, why)
+
+
+def noise_timesharing(evidence: Evidence) -> Finding:
+    """Noise raises the mean slowdown under time-sharing by far less than under batch."""
+    shared, batch = growth(evidence, "shared"), growth(evidence, "batch")
+    arrows = arrow(evidence, "shared"), arrow(evidence, "unlimited_memory")
+    part = (shared - 1) / (batch - 1) if batch > 1 else math.nan
+    why = f"× {shared:.2f} time-shared, × {batch:.2f} under batch"
+    return Finding(f"{arrows[0]} (memory unlimited {arrows[1]})", part, why)
+
+
+def short_jobs_better(evidence: Evidence) -> Finding:
+    """The shortest jobs are better off under time-sharing, all sizes together."""
+    batch, shared, *_ = evidence.noise_free
+
+    def shortest(run: RunSummary) -> float:
+        ratio = comparison.ratio_by_length(batch, run)
+        return float(ratio[int(np.isfinite(ratio).argmax())])
+
+    best = np.nanmax(batch.bins / shared.bins, initial=0)
+    return _numbers(evidence, shortest, f"; best bin {best:.3g}")
+
+
+def long_jobs_worse(evidence: Evidence) -> Finding:
+    """Long jobs are better off under batch scheduling, all sizes together."""
+    batch, shared, *_ = evidence.noise_free
+
+    def longest(run: RunSummary) -> float:
+        return float(1 / np.nanmin(comparison.ratio_by_length(batch, run), initial=math.inf))
+
+    worst = 1 / np.nanmin(batch.bins / shared.bins, initial=math.inf)
+    return _numbers(evidence, longest, f"; worst bin {worst:.3g}")
+
+
+def crossover(evidence: Evidence) -> Finding:
+    """Batch scheduling is better for jobs that are longer than the printed run time."""
+    batch = evidence.noise_free.batch
+    return _numbers(evidence, lambda run: comparison.crossover_hours(batch, run), " h")
+
+
+def crossover_large(evidence: Evidence) -> Finding:
+    """Batch scheduling is better for large jobs longer than the run time printed for them."""
+    batch = evidence.noise_free.batch
+    hours = partial(comparison.crossover_hours, batch, least_nodes=LARGE * batch.nodes_edges[-1])
+    return _numbers(evidence, hours, " h")
+
+
+def overhead_5(evidence: Evidence) -> Finding:
+    """An overhead of 5 % hardly matters."""
+    free, taxed = evidence.by_overhead[0.0], evidence.by_overhead[0.05]
+    slow = free.mean_slowdown, taxed.mean_slowdown
+    drop, factor = free.utilization - taxed.utilization, slow[1] / slow[0]
+    ours = f"slowdown {slow[0]:.1f} → {slow[1]:.1f}, utilization {-drop:+.1%}"
+    why = f"slowdown × {factor:.2f}, {100 * drop:.1f} points of utilization"
+    cost = factor if drop <= POINTS_OF_OVERHEAD else math.inf
+    return Finding(ours, cost, f"{why}{_few_days(evidence.days)}")
+
+
+def overhead_knee(evidence: Evidence) -> Finding:
+    """The mean slowdown climbs steeply near an overhead of 10 %."""
+    slow = {overhead: run.mean_slowdown for overhead, run in sorted(evidence.by_overhead.items())}
+    early = math.log(slow[0.08] / slow[0.0]) / 0.08
+    late = math.log(slow[0.13] / slow[0.08]) / 0.05
+    rates = f"by {math.expm1(0.01 * early):.0%} and by {math.expm1(0.01 * late):.0%} a point"
+    ours = ", ".join(f"{overhead:.0%}: {mean:.1f}" for overhead, mean in slow.items())
+    why = f"steadily: below and above 8 % it grows {rates} of overhead{_few_days(evidence.days)}"
+    return Finding(ours, late / early if early > 0 else math.nan, why)
+
+
+def overhead_13(evidence: Evidence) -> Finding:
+    """The utilization at an overhead of 13 % is the printed one."""
+    busy = evidence.by_overhead[0.13].utilization
+    why = f"{busy / 0.87:.0%} of the 0.87 that are left, the paper's 0.83 are 95 %"
+    return Finding(f"{busy:.3f}", busy, f"{why}{_few_days(evidence.days)}")
+
+
+def cpu_load_mean(evidence: Evidence) -> Finding:
+    """The mean CPU load is the printed one."""
+    return _numbers(evidence, lambda run: run.cpu_load)
+
+
+def cpu_load_week(evidence: Evidence) -> Finding:
+    """The weekly mean CPU load never exceeds the printed one."""
+    _, shared, unlimited, *_ = evidence.noise_free
+    most = [max(run.weekly_load, default=math.nan) for run in (shared, unlimited)]
+    return Finding(_both(*most), most[0], "a burst of submissions")
+
+
+def turnaround_scales(evidence: Evidence) -> Finding:
+    """Under time-sharing the turnaround of applications falls with nodes."""
+    _, shared, unlimited, *_ = evidence.noise_free
+    kept = comparison.kept_speedups(evidence.turnarounds)
+    parts = [float((kept[run.policy] >= KEPT).mean()) for run in (shared, unlimited)]
+    scale = f"in {_part(parts[0])} (memory unlimited {_part(parts[1])})"
+    ours = f"{scale} of {len(kept)} applications"
+    return Finding(ours, parts[0], freed=parts[1])
+
+
+def turnaround_batch(evidence: Evidence) -> Finding:
+    """Under batch scheduling the turnaround of applications does not fall with nodes."""
+    batch = evidence.noise_free.batch
+    kept = comparison.kept_speedups(evidence.turnarounds)
+    part = float((kept[batch.policy] >= KEPT).mean())
+    ours = f"in {_part(part)} of {len(kept)} applications"
+    return Finding(ours, part, _start_at_once(batch))
+
+
+def turnaround_largest(evidence: Evidence) -> Finding:
+    """At the largest size turnarounds are orders of magnitude apart."""
+    batch, *others = evidence.noise_free[:3]
+    names = [(batch.policy, run.policy) for run in others]
+    gains = [comparison.gain_at_largest(evidence.turnarounds, *pair) for pair in names]
+    return Finding(f"median factor {_both(*gains)}", gains[0], _start_at_once(batch), gains[1])
+
+
+def noise_wins(evidence: Evidence) -> Finding:
+    """Under noise time-sharing is better almost everywhere."""
+    batch, shared, unlimited, *_ = evidence.noisy
+    bins, jobs = comparison.won_bins(batch, shared)
+    freed, _ = comparison.won_bins(batch, unlimited)
+    late = comparison.lost_late(batch, shared, hours=4.0)
+    ours = f"{_part(bins)} (memory unlimited {_part(freed)}) of the bins, {_part(jobs)} of the jobs"
+    why = f"{_part(late)} of the bins that it loses are of jobs above 4 h"
+    why += f"; {freed - bins:.0%} more are won with unlimited memory" if freed > bins else ""
+    return Finding(ours, bins, why)
+
+
+def not_spmd_no_noise(evidence: Evidence) -> Finding:
+    """Jobs that are not SPMD do not feel this noise."""
+    factors = growth(evidence, "not_spmd"), growth(evidence, "not_spmd_batch")
+    ours = f"sharing {arrow(evidence, 'not_spmd')}, batch × {factors[1]:.3g}"
+    moved = max(abs(factor - 1) for factor in factors)
+    why = f"{_longer(evidence)}, and lets others pass: the mean is of a heavy tail"
+    return Finding(ours, moved, why)
+
+
+FINDINGS = (
+    same_utilization, slowdown_batch, slowdown_timesharing, slowdown_not_spmd, slowdown_order,
+    noise_batch, noise_batch_quartile, noise_timesharing, short_jobs_better, long_jobs_worse,
+    crossover, crossover_large, overhead_5, overhead_knee, overhead_13, cpu_load_mean,
+    cpu_load_week, turnaround_scales, turnaround_batch, turnaround_largest, noise_wins,
+    not_spmd_no_noise,
+)  # fmt: skip
+"""One function per claim, named like it."""
+
+
+def _numbers(evidence: Evidence, number: Callable[[RunSummary], float], after: str = "") -> Finding:
+    """A number of time-sharing, with that of unlimited memory beside it."""
+    _, shared, unlimited, *_ = evidence.noise_free
+    limited, freed = number(shared), number(unlimited)
+    return Finding(f"{_both(limited, freed)}{after}", limited, freed=freed)
+
+
+def _few_days(days: float) -> str:
+    """Remark on a number that needs a long run; empty for one."""
+    late = "what is late ends after the last submission"
+    return f"; {days:.0f} days are few: {late}" if days < LONG else ""
+
+
+def _start_at_once(batch: RunSummary) -> str:
+    """Share of the jobs that do not wait under batch scheduling, as text."""
+    return f"{1 - batch.waited:.0%} of the jobs start at once in batch"
+
+
+def _longer(evidence: Evidence) -> str:
+    """Growth of run times under noise, as text."""
+    return f"noise makes these jobs {evidence.noise_cost:.1%} longer"
+
+
+def _means(evidence: Evidence, run: str) -> tuple[float, float]:
+    """Mean slowdown of a run on the noisy days, without noise and with it."""
+    days = evidence.noisy_days_without_noise, evidence.noisy
+    without, noisy = (getattr(runs, run).mean_slowdown for runs in days)
+    return without, noisy
+
+
+def growth(evidence: Evidence, run: str) -> float:
+    """Factor by which noise raises the mean slowdown of a run."""
+    without, noisy = _means(evidence, run)
+    return noisy / without
+
+
+def arrow(evidence: Evidence, run: str) -> str:
+    """Mean slowdown of a run without noise and with it, as text."""
+    without, noisy = _means(evidence, run)
+    return f"{without:.3g} → {noisy:.3g}"
+
+
+def _both(limited: float, unlimited: float) -> str:
+    """A number with limited memory, and with unlimited, as text."""
+    return f"{_number(limited)} (memory unlimited {_number(unlimited)})"
+
+
+def _number(value: float) -> str:
+    """Three digits; "none" for NaN."""
+    return "none" if math.isnan(value) else f"{value:.3g}"
+
+
+def _part(value: float) -> str:
+    """Percent; "none" for NaN."""
+    return "none" if math.isnan(value) else f"{value:.0%}"
