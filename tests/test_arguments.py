@@ -162,7 +162,7 @@ def test_a_job_without_a_request_has_no_others_where_it_is_alone():
             simulate(alone, SYSTEM)
 
 
-@pytest.mark.parametrize("order", [None, 3, np.float64(2), first, {"job": 1}], ids=repr)
+@pytest.mark.parametrize("order", [None, 3, np.float64(2), first, {"job": 1}], ids=type)
 def test_orders_are_a_name_a_column_or_numbers(order):
     expected = r"expected one of 'submit', .*, a column of the workload, or one number per job$"
     for simulate in (cs.simulate_fcfs, cs.simulate_easy, cs.simulate_conservative):
