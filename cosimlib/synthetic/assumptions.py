@@ -1,4 +1,4 @@
-"""What a synthetic Edison assumes where Hofmeyr et al. (HPCC 2016) print nothing.
+"""Assumptions of a synthetic Edison where Hofmeyr et al. (HPCC 2016) print nothing.
 
 `Assumptions()` follows the paper's words and printed inputs. Of run times it prints the least,
 10 s, and, by 4,000 jobs per day, the shares of node-hours by size and a utilization of 89 %, the

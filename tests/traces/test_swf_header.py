@@ -77,7 +77,7 @@ def test_a_number_given_is_not_argued_with(tmp_path):
     assert swf(tmp_path, *lines, cores_per_node=1).jobs["nodes"].tolist() == [8, 64, 24]
     workload = swf(tmp_path, *lines, cores_per_node=16)
     assert workload.jobs["nodes"].tolist() == [1, 4, 2] and workload.machine.total_nodes == 4
-    assert noted(workload) == []
+    assert noted(workload) == [("not a multiple of 16 processors, rounded up to whole nodes", 2)]
     assert load(tmp_path / "log.swf", cores_per_node=4, verbose=False).machine.total_nodes == 16
     with pytest.raises(ValueError, match="cores_per_node=0; expected a whole number from 1"):
         load(tmp_path / "log.swf", cores_per_node=0)
