@@ -221,10 +221,11 @@ def _backfill(
     extra: int,
 ) -> tuple[int, int]:
     """Start all jobs that fit without delaying the head; return the free and the extra nodes."""
-    place = _next(waiting, jobs.requested_time, first, last, free, now, shadow_time, extra)
+    requested, place = jobs.requested_time, first
     while place < last:
-        free, extra = _overtake(jobs, waiting, started, place, free, now, shadow_time, extra)
-        place = _next(waiting, jobs.requested_time, place + 1, last, free, now, shadow_time, extra)
+        place = sieve.search(waiting, requested, place, last, free, now, shadow_time, extra)
+        if place < last:
+            free, extra = _overtake(jobs, waiting, started, place, free, now, shadow_time, extra)
     return free, extra
 
 
@@ -246,24 +247,3 @@ def _overtake(
     waiting.wanted[place] = TAKEN
     running.start(jobs, started, job, now)
     return free - wanted, extra
-
-
-@kernel
-def _next(
-    waiting: Queue,
-    requested_time: np.ndarray,
-    first: int,
-    last: int,
-    free: int,
-    now: float,
-    shadow_time: float,
-    extra: int,
-) -> int:
-    """First place from `first` on whose job may be backfilled now, or `last`."""
-    for place in range(first, last if free > 0 else first):
-        wanted = waiting.wanted[place]
-        if wanted <= free and (
-            wanted <= extra or now + requested_time[waiting.job[place]] <= shadow_time
-        ):
-            return place
-    return last

@@ -70,22 +70,40 @@ def next_fitting(
     shadow_time: float,
     extra: int,
 ) -> int:
-    """First place from `first` on whose job may be backfilled now, or `last`.
-
-    It fits the free nodes, and ends by the shadow time or takes no more than the extra nodes.
-    """
+    """As `search`, but passing over blocks."""
     widest, few, place = class_of(free), min(free, extra), first
     while place < last and free > 0:
         block = place // BLOCK
         end = min(last, (block + 1) * BLOCK)
         if sieve.wanted[block] <= few or now + sieve.request[block, widest] <= shadow_time:
-            for candidate in range(place, end):
-                wanted = waiting.wanted[candidate]
-                if wanted <= free and (
-                    wanted <= extra or now + requested_time[waiting.job[candidate]] <= shadow_time
-                ):
-                    return candidate
+            found = search(waiting, requested_time, place, end, free, now, shadow_time, extra)
+            if found < end:
+                return found
             if place == block * BLOCK:
                 add(sieve, waiting, requested_time, place, end)
         place = end
+    return last
+
+
+@frugal_kernel
+def search(
+    waiting: Queue,
+    requested_time: np.ndarray,
+    first: int,
+    last: int,
+    free: int,
+    now: float,
+    shadow_time: float,
+    extra: int,
+) -> int:
+    """First place from `first` on whose job may be backfilled now, or `last`.
+
+    It fits the free nodes, and ends by the shadow time or takes no more than the extra nodes.
+    """
+    for place in range(first, last if free > 0 else first):
+        wanted = waiting.wanted[place]
+        if wanted <= free and (
+            wanted <= extra or now + requested_time[waiting.job[place]] <= shadow_time
+        ):
+            return place
     return last
