@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.elastic.states import PREEMPTED, execution_states
+from cosimlib.elastic.states import PREEMPTED, moments_of
 from cosimlib.elastic.waste import wasted_cycles
 from cosimlib.schedule import Schedule
 from cosimlib.workload import Workload
@@ -60,7 +60,7 @@ def lifo_against_others(
     for ratio in ratios:
         check.number("ratio", ratio, above=0)
     typical = remaining_time(schedule.workload)
-    at = execution_states(schedule) if moments is None else np.asarray(moments, dtype=np.float64)
+    at = moments_of(schedule, moments)
     columns = ["ratio", "grace_period", "LIFO", "FIFO", "RANDOM", "relative"]
     if not (at.size and typical > 0):
         return pd.DataFrame(columns=columns, dtype=np.float64)

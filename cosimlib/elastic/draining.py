@@ -22,10 +22,9 @@ from cosimlib.elastic.states import (
     PREEMPTED,
     check_preempted,
     checked_grace_periods,
-    checked_moments,
     distinct,
-    execution_states,
     follow,
+    moments_of,
 )
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
@@ -52,7 +51,7 @@ def drained(
         `policy`, `grace_period`, `touched` (jobs per state), `killed` (share of these, NaN without
         any), `idle` (node-hours per state).
     """
-    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    at = moments_of(schedule, moments)
     periods = checked_grace_periods(grace_periods)
     named = distinct("policies", policies, f"of {', '.join(POLICIES)}")
     numbers = [policy_number(policy) for policy in named]

@@ -24,9 +24,8 @@ from cosimlib.elastic.states import (
     PREEMPTED,
     check_preempted,
     checked_grace_periods,
-    checked_moments,
-    execution_states,
     follow,
+    moments_of,
 )
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
@@ -61,7 +60,7 @@ def least_waste(
     pd.DataFrame
         As of `wasted_cycles`: one row per state, indexed by `time`, one column per grace period.
     """
-    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    at = moments_of(schedule, moments)
     periods, followed = checked_grace_periods(grace_periods), follow(schedule)
     check_preempted(preempted, followed.total_nodes)
     wasted = np.zeros((at.size, periods.size))

@@ -143,6 +143,13 @@ def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
     return np.array(periods, dtype=np.float64)
 
 
+def moments_of(
+    schedule: Schedule, moments: Sequence[float] | np.ndarray | None = None
+) -> np.ndarray:
+    """Moments (s) as an array, once they are in ascending order; by default `execution_states`."""
+    return execution_states(schedule) if moments is None else checked_moments(moments)
+
+
 def checked_moments(moments: Sequence[float] | np.ndarray) -> np.ndarray:
     """Moments (s) as an array, once they are in ascending order."""
     at = np.array(moments, dtype=np.float64)

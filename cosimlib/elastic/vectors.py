@@ -19,8 +19,8 @@ from cosimlib.elastic.states import (
     check_preempted,
     checked_grace_periods,
     checked_moments,
-    execution_states,
     follow,
+    moments_of,
 )
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
@@ -161,7 +161,7 @@ def compare_choices(
     seed: int = 0,
 ) -> Agreement:
     """How far two policies preempt the same nodes, over all states; as for `same_choice`."""
-    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    at = moments_of(schedule, moments)
     numbers = policy_number(first), policy_number(second)
     followed = follow(schedule, numbers)
     check_preempted(preempted, followed.total_nodes)

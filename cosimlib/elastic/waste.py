@@ -29,10 +29,9 @@ from cosimlib.elastic.states import (
     Followed,
     check_preempted,
     checked_grace_periods,
-    checked_moments,
     distinct,
-    execution_states,
     follow,
+    moments_of,
 )
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
@@ -93,7 +92,7 @@ def wasted_cycles(
     pd.DataFrame
         One row per state, indexed by `time`, one column per grace period.
     """
-    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    at = moments_of(schedule, moments)
     periods, number = checked_grace_periods(grace_periods), policy_number(policy)
     followed = follow(schedule, [number])
     check_preempted(preempted, followed.total_nodes)
@@ -118,7 +117,7 @@ def compare_policies(
 
     The parameters are those of `wasted_cycles`.
     """
-    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    at = moments_of(schedule, moments)
     summaries, densities = [], []
     for policy in distinct("policies", policies, f"of {', '.join(POLICIES)}"):
         wasted = wasted_cycles(
@@ -153,7 +152,7 @@ def cumulative_waste(
         One row per state, indexed by `time`; columns are (policy, `high` or `default`), in
         node-seconds.
     """
-    at = execution_states(schedule) if moments is None else checked_moments(moments)
+    at = moments_of(schedule, moments)
     high = priorities(schedule.workload, [POLICIES.index("PAP+")]) > 1
     columns = {
         (policy, name): wasted_cycles(
