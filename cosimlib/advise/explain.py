@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.advise.advice import Advice, Choice, plan_for
-from cosimlib.advise.words import clean, lost, what
+from cosimlib.advise.words import clean, due, lost, what
 from cosimlib.display import count, duration
 from cosimlib.eviction import EvictionProblem
 
@@ -22,7 +22,7 @@ LARGEST = 200_000_000
 def explanation(advice: Advice, deadline: float | None = None) -> str:
     """Why these jobs, and not others, by a deadline (seconds; by default the last)."""
     choice = advice.choice(deadline)
-    by = "now" if choice.moment.deadline == 0 else f"by {duration(choice.moment.deadline)}"
+    by = due(choice)
     if not choice.possible:
         return (
             f"{by}: no set of jobs is enough; all that may be stopped, what is free and what ends "

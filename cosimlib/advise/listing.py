@@ -12,7 +12,7 @@ import pandas as pd
 
 from cosimlib.advise.advice import Advice, Choice
 from cosimlib.advise.notes import notes_on, unused
-from cosimlib.advise.words import clean, lost, nodes_of
+from cosimlib.advise.words import clean, due, lost, nodes_of
 from cosimlib.display import duration
 from cosimlib.traces.hosts import fold_hosts
 
@@ -123,7 +123,7 @@ def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
 
 
 def _opening(advice: Advice, choice: Choice) -> str:
-    by = "now" if choice.moment.deadline == 0 else f"within {duration(choice.moment.deadline)}"
+    by = due(choice, before="within")
     return (
         f"# {advice.nodes_needed:,} nodes {by}: {advice.free:,} free, {choice.moment.ended:,} by "
         f"themselves, {choice.freed:,} by stopping; {lost(choice.loss)} node-hours lost"

@@ -93,10 +93,16 @@ def deadlines_table(advice: Advice) -> str:
     return f"{text}\n* not proven to be the least" if unproven else text
 
 
+def due(choice: Choice, before: str = "by") -> str:
+    """The deadline of a choice: "now", or "by" so long."""
+    deadline = choice.moment.deadline
+    return "now" if deadline == 0 else f"{before} {duration(deadline)}"
+
+
 def jobs_table(advice: Advice, deadline: float | None = None) -> str:
     """The jobs to stop by a deadline, and the nodes that the burst then has."""
     choice = advice.choice(deadline)
-    by = "now" if choice.moment.deadline == 0 else f"by {duration(choice.moment.deadline)}"
+    by = due(choice)
     if not choice.possible:
         return (
             f"{by}: impossible, {count(choice.moment.reachable, 'node')} at most can be free "

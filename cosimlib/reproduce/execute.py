@@ -222,7 +222,7 @@ def _without_folders(text: str, task: Task) -> str:
         depth = len(Path(folder).parts) - 1
         if depth < 1:
             continue
-        # A folder like /root may be a part of a web address; a deeper one is the folder itself.
+        # A folder of one part may be a part of a web address; a deeper one is the folder itself.
         before = r"(?<![\w./-])" if depth == 1 else ""
         # Plotly's pages escape the slashes in their data.
         for written in (folder, folder.replace("/", "\\u002f")):
