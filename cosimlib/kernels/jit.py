@@ -52,6 +52,11 @@ def inner_kernel(function: Function) -> Function:
     return _compiled(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def allocating_kernel(function: Function) -> Function:
+    """A kernel that makes arrays, or is given some by one that does, and that only kernels call."""
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def uncached_kernel(function: Function) -> Function:
     """A kernel that takes functions, compiled in memory once per process and set of functions.
 

@@ -6,6 +6,8 @@ in the queue at the place of their submission. Of `reserved` nodes, those that n
 kept free from all batch jobs but those that would otherwise never fit.
 """
 
+import numpy as np
+
 from cosimlib.kernels import releases
 from cosimlib.kernels.jit import inner_kernel
 from cosimlib.ondemand import moves
@@ -17,18 +19,17 @@ from cosimlib.ondemand.state import (
     QUEUE,
     SIZE,
     USED,
-    OnDemandJobs,
     State,
     elapsed_for,
 )
 
 
 @inner_kernel
-def backfill(jobs: OnDemandJobs, rules: Rules, state: State, now: float) -> None:
+def backfill(jobs: np.recarray, rules: Rules, state: State, now: float) -> None:
     """Start all waiting jobs that may start now."""
     queue, counts = state.queue, state.counts
     size, first = counts[QUEUE], 0
-    while first < size and jobs.nodes[queue[first]] + _kept(
+    while first < size and jobs[queue[first]].nodes + _kept(
         jobs, rules, queue[first], counts[USED]
     ) <= counts[FREE]:  # fmt: skip
         moves.start(jobs, state, queue[first], now)
@@ -40,7 +41,7 @@ def backfill(jobs: OnDemandJobs, rules: Rules, state: State, now: float) -> None
         shadow_time, extra = _reservation(jobs, rules, state, queue[0], now)
         for place in range(first + 1, size):
             job = queue[place]
-            nodes = jobs.nodes[job]
+            nodes = jobs[job].nodes
             late = now + _estimate(jobs, state, job) > shadow_time
             fits = nodes + _kept(jobs, rules, job, counts[USED]) <= counts[FREE]
             if fits and (nodes <= extra or not late):
@@ -57,22 +58,22 @@ def backfill(jobs: OnDemandJobs, rules: Rules, state: State, now: float) -> None
 
 
 @inner_kernel
-def _estimate(jobs: OnDemandJobs, state: State, job: int) -> float:
+def _estimate(jobs: np.recarray, state: State, job: int) -> float:
     """Seconds that a job is expected to take if it starts now."""
-    saved = state.saved[job]
-    return state.reread[job] + elapsed_for(jobs, job, saved, jobs.requested_time[job])
+    saved = state.jobs[job].saved
+    return state.jobs[job].reread + elapsed_for(jobs, job, saved, jobs[job].requested_time)
 
 
 @inner_kernel
-def _kept(jobs: OnDemandJobs, rules: Rules, job: int, used: int) -> int:
+def _kept(jobs: np.recarray, rules: Rules, job: int, used: int) -> int:
     """Nodes that stay free for bursts when this job starts."""
-    wide = jobs.nodes[job] > rules.total_nodes - rules.reserved
-    return 0 if wide or jobs.on_demand[job] else max(0, rules.reserved - used)
+    wide = jobs[job].nodes > rules.total_nodes - rules.reserved
+    return 0 if wide or jobs[job].on_demand else max(0, rules.reserved - used)
 
 
 @inner_kernel
 def _reservation(
-    jobs: OnDemandJobs, rules: Rules, state: State, head: int, now: float
+    jobs: np.recarray, rules: Rules, state: State, head: int, now: float
 ) -> tuple[float, int]:
     """Shadow time and extra nodes of the queue's head.
 
@@ -82,40 +83,42 @@ def _reservation(
     counts = state.counts
     for place in range(counts[GATHER]):
         burst = state.gathering[place]
-        if state.held[burst] > 0:
+        if state.jobs[burst].held > 0:
             _expect_held(jobs, state, burst, now)
-    wide = jobs.nodes[head] > rules.total_nodes - rules.reserved
-    reserved = 0 if wide or jobs.on_demand[head] else rules.reserved
-    found = _shadow(state, counts[FREE], reserved, jobs.nodes[head], now)
+    wide = jobs[head].nodes > rules.total_nodes - rules.reserved
+    reserved = 0 if wide or jobs[head].on_demand else rules.reserved
+    found = _shadow(state, counts[FREE], reserved, jobs[head].nodes, now)
     for place in range(counts[GATHER]):
         burst = state.gathering[place]
-        if state.held[burst] > 0:
+        if state.jobs[burst].held > 0:
             _forget_held(state, burst)
     return found
 
 
 @inner_kernel
-def _expect_held(jobs: OnDemandJobs, state: State, burst: int, now: float) -> None:
+def _expect_held(jobs: np.recarray, state: State, burst: int, now: float) -> None:
     """Expect the release of the nodes held for a burst, for as long as a reservation is sought."""
-    arrived = jobs.submit_time[burst] <= now
-    begin = now if arrived else max(now, jobs.expected_time[burst])
-    state.expected[burst] = begin + jobs.requested_time[burst]
-    counts, held = state.counts, state.held[burst]
-    counts[SIZE] = releases.add(state.times, state.nodes, counts[SIZE], state.expected[burst], held)
+    arrived = jobs[burst].submit_time <= now
+    begin = now if arrived else max(now, jobs[burst].expected_time)
+    state.jobs[burst].expected = begin + jobs[burst].requested_time
+    counts, held = state.counts, state.jobs[burst].held
+    counts[SIZE] = releases.add(
+        state.times, state.nodes, counts[SIZE], state.jobs[burst].expected, held
+    )
     counts[BURST_SIZE] = releases.add(
-        state.burst_times, state.burst_nodes, counts[BURST_SIZE], state.expected[burst], held
+        state.burst_times, state.burst_nodes, counts[BURST_SIZE], state.jobs[burst].expected, held
     )
 
 
 @inner_kernel
 def _forget_held(state: State, burst: int) -> None:
     """Forget what `_expect_held` expects."""
-    counts, held = state.counts, state.held[burst]
+    counts, held = state.counts, state.jobs[burst].held
     counts[SIZE] = releases.remove(
-        state.times, state.nodes, counts[SIZE], state.expected[burst], held
+        state.times, state.nodes, counts[SIZE], state.jobs[burst].expected, held
     )
     counts[BURST_SIZE] = releases.remove(
-        state.burst_times, state.burst_nodes, counts[BURST_SIZE], state.expected[burst], held
+        state.burst_times, state.burst_nodes, counts[BURST_SIZE], state.jobs[burst].expected, held
     )
 
 

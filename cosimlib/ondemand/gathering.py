@@ -12,7 +12,7 @@ import numpy as np
 
 from cosimlib.eviction.problem import KILL
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import inner_kernel, kernel
+from cosimlib.kernels.jit import allocating_kernel, inner_kernel
 from cosimlib.ondemand import moves
 from cosimlib.ondemand.pace import choose_hosts, share, shrink
 from cosimlib.ondemand.planning import (
@@ -31,15 +31,14 @@ from cosimlib.ondemand.state import (
     RUN,
     WRITER,
     Log,
-    OnDemandJobs,
     State,
     keep_exact,
     progress,
 )
 
 
-@kernel
-def serve(jobs: OnDemandJobs, rules: Rules, state: State, log: Log, now: float) -> None:
+@allocating_kernel
+def serve(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) -> None:
     """Serve all bursts that gather nodes, in order of their calls, and anew after each start.
 
     A job that is killed may leave more nodes than were wanted, which others then take.
@@ -50,14 +49,14 @@ def serve(jobs: OnDemandJobs, rules: Rules, state: State, log: Log, now: float) 
         place = 0 if started else place + 1
 
 
-@kernel
+@allocating_kernel
 def _serve_one(
-    jobs: OnDemandJobs, rules: Rules, state: State, log: Log, burst: int, now: float
+    jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, now: float
 ) -> bool:
     """Serve a burst; whether it starts."""
     moves.collect(jobs, state, log, burst, state.counts[FREE], now)
-    arrived = jobs.submit_time[burst] <= now
-    lacking = jobs.nodes[burst] - state.held[burst]
+    arrived = jobs[burst].submit_time <= now
+    lacking = jobs[burst].nodes - state.jobs[burst].held
     if arrived and rules.solver == SHRINK and lacking > 0 and shrink(
         jobs, state, log, lacking, now
     ):  # fmt: skip
@@ -72,27 +71,27 @@ def _serve_one(
         collect_until_predicted(jobs, state, burst, now)
     if not arrived and rules.notice != PREPARE:
         return False
-    lacking = jobs.nodes[burst] - state.held[burst] - _promised(jobs, state, burst, False)
+    lacking = jobs[burst].nodes - state.jobs[burst].held - _promised(jobs, state, burst, False)
     if lacking > 0:
         make_plan(jobs, rules, state, log, burst, lacking, now)
     return arrived and lacking > 0 and _start(jobs, state, log, burst, now)
 
 
 @inner_kernel
-def _promised(jobs: OnDemandJobs, state: State, burst: int, kills_only: bool) -> int:
+def _promised(jobs: np.recarray, state: State, burst: int, kills_only: bool) -> int:
     """Nodes of the running jobs that make way for a burst, or of those that are to be killed."""
     nodes = 0
     for place in range(state.counts[RUN]):
         job = state.running[place]
-        if state.victim[job] == burst and (not kills_only or state.action[job] == KILL):
-            nodes += state.width[job]
+        if state.jobs[job].victim == burst and (not kills_only or state.jobs[job].action == KILL):
+            nodes += state.jobs[job].width
     return nodes
 
 
 @inner_kernel
-def _start(jobs: OnDemandJobs, state: State, log: Log, burst: int, now: float) -> bool:
+def _start(jobs: np.recarray, state: State, log: Log, burst: int, now: float) -> bool:
     """Start a burst where the nodes that it holds and those of jobs to be killed suffice."""
-    lacking = jobs.nodes[burst] - state.held[burst]
+    lacking = jobs[burst].nodes - state.jobs[burst].held
     surplus = _promised(jobs, state, burst, True) - lacking
     if surplus < 0:
         return False
@@ -107,13 +106,13 @@ def _start(jobs: OnDemandJobs, state: State, log: Log, burst: int, now: float) -
     return True
 
 
-@kernel
+@allocating_kernel
 def _start_sharing(
-    jobs: OnDemandJobs, rules: Rules, state: State, log: Log, burst: int, now: float
+    jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, now: float
 ) -> bool:
     """Start a burst on what it holds and on nodes that it shares, where there are enough."""
-    own = state.held[burst]
-    hosts = choose_hosts(jobs, state, jobs.nodes[burst] - own)
+    own = state.jobs[burst].held
+    hosts = choose_hosts(jobs, state, jobs[burst].nodes - own)
     if hosts.size == 0:
         return False
     moves.scatter(jobs, state, log, burst, now)
@@ -124,73 +123,77 @@ def _start_sharing(
 
 @inner_kernel
 def _spare_costly(
-    jobs: OnDemandJobs, state: State, log: Log, burst: int, surplus: int, now: float
+    jobs: np.recarray, state: State, log: Log, burst: int, surplus: int, now: float
 ) -> None:
     """Spare the jobs with most to lose whose nodes are not needed; ties: the lower job first."""
     while True:
         costly, most = -1, 0.0
         for place in range(state.counts[RUN]):
             job = state.running[place]
-            if state.victim[job] != burst or state.action[job] != KILL:
+            if state.jobs[job].victim != burst or state.jobs[job].action != KILL:
                 continue
-            if state.width[job] > surplus:
+            if state.jobs[job].width > surplus:
                 continue
             done, saved, _ = progress(jobs, state, job, now)
-            loss = jobs.nodes[job] * (done - saved)
+            loss = jobs[job].nodes * (done - saved)
             if costly < 0 or loss > most or (loss == most and job < costly):
                 costly, most = job, loss
         if costly < 0:
             return
-        surplus -= state.width[costly]
+        surplus -= state.jobs[costly].width
         moves.spare(jobs, state, log, costly, now)
 
 
 @inner_kernel
-def _next_to_kill(jobs: OnDemandJobs, state: State, burst: int) -> int:
+def _next_to_kill(jobs: np.recarray, state: State, burst: int) -> int:
     """The lowest job that is to be killed for a burst, or −1."""
     found = -1
     for place in range(state.counts[RUN]):
         job = state.running[place]
-        if state.victim[job] == burst and state.action[job] == KILL and (found < 0 or job < found):
+        if (
+            state.jobs[job].victim == burst
+            and state.jobs[job].action == KILL
+            and (found < 0 or job < found)
+        ):
             found = job
     return found
 
 
 @inner_kernel
-def reach(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
+def reach(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """A job that makes way has reached its application checkpoint."""
-    if state.action[job] == KILL:
+    if state.jobs[job].action == KILL:
         keep_exact(state, job, now)
         give_way(jobs, state, log, job, now)
         return
     moves.stand(jobs, state, log, job, now)
-    if state.write[job] == 0.0:
+    if state.jobs[job].write == 0.0:
         give_way(jobs, state, log, job, now)
 
 
 @inner_kernel
-def give_way(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
+def give_way(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """A job whose checkpoint is whole leaves its nodes to the burst."""
-    burst = state.victim[job]
-    moves.evict(jobs, state, log, job, state.action[job], now)
-    moves.collect(jobs, state, log, burst, state.width[job], now)
+    burst = state.jobs[job].victim
+    moves.evict(jobs, state, log, job, state.jobs[job].action, now)
+    moves.collect(jobs, state, log, burst, state.jobs[job].width, now)
 
 
 @inner_kernel
-def begin_write(jobs: OnDemandJobs, state: State, log: Log, now: float) -> None:
+def begin_write(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     """Let the file system take up the checkpoint whose turn it is now."""
     writes = state.writes
     if writes.size[0] == 0 or writes.key[writes.item[0]] > now:
         return
     job = heap.pop(writes)
-    if np.isnan(state.stands[job]):
+    if np.isnan(state.jobs[job].stands):
         moves.stand(jobs, state, log, job, now)
     moves.note(jobs, state, log, job, now)
     state.counts[WRITER] = job
 
 
 @inner_kernel
-def end_write(jobs: OnDemandJobs, state: State, log: Log, now: float) -> None:
+def end_write(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     """The checkpoint being written is whole."""
     job = state.counts[WRITER]
     moves.note(jobs, state, log, job, now)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.ondemand.checkpoints import checkpoint_table
-from cosimlib.ondemand.state import OnDemandJobs
+from cosimlib.ondemand.state import JOB
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -85,8 +85,8 @@ def job_arrays(
     notice: str,
     lead: float,
     least_nodes: np.ndarray,
-) -> OnDemandJobs:
-    """The bridge to the kernels."""
+) -> np.recarray:
+    """The bridge to the kernels: one `JOB` per job."""
     arrays, jobs = joined.arrays(system), joined.jobs
     on_demand = np.array(jobs["on_demand"], dtype=np.bool_)
 
@@ -100,18 +100,19 @@ def job_arrays(
         call = np.maximum(told, expected - lead) if notice == "prepare" else told
         call = np.where(call < arrays.submit_time, call, np.inf)
     app_write = np.array(checkpoints["app_write"], dtype=np.float64)
-    return OnDemandJobs(
+    columns = [
         *arrays,
         on_demand,
-        np.array(checkpoints["interval"], dtype=np.float64),
-        app_write.copy() if charged == "added" else np.zeros(len(jobs)),
+        checkpoints["interval"],
+        app_write if charged == "added" else np.zeros(len(jobs)),
         app_write,
-        np.array(checkpoints["sys_write"], dtype=np.float64),
+        checkpoints["sys_write"],
         column("longest_delay"),
         call,
         expected,
         least_nodes,
-    )
+    ]
+    return np.rec.fromarrays(columns, dtype=JOB)
 
 
 def draw_least_nodes(jobs: pd.DataFrame, malleable: float, least: float, seed: int) -> np.ndarray:

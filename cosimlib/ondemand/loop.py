@@ -20,7 +20,6 @@ from cosimlib.ondemand.state import (
     UNSEEN,
     WRITER,
     Log,
-    OnDemandJobs,
     State,
     empty,
     empty_log,
@@ -29,38 +28,38 @@ from cosimlib.ondemand.state import (
 
 
 def simulate(
-    jobs: OnDemandJobs, rules: Rules, room: int | None = None
+    jobs: np.recarray, rules: Rules, room: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, Log]:
     """Starts, ends, and the log, cut to its rows; where `room` does not do, all is done again."""
-    room = 8 * jobs.nodes.size + 1000 if room is None else room
+    room = 8 * len(jobs) + 1000 if room is None else room
+    calls = np.argsort(jobs.call_time, kind="stable")
     while True:
-        start_time, end_time, log = run(jobs, rules, room)
+        state, log = empty(len(jobs), rules.total_nodes), empty_log(room)
+        run(jobs, rules, state, log, calls)
         if log.size.max() <= room:
             stretches, evictions, plans = (
                 table[:rows] for table, rows in zip(log[:3], log.size, strict=True)
             )
-            return start_time, end_time, Log(stretches, evictions, plans, log.size)
+            ends = state.jobs.start_time.copy(), state.jobs.end_time.copy()
+            return *ends, Log(stretches, evictions, plans, log.size)
         room = int(log.size.max())
 
 
 @kernel
-def run(jobs: OnDemandJobs, rules: Rules, room: int) -> tuple[np.ndarray, np.ndarray, Log]:
-    """Simulate to the end: starts, ends, and a log with room for so many rows in each table."""
-    n = jobs.nodes.size
-    state, log = empty(n, rules.total_nodes), empty_log(room)
-    calls = np.argsort(jobs.call_time, kind="mergesort")
+def run(jobs: np.recarray, rules: Rules, state: State, log: Log, calls: np.ndarray) -> None:
+    """Simulate to the end; `calls` are the jobs in order of `call_time`."""
     submitted, called = 0, 0
-    while state.counts[FINISHED] < n:
+    while state.counts[FINISHED] < len(jobs):
         now = _next_instant(jobs, rules, state, submitted, calls, called)
         if now == np.inf:
             break
         state.exact[0] = now
         _absorb_machine(jobs, state, log, now)
-        while submitted < n and jobs.submit_time[submitted] <= now:
+        while submitted < len(jobs) and jobs[submitted].submit_time <= now:
             _admit(jobs, rules, state, submitted, now)
             submitted += 1
-        while called < n and jobs.call_time[calls[called]] <= now:
-            if state.stage[calls[called]] == UNSEEN:
+        while called < len(jobs) and jobs[calls[called]].call_time <= now:
+            if state.jobs[calls[called]].stage == UNSEEN:
                 moves.gather(state, calls[called], now)
             called += 1
         _give_up(jobs, rules, state, log, now)
@@ -69,19 +68,18 @@ def run(jobs: OnDemandJobs, rules: Rules, room: int) -> tuple[np.ndarray, np.nda
         if rules.solver == SHRINK:
             grow(jobs, state, log, now)
         backfill(jobs, rules, state, now)
-    return state.start_time, state.end_time, log
 
 
 @inner_kernel
 def _next_instant(
-    jobs: OnDemandJobs, rules: Rules, state: State, submitted: int, calls: np.ndarray, called: int
+    jobs: np.recarray, rules: Rules, state: State, submitted: int, calls: np.ndarray, called: int
 ) -> float:
     """The next instant at which anything happens; infinity where nothing will."""
     instant = np.inf
-    if submitted < jobs.nodes.size:
-        instant = jobs.submit_time[submitted]
-    if called < jobs.nodes.size:
-        instant = min(instant, jobs.call_time[calls[called]])
+    if submitted < len(jobs):
+        instant = jobs[submitted].submit_time
+    if called < len(jobs):
+        instant = min(instant, jobs[calls[called]].call_time)
     if state.ends.size[0] > 0:
         instant = min(instant, state.ends.key[state.ends.item[0]])
     if state.ready.size[0] > 0:
@@ -94,12 +92,12 @@ def _next_instant(
         burst = state.gathering[place]
         # One that has arrived is there for good.
         if submitted <= burst:
-            instant = min(instant, jobs.expected_time[burst] + rules.patience)
+            instant = min(instant, jobs[burst].expected_time + rules.patience)
     return instant
 
 
 @inner_kernel
-def _absorb_machine(jobs: OnDemandJobs, state: State, log: Log, now: float) -> None:
+def _absorb_machine(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     """All ends of jobs, then of the write, then application checkpoints that are reached."""
     ends, ready = state.ends, state.ready
     while ends.size[0] > 0 and ends.key[ends.item[0]] <= now:
@@ -111,23 +109,23 @@ def _absorb_machine(jobs: OnDemandJobs, state: State, log: Log, now: float) -> N
 
 
 @inner_kernel
-def _admit(jobs: OnDemandJobs, rules: Rules, state: State, job: int, now: float) -> None:
+def _admit(jobs: np.recarray, rules: Rules, state: State, job: int, now: float) -> None:
     """A job is submitted: into the queue, or a burst gathers nodes, if it does not yet."""
-    if not jobs.on_demand[job] or rules.solver == NO_SOLVER:
-        if state.stage[job] != GATHERING:
+    if not jobs[job].on_demand or rules.solver == NO_SOLVER:
+        if state.jobs[job].stage != GATHERING:
             moves.wait(jobs, state, job)
-    elif state.stage[job] != GATHERING:
+    elif state.jobs[job].stage != GATHERING:
         moves.gather(state, job, now)
 
 
 @inner_kernel
-def _give_up(jobs: OnDemandJobs, rules: Rules, state: State, log: Log, now: float) -> None:
+def _give_up(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) -> None:
     """Bursts that have not come when expected, or soon after, gather no longer."""
     place = 0
     while place < state.counts[GATHER]:
         burst = state.gathering[place]
-        late = now >= jobs.expected_time[burst] + rules.patience
-        if jobs.submit_time[burst] > now and late:
+        late = now >= jobs[burst].expected_time + rules.patience
+        if jobs[burst].submit_time > now and late:
             moves.scatter(jobs, state, log, burst, now)
         else:
             place += 1

@@ -17,7 +17,6 @@ from cosimlib.ondemand.state import (
     WRITE,
     WRITER,
     Log,
-    OnDemandJobs,
     State,
     grain,
     next_row,
@@ -26,35 +25,35 @@ from cosimlib.ondemand.state import (
 
 
 @inner_kernel
-def note(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
+def note(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """Enter what a running job did since its last entry."""
-    begin = state.since[job]
-    state.since[job] = now
+    begin = state.jobs[job].since
+    state.jobs[job].since = now
     if not begin < now:
         return
-    nodes = state.width[job]
-    before, left = state.reached[job], progress(jobs, state, job, begin)[2]
+    nodes = state.jobs[job].width
+    before, left = state.jobs[job].reached, progress(jobs, state, job, begin)[2]
     done = progress(jobs, state, job, now)[0]
-    state.reached[job] = done
-    if jobs.on_demand[job]:
-        turn = now if state.hosts[job] == 0 else _turn(state, job, begin, now)
-        _enter(state, log, BURST, job, begin, turn, jobs.nodes[job], before, done, 0.0)
+    state.jobs[job].reached = done
+    if jobs[job].on_demand:
+        turn = now if state.jobs[job].hosts == 0 else _turn(state, job, begin, now)
+        _enter(state, log, BURST, job, begin, turn, jobs[job].nodes, before, done, 0.0)
         _enter(state, log, TURN, job, turn, now, nodes, done, done, 0.0)
-    elif not np.isnan(state.stands[job]):
+    elif not np.isnan(state.jobs[job].stands):
         kind = WRITE if state.counts[WRITER] == job else STAND
-        left = progress(jobs, state, job, state.stands[job])[2]
-        state.reached[job] = before
+        left = progress(jobs, state, job, state.jobs[job].stands)[2]
+        state.jobs[job].reached = before
         _enter(state, log, kind, job, begin, now, nodes, before, before, left)
     else:
-        origin, guest, first = state.origin[job], state.guest[job], begin
-        origin = max(begin, min(grain(origin) if state.paced[job] else origin, now))
+        origin, guest, first = state.jobs[job].origin, state.jobs[job].guest, begin
+        origin = max(begin, min(grain(origin) if state.jobs[job].paced else origin, now))
         if guest >= 0:
             first = _turn(state, guest, begin, now)
-            rest = nodes - state.lent[job]
+            rest = nodes - state.jobs[job].lent
             _enter(state, log, TURN, job, begin, first, rest, before, before, left)
-            origin = min(first + grain((origin - begin) * state.speed[job]), now)
+            origin = min(first + grain((origin - begin) * state.jobs[job].speed), now)
         if first < origin:
-            base, left = state.base[job], 0.0
+            base, left = state.jobs[job].base, 0.0
             before = base
             _enter(state, log, READ, job, first, origin, nodes, base, base, 0.0)
         _enter(state, log, COMPUTE, job, origin, now, nodes, before, done, left)
@@ -63,7 +62,7 @@ def note(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> No
 @inner_kernel
 def _turn(state: State, burst: int, begin: float, now: float) -> float:
     """When the turns of a burst are over that all were taken first since `begin`."""
-    return begin + grain((now - begin) * state.speed[burst])
+    return begin + grain((now - begin) * state.jobs[burst].speed)
 
 
 @inner_kernel
@@ -75,6 +74,6 @@ def _enter(
     if not begin < end:
         return
     entry = log.stretches[next_row(log, STRETCHES, log.stretches)]
-    entry[0], entry[1], entry[2] = kind, job, state.attempt[job]
+    entry[0], entry[1], entry[2] = kind, job, state.jobs[job].attempt
     entry[3], entry[4], entry[5] = begin, end, nodes
     entry[6], entry[7], entry[8] = before, after, left

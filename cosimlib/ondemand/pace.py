@@ -9,7 +9,7 @@ it lent are the burst's own; when the burst ends, its hosts go on at full speed.
 import numpy as np
 
 from cosimlib.kernels import heap, releases
-from cosimlib.kernels.jit import inner_kernel, kernel
+from cosimlib.kernels.jit import allocating_kernel, inner_kernel
 from cosimlib.ondemand.notes import note
 from cosimlib.ondemand.state import (
     BURST_SIZE,
@@ -18,7 +18,6 @@ from cosimlib.ondemand.state import (
     SIZE,
     USED,
     Log,
-    OnDemandJobs,
     State,
     elapsed_for,
     time_of,
@@ -26,30 +25,30 @@ from cosimlib.ondemand.state import (
 
 
 @inner_kernel
-def expect(jobs: OnDemandJobs, state: State, job: int) -> None:
+def expect(jobs: np.recarray, state: State, job: int) -> None:
     """Expect that a job releases its nodes when its requested time is over, at the pace it has."""
-    counts, nodes = state.counts, state.width[job]
+    counts, nodes = state.counts, state.jobs[job].width
     end = time_of(
-        state, job, elapsed_for(jobs, job, state.base[job], jobs.requested_time[job])
+        state, job, elapsed_for(jobs, job, state.jobs[job].base, jobs[job].requested_time)
     )  # fmt: skip
-    state.expected[job] = end
+    state.jobs[job].expected = end
     if nodes == 0:
         return
     counts[SIZE] = releases.add(state.times, state.nodes, counts[SIZE], end, nodes)
-    if jobs.on_demand[job]:
+    if jobs[job].on_demand:
         counts[BURST_SIZE] = releases.add(
             state.burst_times, state.burst_nodes, counts[BURST_SIZE], end, nodes
         )
 
 
 @inner_kernel
-def forget(jobs: OnDemandJobs, state: State, job: int) -> None:
+def forget(jobs: np.recarray, state: State, job: int) -> None:
     """Forget the expected release of a job."""
-    counts, nodes, end = state.counts, state.width[job], state.expected[job]
+    counts, nodes, end = state.counts, state.jobs[job].width, state.jobs[job].expected
     if nodes == 0:
         return
     counts[SIZE] = releases.remove(state.times, state.nodes, counts[SIZE], end, nodes)
-    if jobs.on_demand[job]:
+    if jobs[job].on_demand:
         counts[BURST_SIZE] = releases.remove(
             state.burst_times, state.burst_nodes, counts[BURST_SIZE], end, nodes
         )
@@ -57,33 +56,33 @@ def forget(jobs: OnDemandJobs, state: State, job: int) -> None:
 
 @inner_kernel
 def change(
-    jobs: OnDemandJobs, state: State, log: Log, job: int, nodes: int, speed: float, now: float
+    jobs: np.recarray, state: State, log: Log, job: int, nodes: int, speed: float, now: float
 ) -> None:
     """Let a running job go on with so many nodes of its own, at another speed."""
     note(jobs, state, log, job, now)
     forget(jobs, state, job)
-    own = (state.exact[0] - state.origin[job]) * state.speed[job]
-    state.width[job], state.speed[job], state.paced[job] = nodes, speed, True
-    state.origin[job] = state.exact[0] - own / speed
-    left = elapsed_for(jobs, job, state.base[job], jobs.run_time[job])
+    own = (state.exact[0] - state.jobs[job].origin) * state.jobs[job].speed
+    state.jobs[job].width, state.jobs[job].speed, state.jobs[job].paced = nodes, speed, True
+    state.jobs[job].origin = state.exact[0] - own / speed
+    left = elapsed_for(jobs, job, state.jobs[job].base, jobs[job].run_time)
     heap.push(state.ends, job, time_of(state, job, left))
     expect(jobs, state, job)
 
 
-@kernel
-def running_batch(jobs: OnDemandJobs, state: State) -> np.ndarray:
+@allocating_kernel
+def running_batch(jobs: np.recarray, state: State) -> np.ndarray:
     """The running batch jobs that make way for no burst and share nodes with none, in order."""
     found, size = np.empty(state.counts[RUN], np.int64), 0
     for job in state.running[: state.counts[RUN]]:
-        if not jobs.on_demand[job] and state.victim[job] < 0 and state.guest[job] < 0:
+        if not jobs[job].on_demand and state.jobs[job].victim < 0 and state.jobs[job].guest < 0:
             found[size] = job
             size += 1
     return np.sort(found[:size])
 
 
-@kernel
+@allocating_kernel
 def shrink(
-    jobs: OnDemandJobs, state: State, log: Log, lacking: int, now: float
+    jobs: np.recarray, state: State, log: Log, lacking: int, now: float
 ) -> bool:  # fmt: skip
     """Shrink malleable jobs so that so many nodes come free, if they can give as many.
 
@@ -91,7 +90,7 @@ def shrink(
     order of submission.
     """
     found = running_batch(jobs, state)
-    room = state.width[found] - jobs.least_nodes[found]
+    room = state.jobs[found].width - jobs[found].least_nodes
     total = room.sum()
     if total < lacking:
         return False
@@ -103,33 +102,33 @@ def shrink(
             gives[place] += 1
             rest -= 1
         if gives[place] > 0:
-            nodes = state.width[job] - gives[place]
-            change(jobs, state, log, job, nodes, nodes / jobs.nodes[job], now)
+            nodes = state.jobs[job].width - gives[place]
+            change(jobs, state, log, job, nodes, nodes / jobs[job].nodes, now)
             state.counts[FREE] += gives[place]
     return True
 
 
-@kernel
-def grow(jobs: OnDemandJobs, state: State, log: Log, now: float) -> None:
+@allocating_kernel
+def grow(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     """Give free nodes to jobs that shrank, in order of submission, up to what they asked for."""
     if state.counts[FREE] == 0:
         return
     for job in running_batch(jobs, state):
-        more = min(state.counts[FREE], jobs.nodes[job] - state.width[job])
+        more = min(state.counts[FREE], jobs[job].nodes - state.jobs[job].width)
         if more > 0:
-            nodes = state.width[job] + more
-            change(jobs, state, log, job, nodes, nodes / jobs.nodes[job], now)
+            nodes = state.jobs[job].width + more
+            change(jobs, state, log, job, nodes, nodes / jobs[job].nodes, now)
             state.counts[FREE] -= more
 
 
-@kernel
-def choose_hosts(jobs: OnDemandJobs, state: State, lacking: int) -> np.ndarray:
+@allocating_kernel
+def choose_hosts(jobs: np.recarray, state: State, lacking: int) -> np.ndarray:
     """The jobs that share nodes with a burst, in the order chosen; none where all do not do.
 
     The narrowest that is wide enough by itself, else the widest and again; ties: the lower job.
     """
     found = running_batch(jobs, state)
-    widths = state.width[found].copy()
+    widths = state.jobs[found].width.copy()
     chosen, size = np.empty(found.size, np.int64), 0
     if widths.sum() < lacking:
         return chosen[:0]
@@ -155,42 +154,42 @@ def choose_hosts(jobs: OnDemandJobs, state: State, lacking: int) -> np.ndarray:
     return chosen[:size]
 
 
-@kernel
+@inner_kernel
 def share(
-    jobs: OnDemandJobs, state: State, log: Log, burst: int, hosts: np.ndarray, now: float
+    jobs: np.recarray, state: State, log: Log, burst: int, hosts: np.ndarray, now: float
 ) -> None:
     """Let a burst that has just begun take turns with its hosts, on the nodes that it lacks."""
-    lacking = jobs.nodes[burst] - state.width[burst]
+    lacking = jobs[burst].nodes - state.jobs[burst].width
     for job in hosts:
-        change(jobs, state, log, job, state.width[job], 1.0 - state.speed[burst], now)
-        state.guest[job], state.lent[job] = burst, min(lacking, state.width[job])
-        lacking -= state.lent[job]
-    state.hosts[burst] = hosts.size
+        change(jobs, state, log, job, state.jobs[job].width, 1.0 - state.jobs[burst].speed, now)
+        state.jobs[job].guest, state.jobs[job].lent = burst, min(lacking, state.jobs[job].width)
+        lacking -= state.jobs[job].lent
+    state.jobs[burst].hosts = hosts.size
 
 
-@kernel
-def part(jobs: OnDemandJobs, state: State, log: Log, job: int, now: float) -> None:
+@inner_kernel
+def part(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """End the sharing that a job or burst which ends now takes part in."""
-    burst = job if jobs.on_demand[job] else state.guest[job]
-    if burst < 0 or state.hosts[burst] == 0:
+    burst = job if jobs[job].on_demand else state.jobs[job].guest
+    if burst < 0 or state.jobs[burst].hosts == 0:
         return
     for host in state.running[: state.counts[RUN]]:
-        if state.guest[host] == burst:
+        if state.jobs[host].guest == burst:
             note(jobs, state, log, host, now)
     note(jobs, state, log, burst, now)
     if job == burst:
         for host in state.running[: state.counts[RUN]]:
-            if state.guest[host] == burst:
-                state.guest[host], state.lent[host] = -1, 0
-                change(jobs, state, log, host, state.width[host], 1.0, now)
-        state.hosts[burst] = 0
+            if state.jobs[host].guest == burst:
+                state.jobs[host].guest, state.jobs[host].lent = -1, 0
+                change(jobs, state, log, host, state.jobs[host].width, 1.0, now)
+        state.jobs[burst].hosts = 0
         return
-    given = state.lent[job]
+    given = state.jobs[job].lent
     forget(jobs, state, job)
-    state.width[job] -= given
+    state.jobs[job].width -= given
     expect(jobs, state, job)
-    state.guest[job], state.lent[job] = -1, 0
+    state.jobs[job].guest, state.jobs[job].lent = -1, 0
     state.counts[USED] += given
-    state.hosts[burst] -= 1
-    speed = 1.0 if state.hosts[burst] == 0 else state.speed[burst]
-    change(jobs, state, log, burst, state.width[burst] + given, speed, now)
+    state.jobs[burst].hosts -= 1
+    speed = 1.0 if state.jobs[burst].hosts == 0 else state.jobs[burst].speed
+    change(jobs, state, log, burst, state.jobs[burst].width + given, speed, now)

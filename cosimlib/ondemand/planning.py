@@ -15,12 +15,11 @@ from cosimlib.eviction.greedy import _evict
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS
 from cosimlib.eviction.writing import order_of_writes
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import inner_kernel, kernel
+from cosimlib.kernels.jit import allocating_kernel, inner_kernel
 from cosimlib.ondemand.state import (
     PLANS,
     RUN,
     Log,
-    OnDemandJobs,
     State,
     next_row,
     progress,
@@ -75,45 +74,45 @@ class Choice(NamedTuple):
     sys_write: np.ndarray
 
 
-@kernel
-def candidates(jobs: OnDemandJobs, state: State, now: float) -> Choice:
+@allocating_kernel
+def candidates(jobs: np.recarray, state: State, now: float) -> Choice:
     """The running batch jobs that make way for no burst yet, in order of submission."""
     found, size = np.empty(state.counts[RUN], np.int64), 0
     for job in state.running[: state.counts[RUN]]:
-        if not jobs.on_demand[job] and state.victim[job] < 0:
+        if not jobs[job].on_demand and state.jobs[job].victim < 0:
             found[size] = job
             size += 1
     found = np.sort(found[:size])
     loss, app_wait = np.empty(found.size), np.empty(found.size)
-    app_write, sys_write = jobs.app_write[found], jobs.sys_write[found]
+    app_write, sys_write = jobs[found].app_write, jobs[found].sys_write
     for place in range(found.size):
         job = found[place]
         done, saved, left = progress(jobs, state, job, now)
-        loss[place] = jobs.nodes[job] * (done - saved)
+        loss[place] = jobs[job].nodes * (done - saved)
         if left > 0.0:
             app_wait[place], app_write[place] = left, 0.0
         else:
-            due = jobs.interval[job] * (np.floor(done / jobs.interval[job]) + 1.0)
-            app_wait[place] = max(state.origin[job] - now, 0.0) + due - done
-    return Choice(found, state.width[found], loss, app_wait, app_write, sys_write)
+            due = jobs[job].interval * (np.floor(done / jobs[job].interval) + 1.0)
+            app_wait[place] = max(state.jobs[job].origin - now, 0.0) + due - done
+    return Choice(found, state.jobs[found].width, loss, app_wait, app_write, sys_write)
 
 
-@kernel
+@allocating_kernel
 def make_plan(
-    jobs: OnDemandJobs, rules: Rules, state: State, log: Log, burst: int, needed: int, now: float
+    jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, needed: int, now: float
 ) -> None:
     """Choose the jobs that make way for a burst, where all that could together hold enough."""
     choice = candidates(jobs, state, now)
     if choice.nodes.sum() < needed:
         return
-    early, arrival = 0.0, jobs.submit_time[burst]
+    early, arrival = 0.0, jobs[burst].submit_time
     if now < arrival:
-        arrival = max(jobs.expected_time[burst], now)
+        arrival = max(jobs[burst].expected_time, now)
         early = arrival - now
     busy, rows = 0.0, 1
     if rules.solver >= GREEDY:
         busy = _backlog(state, now)
-        time = max(arrival + jobs.longest_delay[burst] - now - busy, 0.0)
+        time = max(arrival + jobs[burst].longest_delay - now - busy, 0.0)
         rows += int(np.floor(time / rules.step * (1 + 1e-12)))
     durations = in_steps(choice, rules.step, rows)
     choices = solve(rules, choice, durations, needed, rows)
@@ -136,14 +135,14 @@ def _order(
 ) -> None:
     """Order a job to make way for a burst; `begin` is when its checkpoint is written, from now."""
     job = choice.job[place]
-    state.victim[job], state.action[job], state.decided[job] = burst, action, now
-    state.write[job], state.write_begin[job] = 0.0, now + begin
+    state.jobs[job].victim, state.jobs[job].action, state.jobs[job].decided = burst, action, now
+    state.jobs[job].write, state.jobs[job].write_begin = 0.0, now + begin
     if action == APP:
-        state.write[job] = choice.app_write[place]
+        state.jobs[job].write = choice.app_write[place]
         heap.push(state.ready, job, now + choice.app_wait[place])
     elif action == SYS:
-        state.write[job] = choice.sys_write[place]
-    if state.write[job] > 0.0:
+        state.jobs[job].write = choice.sys_write[place]
+    if state.jobs[job].write > 0.0:
         heap.push(state.writes, job, now + begin)
 
 
@@ -153,12 +152,12 @@ def _backlog(state: State, now: float) -> float:
     end = now
     for place in range(state.counts[RUN]):
         job = state.running[place]
-        if state.victim[job] >= 0 and state.write[job] > 0.0:
-            end = max(end, state.write_begin[job] + state.write[job])
+        if state.jobs[job].victim >= 0 and state.jobs[job].write > 0.0:
+            end = max(end, state.jobs[job].write_begin + state.jobs[job].write)
     return end - now
 
 
-@kernel
+@allocating_kernel
 def in_steps(choice: Choice, step: float, rows: int) -> Durations:
     """Durations as the solvers take them (`eviction.problem.WriteArrays`)."""
     n = choice.job.size
@@ -175,7 +174,7 @@ def in_steps(choice: Choice, step: float, rows: int) -> Durations:
     return Durations(app, sys, release, write, sys, wait)
 
 
-@kernel
+@allocating_kernel
 def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows: int) -> np.ndarray:
     """The action of each job (columns) for each deadline (rows), by the policy's solver."""
     nodes, loss = choice.nodes, np.round(choice.loss * 1000.0)
@@ -206,7 +205,7 @@ def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows:
     return _plans(table, chosen, needed, nodes, loss, app, sys)
 
 
-@kernel
+@allocating_kernel
 def timetable(
     choice: Choice, actions: np.ndarray, order: np.ndarray, busy: float, early: float
 ) -> tuple[np.ndarray, float, float]:
@@ -245,7 +244,7 @@ def _write_time(choice: Choice, actions: np.ndarray, place: int) -> float:
     return choice.sys_write[place] if actions[place] == SYS else 0.0
 
 
-@kernel
+@allocating_kernel
 def _choose_deadline(
     rules: Rules,
     choice: Choice,

@@ -11,19 +11,21 @@ import numpy as np
 
 from cosimlib.eviction.problem import KILL
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.ondemand.pace import running_batch
-from cosimlib.ondemand.state import RUN, OnDemandJobs, State, elapsed_for, progress, time_of
+from cosimlib.ondemand.state import RUN, State, elapsed_for, progress, time_of
 
 
-@kernel
-def collect_until_predicted(jobs: OnDemandJobs, state: State, burst: int, now: float) -> None:
+@allocating_kernel
+def collect_until_predicted(jobs: np.recarray, state: State, burst: int, now: float) -> None:
     """Choose the jobs that are to stop after a checkpoint, before a burst is expected."""
-    arrival = jobs.expected_time[burst]
-    lacking = jobs.nodes[burst] - state.held[burst]
+    arrival = jobs[burst].expected_time
+    lacking = jobs[burst].nodes - state.jobs[burst].held
     for job in state.running[: state.counts[RUN]]:
-        if state.victim[job] == burst or (state.victim[job] < 0 and state.expected[job] <= arrival):
-            lacking -= state.width[job]
+        if state.jobs[job].victim == burst or (
+            state.jobs[job].victim < 0 and state.jobs[job].expected <= arrival
+        ):
+            lacking -= state.jobs[job].width
     if lacking <= 0 or arrival <= now:
         return
     found = running_batch(jobs, state)
@@ -31,25 +33,25 @@ def collect_until_predicted(jobs: OnDemandJobs, state: State, burst: int, now: f
     for place in range(found.size):
         job = found[place]
         stop = _last_checkpoint(jobs, state, job, now, arrival)
-        if state.expected[job] > arrival and stop < np.inf:
-            stops[place], idle[place] = stop, state.width[job] * (arrival - stop)
+        if state.jobs[job].expected > arrival and stop < np.inf:
+            stops[place], idle[place] = stop, state.jobs[job].width * (arrival - stop)
     for place in np.argsort(idle, kind="mergesort"):
         if lacking <= 0 or stops[place] == np.inf:
             return
         job = found[place]
-        state.victim[job], state.action[job], state.decided[job] = burst, KILL, now
-        state.write[job], state.write_begin[job] = 0.0, stops[place]
+        state.jobs[job].victim, state.jobs[job].action, state.jobs[job].decided = burst, KILL, now
+        state.jobs[job].write, state.jobs[job].write_begin = 0.0, stops[place]
         heap.push(state.ready, job, stops[place])
-        lacking -= state.width[job]
+        lacking -= state.jobs[job].width
 
 
-@kernel
+@allocating_kernel
 def _last_checkpoint(
-    jobs: OnDemandJobs, state: State, job: int, now: float, arrival: float
+    jobs: np.recarray, state: State, job: int, now: float, arrival: float
 ) -> float:
     """When the last checkpoint that a job writes from now to the arrival is whole; or infinity."""
     saved = progress(jobs, state, job, arrival)[1]
     if saved <= progress(jobs, state, job, now)[1]:
         return np.inf
-    own = elapsed_for(jobs, job, state.base[job], saved) + jobs.charge[job]
+    own = elapsed_for(jobs, job, state.jobs[job].base, saved) + jobs[job].charge
     return max(time_of(state, job, own), now)

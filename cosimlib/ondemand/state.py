@@ -18,7 +18,7 @@ import numpy as np
 
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import inner_kernel, kernel
+from cosimlib.kernels.jit import inner_kernel
 
 UNSEEN, QUEUED, GATHERING, RUNNING, DONE = range(5)
 """Stages of a job; only bursts gather nodes."""
@@ -37,72 +37,90 @@ the bursts that gather, of the jobs that run and of both lists of releases, the 
 is being written (−1: none), jobs done."""
 
 
-class OnDemandJobs(NamedTuple):
-    """All jobs in order of submission, one value per job; seconds and nodes.
+JOB = np.dtype(
+    [
+        ("submit_time", "f8"),
+        ("run_time", "f8"),
+        ("requested_time", "f8"),
+        ("nodes", "i8"),
+        ("on_demand", "?"),
+        ("interval", "f8"),
+        ("charge", "f8"),
+        ("app_write", "f8"),
+        ("sys_write", "f8"),
+        ("longest_delay", "f8"),
+        ("call_time", "f8"),
+        ("expected_time", "f8"),
+        ("least_nodes", "i8"),
+    ],
+    align=True,
+)
+"""What is asked of a job, in seconds and nodes; jobs are in order of submission.
 
-    `interval` is infinite where there are no application checkpoints, `charge` 0 where they cost
-    nothing. `longest_delay`, `call_time` (infinite where nodes are not gathered ahead) and
-    `expected_time` are those of bursts. A job may shrink to its `least_nodes`.
-    """
+`interval` is infinite where there are no application checkpoints, `charge` 0 where they cost
+nothing. `longest_delay`, `call_time` (infinite where nodes are not gathered ahead) and
+`expected_time` are those of bursts. A job may shrink to its `least_nodes`.
+"""
 
-    submit_time: np.ndarray
-    run_time: np.ndarray
-    requested_time: np.ndarray
-    nodes: np.ndarray
-    on_demand: np.ndarray
-    interval: np.ndarray
-    charge: np.ndarray
-    app_write: np.ndarray
-    sys_write: np.ndarray
-    longest_delay: np.ndarray
-    call_time: np.ndarray
-    expected_time: np.ndarray
-    least_nodes: np.ndarray
+STANDING = {
+    "stage": "i8",
+    "attempt": "i8",
+    "saved": "f8",
+    "reread": "f8",
+    "origin": "f8",
+    "base": "f8",
+    "reached": "f8",
+    "since": "f8",
+    "stands": "f8",
+    "expected": "f8",
+    "victim": "i8",
+    "action": "i8",
+    "write": "f8",
+    "write_begin": "f8",
+    "decided": "f8",
+    "held": "i8",
+    "width": "i8",
+    "speed": "f8",
+    "paced": "?",
+    "guest": "i8",
+    "lent": "i8",
+    "hosts": "i8",
+    "start_time": "f8",
+    "end_time": "f8",
+    "place": "i8",
+}
+"""How a job stands, field by field.
+
+origin
+    When computing began: in the future while the checkpoint is read; moved by standing still. Of a
+    job whose pace changed: when it would have begun at the pace that it has now.
+base, reached
+    Progress at `origin`, and at `since`.
+since
+    Begin of the stretch that is not in the log yet; of a burst that gathers: of its `held`.
+stands
+    Since when the job stands still; NaN while it does not.
+write, write_begin
+    Seconds that its checkpoint takes to write, and when it is to be written.
+width, speed
+    Nodes that are its own now, and the part of full speed, in (0, 1], of a running job.
+paced
+    Whether its times are to be rounded.
+guest, lent
+    The burst that shares its nodes (−1: none), and how many of them.
+hosts
+    Of a burst: the jobs that share nodes with it.
+place
+    Where it is in `State.running`.
+"""
 
 
 class State(NamedTuple):
-    """The machine at an instant: arrays of one value per job, lists, heaps and counts."""
+    """The machine at an instant: one record per job, lists of jobs, heaps and counts."""
 
-    stage: np.ndarray
-    attempt: np.ndarray
-    saved: np.ndarray
-    reread: np.ndarray
-    origin: np.ndarray
-    """When computing began: in the future while the checkpoint is read; moved by standing still.
-    Of a job whose pace changed: when it would have begun at the pace that it has now."""
-    base: np.ndarray
-    """Progress at `origin`."""
-    reached: np.ndarray
-    """Progress at `since`."""
-    since: np.ndarray
-    """Begin of the stretch that is not in the log yet; of a burst that gathers: of its `held`."""
-    stands: np.ndarray
-    """Since when the job stands still; NaN while it does not."""
-    expected: np.ndarray
-    victim: np.ndarray
-    action: np.ndarray
-    write: np.ndarray
-    """Seconds that its checkpoint takes to write."""
-    write_begin: np.ndarray
-    """When its checkpoint is to be written."""
-    decided: np.ndarray
-    held: np.ndarray
-    width: np.ndarray
-    """Nodes that are its own now, of a running job."""
-    speed: np.ndarray
-    """Part of full speed, in (0, 1]."""
-    paced: np.ndarray
-    """Whether its times are to be rounded."""
+    jobs: np.recarray
     exact: np.ndarray
     """This instant, before it was rounded; one value."""
-    guest: np.ndarray
-    """The burst that shares its nodes; −1: none."""
-    lent: np.ndarray
-    """How many of them."""
-    hosts: np.ndarray
-    """Of a burst: the jobs that share nodes with it."""
-    start_time: np.ndarray
-    end_time: np.ndarray
     ends: Heap
     ready: Heap
     writes: Heap
@@ -113,7 +131,6 @@ class State(NamedTuple):
     queue: np.ndarray
     gathering: np.ndarray
     running: np.ndarray
-    place: np.ndarray
     counts: np.ndarray
 
 
@@ -137,37 +154,17 @@ STRETCHES, EVICTIONS, PLANS = range(3)
 """Cells of `Log.size`."""
 
 
-@kernel
 def empty(n: int, total_nodes: int) -> State:
     """A machine on which nothing has happened, for `n` jobs."""
+    jobs = np.zeros(n, np.dtype([*STANDING.items()], align=True)).view(np.recarray)
+    jobs.attempt = jobs.victim = jobs.guest = jobs.place = -1
+    jobs.stands = jobs.start_time = jobs.end_time = np.nan
+    jobs.speed = 1.0
     counts = np.zeros(9, np.int64)
     counts[FREE], counts[WRITER] = total_nodes, -1
     return State(
-        np.zeros(n, np.int64),
-        np.full(n, -1, np.int64),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.full(n, np.nan),
-        np.zeros(n),
-        np.full(n, -1, np.int64),
-        np.zeros(n, np.int64),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int64),
-        np.ones(n),
-        np.zeros(n, np.bool_),
+        jobs,
         np.zeros(1),
-        np.full(n, -1, np.int64),
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int64),
-        np.full(n, np.nan),
-        np.full(n, np.nan),
         heap.empty(n),
         heap.empty(n),
         heap.empty(n),
@@ -178,12 +175,10 @@ def empty(n: int, total_nodes: int) -> State:
         np.empty(n, np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
-        np.full(n, -1, np.int64),
         counts,
     )
 
 
-@kernel
 def empty_log(room: int) -> Log:
     """A log without rows, with room for so many in each table."""
     return Log(
@@ -200,16 +195,16 @@ def next_row(log: Log, table: int, rows: np.ndarray) -> int:
 
 
 @inner_kernel
-def elapsed_for(jobs: OnDemandJobs, job: int, done: float, until: float) -> float:
+def elapsed_for(jobs: np.recarray, job: int, done: float, until: float) -> float:
     """Seconds that computing from one progress to another takes, checkpoints in between included.
 
     A checkpoint is due at each multiple of the interval that lies strictly between the two.
     """
     if until <= done:
         return 0.0
-    interval = jobs.interval[job]
+    interval = jobs[job].interval
     checkpoints = np.ceil(until / interval) - 1 - np.floor(done / interval)
-    return until - done + jobs.charge[job] * max(checkpoints, 0.0)
+    return until - done + jobs[job].charge * max(checkpoints, 0.0)
 
 
 @inner_kernel
@@ -221,48 +216,48 @@ def grain(time: float) -> float:
 @inner_kernel
 def elapsed(state: State, job: int, now: float) -> float:
     """Seconds of its own since computing began, at full speed; below 0 while it still reads."""
-    own = (now - state.origin[job]) * state.speed[job]
-    return grain(own) if state.paced[job] else own
+    own = (now - state.jobs[job].origin) * state.jobs[job].speed
+    return grain(own) if state.jobs[job].paced else own
 
 
 @inner_kernel
 def time_of(state: State, job: int, own: float) -> float:
     """When so many seconds of its own will have elapsed, at the pace that it has now."""
-    time = state.origin[job] + own / state.speed[job]
-    return grain(time) if state.paced[job] else time
+    time = state.jobs[job].origin + own / state.jobs[job].speed
+    return grain(time) if state.jobs[job].paced else time
 
 
 @inner_kernel
 def keep_exact(state: State, job: int, now: float) -> None:
     """Reckon from when exactly it is that something happens to a job now."""
-    if state.paced[job]:
-        state.exact[0] = state.origin[job] + elapsed(state, job, now) / state.speed[job]
+    if state.jobs[job].paced:
+        state.exact[0] = state.jobs[job].origin + elapsed(state, job, now) / state.jobs[job].speed
 
 
 @inner_kernel
-def progress(jobs: OnDemandJobs, state: State, job: int, now: float) -> tuple[float, float, float]:
+def progress(jobs: np.recarray, state: State, job: int, now: float) -> tuple[float, float, float]:
     """Progress, the part of it that is saved, and the seconds left of a checkpoint in progress.
 
     Of an application's own checkpoint: one that is written to evict the job is not counted.
     """
-    base, interval, charge = state.base[job], jobs.interval[job], jobs.charge[job]
+    base, interval, charge = state.jobs[job].base, jobs[job].interval, jobs[job].charge
     own = elapsed(state, job, now)
     if own <= 0.0:
-        return base, state.saved[job], 0.0
+        return base, state.jobs[job].saved, 0.0
     due = interval * (np.floor(base / interval) + 1.0)
     if not own >= due - base:
-        return base + own, state.saved[job], 0.0
+        return base + own, state.jobs[job].saved, 0.0
     beyond = own - (due - base)
     periods = np.floor(beyond / (interval + charge))
     rest = beyond - periods * (interval + charge)
     due += periods * interval
     if rest < charge:
-        return due, max(state.saved[job], due - interval), charge - rest
-    return due + rest - charge, max(state.saved[job], due), 0.0
+        return due, max(state.jobs[job].saved, due - interval), charge - rest
+    return due + rest - charge, max(state.jobs[job].saved, due), 0.0
 
 
 @inner_kernel
 def write_end(state: State) -> float:
     """When the checkpoint that is being written is whole."""
     writer = state.counts[WRITER]
-    return state.write_begin[writer] + state.write[writer]
+    return state.jobs[writer].write_begin + state.jobs[writer].write

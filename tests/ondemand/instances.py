@@ -14,7 +14,7 @@ from cosimlib.ondemand.schedule import (
     stretch_table,
 )
 from cosimlib.ondemand.simulation import DEADLINES, NOTICES, POLICIES
-from cosimlib.ondemand.state import OnDemandJobs
+from cosimlib.ondemand.state import JOB
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.ondemand.naive import Job, Machine
@@ -69,7 +69,7 @@ def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
     return Instance(table, nodes, rules)
 
 
-def arguments(instance: Instance) -> tuple[OnDemandJobs, Rules]:
+def arguments(instance: Instance) -> tuple[np.recarray, Rules]:
     """An instance as the compiled loop takes it."""
     table, rules = instance.table, instance.rules
     interval = table["interval"].where(~table["burst"], np.inf)
@@ -77,8 +77,7 @@ def arguments(instance: Instance) -> tuple[OnDemandJobs, Rules]:
         "submit", "run", "requested", "nodes", "burst", "interval", "charge", "app", "sys",
         "longest", "call", "expected_at", "least",
     )]  # fmt: skip
-    types = [float, float, float, np.int64, bool, *[float] * 7, np.int64]
-    jobs = OnDemandJobs(*(np.array(c, dtype=t) for c, t in zip(columns, types, strict=True)))
+    jobs = np.rec.fromarrays(columns, dtype=JOB)
     return jobs, Rules(
         instance.nodes, rules["reserved"], POLICIES[rules["policy"]],
         DEADLINES[rules["deadline"]], rules["weight"], float(rules["step"]),
