@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from cosimlib.kernels.fingerprint import KERNELS
 from tests.suites import ROOT
 
 PACKAGE = ROOT / "cosimlib"
-KERNELS = {"kernel", "frugal_kernel", "inner_kernel", "uncached_kernel"}
+INNER = {"allocating_kernel", "inner_kernel"}
 
 
 def decorators(node: ast.FunctionDef) -> set[str]:
@@ -34,12 +35,7 @@ def called(tree: ast.AST, modules: set[str]) -> set[str]:
 def test_only_kernels_call_inner_kernels(room):
     """Within the room, whose inner kernels nobody else imports."""
     paths = sorted((PACKAGE / room).glob("*.py"))
-    inner = {
-        node.name
-        for path in paths
-        for node in functions(path)
-        if "inner_kernel" in decorators(node)
-    }
+    inner = {node.name for path in paths for node in functions(path) if INNER & decorators(node)}
     assert inner
     for path in paths:
         for node in functions(path):
