@@ -17,7 +17,14 @@ PACKAGE = Path(__file__).resolve().parents[1]
 COMPILING = {f"{PACKAGE.name}/kernels/{name}.py" for name in ("fingerprint", "jit")}
 """Files that say how kernels are compiled and cached: every function counts."""
 
-KERNELS = {"kernel", "frugal_kernel", "inner_kernel", "allocating_kernel", "uncached_kernel"}
+KERNELS = {
+    "allocating_kernel",
+    "frugal_kernel",
+    "inlined_kernel",
+    "inner_kernel",
+    "kernel",
+    "uncached_kernel",
+}
 PLAIN = {"cache", "cached_property", "classmethod", "lru_cache", "property", "staticmethod"}
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 IMPORT = ast.Import | ast.ImportFrom

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import frugal_kernel, inner_kernel, kernel
 
 
 class Heap(NamedTuple):
@@ -77,13 +77,14 @@ def remove(heap: Heap, item: int) -> None:
         _sift_down(heap, heap.place[last])
 
 
-@frugal_kernel
+@inner_kernel
 def _before(heap: Heap, one: int, other: int) -> bool:
     """Whether item `one` comes before item `other`."""
-    return heap.key[one] < heap.key[other] or (heap.key[one] == heap.key[other] and one < other)
+    key, other_key = heap.key[one], heap.key[other]
+    return (key < other_key) | ((key == other_key) & (one < other))
 
 
-@frugal_kernel
+@inner_kernel
 def _sift_up(heap: Heap, place: int) -> None:
     """Sift the item at `place` up."""
     item = heap.item[place]
@@ -99,16 +100,16 @@ def _sift_up(heap: Heap, place: int) -> None:
     heap.place[item] = place
 
 
-@frugal_kernel
+@inner_kernel
 def _sift_down(heap: Heap, place: int) -> None:
     """Sift the item at `place` down."""
-    item = heap.item[place]
+    item, size = heap.item[place], heap.size[0]
     while True:
         child = 2 * place + 1
-        if child >= heap.size[0]:
+        if child >= size:
             break
-        if child + 1 < heap.size[0] and _before(heap, heap.item[child + 1], heap.item[child]):
-            child += 1
+        if child + 1 < size:
+            child += int(_before(heap, heap.item[child + 1], heap.item[child]))
         below = heap.item[child]
         if not _before(heap, below, item):
             break

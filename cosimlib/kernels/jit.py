@@ -57,6 +57,16 @@ def allocating_kernel(function: Function) -> Function:
     return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def inlined_kernel(function: Function) -> Function:
+    """An inner kernel whose code goes into each kernel that calls it.
+
+    A call hands over every array's pointers, sizes and strides: with many arrays that takes longer
+    than a small kernel itself.
+    """
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+    return _compiled(function, _nrt=False, **options)
+
+
 def uncached_kernel(function: Function) -> Function:
     """A kernel that takes functions, compiled in memory once per process and set of functions.
 

@@ -4,7 +4,7 @@ Each of `load` jobs on a node has ``capacity / load`` of it, which here is the n
 rate of a job is the mean over its nodes. So a change of a node moves the rates of all jobs on it.
 """
 
-from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.kernels.jit import frugal_kernel, inner_kernel
 from cosimlib.timesharing import maxmin
 from cosimlib.timesharing.maxmin import Sharing
 
@@ -21,7 +21,7 @@ def join(sharing: Sharing, job: int) -> None:
         _give(sharing, node, part)
         sharing.on[node, load] = job
         sharing.load[node] = load + 1
-        sharing.level[node], sharing.used[node] = part, sharing.capacity[node]
+        sharing.level[node] = part
         sharing.rate[job] += part / size
 
 
@@ -34,8 +34,6 @@ def leave(sharing: Sharing, job: int) -> None:
         load = sharing.load[node]
         if load > 0:
             _give(sharing, node, sharing.capacity[node] / load)
-        else:
-            sharing.used[node] = 0.0
     sharing.rate[job] = 0.0
 
 
@@ -45,10 +43,9 @@ def resize(sharing: Sharing, node: int, capacity: float) -> None:
     sharing.capacity[node] = capacity
     if sharing.load[node] > 0:
         _give(sharing, node, capacity / sharing.load[node])
-        sharing.used[node] = capacity
 
 
-@frugal_kernel
+@inner_kernel
 def _give(sharing: Sharing, node: int, part: float) -> None:
     """Move all jobs on `node` from the part that they have of it to another."""
     more = part - sharing.level[node]

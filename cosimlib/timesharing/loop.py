@@ -8,7 +8,7 @@ memory; and then rates are found once.
 import numpy as np
 
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import frugal_kernel, inner_kernel, kernel
 from cosimlib.timesharing import equal_share, maxmin, placement
 from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.timesharing.noise import ROUNDING
@@ -53,7 +53,7 @@ def advance(
         progress.numbers[UNFINISHED] = 0
 
 
-@kernel
+@frugal_kernel
 def process_instant(
     setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, now: float
 ) -> bool:
@@ -69,7 +69,7 @@ def process_instant(
         if setup.refill:
             maxmin.fill(sharing)
         else:
-            maxmin.settle(sharing)
+            maxmin.settle(sharing, maxmin.PATIENCE)
     _update_ends(setup, sharing, progress, now)
     return True
 
@@ -93,7 +93,7 @@ def next_instant(setup: Setup, progress: Progress, noise: Noise) -> float:
     return max(instant, progress.clock[NOW])
 
 
-@frugal_kernel
+@inner_kernel
 def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> None:
     """Jobs that are done leave."""
     finish = progress.finish
@@ -102,6 +102,9 @@ def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) ->
         progress.end_time[job] = now
         maxmin.record_change(sharing, job)
         progress.clock[PRESENT] -= setup.nodes[job]
+        for place in range(sharing.first[job], sharing.first[job + 1]):
+            node = sharing.members[place]
+            placement.count_fewer(progress.loads, node, sharing.load[node])
         if setup.spmd:
             maxmin.leave(sharing, job)
         else:
@@ -112,7 +115,7 @@ def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) ->
                 placement.use(progress.memory, sharing.members[place], -setup.memory[job])
 
 
-@frugal_kernel
+@inner_kernel
 def _slow_down(
     setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, now: float
 ) -> None:
@@ -133,7 +136,7 @@ def _slow_down(
     progress.numbers[DRAWN] = drawn
 
 
-@frugal_kernel
+@inner_kernel
 def _resize(setup: Setup, sharing: Sharing, node: int, capacity: float) -> None:
     """Change the capacity of a node."""
     if setup.spmd:
@@ -142,7 +145,7 @@ def _resize(setup: Setup, sharing: Sharing, node: int, capacity: float) -> None:
         equal_share.resize(sharing, node, capacity)
 
 
-@frugal_kernel
+@inner_kernel
 def _admit(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> bool:
     """Start what there is memory for: the queue in order, then the jobs submitted now."""
     queue, waiting, kept, fits = progress.queue, progress.numbers[QUEUED], 0, True
@@ -173,7 +176,7 @@ def _admit(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> bo
     return fits
 
 
-@frugal_kernel
+@inner_kernel
 def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: float) -> int:
     """Start `job` if there is memory for it: STARTED, REFUSED, or NO_ROOM in a row of jobs."""
     missing = placement.missing_nodes(
@@ -183,10 +186,12 @@ def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: fl
         progress.freed_needed[job] = progress.clock[FREED] + missing
         return REFUSED
     if not setup.placed:
-        placement.place(progress.memory, sharing, progress.tally, job, setup.memory[job])
+        placement.place(progress.memory, progress.loads, sharing, job, setup.memory[job])
     for place in range(sharing.first[job], sharing.first[job + 1]):
         if sharing.load[sharing.members[place]] == sharing.on.shape[1]:
             return NO_ROOM
+    for place in range(sharing.first[job], sharing.first[job + 1]):
+        placement.count_more(progress.loads, sharing.load[sharing.members[place]])
     if setup.memory[job] > 0.0:
         for place in range(sharing.first[job], sharing.first[job + 1]):
             placement.use(progress.memory, sharing.members[place], setup.memory[job])
@@ -199,7 +204,7 @@ def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: fl
     return STARTED
 
 
-@frugal_kernel
+@inner_kernel
 def _update_ends(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> None:
     """Update work left and expected end of the jobs whose rate changed."""
     for place in range(sharing.moved[0]):
@@ -216,7 +221,7 @@ def _update_ends(setup: Setup, sharing: Sharing, progress: Progress, now: float)
     maxmin.clear_changes(sharing)
 
 
-@frugal_kernel
+@inner_kernel
 def _integrate(sharing: Sharing, progress: Progress, series: Series, until: float) -> None:
     """Add up work, presence and waiting since the last instant, window by window."""
     now = progress.clock[NOW]

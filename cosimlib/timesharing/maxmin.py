@@ -28,12 +28,12 @@ import numpy as np
 
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, kernel
 
 TOLERANCE = 1e-13
 """Relative changes below this are rounding."""
 
-MOST_ROUNDS = 64
+PATIENCE = 64
 """How often each node may be settled, on average, before `settle` fills from nothing."""
 
 
@@ -44,7 +44,7 @@ class Sharing(NamedTuple):
     whose level it runs (−1: none). Per node: `capacity`; `level`; `used`, the sum of its rates;
     `load`, how many jobs are there, and `on`, a row of them. `pending` are nodes to be settled;
     `changed[:moved[0]]` jobs whose rate moved, once each, `is_changed` marks them, and `before` is
-    the rate they had. `limit` and `other` are scratch for one node's jobs.
+    the rate they had. `limit` and `other` are scratch for one node's jobs, `free` for all nodes.
     """
 
     first: np.ndarray
@@ -65,6 +65,7 @@ class Sharing(NamedTuple):
     moved: np.ndarray
     limit: np.ndarray
     other: np.ndarray
+    free: np.ndarray
 
 
 @kernel
@@ -73,23 +74,24 @@ def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, room: in
     n, nodes = first.size - 1, capacity.size
     return Sharing(
         first,
-        members,
+        members.view(np.uint32),
         np.zeros(n),
-        np.full(n, -1, np.int64),
+        np.full(n, -1, np.int32),
         np.zeros(n),
-        np.full(n, -1, np.int64),
+        np.full(n, -1, np.int32),
         capacity,
         np.full(nodes, np.inf),
         np.zeros(nodes),
-        np.zeros(nodes, np.int64),
-        np.empty((nodes, room), np.int64),
+        np.zeros(nodes, np.int32),
+        np.empty((nodes, room), np.uint32),
         heap.empty(nodes),
         np.empty(n, np.int64),
         np.zeros(n, np.bool_),
         np.zeros(n),
         np.zeros(1, np.int64),
         np.empty(room),
-        np.empty(room, np.int64),
+        np.empty(room, np.int32),
+        np.empty(nodes, np.int32),
     )
 
 
@@ -144,20 +146,22 @@ def resize(sharing: Sharing, node: int, capacity: float) -> None:
         heap.decrease_key(sharing.pending, node, 0.0)
 
 
-@kernel
-def settle(sharing: Sharing) -> int:
-    """Make levels and rates agree; return how many nodes were settled."""
+@frugal_kernel
+def settle(sharing: Sharing, patience: int) -> int:
+    """Make levels and rates agree; return how many nodes were settled.
+
+    If that would be more than `patience` times as many as there are, fill from nothing.
+    """
     rounds = 0
-    most = MOST_ROUNDS * sharing.capacity.size
     while sharing.pending.size[0] > 0:
         _settle_node(sharing, heap.pop(sharing.pending))
         rounds += 1
-        if rounds > most:
+        if rounds > patience * sharing.capacity.size:
             fill(sharing)
     return rounds
 
 
-@frugal_kernel
+@inlined_kernel
 def _settle_node(sharing: Sharing, node: int) -> None:
     """Set the level of `node` and the rates of its jobs; mark the nodes that may now be wrong."""
     load, level = sharing.load[node], sharing.level[node]
@@ -171,9 +175,9 @@ def _settle_node(sharing: Sharing, node: int) -> None:
             lowest = min(lowest, sharing.rate[job])
     # Jobs bottlenecked here are limited elsewhere at their rate or above: no need to know where,
     # unless one would rise.
-    new = _level(sharing.limit, load, sharing.capacity[node])
+    new = _level(sharing.limit, load, sharing.capacity[node], level)
     if new > lowest and _find_limits(sharing, node, new):
-        new = _level(sharing.limit, load, sharing.capacity[node])
+        new = _level(sharing.limit, load, sharing.capacity[node], new)
     if new != level and not abs(new - level) <= TOLERANCE * min(new, level):
         sharing.level[node] = new
     else:
@@ -191,13 +195,14 @@ def _settle_node(sharing: Sharing, node: int) -> None:
             _move(sharing, job, sharing.limit[place], sharing.other[place], node)
         elif sharing.rate[job] != new:
             _move(sharing, job, new, node, node)
-    used = 0.0
-    for place in range(load):
-        used += sharing.rate[sharing.on[node, place]]
-    sharing.used[node] = used
+    if new == np.inf:
+        used = 0.0
+        for place in range(load):
+            used += sharing.rate[sharing.on[node, place]]
+        sharing.used[node] = used
 
 
-@frugal_kernel
+@inlined_kernel
 def _leave_bottleneck(sharing: Sharing, job: int) -> None:
     """Let the bound of `job` include the node at which it was bottlenecked."""
     left = sharing.bottleneck[job]
@@ -205,14 +210,15 @@ def _leave_bottleneck(sharing: Sharing, job: int) -> None:
         sharing.bound[job], sharing.runner_up[job] = sharing.level[left], left
 
 
-@frugal_kernel
+@inlined_kernel
 def _find_limits(sharing: Sharing, node: int, wanted: float) -> bool:
     """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere; whether anything does.
 
     Only jobs whose bound is below `wanted` need a look, and only where the node that set the
     bound has another level by now, a look at all their nodes.
     """
-    found = False
+    found, level = False, sharing.level[node]
+    sharing.level[node] = np.inf
     for place in range(sharing.load[node]):
         job = sharing.on[node, place]
         if sharing.bottleneck[job] != node or sharing.bound[job] >= wanted:
@@ -221,34 +227,51 @@ def _find_limits(sharing: Sharing, node: int, wanted: float) -> bool:
         if at < 0 or at == node or sharing.level[at] != sharing.bound[job]:
             limit, at = np.inf, -1
             for member in range(sharing.first[job], sharing.first[job + 1]):
-                other = sharing.members[member]
-                if sharing.level[other] < limit and other != node:
-                    limit, at = sharing.level[other], other
+                limit = min(limit, sharing.level[sharing.members[member]])
+            if limit < np.inf:
+                member = sharing.first[job]
+                while sharing.level[sharing.members[member]] != limit:
+                    member += 1
+                at = sharing.members[member]
             sharing.bound[job], sharing.runner_up[job] = limit, at
         sharing.limit[place], sharing.other[place] = sharing.bound[job], at
         found = found or sharing.limit[place] < wanted
+    sharing.level[node] = level
     return found
 
 
-@frugal_kernel
-def _level(limit: np.ndarray, n: int, capacity: float) -> float:
-    """The level at which `n` jobs with these limits fill a node; infinite where they cannot."""
-    left, free = capacity, n
+@inlined_kernel
+def _level(limit: np.ndarray, n: int, capacity: float, guess: float) -> float:
+    """The level at which `n` jobs with these limits fill a node; infinite where they cannot.
+
+    Newton's method: from any guess the first step leads to the level or below it, the others up.
+    """
+    left, free, guessed = capacity, n, guess < np.inf
+    if guessed:
+        left, free = _left_over(limit, n, capacity, guess * (1.0 - TOLERANCE))
+        if free == 0:
+            left, free = capacity, n
     while free > 0:
         level = left / free
-        bound = level * (1.0 - TOLERANCE)
-        left, count = capacity, n
-        for place in range(n):
-            if limit[place] < bound:
-                left -= limit[place]
-                count -= 1
-        if count == free:
+        left, count = _left_over(limit, n, capacity, level * (1.0 - TOLERANCE))
+        if count == free or (count > free and not guessed):
             return level
-        free = count
+        free, guessed = count, False
     return np.inf
 
 
-@frugal_kernel
+@inlined_kernel
+def _left_over(limit: np.ndarray, n: int, capacity: float, bound: float) -> tuple[float, int]:
+    """What jobs with limits below `bound` leave of a node, and how many other jobs there are."""
+    left, count = capacity, n
+    for place in range(n):
+        if limit[place] < bound:
+            left -= limit[place]
+            count -= 1
+    return left, count
+
+
+@inlined_kernel
 def _level_as_is(sharing: Sharing, node: int) -> float:
     """The level of `node` if its last job has no other nodes and the others keep their limits."""
     load = sharing.load[node]
@@ -257,16 +280,16 @@ def _level_as_is(sharing: Sharing, node: int) -> float:
         mine = sharing.bottleneck[job] == node
         sharing.limit[place] = np.inf if mine else sharing.rate[job]
     sharing.limit[load - 1] = np.inf
-    return _level(sharing.limit, load, sharing.capacity[node])
+    return _level(sharing.limit, load, sharing.capacity[node], sharing.level[node])
 
 
-@frugal_kernel
+@inlined_kernel
 def _is_full(sharing: Sharing, node: int) -> bool:
     """Whether the rates on `node` might exceed its capacity, rounding aside."""
     return sharing.used[node] > sharing.capacity[node] * (1.0 + TOLERANCE)
 
 
-@frugal_kernel
+@inlined_kernel
 def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -> None:
     """Set the rate of `job`, and mark the nodes whose level that may move."""
     before = sharing.rate[job]
@@ -278,28 +301,27 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
     more = rate - before
     for place in range(sharing.first[job], sharing.first[job + 1]):
         node = sharing.members[place]
-        sharing.used[node] += more
-        if node == here:
-            continue
         level = sharing.level[node]
         if level == np.inf:
-            if more > 0.0 and _is_full(sharing, node):
-                heap.decrease_key(sharing.pending, node, before)
-        elif more < 0.0:
-            heap.decrease_key(sharing.pending, node, level)
-        else:
-            heap.decrease_key(sharing.pending, node, max(before, level - more))
+            sharing.used[node] += more
+            if more <= 0.0 or not _is_full(sharing, node):
+                continue
+            level = 0.0
+        if node != here:
+            key = level if more < 0.0 else max(before, level - more)
+            if sharing.pending.place[node] < 0 or key < sharing.pending.key[node]:
+                heap.push(sharing.pending, node, key)
 
 
-@kernel
+@frugal_kernel
 def fill(sharing: Sharing) -> None:
     """Rates and levels of all jobs from nothing, by progressive filling."""
     nodes = sharing.capacity.size
-    left, free = sharing.capacity.copy(), sharing.load.copy()
-    filling = sharing.pending
+    left, free, filling = sharing.used, sharing.free, sharing.pending
     while filling.size[0] > 0:
         heap.pop(filling)
     for node in range(nodes):
+        left[node], free[node] = sharing.capacity[node], sharing.load[node]
         sharing.level[node] = np.inf
         for place in range(sharing.load[node]):
             job = sharing.on[node, place]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import inner_kernel, kernel
 from cosimlib.timesharing.maxmin import Sharing
 
 SPARE = 1e-9
@@ -12,6 +12,9 @@ SPARE = 1e-9
 
 SHELVES = 256
 """Bins of the histogram of free memory."""
+
+BLOCK = 64
+"""Neighboring nodes of which a bound of the load is kept."""
 
 
 class Memory(NamedTuple):
@@ -25,6 +28,41 @@ class Memory(NamedTuple):
     size: np.ndarray
 
 
+class Loads(NamedTuple):
+    """Jobs on nodes: for each number of jobs, how many `nodes` have it.
+
+    `least`, one per block of nodes: none of them has fewer jobs. `tally` is scratch, as long as
+    `nodes`.
+    """
+
+    nodes: np.ndarray
+    least: np.ndarray
+    tally: np.ndarray
+
+
+@kernel
+def no_loads(total_nodes: int, room: int) -> Loads:
+    """No node has a job; `room` for so many on a node."""
+    nodes = np.zeros(room + 2, np.int64)
+    nodes[0] = total_nodes
+    return Loads(nodes, np.zeros(-(-total_nodes // BLOCK), np.int64), np.zeros(room + 2, np.int64))
+
+
+@inner_kernel
+def count_more(loads: Loads, load: int) -> None:
+    """A node of this load has one job more."""
+    loads.nodes[load] -= 1
+    loads.nodes[load + 1] += 1
+
+
+@inner_kernel
+def count_fewer(loads: Loads, node: int, load: int) -> None:
+    """`node` of this load has one job fewer."""
+    loads.nodes[load] -= 1
+    loads.nodes[load - 1] += 1
+    loads.least[node // BLOCK] = min(loads.least[node // BLOCK], load - 1)
+
+
 @kernel
 def empty(total_nodes: int, memory_per_node: float) -> Memory:
     """No memory is used."""
@@ -33,7 +71,7 @@ def empty(total_nodes: int, memory_per_node: float) -> Memory:
     return Memory(np.full(total_nodes, memory_per_node), shelves, np.full(1, memory_per_node))
 
 
-@frugal_kernel
+@inner_kernel
 def use(memory: Memory, node: int, amount: float) -> None:
     """Take `amount` of what `node` has free; a negative amount gives back."""
     memory.shelves[_shelf(memory, memory.free[node])] -= 1
@@ -41,7 +79,7 @@ def use(memory: Memory, node: int, amount: float) -> None:
     memory.shelves[_shelf(memory, memory.free[node])] += 1
 
 
-@frugal_kernel
+@inner_kernel
 def missing_nodes(memory: Memory, sharing: Sharing, job: int, amount: float, placed: bool) -> int:
     """Lower bound on how many more nodes need `amount` GB free for `job`; 0 if it can start now."""
     first, last = sharing.first[job], sharing.first[job + 1]
@@ -53,25 +91,62 @@ def missing_nodes(memory: Memory, sharing: Sharing, job: int, amount: float, pla
         for place in range(first, last):
             missing -= memory.free[sharing.members[place]] >= least
         return missing
-    # A bound that needs no look at the nodes: all on the shelf of `least` might have enough.
-    bound = missing - memory.shelves[_shelf(memory, least) :].sum()
-    if bound > 0:
-        return bound
+    # Two bounds that need no look at the nodes: those on the shelf of `least` may have enough.
+    shelf = _shelf(memory, least)
+    missing -= memory.shelves[shelf + 1 :].sum()
+    if missing <= 0 or missing > memory.shelves[shelf]:
+        return max(0, missing - memory.shelves[shelf])
+    missing = last - first
     for node in range(memory.free.size):
         missing -= memory.free[node] >= least
     return max(0, missing)
 
 
-@frugal_kernel
+@inner_kernel
 def _shelf(memory: Memory, amount: float) -> int:
     """The bin of nodes that have `amount` free."""
     return min(SHELVES, max(0, int(amount / memory.size[0] * SHELVES)))
 
 
-@frugal_kernel
-def place(memory: Memory, sharing: Sharing, tally: np.ndarray, job: int, amount: float) -> None:
+@inner_kernel
+def place(memory: Memory, loads: Loads, sharing: Sharing, job: int, amount: float) -> None:
     """Place `job` on the nodes with the fewest jobs, ties by node number."""
-    free, least, load = memory.free, amount - SPARE, sharing.load
+    shelf = _shelf(memory, amount - SPARE)
+    if amount <= 0.0 or memory.shelves[shelf + 1 :].sum() == memory.free.size:
+        _place_anywhere(loads, sharing, job)
+    else:
+        _place_where_it_fits(memory, loads.tally, sharing, job, amount - SPARE)
+
+
+@inner_kernel
+def _place_anywhere(loads: Loads, sharing: Sharing, job: int) -> None:
+    """Place `job`, for which all nodes have the memory; look only at blocks that have its nodes."""
+    next_place, last, load = sharing.first[job], sharing.first[job + 1], sharing.load
+    wanted, bound = last - next_place, 0
+    while loads.nodes[bound] < wanted:
+        wanted -= loads.nodes[bound]
+        bound += 1
+    for block in range(loads.least.size):
+        if loads.least[block] >= bound + (wanted > 0):
+            continue
+        least = bound + 1
+        for node in range(block * BLOCK, min(load.size, (block + 1) * BLOCK)):
+            least = min(least, load[node])
+            if load[node] < bound or (load[node] == bound and wanted > 0):
+                wanted -= load[node] == bound
+                sharing.members[next_place] = node
+                next_place += 1
+                if next_place == last:
+                    return
+        loads.least[block] = least
+
+
+@inner_kernel
+def _place_where_it_fits(
+    memory: Memory, tally: np.ndarray, sharing: Sharing, job: int, least: float
+) -> None:
+    """Place `job` on nodes with `least` GB free, of which there are enough."""
+    free, load = memory.free, sharing.load
     highest = 0
     for node in range(load.size):
         if free[node] >= least:

@@ -9,7 +9,7 @@ from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.timesharing import placement
 from cosimlib.timesharing.maxmin import Sharing
-from cosimlib.timesharing.placement import Memory
+from cosimlib.timesharing.placement import Loads, Memory
 
 NOW, TOTAL, PRESENT, FREED, RESTORE = 0, 1, 2, 3, 4
 """Cells of `Progress.clock`."""
@@ -48,7 +48,7 @@ class Progress(NamedTuple):
     `clock`: the time; the sums of rates × nodes and of nodes over the jobs present; on how many
     nodes memory came free so far; when slowed nodes have their speed back. `numbers`: the jobs
     submitted, those queued, the slowed nodes, the slowdowns used up, and whether the instant of the
-    clock has yet to be finished. `tally` is scratch for `placement.place`.
+    clock has yet to be finished. `loads`: how many nodes have how many jobs.
     """
 
     start_time: np.ndarray
@@ -62,7 +62,7 @@ class Progress(NamedTuple):
     slowed: np.ndarray
     clock: np.ndarray
     numbers: np.ndarray
-    tally: np.ndarray
+    loads: Loads
 
 
 class Noise(NamedTuple):
@@ -87,11 +87,14 @@ class Series(NamedTuple):
 def with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
     """The same state with rows for twice as many jobs on a node."""
     nodes, room = sharing.on.shape
-    on = np.empty((nodes, 2 * room), np.int64)
+    on = np.empty((nodes, 2 * room), np.uint32)
     on[:, :room] = sharing.on
-    scratch = np.empty(2 * room), np.empty(2 * room, np.int64)
+    scratch = np.empty(2 * room), np.empty(2 * room, np.int32)
     sharing = sharing._replace(on=on, limit=scratch[0], other=scratch[1])
-    return sharing, progress._replace(tally=np.zeros(2 * room + 2, np.int64))
+    counts = np.zeros(2 * room + 2, np.int64)
+    counts[: room + 2] = progress.loads.nodes
+    loads = progress.loads._replace(nodes=counts, tally=np.zeros_like(counts))
+    return sharing, progress._replace(loads=loads)
 
 
 @kernel
@@ -110,5 +113,5 @@ def empty(run_time: np.ndarray, total_nodes: int, memory: float, room: int) -> P
         np.empty(total_nodes, np.int64),
         np.zeros(5),
         np.zeros(5, np.int64),
-        np.zeros(room + 2, np.int64),
+        placement.no_loads(total_nodes, room),
     )

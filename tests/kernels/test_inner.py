@@ -9,7 +9,7 @@ from cosimlib.kernels.fingerprint import KERNELS
 from tests.suites import ROOT
 
 PACKAGE = ROOT / "cosimlib"
-INNER = {"allocating_kernel", "inner_kernel"}
+INNER = {"allocating_kernel", "inlined_kernel", "inner_kernel"}
 
 
 def decorators(node: ast.FunctionDef) -> set[str]:
@@ -31,7 +31,7 @@ def called(tree: ast.AST, modules: set[str]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("room", ["ondemand"])
+@pytest.mark.parametrize("room", ["ondemand", "timesharing"])
 def test_only_kernels_call_inner_kernels(room):
     """Within the room, whose inner kernels nobody else imports."""
     paths = sorted((PACKAGE / room).glob("*.py"))

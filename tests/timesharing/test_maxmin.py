@@ -80,7 +80,8 @@ def assert_books_are_kept(machine):
         on = [job for job in machine.running if node in machine.places[job]]
         assert sharing.load[node] == len(on)
         assert sorted(sharing.on[node, : len(on)]) == sorted(on)
-        assert sharing.used[node] == pytest.approx(sum(sharing.rate[on]), abs=1e-12)
+        if sharing.level[node] == np.inf:
+            assert sharing.used[node] == pytest.approx(sum(sharing.rate[on]), abs=1e-12)
         assert on or sharing.level[node] == np.inf
     for job in machine.running:
         level = sharing.level[machine.places[job]].min()
@@ -109,7 +110,7 @@ def test_settled_rates_are_those_of_filling_from_nothing(places, changes):
         before = machine.sharing.rate.copy()
         for change in batch:
             machine.change(*change)
-        maxmin.settle(machine.sharing)
+        maxmin.settle(machine.sharing, maxmin.PATIENCE)
         assert machine.rates == pytest.approx(machine.expected(), rel=1e-9)
         assert_max_min_fair(machine)
         assert_books_are_kept(machine)
@@ -125,31 +126,28 @@ def test_filling_from_nothing_may_take_over_at_any_time(places, changes):
         before = machine.sharing.rate.copy()
         for change in batch:
             machine.change(*change)
-        (maxmin.fill if turn % 2 else maxmin.settle)(machine.sharing)
+        if turn % 2:
+            maxmin.fill(machine.sharing)
+        else:
+            maxmin.settle(machine.sharing, maxmin.PATIENCE)
         assert machine.rates == pytest.approx(machine.expected(), rel=1e-9)
         assert_books_are_kept(machine)
         assert_changes_are_listed(machine, before)
 
 
 @pytest.mark.parametrize("patience", [0, 1])
-def test_a_settling_that_takes_too_long_fills_from_nothing(monkeypatch, patience):
-    """`settle` as Python sees `MOST_ROUNDS`; compiled it is a constant."""
-    monkeypatch.setattr(maxmin, "MOST_ROUNDS", patience)
-    calls = []
-    monkeypatch.setattr(
-        maxmin, "fill", lambda sharing, fill=maxmin.fill: calls.append(fill(sharing))
-    )
-    settle = getattr(maxmin.settle, "py_func", maxmin.settle)
+def test_a_settling_that_takes_too_long_fills_from_nothing(patience):
     machine, rng = random_machine(60, 8, seed=patience)
+    too_long = 0
     for _ in range(120):
         before = machine.sharing.rate.copy()
         machine.change("job", int(rng.integers(60)))
         machine.change("node", int(rng.integers(8)), rng.uniform(0.5, 1.0))
-        settle(machine.sharing)
+        too_long += maxmin.settle(machine.sharing, patience) > 8 * patience
         assert machine.rates == pytest.approx(machine.expected(), rel=1e-9)
         assert_books_are_kept(machine)
         assert_changes_are_listed(machine, before)
-    assert calls, "patience was never lost"
+    assert too_long > 10
 
 
 def random_machine(jobs, nodes, seed):
@@ -168,7 +166,7 @@ def test_many_jobs_on_many_nodes(seed):
         machine.change("job", int(rng.integers(400)))
         if rng.random() < 0.3:
             machine.change("node", int(rng.integers(50)), rng.uniform(0.5, 1.0))
-        turns += maxmin.settle(machine.sharing)
+        turns += maxmin.settle(machine.sharing, maxmin.PATIENCE)
         settled = machine.sharing.rate.copy()
         copied = maxmin.Sharing(
             *(
@@ -191,7 +189,7 @@ def test_the_papers_example():
     machine = Machine([[0], [0], [0], [0, 1], [1]], 2)
     for job in range(5):
         machine.change("job", job)
-    maxmin.settle(machine.sharing)
+    maxmin.settle(machine.sharing, maxmin.PATIENCE)
     assert machine.rates == pytest.approx({0: 1 / 4, 1: 1 / 4, 2: 1 / 4, 3: 1 / 4, 4: 3 / 4})
 
 
@@ -201,12 +199,12 @@ def test_a_chain_hands_on_what_its_first_node_frees():
     for job in range(7):
         machine.change("job", job)
     machine.change("node", 0, 0.5)
-    maxmin.settle(machine.sharing)
+    maxmin.settle(machine.sharing, maxmin.PATIENCE)
     quarters = {0: 1 / 4, 1: 1 / 4, 2: 1 / 2, 3: 1 / 2, 4: 1 / 2, 5: 1 / 2, 6: 1 / 2}
     assert machine.rates == pytest.approx(machine.expected())
     assert machine.rates == pytest.approx(quarters)
     machine.change("job", 0)
-    maxmin.settle(machine.sharing)
+    maxmin.settle(machine.sharing, maxmin.PATIENCE)
     assert machine.rates == pytest.approx(dict.fromkeys(range(1, 7), 1 / 2))
 
 

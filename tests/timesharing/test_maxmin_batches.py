@@ -48,7 +48,7 @@ def test_rates_after_joins_leaves_and_slowdowns_at_once_are_those_of_filling(see
             maxmin.resize(sharing, node, float(rng.uniform(0.3, 1.0)))
         for job in new:
             maxmin.join(sharing, job)
-        maxmin.settle(sharing)
+        maxmin.settle(sharing, maxmin.PATIENCE)
         maxmin.clear_changes(sharing)
         expected = filled(sharing)[here]
         np.testing.assert_allclose(sharing.rate[here], expected, rtol=1e-9)
