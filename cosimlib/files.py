@@ -1,11 +1,13 @@
 """Atomic writing of files, wholly or not at all, and the checkout that the package lies in."""
 
-import os
+import secrets
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 FRONT_PAGE = "index.ipynb"
 """The one notebook of `notebooks/` that computes nothing: it leads to the others."""
+TEMPORARY = ".writing-"
+"""How names of files begin that are not whole yet."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -22,7 +24,7 @@ def write_whole(path: Path, content: bytes) -> None:
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the name of a file")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         temporary.write_bytes(content)
         temporary.replace(path)

@@ -1,14 +1,13 @@
 """Command line of the runner: what to run, where results go, and the exit status.
 
-A run's results take the place of older ones wholly or not at all. Kernels are compiled before
-several processes would compile the same at once. The scorecard joins the claims of all notebooks,
-and the gallery shows it beside all figures.
+A run's results take the place of older ones wholly or not at all, however it ends. Kernels are
+compiled before several processes would compile the same at once. The scorecard joins the claims of
+all notebooks, and the gallery shows it beside all figures.
 """
 
 import argparse
-import signal
+import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -26,8 +25,9 @@ from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.figures.publishing import render_images, share_library
 from cosimlib.files import FRONT_PAGE, check_folder, checkout, write_whole
 from cosimlib.policies import SIMULATORS
-from cosimlib.reproduce.execute import Outcome, Task, execute_all, say
+from cosimlib.reproduce.execute import execute_all, say
 from cosimlib.reproduce.gallery import write_gallery
+from cosimlib.reproduce.interrupts import interrupts
 from cosimlib.reproduce.parameters import BadArgumentError
 from cosimlib.reproduce.plan import (
     CORES,
@@ -38,13 +38,19 @@ from cosimlib.reproduce.plan import (
     plan_runs,
     write_record,
 )
+from cosimlib.reproduce.process import Outcome, Task
+from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
 from cosimlib.sweep.pools import count_cores
 from cosimlib.system import System
 from cosimlib.timesharing import run_batch, run_timesharing
 from cosimlib.traces import SYNTHETIC
+from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
 FAILED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
+LONGEST = 1e6
+QUICK_LIMIT = 60 * MINUTE
+"""Seconds that a notebook may take at quick scale, unless the command line says otherwise."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,20 +70,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         without = [run.name for run in runs if name not in run.parameters]
         if without:
             say(f"{OPTIONS[name]} plays no part in {', '.join(without)}: no parameter {name}")
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        failed = _run_due(runs, options)
-        older = " Of runs that failed, results from before count." if failed else ""
-        counts = write_scorecard(options.out)
-        say(f"scorecard: {counts}{older}")
-        say(f"gallery: {write_gallery(options.out, counts)}")
+        with interrupts():
+            failed = _run_due(runs, options)
+            older = " Of runs that failed, results from before count." if failed else ""
+            with locked(options.out):
+                counts = write_scorecard(options.out)
+                gallery = write_gallery(options.out, counts)
+            say(f"scorecard: {counts}{older}")
+            say(f"gallery: {gallery}")
         return FAILED if failed else 0
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        told = f"{error.strerror}: {error.filename or options.out}" if error.strerror else error
+        return _complain(f"{told}; results from before are as they were", FAILED)
+    except ValueError as error:
         return _complain(str(error), FAILED)
     except KeyboardInterrupt:
         return _complain("interrupted; results that were not finished are dropped", INTERRUPTED)
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
@@ -94,30 +103,34 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
     if len(due) > 1 and options.jobs > 1:
         say("compiling the kernels, unless that is done")
         warm()
-    with tempfile.TemporaryDirectory(prefix=".reproduce-", dir=options.out) as workspace:
-        outcomes = _execute(due, Path(workspace).resolve(), options.jobs)
+    with workspace(options.out) as folder:
+        outcomes = _execute(due, folder, options)
         done = [run for run in due if not outcomes[run.name].error]
-        render_images([Path(workspace) / run.name for run in done])
-        for run in done:
-            folder = Path(workspace) / run.name
-            share_library(folder, options.out)
-            write_record(run, outcomes[run.name].seconds, folder)
-            place(folder, options.out / run.name, Path(workspace) / f"{run.name}.previous")
+        render_images([folder / run.name for run in done])
+        with locked(options.out):
+            for run in done:
+                share_library(folder / run.name, options.out)
+                write_record(run, outcomes[run.name].seconds, folder / run.name)
+                place(folder / run.name, options.out / run.name, folder / f"{run.name}{PREVIOUS}")
     return len(done) < len(due)
 
 
-def _execute(runs: list[Run], workspace: Path, jobs: int) -> dict[str, Outcome]:
-    """Execute the runs into folders of the workspace, and say how each went."""
+def _execute(runs: list[Run], folder: Path, options: argparse.Namespace) -> dict[str, Outcome]:
+    """Execute the runs into folders of a workspace, and say how each went."""
     outcomes = {}
     by_name = {run.name: run for run in runs}
-    tasks = {run.name: _task(run, workspace) for run in runs}
+    tasks = {run.name: _task(run, folder) for run in runs}
     say(f"running {', '.join(by_name)}")
-    with closing(execute_all(tasks, jobs)) as ended:
+    limit = QUICK_LIMIT if options.scale == "quick" else None
+    if options.limit is not None:
+        limit = options.limit * MINUTE
+    with closing(execute_all(tasks, options.jobs, limit)) as ended:
         for name, outcome in ended:
             outcomes[name] = outcome
             run = by_name[name]
             data = ", ".join(str(run.parameters[key]) for key in ("scale", "trace"))
             if outcome.error:
+                shutil.rmtree(tasks[name].folder, ignore_errors=True)  # a disk may be full of it
                 _complain(f"{run.notebook.name} ({data}): {outcome.error}", FAILED)
             else:
                 say(f"{name}: {count(outcome.cells, 'cell')} in {outcome.seconds:.1f} s ({data})")
@@ -207,6 +220,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     cores = count_cores()
     add("--jobs", type=_positive, default=cores, metavar="N", help="at once; default: cores")
+    add(
+        "--limit",
+        type=_minutes,
+        metavar="MINUTES",
+        help="of each notebook; default: 60 at quick scale, none at paper scale",
+    )
     add("--force", action="store_true", help="run what is up to date, too")
     add(
         "-p",
@@ -231,6 +250,17 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"got {text!r}; expected a whole number from 1 on")
     return int(text)
+
+
+def _minutes(text: str) -> float:
+    """A number above 0."""
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0 < minutes < LONGEST:
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected a number of minutes above 0")
+    return minutes
 
 
 def _values(pairs: list[list[str]]) -> dict[str, str]:

@@ -32,6 +32,8 @@ CORES, NODES = "cores_per_node", "machine_nodes"
 header and sizes say."""
 OPTIONS = {CORES: "--cores", NODES: "--nodes"}
 """The command's options that set them."""
+OURS = {"claims.csv", "claims.md", "index.html", "plotly.min.js", "readme.md"}
+"""Names under `figures/` that are no run's, in small letters."""
 PACKAGES = ("cosimlib", "numba", "numpy", "pandas", "papermill", "plotly")
 
 
@@ -153,6 +155,7 @@ def _runs_of(
     """The runs of one notebook."""
     if not path.is_file():
         raise BadArgumentError(f"notebook {path} is not there")
+    _check_name(path)
     notebook = read_notebook(path)
     declared = read_parameters(notebook, path.name)
     converted = checked_values(declared, values, path.name)
@@ -168,6 +171,18 @@ def _runs_of(
         fingerprint = _fingerprint(notebook, own | marks, file)
         runs.append(Run(path.resolve(), name, shown, own, file, fingerprint))
     return runs
+
+
+def _check_name(path: Path) -> None:
+    """Refuse a notebook whose results would not have a folder of their own inside `figures/`."""
+    name = path.stem
+    if path.suffix != ".ipynb":
+        raise BadArgumentError(f"{path} is no notebook; expected a name that ends in .ipynb")
+    if name.startswith(".") or name.lower() in OURS or not name.isprintable():
+        raise BadArgumentError(
+            f"notebook {path.name!r}: its results would lie in figures/{name}, which is not a "
+            "run's; rename the notebook"
+        )
 
 
 def _as_file(name: str, value: object, label: str) -> object:

@@ -13,7 +13,9 @@ import pytest
 from cosimlib.eviction import SOLVERS
 from cosimlib.policies import SIMULATORS
 from cosimlib.reproduce import command
-from cosimlib.reproduce.command import place, write_scorecard
+from cosimlib.reproduce.command import main, place, write_scorecard
+from cosimlib.reproduce.interrupts import interrupts
+from cosimlib.reproduce.workspace import workspace
 from tests.reproduce.test_execute import contents, names, write_notebook
 from tests.suites import ROOT
 
@@ -55,9 +57,12 @@ def test_claims_that_are_no_table_are_named(tmp_path, text):
 
 
 SLEEPING = """\
-import os, time
+import os, subprocess, time
 from pathlib import Path
-Path(os.environ["SLEEPER"]).write_text(f"{os.getpid()} {os.getppid()}")
+child = subprocess.Popen(["sleep", "3600"])
+started = Path(os.environ["SLEEPER"] + "-")
+started.write_text(f"{os.getpid()} {child.pid} {os.getppid()}")
+started.rename(os.environ["SLEEPER"])
 time.sleep(3600)
 """
 
@@ -67,7 +72,7 @@ linux = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for process
 
 @pytest.fixture
 def sleeper(tmp_path, monkeypatch):
-    """A runner at work on a notebook that sleeps; the ids of its kernel and of its process."""
+    """A runner at work on a notebook that sleeps; kernel, its child, and the process above it."""
     started = tmp_path / "started"
     monkeypatch.setenv("SLEEPER", str(started))
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
@@ -77,37 +82,71 @@ def sleeper(tmp_path, monkeypatch):
     # Whatever started the tests may have had interrupts ignored, which processes inherit.
     heard = partial(signals.signal, signals.SIGINT, signals.SIG_DFL)
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as runner:
-        kernel, process = wait_for(lambda: started.is_file() and started.read_text().split())
-        yield runner, int(kernel), int(process)
+        pids = wait_for(lambda: started.is_file() and started.read_text().split())
+        yield runner, list(map(int, pids))
         runner.kill()
 
 
 @linux
-@pytest.mark.parametrize("signal", [signals.SIGINT, signals.SIGTERM])
-def test_an_interrupt_ends_processes_and_kernels_and_leaves_nothing(sleeper, tmp_path, signal):
-    runner, kernel, process = sleeper
-    runner.send_signal(signal)
+def test_an_interrupt_ends_all_processes_and_leaves_nothing(sleeper, tmp_path):
+    runner, processes = sleeper
+    runner.send_signal(signals.SIGINT)
     _, complaints = runner.communicate(timeout=120)
     assert runner.returncode == 130
     assert complaints == "reproduce: interrupted; results that were not finished are dropped\n"
     assert list((tmp_path / "figures").iterdir()) == []
-    assert wait_for(lambda: not is_running(kernel) and not is_running(process))
+    assert wait_for(lambda: not any(map(is_running, processes)))
+
+
+@linux
+def test_where_the_runner_is_killed_all_ends_and_the_next_one_clears_up(sleeper, tmp_path):
+    runner, processes = sleeper
+    runner.kill()
+    assert wait_for(lambda: not any(map(is_running, processes)))
+    assert [name[:11] for name in names(tmp_path / "figures")] == [".reproduce-"]
+    with workspace(tmp_path / "figures") as folder:
+        assert names(tmp_path / "figures") == [folder.name]
 
 
 @linux
 def test_a_notebook_whose_process_is_killed_fails_and_its_kernel_ends(sleeper, tmp_path):
-    runner, kernel, process = sleeper
-    os.kill(process, signals.SIGKILL)
+    runner, processes = sleeper
+    os.kill(processes[-1], signals.SIGKILL)
     _, complaints = runner.communicate(timeout=120)
     assert runner.returncode == 1
-    failed = "reproduce: sleeping.ipynb (quick, synthetic): its process ended with status -9: "
-    assert complaints.startswith(failed)
-    assert names(tmp_path / "figures") == [
-        "claims.csv",
-        "claims.md",
-        "index.html",
-    ]
-    assert wait_for(lambda: not is_running(kernel))
+    failed = "reproduce: sleeping.ipynb (quick, synthetic): cell 2 (import os, subprocess, time): "
+    assert complaints.startswith(f"{failed}its process ended with status -9: ")
+    assert names(tmp_path / "figures") == ["claims.csv", "claims.md", "index.html"]
+    assert wait_for(lambda: not any(map(is_running, processes)))
+
+
+def test_a_notebook_that_takes_too_long_is_ended(tmp_path, capsys):
+    notebook = write_notebook(tmp_path / "long.ipynb", "import time; time.sleep(3600)")
+    command = [str(notebook), "--out", str(tmp_path / "figures"), "--limit", "0.02"]
+    assert main(command) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("reproduce: long.ipynb (quick, synthetic): ")
+    assert told.endswith(": no end after 1.2 s; --limit allows more\n")
+    assert names(tmp_path / "figures") == ["claims.csv", "claims.md", "index.html"]
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_only_the_first_of_several_interrupts_is_heard(name):
+    number = getattr(signals, name)
+    before = signals.getsignal(number)
+    signals.signal(number, signals.SIG_DFL)
+    try:
+        with pytest.raises(KeyboardInterrupt), interrupts():
+            try:
+                os.kill(os.getpid(), number)
+            finally:
+                os.kill(os.getpid(), number)
+        assert signals.getsignal(number) == signals.SIG_DFL
+        signals.signal(number, signals.SIG_IGN)
+        with interrupts():
+            os.kill(os.getpid(), number)
+    finally:
+        signals.signal(number, before)
 
 
 def wait_for(value, seconds=120):

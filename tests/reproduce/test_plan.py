@@ -49,6 +49,13 @@ def test_files_that_are_no_notebooks_are_refused(tmp_path):
             plan_runs([tmp_path / name for name in names], scale="quick", trace=None, values={})
 
 
+@pytest.mark.parametrize("name", ["...ipynb", ".a.ipynb", "Claims.md.ipynb", "a\nb.ipynb", "a.py"])
+def test_names_that_would_not_have_a_folder_of_their_own_are_refused(tmp_path, name):
+    path = write_notebook(tmp_path / name)
+    with pytest.raises(BadArgumentError, match=r"rename the notebook|ends in \.ipynb"):
+        plan_runs([path], scale="quick", trace=None, values={})
+
+
 def test_values_take_the_declared_types(tmp_path):
     notebook = read_notebook(write_notebook(tmp_path / "one.ipynb"))
     declared = read_parameters(notebook, "one")
