@@ -18,14 +18,11 @@ from cosimlib import checks as check
 from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
 from cosimlib.advise.spectrum import spectrum_of
 from cosimlib.advise.words import jobs_table, title_of
-from cosimlib.explorers.panel import Draw, Panel
+from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.advise import plot_advice
 from cosimlib.units import MINUTE
 
-NO_MODEL = (
-    "Bandwidths and intervals are switched off: no application of the model writes checkpoints, "
-    "so that jobs can only be killed."
-)
+NO_MODEL = "no application of the model writes checkpoints, so that jobs can only be killed"
 
 
 def explore_advise(
@@ -95,14 +92,14 @@ def explore_advise(
         ),
         "bandwidth": FloatLogSlider(
             1.0, min=-1, max=1, step=0.1, readout_format=".2f", description="bandwidths ×",
-            disabled=fixed,
         ),
         "interval": FloatLogSlider(
             1.0, min=-1, max=1, step=0.1, readout_format=".2f", description="intervals ×",
-            disabled=fixed,
         ),
     }  # fmt: skip
-    return Panel(controls, _drawer(source, model, asked), hint=NO_MODEL if fixed else "")
+    for name in ("bandwidth", "interval"):
+        disable(controls[name], NO_MODEL if fixed else "")
+    return Panel(controls, _drawer(source, model, asked))
 
 
 def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:

@@ -22,7 +22,8 @@ from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import UNKNOWN
 from cosimlib.explorers.intervals import IntervalTable
-from cosimlib.explorers.panel import Panel, beginning
+from cosimlib.explorers.logs import busy, fitting
+from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.policies import BUILT_IN, SIMULATORS
@@ -47,7 +48,7 @@ REPLICATES = 39
 
 
 def explore_batch(
-    source: Workload | None = None,
+    source: Workload | Schedule | None = None,
     system: System | None = None,
     *,
     jobs: int = 300,
@@ -62,12 +63,12 @@ def explore_batch(
 
     Parameters
     ----------
-    source : Workload, optional
-        By default `synthetic.lublin` on 64 nodes.
+    source : Workload or Schedule, optional
+        By default `synthetic.lublin` on 64 nodes. Of a schedule the workload.
     system : System, optional
-        Of one partition; by default the source's own machine.
+        Of one partition; by default the source's own machine, or one that holds its jobs.
     jobs : int, default 300
-        How many are made, or taken from the source's beginning.
+        How many are made, or taken in a row where the source is busy.
     policy : str, default "EASY"
         One of `OFFERED`, or the name of a policy of your own (see `cosimlib.register`).
     order : str, default "submit"
@@ -90,11 +91,9 @@ def explore_batch(
     Raises
     ------
     TypeError
-        Where `source` is no workload.
+        Where `source` is no workload or schedule.
     ValueError
-        For a source without jobs or of unknown machine, and for a setting that is out of range.
-    InvalidWorkloadError
-        Where a job is wider than the system.
+        For a source without jobs that fit, and for a setting that is out of range.
     InfeasibleScheduleError
         Where the schedule of a policy of your own could not have happened; jobs that never start
         are counted under the figure.
@@ -112,8 +111,9 @@ def explore_batch(
         system = System.of(NODES) if system is None else system
         make: Make = partial(_made, jobs, system.total_nodes)
         own, known, why = LOAD, False, ""
+        notes: tuple[str, ...] = ()
     else:
-        source, system = beginning(source, system, jobs)
+        source, system, notes = busy(fitting(source, system), jobs)
         own, known = offered_load(source, system), _all_estimated(source)
         why = "" if 0 < own < np.inf else "the jobs offer no load, or all are submitted at once"
         own = 1.0 if why else own
@@ -129,16 +129,16 @@ def explore_batch(
     choices = {"policy": _policies(), "order": list(ORDERS), "estimates": _estimates(known)}
     _check(settings, choices)
     _compile()
-    controls = _controls(settings, choices, bool(why))
+    controls = _controls(settings, choices)
+    disable(controls["load"], why)
     # Before the panel's own observers: a control without effect is grey before anything is drawn.
     for knob in ("policy", "estimates"):
         controls[knob].observe(partial(_switch, controls), names="value")
     _switch(controls)
-    hint = f"The load is fixed: {why}." if why else ""
     made = _maker(make)
     ask = partial(_compared, controls, made, system)
     beneath = IntervalTable(ask, controls.values())
-    return Panel(controls, _drawer(made, system), hint=hint, below=[beneath])
+    return Panel(controls, _drawer(made, system), hint=" ".join(notes), below=[beneath])
 
 
 def _check(settings: dict[str, Any], choices: dict[str, list[str]]) -> None:
@@ -192,10 +192,8 @@ def _estimates(known: bool) -> list[str]:
     return [name for name in ESTIMATES if known or name != "given"]
 
 
-def _controls(
-    settings: dict[str, Any], choices: dict[str, list[str]], fixed: bool
-) -> dict[str, Widget]:
-    """The widgets; the load's is disabled where it is fixed."""
+def _controls(settings: dict[str, Any], choices: dict[str, list[str]]) -> dict[str, Widget]:
+    """One widget per setting."""
     load, factor, seed = settings["load"], settings["factor"], int(settings["seed"])
     return {
         "policy": Dropdown(
@@ -206,7 +204,7 @@ def _controls(
         ),
         "load": FloatSlider(
             load, min=min(0.1, load), max=max(1.5, load), step=0.05,
-            description="offered load", disabled=fixed,
+            description="offered load",
         ),
         "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
         "estimates": Dropdown(
@@ -222,8 +220,10 @@ def _controls(
 
 def _switch(controls: dict[str, Widget], change: object = None) -> None:
     """Disable what has no effect: a factor without estimates by it, an order for no queue."""
-    controls["factor"].disabled = controls["estimates"].value != "factor"
-    controls["order"].disabled = not _takes_order(controls["policy"].value)
+    by_factor = controls["estimates"].value == "factor"
+    disable(controls["factor"], "" if by_factor else "estimates are not by a factor")
+    policy = controls["policy"].value
+    disable(controls["order"], "" if _takes_order(policy) else f"{policy} takes no order")
 
 
 def _maker(make: Make) -> Callable[[float, int, str, float], Workload]:

@@ -30,7 +30,8 @@ from cosimlib.coscheduling import (
     sync_up_overhead,
 )
 from cosimlib.coscheduling.example import PAIRS
-from cosimlib.explorers.panel import Panel, beginning
+from cosimlib.explorers.logs import Log, busy, estimated, fitting, instant
+from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.coscheduling import plot_coupled_moment
 from cosimlib.system import System
 from cosimlib.units import MINUTE
@@ -66,11 +67,13 @@ def explore_coscheduling(
     source : Workload or mapping of str to Workload, optional
         The machines' workloads by partition, every n-th job of which becomes a mate, and whose
         clocks begin at their first jobs; or one workload with `partition` and mates of its own. By
-        default `deadlock_example`.
+        default `deadlock_example`. Requested times that are unknown are run times.
     system : System, optional
-        By default the machines of the source's workloads; a single workload needs one.
+        By default the machines of the source's workloads, or such as hold their jobs; a single
+        workload needs one.
     jobs : int, default 12
-        First jobs that are taken of each machine's workload, or of the single one.
+        Jobs in a row that are taken of each machine's workload, or of the single one, where it is
+        busy.
     schemes : str, default ""
         One letter per machine, H (hold) or Y (yield), one letter for all, or ``"base"``; empty: all
         hold.
@@ -99,7 +102,7 @@ def explore_coscheduling(
     check.whole("jobs", jobs, 1)
     check.whole("event", event, 1)
     check.number("share", share, least=0, most=1, kind="a part of the jobs", none=True)
-    make, system, shares = _source(source, system, jobs)
+    make, system, shares, notes = _source(source, system, jobs)
     letters = schemes or "H"
     letters = letters * len(system.partitions) if len(letters) == 1 else letters
     settings = {"schemes": letters, "release_interval": release_interval or OFF,
@@ -112,32 +115,44 @@ def explore_coscheduling(
     # Before the panel's own observers: what they draw must fit the other schedule's events.
     for name in settings:
         controls[name].observe(partial(_refit, controls, scheduled, name), names="value")
+        controls[name].observe(partial(_switch, controls, shares), names="value")
+    _switch(controls, shares)
     for trait in ("max", "value"):
         link((controls["event"], trait), (player, trait))
-    hint = "" if shares else "The share is fixed: this workload has its own mates."
+    hint = " ".join(notes)
     return Panel(controls, partial(_draw, scheduled), hint=hint, beside=[player])
 
 
 def _source(
     source: Workload | Mapping[str, Workload] | None, system: System | None, jobs: int
-) -> tuple[Make, System, tuple[float, ...]]:
-    """A function from a share of paired jobs to a workload, its system, and the shares offered."""
+) -> tuple[Make, System, tuple[float, ...], list[str]]:
+    """A function from a share of paired jobs to a workload; its system, shares offered, notes."""
     if source is None:
         shares = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
-        return _example, system or MACHINES, shares
+        return _example, system or MACHINES, shares, []
     if isinstance(source, Workload):
-        kept, system = beginning(source, system, jobs)
-        return lambda share: kept, system, ()
+        system = check.machine(system or source.machine, source.name)
+        kept, system, notes = estimated(busy(fitting(source, system), jobs))
+        return lambda share: kept, system, (), list(notes)
     expected = "a Workload, or a mapping of machines to Workloads"
     check.instance("source", source, Mapping, expected=expected)
-    machines, sizes = {}, {}
+    check.that("source", list(source), len(source) > 1, "two machines or more")
+    machines, sizes, told = {}, {}, []
     for name, workload in source.items():
-        kept, machine = beginning(workload, system, jobs)
+        kept, machine, notes = _machine(name, workload, system, jobs)
+        told += [f"{escape(name)}: {note}" for note in notes]
         since_first = kept.jobs["submit_time"] - kept.jobs["submit_time"].min()
         jobs_of_machine = kept.jobs.assign(submit_time=since_first)
         machines[name] = replace(kept, jobs=jobs_of_machine, began=None)
         sizes[name] = machine.total_nodes
-    return partial(_paired, machines), system or System("+".join(sizes), sizes), SHARES
+    return partial(_paired, machines), system or System("+".join(sizes), sizes), SHARES, told
+
+
+def _machine(name: str, workload: Workload, system: System | None, jobs: int) -> Log:
+    """One machine's log, on its partition of the system where there is such."""
+    nodes = None if system is None else system.partitions.get(name)
+    own = None if nodes is None else System(name, {name: nodes})
+    return estimated(busy(fitting(workload, own), jobs))
 
 
 def _example(share: float) -> Workload:
@@ -171,7 +186,7 @@ def _schedule(
 def _controls(
     settings: dict[str, Any], shares: tuple[float, ...], machines: list[str], last: int, event: int
 ) -> dict[str, Widget]:
-    """The widgets; the share's is disabled where there is nothing to choose."""
+    """One widget per setting, and the event's."""
     letters = ["".join(each) for each in product("HY", repeat=len(machines))]
     interval, share = settings["release_interval"], settings["share"]
     offered = sorted({*INTERVALS, interval} - {OFF})
@@ -185,13 +200,24 @@ def _controls(
         ),
         "share": SelectionSlider(
             options=[(f"{each:.0%}", each) for each in shares], value=near,
-            description="jobs with mates", disabled=len(shares) == 1,
+            description="jobs with mates",
         ),
         "release_interval": SelectionSlider(
             options=intervals, value=interval, description="release every",
         ),
         "event": IntSlider(min(event, last), 1, last, description="event"),
     }  # fmt: skip
+
+
+def _switch(controls: dict[str, Widget], shares: tuple[float, ...], change: object = None) -> None:
+    """Disable what has no effect, and say why."""
+    alone = bool(shares) and not controls["share"].value
+    schemes = controls["schemes"].value
+    nobody = "" if "H" in schemes else "no machine holds nodes"
+    why = "no job has a mate" if alone else nobody
+    disable(controls["release_interval"], why)
+    disable(controls["schemes"], "no job has a mate" if alone else "")
+    disable(controls["share"], "" if shares else "this workload has its own mates")
 
 
 def _spelled(schemes: str, machines: list[str]) -> str:
@@ -227,7 +253,9 @@ def _draw(scheduled: Scheduled, *, event: int, **settings: Any) -> tuple[go.Figu
     at = float(events[place - 1])
     interval = settings["release_interval"]
     how = f"released every {interval / MINUTE:g} min" if interval else "never released"
-    when = f"minute {at / MINUTE:g}, event {place} of {len(events)}"
+    began = schedule.workload.began
+    moment = f"minute {at / MINUTE:g}" if began is None else instant(at, began)
+    when = f"{moment}, event {place} of {len(events)}"
     title = f"{schedule.policy}, held nodes {how}: {when}"
     picture = plot_coupled_moment(schedule, at=at, title=title, names=names)
     sentences = [_stressed(sentence) for sentence in describe(schedule, at, names)]

@@ -1,7 +1,8 @@
 """Explorer of a single preemption: the nodes that each policy takes, and the jobs on them.
 
 Every control computes anew, which takes milliseconds: the vectors are those of a window of moments,
-not of the whole schedule. Another number of nodes is another system, on which the schedule's own
+not of the whole schedule. A log that holds more nodes than its machine has is shown on a machine
+that has them. Another number of nodes is another system, on which the schedule's own
 policy schedules the workload again.
 """
 
@@ -25,24 +26,32 @@ from cosimlib.elastic import (
     preempted_jobs,
     preemption_values,
 )
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.logs import busy, fitting, instant, recorded, wide_enough
+from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib.kernels.occupancy import IDLE
+from cosimlib.metrics import busy_window
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
+from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
+from cosimlib.workload import Workload
 
 Scheduled = Callable[[int], Schedule]
 
 MOMENTS = 241
 """Columns of the heat map, the moment chosen being the middle one."""
+MOST_VALUES = 2_000_000
+"""Nodes times columns of the heat map: very large machines have fewer columns."""
 
 
 def explore_elastic(
-    source: Schedule,
+    source: Schedule | Workload,
+    system: System | None = None,
     *,
+    jobs: int = 2000,
     at: float | None = None,
-    preempted: int = PREEMPTED,
+    preempted: int | None = None,
     policy: str = "PAP",
     grace_period: float = 120.0,
     window: float = DAY,
@@ -52,13 +61,18 @@ def explore_elastic(
 
     Parameters
     ----------
-    source : Schedule
-        On one partition of the paper's N nodes.
+    source : Schedule or Workload
+        On one partition of the paper's N nodes. Of a workload the starts recorded or, where a job
+        has none, EASY's. Where it holds more nodes than there are, N is what it holds.
+    system : System, optional
+        Of a workload; by default its own machine, or one that holds its jobs.
+    jobs : int, default 2000
+        How many of a workload are taken in a row, where it is busy.
     at : float, optional
         The moment of the preemption, seconds of the schedule's clock; by default the middle one of
-        `execution_states`.
-    preempted : int, default 10
-        The paper's P.
+        `execution_states`, or of the busiest day if that is a quiet one.
+    preempted : int, optional
+        The paper's P, by default 10 or, on a smaller machine, all.
     policy : str, default "PAP"
         One of `POLICIES`; PAP+ reads the workload's `priority`.
     grace_period : float, default 120.0
@@ -76,8 +90,11 @@ def explore_elastic(
 
     Raises
     ------
+    TypeError
+        Where `source` is neither.
     ValueError
-        Where the schedule is on several partitions, its jobs run more than once, or none runs.
+        Where the schedule is on several partitions, its jobs run more than once, or none runs; and
+        where a schedule comes with a system.
 
     Examples
     --------
@@ -89,18 +106,19 @@ def explore_elastic(
     >>> panel.settings["preempted"]
     4
     """
-    check.instance("source", source, Schedule)
     check.seconds("window", window, above=0)
+    source, notes = _begin(source, system, jobs)
     at = _moment(source, at)
     knobs: dict[str, Any] = {
         "policy": policy,
-        "preempted": preempted,
+        "preempted": min(PREEMPTED, _nodes(source)) if preempted is None else preempted,
         "grace_period": grace_period,
         "seed": seed,
     }
     preempted_jobs(source, at, **knobs)  # refuses what it cannot take before a control does
     why = _fixed_because(source)
     controls = _controls(source, at, knobs, why)
+    disable(controls["nodes"], why)
 
     @lru_cache(maxsize=8)
     def scheduled(nodes: int) -> Schedule:
@@ -109,16 +127,40 @@ def explore_elastic(
     # Before the panel's own observers: what they draw must fit the other number of nodes.
     controls["nodes"].observe(partial(_refit, controls, scheduled), names="value")
     draw = partial(_draw, scheduled, window=window, seed=seed)
-    return Panel(controls, draw, hint=f"The number of nodes is fixed: {why}." if why else "")
+    return Panel(controls, draw, hint=" ".join(notes))
+
+
+def _begin(
+    source: Schedule | Workload, system: System | None, jobs: int
+) -> tuple[Schedule, tuple[str, ...]]:
+    """The schedule on as many nodes as it needs, and what was supposed of it."""
+    check.whole("jobs", jobs, 1)
+    check.instance("source", source, Schedule, Workload)
+    if isinstance(source, Schedule) and system is not None:
+        raise ValueError("a schedule has its system; leave system out, or give the workload")
+    told: tuple[str, ...] = ()
+    if isinstance(source, Workload):
+        part = busy(fitting(source, system), jobs)
+        schedule, more = recorded(part.workload, part.system, jobs=jobs)
+        told = (*part.notes, *more)
+    else:
+        schedule = source
+    wider, more = wide_enough(schedule)
+    return wider, (*told, *more)
 
 
 def _moment(schedule: Schedule, at: float | None) -> float:
-    """A moment of the schedule, by default the middle one of its states."""
+    """A moment of the schedule, by default the middle one of its states, or of a busier day."""
     states = execution_states(schedule)
     if not states.size:
         raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
     if at is None:
-        return float(states[states.size // 2])
+        middle = float(states[states.size // 2])
+        start, end = busy_window(schedule, DAY, start=middle - DAY / 2)
+        if start != middle - DAY / 2:
+            place = int(np.searchsorted(states, (start + end) / 2))
+            middle = float(states[min(place, states.size - 1)])
+        return middle
     first, last = _span(schedule)
     check.that("at", at, check.is_number(at), "a moment in seconds, or None for the middle one")
     if not first <= at < last:
@@ -152,7 +194,7 @@ def _schedule(source: Schedule, nodes: int) -> Schedule:
 
 
 def _controls(source: Schedule, at: float, knobs: dict[str, Any], why: str) -> dict[str, Widget]:
-    """The widgets; that of the number of nodes is disabled where there is a reason `why`."""
+    """The widgets; N has one value where there is a reason `why` for it."""
     grace_period, nodes = float(knobs["grace_period"]), _nodes(source)
     periods = sorted({0.0, 300.0, 600.0, grace_period, *GRACE_PERIODS})
     widest = int(source.workload.jobs["nodes"].max())
@@ -165,7 +207,7 @@ def _controls(source: Schedule, at: float, knobs: dict[str, Any], why: str) -> d
         ),
         "nodes": IntSlider(
             nodes, nodes if why else widest, nodes if why else max(2 * nodes, widest + 1),
-            description="nodes (N)", disabled=bool(why),
+            description="nodes (N)",
         ),
         "preempted": IntSlider(
             int(knobs["preempted"]), 1, nodes, description="nodes preempted (P)"
@@ -200,10 +242,10 @@ def _draw(
     touched = preempted_jobs(schedule, at, seed=seed, **knobs)
     jobs = _running(schedule, at, touched)
     idle = knobs["preempted"] - int(touched["nodes_taken"].sum())
-    wasted = touched["wasted_cycles"].sum()
+    wasted, began = touched["wasted_cycles"].sum(), schedule.workload.began
     title = (
-        f"{knobs['policy']} preempts {knobs['preempted']} of {nodes} nodes on day {at / DAY:.2f}: "
-        f"{wasted / HOUR:,.1f} node-hours wasted"
+        f"{knobs['policy']} preempts {knobs['preempted']} of {nodes} nodes on "
+        f"{instant(at, began)}: {wasted / HOUR:,.1f} node-hours wasted"
     )
     killed = int(touched["killed"].sum())
     text = (
@@ -211,7 +253,7 @@ def _draw(
         f"{period_name(knobs['grace_period'])} {len(touched) - killed}, not touched "
         f"{len(jobs) - len(touched)} · idle nodes taken {idle}"
     )
-    picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title)
+    picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title, began=began)
     return picture, text
 
 
@@ -220,8 +262,9 @@ def _window(schedule: Schedule, at: float, window: float, policy: str, seed: int
 
     RANDOM draws anew at each moment, so that the vectors before would change the draws.
     """
-    moments = at + np.linspace(-window / 2, window / 2, MOMENTS)
-    moments[MOMENTS // 2] = at
+    half = int(np.clip(MOST_VALUES // _nodes(schedule), 21, MOMENTS)) // 2
+    moments = at + np.linspace(-window / 2, window / 2, 2 * half + 1)
+    moments[half] = at
     values = preemption_values(schedule, moments, policy=policy, seed=seed)
     values.loc[at] = preemption_values(schedule, [at], policy=policy, seed=seed).loc[at]
     return values

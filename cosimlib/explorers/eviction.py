@@ -1,6 +1,7 @@
 """Explorer of the eviction problem: nodes, deadline, bandwidth, checkpoint interval, solver.
 
-Controls of the number of nodes and of the deadline read plans from a spectrum that is solved
+A log may be any: starts that it lacks are simulated, memory and bandwidths are Theta's where it has
+none. Controls of the number of nodes and of the deadline read plans from a spectrum that is solved
 already; those of the file system's bandwidth and of the interval between application checkpoints
 pose the problem anew and solve it again. The plan beside the surface may be that of another solver,
 or of another objective, which is solved for the number of nodes at hand.
@@ -18,6 +19,7 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
+from cosimlib.display import count
 from cosimlib.eviction import (
     EvictionPlan,
     EvictionProblem,
@@ -29,11 +31,14 @@ from cosimlib.eviction import (
     solve_overlapping,
     solve_spectrum,
 )
-from cosimlib.explorers.panel import Draw, Panel
+from cosimlib.explorers.logs import instant, recorded, with_memory
+from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.eviction import plot_trade_off
 from cosimlib.metrics import occupied_nodes
 from cosimlib.schedule import Schedule
+from cosimlib.system import System
 from cosimlib.units import MINUTE
+from cosimlib.workload import Workload
 
 Pose = Callable[[float, float], EvictionProblem]
 
@@ -55,14 +60,14 @@ OF_WAITS = ("overlapping", "blocked")
 """Solvers that need to know how long each application's wait is."""
 WAIT = "app_wait"
 CLICK = "Click on the surface to choose nodes and deadline at once."
-NO_SCHEDULE = (
-    f"{CLICK} Bandwidth and interval are switched off: this problem brought its own checkpoint "
-    "times. Explore a Schedule to change them."
-)
+NO_SCHEDULE = "this problem brought its own checkpoint times: explore a Schedule to change them"
+JOBS = 3000
+"""Of a workload without starts, how many in a row are scheduled."""
 
 
 def explore_eviction(
-    source: Schedule | EvictionProblem,
+    source: Schedule | Workload | EvictionProblem,
+    system: System | None = None,
     *,
     at: float | None = None,
     nodes_needed: int | None = None,
@@ -79,8 +84,12 @@ def explore_eviction(
 
     Parameters
     ----------
-    source : Schedule or EvictionProblem
+    source : Schedule, Workload or EvictionProblem
+        Of a workload the starts recorded or, where a job has none, EASY's of 3,000 jobs in a row.
         A problem brings its horizon, its step and its checkpoint times.
+    system : System, optional
+        With memory and bandwidths, by default the source's own; what is unknown is Theta's. Of a
+        workload also the machine.
     at : float, optional
         The moment of the eviction, seconds of the schedule's clock; by default the middle of the
         longest stretch in which the most nodes are held.
@@ -102,15 +111,14 @@ def explore_eviction(
     Raises
     ------
     TypeError
-        Where `source` is neither.
+        Where `source` is none of these.
     ValueError
-        Where nothing runs at `at`, `at` comes with a problem, there is only one deadline, or the
-        solver is none of them.
+        Where nothing runs at `at`, `at` or `system` comes with a problem, there is only one
+        deadline, or the solver is none of them.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> import cosimlib as cs
+    >>>     >>> import cosimlib as cs
     >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
     >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
     >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)
@@ -118,21 +126,20 @@ def explore_eviction(
     >>> panel.settings["nodes_needed"]
     64
     """
-    if isinstance(source, Schedule):
-        fixed = {"at": _moment(source, at), "horizon": horizon, "step": step, "seed": seed}
-        pose: Pose = partial(_pose, source, fixed)
-        bandwidth = source.system.aggregate_bandwidth
-        problem = pose(bandwidth, interval / MINUTE)
-        needed = problem.total_nodes // 4
-    elif isinstance(source, EvictionProblem):
-        if at is not None:
-            raise ValueError(f"at={at:g}, but a problem has its moment already; leave at out")
+    check.instance("source", source, Schedule, Workload, EvictionProblem)
+    notes: tuple[str, ...] = ()
+    if isinstance(source, EvictionProblem):
+        _check_alone(at, system)
         pose, problem, needed = _always(source), source, source.nodes_needed
         bandwidth = np.nan
     else:
-        raise TypeError(
-            f"source is of type {type(source).__name__}; expected a Schedule or an EvictionProblem"
-        )
+        schedule, machine, notes = _begin(source, system)
+        fixed = {"at": _moment(schedule, at), "horizon": horizon, "step": step, "seed": seed}
+        pose = partial(_pose, schedule, machine, fixed)
+        bandwidth = machine.aggregate_bandwidth
+        problem = pose(bandwidth, interval / MINUTE)
+        needed = problem.total_nodes // 4
+        notes = (*notes, _when(schedule, problem, fixed["at"]))
     problem = problem.asking(needed if nodes_needed is None else nodes_needed)
     check.choice("solver", solver, _solvers(problem))
     controls = _controls(problem, bandwidth, interval)
@@ -140,10 +147,37 @@ def explore_eviction(
         options=[(LABELS[name], name) for name in _solvers(problem)], value=solver,
         description="plan of the jobs",
     )  # fmt: skip
-    hint = NO_SCHEDULE if controls["bandwidth"].disabled else CLICK
-    panel = Panel(controls, _drawer(problem, pose), hint=hint)
+    for name in ("bandwidth", "interval"):
+        disable(controls[name], NO_SCHEDULE if np.isnan(bandwidth) else "")
+    panel = Panel(controls, _drawer(problem, pose), hint=" ".join([CLICK, *notes]))
     panel.figure.data[0].on_click(partial(_choose, panel, problem))
     return panel
+
+
+def _begin(
+    source: Schedule | Workload, system: System | None
+) -> tuple[Schedule, System, tuple[str, ...]]:
+    """The schedule, the machine with memory and bandwidths, and what was supposed of both."""
+    schedule, notes = recorded(source, system, jobs=JOBS)
+    check.instance("system", system, System, type(None), expected="a System")
+    machine, note = with_memory(system or schedule.system)
+    return schedule, machine, (*notes, note) if note else notes
+
+
+def _check_alone(at: float | None, system: System | None) -> None:
+    """Raise for what a problem has decided already."""
+    if at is not None:
+        raise ValueError(f"at={at:g}, but a problem has its moment already; leave at out")
+    if system is not None:
+        raise ValueError("a problem has its checkpoint times already; leave system out")
+
+
+def _when(schedule: Schedule, problem: EvictionProblem, at: float) -> str:
+    """The moment of the eviction in words, and how full the machine is."""
+    return (
+        f"The moment is {instant(at, schedule.workload.began)}: {count(len(problem), 'job')} on "
+        f"{count(problem.total_nodes, 'node')}."
+    )
 
 
 def _solvers(problem: EvictionProblem) -> list[str]:
@@ -159,7 +193,10 @@ def _moment(schedule: Schedule, at: float | None) -> float:
         lasts = np.diff(times, append=times[-1:])
         if not lasts.any():
             raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
-        best = np.lexsort((lasts, np.where(lasts > 0, nodes, 0)))[-1]
+        # Records may hold more nodes than there are, which is no moment to show.
+        within = (lasts > 0) & (nodes <= schedule.total_nodes)
+        within = within if (within & (nodes > 0)).any() else lasts > 0
+        best = np.lexsort((lasts, np.where(within, nodes, 0)))[-1]
         return float(times[best] + lasts[best] / 2)
     start, end = schedule.start_time, schedule.end_time
     if not ((start <= at) & (at < end)).any():
@@ -172,10 +209,10 @@ def _moment(schedule: Schedule, at: float | None) -> float:
 
 
 def _pose(
-    schedule: Schedule, fixed: dict[str, Any], bandwidth: float, interval: float
+    schedule: Schedule, machine: System, fixed: dict[str, Any], bandwidth: float, interval: float
 ) -> EvictionProblem:
     """The problem at the moment chosen, on a file system of `bandwidth` GB/s."""
-    system = replace(schedule.system, aggregate_bandwidth=bandwidth)
+    system = replace(machine, aggregate_bandwidth=bandwidth)
     return EvictionProblem.from_schedule(
         schedule, nodes_needed=0, system=system, interval=interval * MINUTE, **fixed
     )
@@ -187,7 +224,7 @@ def _always(problem: EvictionProblem) -> Pose:
 
 
 def _controls(problem: EvictionProblem, bandwidth: float, interval: float) -> dict[str, Widget]:
-    """The sliders; without a `bandwidth` its own and the interval's are disabled."""
+    """The sliders; `bandwidth` is NaN where it is unknown."""
     deadlines = problem.deadlines.tolist()
     if not len(problem) or len(deadlines) == 1:
         raise ValueError(
@@ -207,11 +244,11 @@ def _controls(problem: EvictionProblem, bandwidth: float, interval: float) -> di
         ),
         "bandwidth": FloatLogSlider(
             bandwidth if given else 1.0, min=middle - 1, max=middle + 1, step=0.05,
-            readout_format=".0f", description="file system (GB/s)", disabled=not given,
+            readout_format=".0f", description="file system (GB/s)",
         ),
         "interval": FloatSlider(
             minutes, min=min(5.0, minutes), max=max(240.0, minutes), step=5.0,
-            readout_format=".0f", description="checkpoint every (min)", disabled=not given,
+            readout_format=".0f", description="checkpoint every (min)",
         ),
     }  # fmt: skip
 
@@ -253,7 +290,7 @@ def _title(plan: EvictionPlan, deadline: float) -> str:
     """What is asked, and what it costs."""
     loss = plan.loss[plan.row(deadline)]
     needed, minutes = plan.problem.nodes_needed, deadline / MINUTE
-    return f"{needed:,} nodes within {minutes:.4g} minutes: {loss:,.1f} node-hours lost"
+    return f"{count(needed, 'node')} within {minutes:.4g} minutes: {loss:,.1f} node-hours lost"
 
 
 def _text(spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float) -> str:

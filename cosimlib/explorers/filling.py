@@ -16,10 +16,12 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.explorers.panel import Panel, beginning
+from cosimlib.explorers.logs import busy, fitting
+from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.filling import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
 from cosimlib.policies import SIMULATORS
+from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
 from cosimlib.system import System
@@ -35,7 +37,7 @@ GIVEN = "given"
 
 
 def explore_filling(
-    source: Workload | None = None,
+    source: Workload | Schedule | None = None,
     system: System | None = None,
     *,
     jobs: int = 1500,
@@ -54,12 +56,13 @@ def explore_filling(
 
     Parameters
     ----------
-    source : Workload, optional
-        By default `synthetic.lomonosov`, of which all jobs wait from the start.
+    source : Workload or Schedule, optional
+        By default `synthetic.lomonosov`, of which all jobs wait from the start. Of a schedule the
+        workload.
     system : System, optional
-        Of one partition; by default the source's own machine.
+        Of one partition; by default the source's own machine, or one that holds its jobs.
     jobs : int, default 1500
-        How many are generated, or taken from the source's beginning.
+        How many are generated, or taken in a row where the source is busy.
     policy : str, default "filling A"
         One of `FILLINGS`, shown over time.
     accuracy : float or "given", optional
@@ -85,11 +88,9 @@ def explore_filling(
     Raises
     ------
     TypeError
-        Where `source` is no workload.
+        Where `source` is no workload or schedule.
     ValueError
-        For a source without jobs or of unknown machine, and for a setting that is out of range.
-    InvalidWorkloadError
-        Where a job is wider than the system.
+        For a source without jobs that fit, and for a setting that is out of range.
 
     Examples
     --------
@@ -99,10 +100,11 @@ def explore_filling(
     'filling B, kill'
     """
     check.whole("jobs", jobs, 1)
-    known = False
+    workload, known = None, False
+    notes: tuple[str, ...] = ()
     if source is not None:
-        source, system = beginning(source, system, jobs)
-        known = bool(source.jobs["requested_time"].notna().all())
+        workload, system, notes = busy(fitting(source, system), jobs)
+        known = bool(workload.jobs["requested_time"].notna().all())
     depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
     values: dict[str, Any] = {
@@ -110,8 +112,12 @@ def explore_filling(
         "save_every": save_every, "queue_depth": depth, "seed": seed,
     }  # fmt: skip
     _check(known=known, **values)
-    simulated = lru_cache(maxsize=8)(partial(_simulate, source, system or LOMONOSOV, jobs))
-    return Panel(_controls(values, known), partial(_draw, simulated))
+    simulated = lru_cache(maxsize=8)(partial(_simulate, workload, system or LOMONOSOV, jobs))
+    controls = _controls(values, known)
+    if workload is not None:
+        controls["accuracy"].observe(partial(_switch, controls), names="value")
+        _switch(controls)
+    return Panel(controls, partial(_draw, simulated), hint=" ".join(notes))
 
 
 def _check(
@@ -164,6 +170,12 @@ def _controls(values: dict[str, Any], known: bool) -> dict[str, Widget]:
         ),
         "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
     }  # fmt: skip
+
+
+def _switch(controls: dict[str, Widget], change: object = None) -> None:
+    """Disable the seed of a log whose estimates are its own: nothing is drawn."""
+    own = controls["accuracy"].value == GIVEN
+    disable(controls["seed"], "the log's own estimates: nothing is drawn" if own else "")
 
 
 def _simulate(

@@ -24,13 +24,14 @@ from ipywidgets import (
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import UNKNOWN
+from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.ondemand_day import plot_day
-from cosimlib.metrics import busy_stretch
 from cosimlib.ondemand import POLICIES, OnDemandSchedule, draw_bursts, measure, simulate_ondemand
 from cosimlib.ondemand.simulation import DEADLINES, NOTICES
+from cosimlib.schedule import Schedule
 from cosimlib.synthetic.bursts import NOTICES as KINDS
-from cosimlib.system import THETA, System
+from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 
@@ -50,7 +51,7 @@ OWN_BURSTS = "these bursts were given"
 
 
 def explore_ondemand(
-    source: Workload | None = None,
+    source: Workload | Schedule | None = None,
     system: System | None = None,
     bursts: Workload | None = None,
     *,
@@ -74,11 +75,12 @@ def explore_ondemand(
 
     Parameters
     ----------
-    source : Workload, optional
+    source : Workload or Schedule, optional
         The batch jobs, by default `synthetic.theta`. Requested times that it lacks are run times.
+        Of a schedule the workload.
     system : System, optional
-        Of one partition; by default the source's own machine. Memory and node bandwidth that are
-        unknown are Theta's.
+        Of one partition; by default the source's own machine, or one that holds its jobs. Memory
+        and bandwidths that are unknown are Theta's.
     bursts : Workload, optional
         Your own, on the clock of the source, as for `simulate_ondemand`; by default drawn.
     jobs : int, default 600
@@ -120,11 +122,11 @@ def explore_ondemand(
     Raises
     ------
     TypeError
-        Where `source` or `bursts` is no workload.
+        Where `source` is no workload or schedule, or `bursts` no workload.
     ValueError
-        For a source without jobs or of unknown machine, and for a setting that is out of range.
+        For a source without jobs that fit, and for a setting that is out of range.
     InvalidWorkloadError
-        Where a job or burst is wider than the system.
+        Where a burst is wider than the system.
 
     Examples
     --------
@@ -165,26 +167,15 @@ def explore_ondemand(
 
 
 def _begin(
-    source: Workload | None, system: System | None, jobs: int, seed: int
+    source: Workload | Schedule | None, system: System | None, jobs: int, seed: int
 ) -> tuple[Workload, System, list[str]]:
-    """The batch jobs, their machine, and what was supposed of it."""
+    """The batch jobs, their machine, and what was supposed of both."""
     if source is None:
         check.seed(seed)
         source = synthetic.theta(jobs, seed=seed)
-    check.instance("source", source, Workload)
-    if not len(source):
-        raise ValueError(f"{source.name}: no jobs; expected at least one")
-    system = check.machine(system or source.machine, source.name)
-    known = {
-        name: getattr(THETA, name)
-        for name in ("memory_per_node", "aggregate_bandwidth", "node_bandwidth")
-        if np.isnan(getattr(system, name))
-    }
-    hints = ["Memory and bandwidths that are unknown are Theta's."] if known else []
-    if source.jobs["requested_time"].isna().any():
-        source = synthetic.with_missing_estimates(source, "run_time")
-        hints.append("Requested times that are unknown are run times.")
-    return busy_stretch(source, jobs), replace(system, **known), hints
+    workload, machine, notes = estimated(busy(fitting(source, system), jobs))
+    machine, note = with_memory(machine)
+    return workload, machine, [*notes, note]
 
 
 def _check(settings: dict[str, Any]) -> None:

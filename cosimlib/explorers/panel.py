@@ -26,8 +26,6 @@ from ipywidgets import (
 
 from cosimlib import checks as check
 from cosimlib.explorers.ruler import Ruler
-from cosimlib.system import System
-from cosimlib.workload import Workload, check_run
 
 WIDTH = 960
 """Pixels of a figure that is on no page."""
@@ -206,16 +204,6 @@ class Panel(VBox):
 def disable(control: Widget, why: str) -> None:
     """Switch a control off that has no effect and say why, or on where there is no reason."""
     control.disabled, control.tooltip = bool(why), why or None
-
-
-def beginning(source: Workload, system: System | None, jobs: int) -> tuple[Workload, System]:
-    """The first jobs of a workload, and its system."""
-    check.instance("source", source, Workload)
-    if not len(source):
-        raise ValueError(f"{source.name}: no jobs; expected at least one")
-    system = check.machine(system or source.machine, source.name)
-    check_run(source, system)
-    return source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}"), system
 
 
 def _fits(control: Widget, value: Any) -> bool:

@@ -66,7 +66,10 @@ def plot_batch(
         last = float(schedule.end_time.max(initial=origin) - origin) / HOUR
         shown = [0.0 if start is None else left, last if end is None else right]
         picture.update_xaxes(range=shown)
-    return picture.update_xaxes(title="hours since the first submission", row=3)
+    hours = theme.hours_since(
+        schedule.workload.began, "hours since the first submission", start=origin
+    )
+    return picture.update_xaxes(title=hours, row=3)
 
 
 def block_table(schedule: Schedule) -> pd.DataFrame:

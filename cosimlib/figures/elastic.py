@@ -20,6 +20,8 @@ LABELS = 30
 """Nodes or jobs that have room for their numbers along an axis."""
 FEW = 8
 """An axis of fewer jobs leaves room for so many; one of up to so many nodes labels each number."""
+ROWS = 300
+"""Most rows of a heat map of nodes."""
 FATES = {"kill": "killed", "spare": "ends within the grace period", "keep": "not touched"}
 VECTOR_SCALE = [[0.0, "#FFFFFF"], [0.5, "#7BA7C7"], [1.0, "#08306B"]]
 NO_JOBS = "the workload has no jobs, so there is nothing to preempt"
@@ -68,18 +70,38 @@ def plot_vectors(
     return footnote(picture, "The host takes the nodes of the least value first.")
 
 
-def vector_trace(values: pd.DataFrame) -> go.Heatmap:
-    """The heat map of one policy's vectors, nodes over days."""
+def vector_trace(values: pd.DataFrame, began: pd.Timestamp | None = None) -> go.Heatmap:
+    """The heat map of one policy's vectors, nodes over days or dates.
+
+    Of more than `ROWS` nodes neighbors share a row, which has their mean.
+    """
+    z, nodes = values.to_numpy().T, values.columns.to_numpy()
+    if nodes.size > ROWS:
+        first = np.arange(0, nodes.size, -(-nodes.size // ROWS))
+        sizes = np.diff(first, append=nodes.size)
+        z = np.add.reduceat(z, first) / sizes[:, None]
+        nodes = nodes[first] + (sizes - 1) / 2
+    times, day = _times(values.index.to_numpy(), began), "day " if began is None else ""
     return go.Heatmap(
-        x=(values.index.to_numpy() / DAY).round(4), y=values.columns.to_numpy(),
-        z=values.to_numpy().T.round(3), zmin=0, zmax=1, colorscale=VECTOR_SCALE,
-        colorbar={"title": {"text": "value"}, "thickness": 16},
-        hovertemplate="day %{x}, node %{y}: value %{z}<extra></extra>",
+        x=times.round(4) if began is None else times, y=nodes, z=z.round(3), zmin=0, zmax=1,
+        colorscale=VECTOR_SCALE, colorbar={"title": {"text": "value"}, "thickness": 16},
+        hovertemplate=f"{day}%{{x}}, node %{{y}}: value %{{z}}<extra></extra>",
     )  # fmt: skip
 
 
+def _times(seconds: np.ndarray, began: pd.Timestamp | None) -> np.ndarray:
+    """Days since the start, or dates where second 0 has one."""
+    return seconds / DAY if began is None else theme.over_time(seconds, began)[0]
+
+
 def plot_preemption(
-    values: pd.DataFrame, jobs: pd.DataFrame, *, at: float, taken: Sequence[int], title: str
+    values: pd.DataFrame,
+    jobs: pd.DataFrame,
+    *,
+    at: float,
+    taken: Sequence[int],
+    title: str,
+    began: pd.Timestamp | None = None,
 ) -> go.Figure:
     """One preemption: vectors around it with the nodes taken, and what becomes of which job.
 
@@ -95,14 +117,17 @@ def plot_preemption(
     taken : sequence of int
         The nodes preempted.
     title : str
+    began : pd.Timestamp, optional
+        The calendar time of second 0: then the axis has dates.
     """
     picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.27, column_widths=[0.58, 0.42])
+    moment = _times(np.array([at]), began)[0]
     colorbar = {"x": 0.43, "thickness": 14, "title": {"text": "value", "side": "right"}}
-    picture.add_trace(vector_trace(values).update(colorbar=colorbar), row=1, col=1)
-    picture.add_trace(_taken_trace(at, taken), row=1, col=1)
+    picture.add_trace(vector_trace(values, began).update(colorbar=colorbar), row=1, col=1)
+    picture.add_trace(_taken_trace(moment, taken), row=1, col=1)
     for trace in _fate_traces(jobs):
         picture.add_trace(trace, row=1, col=2)
-    picture.add_vline(at / DAY, line={"color": theme.VERMILION, "width": 1.5}, row=1, col=1)
+    picture.add_vline(moment, line={"color": theme.VERMILION, "width": 1.5}, row=1, col=1)
     theme.style(picture, title=title, height=540, barmode="stack", bargap=0.15)
     picture.update_layout(
         margin={"t": 60, "b": 105},
@@ -110,9 +135,12 @@ def plot_preemption(
                 "y": -0.18, "yanchor": "top"},
     )  # fmt: skip
     # Fixed ranges, so that the axes stand still while knobs of the preemption move.
-    days, nodes = values.index.to_numpy() / DAY, values.shape[1]
+    times, nodes = _times(values.index.to_numpy(), began), values.shape[1]
     margin = {"showgrid": False, "col": 1}
-    picture.update_xaxes(title="days since the start", range=[days[0], days[-1]], **margin)
+    axis = {"title": "days since the start"}
+    if began is not None:
+        axis = theme.over_time(np.empty(0), began)[1]
+    picture.update_xaxes(**axis, range=[times[0], times[-1]], **margin)
     picture.update_yaxes(title="node", range=[-0.5, nodes - 0.5], dtick=_every(nodes), **margin)
     tick = 1 if jobs["nodes"].max() <= FEW else None
     picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=tick, col=2)
@@ -127,10 +155,10 @@ def _every(shown: int) -> int:
     return max(1, -(-shown // LABELS))
 
 
-def _taken_trace(at: float, taken: Sequence[int]) -> go.Scatter:
+def _taken_trace(moment: float | str, taken: Sequence[int]) -> go.Scatter:
     """A square on every node that is preempted."""
     return go.Scatter(
-        x=[at / DAY] * len(taken), y=list(taken), mode="markers", name="preempted node",
+        x=[moment] * len(taken), y=list(taken), mode="markers", name="preempted node",
         hovertemplate="node %{y} is preempted<extra></extra>",
         marker={"symbol": "square-open", "size": 9, "color": theme.VERMILION,
                 "line": {"width": 2, "color": theme.VERMILION}},

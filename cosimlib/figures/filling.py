@@ -105,7 +105,8 @@ def plot_use(
         margin={"t": 60, "b": 125},
         legend={"orientation": "h", "traceorder": "normal", "x": 0, "y": -0.2, "yanchor": "top"},
     )
-    picture.update_xaxes(title="hours", range=[0, (end - start) / HOUR], col=1)
+    hours = theme.hours_since(shown.workload.began, "hours", start=start)
+    picture.update_xaxes(title=hours, range=[0, (end - start) / HOUR], col=1)
     picture.update_yaxes(title="nodes", range=[0, shown.system.total_nodes], col=1)
     picture.update_xaxes(title="node-hours", range=[0, 1.2 * total], nticks=6, col=2)
     return picture.update_yaxes(autorange="reversed", col=2)

@@ -5,7 +5,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlib.display import zone
 from cosimlib.figures import theme
 from cosimlib.figures.ondemand import USE_STYLES, use_bars, use_blocks, use_pattern
 from cosimlib.ondemand import LEDGER, OnDemandSchedule, ledger
@@ -71,7 +70,12 @@ def _add_nodes(picture: go.Figure, schedule: OnDemandSchedule, start: float, end
     )  # fmt: skip
     _add_evictions(picture, schedule, blocks, start, end)
     picture.update_xaxes(
-        title=_since(schedule, start), range=[0, (end - start) / HOUR], row=1, col=1
+        title=theme.hours_since(
+            schedule.workload.began, f"hours since second {start:,.0f} of the trace", start=start
+        ),
+        range=[0, (end - start) / HOUR],
+        row=1,
+        col=1,
     )
     picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes], row=1, col=1)
 
@@ -155,15 +159,6 @@ def _told(bursts: pd.DataFrame) -> list[str]:
         f"burst {job}: {row.nodes:,} nodes, starts {row.delay / MINUTE:,.1f} min late"
         for job, row in zip(bursts.index, bursts.itertuples(), strict=True)
     ]
-
-
-def _since(schedule: OnDemandSchedule, start: float) -> str:
-    """What the hours of the window count from: a date where the log tells when it began."""
-    began = schedule.workload.began
-    if began is None:
-        return f"hours since second {start:,.0f} of the trace"
-    moment = began + pd.to_timedelta(round(start), unit="s")
-    return f"hours since {moment:%Y-%m-%d %H:%M} ({zone(began)})"
 
 
 def _hours(seconds: pd.Series) -> pd.Series:

@@ -90,6 +90,14 @@ def over_time(
     }
 
 
+def hours_since(began: pd.Timestamp | None, otherwise: str, *, start: float = 0.0) -> str:
+    """The title of an axis of hours since `start` (s): with a date where second 0 has one."""
+    if began is None:
+        return otherwise
+    moment = began + pd.Timedelta(round(start), "s")
+    return f"hours since {moment:%Y-%m-%d %H:%M} ({zone(moment)})"
+
+
 def figure(**layout: Any) -> go.Figure:
     """An empty figure in the house's layout."""
     return style(go.Figure(), **layout)

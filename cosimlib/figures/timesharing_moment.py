@@ -134,15 +134,15 @@ def plot_sharing(
     picture = make_subplots(
         rows=3, cols=2, specs=[[{}, {"rowspan": 2}], [{}, None], [{}, None]],
         column_widths=[0.54, 0.46], horizontal_spacing=0.11,
-        subplot_titles=(f"Shares on node {node}, the most crowded at hour {at / HOUR:.2f}",
+        subplot_titles=(f"Shares on node {node}, the most crowded {_when(shared, at)}",
                         "Mean slowdown, batch ÷ time-sharing (gray: no jobs)"),
     )  # fmt: skip
     for band in _bands(shared, table, at):
         picture.add_trace(band, row=1, col=1)
+    crowds = {"time-sharing": crowd_table(shared), "batch": crowd_table(batch)}
     for row, measure in ((2, "cpu_load"), (3, "waiting")):
-        for schedule, kind in ((shared, "time-sharing"), (batch, "batch")):
-            steps = crowd_table(schedule)[measure]
-            picture.add_trace(_steps(steps, kind, shown=row == 2), row=row, col=1)
+        for kind, crowd in crowds.items():
+            picture.add_trace(_steps(crowd[measure], kind, shown=row == 2), row=row, col=1)
     picture.add_trace(_ratios(ratio_table(batch, shared)), row=1, col=2)
     area = {f"{axis}{end}": end for axis in "xy" for end in (0, 1)}
     picture.add_shape(
@@ -150,8 +150,17 @@ def plot_sharing(
         fillcolor=NO_JOBS, line_width=0,
     )  # fmt: skip
     _mark(picture, shared, at)
-    _style_shares(picture, table, len(jobs), spmd=shared.spmd)
-    return _styled(picture, title=title)
+    hours = theme.hours_since(shared.workload.began, "hours")
+    _style_shares(picture, table, len(jobs), spmd=shared.spmd, hours=hours)
+    return _styled(picture, title=title, hours=hours)
+
+
+def _when(schedule: Schedule, at: float) -> str:
+    """The moment: a date where the log tells when it began."""
+    began = schedule.workload.began
+    if began is None:
+        return f"at hour {at / HOUR:.2f}"
+    return f"at {began + pd.Timedelta(round(at), 's'):%Y-%m-%d %H:%M}"
 
 
 def _bands(schedule: TimesharedSchedule, table: pd.DataFrame, at: float) -> list[go.Scatter]:
@@ -235,7 +244,9 @@ def _mark(picture: go.Figure, schedule: TimesharedSchedule, at: float) -> None:
         picture.add_hline(y=schedule.speed, line={"color": theme.BLACK, "width": 1}, row=1, col=1)
 
 
-def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: bool) -> None:
+def _style_shares(
+    picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: bool, hours: str
+) -> None:
     """Axes and legend of the shares, which for jobs that are not SPMD are not of this node."""
     many = "no job" if not there else f"{there} jobs" if there > 1 else "1 job"
     picture.update_layout(
@@ -243,13 +254,13 @@ def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: 
                 "traceorder": "normal",
                 "title": {"text": f"Shares at the dashed line, {many} there"}}
     )  # fmt: skip
-    hours, most = table.index, max(1.0, float(table.sum(axis=1).max()))
-    picture.update_xaxes(range=[hours[0], hours[-1]], title="hours", title_standoff=2, row=1, col=1)
+    shown, most = table.index, max(1.0, float(table.sum(axis=1).max()))
+    picture.update_xaxes(range=[shown[0], shown[-1]], title=hours, title_standoff=2, row=1, col=1)
     title = "share of full speed" if spmd else "share, mean of a job's nodes"
     picture.update_yaxes(title=title, range=[0, 1.04 * most], domain=[0.53, 1], row=1, col=1)
 
 
-def _styled(picture: go.Figure, *, title: str) -> go.Figure:
+def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
     """All other axes, the other legend, and margins."""
     theme.style(picture, title=title, height=730, margin={"t": 95, "b": 60, "r": 10})
     picture.update_annotations(font={"size": 13})
@@ -261,7 +272,7 @@ def _styled(picture: go.Figure, *, title: str) -> go.Figure:
                                (3, "jobs<br>waiting", [0, 0.18])):  # fmt: skip
         picture.update_yaxes(title=title, rangemode="tozero", domain=domain, row=row, col=1)
     picture.update_xaxes(matches="x4", showticklabels=False, row=2, col=1)
-    picture.update_xaxes(title="hours", title_standoff=2, row=3, col=1)
+    picture.update_xaxes(title=hours, title_standoff=2, row=3, col=1)
     categories = {"type": "category", "showgrid": False, "row": 1, "col": 2}
     picture.update_yaxes(title="nodes", domain=[0.43, 1], **categories)
     return picture.update_xaxes(title="dedicated run time", **categories)

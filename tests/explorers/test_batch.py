@@ -137,9 +137,10 @@ def test_a_workload_is_explored_as_it_is_until_a_knob_says_otherwise():
     assert_shows(panel, simulate_conservative(exact, system))
 
 
-def test_only_the_first_jobs_of_a_workload_are_taken():
+def test_jobs_in_a_row_are_taken_where_a_log_is_busy():
     panel = explore_batch(SOURCE, System.of(32), jobs=25)
-    assert_shows(panel, simulate_easy(SOURCE.keep(np.arange(80) < 25, "later"), System.of(32)))
+    assert_shows(panel, simulate_easy(metrics.busy_stretch(SOURCE, 25), System.of(32)))
+    assert "25 of 80 jobs, submitted from day " in panel.told.value
 
 
 def test_jobs_without_estimates_get_exact_ones_and_none_are_given():
@@ -156,7 +157,7 @@ def test_a_load_that_cannot_change_is_switched_off():
     at_once = Workload(SOURCE.jobs.assign(submit_time=0.0), "at once", System.of(32))
     panel = explore_batch(at_once)
     assert panel.controls["load"].disabled
-    assert "The load is fixed: " in panel.children[1].value
+    assert "offered load (off: the jobs offer no load, or all" in panel.told.value
     assert panel.text.value.startswith("at once: mean wait ")
     panel.controls["policy"].value = "FCFS"
     start = [block for bar in panel.figure.data[:2] for block in bar.base]
@@ -235,9 +236,8 @@ def test_what_cannot_be_scheduled_is_named():
         explore_batch(SOURCE.jobs)
     with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
         explore_batch(Workload(SOURCE.jobs[:0], "gone"), System.of(32))
-    with pytest.raises(ValueError, match="lost: its machine is unknown; give a system"):
-        explore_batch(Workload(SOURCE.jobs, "lost"))
-    with pytest.raises(InvalidWorkloadError, match=r"job \d+ asks for \d+ nodes; partition 'main'"):
-        explore_batch(SOURCE, System.of(4))
+    wide = Workload(SOURCE.jobs.assign(nodes=8), "wide")
+    with pytest.raises(InvalidWorkloadError, match="jobs are wider than the 4 nodes of 4 nodes"):
+        explore_batch(wide, System.of(4))
     with pytest.raises(InvalidWorkloadError, match="has 2 partitions, A, B"):
         explore_batch(SOURCE, System.of(A=32, B=32))

@@ -23,6 +23,7 @@ from cosimlib.coscheduling import (
     sync_up_overhead,
 )
 from cosimlib.explorers import explore_coscheduling
+from cosimlib.metrics import busy_stretch
 from cosimlib.placement import node_stretches
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -44,8 +45,8 @@ TWINS = {name: synthetic.with_scaled_estimates(each, 2.0) for name, each in twin
 
 
 def from_zero(workloads, jobs=20) -> dict[str, Workload]:
-    """The first jobs of each machine, on a clock that begins with them."""
-    tables = {name: each.jobs[:jobs] for name, each in workloads.items()}
+    """Busy jobs of each machine, on a clock that begins with them."""
+    tables = {name: busy_stretch(each, jobs).jobs for name, each in workloads.items()}
     starts = {name: table["submit_time"].iloc[0] for name, table in tables.items()}
     assert min(starts.values()) > 0
     return {
@@ -197,7 +198,7 @@ def test_two_workloads_are_coupled_by_proportion():
         assert_shows(panel, simulated(together, system, panel.settings, order="submit"))
 
 
-def test_only_the_first_jobs_of_each_machine_are_taken():
+def test_jobs_of_each_machine_are_taken_where_it_is_busy():
     few = from_zero(TWINS, jobs=6)
     together = couple(few, mates_by_proportion(few, share=0.33))
     panel = explore_coscheduling(TWINS, jobs=6, share=0.33)
@@ -254,10 +255,10 @@ def test_sources_that_cannot_be_coupled_are_refused():
     nothing = Workload(TWINS["big"].jobs[:0], "gone", System.of(4))
     with pytest.raises(TypeError, match="source is of type list; expected a Workload, or a map"):
         explore_coscheduling([TWINS["big"]])
+    with pytest.raises(ValueError, match=r"source=\['big'\]; expected two machines or more"):
+        explore_coscheduling({"big": TWINS["big"]})
     with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
         explore_coscheduling(TWINS | {"small": nothing})
-    with pytest.raises(ValueError, match="lost: its machine is unknown; give a system"):
-        explore_coscheduling(TWINS | {"small": Workload(TWINS["small"].jobs, "lost")})
     with pytest.raises(ValueError, match=r"2 pairs.*: its machine is unknown; give a system"):
         explore_coscheduling(deadlock_example())
     with pytest.raises(InvalidWorkloadError, match="asks for 3 nodes; partition 'A' has 2"):

@@ -165,7 +165,7 @@ def test_who_could_not_be_scheduled_again_keeps_its_nodes(schedule):
     recorded = replace(schedule, policy="recorded")
     panel = explore_elastic(recorded, at=AT)
     assert panel.controls["nodes"].disabled and not panel.controls["preempted"].disabled
-    assert "fixed: no simulator is called 'recorded'" in panel.children[1].value
+    assert "nodes (N) (off: no simulator is called &#x27;recorded&#x27;" in panel.told.value
     assert_shows(panel, recorded)
     assert not explore_elastic(schedule, at=AT).controls["nodes"].disabled
 
@@ -233,8 +233,8 @@ def test_nonsense_is_a_clear_error(schedule, wrong, message):
 
 
 def test_what_is_no_schedule_or_never_runs_is_named(schedule):
-    with pytest.raises(TypeError, match="source is of type Workload; expected a Schedule"):
-        explore_elastic(schedule.workload)
+    with pytest.raises(TypeError, match="is of type DataFrame; expected a Schedule or a Workload"):
+        explore_elastic(schedule.jobs)
     nothing = Schedule.from_starts(made(), System.of(4), np.empty(0), "EASY")
     with pytest.raises(ValueError, match="made: no job ever runs"):
         explore_elastic(nothing)

@@ -9,6 +9,7 @@ import pytest
 from ipywidgets import IntSlider
 from plotly.callbacks import Points
 
+from cosimlib.display import count
 from cosimlib.eviction import (
     EvictionProblem,
     InfeasibleEvictionError,
@@ -23,7 +24,7 @@ from cosimlib.explorers import eviction, explore_eviction
 from cosimlib.explorers.panel import Panel
 from cosimlib.figures.eviction import MEANING, surface_table
 from cosimlib.schedule import Schedule
-from cosimlib.system import THETA, System
+from cosimlib.system import THETA
 from cosimlib.workload import Workload
 
 AT = 9000.0
@@ -63,7 +64,7 @@ def assert_shows(panel, problem):
     """Title, text, point, bars and surface of the panel are what another solver says."""
     plan, deadline = solve_dynamic(problem), panel.settings["deadline"]
     row = plan.row(deadline)
-    title = f"{problem.nodes_needed:,} nodes within {deadline / 60:g} minutes: "
+    title = f"{count(problem.nodes_needed, 'node')} within {deadline / 60:g} minutes: "
     assert panel.figure.layout.title.text == f"{title}{plan.loss[row]:,.1f} node-hours lost"
     assert panel.text.value.startswith(
         f"loss {plan.loss[row]:,.2f} node-hours · checkpoints {plan.checkpoint_time[row]:,g} s · "
@@ -278,8 +279,12 @@ def test_without_a_moment_it_takes_the_middle_of_the_longest_fullest_stretch():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(TypeError, match="source is of type Workload; expected a Schedule or an Ev"):
-        explore_eviction(MADE.workload)
+    with pytest.raises(TypeError, match="is of type DataFrame; expected a Schedule or a Wor"):
+        explore_eviction(MADE.workload.jobs)
+    with pytest.raises(TypeError, match="system is of type dict; expected a System"):
+        explore_eviction(MADE, {"main": 4})
+    with pytest.raises(ValueError, match="has its checkpoint times already; leave system out"):
+        explore_eviction(PROBLEM, THETA)
     with pytest.raises(ValueError, match=r"made: no job runs at=1e\+06; the schedule runs"):
         explore_eviction(MADE, at=1e6)
     with pytest.raises(ValueError, match=r"made: no job runs at=nan"):
@@ -290,8 +295,6 @@ def test_bad_input_is_named():
         explore_eviction(PROBLEM, nodes_needed=10)
     with pytest.raises(ValueError, match=r"1 deadlines leave nothing .* one step \(60 s\)"):
         explore_eviction(MADE, at=AT, horizon=30.0)
-    with pytest.raises(ValueError, match="9 nodes: memory_per_node is unknown"):
-        explore_eviction(schedule((0, 10, 3), system=System.of(9)))
 
 
 @pytest.mark.parametrize("rows", [(), ((5, 0, 3),)])

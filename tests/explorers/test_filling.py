@@ -164,9 +164,12 @@ def test_a_workload_brings_its_estimates_and_its_machine():
     assert_shows(panel, SOURCE)
 
 
-def test_only_the_first_jobs_of_a_workload_are_taken():
+def test_jobs_in_a_row_are_taken_where_a_log_is_busy():
     few = explore_filling(SOURCE, jobs=40, policy="filling B, save")
-    assert_shows(few, SOURCE.keep(np.arange(120) < 40, "later"))
+    assert_shows(few, metrics.busy_stretch(SOURCE, 40))
+    assert few.controls["seed"].disabled and "nothing is drawn" in few.told.value
+    few.controls["accuracy"].value = 0.5
+    assert not few.controls["seed"].disabled
     alone = explore_filling(SOURCE, jobs=1)
     assert alone.text.value.startswith("a source, 1 jobs, node-hours: ")
 
@@ -248,10 +251,9 @@ def test_what_cannot_be_scheduled_is_named():
         explore_filling(SOURCE.jobs)
     with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
         explore_filling(Workload(SOURCE.jobs[:0], "gone"), System.of(32))
-    with pytest.raises(ValueError, match="lost: its machine is unknown; give a system"):
-        explore_filling(Workload(SOURCE.jobs, "lost"))
-    with pytest.raises(InvalidWorkloadError, match=r"job \d+ asks for \d+ nodes; partition 'main'"):
-        explore_filling(SOURCE, System.of(4))
+    wide = Workload(SOURCE.jobs.assign(nodes=8), "wide")
+    with pytest.raises(InvalidWorkloadError, match="jobs are wider than the 4 nodes of 4 nodes"):
+        explore_filling(wide, System.of(4))
     unknown = Workload(SOURCE.jobs.drop(columns="requested_time"), "unknown", System.of(32))
     with pytest.raises(ValueError, match=r"accuracy='given'; expected a number from 0 to 1$"):
         explore_filling(unknown, accuracy="given")

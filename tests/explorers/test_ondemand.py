@@ -221,7 +221,7 @@ def test_a_workload_of_one_s_own_with_bursts_of_one_s_own():
     )
     assert_shows(panel, simulated(SOURCE, known, panel.settings, mine))
     assert panel.controls["rate"].disabled and "these bursts were given" in panel.told.value
-    assert "Memory and bandwidths that are unknown are Theta's" in panel.told.value
+    assert "Unknown, and supposed as on Theta: memory (192 GB), " in panel.told.value
     busy = busy_stretch(SOURCE, 20)
     few = explore_ondemand(SOURCE, jobs=20)
     assert_shows(few, simulated(busy, known, few.settings))
@@ -230,7 +230,7 @@ def test_a_workload_of_one_s_own_with_bursts_of_one_s_own():
 def test_logs_without_requests_or_with_a_single_job_are_shown():
     bare = Workload(SOURCE.jobs.drop(columns="requested_time"), "bare", SMALL)
     panel = explore_ondemand(bare, jobs=50)
-    assert "Requested times that are unknown are run times." in panel.told.value
+    assert "Requested times are unknown; supposed are the run times." in panel.told.value
     alone = explore_ondemand(SOURCE, jobs=1)
     assert alone.controls["day"].disabled and "no burst comes" in repr(alone)
     assert "nan" not in alone.text.value
@@ -294,7 +294,6 @@ def test_what_cannot_be_scheduled_is_named():
         explore_ondemand(SOURCE, bursts=SOURCE.jobs)
     with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
         explore_ondemand(Workload(SOURCE.jobs[:0], "gone"), SMALL)
-    with pytest.raises(ValueError, match="lost: its machine is unknown; give a system"):
-        explore_ondemand(Workload(SOURCE.jobs, "lost"))
-    with pytest.raises(InvalidWorkloadError, match=r"job \d+ asks for \d+ nodes; partition 'main'"):
-        explore_ondemand(SOURCE, System.of(4))
+    wide = Workload(SOURCE.jobs.assign(nodes=8), "wide")
+    with pytest.raises(InvalidWorkloadError, match="jobs are wider than the 4 nodes of 4 nodes"):
+        explore_ondemand(wide, System.of(4))

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,13 +13,17 @@ from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_timesharing
 from cosimlib.explorers import timesharing as module
-from cosimlib.figures.timesharing_moment import BANDS
+from cosimlib.explorers.timesharing import _around
+from cosimlib.figures.timesharing_moment import BANDS, plot_sharing
+from cosimlib.metrics import busy_stretch, offered_load
 from cosimlib.synthetic import EDISON
-from cosimlib.timesharing import simulate_batch, simulate_timesharing
+from cosimlib.system import System
+from cosimlib.timesharing import simulate_batch, simulate_timesharing, with_node_memory
 from tests.explorers.redraws import redraws
 
 DAY, HOUR = 86_400.0, 3_600.0
 SMALL = {"days": 2, "nodes": 20}
+SOURCE = synthetic.lublin(80, nodes=32, load=0.9, seed=3)
 LENGTHS = (10, 60, 600, 3_600, 14_400, 57_600, math.inf)
 
 
@@ -204,7 +209,7 @@ def test_the_moment_simulates_no_batch_and_no_jobs_again(monkeypatch):
 
 
 def test_a_draw_simulates_what_can_differ_once(monkeypatch):
-    """Shares around the moment are written down in the same run; batch knows no overhead."""
+    """Without noise a second run writes the shares down; batch knows no overhead."""
     ran = []
 
     def counted(simulate):
@@ -215,13 +220,15 @@ def test_a_draw_simulates_what_can_differ_once(monkeypatch):
         return run
 
     both = ["simulate_timesharing", "simulate_batch"]
+    twice = 2 * both[:1]
     for name in both:
         monkeypatch.setattr(module, name, counted(getattr(module, name)))
     panel = explore_timesharing(**SMALL)
     for name, value, expected in (
-        ("moment", 20.0, both[:1]), ("overhead", 0.1, both[:1]), ("noise", 0.01, both),
-        ("noise", 0.0, []), ("moment", 21.0, both[:1]), ("seed", 1, both), ("spmd", False, both),
-        ("memory_spread", "longest", both[:1]), ("load", 0.5, both),
+        ("moment", 20.0, both[:1]), ("overhead", 0.1, twice), ("noise", 0.01, both),
+        ("noise", 0.0, []), ("moment", 21.0, both[:1]), ("seed", 1, [*twice, both[1]]),
+        ("spmd", False, [*twice, both[1]]), ("memory_spread", "longest", twice),
+        ("load", 0.5, [*twice, both[1]]),
     ):  # fmt: skip
         ran.clear()
         panel.controls[name].value = value
@@ -252,6 +259,47 @@ def test_a_change_of_a_control_draws_once():
         assert redraws(panel, name, values) == [1] * len(values)
 
 
+def test_a_log_is_simulated_on_its_machine_or_another():
+    """The shares are those sampled in every step; load stretches the log and its span."""
+    log = replace(SOURCE, jobs=SOURCE.jobs.assign(memory=4.0))
+    panel = explore_timesharing(log, jobs=50, overhead=0.1)
+    assert panel.settings["load"] == offered_load(busy_stretch(log, 50), log.machine)
+    assert panel.controls["memory_spread"].disabled and panel.controls["seed"].disabled
+    assert "A node's memory is supposed to be 8 GB, twice what 99 %" in panel.told.value
+    assert "the log says what its jobs need" in panel.told.value
+    workload = with_node_memory(busy_stretch(log, 50))
+    at = panel.settings["moment"] * HOUR
+    shared = simulate_timesharing(workload, workload.machine, overhead=0.1, sample=_around(at))
+    batch = simulate_batch(workload, workload.machine)
+    drawn = plot_sharing(shared, batch, at=at, title="")
+    for live, wanted in zip(panel.figure.data, drawn.data, strict=True):
+        names = ("z", "text") if live.type == "heatmap" else ("x", "y", "name")
+        assert all(np.array_equal(live[name], wanted[name]) for name in names)
+    longest = panel.controls["moment"].max
+    panel.controls["load"].value = panel.settings["load"] / 2
+    assert panel.controls["moment"].max == pytest.approx(2 * longest, rel=0.2)
+    panel.controls["noise"].value = panel.controls["noise"].max
+    assert not panel.controls["seed"].disabled
+    panel.controls["seed"].value = 3
+    assert "noise" in repr(panel)
+
+
+def test_a_machine_for_a_log_is_given_derived_or_resized():
+    bare = replace(SOURCE, machine=None)
+    given = explore_timesharing(bare, System.of(40), memory_per_node=2.0)
+    assert given.settings["load"] == pytest.approx(offered_load(SOURCE, System.of(40)))
+    assert "counts as nothing" in given.told.value
+    assert "supposed are 11 nodes" in explore_timesharing(bare).told.value
+    wider = explore_timesharing(SOURCE, nodes=48)
+    assert wider.settings["load"] == pytest.approx(offered_load(SOURCE, System.of(48)))
+    some = explore_timesharing(SOURCE, nodes=2)
+    assert "wider than the machine are left out" in some.told.value
+    with pytest.raises(ValueError, match="memory_spread='tenth'; expected one of 'given'"):
+        explore_timesharing(SOURCE, memory_spread="tenth")
+    with pytest.raises(TypeError, match="source is of type DataFrame; expected a Workload"):
+        explore_timesharing(SOURCE.jobs)
+
+
 @pytest.mark.compiled("a week needs compiled kernels")
 def test_the_picture_of_a_week_on_64_nodes_stays_light():
     panel = explore_timesharing()
@@ -269,7 +317,8 @@ def test_the_picture_of_a_week_on_64_nodes_stays_light():
         ({"days": True}, "days=True"),
         ({"nodes": 8}, "synthetic Edison: nodes=8; expected a whole number from 16"),
         ({"nodes": 64.0}, r"synthetic Edison: nodes=64\.0"),
-        ({"nodes": None}, "synthetic Edison: nodes=None"),
+        ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
+        ({"memory_per_node": -1}, "memory_per_node=-1; expected GB above 0"),
         ({"load": 0}, "synthetic Edison: load=0; expected a number above 0"),
         ({"load": math.inf}, "synthetic Edison: load=inf"),
         ({"load": "much"}, "synthetic Edison: load='much'"),

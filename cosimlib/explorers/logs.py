@@ -1,0 +1,161 @@
+"""A log of one's own as explorers take it: what it lacks is supposed, and that is said.
+
+A log may name no machine, have jobs wider than it, ask for no times, tell of no memory, or hold
+more nodes than there are. No explorer refuses it for that. What is supposed instead is a note under
+the controls. Of long logs explorers take jobs in a row, from where the log is busy.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.display import calendar, count
+from cosimlib.kernels.steps import step_function
+from cosimlib.metrics import busy_stretch
+from cosimlib.policies import SIMULATORS
+from cosimlib.prepare import with_assumed_machine
+from cosimlib.schedule import Schedule
+from cosimlib.synthetic import with_missing_estimates
+from cosimlib.system import THETA, System
+from cosimlib.units import DAY
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
+
+MEMORY = ("memory_per_node", "aggregate_bandwidth", "node_bandwidth")
+
+
+class Log(NamedTuple):
+    """Jobs, their machine, and what was supposed of both, one sentence each."""
+
+    workload: Workload
+    system: System
+    notes: tuple[str, ...] = ()
+
+    def noted(self, *notes: str) -> "Log":
+        """The same with more notes, empty ones left out."""
+        return self._replace(notes=(*self.notes, *filter(None, notes)))
+
+
+class Recorded(NamedTuple):
+    """A schedule, and what was supposed of it, one sentence each."""
+
+    schedule: Schedule
+    notes: tuple[str, ...] = ()
+
+
+def fitting(source: Workload | Schedule, system: System | None = None) -> Log:
+    """All jobs that fit on the machine: that given, the source's own, or else one that holds them.
+
+    Raises
+    ------
+    TypeError
+        Where `source` is neither, or `system` no System.
+    ValueError
+        Where no job is left.
+    """
+    check.instance("source", source, Workload, Schedule)
+    if isinstance(source, Schedule):
+        system = system or source.system
+        source = source.workload
+    if not len(source):
+        raise ValueError(f"{source.name}: no jobs; expected at least one")
+    notes = []
+    if system is None and source.machine is None:
+        source = with_assumed_machine(source)
+        nodes = check.machine(source.machine, source.name).total_nodes
+        notes.append(
+            f"The machine is unknown; supposed are {count(nodes, 'node')}: system= says otherwise."
+        )
+    system = check.machine(system or source.machine, source.name)
+    check_run(source, system)
+    wide = (source.jobs["nodes"] > system.total_nodes).to_numpy()
+    if wide.all():
+        raise InvalidWorkloadError(
+            f"{source.name}: all {len(source):,} jobs are wider than the "
+            f"{count(system.total_nodes, 'node')} of {system.name}; take a wider system"
+        )
+    if wide.any():
+        verb = "is" if wide.sum() == 1 else "are"
+        notes.append(f"{count(int(wide.sum()), 'job')} wider than the machine {verb} left out.")
+        source = source.keep(~wide, "wider than the machine")
+    return Log(source, system, tuple(notes))
+
+
+def busy(log: Log, jobs: int) -> Log:
+    """So many jobs in a row, from where the log is busy."""
+    if len(log.workload) <= jobs:
+        return log
+    kept = busy_stretch(log.workload, jobs)
+    when = instant(float(kept.jobs["submit_time"].min()), kept.began)
+    return Log(kept, log.system, log.notes).noted(
+        f"{jobs:,} of {count(len(log.workload), 'job')}, submitted from {when} on."
+    )
+
+
+def estimated(log: Log) -> Log:
+    """The log with requested times that are unknown set to the run times."""
+    missing = int(log.workload.jobs["requested_time"].isna().sum())
+    if not missing:
+        return log
+    which = "Requested times" if missing == len(log.workload) else f"{missing:,} requested times"
+    filled = log._replace(workload=with_missing_estimates(log.workload, "run_time"))
+    return filled.noted(f"{which} are unknown; supposed are the run times.")
+
+
+def with_memory(system: System) -> tuple[System, str]:
+    """The system with Theta's memory and bandwidths where its own are unknown, and a note."""
+    unknown = [name for name in MEMORY if np.isnan(getattr(system, name))]
+    words = {"memory_per_node": "memory", "aggregate_bandwidth": "the file system's bandwidth",
+             "node_bandwidth": "a node's bandwidth"}  # fmt: skip
+    if not unknown:
+        return system, ""
+    named = ", ".join(f"{words[name]} ({getattr(THETA, name):g} "
+                      f"{'GB' if name == MEMORY[0] else 'GB/s'})" for name in unknown)  # fmt: skip
+    known = {name: getattr(THETA, name) for name in unknown}
+    return replace(system, **known), f"Unknown, and supposed as on Theta: {named}."
+
+
+def recorded(source: Workload | Schedule, system: System | None = None, *, jobs: int) -> Recorded:
+    """A schedule as it is; of a workload the recorded one, or else EASY's of its busy part.
+
+    Parameters
+    ----------
+    source : Workload or Schedule
+    system : System, optional
+        Of a workload; by default its own machine.
+    jobs : int
+        How many in a row are simulated where starts are not recorded.
+    """
+    if isinstance(source, Schedule):
+        return Recorded(source)
+    log = fitting(source, system)
+    if log.workload.column("recorded_start").notna().all():
+        return Recorded(Schedule.recorded(log.workload, log.system), log.notes)
+    log = estimated(busy(log, jobs))
+    schedule = SIMULATORS["EASY"](log.workload, log.system)
+    return Recorded(schedule, (*log.notes, "Starts are not recorded; these are EASY's."))
+
+
+def wide_enough(schedule: Schedule) -> Recorded:
+    """The schedule on a machine of as many nodes as it ever holds, where it has fewer."""
+    nodes = schedule.workload.jobs["nodes"].to_numpy()
+    most = int(step_function(schedule.start_time, schedule.end_time, nodes)[1].max(initial=0))
+    had = schedule.system.total_nodes
+    if len(schedule.system.partitions) > 1 or most <= had:
+        return Recorded(schedule)
+    wider = Schedule(schedule.workload, schedule.system.with_nodes(most), schedule.policy,
+                     schedule.start_time, schedule.end_time)  # fmt: skip
+    return Recorded(
+        wider,
+        (f"The log holds up to {most:,} nodes at once, more than the {had:,} of its machine; the "
+         "machine is supposed to have them.",),
+    )  # fmt: skip
+
+
+def instant(seconds: float, began: pd.Timestamp | None) -> str:
+    """A moment of a log in words: a date where the log tells when it began, else a day."""
+    if began is None:
+        return f"day {seconds / DAY:,.2f}"
+    return calendar(began + pd.Timedelta(round(seconds), "s"))
