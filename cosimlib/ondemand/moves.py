@@ -47,7 +47,11 @@ def begin(jobs: np.recarray, state: State, job: int, nodes: int, speed: float, n
     state.jobs[job].stage = RUNNING
     state.jobs[job].attempt += 1
     exact = state.exact[0]
-    state.jobs[job].since, state.jobs[job].base, state.jobs[job].origin = now, saved, exact + reread
+    state.jobs[job].since, state.jobs[job].origin_progress, state.jobs[job].origin = (
+        now,
+        saved,
+        exact + reread,
+    )
     state.jobs[job].reached, state.jobs[job].paced = saved, exact != now or speed != 1.0
     state.jobs[job].width, state.jobs[job].speed = nodes, speed
     heap.push(state.ends, job, time_of(state, job, elapsed_for(

@@ -53,7 +53,7 @@ def note(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> Non
             _enter(state, log, TURN, job, begin, first, rest, before, before, left)
             origin = min(first + grain((origin - begin) * state.jobs[job].speed), now)
         if first < origin:
-            base, left = state.jobs[job].base, 0.0
+            base, left = state.jobs[job].origin_progress, 0.0
             before = base
             _enter(state, log, READ, job, first, origin, nodes, base, base, 0.0)
         _enter(state, log, COMPUTE, job, origin, now, nodes, before, done, left)

@@ -29,7 +29,7 @@ def expect(jobs: np.recarray, state: State, job: int) -> None:
     """Expect that a job releases its nodes when its requested time is over, at the pace it has."""
     counts, nodes = state.counts, state.jobs[job].width
     end = time_of(
-        state, job, elapsed_for(jobs, job, state.jobs[job].base, jobs[job].requested_time)
+        state, job, elapsed_for(jobs, job, state.jobs[job].origin_progress, jobs[job].requested_time)
     )  # fmt: skip
     state.jobs[job].expected = end
     if nodes == 0:
@@ -64,7 +64,7 @@ def change(
     own = (state.exact[0] - state.jobs[job].origin) * state.jobs[job].speed
     state.jobs[job].width, state.jobs[job].speed, state.jobs[job].paced = nodes, speed, True
     state.jobs[job].origin = state.exact[0] - own / speed
-    left = elapsed_for(jobs, job, state.jobs[job].base, jobs[job].run_time)
+    left = elapsed_for(jobs, job, state.jobs[job].origin_progress, jobs[job].run_time)
     heap.push(state.ends, job, time_of(state, job, left))
     expect(jobs, state, job)
 

@@ -53,5 +53,5 @@ def _last_checkpoint(
     saved = progress(jobs, state, job, arrival)[1]
     if saved <= progress(jobs, state, job, now)[1]:
         return np.inf
-    own = elapsed_for(jobs, job, state.jobs[job].base, saved) + jobs[job].charge
+    own = elapsed_for(jobs, job, state.jobs[job].origin_progress, saved) + jobs[job].charge
     return max(time_of(state, job, own), now)

@@ -68,7 +68,7 @@ STANDING = {
     "saved": "f8",
     "reread": "f8",
     "origin": "f8",
-    "base": "f8",
+    "origin_progress": "f8",
     "reached": "f8",
     "since": "f8",
     "stands": "f8",
@@ -94,7 +94,7 @@ STANDING = {
 origin
     When computing began: in the future while the checkpoint is read; moved by standing still. Of a
     job whose pace changed: when it would have begun at the pace that it has now.
-base, reached
+origin_progress, reached
     Progress at `origin`, and at `since`.
 since
     Begin of the stretch that is not in the log yet; of a burst that gathers: of its `held`.
@@ -240,7 +240,7 @@ def progress(jobs: np.recarray, state: State, job: int, now: float) -> tuple[flo
 
     Of an application's own checkpoint: one that is written to evict the job is not counted.
     """
-    base, interval, charge = state.jobs[job].base, jobs[job].interval, jobs[job].charge
+    base, interval, charge = state.jobs[job].origin_progress, jobs[job].interval, jobs[job].charge
     own = elapsed(state, job, now)
     if own <= 0.0:
         return base, state.jobs[job].saved, 0.0
