@@ -7,9 +7,12 @@ notebook's outputs must equal those stored, a lax one must only run without an e
 
 import json
 import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
+import numba
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
@@ -39,6 +42,14 @@ def has_inputs(path: Path) -> bool:
     metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
     named = metadata.get("cosimlib", {}).get("inputs", [])
     return all(find_trace(name) is not None for name in named)
+
+
+def pytest_sessionstart(session):
+    """Compile the kernels once, before several test processes would each compile them."""
+    processes = session.config.getoption("numprocesses", None)
+    if processes and not hasattr(session.config, "workerinput") and not numba.config.DISABLE_JIT:
+        command = [sys.executable, "-m", "cosimlib.warm", "--jobs", str(processes)]
+        subprocess.run(command, cwd=ROOT, check=True)
 
 
 @pytest.hookimpl(wrapper=True)

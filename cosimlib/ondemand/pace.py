@@ -28,9 +28,8 @@ from cosimlib.ondemand.state import (
 def expect(jobs: np.recarray, state: State, job: int) -> None:
     """Expect that a job releases its nodes when its requested time is over, at the pace it has."""
     counts, nodes = state.counts, state.jobs[job].width
-    end = time_of(
-        state, job, elapsed_for(jobs, job, state.jobs[job].origin_progress, jobs[job].requested_time)
-    )  # fmt: skip
+    own = elapsed_for(jobs, job, state.jobs[job].origin_progress, jobs[job].requested_time)
+    end = time_of(state, job, own)
     state.jobs[job].expected = end
     if nodes == 0:
         return

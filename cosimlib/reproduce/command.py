@@ -15,16 +15,10 @@ from pathlib import Path
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib import synthetic
 from cosimlib.claims import CHECKED, scorecard
-from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.display import count
-from cosimlib.elastic import simulate_elastic
-from cosimlib.eviction import SOLVERS, solve_spectrum
-from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.figures.publishing import render_images, share_library
 from cosimlib.files import FRONT_PAGE, check_folder, checkout, write_whole
-from cosimlib.policies import SIMULATORS
 from cosimlib.reproduce.execute import execute_all, say
 from cosimlib.reproduce.gallery import write_gallery
 from cosimlib.reproduce.interrupts import interrupts
@@ -41,11 +35,9 @@ from cosimlib.reproduce.plan import (
 from cosimlib.reproduce.process import Outcome, Task
 from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
 from cosimlib.sweep.pools import count_cores
-from cosimlib.system import System
-from cosimlib.timesharing import run_batch, run_timesharing
 from cosimlib.traces import SYNTHETIC
 from cosimlib.units import MINUTE
-from cosimlib.workload import Workload
+from cosimlib.warm import warm
 
 FAILED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
 LONGEST = 1e6
@@ -102,7 +94,7 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
         return False
     if len(due) > 1 and options.jobs > 1:
         say("compiling the kernels, unless that is done")
-        warm()
+        warm(options.jobs)
     with workspace(options.out) as folder:
         outcomes = _execute(due, folder, options)
         done = [run for run in due if not outcomes[run.name].error]
@@ -179,24 +171,6 @@ def _read_claims(path: Path) -> pd.DataFrame:
         table = pd.DataFrame()
     check.columns(table, CHECKED, where=f"{path.parent.name}/{path.name}")
     return table
-
-
-def warm() -> None:
-    """Run every simulator and solver on the smallest input that there is."""
-    problem = scaled_problem(2, 4)
-    for solve in SOLVERS.values():
-        solve(problem)
-    solve_spectrum(problem)
-    workload = synthetic.theta(2)
-    for simulate in SIMULATORS.values():
-        simulate(workload, workload.machine)
-    one = {"submit_time": [0.0, 0.0], "run_time": 1.0, "requested_time": 1.0, "nodes": 1}
-    pair = pd.DataFrame(one).assign(partition=["a", "b"], mate=[1, 0])
-    simulate_coscheduling(Workload(pair, "pair"), System.of(a=1, b=1))
-    simulate_elastic(Workload(pd.DataFrame(one), "two"), System.of(1))
-    small, machine = synthetic.edison(0.2, nodes=16), synthetic.EDISON.with_nodes(16)
-    run_batch(small, machine, warm_up=0.0)
-    run_timesharing(small, machine, warm_up=0.0)
 
 
 def _parser() -> argparse.ArgumentParser:

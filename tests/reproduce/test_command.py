@@ -1,4 +1,4 @@
-"""The runner: an interrupt, kernels compiled beforehand, results put in their place."""
+"""The runner: an interrupt, and results put in their place."""
 
 import os
 import signal as signals
@@ -10,29 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cosimlib.eviction import SOLVERS
-from cosimlib.policies import SIMULATORS
-from cosimlib.reproduce import command
 from cosimlib.reproduce.command import main, place, write_scorecard
 from cosimlib.reproduce.interrupts import interrupts
 from cosimlib.reproduce.workspace import workspace
 from tests.reproduce.test_execute import contents, names, write_notebook
 from tests.suites import ROOT
-
-
-def test_every_registered_solver_and_simulator_runs_once(monkeypatch):
-    called = []
-
-    def noted(register):
-        return {
-            name: lambda *given, name=name, run=run: called.append(name) or run(*given)
-            for name, run in register.items()
-        }
-
-    monkeypatch.setattr(command, "SOLVERS", noted(SOLVERS))
-    monkeypatch.setattr(command, "SIMULATORS", noted(SIMULATORS))
-    command.warm()
-    assert called == [*SOLVERS, *SIMULATORS]
 
 
 def test_old_results_come_back_where_the_move_fails(tmp_path):

@@ -1,0 +1,111 @@
+"""Compile all kernels ahead, each system's in a process of its own (``python -m cosimlib.warm``).
+
+What is compiled lies on disk, so that whoever comes later finds it there. Processes that met the
+same kernels first at the same time would each compile them.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+
+from cosimlib import synthetic
+from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.elastic import simulate_elastic
+from cosimlib.eviction import SOLVERS, solve_spectrum
+from cosimlib.eviction.comparison import scaled_problem
+from cosimlib.files import write_whole
+from cosimlib.kernels.jit import cache_folder
+from cosimlib.ondemand import simulate_ondemand
+from cosimlib.policies import SIMULATORS
+from cosimlib.sweep import sweep
+from cosimlib.sweep.pools import count_cores
+from cosimlib.system import System
+from cosimlib.timesharing import run_batch, run_timesharing
+from cosimlib.workload import Workload
+
+DONE = ".warm"
+"""A file of the folder of compiled kernels: there once all of them are in it."""
+
+
+def warm(jobs: int | None = None) -> None:
+    """Compile what is not compiled yet, in so many processes; by default in as many as cores."""
+    done = cache_folder() / DONE
+    if done.exists():
+        return
+    jobs = min(jobs or count_cores(), len(PARTS))
+    sweep(compile_part, {"part": list(PARTS)}, executor=jobs if jobs > 1 else None, errors="raise")
+    write_whole(done, b"")
+
+
+def compile_part(part: str) -> dict[str, bool]:
+    """Run the simulators or solvers of one part on the smallest input that there is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        PARTS[part]()
+    return {"compiled": True}
+
+
+def _small() -> tuple[Workload, System]:
+    workload = synthetic.theta(2)
+    assert workload.machine is not None
+    return workload, workload.machine
+
+
+def _evict() -> None:
+    problem = scaled_problem(2, 4)
+    for solve in SOLVERS.values():
+        solve(problem)
+    solve_spectrum(problem)
+
+
+def _schedule() -> None:
+    for simulate in SIMULATORS.values():
+        simulate(*_small())
+
+
+def _cut_in() -> None:
+    bursts = synthetic.bursts(rate=4, nodes=1024, horizon=86_400.0)
+    simulate_ondemand(*_small(), bursts)
+
+
+def _pair() -> None:
+    jobs = {"submit_time": 0.0, "run_time": 1.0, "requested_time": 1.0, "nodes": 1}
+    pair = pd.DataFrame(jobs, index=range(2)).assign(partition=["a", "b"], mate=[1, 0])
+    simulate_coscheduling(Workload(pair, "pair"), System.of(a=1, b=1))
+
+
+def _lend() -> None:
+    times = {"submit_time": [0.0, 0.0], "run_time": 1.0, "requested_time": 1.0}
+    simulate_elastic(Workload(pd.DataFrame(times).assign(nodes=1), "two"), System.of(1))
+
+
+def _share() -> None:
+    jobs, machine = synthetic.edison(0.2, nodes=16), synthetic.EDISON.with_nodes(16)
+    run_batch(jobs, machine, warm_up=0.0)
+    run_timesharing(jobs, machine, warm_up=0.0)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "bursts": _cut_in,
+    "batch and filling": _schedule,
+    "time-sharing": _share,
+    "coscheduling": _pair,
+    "elastic partitions": _lend,
+    "eviction": _evict,
+}
+"""What compiles apart from the rest; what takes longest comes first."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compile, and say so."""
+    parser = argparse.ArgumentParser(prog="python -m cosimlib.warm", description=main.__doc__)
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes; default: all cores")
+    warm(parser.parse_args(arguments).jobs)
+    print(f"all kernels are compiled: {cache_folder()}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

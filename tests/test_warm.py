@@ -1,0 +1,37 @@
+"""Kernels compiled ahead: every registered solver and simulator, once, and only where needed."""
+
+import pytest
+
+from cosimlib import warm
+from cosimlib.eviction import SOLVERS
+from cosimlib.policies import SIMULATORS
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(warm, "cache_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_every_registered_solver_and_simulator_runs_once(monkeypatch, folder):
+    called = []
+
+    def noted(register):
+        return {
+            name: lambda *given, name=name, run=run: called.append(name) or run(*given)
+            for name, run in register.items()
+        }
+
+    monkeypatch.setattr(warm, "SOLVERS", noted(SOLVERS))
+    monkeypatch.setattr(warm, "SIMULATORS", noted(SIMULATORS))
+    warm.warm(jobs=1)
+    assert sorted(called) == sorted([*SOLVERS, *SIMULATORS])
+    warm.warm(jobs=1)
+    assert len(called) == len(SOLVERS) + len(SIMULATORS)
+
+
+def test_a_part_that_fails_is_not_taken_for_compiled(monkeypatch, folder):
+    monkeypatch.setitem(warm.PARTS, "eviction", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        warm.warm(jobs=1)
+    assert not any(folder.iterdir())
