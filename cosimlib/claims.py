@@ -7,6 +7,8 @@ of a log's node-hours. What a model or its input cannot but give is `by construc
 nothing about the paper, and is counted apart from what holds.
 """
 
+import html
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +37,8 @@ CHECKED = [
     "why",
 ]
 VERDICTS = ("holds", "fails", "unknown", "by construction")
+MARKUP = re.compile(r"<|&(?=#?\w+;)")
+"""What a browser would take for HTML in a table's cell; a log's name may hold it."""
 LEAST_USED = 0.5
 """Share of a log's node-hours from which on numbers tell something about the log."""
 
@@ -189,7 +193,8 @@ class Claims:
     def show(self) -> "Styler":
         """The scorecard of this run as a notebook shows it: no index, text to the left."""
         table = self.table()[["number", "claim", "paper", "ours", "verdict", "why"]]
-        return table.style.hide(axis="index").set_properties(**{"text-align": "left"})
+        shown = table.style.format(lambda cell: MARKUP.sub(_as_text, str(cell)))
+        return shown.hide(axis="index").set_properties(**{"text-align": "left"})
 
     def write(self, folder: str | Path | None) -> None:
         """Write the table as `claims.csv` into a folder; nowhere where the folder is empty."""
@@ -282,6 +287,10 @@ def _counts(table: pd.DataFrame) -> str:
         f"{holds} {'holds' if holds == 1 else 'hold'}, {fails} {'fails' if fails == 1 else 'fail'}"
     )
     return f"{count(len(table), 'claim')}: {verbs}, {unknown} unknown, {built_in} by construction"
+
+
+def _as_text(found: re.Match[str]) -> str:
+    return html.escape(found[0])
 
 
 def _escaped(cell: object) -> str:

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache, partial
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -310,4 +311,4 @@ def _text(schedule: Schedule) -> str:
         "before them",
         *([f"{never:,} never start"] if never else []),
     )
-    return f"{schedule.workload.name}: {' · '.join(facts)}"
+    return f"{escape(schedule.workload.name)}: {' · '.join(facts)}"

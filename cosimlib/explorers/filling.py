@@ -8,6 +8,7 @@ uses are counted anew.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -222,7 +223,7 @@ def _draw(
     title = f"{run.policy}: utilization {before['utilization']:.1%}{gain}"
     delay = float((run.start_time - runs[0].start_time).mean()) / 60
     text = (
-        f"{run.workload.name}, {len(run.workload):,} jobs, node-hours: regular "
+        f"{escape(run.workload.name)}, {len(run.workload):,} jobs, node-hours: regular "
         f"{chosen['regular']:,.1f} · work in containers {chosen['containers']:,.1f} · slower "
         f"{chosen['slow']:,.1f} · start and save {chosen['overhead']:,.1f} · killed "
         f"{chosen['lost']:,.1f} · idle {chosen['idle']:,.1f} (without containers "

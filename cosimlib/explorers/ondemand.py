@@ -8,6 +8,7 @@ seed, or are the user's own.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -372,7 +373,8 @@ def _text(schedule: OnDemandSchedule, figures: dict[str, float]) -> str:
     ]
     if figures["filled"] > 0:
         told.append(f"fillers work on {100 * figures['filled']:.1f} % of it")
-    return f"{schedule.workload.name}, {len(schedule.workload):,} jobs · " + " · ".join(told)
+    name, jobs = escape(schedule.workload.name), len(schedule.workload)
+    return f"{name}, {jobs:,} jobs · " + " · ".join(told)
 
 
 def _costs(figures: dict[str, float]) -> list[str]:

@@ -26,6 +26,7 @@ from ipywidgets import (
 
 from cosimlib import checks as check
 from cosimlib.explorers.ruler import Ruler
+from cosimlib.figures.markup import plain
 
 WIDTH = 960
 """Pixels of a figure that is on no page."""
@@ -163,7 +164,7 @@ class Panel(VBox):
         """The picture and the text that the controls ask for."""
         self._drawn_for = self.settings
         picture, text = self._draw(**self._drawn_for)
-        return picture.update_layout(width=self._width), text
+        return plain(picture.update_layout(width=self._width)), text
 
     @property
     def _width(self) -> int:
@@ -185,7 +186,8 @@ class Panel(VBox):
                 off.setdefault(control.tooltip, []).append(control.description)
         told = [f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
                 for why, names in off.items()]  # fmt: skip
-        return " ".join([self._hint, f"<small>{'; '.join(told)}</small>" if told else ""]).strip()
+        hint = html.escape(self._hint, quote=False)
+        return " ".join([hint, f"<small>{'; '.join(told)}</small>" if told else ""]).strip()
 
     def _redraw(self, change: object = None) -> None:
         """Draw what the controls say, and show what differs."""

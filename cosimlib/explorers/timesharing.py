@@ -9,6 +9,7 @@ taken that a picture takes about 0.3 s.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache, partial
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -357,7 +358,7 @@ def _text(schedule: TimesharedSchedule, shared: RunSummary, batch: RunSummary) -
     """The line under the figure."""
     most = schedule.series["cpu_load"].max()
     return (
-        f"{shared.data}, {shared.jobs:,} jobs · time-sharing: {_numbers(shared)}, CPU load "
+        f"{escape(shared.data)}, {shared.jobs:,} jobs · time-sharing: {_numbers(shared)}, CPU load "
         f"{shared.cpu_load:.2f} jobs on a node (at most {most:.2f} in an hour), "
         f"{round(shared.waited * shared.jobs):,} jobs wait for memory · batch: {_numbers(batch)}, "
         f"{round(batch.waited * batch.jobs):,} jobs wait for nodes"

@@ -20,6 +20,7 @@ from cosimlib import checks as check
 from cosimlib import extras
 from cosimlib.display import used_data
 from cosimlib.figures.footnotes import FOOTER, footer, footnote
+from cosimlib.figures.markup import plain
 from cosimlib.figures.still import still
 from cosimlib.files import write_whole
 
@@ -80,6 +81,7 @@ class Publisher:
         if note and not any(line.name == FOOTER for line in marked.layout.annotations):
             footnote(marked, note)
         footer(marked, f"{self.paper} · data: {self.data}" if self.paper else f"data: {self.data}")
+        marked = plain(marked)
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
             _write_library(self.folder)
