@@ -7,6 +7,8 @@ import numba
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.suites import THOROUGH
+
 settings.register_profile(
     "cosimlib",
     deadline=None,
@@ -17,16 +19,21 @@ settings.load_profile("cosimlib")
 
 
 def pytest_collection_modifyitems(items):
-    """Without the JIT, leave out what needs it, and draw a quarter of the examples."""
-    if not numba.config.DISABLE_JIT:
+    """Draw half of the examples, all of them in a thorough run; without the JIT, a quarter.
+
+    Without it, what needs it is left out.
+    """
+    if numba.config.DISABLE_JIT:
+        for item in items:
+            if marked := item.get_closest_marker("compiled"):
+                item.add_marker(pytest.mark.skip(reason=marked.args[0]))
+    elif THOROUGH:
         return
-    for item in items:
-        if marked := item.get_closest_marker("compiled"):
-            item.add_marker(pytest.mark.skip(reason=marked.args[0]))
+    part = 4 if numba.config.DISABLE_JIT else 2
     for test in {item.obj for item in items if hasattr(item, "obj")}:
         drawn = getattr(test, "_hypothesis_internal_use_settings", None)
         if drawn is not None:
-            few = min(drawn.max_examples, 10 + drawn.max_examples // 4)
+            few = min(drawn.max_examples, 10 + drawn.max_examples // part)
             test._hypothesis_internal_use_settings = settings(drawn, max_examples=few)
 
 

@@ -24,6 +24,9 @@ os.environ.setdefault("TQDM_DISABLE", "1")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("COSIMLIB_WORKERS", "1")
 
+THOROUGH = os.environ.get("COSIMLIB_THOROUGH") == "1"
+"""Whether laws draw all of their examples, and every notebook runs on every odd log."""
+
 ROOT = Path(__file__).resolve().parents[1]
 
 SUITES = {

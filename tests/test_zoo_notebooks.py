@@ -4,15 +4,18 @@ import functools
 
 import numba
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 import cosimlib as cs
 from cosimlib.claims import VERDICTS
 from cosimlib.elastic import sweep_preemptions
 from tests.cells import run_cells, strange
-from tests.suites import ROOT
+from tests.suites import ROOT, THOROUGH
 from tests.zoo import ZOO
 
 LOGS = sorted(ZOO.glob("*.swf.gz"))[:: 4 if numba.config.DISABLE_JIT else 1]
+STEPS = {"0-your-log": 1, "3-timesharing": 1, "6-ondemand": 6}
+"""By notebook, of how many odd logs it runs on one, unless the tests are to be thorough; else 2."""
 
 SMALL: dict[str, dict[str, object]] = {
     "0-your-log": {"budget": 1e6, "replicates": 3},
@@ -50,15 +53,19 @@ def _few_preempted(monkeypatch):
     monkeypatch.setattr(cs.elastic, "sweep_preemptions", few)
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda path: path.name.removesuffix(".swf.gz"))
-@pytest.mark.parametrize(
-    "notebook",
-    ["0-your-log", *(pytest.param(name, marks=COMPILED) for name in SMALL if name[0] > "0")],
-)
+def runs() -> list[ParameterSet]:
+    """Notebooks with odd logs, each log with some of them."""
+    return [
+        pytest.param(name, log, marks=COMPILED if number else (), id=f"{name}-{log.name[:-7]}")
+        for number, name in enumerate(SMALL)
+        for place, log in enumerate(LOGS)
+        if THOROUGH or (place + number) % STEPS.get(name, 2) == 0
+    ]
+
+
+@pytest.mark.parametrize(("notebook", "log"), runs())
 @pytest.mark.filterwarnings("error")
 def test_notebook_runs_on_odd_log(notebook, log):
-    if notebook == "6-ondemand" and log not in LOGS[::6]:
-        pytest.skip("a sixth of the odd logs: bursts take ten seconds on each")
     shown = run_cells(ROOT / f"notebooks/{notebook}.ipynb", trace=str(log), **SMALL[notebook])
     assert not strange(shown)
     assert set(shown.claims.get("verdict", ())) <= {*VERDICTS}
