@@ -14,8 +14,9 @@ from typing import Any
 
 import lazy_loader
 
-from cosimlib.extras import needed_by
+from cosimlib.extras import import_jsonschema, needed_by
 
+import_jsonschema()
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 

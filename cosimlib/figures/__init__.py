@@ -49,4 +49,7 @@ Comparisons
 
 import lazy_loader
 
+from cosimlib.extras import import_jsonschema
+
+import_jsonschema()
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
