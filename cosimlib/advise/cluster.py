@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from cosimlib.advise.queue import (
 from cosimlib.display import Displayed, Facts, count
 from cosimlib.traces.account import TraceError, read_bytes
 from cosimlib.traces.documents import label
+from cosimlib.traces.limits import excess, largest
 
 COMMANDS = {"squeue": ("squeue", "--all", "--json"), "sinfo": ("sinfo", "--all", "--json")}
 PATIENCE = 60.0
@@ -207,14 +208,28 @@ def _listed(names: Sequence[str], most: int = 5) -> str:
 def _loaded(source: str | Path) -> tuple[Path, bytes, float]:
     """A saved output, and the time of its file."""
     if str(source) == "-":
-        return Path("standard input"), sys.stdin.buffer.read(), time.time()
+        path = Path("standard input")
+        return path, _piped(path, sys.stdin.buffer), time.time()
     path = Path(source)
     try:
         # A pipe, such as the shell's <(squeue --json), is no regular file.
-        data = read_bytes(path) if path.is_file() else path.read_bytes()
-        return path, data, path.stat().st_mtime
+        if path.is_file():
+            return path, read_bytes(path), path.stat().st_mtime
+        with path.open("rb") as pipe:
+            return path, _piped(path, pipe), path.stat().st_mtime
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from error
+
+
+def _piped(path: Path, pipe: BinaryIO) -> bytes:
+    """All that a pipe gives, as far as a log may have so much."""
+    chunks, left = [], (most := largest())
+    while chunk := pipe.read(1 << 20):
+        left -= len(chunk)
+        if left < 0:
+            raise TraceError(f"{path}: {excess(most)}")
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def _asked(name: str) -> tuple[Path, bytes, float]:

@@ -15,9 +15,12 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.system import System
+from cosimlib.traces.limits import excess, largest
 from cosimlib.workload import InvalidWorkloadError, Workload, account_table
 
 GZIP_MAGIC = b"\x1f\x8b"
+CHUNK = 1 << 20
+"""Bytes that are decompressed at a time."""
 
 
 class TraceError(ValueError):
@@ -65,7 +68,8 @@ def read_bytes(path: Path) -> bytes:
     FileNotFoundError
     IsADirectoryError
     TraceError
-        For a gzip file that is cut short or damaged, or a file named ``.gz`` that is not gzip.
+        For a gzip file that is cut short or damaged, a file named ``.gz`` that is not gzip, or one
+        with more bytes than `limits.largest`.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the path of a log")
@@ -74,6 +78,9 @@ def read_bytes(path: Path) -> bytes:
             f"no trace at {path}; give the path of a file, or the name of a known trace to "
             "cosimlib.traces.load"
         )
+    most = largest()
+    if path.stat().st_size > most:
+        raise TraceError(f"{path}: {excess(most)}")
     data = path.read_bytes()
     if not data.startswith(GZIP_MAGIC):
         if data and path.suffix == ".gz":
@@ -83,12 +90,24 @@ def read_bytes(path: Path) -> bytes:
             )
         return data
     try:
-        return gzip.decompress(data)
+        return _decompressed(path, data, most)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise TraceError(
             f"{path}: the gzip file is cut short or damaged ({error}) after {len(data)} bytes; "
             "fetch it again"
         ) from error
+
+
+def _decompressed(path: Path, data: bytes, most: float) -> bytes:
+    """What a gzip file holds, as far as a log may have so much."""
+    chunks, size = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        while chunk := file.read(CHUNK):
+            size += len(chunk)
+            if size > most:
+                raise TraceError(f"{path}: {excess(most)}")
+            chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def compressed(path: Path, data: bytes) -> bytes:
@@ -131,7 +150,8 @@ def read_table(path: Path) -> list[tuple[int, list[str]]]:
 
 def shortened(text: bytes, length: int = 60) -> str:
     """The beginning of a text's first line as an error shows it, in quotes."""
-    shown = text.strip().splitlines()[0] if text.strip() else b""
+    lines = text[: 1 << 16].strip().splitlines() or [b""]
+    shown = lines[0]
     more = " ..." if len(shown) > length else ""
     return repr(shown[:length].decode("utf-8", "replace") + more)
 

@@ -27,7 +27,7 @@ from cosimlib.traces.account import (
     read_bytes,
     shortened,
 )
-from cosimlib.traces.parquet import DAMAGES, MAGIC, damage
+from cosimlib.traces.parquet import DAMAGES, MAGIC, check_size, damage
 from cosimlib.traces.texts import Texts, check_widths, line_of
 from cosimlib.workload import (
     OPTIONAL_COLUMNS,
@@ -204,9 +204,13 @@ def _from_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         import pyarrow
         import pyarrow.parquet as parquet
     try:
+        footer = parquet.read_metadata(path)
+        check_size(path, footer, footer.schema.to_arrow_schema().names)
         table = parquet.read_table(path)
         metadata = (table.schema.metadata or {}).get(KEY, b"{}")
         jobs, known = table.to_pandas(), json.loads(metadata)
+    except TraceError:
+        raise
     except (pyarrow.ArrowException, OSError, *DAMAGES) as error:
         raise damage(path, error, FORMAT) from error
     if missing := [column for column in NEEDED if column not in jobs]:

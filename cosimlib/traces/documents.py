@@ -12,9 +12,14 @@ import numpy as np
 
 from cosimlib import checks as check
 from cosimlib.traces.account import TraceError
+from cosimlib.traces.limits import largest
 
 SPACE = " \t\r\n"
 DECODER = json.JSONDecoder()
+WINDOW = 1 << 16
+VALUE_SHARE = 4
+"""One value may have a fourth of the letters of a log: as Python's objects, lists of nothing take
+46 times their text."""
 
 
 class Document:
@@ -31,6 +36,7 @@ class Document:
     def __init__(self, path: Path, data: bytes, expected: str) -> None:
         self.path, self.expected = path, expected
         self.text = data.decode("utf-8-sig", "replace")
+        self.most = int(largest() / VALUE_SHARE)
         self.rest: dict[str, Any] = {}
 
     def jobs(self, name: str = "jobs") -> Iterator[tuple[int, Any]]:
@@ -100,11 +106,26 @@ class Document:
 
     def _value(self, place: int) -> tuple[Any, int]:
         try:
-            return DECODER.raw_decode(self.text, place)
+            if len(self.text) - place <= self.most:
+                return DECODER.raw_decode(self.text, place)
+            if (found := self._bounded(place)) is not None:
+                return found
         except json.JSONDecodeError as error:
             raise self._error(error.pos, error.msg) from error
         except (ValueError, RecursionError) as error:
             raise self._error(place, "a number too long, or lists too deep") from error
+        raise self._error(place, f"a value that is damaged, or longer than {self.most:,} letters")
+
+    def _bounded(self, place: int) -> tuple[Any, int] | None:
+        """A value of a long text, looked for in a short part of it first; None where too long."""
+        for length in (WINDOW, self.most):
+            try:
+                value, end = DECODER.raw_decode(self.text[place : place + length])
+            except json.JSONDecodeError:
+                continue
+            if end < length:
+                return value, place + end
+        return None
 
 
 def number(value: Any) -> float:

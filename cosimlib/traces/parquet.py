@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from cosimlib.extras import needed_by
 from cosimlib.traces.account import TraceError
+from cosimlib.traces.limits import excess, largest
 from cosimlib.traces.texts import epoch_of
 
 MAGIC = b"PAR1"
@@ -40,12 +42,30 @@ def read_batches(
             if missing:
                 raise TraceError(f"{path}: no column {', '.join(missing)}; expected {format_name}")
             columns = [column for column in wanted if column in names]
+            check_size(path, file.metadata, columns)
             for batch in file.iter_batches(ROWS, columns=columns):
                 yield batch.to_pandas(ignore_metadata=True)
     except TraceError:
         raise
     except (pyarrow.ArrowException, OSError, *DAMAGES) as error:
         raise damage(path, error, format_name) from error
+
+
+def check_size(path: Path, metadata: Any, wanted: Collection[str]) -> None:
+    """Refuse a file whose wanted columns hold more bytes than a log may have.
+
+    A value counts for eight at least: equal ones are stored once.
+    """
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    stored = sum(
+        column.total_uncompressed_size
+        for column in columns
+        if column.path_in_schema.partition(".")[0] in wanted
+    )
+    most = largest()
+    if max(8.0 * metadata.num_rows * len(wanted), stored) > most:
+        raise TraceError(f"{path}: {excess(most)}")
 
 
 def damage(path: Path, error: BaseException, format_name: str) -> TraceError:

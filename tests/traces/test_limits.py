@@ -1,0 +1,103 @@
+"""Logs that are too large, compressed or not, are refused before they are in memory."""
+
+import gzip
+import io
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from cosimlib.advise import cluster
+from cosimlib.traces import TraceError, load_trace
+from cosimlib.traces.account import read_bytes
+from cosimlib.traces.documents import Document
+from cosimlib.traces.limits import KNOB, largest
+
+SMALL = 1_000_000
+LARGE = gzip.compress(b"1 " * 20_000_000)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setenv(KNOB, str(SMALL))
+
+
+def written(path: Path, content: bytes) -> Path:
+    """A gzip file."""
+    path.write_bytes(gzip.compress(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    "ending", [".swf", ".csv", ".txt", ".json", ".acct", ".submit", ".unheard-of"]
+)
+def test_a_log_that_would_fill_the_memory_is_refused(tmp_path, small, ending):
+    path = tmp_path / f"log{ending}.gz"
+    path.write_bytes(LARGE)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceError, match=rf"log{ending}.gz: more than 1.0 MB.*{KNOB}=4e9"):
+            load_trace(path, verbose=False)
+        assert tracemalloc.get_traced_memory()[1] < 10 * SMALL
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_plain_file_is_refused_by_its_size(tmp_path, small):
+    path = tmp_path / "log.swf"
+    with path.open("wb") as file:
+        file.truncate(10**12)  # takes no room on the disk
+    with pytest.raises(TraceError, match=r"log\.swf: more than 1.0 MB"):
+        read_bytes(path)
+
+
+def test_what_may_be_read_is_read(tmp_path, small):
+    content = b"1" * SMALL
+    assert read_bytes(written(tmp_path / "a.gz", content)) == content
+    assert read_bytes(written(tmp_path / "b.gz", b"")) == b""
+    with pytest.raises(TraceError, match="more than"):
+        read_bytes(written(tmp_path / "a.gz", content + b"1"))
+
+
+def test_the_limit_is_a_part_of_the_memory_or_what_the_knob_says(monkeypatch):
+    monkeypatch.delenv(KNOB, raising=False)
+    assert 10**7 < largest() < 10**12
+    monkeypatch.setenv(KNOB, "4e9")
+    assert largest() == 4e9
+    for told in ("much", "-1", "nan", "0"):
+        monkeypatch.setenv(KNOB, told)
+        with pytest.raises(ValueError, match=f"{KNOB}='{told}'; expected a number of bytes"):
+            largest()
+
+
+def test_one_value_may_be_a_part_of_a_document(small):
+    def read(other):
+        text = json.dumps({"other": other, "jobs": [{"id": "1" * 70_000}, {"id": 2}], "n": 12})
+        document = Document(Path("jobs.json"), text.encode().ljust(SMALL), "jobs")
+        return [job["id"] for _, job in document.jobs()], document.rest
+
+    assert read(["x"] * 9) == (["1" * 70_000, 2], {"other": ["x"] * 9, "n": 12})
+    with pytest.raises(TraceError, match=r"json: line 1: not JSON \(a value .* 250,000 letters"):
+        read([[]] * 100_000)
+
+
+def test_pipes_are_read_as_far_as_a_log_may_go(small):
+    assert cluster._piped(Path("-"), io.BytesIO(b"1" * SMALL)) == b"1" * SMALL
+    with pytest.raises(TraceError, match=r"-: more than 1\.0 MB"):
+        cluster._piped(Path("-"), io.BytesIO(b"1" * (SMALL + 1)))
+
+
+def test_parquet_is_refused_by_what_it_holds(tmp_path, monkeypatch):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = 100_000
+    columns = {name: [1.0] * rows for name in ("submit_time", "run_time", "nodes")}
+    path = tmp_path / "log.parquet"
+    parquet.write_table(arrow.table(columns), path)
+    assert path.stat().st_size < 20_000
+    monkeypatch.setenv(KNOB, "1e6")
+    with pytest.raises(TraceError, match=r"log\.parquet: more than 1.0 MB"):
+        load_trace(path, verbose=False)
+    monkeypatch.setenv(KNOB, "4e6")
+    assert len(load_trace(path, verbose=False)) == rows
