@@ -15,7 +15,7 @@ from cosimlib.coscheduling.state import (
     give_back,
     retire,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 FUTILE_ROUNDS, MOST_FUTILE_ROUNDS = 1000, 20_000
 """Rounds of releases without any other event after which a simulation is taken to be deadlocked:
@@ -79,7 +79,7 @@ def coschedule(
     return state.log
 
 
-@kernel
+@allocating_kernel
 def _patience(rules: Rules) -> float:
     """Rounds of releases without a start before the jobs left are taken to be deadlocked.
 
@@ -93,7 +93,7 @@ def _patience(rules: Rules) -> float:
     return min(rounds, MOST_FUTILE_ROUNDS) + 2 * rules.release_after / interval[0]
 
 
-@kernel
+@allocating_kernel
 def _next(jobs: CoupledJobs, state: State, submitted: int, release_time: float) -> float:
     """The earliest of the next submission, the next end and the next release."""
     now = release_time
@@ -104,7 +104,7 @@ def _next(jobs: CoupledJobs, state: State, submitted: int, release_time: float) 
     return now
 
 
-@kernel
+@allocating_kernel
 def _next_release(state: State) -> float:
     """The earliest release on a machine that holds nodes."""
     release_time = np.inf
@@ -114,7 +114,7 @@ def _next_release(state: State) -> float:
     return release_time
 
 
-@kernel
+@allocating_kernel
 def _advance_releases(rules: Rules, state: State, origin: float, now: float) -> None:
     """Set each machine's next release to its first multiple of the interval after now."""
     for machine in range(state.machine.size):
@@ -125,7 +125,7 @@ def _advance_releases(rules: Rules, state: State, origin: float, now: float) -> 
             state.machine.next_release[machine] = origin + rounds * interval
 
 
-@kernel
+@allocating_kernel
 def _absorb_ends(jobs: CoupledJobs, state: State, now: float) -> None:
     """Free the nodes of each job that ends by now; its machine is due for a pass."""
     while len(state.ends) > 0 and state.ends[0][0] <= now:
@@ -134,7 +134,7 @@ def _absorb_ends(jobs: CoupledJobs, state: State, now: float) -> None:
         state.machine.due[jobs.job.machine[job]] = 1
 
 
-@kernel
+@allocating_kernel
 def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float) -> int:
     """Begin or end an outage, in which held nodes are given back; 1 where one begins."""
     state.machine.down[machine] += down
@@ -146,7 +146,7 @@ def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float
     return 1
 
 
-@kernel
+@allocating_kernel
 def _start_complete_groups(jobs: CoupledJobs, state: State, now: float) -> None:
     """After machines went down, start the jobs that held for mates on them; all machines pass."""
     state.machine.due[:] = 1
@@ -155,7 +155,7 @@ def _start_complete_groups(jobs: CoupledJobs, state: State, now: float) -> None:
             start_group_if_complete(jobs, state, job, now)
 
 
-@kernel
+@allocating_kernel
 def _release(jobs: CoupledJobs, rules: Rules, state: State, now: float) -> None:
     """Return the jobs that have held long enough on the machines whose release is due.
 
@@ -172,7 +172,7 @@ def _release(jobs: CoupledJobs, rules: Rules, state: State, now: float) -> None:
                 state.machine.due[machine] = 1
 
 
-@kernel
+@allocating_kernel
 def _close(jobs: CoupledJobs, state: State) -> None:
     """Log the holds that never ended."""
     for machine in range(state.machine.size):

@@ -15,12 +15,12 @@ from cosimlib.coscheduling.state import (
     start,
     take,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 
 NO_JOB = -1
 
 
-@kernel
+@allocating_kernel
 def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float) -> None:
     """The machine's own pass: each queued job that may start has a turn, the most urgent first."""
     queue, yielding = state.queue[machine], state.job.yielding
@@ -38,7 +38,7 @@ def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: f
             extra = left
 
 
-@kernel
+@allocating_kernel
 def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Start a holding job and its holding mates unless another mate that is reachable waits."""
     group = jobs.job.group[job]
@@ -52,7 +52,7 @@ def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: floa
     _start_group(jobs, state, job, now)
 
 
-@kernel
+@allocating_kernel
 def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
     """Algorithm 1: start with all mates, or else hold or yield by the machine's scheme."""
     if jobs.job.group[job] < 0:
@@ -63,7 +63,7 @@ def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: flo
         _hold_or_yield(jobs, rules, state, job, now)
 
 
-@kernel
+@allocating_kernel
 def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
     """Keep the nodes idle, where scheme, price and cap allow it, or give up the turn."""
     machine = jobs.job.machine[job]
@@ -81,7 +81,7 @@ def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
     state.job.yielding[job] = 1
 
 
-@kernel
+@allocating_kernel
 def _expected_wait(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> float:
     """Seconds until all reachable mates have nodes, as far as running jobs' estimates tell.
 
@@ -103,7 +103,7 @@ def _expected_wait(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
     return longest
 
 
-@kernel
+@allocating_kernel
 def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> bool:
     """Whether each reachable mate holds nodes, or was just given some.
 
@@ -137,7 +137,7 @@ def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, no
     return True
 
 
-@kernel
+@allocating_kernel
 def _start_group(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Start `job` and its mates that have nodes."""
     first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
@@ -149,7 +149,7 @@ def _start_group(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
             start(jobs, state, mate, now)
 
 
-@kernel
+@allocating_kernel
 def _try_start_mate(jobs: CoupledJobs, rules: Rules, state: State, mate: int, now: float) -> bool:
     """A nested pass of the mate's machine: whether the mate was given nodes in it.
 
@@ -172,7 +172,7 @@ def _try_start_mate(jobs: CoupledJobs, rules: Rules, state: State, mate: int, no
     return state.job.status[mate] == HOLDING
 
 
-@kernel
+@allocating_kernel
 def _beside_reservation(
     jobs: CoupledJobs,
     rules: Rules,
@@ -196,7 +196,7 @@ def _beside_reservation(
     return nodes <= extra, shadow_time, extra, extra - nodes
 
 
-@kernel
+@allocating_kernel
 def _ranked(
     jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float, mate: int, nested: bool
 ) -> np.ndarray:
@@ -246,7 +246,7 @@ def _ranked(
     return chosen[np.argsort(urgency[:fitting], kind="mergesort")]
 
 
-@kernel
+@allocating_kernel
 def _insert(chosen: np.ndarray, urgency: np.ndarray, size: int, job: int, value: float) -> None:
     """Put `job` among the first `size` jobs, in order of jobs."""
     place = size

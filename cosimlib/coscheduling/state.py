@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels import releases
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 UNSUBMITTED, QUEUED, HOLDING, STARTED = 0, 1, 2, 3
 
@@ -109,7 +109,7 @@ def empty(job: np.recarray, machine: np.recarray) -> State:
     )
 
 
-@kernel
+@allocating_kernel
 def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
     """Insert `job` in its machine's queue, which is kept in order of rows."""
     machine = jobs.job.machine[job]
@@ -122,7 +122,7 @@ def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
     state.job.status[job] = QUEUED
 
 
-@kernel
+@allocating_kernel
 def take(jobs: CoupledJobs, state: State, job: int) -> None:
     """Give a queued job its nodes, idle for now."""
     machine = jobs.job.machine[job]
@@ -134,7 +134,7 @@ def take(jobs: CoupledJobs, state: State, job: int) -> None:
     state.job.status[job] = HOLDING
 
 
-@kernel
+@allocating_kernel
 def hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Let a queued job keep its nodes idle from now on."""
     take(jobs, state, job)
@@ -142,7 +142,7 @@ def hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     state.machine.held[jobs.job.machine[job]] += jobs.job.nodes[job]
 
 
-@kernel
+@allocating_kernel
 def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Return a job that has nodes, idle, to its queue."""
     machine = jobs.job.machine[job]
@@ -153,7 +153,7 @@ def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     enqueue(jobs, state, job)
 
 
-@kernel
+@allocating_kernel
 def start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Let a queued or a holding job run from now on."""
     if state.job.status[job] == QUEUED:
@@ -174,7 +174,7 @@ def start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     )
 
 
-@kernel
+@allocating_kernel
 def retire(jobs: CoupledJobs, state: State, job: int) -> None:
     """Free the nodes of a job that ends, and drop its expected release."""
     machine = jobs.job.machine[job]
@@ -188,7 +188,7 @@ def retire(jobs: CoupledJobs, state: State, job: int) -> None:
     )
 
 
-@kernel
+@allocating_kernel
 def reservation(
     jobs: CoupledJobs, rules: Rules, state: State, machine: int, wanted: int, now: float
 ) -> tuple[float, int]:
@@ -209,7 +209,7 @@ def reservation(
     )
 
 
-@kernel
+@allocating_kernel
 def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """End the interval in which `job` held nodes, if it did, and log it."""
     since = state.job.hold_since[job]
@@ -221,7 +221,7 @@ def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
         state.log.append((job, since, now))
 
 
-@kernel
+@allocating_kernel
 def _remove(line: np.ndarray, size: int, job: int) -> None:
     """Remove `job` from the first `size` places of a list, whose order stays."""
     place = 0

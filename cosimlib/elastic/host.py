@@ -24,7 +24,7 @@ from cosimlib.elastic.machine import (
     usable,
 )
 from cosimlib.elastic.partitions import delete_nodes, schedule, wanted
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.occupancy import IDLE
 
 
@@ -59,7 +59,7 @@ def run(
             _settle(nodes, jobs, queues, log, rules, rng, now)
 
 
-@kernel
+@allocating_kernel
 def _next_instant(jobs, nodes, requests, submitted, served):
     """The next submission, end, withdrawal, return or preemption; infinite when all are done."""
     instant = np.inf
@@ -74,7 +74,7 @@ def _next_instant(jobs, nodes, requests, submitted, served):
     return instant
 
 
-@kernel
+@allocating_kernel
 def _withdraw(nodes, jobs, queues, log, now):
     """Kill the jobs on nodes whose grace period is over; the nodes leave."""
     for node in range(nodes.owner.size):
@@ -82,7 +82,7 @@ def _withdraw(nodes, jobs, queues, log, now):
             stop(nodes, jobs, queues, log, nodes.job[node], 0, now)
 
 
-@kernel
+@allocating_kernel
 def _finish(nodes, jobs, queues, log, now):
     """End jobs that are done by now, and return nodes that users had until now."""
     for node in range(nodes.owner.size):
@@ -93,7 +93,7 @@ def _finish(nodes, jobs, queues, log, now):
             give(nodes, queues, log, node, HOST_OWNER, now)
 
 
-@kernel
+@allocating_kernel
 def _admit(jobs, queues, submitted, now):
     """Queue the jobs submitted by now; return the next job."""
     while submitted < jobs.submit_time.size and jobs.submit_time[submitted] <= now:
@@ -106,7 +106,7 @@ def _admit(jobs, queues, submitted, now):
     return submitted
 
 
-@kernel
+@allocating_kernel
 def _settle(nodes, jobs, queues, log, rules, rng, now):
     """Let partitions and host act by turns until nothing changes any more at this instant."""
     sizes = rules.sizes
@@ -123,7 +123,7 @@ def _settle(nodes, jobs, queues, log, rules, rng, now):
             busy = _rebalance(jobs, nodes, queues, log, rules, rng, now)
 
 
-@kernel
+@allocating_kernel
 def _hand_out(nodes, queues, log, sizes, now):
     """Give the host's nodes one by one to the partition in need with least of its own size."""
     moved = False
@@ -142,7 +142,7 @@ def _hand_out(nodes, queues, log, sizes, now):
     return moved
 
 
-@kernel
+@allocating_kernel
 def _rebalance(jobs, nodes, queues, log, rules, rng, now):
     """Reclaim nodes of partitions above their size for those that wait and are below theirs.
 
@@ -163,7 +163,7 @@ def _rebalance(jobs, nodes, queues, log, rules, rng, now):
     return freed
 
 
-@kernel
+@allocating_kernel
 def _missing(nodes, queues, sizes):
     """How many nodes waiting partitions lack of their sizes, less those that drain for them."""
     missing = 0
@@ -176,7 +176,7 @@ def _missing(nodes, queues, sizes):
     return missing
 
 
-@kernel
+@allocating_kernel
 def _least_surplus(nodes, sizes, values):
     """The least valued node of partitions that have more than their size; -1 without any."""
     best = NOTHING
@@ -193,7 +193,7 @@ def _least_surplus(nodes, sizes, values):
     return best
 
 
-@kernel
+@allocating_kernel
 def _serve(jobs, nodes, queues, log, rules, requests, request, rng, now):
     """A user's preemption: the host's own nodes first, then the least valued of all partitions'.
 
@@ -216,7 +216,7 @@ def _serve(jobs, nodes, queues, log, rules, requests, request, rng, now):
             reclaim(nodes, queues, log, node, request, use, now + rules.grace_period, now)
 
 
-@kernel
+@allocating_kernel
 def _values(jobs, nodes, log, rules, rng, now):
     """The vectors that partitions reported last, `staleness` ago, of the nodes they still have.
 
@@ -240,7 +240,7 @@ def _values(jobs, nodes, log, rules, rng, now):
     return values
 
 
-@kernel
+@allocating_kernel
 def _recall(jobs, nodes, log, node, partition, then, job, elapsed):
     """Write the job that a node ran for a partition at an earlier moment, and for how long.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.occupancy import IDLE
 from cosimlib.workload import JobArrays
 
@@ -112,13 +112,13 @@ def empty() -> Log:
     )
 
 
-@kernel
+@allocating_kernel
 def usable(nodes: np.recarray, node: int, partition: int) -> bool:
     """Whether a node belongs to the partition and does not drain."""
     return nodes.owner[node] == partition and nodes.deadline[node] == np.inf
 
 
-@kernel
+@allocating_kernel
 def count_usable(nodes: np.recarray, partition: int, only_idle: bool) -> int:
     """Nodes of a partition that do not drain: all of them, or those that are idle."""
     count = 0
@@ -128,7 +128,7 @@ def count_usable(nodes: np.recarray, partition: int, only_idle: bool) -> int:
     return count
 
 
-@kernel
+@allocating_kernel
 def give(
     nodes: np.recarray, queues: np.recarray, log: Log, node: int, owner: int, now: float
 ) -> None:
@@ -143,7 +143,7 @@ def give(
     log.moves.append((now, node, owner))
 
 
-@kernel
+@allocating_kernel
 def leave(
     nodes: np.recarray, queues: np.recarray, log: Log, node: int, killed: int, now: float
 ) -> None:
@@ -157,7 +157,7 @@ def leave(
         nodes.back[node] = now + use
 
 
-@kernel
+@allocating_kernel
 def reclaim(
     nodes: np.recarray,
     queues: np.recarray,
@@ -182,7 +182,7 @@ def reclaim(
         leave(nodes, queues, log, node, NOTHING, now)
 
 
-@kernel
+@allocating_kernel
 def start(
     nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, job: int, now: float
 ) -> None:
@@ -203,7 +203,7 @@ def start(
             wanted -= 1
 
 
-@kernel
+@allocating_kernel
 def stop(
     nodes: np.recarray,
     jobs: np.recarray,

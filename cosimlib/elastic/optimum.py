@@ -28,7 +28,7 @@ from cosimlib.elastic.states import (
     moments_of,
 )
 from cosimlib.kernels import occupancy
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.schedule import Schedule
 
 OPTIMA = ("blind optimum", "foresighted optimum")
@@ -103,7 +103,7 @@ def _least_waste(line, total_nodes, at, preempted, periods, known_ends, wasted):
             wasted[state, period] = _cover(held[:size], cost[:size], real[:size], wanted)
 
 
-@kernel
+@allocating_kernel
 def _cover(held, cost, real, wanted):
     """What the jobs of least cost that hold `wanted` nodes or more really waste.
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from cosimlib.elastic.machine import HOST_OWNER, WAITING, Log, count_usable, give, start, usable
 from cosimlib.kernels import releases
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.kernels.occupancy import IDLE
 
 
-@kernel
+@allocating_kernel
 def schedule(
     nodes: np.recarray, jobs: np.recarray, queues: np.recarray, log: Log, partition: int, now: float
 ) -> None:
@@ -47,7 +47,7 @@ def schedule(
             break
 
 
-@kernel
+@allocating_kernel
 def _promise(nodes, jobs, head, partition, free, now):
     """The head's shadow time and the extra nodes; infinite and none where it never fits."""
     times, counts, size = np.empty(nodes.owner.size), np.empty(nodes.owner.size, np.int64), 0
@@ -63,7 +63,7 @@ def _promise(nodes, jobs, head, partition, free, now):
     return shadow_time, extra
 
 
-@kernel
+@allocating_kernel
 def _withdrawal(nodes, job):
     """When the first of a job's nodes is withdrawn; infinite where none drains."""
     earliest = np.inf
@@ -73,7 +73,7 @@ def _withdrawal(nodes, job):
     return earliest
 
 
-@kernel
+@allocating_kernel
 def wanted(nodes: np.recarray, queues: np.recarray, partition: int) -> int:
     """AddNodes: nodes that the waiting jobs need beyond the idle ones; 0 or less: none."""
     if queues.waiting[partition] == 0:
@@ -81,7 +81,7 @@ def wanted(nodes: np.recarray, queues: np.recarray, partition: int) -> int:
     return queues.waiting[partition] - count_usable(nodes, partition, True)
 
 
-@kernel
+@allocating_kernel
 def delete_nodes(
     nodes: np.recarray, queues: np.recarray, log: Log, partition: int, now: float
 ) -> bool:

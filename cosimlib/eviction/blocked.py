@@ -25,7 +25,7 @@ import numpy as np
 from cosimlib.eviction.dynamic import MEMORY_LIMIT, _pack
 from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem, check_problem
 from cosimlib.eviction.writing import TimedPlan, writing_order
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 
 def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> TimedPlan:
@@ -123,7 +123,7 @@ def plan_blocked(
     return choices
 
 
-@kernel
+@allocating_kernel
 def _fill_backwards(
     nodes, loss, release, app_write, sys_write, app_wait, nodes_needed, start, step, table, chosen
 ):  # fmt: skip
@@ -160,7 +160,7 @@ def _fill_backwards(
         reached += held
 
 
-@kernel
+@allocating_kernel
 def _relax_costs(from_kill, from_app, from_sys, kill, app, sys, cells, choice):
     """Improve contiguous cells by one job's kill, app or sys at its cost; `choice` tells which."""
     for cell in range(cells.size):
@@ -179,7 +179,7 @@ def _relax_costs(from_kill, from_app, from_sys, kill, app, sys, cells, choice):
         choice[cell] = action
 
 
-@kernel
+@allocating_kernel
 def _trace_forwards(chosen, u, n, nodes, app_write, sys_write, choice):
     """Write the choices that led to a cell, from the job packed last, which is written first."""
     quarter = chosen.shape[2]

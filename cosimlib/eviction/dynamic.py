@@ -29,7 +29,7 @@ from cosimlib.eviction.problem import (
     EvictionProblem,
     check_problem,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 MEMORY_LIMIT = 2**30
 
@@ -206,7 +206,7 @@ def _relax_all(nodes, loss, app_steps, sys_steps, least, limit, table, chosen):
         reached += nodes[job]
 
 
-@kernel
+@allocating_kernel
 def _relax(from_kill, loss, from_app, from_sys, cells, choice):
     """Improve contiguous cells by one job's kill, app or sys; `choice` tells which."""
     for cell in range(cells.size):
@@ -226,7 +226,7 @@ def _relax(from_kill, loss, from_app, from_sys, cells, choice):
         choice[cell] = action
 
 
-@kernel
+@allocating_kernel
 def _pack(choice, packed):
     """Four cells per byte: cell n stands in byte ``n % quarter`` at bits ``2 * (n // quarter)``."""
     quarter = packed.size

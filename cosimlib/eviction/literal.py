@@ -14,7 +14,7 @@ import numpy as np
 from cosimlib.eviction.dynamic import MEMORY_LIMIT
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KILL, SYS, EvictionProblem, check_problem
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 JOBS_PER_WORD = 32
 
@@ -86,7 +86,7 @@ def _algorithm_1(jn, loss, ta, ts, K, T, words):  # noqa: N803
     return choices
 
 
-@kernel
+@allocating_kernel
 def _argmin(a, least, last):
     """Nodes from `least` and time up to `last` of the least loss, then of the least time."""
     best, x, y = np.inf, 0, 0

@@ -29,7 +29,7 @@ from cosimlib.eviction.problem import (
     check_problem,
 )
 from cosimlib.eviction.writing import TimedPlan, writing_order
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 
 def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> TimedPlan:
@@ -197,7 +197,7 @@ def _pair(d, u):
     return d * (d + 1) // 2 + u
 
 
-@kernel
+@allocating_kernel
 def _fill_sums(nodes, loss, sys_write, nodes_needed, table, chosen):
     """Algorithm 1's table of the jobs that have system-level checkpoints only, and its choices."""
     rows, width = table.shape
@@ -219,7 +219,7 @@ def _fill_sums(nodes, loss, sys_write, nodes_needed, table, chosen):
             _pack(choice, chosen[job, u])
 
 
-@kernel
+@allocating_kernel
 def _relax_pairs(shift, loss, release, app_write, sys_write, rows, low, high, table, chosen):
     """Improve the table of pairs by one job, by descending `u`, so that sources are not yet."""
     width = table.shape[1]
@@ -242,7 +242,7 @@ def _relax_pairs(shift, loss, release, app_write, sys_write, rows, low, high, ta
             _pack(choice, chosen[row])
 
 
-@kernel
+@allocating_kernel
 def _trace_back(early, late, d, u, n, nodes, app_write, sys_write, choice):
     """Write the choices that led to a cell, from the last job on."""
     quarter, first = late.shape[2], early.shape[0]

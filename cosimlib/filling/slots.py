@@ -21,7 +21,7 @@ import numpy as np
 
 from cosimlib.kernels import availability, running
 from cosimlib.kernels.availability import Profile
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.queue import next_different
 
 
@@ -129,13 +129,13 @@ def fill(
     return state.start, state.promised, state.held_up, _intervals(containers, now)
 
 
-@kernel
+@allocating_kernel
 def _free_now(state: State) -> int:
     """Nodes free in the slot that begins."""
     return state.plan.free[state.plan.bounds[0]]
 
 
-@kernel
+@allocating_kernel
 def _next_slot(
     jobs: SlotArrays, state: State, submitted: int, waiting: int, depth: int
 ) -> tuple[float, int]:
@@ -155,7 +155,7 @@ def _next_slot(
     return now, due if now == first else 0
 
 
-@kernel
+@allocating_kernel
 def _extend_overdue(jobs: SlotArrays, state: State, now: float) -> tuple[int, int]:
     """Expect overdue jobs to end one slot later; nodes expected back by now, and overdue ones."""
     released, overdue = 0, 0
@@ -172,7 +172,7 @@ def _extend_overdue(jobs: SlotArrays, state: State, now: float) -> tuple[int, in
     return released, overdue
 
 
-@kernel
+@allocating_kernel
 def _end_jobs(jobs: SlotArrays, state: State, now: float) -> tuple[int, float]:
     """End jobs up to now; the nodes freed, and the slot until which the plan had them taken."""
     freed, until = 0, -np.inf
@@ -186,7 +186,7 @@ def _end_jobs(jobs: SlotArrays, state: State, now: float) -> tuple[int, float]:
     return freed, until
 
 
-@kernel
+@allocating_kernel
 def _compress(jobs: SlotArrays, state: State, waiting: int, now: float, before: float) -> float:
     """Move each waiting job, in order, to its earliest start before its reservation.
 
@@ -224,7 +224,7 @@ def _compress(jobs: SlotArrays, state: State, waiting: int, now: float, before: 
     return left
 
 
-@kernel
+@allocating_kernel
 def _plan_anew(
     jobs: SlotArrays, state: State, waiting: int, now: float, capacity: int, withheld: int
 ) -> None:
@@ -246,7 +246,7 @@ def _plan_anew(
             place += placed
 
 
-@kernel
+@allocating_kernel
 def _admit(
     jobs: SlotArrays, state: State, submitted: int, waiting: int, now: float, depth: int
 ) -> tuple[int, int]:
@@ -260,7 +260,7 @@ def _admit(
     return submitted, waiting
 
 
-@kernel
+@allocating_kernel
 def _reserve(
     jobs: SlotArrays, state: State, equals: np.ndarray, now: float, not_before: float
 ) -> tuple[float, int]:
@@ -279,7 +279,7 @@ def _reserve(
     return start, placed
 
 
-@kernel
+@allocating_kernel
 def _note_held_up(jobs: SlotArrays, state: State, job: int, until: float, now: float) -> bool:
     """Whether nothing but containers keeps a job from running from now to `until`; recorded.
 
@@ -295,7 +295,7 @@ def _note_held_up(jobs: SlotArrays, state: State, job: int, until: float, now: f
     return True
 
 
-@kernel
+@allocating_kernel
 def _start_due(jobs: SlotArrays, state: State, waiting: int, now: float) -> tuple[int, int]:
     """Start the jobs reserved for now; how many still wait, and the nodes taken."""
     kept, taken = 0, 0
@@ -314,7 +314,7 @@ def _start_due(jobs: SlotArrays, state: State, waiting: int, now: float) -> tupl
     return kept, taken
 
 
-@kernel
+@allocating_kernel
 def _replace_containers(containers: Containers, now: float, saved: int, idle: int) -> None:
     """Save and kill the youngest until they fit on the idle nodes, then start one on each other."""
     start, nodes, size = containers.start, containers.nodes, containers.size
@@ -335,7 +335,7 @@ def _replace_containers(containers: Containers, now: float, saved: int, idle: in
         size[0] += 1
 
 
-@kernel
+@allocating_kernel
 def _intervals(containers: Containers, now: float) -> np.ndarray:
     """Rows (start, end, nodes, saved) of all containers; those still running are saved now."""
     for batch in range(containers.size[0]):

@@ -31,7 +31,9 @@ def called(tree: ast.AST, modules: set[str]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("room", ["ondemand", "timesharing"])
+@pytest.mark.parametrize(
+    "room", ["coscheduling", "elastic", "eviction", "filling", "ondemand", "timesharing"]
+)
 def test_only_kernels_call_inner_kernels(room):
     """Within the room, whose inner kernels nobody else imports."""
     paths = sorted((PACKAGE / room).glob("*.py"))
