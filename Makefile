@@ -17,6 +17,8 @@ PY := "$(VENV)/bin/python"
 LOG := $(if $(CORES), --cores "$(CORES)")$(if $(NODES), --nodes "$(NODES)")
 AT_ONCE := $(if $(filter-out logical auto,$(JOBS)), --jobs "$(JOBS)")
 STAMP := $(VENV)/setup.stamp
+# Names of files reach the shell as data: the name of a log that somebody else gave is no code.
+export TRACE POLICY
 
 .PHONY: help setup reproduce test lab app docs zoo bench check notebooks lock clean
 
@@ -26,8 +28,8 @@ help: ## print these lines
 
 setup: $(STAMP) ## make the environment, with exactly the versions in requirements.lock
 
-reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, NODES=512, JOBS=2)
-	$(PY) -m cosimlib.reproduce --scale "$(SCALE)"$(if $(TRACE), --trace "$(TRACE)")$(LOG)$(AT_ONCE)
+reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, NODES=512, JOBS=2, ARGS="--limit 10")
+	$(PY) -m cosimlib.reproduce --scale "$(SCALE)"$(if $(TRACE), --trace "$$TRACE")$(LOG)$(AT_ONCE)$(if $(ARGS), $(ARGS))
 
 test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
 	@$(PY) -m pytest -p tests.suites -n $(JOBS) --nbval --nbval-current-env \
@@ -43,7 +45,7 @@ docs: $(STAMP) ## build the documentation into build/docs/html, offline
 	@$(PY) -m docs.build
 
 zoo: $(STAMP) ## compare all policies on all logs that are here, or on TRACE=path (POLICY=file.py adds yours)
-	$(PY) -m cosimlib.zoo$(if $(POLICY), --policy "$(POLICY)")$(if $(TRACE), "$(TRACE)")$(LOG)
+	$(PY) -m cosimlib.zoo$(if $(POLICY), --policy "$$POLICY")$(if $(TRACE), "$$TRACE")$(LOG)
 
 bench: $(STAMP) ## measure how fast simulators and solvers are
 	$(PY) -m tests.benchmarks

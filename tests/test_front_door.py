@@ -13,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import cosimlib as cs
+from cosimlib import __main__ as commands
 from cosimlib.extras import EXTRAS, needed_by
 from tests.suites import ROOT
 
@@ -139,3 +140,14 @@ def test_extras_have_the_packages_that_errors_say_they_have():
 
 def test_the_package_is_typed_for_editors():
     assert (ROOT / "cosimlib" / "py.typed").is_file()
+
+
+def test_the_package_as_a_command_tells_all_commands():
+    package = Path(cs.__file__).parent
+    own = {path.parent.name for path in package.glob("*/__main__.py")}
+    own |= {path.stem for path in package.glob("[!_]*.py") if "__main__" in path.read_text()}
+    assert own == set(commands.COMMANDS)
+    told = commands.text()
+    assert all(f"python -m cosimlib.{name} " in told for name in own)
+    ended = subprocess.run([sys.executable, "-m", "cosimlib"], capture_output=True, text=True)
+    assert ended.stdout == f"{told}\n" and ended.stderr == ""

@@ -1,0 +1,24 @@
+"""`python -m cosimlib`: the commands that there are."""
+
+COMMANDS = {
+    "reproduce": "run the notebooks into figures/: figures, numbers, the scorecard of claims",
+    "zoo": "compare all policies on all logs that are here, or on yours",
+    "convert": "turn a job log into another format",
+    "advise": "which jobs of a Slurm to stop for some nodes by when (also: cosim-advise)",
+    "lab": "JupyterLab on copies of the notebooks",
+    "app": "the explorers as web pages, without code",
+    "warm": "compile all kernels ahead",
+}
+
+
+def text() -> str:
+    """One line per command, and where to look further."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  python -m cosimlib.{name:<{width}}  {what}" for name, what in COMMANDS.items()]
+    before = "In Python or a notebook: import cosimlib as cs. Commands, each with --help:\n"
+    after = "\nIn a checkout, make prints what else there is; docs/start.md is where to begin."
+    return "\n".join([before, *lines, after])
+
+
+if __name__ == "__main__":
+    print(text())
