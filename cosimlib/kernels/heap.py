@@ -78,20 +78,20 @@ def remove(heap: Heap, item: int) -> None:
 
 
 @inner_kernel
-def _before(heap: Heap, one: int, other: int) -> bool:
-    """Whether item `one` comes before item `other`."""
-    key, other_key = heap.key[one], heap.key[other]
-    return (key < other_key) | ((key == other_key) & (one < other))
+def _before(key: float, item: int, other_key: float, other: int) -> bool:
+    """Whether an item of this key comes before another."""
+    return (key < other_key) | ((key == other_key) & (item < other))
 
 
 @inner_kernel
 def _sift_up(heap: Heap, place: int) -> None:
     """Sift the item at `place` up."""
     item = heap.item[place]
+    key = heap.key[item]
     while place > 0:
         parent = (place - 1) // 2
         above = heap.item[parent]
-        if not _before(heap, item, above):
+        if not _before(key, item, heap.key[above], above):
             break
         heap.item[place] = above
         heap.place[above] = place
@@ -104,14 +104,17 @@ def _sift_up(heap: Heap, place: int) -> None:
 def _sift_down(heap: Heap, place: int) -> None:
     """Sift the item at `place` down."""
     item, size = heap.item[place], heap.size[0]
-    while True:
+    key = heap.key[item]
+    while 2 * place + 1 < size:
         child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size:
-            child += int(_before(heap, heap.item[child + 1], heap.item[child]))
         below = heap.item[child]
-        if not _before(heap, below, item):
+        below_key = heap.key[below]
+        if child + 1 < size:
+            other = heap.item[child + 1]
+            other_key = heap.key[other]
+            if _before(other_key, other, below_key, below):
+                child, below, below_key = child + 1, other, other_key
+        if not _before(below_key, below, key, item):
             break
         heap.item[place] = below
         heap.place[below] = place

@@ -13,8 +13,8 @@ from cosimlib.timesharing.maxmin import Sharing
 def join(sharing: Sharing, job: int) -> None:
     """Let `job` run on its nodes."""
     maxmin.record_change(sharing, job)
-    size = sharing.first[job + 1] - sharing.first[job]
-    for place in range(sharing.first[job], sharing.first[job + 1]):
+    size = sharing.jobs[job].last - sharing.jobs[job].first
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = sharing.members[place]
         load = sharing.load[node]
         part = sharing.capacity[node] / (load + 1)
@@ -22,19 +22,19 @@ def join(sharing: Sharing, job: int) -> None:
         sharing.on[node, load] = job
         sharing.load[node] = load + 1
         sharing.level[node] = part
-        sharing.rate[job] += part / size
+        sharing.jobs[job].rate += part / size
 
 
 @frugal_kernel
 def leave(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes."""
-    for place in range(sharing.first[job], sharing.first[job + 1]):
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = sharing.members[place]
         maxmin.remove_job(sharing, job, node)
         load = sharing.load[node]
         if load > 0:
             _give(sharing, node, sharing.capacity[node] / load)
-    sharing.rate[job] = 0.0
+    sharing.jobs[job].rate = 0.0
 
 
 @frugal_kernel
@@ -52,5 +52,5 @@ def _give(sharing: Sharing, node: int, part: float) -> None:
     for place in range(sharing.load[node]):
         job = sharing.on[node, place]
         maxmin.record_change(sharing, job)
-        sharing.rate[job] += more / (sharing.first[job + 1] - sharing.first[job])
+        sharing.jobs[job].rate += more / (sharing.jobs[job].last - sharing.jobs[job].first)
     sharing.level[node] = part

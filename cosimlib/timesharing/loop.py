@@ -102,7 +102,7 @@ def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) ->
         progress.end_time[job] = now
         maxmin.record_change(sharing, job)
         progress.clock[PRESENT] -= setup.nodes[job]
-        for place in range(sharing.first[job], sharing.first[job + 1]):
+        for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
             node = sharing.members[place]
             placement.count_fewer(progress.loads, node, sharing.load[node])
         if setup.spmd:
@@ -111,7 +111,7 @@ def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) ->
             equal_share.leave(sharing, job)
         if setup.memory[job] > 0.0:
             progress.clock[FREED] += setup.nodes[job]
-            for place in range(sharing.first[job], sharing.first[job + 1]):
+            for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
                 placement.use(progress.memory, sharing.members[place], -setup.memory[job])
 
 
@@ -187,13 +187,13 @@ def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: fl
         return REFUSED
     if not setup.placed:
         placement.place(progress.memory, progress.loads, sharing, job, setup.memory[job])
-    for place in range(sharing.first[job], sharing.first[job + 1]):
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         if sharing.load[sharing.members[place]] == sharing.on.shape[1]:
             return NO_ROOM
-    for place in range(sharing.first[job], sharing.first[job + 1]):
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         placement.count_more(progress.loads, sharing.load[sharing.members[place]])
     if setup.memory[job] > 0.0:
-        for place in range(sharing.first[job], sharing.first[job + 1]):
+        for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
             placement.use(progress.memory, sharing.members[place], setup.memory[job])
     if setup.spmd:
         maxmin.join(sharing, job)
@@ -209,7 +209,7 @@ def _update_ends(setup: Setup, sharing: Sharing, progress: Progress, now: float)
     """Update work left and expected end of the jobs whose rate changed."""
     for place in range(sharing.moved[0]):
         job = sharing.changed[place]
-        rate, before = sharing.rate[job], sharing.before[job]
+        rate, before = sharing.jobs[job].rate, sharing.jobs[job].before
         progress.clock[TOTAL] += (rate - before) * setup.nodes[job]
         if rate > 0.0:
             progress.work_left[job] -= before * (now - progress.updated[job])

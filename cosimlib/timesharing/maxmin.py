@@ -28,7 +28,7 @@ import numpy as np
 
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, kernel
+from cosimlib.kernels.jit import frugal_kernel, inlined_kernel
 
 TOLERANCE = 1e-13
 """Relative changes below this are rounding."""
@@ -37,22 +37,36 @@ PATIENCE = 64
 """How often each node may be settled, on average, before `settle` fills from nothing."""
 
 
+JOB = np.dtype(
+    [
+        ("rate", "f8"),
+        ("bound", "f8"),
+        ("before", "f8"),
+        ("bottleneck", "i4"),
+        ("runner_up", "i4"),
+        ("first", "i8"),
+        ("last", "i8"),
+        ("is_changed", "?"),
+    ],
+    align=True,
+)
+"""A job: its `rate`; `bottleneck`, a node at whose level it runs (−1: none); `members[first:last]`
+are its nodes; whether its rate `is_changed`, and what it was `before`.
+
+`bound`: no other node of it has a lower level; `runner_up` is the one that had this level."""
+
+
 class Sharing(NamedTuple):
     """Jobs on their nodes, and their rates.
 
-    Per job: `members[first[job]:first[job + 1]]` are its nodes; `rate`; `bottleneck`, a node at
-    whose level it runs (−1: none). Per node: `capacity`; `level`; `used`, the sum of its rates;
-    `load`, how many jobs are there, and `on`, a row of them. `pending` are nodes to be settled;
-    `changed[:moved[0]]` jobs whose rate moved, once each, `is_changed` marks them, and `before` is
-    the rate they had. `limit` and `other` are scratch for one node's jobs, `free` for all nodes.
+    `jobs`: a record per job. Per node: `capacity`; `level`; `used`, the sum of its rates, kept
+    where the level is infinite; `load`, how many jobs are there, and `on`, a row of them. `pending`
+    are nodes to be settled; `changed[:moved[0]]` jobs whose rate moved, once each. `limit`, `other`
+    and `own` are scratch for one node's jobs, `free` for all nodes.
     """
 
-    first: np.ndarray
+    jobs: np.recarray
     members: np.ndarray
-    rate: np.ndarray
-    bottleneck: np.ndarray
-    bound: np.ndarray
-    runner_up: np.ndarray
     capacity: np.ndarray
     level: np.ndarray
     used: np.ndarray
@@ -60,25 +74,22 @@ class Sharing(NamedTuple):
     on: np.ndarray
     pending: Heap
     changed: np.ndarray
-    is_changed: np.ndarray
-    before: np.ndarray
     moved: np.ndarray
     limit: np.ndarray
     other: np.ndarray
+    own: np.ndarray
     free: np.ndarray
 
 
-@kernel
 def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, room: int) -> Sharing:
     """No job runs; `room` for so many jobs on a node."""
     n, nodes = first.size - 1, capacity.size
+    jobs = np.zeros(n, JOB).view(np.recarray)
+    jobs.first, jobs.last = first[:-1], first[1:]
+    jobs.bottleneck = jobs.runner_up = -1
     return Sharing(
-        first,
+        jobs,
         members.view(np.uint32),
-        np.zeros(n),
-        np.full(n, -1, np.int32),
-        np.zeros(n),
-        np.full(n, -1, np.int32),
         capacity,
         np.full(nodes, np.inf),
         np.zeros(nodes),
@@ -86,11 +97,10 @@ def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, room: in
         np.empty((nodes, room), np.uint32),
         heap.empty(nodes),
         np.empty(n, np.int64),
-        np.zeros(n, np.bool_),
-        np.zeros(n),
         np.zeros(1, np.int64),
         np.empty(room),
         np.empty(room, np.int32),
+        np.empty(room, np.uint32),
         np.empty(nodes, np.int32),
     )
 
@@ -102,8 +112,8 @@ def join(sharing: Sharing, job: int) -> None:
     It is first given the least level that one of its nodes would have if the job had no other.
     """
     level, at = np.inf, -1
-    sharing.bound[job], sharing.runner_up[job] = 0.0, -1
-    for place in range(sharing.first[job], sharing.first[job + 1]):
+    sharing.jobs[job].bound, sharing.jobs[job].runner_up = 0.0, -1
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = sharing.members[place]
         sharing.on[node, sharing.load[node]] = job
         sharing.load[node] += 1
@@ -111,8 +121,8 @@ def join(sharing: Sharing, job: int) -> None:
         if mine < level:
             level, at = mine, node
     record_change(sharing, job)
-    sharing.rate[job], sharing.bottleneck[job] = level, at
-    for place in range(sharing.first[job], sharing.first[job + 1]):
+    sharing.jobs[job].rate, sharing.jobs[job].bottleneck = level, at
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = sharing.members[place]
         sharing.used[node] += level
         if node == at or sharing.level[node] < np.inf or _is_full(sharing, node):
@@ -122,16 +132,16 @@ def join(sharing: Sharing, job: int) -> None:
 @frugal_kernel
 def leave(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes; `settle` then gives what it had to the others."""
-    for place in range(sharing.first[job], sharing.first[job + 1]):
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = sharing.members[place]
         remove_job(sharing, job, node)
-        sharing.used[node] -= sharing.rate[job]
+        sharing.used[node] -= sharing.jobs[job].rate
         if sharing.load[node] == 0:
             sharing.used[node], sharing.level[node] = 0.0, np.inf
             heap.remove(sharing.pending, node)
         elif sharing.level[node] < np.inf:
             heap.decrease_key(sharing.pending, node, sharing.level[node])
-    sharing.rate[job], sharing.bottleneck[job] = 0.0, -1
+    sharing.jobs[job].rate, sharing.jobs[job].bottleneck = 0.0, -1
 
 
 @frugal_kernel
@@ -165,18 +175,18 @@ def settle(sharing: Sharing, patience: int) -> int:
 def _settle_node(sharing: Sharing, node: int) -> None:
     """Set the level of `node` and the rates of its jobs; mark the nodes that may now be wrong."""
     load, level = sharing.load[node], sharing.level[node]
-    lowest = np.inf
+    lowest, own = np.inf, 0
     for place in range(load):
         job = sharing.on[node, place]
-        mine = sharing.bottleneck[job] == node
-        sharing.limit[place] = np.inf if mine else sharing.rate[job]
-        sharing.other[place] = -1
-        if mine:
-            lowest = min(lowest, sharing.rate[job])
+        rate, mine = sharing.jobs[job].rate, sharing.jobs[job].bottleneck == node
+        sharing.limit[place] = np.inf if mine else rate
+        lowest = min(lowest, rate if mine else np.inf)
+        sharing.own[own] = place
+        own += mine
     # Jobs bottlenecked here are limited elsewhere at their rate or above: no need to know where,
     # unless one would rise.
     new = _level(sharing.limit, load, sharing.capacity[node], level)
-    if new > lowest and _find_limits(sharing, node, new):
+    if new > lowest and _find_limits(sharing, node, own, new):
         new = _level(sharing.limit, load, sharing.capacity[node], new)
     if new != level and not abs(new - level) <= TOLERANCE * min(new, level):
         sharing.level[node] = new
@@ -184,34 +194,38 @@ def _settle_node(sharing: Sharing, node: int) -> None:
         new = level
     for place in range(load):
         job = sharing.on[node, place]
-        if sharing.bottleneck[job] != node:
-            if new < sharing.rate[job] * (1.0 - TOLERANCE):
+        # One test for both, without a branch for whose bottleneck this is: that is hard to predict.
+        moved = max(sharing.jobs[job].bound, sharing.jobs[job].rate * (1.0 - TOLERANCE)) > new
+        if moved & (sharing.jobs[job].bottleneck != node):
+            if new < sharing.jobs[job].rate * (1.0 - TOLERANCE):
                 _leave_bottleneck(sharing, job)
                 _move(sharing, job, new, node, node)
-            elif new < sharing.bound[job]:
-                sharing.bound[job], sharing.runner_up[job] = new, node
-        elif sharing.limit[place] < new:
+            else:
+                sharing.jobs[job].bound, sharing.jobs[job].runner_up = new, node
+    for place in sharing.own[:own]:
+        job = sharing.on[node, place]
+        if sharing.limit[place] < new:
             # The level of `node` itself is among the others' now, and above this bound.
             _move(sharing, job, sharing.limit[place], sharing.other[place], node)
-        elif sharing.rate[job] != new:
+        elif sharing.jobs[job].rate != new:
             _move(sharing, job, new, node, node)
     if new == np.inf:
         used = 0.0
         for place in range(load):
-            used += sharing.rate[sharing.on[node, place]]
+            used += sharing.jobs[sharing.on[node, place]].rate
         sharing.used[node] = used
 
 
 @inlined_kernel
 def _leave_bottleneck(sharing: Sharing, job: int) -> None:
     """Let the bound of `job` include the node at which it was bottlenecked."""
-    left = sharing.bottleneck[job]
-    if sharing.level[left] < sharing.bound[job]:
-        sharing.bound[job], sharing.runner_up[job] = sharing.level[left], left
+    left = sharing.jobs[job].bottleneck
+    if sharing.level[left] < sharing.jobs[job].bound:
+        sharing.jobs[job].bound, sharing.jobs[job].runner_up = sharing.level[left], left
 
 
 @inlined_kernel
-def _find_limits(sharing: Sharing, node: int, wanted: float) -> bool:
+def _find_limits(sharing: Sharing, node: int, own: int, wanted: float) -> bool:
     """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere; whether anything does.
 
     Only jobs whose bound is below `wanted` need a look, and only where the node that set the
@@ -219,22 +233,22 @@ def _find_limits(sharing: Sharing, node: int, wanted: float) -> bool:
     """
     found, level = False, sharing.level[node]
     sharing.level[node] = np.inf
-    for place in range(sharing.load[node]):
+    for place in sharing.own[:own]:
         job = sharing.on[node, place]
-        if sharing.bottleneck[job] != node or sharing.bound[job] >= wanted:
+        if sharing.jobs[job].bound >= wanted:
             continue
-        at = sharing.runner_up[job]
-        if at < 0 or at == node or sharing.level[at] != sharing.bound[job]:
+        at = sharing.jobs[job].runner_up
+        if at < 0 or at == node or sharing.level[at] != sharing.jobs[job].bound:
             limit, at = np.inf, -1
-            for member in range(sharing.first[job], sharing.first[job + 1]):
-                limit = min(limit, sharing.level[sharing.members[member]])
+            for other in sharing.members[sharing.jobs[job].first : sharing.jobs[job].last]:
+                limit = min(limit, sharing.level[other])
             if limit < np.inf:
-                member = sharing.first[job]
+                member = sharing.jobs[job].first
                 while sharing.level[sharing.members[member]] != limit:
                     member += 1
                 at = sharing.members[member]
-            sharing.bound[job], sharing.runner_up[job] = limit, at
-        sharing.limit[place], sharing.other[place] = sharing.bound[job], at
+            sharing.jobs[job].bound, sharing.jobs[job].runner_up = limit, at
+        sharing.limit[place], sharing.other[place] = sharing.jobs[job].bound, at
         found = found or sharing.limit[place] < wanted
     sharing.level[node] = level
     return found
@@ -265,9 +279,9 @@ def _left_over(limit: np.ndarray, n: int, capacity: float, bound: float) -> tupl
     """What jobs with limits below `bound` leave of a node, and how many other jobs there are."""
     left, count = capacity, n
     for place in range(n):
-        if limit[place] < bound:
-            left -= limit[place]
-            count -= 1
+        below = limit[place] < bound
+        left -= limit[place] if below else 0.0
+        count -= below
     return left, count
 
 
@@ -277,8 +291,8 @@ def _level_as_is(sharing: Sharing, node: int) -> float:
     load = sharing.load[node]
     for place in range(load - 1):
         job = sharing.on[node, place]
-        mine = sharing.bottleneck[job] == node
-        sharing.limit[place] = np.inf if mine else sharing.rate[job]
+        mine = sharing.jobs[job].bottleneck == node
+        sharing.limit[place] = np.inf if mine else sharing.jobs[job].rate
     sharing.limit[load - 1] = np.inf
     return _level(sharing.limit, load, sharing.capacity[node], sharing.level[node])
 
@@ -292,15 +306,14 @@ def _is_full(sharing: Sharing, node: int) -> bool:
 @inlined_kernel
 def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -> None:
     """Set the rate of `job`, and mark the nodes whose level that may move."""
-    before = sharing.rate[job]
-    sharing.bottleneck[job] = bottleneck
+    before = sharing.jobs[job].rate
+    sharing.jobs[job].bottleneck = bottleneck
     if rate == before:
         return
     record_change(sharing, job)
-    sharing.rate[job] = rate
+    sharing.jobs[job].rate = rate
     more = rate - before
-    for place in range(sharing.first[job], sharing.first[job + 1]):
-        node = sharing.members[place]
+    for node in sharing.members[sharing.jobs[job].first : sharing.jobs[job].last]:
         level = sharing.level[node]
         if level == np.inf:
             sharing.used[node] += more
@@ -325,10 +338,10 @@ def fill(sharing: Sharing) -> None:
         sharing.level[node] = np.inf
         for place in range(sharing.load[node]):
             job = sharing.on[node, place]
-            if sharing.bottleneck[job] >= 0:
+            if sharing.jobs[job].bottleneck >= 0:
                 record_change(sharing, job)
-                sharing.bottleneck[job] = -1
-                sharing.bound[job], sharing.runner_up[job] = 0.0, -1
+                sharing.jobs[job].bottleneck = -1
+                sharing.jobs[job].bound, sharing.jobs[job].runner_up = 0.0, -1
         if free[node] > 0:
             heap.push(filling, node, left[node] / free[node])
     while filling.size[0] > 0:
@@ -337,10 +350,10 @@ def fill(sharing: Sharing) -> None:
         sharing.level[node] = level
         for place in range(sharing.load[node]):
             job = sharing.on[node, place]
-            if sharing.bottleneck[job] >= 0:
+            if sharing.jobs[job].bottleneck >= 0:
                 continue
-            sharing.rate[job], sharing.bottleneck[job] = level, node
-            for member in range(sharing.first[job], sharing.first[job + 1]):
+            sharing.jobs[job].rate, sharing.jobs[job].bottleneck = level, node
+            for member in range(sharing.jobs[job].first, sharing.jobs[job].last):
                 other = sharing.members[member]
                 left[other] -= level
                 free[other] -= 1
@@ -365,9 +378,9 @@ def remove_job(sharing: Sharing, job: int, node: int) -> None:
 @frugal_kernel
 def record_change(sharing: Sharing, job: int) -> None:
     """Record that the rate of `job` changes, and what it was."""
-    if not sharing.is_changed[job]:
-        sharing.is_changed[job] = True
-        sharing.before[job] = sharing.rate[job]
+    if not sharing.jobs[job].is_changed:
+        sharing.jobs[job].is_changed = True
+        sharing.jobs[job].before = sharing.jobs[job].rate
         sharing.changed[sharing.moved[0]] = job
         sharing.moved[0] += 1
 
@@ -376,5 +389,5 @@ def record_change(sharing: Sharing, job: int) -> None:
 def clear_changes(sharing: Sharing) -> None:
     """Begin a new list of jobs whose rate changed."""
     for place in range(sharing.moved[0]):
-        sharing.is_changed[sharing.changed[place]] = False
+        sharing.jobs[sharing.changed[place]].is_changed = False
     sharing.moved[0] = 0

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import inner_kernel, kernel
+from cosimlib.kernels.jit import inner_kernel
 from cosimlib.timesharing.maxmin import Sharing
 
 SPARE = 1e-9
@@ -40,7 +40,6 @@ class Loads(NamedTuple):
     tally: np.ndarray
 
 
-@kernel
 def no_loads(total_nodes: int, room: int) -> Loads:
     """No node has a job; `room` for so many on a node."""
     nodes = np.zeros(room + 2, np.int64)
@@ -63,7 +62,6 @@ def count_fewer(loads: Loads, node: int, load: int) -> None:
     loads.least[node // BLOCK] = min(loads.least[node // BLOCK], load - 1)
 
 
-@kernel
 def empty(total_nodes: int, memory_per_node: float) -> Memory:
     """No memory is used."""
     shelves = np.zeros(SHELVES + 1, np.int64)
@@ -82,7 +80,7 @@ def use(memory: Memory, node: int, amount: float) -> None:
 @inner_kernel
 def missing_nodes(memory: Memory, sharing: Sharing, job: int, amount: float, placed: bool) -> int:
     """Lower bound on how many more nodes need `amount` GB free for `job`; 0 if it can start now."""
-    first, last = sharing.first[job], sharing.first[job + 1]
+    first, last = sharing.jobs[job].first, sharing.jobs[job].last
     least = amount - SPARE
     missing = last - first
     if amount <= 0.0:
@@ -121,7 +119,7 @@ def place(memory: Memory, loads: Loads, sharing: Sharing, job: int, amount: floa
 @inner_kernel
 def _place_anywhere(loads: Loads, sharing: Sharing, job: int) -> None:
     """Place `job`, for which all nodes have the memory; look only at blocks that have its nodes."""
-    next_place, last, load = sharing.first[job], sharing.first[job + 1], sharing.load
+    next_place, last, load = sharing.jobs[job].first, sharing.jobs[job].last, sharing.load
     wanted, bound = last - next_place, 0
     while loads.nodes[bound] < wanted:
         wanted -= loads.nodes[bound]
@@ -152,12 +150,12 @@ def _place_where_it_fits(
         if free[node] >= least:
             tally[load[node]] += 1
             highest = max(highest, load[node])
-    wanted, bound = sharing.first[job + 1] - sharing.first[job], 0
+    wanted, bound = sharing.jobs[job].last - sharing.jobs[job].first, 0
     while tally[bound] < wanted:
         wanted -= tally[bound]
         bound += 1
     tally[: highest + 1] = 0
-    next_place = sharing.first[job]
+    next_place = sharing.jobs[job].first
     for node in range(load.size):
         if free[node] < least or load[node] > bound:
             continue
@@ -167,5 +165,5 @@ def _place_where_it_fits(
             wanted -= 1
         sharing.members[next_place] = node
         next_place += 1
-        if next_place == sharing.first[job + 1]:
+        if next_place == sharing.jobs[job].last:
             break

@@ -331,8 +331,8 @@ def _take(sample: Sample, sharing: Sharing, stop: float) -> None:
     """Record the shares if the loop stopped just after the next moment."""
     place = len(sample.taken)
     if place < sample.moments.size and np.nextafter(sample.moments[place], math.inf) == stop:
-        jobs = np.flatnonzero(sharing.rate)
-        sample.taken.append((jobs, sharing.rate[jobs]))
+        jobs = np.flatnonzero(sharing.jobs.rate)
+        sample.taken.append((jobs, sharing.jobs.rate[jobs]))
 
 
 def _share_frame(sample: Sample) -> pd.DataFrame:

@@ -6,7 +6,6 @@ import numpy as np
 
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import kernel
 from cosimlib.timesharing import placement
 from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.timesharing.placement import Loads, Memory
@@ -89,15 +88,15 @@ def with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progr
     nodes, room = sharing.on.shape
     on = np.empty((nodes, 2 * room), np.uint32)
     on[:, :room] = sharing.on
-    scratch = np.empty(2 * room), np.empty(2 * room, np.int32)
-    sharing = sharing._replace(on=on, limit=scratch[0], other=scratch[1])
+    limit, own = np.empty(2 * room), np.empty(2 * room, np.uint32)
+    other = np.empty(2 * room, np.int32)
+    sharing = sharing._replace(on=on, limit=limit, other=other, own=own)
     counts = np.zeros(2 * room + 2, np.int64)
     counts[: room + 2] = progress.loads.nodes
     loads = progress.loads._replace(nodes=counts, tally=np.zeros_like(counts))
     return sharing, progress._replace(loads=loads)
 
 
-@kernel
 def empty(run_time: np.ndarray, total_nodes: int, memory: float, room: int) -> Progress:
     """The state before the first submission."""
     n = run_time.size

@@ -49,7 +49,7 @@ class Machine:
 
     @property
     def rates(self):
-        return {job: self.sharing.rate[job] for job in sorted(self.running)}
+        return {job: self.sharing.jobs.rate[job] for job in sorted(self.running)}
 
     def expected(self, rule=filled):
         """The rates by the slow version."""
@@ -62,15 +62,17 @@ def assert_max_min_fair(machine):
     """Nothing is overfull, and every job has a full node on which nobody runs faster."""
     sharing, used = machine.sharing, np.zeros(machine.sharing.capacity.size)
     for job in machine.running:
-        used[machine.places[job]] += sharing.rate[job]
+        used[machine.places[job]] += sharing.jobs.rate[job]
     assert (used <= sharing.capacity * (1 + 1e-9)).all()
     fastest = np.zeros(used.size)
     for job in machine.running:
-        fastest[machine.places[job]] = np.maximum(fastest[machine.places[job]], sharing.rate[job])
+        fastest[machine.places[job]] = np.maximum(
+            fastest[machine.places[job]], sharing.jobs.rate[job]
+        )
     for job in machine.running:
         places = machine.places[job]
         full = used[places] >= sharing.capacity[places] * (1 - 1e-9)
-        assert (full & (fastest[places] <= sharing.rate[job] * (1 + 1e-9))).any(), job
+        assert (full & (fastest[places] <= sharing.jobs.rate[job] * (1 + 1e-9))).any(), job
 
 
 def assert_books_are_kept(machine):
@@ -81,12 +83,12 @@ def assert_books_are_kept(machine):
         assert sharing.load[node] == len(on)
         assert sorted(sharing.on[node, : len(on)]) == sorted(on)
         if sharing.level[node] == np.inf:
-            assert sharing.used[node] == pytest.approx(sum(sharing.rate[on]), abs=1e-12)
+            assert sharing.used[node] == pytest.approx(sum(sharing.jobs.rate[on]), abs=1e-12)
         assert on or sharing.level[node] == np.inf
     for job in machine.running:
         level = sharing.level[machine.places[job]].min()
-        assert sharing.rate[job] == pytest.approx(level, rel=1e-9)
-        assert sharing.level[sharing.bottleneck[job]] == pytest.approx(level, rel=1e-9)
+        assert sharing.jobs.rate[job] == pytest.approx(level, rel=1e-9)
+        assert sharing.level[sharing.jobs.bottleneck[job]] == pytest.approx(level, rel=1e-9)
     assert sharing.pending.size[0] == 0
 
 
@@ -95,11 +97,11 @@ def assert_changes_are_listed(machine, before):
     sharing = machine.sharing
     listed = sharing.changed[: sharing.moved[0]].tolist()
     assert len(set(listed)) == len(listed)
-    assert {job for job, old in enumerate(before) if old != sharing.rate[job]} <= set(listed)
-    assert all(sharing.before[job] == before[job] for job in listed)
-    assert np.flatnonzero(sharing.is_changed).tolist() == sorted(listed)
+    assert {job for job, old in enumerate(before) if old != sharing.jobs.rate[job]} <= set(listed)
+    assert all(sharing.jobs.before[job] == before[job] for job in listed)
+    assert np.flatnonzero(sharing.jobs.is_changed).tolist() == sorted(listed)
     maxmin.clear_changes(sharing)
-    assert sharing.moved[0] == 0 and not sharing.is_changed.any()
+    assert sharing.moved[0] == 0 and not sharing.jobs.is_changed.any()
 
 
 @given(PLACES, CHANGES)
@@ -107,7 +109,7 @@ def assert_changes_are_listed(machine, before):
 def test_settled_rates_are_those_of_filling_from_nothing(places, changes):
     machine = Machine(places)
     for batch in changes:
-        before = machine.sharing.rate.copy()
+        before = machine.sharing.jobs.rate.copy()
         for change in batch:
             machine.change(*change)
         maxmin.settle(machine.sharing, maxmin.PATIENCE)
@@ -123,7 +125,7 @@ def test_filling_from_nothing_may_take_over_at_any_time(places, changes):
     """Every other batch; what `settle` then finds is what it would have left itself."""
     machine = Machine(places)
     for turn, batch in enumerate(changes):
-        before = machine.sharing.rate.copy()
+        before = machine.sharing.jobs.rate.copy()
         for change in batch:
             machine.change(*change)
         if turn % 2:
@@ -140,7 +142,7 @@ def test_a_settling_that_takes_too_long_fills_from_nothing(patience):
     machine, rng = random_machine(60, 8, seed=patience)
     too_long = 0
     for _ in range(120):
-        before = machine.sharing.rate.copy()
+        before = machine.sharing.jobs.rate.copy()
         machine.change("job", int(rng.integers(60)))
         machine.change("node", int(rng.integers(8)), rng.uniform(0.5, 1.0))
         too_long += maxmin.settle(machine.sharing, patience) > 8 * patience
@@ -167,7 +169,7 @@ def test_many_jobs_on_many_nodes(seed):
         if rng.random() < 0.3:
             machine.change("node", int(rng.integers(50)), rng.uniform(0.5, 1.0))
         turns += maxmin.settle(machine.sharing, maxmin.PATIENCE)
-        settled = machine.sharing.rate.copy()
+        settled = machine.sharing.jobs.rate.copy()
         copied = maxmin.Sharing(
             *(
                 type(part)(*(array.copy() for array in part))
@@ -177,7 +179,7 @@ def test_many_jobs_on_many_nodes(seed):
             )
         )
         maxmin.fill(copied)
-        np.testing.assert_allclose(settled, copied.rate, rtol=1e-9)
+        np.testing.assert_allclose(settled, copied.jobs.rate, rtol=1e-9)
         maxmin.clear_changes(machine.sharing)
     assert_max_min_fair(machine)
     assert_books_are_kept(machine)
@@ -213,7 +215,7 @@ def test_a_chain_hands_on_what_its_first_node_frees():
 def test_equal_parts_are_means_of_parts(places, changes):
     machine = Machine(places, rule=equal_share)
     for batch in changes:
-        before = machine.sharing.rate.copy()
+        before = machine.sharing.jobs.rate.copy()
         for change in batch:
             machine.change(*change)
         assert machine.rates == pytest.approx(machine.expected(parted), rel=1e-9)

@@ -24,7 +24,7 @@ def filled(sharing: Sharing) -> np.ndarray:
     copies = {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)}
     other = Sharing(**copies, pending=heap.empty(sharing.capacity.size))
     maxmin.fill(other)
-    return other.rate
+    return other.jobs.rate
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -51,10 +51,10 @@ def test_rates_after_joins_leaves_and_slowdowns_at_once_are_those_of_filling(see
         maxmin.settle(sharing, maxmin.PATIENCE)
         maxmin.clear_changes(sharing)
         expected = filled(sharing)[here]
-        np.testing.assert_allclose(sharing.rate[here], expected, rtol=1e-9)
+        np.testing.assert_allclose(sharing.jobs.rate[here], expected, rtol=1e-9)
         used = np.zeros(nodes)
         for job in here:
-            used[placed[job]] += sharing.rate[job]
+            used[placed[job]] += sharing.jobs.rate[job]
         assert (used <= sharing.capacity * (1 + 1e-9)).all()
 
 

@@ -43,7 +43,7 @@ def assert_shares(schedule, slow, sample, *, apart=0.0):
 
 
 @given(placed_jobs(), MOMENTS, st.sampled_from([1, 10, 7.5]), QUEUE, st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_shares_in_steps_are_those_of_the_slow_version(given_jobs, sample, step, queue, spmd):
     workload, _ = given_jobs
     knobs = {"step": step, "queue": queue, "spmd": spmd, "overhead": 0.125}
@@ -56,7 +56,7 @@ def test_shares_in_steps_are_those_of_the_slow_version(given_jobs, sample, step,
 
 
 @given(placed_jobs(memory=False), MOMENTS, st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_shares_in_exact_times_are_those_of_the_slow_version(given_jobs, sample, spmd):
     workload, placement = given_jobs
     workload = uneven(workload)
@@ -66,7 +66,7 @@ def test_shares_in_exact_times_are_those_of_the_slow_version(given_jobs, sample,
 
 
 @given(placed_jobs(), MOMENTS, st.sampled_from([0.05, 0.5, 1.0]), st.integers(0, 9), st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_shares_under_noise_are_those_of_the_slow_version(given_jobs, sample, noise, seed, spmd):
     workload, _ = given_jobs
     knobs = {"step": 10.0, "spmd": spmd}
