@@ -8,6 +8,7 @@ import asyncio
 import importlib.util
 import json
 import re
+import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -124,19 +125,25 @@ def render_images(folders: Iterable[str | Path]) -> int:
     try:
         # A thread of its own, because a notebook's own loop may be running in this one.
         with ThreadPoolExecutor(1) as thread:
-            thread.submit(lambda: asyncio.run(_draw(paths, drawn))).result()
+            leave = threading.Event()
+            try:
+                thread.submit(lambda: asyncio.run(_draw(paths, drawn, leave))).result()
+            finally:
+                leave.set()  # an interrupt waits for one figure, not for all
     except Exception as error:
         print(f"no PNG and SVG images{_where(paths, drawn)}: {_reason(error)}")
     return len(drawn)
 
 
-async def _draw(paths: list[Path], drawn: list[Path]) -> None:
-    """Draw the figures one by one, and note those that are done."""
+async def _draw(paths: list[Path], drawn: list[Path], leave: threading.Event) -> None:
+    """Draw the figures one by one until told to leave, and note those that are done."""
     from kaleido import Kaleido
 
     # The synchronous server of kaleido waits for ever where its browser does not start.
     async with Kaleido(n=1, mathjax=False) as browser:
         for path in paths:
+            if leave.is_set():
+                return
             figure = still(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
             options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
             content = _with_fixed_ids(figure)

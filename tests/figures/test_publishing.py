@@ -4,12 +4,15 @@ import json
 import os
 import re
 import shutil
+import signal
+import threading
 import xml.etree.ElementTree as ElementTree
 
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from cosimlib.figures import publishing
 from cosimlib.figures.footnotes import FOOTER_HEIGHT, LINE_HEIGHT, footnote
 from cosimlib.figures.publishing import Publisher, render_images
 from cosimlib.figures.still import CONTROLS, still
@@ -157,6 +160,25 @@ def test_without_kaleido_one_line_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert render_images([tmp_path]) == 0
     assert capsys.readouterr().out.count('needs kaleido: pip install "cosimlib[images]"') == 1
+
+
+def test_an_interrupt_does_not_wait_for_all_pictures(tmp_path, monkeypatch):
+    pytest.importorskip("kaleido", reason="images need kaleido")
+    left = []
+
+    async def draw(paths, drawn, leave):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        left.append(leave.wait(60))
+
+    monkeypatch.setattr(publishing, "_draw", draw)
+    Publisher(tmp_path, "x").publish(go.Figure(), "a", pd.DataFrame())
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            render_images([tmp_path])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert left == [True]
 
 
 def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):
