@@ -1,7 +1,7 @@
 """Voilà with the explorers, without code: `python -m cosimlib.app`, its arguments are Voilà's.
 
-One page leads to the explorers. Each visitor gets a kernel; one per explorer is started, and
-has drawn its panel, before the first one comes (``--preheat_kernel``).
+One page leads to the explorers. Each visitor gets a kernel; one per explorer is started, and draws
+its panel, before the first one comes (``--preheat_kernel``).
 """
 
 import html
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def write_pages(folder: Path) -> None:
     """Write a notebook per explorer, of one cell each."""
     for name in PAGES:
-        source = f"from cosimlib.explorers.app import page\n\npage({name!r})"
+        source = f"from cosimlib.explorers.app import page\n\npage({name!r}, later=True)"
         cell = {"cell_type": "code", "id": name, "metadata": {}, "source": source}
         notebook = {
             "cells": [cell | {"execution_count": None, "outputs": []}],

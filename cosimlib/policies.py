@@ -120,6 +120,10 @@ def register(
 def unregister(name: str) -> None:
     """Remove a policy from the register, and bring back the built-in one whose name it took."""
     own = [known for known in SIMULATORS if SIMULATORS[known] is not BUILT_IN.get(known)]
+    if not own:
+        raise ValueError(
+            f"name={name!r}: no policy of your own is registered; see cosimlib.register"
+        )
     check.choice("name", name, own)
     unregister_color(name)
     if name in BUILT_IN:

@@ -189,8 +189,12 @@ class Workload(Displayed):
         name : str, optional
             By default the workloads' names with a plus sign.
         """
+        expected = "a mapping of partitions to Workloads"
+        check.instance("workloads", workloads, Mapping, expected=expected)
         if not workloads:
             raise InvalidWorkloadError("no workloads to join; give at least one partition's")
+        for partition, each in workloads.items():
+            check.instance(f"workloads[{partition!r}]", each, cls)
         prioritized = any("priority" in each.jobs for each in workloads.values())
         tables = []
         for partition, each in workloads.items():

@@ -1,5 +1,6 @@
 """Arguments that no simulator, audit, metric or solver can take: words, and no AttributeError."""
 
+import inspect
 import re
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 import cosimlib as cs
-from cosimlib import eviction, metrics
+from cosimlib import eviction, metrics, policies
 from cosimlib.timesharing import simulate_batch
 from cosimlib.workload import InvalidWorkloadError
 
@@ -236,3 +237,38 @@ def test_evictions_are_of_a_moment_of_a_schedule():
     for at in ("noon", None, np.nan):
         with pytest.raises(ValueError, match=r"^at=.*; expected seconds of the schedule's clock$"):
             cs.EvictionProblem.from_schedule(schedule, at=at, nodes_needed=1)
+
+
+FIGURES = sorted(name for name in cs.figures.__all__ if name.startswith("plot_"))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_say_what_they_cannot_draw(name):
+    plot = getattr(cs.figures, name)
+    needed = [
+        parameter
+        for parameter in inspect.signature(plot).parameters.values()
+        if parameter.default is parameter.empty
+    ]
+    places = [object() for each in needed if each.kind is not each.KEYWORD_ONLY]
+    names = {each.name: object() for each in needed if each.kind is each.KEYWORD_ONLY}
+    with pytest.raises(TypeError):
+        plot(*places, **names)
+
+
+def test_tables_instead_of_workloads_and_nothing_instead_of_names_are_told(tmp_path):
+    schedule = cs.simulate_fcfs(WORKLOAD, SYSTEM)
+    with pytest.raises(TypeError, match="workload is of type Schedule; expected a Workload"):
+        cs.write_swf(schedule, tmp_path / "log.swf")
+    with pytest.raises(TypeError, match="name_or_path is None; expected the name of a trace or th"):
+        cs.load_trace(None)
+    with pytest.raises(TypeError, match="workloads is of type Workload; expected a mapping of pa"):
+        cs.Workload.join(WORKLOAD)
+    with pytest.raises(TypeError, match=r"workloads\['A'\] is of type DataFrame; expected a Workl"):
+        cs.Workload.join({"A": JOBS})
+
+
+def test_a_policy_that_was_never_registered_is_told(monkeypatch):
+    monkeypatch.setattr(policies, "SIMULATORS", dict(policies.BUILT_IN))
+    with pytest.raises(ValueError, match="name='mine': no policy of your own is registered"):
+        policies.unregister("mine")

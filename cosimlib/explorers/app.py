@@ -1,94 +1,109 @@
-"""The explorers as pages for readers: a panel, and a picker for a log of their own."""
+"""The explorers as pages for readers: a panel, and a picker for files of their own.
+
+A page shows itself at once and its panel when that is drawn: the first time kernels compile.
+"""
 
 import html
 import tempfile
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 from ipywidgets import HTML, FileUpload, HBox, VBox, Widget
 
 from cosimlib import checks as check
-from cosimlib.elastic import as_batch, prioritize
+from cosimlib.elastic import prioritize
 from cosimlib.eviction import choose_scenario
+from cosimlib.explorers.advise import explore_advise
 from cosimlib.explorers.batch import explore_batch
 from cosimlib.explorers.coscheduling import explore_coscheduling
 from cosimlib.explorers.elastic import explore_elastic
 from cosimlib.explorers.eviction import explore_eviction
 from cosimlib.explorers.filling import explore_filling
+from cosimlib.explorers.ondemand import explore_ondemand
 from cosimlib.explorers.panel import Panel
 from cosimlib.explorers.timesharing import explore_timesharing
+from cosimlib.files import checkout
 from cosimlib.policies import SIMULATORS
-from cosimlib.prepare import prepare_schedule, prepare_workload
-from cosimlib.schedule import Schedule
-from cosimlib.synthetic import peregrine, with_drawn_estimates
-from cosimlib.system import THETA, System
+from cosimlib.prepare import prepare_schedule
+from cosimlib.synthetic import peregrine
+from cosimlib.system import System
+from cosimlib.traces import load
+from cosimlib.workload import Workload
 
 SUFFIXES = ".swf,.gz,.csv,.json,.parquet,.txt,.log"
 MOST_BYTES = 9_000_000
-"""Of an uploaded log: Jupyter's servers end connections that send more than 10 MB at once."""
+"""Of uploaded files: Jupyter's servers end connections that send more than 10 MB at once."""
+PREPARING = "The explorer is being prepared; the first time, that may take a minute or two …"
+READABLE = "a made-up machine; SWF, sacct, PBS, Batsim and more can be read"
 
 
 class Page(NamedTuple):
-    """An explorer's page: its title, what it shows, and its panel, of a log or without one."""
+    """An explorer's page: its title, what it shows, and its panel, of a reader's files or none."""
 
     title: str
     words: str
-    open: Callable[[str | None], Panel]
-    takes_log: bool = True
+    open: Callable[[Sequence[Path]], Panel]
+    files: str = "your log"
+    shown: str = READABLE
+    several: bool = False
 
 
-def _batch(path: str | None) -> Panel:
-    return explore_batch(None if path is None else prepare_workload(path))
+def _log(paths: Sequence[Path]) -> Workload | None:
+    """The log of a reader; None before there is one."""
+    return load(paths[0], verbose=False) if paths else None
 
 
-def _eviction(path: str | None) -> Panel:
-    schedule = prepare_schedule("synthetic" if path is None else path)
-    system = replace(THETA, name=schedule.system.name, partitions=dict(schedule.system.partitions))
-    schedule = Schedule(
-        schedule.workload, system, schedule.policy, schedule.start_time, schedule.end_time
-    )
-    occupied = min(4352, system.total_nodes)
-    scenario = choose_scenario(schedule, jobs=24, occupied=occupied, seed=0)
-    needed = max(1, scenario.nodes // 2)
-    return explore_eviction(scenario.schedule, at=scenario.at, nodes_needed=needed)
+def _eviction(paths: Sequence[Path]) -> Panel:
+    log = _log(paths)
+    if log is not None:
+        return explore_eviction(log)
+    scenario = choose_scenario(prepare_schedule(), jobs=24, occupied=4352, seed=0)
+    return explore_eviction(scenario.schedule, at=scenario.at, nodes_needed=scenario.nodes // 2)
 
 
-def _coscheduling(path: str | None) -> Panel:
-    if path is None:
+def _coscheduling(paths: Sequence[Path]) -> Panel:
+    log = _log(paths)
+    if log is None:
         return explore_coscheduling(schemes="HH", event=4)
-    log = with_drawn_estimates(prepare_workload(path), seed=0)
     return explore_coscheduling({"first": log, "second": log}, schemes="HH")
 
 
-def _timesharing(path: str | None) -> Panel:
-    return explore_timesharing()
-
-
-def _filling(path: str | None) -> Panel:
-    return explore_filling(None if path is None else prepare_workload(path))
-
-
-def _elastic(path: str | None) -> Panel:
-    if path is None:
-        workload = prioritize(peregrine(seed=0), {"bigmem": 10.0})
-    else:
-        workload = as_batch(prepare_workload(path), max_nodes=20, jobs=7275)
+def _elastic(paths: Sequence[Path]) -> Panel:
+    log = _log(paths)
+    if log is not None:
+        return explore_elastic(log)
+    workload = prioritize(peregrine(seed=0), {"bigmem": 10.0})
     return explore_elastic(SIMULATORS["EASY"](workload, System.of(20)))
+
+
+def _advise(paths: Sequence[Path]) -> Panel:
+    docs = checkout() / "docs"
+    saved = paths or [docs / "advise" / "squeue.json", docs / "advise" / "sinfo.json"]
+    if not all(path.is_file() for path in saved):
+        raise ValueError("there is no saved queue; give what squeue --json and sinfo --json print")
+    model = docs / "advise.example.toml"
+    return explore_advise(saved, model=model if model.is_file() else None)
 
 
 PAGES = {
     "batch": Page(
         "A batch scheduler",
         "FCFS, EASY and conservative backfilling by order, load and quality of estimates.",
-        _batch,
+        lambda paths: explore_batch(_log(paths)),
     ),
     "eviction": Page(
         "An eviction",
         "A burst needs nodes by a deadline: which jobs are killed, which checkpointed, what is "
-        "lost? Memory and bandwidth are Theta's.",
+        "lost?",
         _eviction,
+    ),
+    "ondemand": Page(
+        "Bursts on a batch machine",
+        "Bursts come now and then and need nodes soon: who makes way, how late do they start, and "
+        "what does that cost?",
+        lambda paths: explore_ondemand(_log(paths)),
     ),
     "coscheduling": Page(
         "Coscheduling, event by event",
@@ -98,67 +113,91 @@ PAGES = {
     "timesharing": Page(
         "Time-sharing",
         "Jobs share nodes: shares at every moment, and who gains.",
-        _timesharing,
-        takes_log=False,
+        lambda paths: explore_timesharing(_log(paths)),
     ),
     "filling": Page(
         "Containers in the gaps",
         "Jobs of one node fill what a schedule leaves idle: what they bring and cost.",
-        _filling,
+        lambda paths: explore_filling(_log(paths)),
     ),
     "elastic": Page(
         "A preemption",
         "A host takes nodes back: which ones does a policy give, and which jobs does that kill?",
         _elastic,
     ),
+    "advise": Page(
+        "Advice for a live Slurm",
+        "Some nodes are needed soon: which jobs of a saved queue should stop, and how?",
+        _advise,
+        files="your queue",
+        shown="a made-up queue; give both files that squeue --json and sinfo --json print",
+        several=True,
+    ),
 }
 """Every explorer's page by its name, in the order in which they are shown."""
 
 
-def page(name: str) -> VBox:
-    """An explorer with a title and, where it can show one, a picker for a log.
+def page(name: str, *, later: bool = False) -> VBox:
+    """An explorer with a title and a picker for files.
 
     Parameters
     ----------
     name : str
         One of `PAGES`.
+    later : bool, default False
+        Show the page first, and draw its panel in a thread.
     """
     check.choice("page", name, PAGES)
     shown = PAGES[name]
     heading = HTML(f"<h2>{html.escape(shown.title)}</h2><p>{html.escape(shown.words)}</p>")
-    place = VBox([shown.open(None)])
-    parts: list[Widget] = [heading]
-    if shown.takes_log:
-        parts.append(_picker(shown, place))
-    return VBox([*parts, place])
+    place = VBox([HTML(PREPARING)])
+    whole = VBox([heading, _picker(shown, place), place])
+    if later:
+        Thread(target=_draw, args=(shown, place), daemon=True).start()
+    else:
+        _draw(shown, place)
+    return whole
+
+
+def _draw(shown: Page, place: VBox) -> None:
+    """Put the panel in its place, or why there is none."""
+    parts: list[Widget] = []
+    try:
+        parts.append(shown.open([]))
+    except Exception as error:  # a page without a panel must say why, in whatever thread
+        parts.append(HTML(html.escape(str(error))))
+    place.children = parts
 
 
 def _picker(shown: Page, place: VBox) -> HBox:
-    """The button that puts a panel of an uploaded log in place of the one shown."""
-    button = FileUpload(accept=SUFFIXES, multiple=False, description="your log")
-    told = HTML("a made-up machine; SWF, sacct, PBS, Batsim and more can be read")
+    """The button that puts a panel of uploaded files in place of the one shown."""
+    button = FileUpload(accept=SUFFIXES, multiple=shown.several, description=shown.files)
+    told = HTML(html.escape(shown.shown))
 
     def take(change: dict[str, Any]) -> None:
-        if not change["new"]:
+        uploads = change["new"]
+        if not uploads:
             return
-        upload = change["new"][0]
-        name = Path(upload["name"]).name
-        told.value = f"reading {html.escape(name)} …"
+        files = {Path(each["name"]).name: bytes(each["content"]) for each in uploads}
+        names = html.escape(", ".join(files))
+        told.value = f"reading {names} …"
         try:
-            place.children = [_opened(shown, name, bytes(upload["content"]))]
-            told.value = f"shown: {html.escape(name)}"
+            place.children = [_opened(shown, files)]
+            told.value = f"shown: {names}"
         except Exception as error:  # whatever a file holds, the page must say so and live on
-            told.value = f"{html.escape(name)} cannot be shown: {html.escape(str(error))}"
+            told.value = f"{names} cannot be shown: {html.escape(str(error))}"
 
     button.observe(take, names="value")
     return HBox([button, told])
 
 
-def _opened(shown: Page, name: str, content: bytes) -> Panel:
-    """The panel of an uploaded log, which is kept on disk only while it is read."""
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"{len(content):,} bytes; expected at most {MOST_BYTES:,}; gzip it")
+def _opened(shown: Page, files: dict[str, bytes]) -> Panel:
+    """The panel of uploaded files, which are kept on disk only while they are read."""
+    size = sum(map(len, files.values()))
+    if size > MOST_BYTES:
+        raise ValueError(f"{size:,} bytes; expected at most {MOST_BYTES:,}; gzip them")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        path.write_bytes(content)
-        return shown.open(str(path))
+        paths = [Path(folder) / name for name in files]
+        for path, content in zip(paths, files.values(), strict=True):
+            path.write_bytes(content)
+        return shown.open(paths)

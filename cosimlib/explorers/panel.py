@@ -1,6 +1,6 @@
 """The panel of an explorer: controls, one live figure, one line of text.
 
-There is one `FigureWidget` per panel, because each carries Plotly's 5 MB of JavaScript. It is made
+There is one `LiveFigure` per panel, because each carries Plotly's 5 MB of JavaScript. It is made
 from a finished figure and then given only what differs from the figure shown before, so that a
 browser redraws little and keeps a reader's zoom.
 """
@@ -25,6 +25,7 @@ from ipywidgets import (
 )
 
 from cosimlib import checks as check
+from cosimlib.explorers.live import LiveFigure
 from cosimlib.explorers.ruler import Ruler
 from cosimlib.figures.markup import plain
 
@@ -65,7 +66,7 @@ class Panel(VBox):
     Attributes
     ----------
     controls, figure, text
-        The widgets, `figure` a `go.FigureWidget` as wide as the page that shows it.
+        The widgets, `figure` a `LiveFigure` as wide as the page that shows it.
     told, ruler
         The line under the controls; what measures the page.
     """
@@ -87,7 +88,7 @@ class Panel(VBox):
         self._hint = hint
         self.ruler = Ruler()
         self._shown, text = self._drawn()
-        self.figure = go.FigureWidget(self._shown)
+        self.figure = LiveFigure(self._shown)
         self.text, self.told = HTML(text), HTML(self._reasons())
         parts = [self._grid(), self.told, self.ruler, self.figure, self.text, *below]
         super().__init__(parts)

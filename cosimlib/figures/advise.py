@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.nothing import plot_nothing
@@ -31,6 +32,7 @@ def plot_advice(
         Seconds.
     title : str
     """
+    check.instance("losses", losses, pd.DataFrame)
     picture = theme.figure(title=title, height=520, showlegend=False)
     if len(losses) < 2:
         return plot_nothing(title, "no node is free, ends by itself or can be freed")

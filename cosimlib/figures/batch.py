@@ -36,6 +36,7 @@ def plot_batch(
         The window to draw, seconds; by default the whole schedule. It should have some hundreds of
         jobs: a browser is slow with many thousands.
     """
+    check.instance("schedule", schedule, Schedule)
     check.window(-np.inf if start is None else start, np.inf if end is None else end)
     picture = make_subplots(
         rows=3, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.58, 0.21, 0.21]
@@ -81,6 +82,7 @@ def block_table(schedule: Schedule) -> pd.DataFrame:
         `job`, `start` and `length` in hours since the first submission, `node` (the lowest),
         `nodes` of the block, `wide` (nodes of the job), `wait` (hours), `turn` (one of `TURNS`).
     """
+    check.instance("schedule", schedule, Schedule)
     blocks, jobs = node_blocks(schedule), schedule.workload.jobs
     job = blocks["job"].to_numpy()
     turns = np.where(overtaking(schedule), *list(TURNS)[::-1])

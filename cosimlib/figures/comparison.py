@@ -44,6 +44,9 @@ def plot_comparison(
     against : str, optional
         The policy by which values are divided; by default the first.
     """
+    if not hasattr(comparison, "policies"):
+        kind = type(comparison).__name__
+        raise TypeError(f"comparison is of type {kind}; expected a Comparison, as compare returns")
     against = comparison.policies[0] if against is None else against
     check.choice("against", against, comparison.policies)
     table = comparison.table

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.coscheduling.comparison import BASE, UNSCHEDULED
 from cosimlib.coscheduling.deadlock import event_times, job_states
 from cosimlib.coscheduling.measures import IDEAL
@@ -56,6 +57,7 @@ def plot_schemes(
     beside : sequence of str, default ("base", "ideal")
         What is drawn beside the schemes: the base, without coscheduling, and the ideal.
     """
+    check.instance("table", table, pd.DataFrame)
     left_out = [name for name in UNSCHEDULED if name not in beside]
     table = table[(table["measure"] == measure) & ~table["scheme"].isin(left_out)]
     machines = list(dict.fromkeys(table["machine"]))
@@ -126,6 +128,7 @@ def plot_coupled_gantt(
     steps : bool, default True
         Whether a slider steps through the events.
     """
+    check.instance("schedule", schedule, CoupledSchedule)
     table = node_stretches(schedule)
     events = event_times(schedule)
     until = until or 1.05 * max(events[-1], 1.0)
@@ -175,6 +178,7 @@ def plot_coupled_moment(
     until : float, optional
         Seconds at which the axis ends; by default 5 % after the last event.
     """
+    check.instance("schedule", schedule, CoupledSchedule)
     table = node_stretches(schedule)
     first, last = event_times(schedule)[[0, -1]].tolist()
     until = until or last + 0.05 * max(last - first, 1.0)

@@ -3,13 +3,14 @@
 Violins are drawn from densities, so a million values weigh as much as ten.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.nothing import plot_nothing
@@ -48,6 +49,7 @@ def plot_vectors(
     intervals : pd.DataFrame, optional
         Boxes to mark: `start`, `end` (s), `first`, `last` (nodes).
     """
+    check.instance("vectors", vectors, Mapping)
     if all(table.empty for table in vectors.values()):
         return plot_nothing(title, NO_JOBS)
     picture = make_subplots(
@@ -120,6 +122,7 @@ def plot_preemption(
     began : pd.Timestamp, optional
         The calendar time of second 0: then the axis has dates.
     """
+    check.instance("values", values, pd.DataFrame)
     picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.27, column_widths=[0.58, 0.42])
     moment = _times(np.array([at]), began)[0]
     colorbar = {"x": 0.43, "thickness": 14, "title": {"text": "value", "side": "right"}}
@@ -192,6 +195,7 @@ def cumulative_table(cumulative: pd.DataFrame) -> pd.DataFrame:
     cumulative : pd.DataFrame
         As `cumulative_waste` gives it.
     """
+    check.instance("cumulative", cumulative, pd.DataFrame)
     rows = np.linspace(0, len(cumulative) - 1, min(POINTS, len(cumulative))).round().astype(int)
     thinned = (cumulative.iloc[rows] / HOUR).round(1)
     tidy = thinned.melt(ignore_index=False, value_name="node_hours").reset_index()
@@ -200,6 +204,7 @@ def cumulative_table(cumulative: pd.DataFrame) -> pd.DataFrame:
 
 def plot_cumulative(cumulative: pd.DataFrame, *, title: str) -> go.Figure:
     """Cumulative wasted cycles over time, by policy: one panel and axis per priority."""
+    check.instance("cumulative", cumulative, pd.DataFrame)
     if cumulative.empty:
         return plot_nothing(title, NO_JOBS)
     table = cumulative_table(cumulative)
@@ -242,6 +247,7 @@ def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
     owned : pd.DataFrame
         As `nodes_owned` gives it.
     """
+    check.instance("owned", owned, pd.DataFrame)
     if owned.empty:
         return plot_nothing(title, NO_JOBS)
     picture = theme.figure(title=title, height=420, margin={"b": 120})
@@ -275,6 +281,7 @@ def plot_violins(
         By panel title, as `compare_policies` gives them; those without states are left out.
     title, unit : str
     """
+    check.instance("panels", panels, Mapping)
     panels = {name: panel for name, panel in panels.items() if panel[0]["states"].any()}
     if not panels:
         return plot_nothing(title, NO_JOBS)

@@ -5,6 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.eviction import EvictionPlan, EvictionSpectrum, Scenario
 from cosimlib.eviction.problem import ACTIONS, KEEP
 from cosimlib.figures import theme
@@ -32,6 +33,7 @@ NO_JOBS = "no job runs that could be evicted"
 
 def plot_scenario(scenario: Scenario, *, title: str) -> go.Figure:
     """Gantt chart of a scenario's jobs: when all of them run, and the moment of the eviction."""
+    check.instance("scenario", scenario, Scenario)
     if scenario.why:
         return plot_nothing(title, scenario.why)
     begin, end, at = scenario.moments
@@ -51,6 +53,7 @@ def plot_loss_surface(
     point : tuple of int and float, optional
         Nodes needed and deadline (seconds) to mark.
     """
+    check.instance("spectrum", spectrum, EvictionSpectrum)
     picture = theme.figure(title=title, height=480, showlegend=False)
     picture.add_trace(surface_trace(spectrum))
     if point is not None:
@@ -64,6 +67,7 @@ def plot_loss_surface(
 
 def surface_table(spectrum: EvictionSpectrum) -> pd.DataFrame:
     """Least node-hours lost, at most 160 numbers of nodes × deadlines (minutes)."""
+    check.instance("spectrum", spectrum, EvictionSpectrum)
     total = spectrum.problem.total_nodes
     nodes = np.unique(np.linspace(0, total, min(total, LARGEST_HEIGHT) + 1).round().astype(int))
     loss = spectrum.loss[nodes].round(1)
@@ -116,6 +120,7 @@ def plot_trade_off(
     spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float, *, title: str
 ) -> go.Figure:
     """The loss surface with the plan's nodes and deadline (seconds) marked; beside it the jobs."""
+    check.instance("spectrum", spectrum, EvictionSpectrum)
     if not len(plan.problem):
         return plot_nothing(title, NO_JOBS)
     asked = f"{plan.problem.nodes_needed:,} nodes in {deadline / 60:g} min"
@@ -156,6 +161,7 @@ def plot_trade_off(
 
 def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
     """Loss against deadline, and under it the nodes that each action frees, stacked."""
+    check.instance("plan", plan, EvictionPlan)
     if not len(plan.problem):
         return plot_nothing(title, NO_JOBS)
     minutes = plan.deadlines / 60
@@ -185,6 +191,7 @@ def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
 
 def plan_table(plan: EvictionPlan) -> pd.DataFrame:
     """Nodes freed by each action, one row per deadline (minutes), beside the loss (node-hours)."""
+    check.instance("plan", plan, EvictionPlan)
     nodes = plan.problem.arrays.nodes
     freed = {action: (plan.choices == ACTIONS.index(action)) @ nodes for action in TAKEN}
     index = pd.Index(plan.deadlines / 60, name="deadline_minutes")
@@ -193,6 +200,7 @@ def plan_table(plan: EvictionPlan) -> pd.DataFrame:
 
 def plot_jobs(plan: EvictionPlan, deadline: float, *, title: str) -> go.Figure:
     """Every job as a bar of its nodes, colored by what happens to it by `deadline` (seconds)."""
+    check.instance("plan", plan, EvictionPlan)
     picture = theme.figure(title=title, height=480, barmode="stack")
     for trace in job_traces(plan, deadline):
         picture.add_trace(trace)

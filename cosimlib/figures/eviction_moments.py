@@ -5,6 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.eviction.moments import KINDS
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
@@ -31,6 +32,7 @@ def plot_moments(kinds: pd.DataFrame, jobs: pd.Series, *, title: str) -> go.Figu
         Running jobs, one value per moment.
     title : str
     """
+    check.instance("kinds", kinds, pd.DataFrame)
     if kinds.empty:
         return plot_nothing(title, NEVER_FULL)
     sizes = list(kinds["nodes_needed"].drop_duplicates())

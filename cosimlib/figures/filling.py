@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.gantt import faded, plot_nodes
@@ -35,6 +36,7 @@ def plot_filling(schedule: FilledSchedule, *, title: str) -> go.Figure:
         Of few jobs. Jobs are labeled 1, 2, …, containers a1, a2, ….
     title : str
     """
+    check.instance("schedule", schedule, FilledSchedule)
     return plot_nodes(
         node_table(schedule), title=title, unit=schedule.slot, unit_name="time slot",
         node_name="CPU slot",
@@ -50,6 +52,7 @@ def node_table(schedule: FilledSchedule) -> pd.DataFrame:
         `label`, `kind` (`regular` or `container`), `start`, `end` (s), `first` (node, from 0) and
         `nodes`. Lowest free numbers first; containers choose after regular jobs.
     """
+    check.instance("schedule", schedule, FilledSchedule)
     jobs, runs = schedule.jobs, _single_runs(schedule)
     columns = ["start_time", "end_time", "nodes"]
     rows = pd.concat([jobs[columns], runs[columns]], ignore_index=True)
@@ -171,6 +174,7 @@ def plot_load(
     why : str
         Said in the place of the figure where the table has no rows.
     """
+    check.instance("table", table, pd.DataFrame)
     if table.empty:
         return plot_nothing(title, why or "no load was measured")
     variants = list(dict.fromkeys(table["variant"]))

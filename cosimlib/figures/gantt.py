@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.units import HOUR
 
@@ -32,6 +33,7 @@ def plot_gantt(
     moment : float, optional
         Seconds of the eviction, drawn as a line.
     """
+    check.instance("table", table, pd.DataFrame)
     rows = list(range(1, len(table) + 1))
     hours = (table[["start", "end"]] / HOUR).round(5)
     labels = [f"{nodes:,} node{'s' if nodes > 1 else ''}" for nodes in table["nodes"]]
@@ -106,6 +108,7 @@ def plot_nodes(
     node_name : str
         What the vertical axis counts.
     """
+    check.instance("table", table, pd.DataFrame)
     rows = int((table["first"] + table["nodes"]).max())
     picture = theme.figure(title=title, height=170 + 46 * max(rows, 4), showlegend=False)
     jobs = dict.fromkeys(table["label"][table["kind"] == "regular"])

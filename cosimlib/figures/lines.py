@@ -5,6 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.figures.nothing import plot_nothing
@@ -49,6 +50,7 @@ def plot_curves(
     why : str
         Said in the place of the figure where the table has no row.
     """
+    check.instance("table", table, pd.DataFrame)
     if table.empty:
         return plot_nothing(title, why or "none of these cases was measured")
     values = [None] if panel is None else list(dict.fromkeys(table[panel]))
@@ -138,6 +140,7 @@ def plot_series(
     began : pd.Timestamp, optional
         The calendar time of second 0, such as `Workload.began`; without it the axis counts days.
     """
+    check.instance("series", series, pd.Series)
     times, axis = theme.over_time(series.index.to_numpy(), began)
     values = series.to_numpy(dtype=float).round(3)
     picture = theme.figure(title=title, height=360, showlegend=False)

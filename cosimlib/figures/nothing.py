@@ -4,6 +4,7 @@ import textwrap
 
 import plotly.graph_objects as go
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 
 LINE = 90
@@ -20,6 +21,7 @@ def plot_nothing(title: str, why: str) -> go.Figure:
     why : str
         What the data lack: "no job of this log waits".
     """
+    check.instance("why", why, str)
     sentence = f"Nothing to draw: {why.strip().rstrip('.')}."
     picture = theme.figure(title=title, height=200, showlegend=False)
     picture.add_annotation(

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.figures.nothing import plot_nothing
@@ -44,6 +45,7 @@ def plot_ledger(
     why : str
         Said in the place of the figure where there are no rows.
     """
+    check.instance("hours", hours, pd.DataFrame)
     if hours.empty:
         return plot_nothing(title, why or "no burst came")
     picture = make_subplots(
@@ -111,6 +113,7 @@ def plot_best(
     why : str
         Said in the place of the figure where there are no rows.
     """
+    check.instance("table", table, pd.DataFrame)
     if table.empty:
         return plot_nothing(title, why or "no burst came")
     picture = theme.figure(title=title, height=170 + 95 * table[y].nunique(), margin={"b": 110},
@@ -163,6 +166,7 @@ def plot_ondemand(
     bursts : sequence of int, optional
         Bursts whose submission is marked by a line; by default all in the window.
     """
+    check.instance("schedule", schedule, OnDemandSchedule)
     blocks = use_blocks(schedule, start, end)
     if blocks.empty:
         return plot_nothing(title, "no job runs in these hours")

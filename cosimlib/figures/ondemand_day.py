@@ -5,6 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.ondemand import USE_STYLES, use_bars, use_blocks, use_pattern
 from cosimlib.ondemand import LEDGER, OnDemandSchedule, ledger
@@ -42,6 +43,7 @@ def plot_day(
         With as many traces whatever the schedule; the last three are the delays of bursts in time,
         those of bursts that miss their deadline, and the deadlines.
     """
+    check.instance("schedule", schedule, OnDemandSchedule)
     picture = make_subplots(
         rows=2, cols=2, column_widths=[0.78, 0.22], row_heights=[0.7, 0.3],
         horizontal_spacing=0.09, vertical_spacing=0.16,

@@ -12,6 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.units import DAY, HOUR, MINUTE
@@ -45,6 +46,7 @@ def plot_weeks(table: pd.DataFrame, *, title: str, began: pd.Timestamp | None = 
     began : pd.Timestamp, optional
         When second 0 of the log was.
     """
+    check.instance("table", table, pd.DataFrame)
     picture = make_subplots(rows=3, shared_xaxes=True, vertical_spacing=0.05)
     edges = np.append(table["begin"], table["begin"].iloc[-1] + table["days"].iloc[-1] * DAY)
     when, axis = theme.over_time(edges, began)
@@ -80,6 +82,7 @@ def plot_waits(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
         a minute.
     title : str
     """
+    check.instance("tables", tables, Mapping)
     headings = [f"({'abcde'[place]}) {name}" for place, name in enumerate(tables)]
     picture = make_subplots(cols=len(tables), horizontal_spacing=0.13, subplot_titles=headings)
     for column, table in enumerate(tables.values(), start=1):
@@ -113,6 +116,7 @@ def plot_wait_classes(table: pd.DataFrame, *, title: str) -> go.Figure:
         As `report.wait_classes` returns it.
     title : str
     """
+    check.instance("table", table, pd.DataFrame)
     values = table.to_numpy(dtype=float).round(1)
     texts = [[f"{value:.1f}" if value >= 0.05 else "" for value in row] for row in values]
     names = [str(name) for name in table.columns]
@@ -141,6 +145,7 @@ def plot_window(
     began : pd.Timestamp, optional
         When second 0 of the log was.
     """
+    check.instance("blocks", blocks, pd.DataFrame)
     picture = theme.figure(title=title, height=580, barmode="overlay", margin={"b": 165})
     start, axis, unit = _window_axis(blocks["start"].to_numpy(), blocks["end"].max(), began)
     length = ((blocks["end"] - blocks["start"]) / unit).round(4)
@@ -179,6 +184,7 @@ def plot_freeable(
     began : pd.Timestamp, optional
         When second 0 of the log was.
     """
+    check.instance("table", table, pd.DataFrame)
     picture = theme.figure(title=title, height=440, margin={"b": 130})
     by_deadline = sorted(table.groupby("deadline"), reverse=True)
     for place, (deadline, rows) in enumerate(by_deadline):
@@ -213,6 +219,7 @@ def plot_idle(idle: pd.DataFrame, lent: pd.DataFrame, *, total_nodes: int, title
     total_nodes : int
     title : str
     """
+    check.instance("idle", idle, pd.DataFrame)
     picture = make_subplots(
         cols=2, horizontal_spacing=0.16, subplot_titles=["(a) idle nodes", "(b) nodes to lend"]
     )

@@ -3,6 +3,7 @@
 import pandas as pd
 import plotly.graph_objects as go
 
+from cosimlib import checks as check
 from cosimlib.display import UNKNOWN
 from cosimlib.figures import theme
 from cosimlib.figures.nothing import plot_nothing
@@ -10,12 +11,14 @@ from cosimlib.figures.nothing import plot_nothing
 
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
     """A table as a notebook shows it: "unknown" in the place of a number that is none."""
+    check.instance("table", table, pd.DataFrame)
     return table.apply(lambda column: column.astype(object).where(column.notna(), UNKNOWN)
                        if column.isna().any() else column)  # fmt: skip
 
 
 def plot_table(table: pd.DataFrame, *, title: str) -> go.Figure:
     """A table with its column names above it; numbers are set right, texts left."""
+    check.instance("table", table, pd.DataFrame)
     if table.empty:
         return plot_nothing(title, "the table has no rows")
     numeric = [pd.api.types.is_numeric_dtype(table[name]) for name in table]

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.nothing import plot_nothing
@@ -105,6 +106,7 @@ def plot_lines(
     why : str
         Said in the place of the figure where the table has no row.
     """
+    check.instance("table", table, pd.DataFrame)
     if table.empty:
         return plot_nothing(title, why or "nothing was measured")
     picture = theme.figure(title=title, height=450, margin={"b": 130})
@@ -137,6 +139,7 @@ def bin_table(summary: RunSummary, other: RunSummary | None = None) -> pd.DataFr
         `nodes` and `run_time` (s) from which a bin goes, `jobs`, `slowdown` or `ratio`; only bins
         with jobs.
     """
+    check.instance("summary", summary, RunSummary)
     values = summary.bins if other is None else summary.bins / other.bins
     row, column = np.nonzero(np.isfinite(values))
     return pd.DataFrame(
@@ -164,6 +167,7 @@ def plot_bins(
     most : float
         Slowdowns above this, ratios above it or below its inverse, have the last color.
     """
+    check.instance("summary", summary, RunSummary)
     values = summary.bins if other is None else summary.bins / other.bins
     low, high = (0.0 if other is None else -np.log10(most)), np.log10(most)
     ticks = np.arange(np.ceil(low), high + 1e-9)
@@ -200,6 +204,7 @@ def plot_bins(
 
 def box_table(summaries: Mapping[str, RunSummary]) -> pd.DataFrame:
     """Quartiles, whiskers (1.5 interquartile ranges) and mean of slowdowns, a row per run."""
+    check.instance("summaries", summaries, Mapping)
     rows = []
     for name, each in summaries.items():
         low, middle, high = (each.quantile(level) for level in (0.25, 0.5, 0.75))
@@ -221,6 +226,7 @@ def plot_boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
         As of `box_table`.
     title : str
     """
+    check.instance("table", table, pd.DataFrame)
     picture = theme.figure(title=title, height=500, showlegend=False, margin_b=95)
     for row in table.itertuples(index=False):
         picture.add_box(
@@ -257,6 +263,7 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
         Utilization under batch scheduling, dashed.
     title : str
     """
+    check.instance("table", table, pd.DataFrame)
     picture = make_subplots(cols=2, horizontal_spacing=0.13)
     for place, (name, part) in enumerate(table.groupby("memory", sort=False)):
         for column, measure in enumerate(("utilization", "slowdown"), start=1):
@@ -293,6 +300,7 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
         As of `turnaround_times`.
     title : str
     """
+    check.instance("table", table, pd.DataFrame)
     names = list(dict.fromkeys(table["application"]))
     rows = -(-len(names) // 3)
     picture = make_subplots(

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
 from cosimlib.figures.timesharing import DURATIONS, NO_JOBS, RATIO_COLORS
@@ -63,6 +64,7 @@ def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
         that are there at the instant, those that have had the most, in order of their starts; and
         ``"others"``, the sum of all other jobs that ever are on this node.
     """
+    check.instance("schedule", schedule, TimesharedSchedule)
     if schedule.shares is None:
         raise ValueError(f"{schedule.name}: no shares are kept; simulate with sample=")
     node, meeting = crowded_node(schedule, at)
@@ -79,6 +81,7 @@ def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
 
 def crowd_table(schedule: Schedule) -> pd.DataFrame:
     """By the hour: `cpu_load`, jobs on a node (in batch at most one), and `waiting` jobs."""
+    check.instance("schedule", schedule, Schedule)
     table = schedule.use_by_hour()
     if "waiting" not in table:
         queued = hourly(waiting_jobs(schedule), HOUR, 0.0, HOUR * len(table))
@@ -95,6 +98,7 @@ def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:
         `nodes` and `run_time` from which a bin goes, up to the next power of two and the next of
         `DURATIONS`; `jobs`, `batch`, `shared` (mean slowdowns) and `ratio`. Only bins with jobs.
     """
+    check.instance("batch", batch, Schedule)
     jobs, lengths = shared.workload.jobs, np.array(list(DURATIONS)[:-1])
     place = np.searchsorted(lengths, jobs["run_time"].clip(lower=lengths[0]), side="right") - 1
     table = pd.DataFrame(
@@ -129,6 +133,7 @@ def plot_sharing(
         The moment in seconds, a line.
     title : str
     """
+    check.instance("shared", shared, TimesharedSchedule)
     node, jobs = crowded_node(shared, at)
     table = share_table(shared, at)
     picture = make_subplots(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cosimlib import checks as check
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.alcf import is_alcf, read_alcf
 from cosimlib.traces.alibaba import is_alibaba, read_alibaba
@@ -124,6 +125,8 @@ def load(
     >>> cs.load_trace("three-jobs.swf.gz", verbose=False)
     <Workload three-jobs: 3 jobs>
     """
+    expected = "the name of a trace or the path of a log"
+    check.instance("name_or_path", name_or_path, str, Path, expected=expected)
     if cores_per_node is not None:
         options["cores_per_node"] = cores_per_node
     path = Path(name_or_path)

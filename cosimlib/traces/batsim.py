@@ -25,7 +25,7 @@ from cosimlib.system import System
 from cosimlib.traces.account import Account, TraceError, assemble, base_name, compressed, read_bytes
 from cosimlib.traces.documents import Document, number
 from cosimlib.traces.texts import Texts, read_csv
-from cosimlib.workload import Workload
+from cosimlib.workload import Workload, check_workload
 
 COLUMNS = (
     "job_id", "submission_time", "requested_number_of_resources", "requested_time", "success",
@@ -109,6 +109,7 @@ def write_batsim(workload: Workload, path: str | Path) -> Path:
     Path
         That of the file.
     """
+    check_workload(workload)
     path = Path(path)
     jobs = workload.jobs[workload.jobs["run_time"] > 0]
     if not len(jobs):

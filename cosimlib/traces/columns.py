@@ -34,6 +34,7 @@ from cosimlib.workload import (
     InvalidWorkloadError,
     Workload,
     account_table,
+    check_workload,
     rules,
 )
 
@@ -96,6 +97,7 @@ def read_columns(
 
 def write_csv(workload: Workload, path: str | Path) -> Path:
     """Write the columns of a workload as CSV, as gzip where `path` ends in ``.gz``."""
+    check_workload(workload)
     path = Path(path)
     text = workload.jobs.to_csv(index=False, lineterminator="\n", float_format=_number)
     write_whole(path, compressed(path, text.encode()))
@@ -104,6 +106,7 @@ def write_csv(workload: Workload, path: str | Path) -> Path:
 
 def write_parquet(workload: Workload, path: str | Path) -> Path:
     """Write a workload as parquet, with name, machine and account. Needs the extra `parquet`."""
+    check_workload(workload)
     path = Path(path)
     with needed_by(f"writing {path.name}"):
         import pyarrow

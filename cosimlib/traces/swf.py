@@ -40,7 +40,7 @@ from cosimlib.traces.swf_header import (
     parse_header,
     start_lines,
 )
-from cosimlib.workload import Workload
+from cosimlib.workload import Workload, check_workload
 
 FIELDS = (
     "job_id", "submit_time", "wait_time", "run_time", "allocated_processors", "average_cpu_time",
@@ -179,6 +179,7 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
     >>> len(cs.read_swf("three.swf.gz", verbose=False))
     3
     """
+    check_workload(workload)
     path = Path(path)
     check.whole("cores_per_node", cores_per_node, 1, floats=True)
     if not len(workload):

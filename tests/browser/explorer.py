@@ -1,26 +1,15 @@
 """An explorer in a notebook as its page shows it."""
 
 import re
-import warnings
 
 from tests.browser import lab
 
 SHOWN = ".jupyter-widgets"
 
-STOPWATCH = """() => {
-  const title = document.querySelector('.jupyter-widgets .gtitle');
-  const plot = title.closest('.js-plotly-plot');
-  window.measured = [];
-  let began = null, before = title.textContent;
-  document.addEventListener('keydown', () => { began = performance.now(); }, true);
-  new MutationObserver(() => {
-    const now = plot.querySelector('.gtitle')?.textContent;
-    if (began === null || !now || now === before) return;
-    before = now;
-    const start = began;
-    began = null;
-    requestAnimationFrame(() => setTimeout(() => window.measured.push(performance.now() - start)));
-  }).observe(plot, {subtree: true, childList: true, characterData: true});
+COUNTER = """() => {
+  const plot = document.querySelector('.jupyter-widgets .js-plotly-plot');
+  window.pictures = 0;
+  plot.on('plotly_afterplot', () => { window.pictures += 1; });
 }"""
 
 
@@ -33,22 +22,14 @@ class Explorer:
         self.plot = page.locator(f"{SHOWN} .js-plotly-plot")
 
     def open(self, address: str, name: str, begins: str) -> None:
-        """Load a notebook, run it and wait until the figure has its title.
-
-        On a busy machine a page may leave a live figure empty; then all cells run again.
-        """
+        """Load a notebook, run it and wait until the figure has its title."""
         from playwright.sync_api import expect
 
         expect.set_options(timeout=30_000)
         lab.open_notebook(self.page, address, f"notebooks/explore/{name}.ipynb")
         lab.run_all(self.page)
-        try:
-            expect(self.title).to_have_text(re.compile(begins), timeout=lab.TIMEOUT)
-        except AssertionError:
-            warnings.warn(f"{name}: no live figure at first", stacklevel=2)
-            lab.run_all(self.page)
-            expect(self.title).to_have_text(re.compile(begins), timeout=lab.TIMEOUT)
-        lab.wait_until_idle(self.page)
+        expect(self.title).to_have_text(re.compile(begins), timeout=lab.COLD)
+        lab.wait_until_idle(self.page, timeout=lab.COLD)
         self.title.scroll_into_view_if_needed()
 
     def slider(self, name: str):
@@ -70,15 +51,13 @@ class Explorer:
         """The heat map's pixels."""
         return self.plot.locator(".heatmaplayer image").get_attribute("href")
 
-    def measure(self) -> None:
-        """Begin to measure the milliseconds from a key to the new title of the figure."""
-        self.page.evaluate(STOPWATCH)
+    def count(self) -> None:
+        """Begin to count the pictures that are drawn."""
+        self.page.evaluate(COUNTER)
 
-    def milliseconds(self) -> list[float]:
-        """One measurement per key that was followed by a new title; printed, not judged."""
-        measured = self.page.evaluate("window.measured")
-        print("milliseconds from key to picture:", [round(value) for value in measured])
-        return measured
+    def pictures(self) -> int:
+        """Pictures drawn since `count`."""
+        return self.page.evaluate("window.pictures")
 
     def ranges(self) -> list[list[float]]:
         """Beginning and end of each horizontal axis."""

@@ -21,7 +21,9 @@ SETTINGS = {
 }
 RUNNING = re.compile(r"\[(\d+|\*)\]")
 TIMEOUT = 90_000
-"""Milliseconds: on a slow machine with a cold cache, kernels compile for a minute."""
+"""Milliseconds for a page, or an explorer whose kernels are compiled."""
+COLD = 300_000
+"""Milliseconds for cells that compile kernels: on a slow machine that takes minutes."""
 
 
 @contextmanager
@@ -67,13 +69,13 @@ def open_notebook(page, address: str, path: str) -> None:
     wait_until_idle(page)
 
 
-def wait_until_idle(page) -> None:
+def wait_until_idle(page, timeout: int = TIMEOUT) -> None:
     """Wait for the notebook and an idle kernel; the status bar shows it last."""
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=TIMEOUT)
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=timeout)
     page.wait_for_selector(
-        '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=TIMEOUT, state="attached"
+        '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=timeout, state="attached"
     )
-    page.wait_for_selector(r"text=/\| Idle/", timeout=TIMEOUT)
+    page.wait_for_selector(r"text=/\| Idle/", timeout=timeout)
 
 
 def run_all(page) -> None:

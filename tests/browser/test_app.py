@@ -41,7 +41,7 @@ def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(
         page = browser.new_page(viewport={"width": 1366, "height": 900})
         page.goto(app)
         links = page.locator("main a")
-        expect(links).to_have_count(6)
+        expect(links).to_have_count(8)
         page.wait_for_function("() => [...document.images].every(one => one.naturalWidth > 0)")
         page.screenshot(path=tmp_path / "front.png")
         links.filter(has_text="A batch scheduler").click()
@@ -61,6 +61,12 @@ def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(
         page.goto(f"{app}/voila/render/eviction.ipynb")
         expect(page.locator(".gtitle")).to_have_text(re.compile("node-hours lost$"))
         page.screenshot(path=tmp_path / "eviction.png")
+        page.goto(f"{app}/voila/render/ondemand.ipynb")
+        expect(page.get_by_text(re.compile("^The explorer is being prepared"))).to_be_visible()
+        expect(page.locator(".gtitle")).to_have_text(
+            re.compile("^dynamic, day .* node-hours per burst$"), timeout=lab.COLD
+        )
+        page.screenshot(path=tmp_path / "ondemand.png")
         browser.close()
 
 

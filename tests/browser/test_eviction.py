@@ -53,7 +53,7 @@ def test_sliders_and_clicks_move_the_figure(page, address, tmp_path):
     explorer.open(address, "eviction", title)
     begin = explorer.state()
     assert len(explorer.bars()) == 24 * 4
-    explorer.measure()
+    explorer.count()
 
     explorer.slider("nodes needed").focus()
     for nodes in KEYS:
@@ -80,7 +80,7 @@ def test_sliders_and_clicks_move_the_figure(page, address, tmp_path):
     explorer.click_surface(across=10.5 / 16, up=0.5)
     expect(explorer.title).to_have_text(re.compile(r"^2,\d\d\d nodes within 10 minutes"))
     expect(explorer.slider("deadline")).to_have_attribute("aria-valuenow", re.compile(r"^10"))
-    assert len(explorer.milliseconds()) >= len(KEYS), "a key was not followed by a picture"
+    assert explorer.pictures() >= len(KEYS), "a key was not followed by a picture"
 
     chosen = explorer.state()
     page.screenshot(path=tmp_path / "explorer.png")

@@ -19,7 +19,7 @@ def test_controls_move_shares_and_ratios(page, address, tmp_path):
     expect(names.first).to_have_text(re.compile(r"^job \d+, \d+ nodes?: 0\.\d\d"))
     areas = explorer.plot.locator(".scatterlayer .js-fill")
     begin = heading.text_content(), areas.first.get_attribute("d")
-    explorer.measure()
+    explorer.count()
     explorer.slider("moment").focus()
     title = explorer.title.text_content()
     for _ in range(8):
@@ -36,5 +36,5 @@ def test_controls_move_shares_and_ratios(page, address, tmp_path):
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     expect(explorer.title).to_have_text(re.compile(r"overhead 1\.0%, not SPMD, noise\): mean"))
-    assert explorer.milliseconds(), "no key was followed by a picture"
+    assert explorer.pictures(), "no key was followed by a picture"
     explorer.picture(tmp_path, "timesharing-noisy")

@@ -4,6 +4,7 @@ import math
 import re
 
 import numpy as np
+import plotly
 import plotly.graph_objects as go
 import pytest
 from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider
@@ -154,3 +155,11 @@ def test_a_control_that_is_off_says_why_until_it_is_on():
     disable(panel.controls["speed"], "")
     panel.controls["overhead"].value = 0.4
     assert panel.told.value == "" and not panel.controls["speed"].disabled
+
+
+def test_the_code_of_a_live_figure_is_ready_at_once_and_brings_plotly():
+    """What anywidget waits for is short; Plotly comes with the widget, and is not stored twice."""
+    figure = explore_filling(jobs=20).figure
+    assert len(figure._esm) < 2_000 and "_plotly_code" in figure.keys
+    assert len(figure._plotly_code) > 1_000_000
+    assert figure._plotly_version == plotly.__version__

@@ -1,0 +1,68 @@
+"""A live figure whose code may take its time to load.
+
+anywidget gives a model up that is not ready within two seconds: it says "Failed to initialize
+model" and drops whatever the kernel sends from then on, so that a figure stays empty, or as it was.
+Plotly's code has 5 MB, and on a busy machine a browser needs longer for it. Here the model is ready
+at once, and Plotly is imported once per page, however many figures there are.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import plotly
+import plotly.graph_objects as go
+from traitlets import Unicode, default
+
+SCRIPT = """
+const imported = (globalThis.cosimlibPlotly ??= new Map());
+
+function plotlyOf(model) {
+  const version = model.get("_plotly_version");
+  if (!imported.has(version)) {
+    const code = new Blob([model.get("_plotly_code")], { type: "text/javascript" });
+    const url = URL.createObjectURL(code);
+    const forget = () => URL.revokeObjectURL(url);
+    const loading = import(url).finally(forget);
+    loading.catch(() => imported.delete(version));
+    imported.set(version, loading);
+  }
+  return imported.get(version);
+}
+
+export default () => {
+  let figure = null;
+  return {
+    initialize({ model }) {
+      figure = plotlyOf(model).then(async (plotly) => {
+        const widget = plotly.default();
+        await widget.initialize({ model });
+        return widget;
+      });
+      figure.catch(() => {});
+    },
+    async render({ model, el, signal }) {
+      const widget = await figure;
+      if (!signal?.aborted) return widget.render({ model, el });
+    },
+  };
+};
+"""
+
+
+@cache
+def _code() -> str:
+    """Plotly for widgets, as a JavaScript module."""
+    bundle = Path(plotly.__file__).parent / "package_data" / "widgetbundle.js"
+    return bundle.read_text(encoding="utf-8")
+
+
+class LiveFigure(go.FigureWidget):
+    """A `FigureWidget` that busy browsers show, too, and keep up to date."""
+
+    _esm = SCRIPT
+    _plotly_version = Unicode(plotly.__version__).tag(sync=True)
+    _plotly_code = Unicode().tag(sync=True)
+
+    @default("_plotly_code")
+    def _load_code(self) -> str:
+        return _code()

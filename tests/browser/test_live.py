@@ -1,0 +1,35 @@
+"""A live figure in a browser too slow to load Plotly in the time that anywidget allows."""
+
+import re
+
+import pytest
+
+from tests.browser import lab
+from tests.browser.explorer import Explorer
+
+HASTE = """
+const deadline = AbortSignal.timeout.bind(AbortSignal);
+AbortSignal.timeout = milliseconds => deadline(milliseconds / 10);
+"""
+
+
+@pytest.mark.browser
+def test_a_slow_browser_shows_the_figure_follows_controls_and_shows_it_again(
+    page, address, tmp_path
+):
+    """With a tenth of the time Plotly's own widget stays empty; saved notebooks open as well."""
+    from playwright.sync_api import expect
+
+    page.add_init_script(HASTE)
+    explorer = Explorer(page)
+    explorer.open(address, "filling", "^filling A: utilization")
+    explorer.count()
+    explorer.choose("policy", "filling B, kill")
+    expect(explorer.title).to_have_text(re.compile("^filling B, kill: utilization"))
+    assert explorer.pictures() >= 1
+    lab.save(page, tmp_path / "files" / "notebooks" / "explore" / "filling.ipynb")
+    page.goto(page.url)
+    lab.wait_until_idle(page)
+    expect(explorer.title).to_have_text(
+        re.compile("^filling B, kill: utilization"), timeout=lab.TIMEOUT
+    )

@@ -1,0 +1,53 @@
+"""Pages of the app without a browser: they show themselves, and files that readers give."""
+
+from datetime import datetime
+
+from ipywidgets import HTML
+
+from cosimlib.explorers import app
+from cosimlib.explorers.panel import Panel
+from tests.zoo import ZOO
+
+
+def gave(name: str, content: bytes) -> tuple:
+    """What a file picker holds once a file is chosen."""
+    return ({"name": name, "type": "", "size": len(content), "content": memoryview(content),
+             "last_modified": datetime(2026, 1, 1)},)  # fmt: skip
+
+
+def test_a_page_shows_itself_first_and_its_panel_when_that_is_drawn(monkeypatch):
+    started = []
+
+    class Later:
+        def __init__(self, target, args, daemon):
+            self.start = lambda: started.append((target, args))
+
+    monkeypatch.setattr(app, "Thread", Later)
+    heading, _, place = app.page("coscheduling", later=True).children
+    assert "Coscheduling" in heading.value and place.children[0].value == app.PREPARING
+    ((target, args),) = started
+    target(*args)
+    assert isinstance(place.children[0], Panel)
+
+
+def test_a_log_takes_the_place_of_the_panel_and_what_is_none_is_told():
+    _, row, place = app.page("coscheduling").children
+    picker, told = row.children
+    picker.value = gave("two-sizes.swf.gz", (ZOO / "two-sizes.swf.gz").read_bytes())
+    assert told.value == "shown: two-sizes.swf.gz"
+    (panel,) = place.children
+    assert "12 of 300 jobs" in panel.told.value
+    picker.value = gave("<b>no.swf", b"nothing\n")
+    assert told.value.startswith("&lt;b&gt;no.swf cannot be shown: ")
+    assert place.children == (panel,)
+    picker.value = gave("large.swf", bytes(app.MOST_BYTES + 1))
+    assert "9,000,001 bytes; expected at most 9,000,000; gzip them" in told.value
+
+
+def test_a_page_without_a_panel_says_why(monkeypatch, tmp_path):
+    """Away from a checkout there is no saved queue."""
+    monkeypatch.setattr(app, "checkout", lambda: tmp_path)
+    _, row, place = app.page("advise").children
+    (why,) = place.children
+    assert isinstance(why, HTML) and "there is no saved queue; give what squeue" in why.value
+    assert row.children[0].multiple
