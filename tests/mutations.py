@@ -30,7 +30,15 @@ from cosimlib.kernels.fingerprint import PACKAGE
 from tests.mutants import ROOT, Mutation, mutations_of
 
 RESULTS = ROOT / "data" / "cache" / "mutations.jsonl"
-COPIED = ("cosimlib", "tests", "notebooks", "docs", "pyproject.toml", "data/claims.csv")
+COPIED = (
+    "cosimlib",
+    "tests",
+    "notebooks",
+    "docs",
+    "pyproject.toml",
+    "data/claims.csv",
+    "data/paper-scale.csv",
+)
 TRACES = os.environ.get("COSIMLIB_TRACES") or str(ROOT / "data" / "traces")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
 PATIENCE = 5.0

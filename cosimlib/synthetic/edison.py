@@ -176,7 +176,8 @@ def _mean_run_time(largest: int) -> float:
 def _to_load(run_time: np.ndarray, sizes: np.ndarray, work: float) -> np.ndarray:
     """Run times in whole seconds, scaled so that together they are `work` node-seconds."""
     for _ in range(20):
-        scaled = run_time * (work / float(run_time @ sizes))
+        # Not `@`, whose threads take half a second of processor time for some thousand jobs.
+        scaled = run_time * (work / float((run_time * sizes).sum()))
         run_time = np.clip(scaled, SHORTEST_RUN, LONGEST_RUN)
     return np.rint(run_time)
 

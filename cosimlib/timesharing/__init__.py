@@ -8,16 +8,17 @@
 - `RunSummary`, `summarize_run`, `overview`: a run in a few hundred numbers
 - `applications`, `read_applications`, `turnaround_times`: strong scaling
 - `crossover_hours`, `won_bins`, `ratio_by_length`, `kept_speedups`, `printed_statistics`: two runs
-- `measure`, with `Jobs`, `SCALES`, `Scale`, `Span`, `node_noise`: all runs that the claims need,
-  over seeds; `Evidence`, of one seed
-- `inverse_table`, `compare_printed`, with `ASSUMED`, `SOURCES`, `PRINTED`; `sharing_factor`: from
-  printed results back to jobs
-- `judge`, with `OF_MANY_NODES`, `ON_NOISY_DAYS`: the paper's claims
+- `measure`, with `Jobs`, `SCALES`, `Scale`, `Span`, `Run`, `node_noise`: all runs that the claims
+  need, over seeds, `Measured`; `Evidence`, of one seed, with `NoisyDays`
+- `inverse_table`, `compare_printed`, `compare_in_words`, with `ASSUMED`, `SOURCES`, `PRINTED`;
+  `sharing_factor`: from printed results back to jobs
+- `judge`, with `OF_BATCH`, `OF_MANY_NODES`, `ON_NOISY_DAYS`: the paper's claims;
+  `beside_paper_scale`, `read_paper_scale`: stored numbers of paper scale
 """
 
 from cosimlib.timesharing.audit import audit_timeshared
 from cosimlib.timesharing.batch import noise_cost, simulate_batch, with_noise
-from cosimlib.timesharing.claims import OF_MANY_NODES, ON_NOISY_DAYS, judge
+from cosimlib.timesharing.claims import OF_BATCH, OF_MANY_NODES, ON_NOISY_DAYS, judge
 from cosimlib.timesharing.comparison import (
     crossover_hours,
     gain_at_largest,
@@ -29,18 +30,29 @@ from cosimlib.timesharing.comparison import (
     undecided,
     won_bins,
 )
-from cosimlib.timesharing.experiment import SCALES, Jobs, Scale, Span, measure, node_noise
-from cosimlib.timesharing.findings import Evidence
+from cosimlib.timesharing.experiment import (
+    SCALES,
+    Jobs,
+    Measured,
+    Run,
+    Scale,
+    Span,
+    measure,
+    node_noise,
+)
+from cosimlib.timesharing.findings import Evidence, NoisyDays
 from cosimlib.timesharing.inverse import (
     ASSUMED,
     PRINTED,
     SOURCES,
+    compare_in_words,
     compare_printed,
     inverse_table,
     sharing_factor,
 )
 from cosimlib.timesharing.logs import bearable_noise, with_node_memory
 from cosimlib.timesharing.noise import NOISE, SLOWEST, STEP, check_noise, draw_noise
+from cosimlib.timesharing.paper_scale import beside_paper_scale, read_paper_scale
 from cosimlib.timesharing.runs import (
     Policies,
     cached_summary,
@@ -57,6 +69,7 @@ from cosimlib.timesharing.summary import RunSummary, summarize_run
 __all__ = [
     "ASSUMED",
     "NOISE",
+    "OF_BATCH",
     "OF_MANY_NODES",
     "ON_NOISY_DAYS",
     "PRINTED",
@@ -67,7 +80,10 @@ __all__ = [
     "STEP",
     "Evidence",
     "Jobs",
+    "Measured",
+    "NoisyDays",
     "Policies",
+    "Run",
     "RunSummary",
     "Scale",
     "Span",
@@ -75,9 +91,11 @@ __all__ = [
     "applications",
     "audit_timeshared",
     "bearable_noise",
+    "beside_paper_scale",
     "cached_summary",
     "check_knobs",
     "check_noise",
+    "compare_in_words",
     "compare_printed",
     "crossover_hours",
     "draw_noise",
@@ -95,6 +113,7 @@ __all__ = [
     "project_cache",
     "ratio_by_length",
     "read_applications",
+    "read_paper_scale",
     "run_batch",
     "run_policies",
     "run_timesharing",

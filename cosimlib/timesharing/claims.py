@@ -108,6 +108,9 @@ OF_NOISE = ("noise-batch", "noise-batch-quartile", "noise-timesharing", "noise-w
             "not-spmd-no-noise")  # fmt: skip
 """Claims about noise."""
 
+OF_BATCH = ("slowdown-batch", "noise-batch", "noise-batch-quartile")
+"""Claims about batch scheduling alone, which is simulated for more days and seeds."""
+
 ON_NOISY_DAYS = ("noise-timesharing", "noise-wins", "not-spmd-no-noise")
 """Claims that are judged on the days on which time-sharing is simulated under noise."""
 
@@ -122,21 +125,28 @@ ON_ANY_LOG = ("slowdown-order", "noise-batch-quartile", "noise-timesharing", "no
 """Claims without a number of Edison's, which are judged on other machines' logs, too."""
 
 
-def judge(*evidence: Evidence) -> dict[str, Verdict]:
+def judge(
+    *evidence: Evidence, batch: Sequence[tuple[RunSummary, RunSummary]] = ()
+) -> dict[str, Verdict]:
     """Verdicts on the claims about time-sharing, by their ids in `data/claims.csv`.
 
     Parameters
     ----------
     *evidence : Evidence
         One per seed; what is said in words is said of the first.
+    batch : sequence of pairs of RunSummary, optional
+        Batch scheduling alone, without noise and with it, one pair per seed, for the claims about
+        it (`OF_BATCH`); by default those of the evidence.
     """
     if not evidence:
         raise ValueError("no evidence; give at least one, that of one seed")
-    named = {find.__name__.replace("_", "-"): find for find in FINDINGS}
-    return {
-        claim: _decided(evidence[0], claim, [find(one) for one in evidence])
-        for claim, find in named.items()
-    }
+    alone = [evidence[0]._replace(long_batch=pair) for pair in batch] or list(evidence)
+    verdicts = {}
+    for find in FINDINGS:
+        claim = find.__name__.replace("_", "-")
+        seeds = alone if claim in OF_BATCH else evidence
+        verdicts[claim] = _decided(evidence[0], claim, [find(one) for one in seeds])
+    return verdicts
 
 
 def _decided(first: Evidence, claim: str, findings: Sequence[Finding]) -> Verdict:

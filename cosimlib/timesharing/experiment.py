@@ -1,8 +1,10 @@
 """The paper's experiment over seeds: all runs that its claims need, in parallel.
 
-Three spans of days are simulated: a long one under batch scheduling, whose mean slowdown is of a
-heavy tail; one with time-sharing; and a short one with time-sharing under noise, which makes an
-event of every step. What is compared is of the same days.
+Four spans of days are simulated: a long one under batch scheduling, whose mean slowdown is of a
+heavy tail; one with time-sharing; one with overheads, under which a saturated machine is more work
+from day to day; and a short one with time-sharing under noise, which makes an event of every step.
+What is compared is of the same days. Batch scheduling alone is little work: it has Edison's nodes
+at any scale, and more seeds.
 
 *Noise on a smaller machine.* A node of an eighth of Edison stands for eight of its nodes, and is
 slowed when one of them would be: with probability ``1 - (1 - p)^8``. A job that is as large a part
@@ -23,9 +25,9 @@ from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.assumptions import Assumptions
 from cosimlib.synthetic.edison import EDISON, UTILIZATION, edison
 from cosimlib.timesharing.batch import noise_cost
-from cosimlib.timesharing.findings import Evidence
+from cosimlib.timesharing.findings import Evidence, NoisyDays
 from cosimlib.timesharing.noise import NOISE
-from cosimlib.timesharing.runs import Policies, run_batch, run_timesharing
+from cosimlib.timesharing.runs import Policies, cache_folder, run_batch, run_timesharing
 from cosimlib.timesharing.scaling import applications, turnaround_times
 from cosimlib.timesharing.summary import RunSummary
 from cosimlib.units import DAY
@@ -41,47 +43,57 @@ POLICIES: dict[str, dict[str, Any]] = {
     "not_spmd": {"spmd": False},
     "not_spmd_batch": {"spmd": False},
     "not_spmd_unlimited_memory": {"spmd": False, "memory": False},
+    "fcfs": {"queue": "fcfs"},
 }
-"""Knobs of the runs: those of `Policies`, and one more."""
+"""Knobs of the runs: those of `Policies`, and two more."""
 
 
 class Span(NamedTuple):
-    """Days on which jobs are submitted, and the first of them, which do not count."""
+    """Days on which jobs are submitted; the first of them, which do not count; nodes."""
 
     days: float
     warm_up: float
+    nodes: int = EDISON.total_nodes
 
 
 class Scale(NamedTuple):
-    """How much is simulated: nodes; spans for batch scheduling, time-sharing, noise; seeds."""
+    """How much is simulated.
 
-    nodes: int
+    Spans of batch scheduling alone, of time-sharing, of overheads and of noise; how many seeds, and
+    how many of batch scheduling alone.
+    """
+
     batch: Span
     shared: Span
+    taxed: Span
     noisy: Span
     seeds: int
+    batch_seeds: int
 
+
+EIGHTH = EDISON.total_nodes // 8
 
 SCALES = {
-    "quick": Scale(697, Span(120, 20), Span(21, 6), Span(6, 2), 5),
-    "paper": Scale(EDISON.total_nodes, Span(600, 100), Span(600, 100), Span(60, 10), 3),
+    "quick": Scale(
+        Span(120, 20), Span(21, 6, EIGHTH), Span(21, 6, EIGHTH), Span(5, 2, EIGHTH), 5, 10
+    ),
+    "paper": Scale(Span(600, 100), Span(600, 100), Span(90, 15), Span(40, 10), 3, 12),
 }
-"""An eighth of Edison, and Edison for twenty months."""
+"""An eighth of Edison for weeks, where jobs are time-shared; and Edison for twenty months."""
 
 
 class Jobs(NamedTuple):
     """Where jobs come from: `synthetic.edison` with these arguments, or a log's workload."""
 
-    nodes: int = EDISON.total_nodes
     load: float = UTILIZATION
     like: str | Assumptions = "inputs"
     log: Workload | None = None
 
-    def of(self, days: float, seed: int) -> Workload:
-        """The jobs of so many days; a log has but its own."""
+    def of(self, span: Span, seed: int) -> Workload:
+        """The jobs of a span; a log has but its own."""
         if self.log is not None:
             return self.log
-        return edison(days, nodes=self.nodes, load=self.load, like=self.like, seed=seed)
+        return edison(span.days, nodes=span.nodes, load=self.load, like=self.like, seed=seed)
 
 
 class Run(NamedTuple):
@@ -91,6 +103,24 @@ class Run(NamedTuple):
     policy: str
     noisy: bool = False
     overhead: float = 0.0
+
+
+class Measured(NamedTuple):
+    """What claims are judged by, one per seed; and all runs of the first seed.
+
+    `batch` are runs of batch scheduling alone, of more seeds, without noise and with it.
+    """
+
+    evidence: list[Evidence]
+    batch: list[tuple[RunSummary, RunSummary]]
+    first: dict[Run, RunSummary]
+
+    def by_overhead(self, policy: str) -> dict[float, RunSummary]:
+        """The runs of the first seed with overheads, in ascending order; `policy` as in a `Run`."""
+        span = next(run.span for run in self.first if run.overhead)
+        taxed = [run for run in self.first if (run.span, run.policy) == (span, policy)]
+        quiet = [run for run in taxed if not run.noisy]
+        return {run.overhead: self.first[run] for run in sorted(quiet, key=lambda r: r.overhead)}
 
 
 def node_noise(noise: float, nodes: int) -> float:
@@ -103,23 +133,26 @@ def measure(
     jobs: Jobs,
     scale: Scale,
     *,
-    seeds: Sequence[int] | None = None,
+    seed: int = 0,
     noise: float = NOISE,
+    overheads: Sequence[float] = (),
     scaling: pd.DataFrame | None = None,
     cache: str | Path | None = None,
     executor: Workers = None,
-) -> list[Evidence]:
-    """All runs that the claims need, one `Evidence` per seed.
+) -> Measured:
+    """All runs that the claims need.
 
     Parameters
     ----------
     jobs : Jobs
     scale : Scale
         One of `SCALES`, or another.
-    seeds : sequence of int, optional
-        Of jobs and noise; by default the first ones, as many as the scale has.
+    seed : int, default 0
+        The first, of jobs and noise. What decides nothing is run for this one only.
     noise : float, default 0.001
         Probability that a node of Edison is slowed in a step; for a log, that one of its nodes is.
+    overheads : sequence of float, optional
+        More overheads, of the first seed, for figures.
     scaling : pd.DataFrame, optional
         As of `applications`, by default those scaled to the machine.
     cache : str or Path, optional
@@ -127,93 +160,116 @@ def measure(
     executor : optional
         Where the runs are computed, see `sweep`.
     """
-    seeds = range(scale.seeds) if seeds is None else seeds
-    there = noise if jobs.log is not None else node_noise(noise, scale.nodes)
-    runs = _runs(scale)
-    shared = {"jobs": jobs, "noise": there, "cache": cache and str(cache)}
-    table = sweep(
-        _rows, {"part": _parts(scale, runs)}, seeds, shared=shared, executor=executor,
-        errors="raise",
-    )  # fmt: skip
-    table_of = applications(scale.nodes / EDISON.total_nodes) if scaling is None else scaling
-    return [
-        _evidence(part, runs, scale, jobs, noise, table_of)
-        for _, part in table.groupby("seed", sort=False)
+    check.seed(seed)
+    seeds = range(seed, seed + max(scale.seeds, scale.batch_seeds))
+    runs = {each: _runs(scale, each - seed, overheads) for each in seeds}
+    parts = {
+        f"seed {each}, {name}": (each, part)
+        for each in seeds
+        for name, part in _parts(scale, runs[each]).items()
+    }
+    folder = None if cache is None else str(cache_folder(cache))
+    shared = {"jobs": jobs, "noise": noise, "cache": folder, "costed": scale.noisy}
+    table = sweep(_rows, {"part": parts}, shared=shared, executor=executor, errors="raise")
+    rows = list(zip(table["seed"], table["run"], table["summary"], strict=True))
+    found = {(each, run): RunSummary.from_dict(json.loads(told)) for each, run, told in rows}
+    costs = table.groupby("seed")["cost"].max()
+    if scaling is None:
+        scaling = applications(scale.shared.nodes / EDISON.total_nodes)
+    of = {each: {run: found[each, repr(run)] for run in runs[each]} for each in seeds}
+    evidence = [
+        _evidence(of[each], scale, jobs, noise, float(costs[each]), scaling)
+        for each in seeds[: scale.seeds]
     ]
+    calm, noisy = _alone(scale)
+    return Measured(evidence, [(of[each][calm], of[each][noisy]) for each in seeds], of[seed])
 
 
-def _runs(scale: Scale) -> list[Run]:
-    """The runs, each once."""
-    runs = [Run(scale.batch, "batch", noisy) for noisy in (False, True)]
-    runs += [Run(scale.shared, policy) for policy in POLICIES]
-    runs += [Run(scale.shared, "unlimited_memory", overhead=overhead) for overhead in OVERHEADS]
-    for noisy in (False, True):
-        runs += [Run(scale.noisy, policy, noisy) for policy in Policies._fields]
-    return list(dict.fromkeys(runs))
+def _alone(scale: Scale) -> list[Run]:
+    """Batch scheduling alone, without noise and with it."""
+    return [Run(scale.batch, "batch", noisy) for noisy in (False, True)]
+
+
+def _runs(scale: Scale, place: int, overheads: Sequence[float] = ()) -> list[Run]:
+    """The runs of the first seed, with what decides nothing, or of a later one; each once."""
+    runs, first = [], place == 0
+    if place < scale.seeds:
+        for noisy in (True, False):
+            policies = NoisyDays._fields if first else NoisyDays._fields[:-1]
+            runs += [Run(scale.noisy, policy, noisy) for policy in policies]
+        taxed = sorted({0.0, *OVERHEADS, *(map(float, overheads) if first else ())}, reverse=True)
+        runs += [Run(scale.taxed, "unlimited_memory", overhead=overhead) for overhead in taxed]
+        runs += [Run(scale.shared, policy) for policy in POLICIES if policy != "fcfs"]
+    if first:
+        runs += [Run(scale.taxed, "shared", overhead=overhead) for overhead in (0.0, 0.05)]
+        runs += [Run(scale.noisy, "fcfs")]
+    return list(dict.fromkeys([*runs, *_alone(scale)]))
 
 
 def _parts(scale: Scale, runs: list[Run]) -> dict[str, list[Run]]:
     """What is computed together: at quick scale the runs of a span, which share its jobs."""
-    if scale.nodes * scale.shared.days > EDISON.total_nodes * 60:
-        return {f"{place}": [run] for place, run in enumerate(runs)}
+    if scale.shared.nodes * scale.shared.days > EDISON.total_nodes * 60:
+        return {f"run {place}": [run] for place, run in enumerate(runs)}
     spans = list(dict.fromkeys(run.span for run in runs))
-    return {f"{span.days:g} days": [run for run in runs if run.span == span] for span in spans}
+    return {repr(tuple(span)): [run for run in runs if run.span == span] for span in spans}
 
 
 def _rows(
-    part: list[Run], seed: int, jobs: Jobs, noise: float, cache: str | None
+    part: tuple[int, list[Run]], jobs: Jobs, noise: float, cache: str | None, costed: Span
 ) -> list[dict[str, Any]]:
-    """Summaries of some runs, one row per run."""
+    """Summaries of some runs of a seed, one row per run; on the days `costed` what noise costs."""
+    seed, runs = part
     rows = []
-    for run in part:
-        workload = _jobs_of(jobs, run.span.days, seed)
-        knobs = POLICIES[run.policy] | {"warm_up": run.span.warm_up * DAY, "cache": cache}
-        knobs |= {"seed": seed} | ({"noise": noise} if run.noisy else {})
+    for run in runs:
+        workload = _jobs_of(jobs, run.span, seed)
         machine = check.machine(workload.machine, workload.name)
+        there = noise if jobs.log is not None else node_noise(noise, run.span.nodes)
+        knobs = POLICIES[run.policy] | {"warm_up": run.span.warm_up * DAY, "cache": cache}
+        knobs |= {"seed": seed} | ({"noise": there} if run.noisy else {})
         in_batch = "batch" in run.policy
         if not in_batch:
             knobs["overhead"] = run.overhead
         summary = (run_batch if in_batch else run_timesharing)(workload, machine, **knobs)
-        costs = run.noisy and run.policy == "batch" and noise > 0
-        cost = noise_cost(workload, noise=noise, seed=seed) if costs else 0.0
-        rows.append({"run": repr(run), "summary": json.dumps(summary.as_dict()), "cost": cost})
+        costs = run == Run(costed, "batch", True) and there > 0
+        cost = noise_cost(workload, noise=there, seed=seed) if costs else 0.0
+        told = {"run": repr(run), "summary": json.dumps(summary.as_dict()), "cost": cost}
+        rows.append({"seed": seed} | told)
     return rows
 
 
 @lru_cache(maxsize=1)
-def _jobs_of(jobs: Jobs, days: float, seed: int) -> Workload:
+def _jobs_of(jobs: Jobs, span: Span, seed: int) -> Workload:
     """The jobs, kept for the next run of the same."""
-    return jobs.of(days, seed)
+    return jobs.of(span, seed)
 
 
 def _evidence(
-    table: pd.DataFrame,
-    runs: list[Run],
+    found: dict[Run, RunSummary],
     scale: Scale,
     jobs: Jobs,
     noise: float,
+    cost: float,
     scaling: pd.DataFrame,
 ) -> Evidence:
     """The runs of one seed as the claims take them."""
-    rows = table.set_index("run")
-    found = {run: RunSummary.from_dict(json.loads(rows.loc[repr(run), "summary"])) for run in runs}
 
-    def policies(span: Span, noisy: bool) -> Policies:
-        return Policies(*(found[Run(span, policy, noisy)] for policy in Policies._fields))
+    def noisy_days(noisy: bool) -> NoisyDays:
+        runs = {policy: found.get(Run(scale.noisy, policy, noisy)) for policy in NoisyDays._fields}
+        return NoisyDays(**runs)  # type: ignore[arg-type]
 
-    noise_free = policies(scale.shared, False)
-    taxed = {o: found[Run(scale.shared, "unlimited_memory", overhead=o)] for o in OVERHEADS}
+    noise_free = Policies(*(found[Run(scale.shared, policy)] for policy in Policies._fields))
+    calm, noisy = (found[run] for run in _alone(scale))
     return Evidence(
         noise_free,
-        policies(scale.noisy, False),
-        policies(scale.noisy, True),
+        noisy_days(False),
+        noisy_days(True),
         found[Run(scale.shared, "not_spmd_unlimited_memory")],
-        {0.0: noise_free.unlimited_memory} | taxed,
+        {o: found[Run(scale.taxed, "unlimited_memory", overhead=o)] for o in (0.0, *OVERHEADS)},
         turnaround_times(scaling, *noise_free[:3]),
-        float(rows.loc[repr(Run(scale.noisy, "batch", True)), "cost"]),
-        scale.shared.days - scale.shared.warm_up,
+        cost,
+        scale.taxed.days - scale.taxed.warm_up,
         jobs.log is None,
         jobs.load,
         noise,
-        (found[Run(scale.batch, "batch", False)], found[Run(scale.batch, "batch", True)]),
+        (calm, noisy),
     )

@@ -31,23 +31,39 @@ LONG = 100.0
 """Days from which on a backlog has had time to build up."""
 
 
+class NoisyDays(NamedTuple):
+    """Summaries of the runs of the days on which there is noise, with it or without.
+
+    Unlimited memory decides nothing there: it need not be simulated.
+    """
+
+    batch: RunSummary
+    shared: RunSummary
+    not_spmd: RunSummary
+    not_spmd_batch: RunSummary
+    unlimited_memory: RunSummary | None = None
+
+
 class Evidence(NamedTuple):
     """Runs and numbers of one seed that the claims are judged by.
 
     Parameters
     ----------
-    noise_free, noisy_days_without_noise, noisy : Policies
-        All days, without noise; the days of the noise, without it and with it.
+    noise_free : Policies
+        All days, without noise.
+    noisy_days_without_noise, noisy : NoisyDays or Policies
+        The days of the noise, without it and with it.
     not_spmd_unlimited_memory : RunSummary
         All days of jobs that are not SPMD, time-shared with unlimited memory.
     by_overhead : mapping of float to RunSummary
-        Time-shared with unlimited memory; overheads of 0, 0.05, 0.08 and 0.13 among them.
+        Time-shared with unlimited memory, the same days; overheads of 0, 0.05, 0.08 and 0.13 among
+        them.
     turnarounds : pd.DataFrame
         As of `turnaround_times`, of the first three of `noise_free`.
     noise_cost : float
         Additional node-seconds that noise takes under batch scheduling, as a part.
     days : float
-        Days that are counted, without noise.
+        Days that are counted by overhead.
     edison : bool
         Whether the jobs are like Edison's, or else of a log.
     load : float, default 0.89
@@ -61,8 +77,8 @@ class Evidence(NamedTuple):
     """
 
     noise_free: Policies
-    noisy_days_without_noise: Policies
-    noisy: Policies
+    noisy_days_without_noise: NoisyDays | Policies
+    noisy: NoisyDays | Policies
     not_spmd_unlimited_memory: RunSummary
     by_overhead: Mapping[float, RunSummary]
     turnarounds: pd.DataFrame
@@ -153,10 +169,12 @@ def noise_batch_quartile(evidence: Evidence) -> Finding:
 def noise_timesharing(evidence: Evidence) -> Finding:
     """Noise raises the mean slowdown under time-sharing by far less than under batch."""
     shared, batch = growth(evidence, "shared"), growth(evidence, "batch")
-    arrows = arrow(evidence, "shared"), arrow(evidence, "unlimited_memory")
     part = (shared - 1) / (batch - 1) if batch > 1 else math.nan
     why = f"× {shared:.2f} time-shared, × {batch:.2f} under batch"
-    return Finding(f"{arrows[0]} (memory unlimited {arrows[1]})", part, why)
+    freed = ""
+    if evidence.noisy.unlimited_memory and evidence.noisy_days_without_noise.unlimited_memory:
+        freed = f" (memory unlimited {arrow(evidence, 'unlimited_memory')})"
+    return Finding(f"{arrow(evidence, 'shared')}{freed}", part, why)
 
 
 def short_jobs_better(evidence: Evidence) -> Finding:
@@ -265,14 +283,18 @@ def turnaround_largest(evidence: Evidence) -> Finding:
 
 def noise_wins(evidence: Evidence) -> Finding:
     """Under noise time-sharing is better almost everywhere."""
-    batch, shared, unlimited, *_ = evidence.noisy
+    batch, shared, unlimited = (
+        evidence.noisy.batch, evidence.noisy.shared, evidence.noisy.unlimited_memory
+    )  # fmt: skip
     bins, jobs = comparison.won_bins(batch, shared)
-    freed, _ = comparison.won_bins(batch, unlimited)
     late = comparison.lost_late(batch, shared, hours=4.0)
-    ours = f"{_part(bins)} (memory unlimited {_part(freed)}) of the bins, {_part(jobs)} of the jobs"
     why = f"{_part(late)} of the bins that it loses are of jobs above 4 h"
-    why += f"; {freed - bins:.0%} more are won with unlimited memory" if freed > bins else ""
-    return Finding(ours, bins, why)
+    beside = ""
+    if unlimited:
+        freed, _ = comparison.won_bins(batch, unlimited)
+        beside = f" (memory unlimited {_part(freed)})"
+        why += f"; {freed - bins:.0%} more are won with unlimited memory" if freed > bins else ""
+    return Finding(f"{_part(bins)}{beside} of the bins, {_part(jobs)} of the jobs", bins, why)
 
 
 def not_spmd_no_noise(evidence: Evidence) -> Finding:

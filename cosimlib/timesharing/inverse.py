@@ -20,6 +20,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.metrics import mean_interval
+from cosimlib.metrics.intervals import Interval
 from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.assumptions import LIKE, Assumptions
 from cosimlib.synthetic.edison import EDISON, edison
@@ -27,6 +28,7 @@ from cosimlib.timesharing.experiment import node_noise
 from cosimlib.timesharing.noise import NOISE
 from cosimlib.timesharing.runs import run_batch, run_timesharing
 from cosimlib.units import DAY
+from cosimlib.workload import Workload
 
 LOG_NORMAL = Assumptions(run_times="log-normal")
 
@@ -45,6 +47,8 @@ ASSUMED = {
     "estimates × 5": Assumptions(estimates=5.0),
     "estimates × 10": Assumptions(estimates=10.0),
     "larger jobs are shorter": Assumptions(correlation=-0.3),
+    "larger jobs are shorter, log-normal": replace(LOG_NORMAL, correlation=-0.3),
+    "larger jobs are shorter, log-normal, wider": replace(LOG_NORMAL, correlation=-0.3, shape=3.0),
     "larger jobs are longer": Assumptions(correlation=0.3),
     "sizes up to the whole machine": Assumptions(largest=5_576),
     "printed results": LIKE["results"],
@@ -88,6 +92,7 @@ def inverse_table(
     warm_up: float = 100.0,
     shared_days: float | None = None,
     seeds: Iterable[int] = range(3),
+    shared_seeds: Iterable[int] | None = None,
     executor: Workers = None,
 ) -> pd.DataFrame:
     """Results of assumptions, one row per assumptions and seed.
@@ -101,45 +106,73 @@ def inverse_table(
         Days that are time-shared, which takes most of the time, of which as large a part does not
         count; by default all, and 0 for none.
     seeds : iterable of int, default the first three
+    shared_seeds : iterable of int, optional
+        Those of `seeds` whose jobs are time-shared, too; by default all.
     executor : optional
         See `sweep`.
 
     Returns
     -------
     pd.DataFrame
-        `assumptions`, `seed`, the numbers of `PRINTED` (NaN for those of time-sharing without
-        days), and of EASY, which lets jobs take extra nodes: `EASY`, `EASY, noise`.
+        `assumptions`, `seed`, the numbers of `PRINTED` (NaN for those of time-sharing where it was
+        not simulated), and of EASY, which lets jobs take extra nodes: `EASY`, `EASY, noise`.
     """
     check.number("shared_days", shared_days, least=0, none=True)
-    fixed = {"nodes": nodes, "days": days, "warm_up": warm_up}
-    fixed["shared_days"] = days if shared_days is None else shared_days
-    grid = {"assumptions": dict(assumed)}
-    return sweep(_results, grid, seeds, shared=fixed, executor=executor, errors="raise")
+    seeds = list(seeds)
+    few = days if shared_days is None else shared_days
+    shared_seeds = [] if not few else seeds if shared_seeds is None else list(shared_seeds)
+    cells = {f"{name}, batch, {seed}": (_in_batch, each, seed, days, warm_up)
+             for name, each in assumed.items() for seed in seeds}  # fmt: skip
+    # Time-sharing asks for no estimates: where only these differ, runs are the same.
+    alike = {name: replace(each, estimates="Tsafrir") for name, each in assumed.items()}
+    part = warm_up * few / days
+    cells |= {f"{each}, shared, {seed}": (_time_shared, each, seed, few, part)
+              for each in alike.values() for seed in shared_seeds}  # fmt: skip
+    longest_first = {"cell": dict(reversed(cells.items()))}
+    told = sweep(_numbers, longest_first, shared={"nodes": nodes}, executor=executor,
+                 errors="raise").set_index("cell")  # fmt: skip
+    names = [*PRINTED, "EASY", "EASY, noise"]
+    rows = []
+    for name, each in alike.items():
+        for seed in seeds:
+            row = told.loc[f"{name}, batch, {seed}"]
+            if seed in shared_seeds:
+                row = row.combine_first(told.loc[f"{each}, shared, {seed}"])
+            rows.append({"assumptions": name, "seed": seed} | row.reindex(names).to_dict())
+    return pd.DataFrame(rows)
 
 
-def _results(
-    assumptions: Assumptions, seed: int, nodes: int, days: float, warm_up: float, shared_days: float
-) -> dict[str, Any]:
-    """The numbers of one seed."""
+def _numbers(cell: tuple[Any, ...], nodes: int) -> dict[str, float]:
+    """The numbers of one seed, under batch scheduling or time-shared."""
+    numbers, assumptions, seed, days, warm_up = cell
     workload = edison(days, nodes=nodes, like=assumptions, seed=seed)
-    machine = EDISON.with_nodes(nodes)
-    knobs: dict[str, Any] = {"warm_up": warm_up * DAY, "seed": seed}
-    row: dict[str, Any] = {}
-    for suffix, noise in (("", None), (", noise", node_noise(NOISE, nodes))):
+    return numbers(workload, warm_up=warm_up * DAY, seed=seed)
+
+
+def _in_batch(workload: Workload, **knobs: Any) -> dict[str, float]:
+    """Slowdowns under batch scheduling, without and with extra nodes and noise."""
+    machine = check.machine(workload.machine, workload.name)
+    row = {}
+    for suffix, noise in (("", None), (", noise", node_noise(NOISE, machine.total_nodes))):
         for name, extra in (("batch", False), ("EASY", True)):
             run = run_batch(workload, machine, extra_nodes=extra, noise=noise, **knobs)
             row[f"{name}{suffix}"] = run.mean_slowdown
             if not extra:
                 row[f"75 %{suffix}"] = run.quantile(0.75)
-    row |= dict.fromkeys(list(PRINTED)[4:], math.nan)
-    if shared_days:
-        few = edison(shared_days, nodes=nodes, like=assumptions, seed=seed)
-        knobs |= {"warm_up": warm_up * shared_days / days * DAY, "memory": False}
-        shared = run_timesharing(few, machine, **knobs)
-        row["time-sharing"], row["jobs per node"] = shared.mean_slowdown, shared.cpu_load
-        row["most in a week"] = max(shared.weekly_load, default=math.nan)
-        row["not SPMD"] = run_timesharing(few, machine, spmd=False, **knobs).mean_slowdown
     return row
+
+
+def _time_shared(workload: Workload, **knobs: Any) -> dict[str, float]:
+    """Slowdowns and jobs per node by time-sharing, memory unlimited."""
+    machine = check.machine(workload.machine, workload.name)
+    shared = run_timesharing(workload, machine, memory=False, **knobs)
+    not_spmd = run_timesharing(workload, machine, memory=False, spmd=False, **knobs)
+    return {
+        "time-sharing": shared.mean_slowdown,
+        "not SPMD": not_spmd.mean_slowdown,
+        "jobs per node": shared.cpu_load,
+        "most in a week": max(shared.weekly_load, default=math.nan),
+    }
 
 
 def compare_printed(table: pd.DataFrame) -> pd.DataFrame:
@@ -156,14 +189,42 @@ def compare_printed(table: pd.DataFrame) -> pd.DataFrame:
         One row per assumptions, first `printed`, the paper's; `met`: how many are within a factor
         of 1.5, of those that there are.
     """
-    numbers = table.drop(columns="seed").groupby("assumptions", sort=False)
-    means = numbers.agg(lambda values: float(np.exp(mean_interval(np.log(values)).mean)))
+    means = _intervals(table).map(lambda interval: interval.mean)
     known = [name for name in PRINTED if name in means and means[name].notna().any()]
+    there = means[known].notna().sum(axis=1)
     apart = np.abs(np.log(means[known] / pd.Series(PRINTED)[known]))
-    met = (apart <= math.log(MET)).sum(axis=1).astype(str) + f" of {len(known)}"
+    met = (apart <= math.log(MET)).sum(axis=1).astype(str) + " of " + there.astype(str)
     printed = pd.DataFrame([PRINTED], index=["printed"]).rename_axis(means.index.name)
     order = [*known, *means.columns.difference(list(PRINTED))]
     return pd.concat([printed, means])[order].assign(met=met).fillna({"met": ""})
+
+
+def compare_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """`compare_printed` as text, with the 95 % intervals over seeds in parentheses."""
+    numbers, intervals = compare_printed(table), _intervals(table)
+    words = numbers.drop(columns="met").map(lambda value: f"{value:,.4g}")
+    for name in words.columns:
+        words.loc[intervals.index, name] = intervals[name].map(_in_words)
+        if np.isnan(numbers.loc["printed", name]):
+            words.loc["printed", name] = "not printed"
+    return words.assign(met=numbers["met"])
+
+
+def _intervals(table: pd.DataFrame) -> pd.DataFrame:
+    """By assumptions, the geometric mean over seeds of each number and its interval."""
+    numbers = table.drop(columns="seed").groupby("assumptions", sort=False)
+    return numbers.agg(
+        lambda values: Interval(*np.exp(mean_interval(np.log(values.dropna().astype(float)))))
+    )
+
+
+def _in_words(interval: Interval) -> str:
+    """A mean, and its interval where more than one seed tells it."""
+    if math.isnan(interval.mean):
+        return "not simulated"
+    if not 0 < interval.low <= interval.high < math.inf:
+        return f"{interval.mean:,.3g}"
+    return f"{interval.mean:,.3g} ({interval.low:,.3g} to {interval.high:,.3g})"
 
 
 def sharing_factor(load: float, overhead: float) -> float:

@@ -105,7 +105,7 @@ def run_batch(
 
     Jobs submitted in the first `warm_up` seconds do not count, by default the paper's 100 days.
     """
-    _check(workload, warm_up, knobs)
+    _check(workload, warm_up, cache, knobs)
     parameters = {"policy": "batch", **_inputs(workload, system, warm_up)}
     parameters |= BATCH_KNOBS | knobs
 
@@ -132,7 +132,7 @@ def run_timesharing(
     A run of more than 20 seconds shows how many jobs have been submitted. Interrupted, it leaves
     nothing behind.
     """
-    _check(workload, warm_up, knobs)
+    _check(workload, warm_up, cache, knobs)
     check.flag("memory", memory)
     parameters = {"policy": "time-sharing", **_inputs(workload, system, warm_up), "memory": memory}
     parameters |= SHARING_KNOBS | knobs
@@ -150,9 +150,13 @@ def run_timesharing(
     return cached_summary(cache, parameters, run)
 
 
-def _check(workload: Workload, warm_up: float, knobs: dict[str, Any]) -> None:
+def _check(
+    workload: Workload, warm_up: float, cache: str | Path | None, knobs: dict[str, Any]
+) -> None:
     """Validate arguments before anything is simulated."""
     check_warm_up(workload, warm_up)
+    if cache is not None:
+        cache_folder(cache)
     check_knobs(**{name: value for name, value in knobs.items() if name in CHECKED})
 
 
@@ -204,7 +208,7 @@ def cached_summary(
     """
     if folder is None:
         return run()
-    folder = Path(folder)
+    folder = cache_folder(folder)
     plain = {name: _plain(name, value) for name, value in parameters.items()}
     path = folder / f"timesharing-{_key(plain)}.json"
     kept = _read(path)
@@ -224,6 +228,13 @@ def project_cache() -> Path:
         if (root / "data" / "claims.csv").is_file():
             return root / "data" / "cache"
     return here / "data" / "cache"
+
+
+def cache_folder(cache: str | Path) -> Path:
+    """The folder of summaries; what names none is refused."""
+    usable = isinstance(cache, str | Path) and str(cache).strip() != ""
+    check.that("cache", cache, usable, "a folder, such as 'data/cache'", none=True)
+    return Path(cache)
 
 
 def _key(parameters: Mapping[str, Any]) -> str:

@@ -148,6 +148,11 @@ def turnaround_times(
     """
     if not summaries:
         raise ValueError("no summaries of runs; give at least one, such as run_batch's")
+    check.instance("table", table, pd.DataFrame, expected="a DataFrame, as of applications()")
+    check.columns(table, COLUMNS, where="table of applications")
+    for place, summary in enumerate(summaries):
+        expected = "a RunSummary, as of run_batch"
+        check.instance(f"summaries[{place}]", summary, RunSummary, expected=expected)
     tables = []
     for summary in summaries:
         row = np.searchsorted(summary.nodes_edges, table["nodes"], side="right") - 1

@@ -25,6 +25,7 @@ happens at it has happened, and goes on from there: starts and ends are the same
 """
 
 import math
+import reprlib
 from collections.abc import Callable, Mapping, Sequence, Set, Sized
 from dataclasses import replace
 from typing import NamedTuple
@@ -241,7 +242,10 @@ def _members(
     if placement is None:
         return first, np.empty(first[-1], np.int32)
     if not isinstance(placement, Sized) or isinstance(placement, str | Mapping | Set):
-        raise ValueError(f"placement: {type(placement).__name__}; expected a list of arrays")
+        raise ValueError(
+            f"placement={reprlib.repr(placement)}; expected a list with an array of node numbers "
+            "per job, or None for the least loaded nodes"
+        )
     if len(placement) != len(workload):
         raise ValueError(
             f"{workload.name}: placement has {len(placement)} entries for {len(workload)} jobs"

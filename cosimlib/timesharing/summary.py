@@ -34,8 +34,9 @@ class RunSummary:
     jobs : int
         Jobs that are counted.
     utilization, cpu_load : float
-        From the end of the warm-up to the last submission: useful (batch: held) node-seconds over
-        those offered; jobs per node.
+        In whole hours from the end of the warm-up to the last submission (where there is none,
+        from the first start to the last end): useful (batch: held) node-seconds over those offered;
+        jobs per node.
     mean_slowdown : float
         Bounded slowdown, run times below 10 s counted as 10 s: turnaround ÷ max(run time, 10 s).
     waited : float
@@ -120,16 +121,19 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
     inside = series[(series.index >= warm_up) & (series.index < last)]
     inside = inside if len(inside) else series
     width = float(series.index[1] - series.index[0]) if len(series) > 1 else HOUR
+    start_time, end_time = np.asarray(schedule.start_time), np.asarray(schedule.end_time)
+    # Of the first and the last window only what is between the first start and the last end.
+    within = np.clip([inside.index, inside.index + width], start_time.min(), end_time.max())
+    offered = float((within[1] - within[0]).sum())
     week = series.rolling(max(1, int(WEEK / width)), min_periods=1).mean()
     week.index = week.index + width
     week = week[(week.index % max(DAY, width) == 0) & (week.index > warm_up) & (week.index <= last)]
-    start_time = np.asarray(schedule.start_time)
     return RunSummary(
         schedule.policy,
         schedule.workload.name,
         int(counted.sum()),
-        float(inside["utilization"].mean()),
-        float(inside["cpu_load"].mean()),
+        float(inside["utilization"].sum() * width / offered),
+        float(inside["cpu_load"].sum() * width / offered),
         float(slowdown.mean()),
         float((start_time > jobs["submit_time"].to_numpy())[counted].mean()),
         *(_tupled(value.tolist()) for value in (

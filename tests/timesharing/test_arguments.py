@@ -74,8 +74,8 @@ def test_a_placement_that_is_none_names_the_job(entry, why):
 @pytest.mark.parametrize(
     ("knob", "wrong", "message"),
     [
-        ("placement", 5, "placement: int; expected a list of arrays"),
-        ("placement", "012", "placement: str; expected a list of arrays"),
+        ("placement", 5, "placement=5; expected a list with an array"),
+        ("placement", "012", "placement='012'; expected a list with an array"),
         ("watch", 5, "watch=5; expected a function"),
     ],
 )

@@ -10,8 +10,10 @@ import pytest
 from cosimlib import synthetic
 from cosimlib.claims import read_statements
 from cosimlib.timesharing import (
+    OF_BATCH,
     OF_MANY_NODES,
     Evidence,
+    NoisyDays,
     Policies,
     RunSummary,
     applications,
@@ -188,9 +190,27 @@ def test_few_nodes_do_not_decide_how_long_jobs_that_share_them_take():
     )
 
 
+def test_batch_alone_may_have_seeds_of_its_own():
+    pairs = [(replace(BATCH, mean_slowdown=mean), NOISY.batch) for mean in (130.0, 137.0, 144.0)]
+    verdicts = judge(PAPER, batch=pairs)
+    assert verdicts["slowdown-batch"].ours == "mean 137 (121 to 155) over 3 seeds; one of them: 130"
+    assert verdicts["noise-batch"].ours.startswith("factor 7.37 (6.49 to 8.37) over 3 seeds")
+    alone = judge(PAPER)
+    assert {claim for claim in CLAIMS if verdicts[claim] != alone[claim]} == set(OF_BATCH)
+
+
+def test_unlimited_memory_decides_nothing_under_noise():
+    days = [NoisyDays(r.batch, r.shared, r.not_spmd, r.not_spmd_batch) for r in (NOISE_FREE, NOISY)]
+    alone = PAPER._replace(noisy_days_without_noise=days[0], noisy=days[1])
+    found, known = judge(alone), judge(PAPER)
+    assert {claim: v.holds for claim, v in found.items()} == {c: v.holds for c, v in known.items()}
+    assert "memory unlimited" in known["noise-wins"].ours
+    assert "memory unlimited" not in found["noise-wins"].ours + found["noise-timesharing"].ours
+
+
 def test_noise_that_does_not_raise_time_sharing_raises_it_less():
-    calm = replace(NOISY.shared, mean_slowdown=NOISE_FREE.shared.mean_slowdown)
-    assert judge(with_noisy(shared=calm))["noise-timesharing"].holds is True
+    same = replace(NOISY.shared, mean_slowdown=NOISE_FREE.shared.mean_slowdown)
+    assert judge(with_noisy(shared=same))["noise-timesharing"].holds is True
 
 
 def test_applications_unlike_the_jobs_decide_nothing():
@@ -267,8 +287,8 @@ def test_seeds_without_a_number_decide_only_where_they_agree():
 
 
 def test_batch_over_more_days_is_what_claims_about_batch_alone_are_judged_by():
-    quiet = replace(BATCH, mean_slowdown=400.0, quantiles=(13.0,) * len(LEVELS))
-    longer = PAPER._replace(long_batch=(quiet, replace(quiet, mean_slowdown=600.0)))
+    other = replace(BATCH, mean_slowdown=400.0, quantiles=(13.0,) * len(LEVELS))
+    longer = PAPER._replace(long_batch=(other, replace(other, mean_slowdown=600.0)))
     verdicts = judge(longer)
     assert verdicts["slowdown-batch"][:2] == ("400", False)
     assert verdicts["noise-batch"][:2] == ("400 → 600", False)

@@ -9,6 +9,7 @@ from cosimlib import synthetic
 from cosimlib.timesharing import (
     SCALES,
     Jobs,
+    Run,
     Scale,
     Span,
     judge,
@@ -21,66 +22,83 @@ from cosimlib.timesharing import (
 from cosimlib.timesharing.experiment import _parts, _runs
 
 FEW = 0.3 if numba.config.DISABLE_JIT else 2.0
-SMALL = Scale(32, Span(2 * FEW, FEW), Span(1.5 * FEW, 0.5 * FEW), Span(FEW, 0.0), 2)
+SMALL = Scale(
+    Span(2 * FEW, FEW, 48), Span(1.5 * FEW, 0.5 * FEW, 32), Span(FEW, 0.0, 24),
+    Span(FEW, 0.0, 32), 2, 3,
+)  # fmt: skip
 DAY = 86_400.0
 
 
 @pytest.fixture(scope="module")
-def evidence():
-    return measure(Jobs(nodes=32), SMALL, noise=0.0001)
+def measured():
+    return measure(Jobs(), SMALL, noise=0.0001, overheads=[0.02])
 
 
-def test_one_evidence_per_seed_and_the_claims_take_it(evidence):
-    assert len(evidence) == 2
-    verdicts = judge(*evidence)
+def test_one_evidence_per_seed_and_the_claims_take_it(measured):
+    assert len(measured.evidence) == 2 and len(measured.batch) == 3
+    verdicts = judge(*measured.evidence, batch=measured.batch)
     assert len(verdicts) == 22 and all(v.ours and "nan" not in v.ours for v in verdicts.values())
-    assert evidence[0].noise_free.batch.data == "synthetic Edison (32 nodes, 3 days, seed 0)" or (
-        numba.config.DISABLE_JIT
-    )
+    assert "over 3 seeds" in verdicts["noise-batch"].ours
+    assert "over 2 seeds" in verdicts["same-utilization"].ours
+    batch = measured.evidence[0].noise_free.batch
+    assert batch.data == f"synthetic Edison (32 nodes, {1.5 * FEW:g} days, seed 0)"
 
 
-def test_runs_are_those_of_the_simulators_on_the_same_jobs(evidence):
-    days, warm_up = SMALL.shared
-    for seed, one in enumerate(evidence):
-        jobs = synthetic.edison(days, nodes=32, seed=seed)
+def test_runs_are_those_of_the_simulators_on_the_same_jobs(measured):
+    days, warm_up, nodes = SMALL.shared
+    for seed, one in enumerate(measured.evidence):
+        jobs = synthetic.edison(days, nodes=nodes, seed=seed)
         knobs = {"warm_up": warm_up * DAY, "seed": seed}
         batch = run_batch(jobs, jobs.machine, **knobs)
         assert one.noise_free.batch.as_dict() == batch.as_dict()
-        taxed = run_timesharing(jobs, jobs.machine, memory=False, overhead=0.08, **knobs)
-        assert one.by_overhead[0.08].as_dict() == taxed.as_dict()
+        full = synthetic.edison(SMALL.taxed.days, nodes=24, seed=seed)
+        taxed = {"memory": False, "overhead": 0.08, "warm_up": 0.0, "seed": seed}
+        assert one.by_overhead[0.08].as_dict() == (
+            run_timesharing(full, full.machine, **taxed).as_dict()
+        )
         few = synthetic.edison(SMALL.noisy.days, nodes=32, seed=seed)
         noise = node_noise(0.0001, 32)
         noisy = run_timesharing(few, few.machine, warm_up=0.0, seed=seed, noise=noise)
         assert one.noisy.shared.as_dict() == noisy.as_dict()
-        long = synthetic.edison(SMALL.batch.days, nodes=32, seed=seed)
-        calm = run_batch(long, long.machine, warm_up=SMALL.batch.warm_up * DAY, seed=seed)
-        assert one.long_batch[0].as_dict() == calm.as_dict()
-        assert one.all_days == one.long_batch and one.edison and one.noise == 0.0001
+        long = synthetic.edison(SMALL.batch.days, nodes=48, seed=seed)
+        alone = run_batch(long, long.machine, warm_up=SMALL.batch.warm_up * DAY, seed=seed)
+        assert one.long_batch[0].as_dict() == alone.as_dict()
+        assert one.long_batch == measured.batch[seed] and one.edison and one.noise == 0.0001
         assert one.noise_cost > 0
+
+
+def test_what_decides_nothing_is_run_for_the_first_seed_only(measured):
+    first, second = measured.evidence
+    assert first.noisy.unlimited_memory and second.noisy.unlimited_memory is None
+    assert list(measured.by_overhead("unlimited_memory")) == [0.0, 0.02, 0.05, 0.08, 0.13]
+    assert list(measured.by_overhead("shared")) == [0.0, 0.05]
+    assert measured.first[Run(SMALL.noisy, "fcfs")].policy == "time-sharing (FCFS)"
+    assert not any(run.policy == "fcfs" or run.overhead == 0.02 for run in _runs(SMALL, 1))
+    assert _runs(SMALL, 2) == [Run(SMALL.batch, "batch", noisy) for noisy in (False, True)]
 
 
 def test_a_log_is_simulated_on_its_own_days_each_run_once():
     made = synthetic.edison(FEW, nodes=16)
     log = with_node_memory(made)
-    span = Span(FEW, 0.0)
-    plan = Scale(16, span, span, span, 1)
-    runs = _runs(plan)
-    assert len(runs) == len(set(runs)) == 14
-    one = measure(Jobs(log=log), plan, seeds=[3], noise=0.001)[0]
+    span = Span(FEW, 0.0, 16)
+    plan = Scale(span, span, span, span, 1, 1)
+    runs = _runs(plan, 0)
+    assert len(runs) == len(set(runs)) == 16
+    one = measure(Jobs(log=log), plan, seed=3, noise=0.001).evidence[0]
     assert not one.edison
-    assert one.noisy_days_without_noise == one.noise_free
+    assert one.noisy_days_without_noise.shared == one.noise_free.shared
     assert one.all_days == (one.noise_free.batch, one.noisy.batch)
     noisy = run_batch(log, log.machine, warm_up=0.0, seed=3, noise=0.001)
     assert one.noisy.batch.as_dict() == noisy.as_dict()
 
 
 def test_paper_scale_is_one_run_per_process_and_quick_scale_a_span():
-    for name, parts in (("quick", 3), ("paper", 20)):
-        scale = SCALES[name]
-        found = _parts(scale, _runs(scale))
+    for name, parts in (("quick", 3), ("paper", 24)):
+        runs = _runs(SCALES[name], 0)
+        found = _parts(SCALES[name], runs)
         assert len(found) == parts
         together = [run for part in found.values() for run in part]
-        assert sorted(map(repr, together)) == sorted(map(repr, _runs(scale)))
+        assert sorted(map(repr, together)) == sorted(map(repr, runs))
 
 
 def test_a_node_of_a_smaller_machine_stands_for_some_of_edison_s():

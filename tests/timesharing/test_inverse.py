@@ -12,6 +12,7 @@ from cosimlib.system import System
 from cosimlib.timesharing import (
     ASSUMED,
     PRINTED,
+    compare_in_words,
     compare_printed,
     inverse_table,
     sharing_factor,
@@ -48,6 +49,30 @@ def test_every_assumption_makes_jobs_and_numbers():
     alone = inverse_table({"one": ASSUMED["printed inputs"]}, shared_days=0, **fixed)
     assert alone["time-sharing"].isna().all()
     assert alone["batch"].iloc[0] == table["batch"].iloc[0]
+
+
+def test_numbers_in_words_have_their_intervals():
+    rows = [row("two", factor, seed) for seed, factor in enumerate((0.8, 1.25))]
+    table = pd.DataFrame([*rows, row("one", 1.0)]).assign(EASY=1.0)
+    table.loc[table["assumptions"] == "one", "not SPMD"] = math.nan
+    words = compare_in_words(table)
+    assert words.loc["printed", ["batch", "batch, noise", "EASY"]].tolist() == [
+        "137", "1,009", "not printed"
+    ]  # fmt: skip
+    assert words.loc["two", "batch"] == "137 (8.04 to 2.33e+03)"
+    assert words.loc["one", ["batch", "not SPMD"]].tolist() == ["137", "not simulated"]
+    assert words["met"].tolist() == ["", "8 of 8", "7 of 7"]
+
+
+def test_time_sharing_is_of_some_seeds_and_the_same_where_only_estimates_differ():
+    fixed = {"nodes": 16, "days": 0.5, "warm_up": 0.0, "seeds": [0, 1], "shared_seeds": [1]}
+    names = ["printed inputs", "estimates × 2"]
+    table = inverse_table({name: ASSUMED[name] for name in names}, **fixed)
+    assert table["assumptions"].tolist() == [name for name in names for _ in range(2)]
+    assert table["seed"].tolist() == [0, 1, 0, 1]
+    load = table["jobs per node"]
+    assert load.isna().tolist() == [True, False, True, False] and load[1] == load[3] > 0
+    assert table["batch"].notna().all() and table["EASY, noise"].notna().all()
 
 
 def test_an_overhead_slows_by_processor_sharing_as_the_bound_says():

@@ -157,8 +157,8 @@ def test_noise_that_never_strikes_is_drawn_too(p):
         assert draw_noise(rng, 5_576, 0.0, 43_200, 10.0, p).time.size == 0
     jobs = made(submit_time=[0, 5], run_time=[100, 100], nodes=[2, 1])
     schedule = simulate_timesharing(jobs, System.of(2), noise=p)
-    quiet = simulate_timesharing(jobs, System.of(2))
-    assert schedule.end_time.tolist() == quiet.end_time.tolist()
+    noise_free = simulate_timesharing(jobs, System.of(2))
+    assert schedule.end_time.tolist() == noise_free.end_time.tolist()
     assert with_noise(jobs, noise=p).jobs["run_time"].tolist() == [100, 100]
 
 
@@ -171,7 +171,7 @@ def slowest(nodes, p):
 @pytest.mark.parametrize("nodes", [1, 8])
 @pytest.mark.parametrize("spmd", [True, False])
 def test_noise_takes_its_share(p, nodes, spmd):
-    """A job alone on all nodes is as slow as its slowest node, or loses a quarter where struck."""
+    """A job alone on all nodes is as slow as its slowest node, or loses a quarter where slowed."""
     steps = 4_000 if numba.config.DISABLE_JIT else 40_000
     jobs = made(submit_time=[0], run_time=[10 * steps], nodes=[nodes])
     schedule = simulate_timesharing(jobs, System.of(nodes), noise=p, spmd=spmd, seed=3)

@@ -11,7 +11,10 @@ from tqdm import tqdm
 
 from cosimlib.system import System
 from cosimlib.timesharing import (
+    SCALES,
+    Jobs,
     cached_summary,
+    measure,
     project_cache,
     run_batch,
     run_policies,
@@ -292,3 +295,14 @@ def test_outside_of_a_project_the_cache_is_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert project_cache() == tmp_path / "data" / "cache"
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("cache", [3, "", b"data", True], ids=repr)
+def test_a_cache_is_a_folder(cache):
+    message = r"^cache=.*; expected a folder, such as 'data/cache', or None$"
+    with pytest.raises(ValueError, match=message):
+        run_batch(WORKLOAD, SYSTEM, warm_up=0.0, cache=cache)
+    with pytest.raises(ValueError, match=message):
+        run_timesharing(WORKLOAD, SYSTEM, warm_up=0.0, cache=cache)
+    with pytest.raises(ValueError, match=message):
+        measure(Jobs(), SCALES["quick"], cache=cache)

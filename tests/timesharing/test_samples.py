@@ -75,8 +75,8 @@ def test_shares_under_noise_are_those_of_the_slow_version(given_jobs, sample, no
     )
     drawn = draw_noise(np.random.default_rng(seed), NODES, 0.0, 43_200, 10.0, noise)
     early = drawn.time < 30_000
-    struck = zip(drawn.time[early], drawn.node[early], drawn.speed[early], strict=True)
-    slow = Shared(workload.jobs, NODES, memory=MEMORY, noise=list(struck), **knobs)
+    slowed = zip(drawn.time[early], drawn.node[early], drawn.speed[early], strict=True)
+    slow = Shared(workload.jobs, NODES, memory=MEMORY, noise=list(slowed), **knobs)
     assert_shares(schedule, slow, sample)
 
 

@@ -144,6 +144,10 @@ def test_turnaround_is_run_time_times_the_slowdown_of_jobs_like_that():
 def test_turnarounds_under_no_policy_are_refused():
     with pytest.raises(ValueError, match="no summaries of runs; give at least one"):
         turnaround_times(applications())
+    with pytest.raises(TypeError, match=r"summaries\[0\] is 5; expected a RunSummary"):
+        turnaround_times(applications(), 5)
+    with pytest.raises(TypeError, match="table is 5; expected a DataFrame"):
+        turnaround_times(5, 5)
 
 
 def test_a_turnaround_needs_ten_jobs_like_it():

@@ -112,8 +112,8 @@ def test_noise_agrees_with_the_slow_version(given_jobs, noise, seed, spmd, queue
     # As the simulator draws it: five days at once.
     drawn = draw_noise(np.random.default_rng(seed), NODES, 0.0, 43_200, 10.0, noise)
     early = drawn.time < 30_000
-    struck = zip(drawn.time[early], drawn.node[early], drawn.speed[early], strict=True)
-    slow = Shared(workload.jobs, NODES, memory=MEMORY, noise=list(struck), **knobs)
+    slowed = zip(drawn.time[early], drawn.node[early], drawn.speed[early], strict=True)
+    slow = Shared(workload.jobs, NODES, memory=MEMORY, noise=list(slowed), **knobs)
     assert slow.now < 30_000
     assert_agree(schedule, slow)
 

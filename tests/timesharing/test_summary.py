@@ -101,6 +101,17 @@ def test_weeks_are_means_of_the_week_that_ends_there():
         assert weekly[2 * DAY] == 0
 
 
+def test_utilization_of_less_than_an_hour_is_of_the_time_that_there_is():
+    """Work 3·1000 + 2·500 + 1·600; batch takes 1,600 s, time-sharing with its steps 1,650."""
+    jobs = made(submit_time=[0, 100, 200], run_time=[1000, 500, 600],
+                requested_time=[1000, 1000, 1000], nodes=[3, 2, 1])  # fmt: skip
+    for simulate, span in ((simulate_batch, 1_600), (simulate_timesharing, 1_650)):
+        schedule = simulate(jobs, System.of(4))
+        found = summarize_run(schedule, warm_up=0.0)
+        assert schedule.end_time.max() == span
+        assert found.utilization == pytest.approx(4_600 / (4 * span))
+
+
 def test_a_warm_up_longer_than_the_workload_is_named():
     workload = synthetic.edison(2, nodes=16)
     schedule = simulate_timesharing(workload, workload.machine)
