@@ -315,15 +315,15 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
     more = rate - before
     for node in sharing.members[sharing.jobs[job].first : sharing.jobs[job].last]:
         level = sharing.level[node]
-        if level == np.inf:
-            sharing.used[node] += more
-            if more <= 0.0 or not _is_full(sharing, node):
-                continue
-            level = 0.0
-        if node != here:
-            key = level if more < 0.0 else max(before, level - more)
-            if sharing.pending.place[node] < 0 or key < sharing.pending.key[node]:
+        sharing.used[node] += more
+        key = level if more < 0.0 else max(before, level - more)
+        absent = sharing.pending.place[node] < 0
+        # One test without branches: which nodes have a level is hard to predict.
+        if (level < np.inf) & (absent | (key < sharing.pending.key[node])):
+            if node != here:
                 heap.push(sharing.pending, node, key)
+        elif more > 0.0 and (level == np.inf) & _is_full(sharing, node) and node != here:
+            heap.decrease_key(sharing.pending, node, before)
 
 
 @frugal_kernel
