@@ -22,14 +22,16 @@ such a job count as free right after now; a reservation for now that therefore c
 
 The plan is often left alone. Where all ends came when expected and no job moved at the last
 compression, nothing has come free: every job has its earliest start already. A plan made from
-nothing is then the same plan, as long as the queue's order is that of submission.
+nothing is then the same plan, as long as the queue's order is that of submission. And where only
+the starts are asked for, a plan that is made anew at every instant need not be whole: it ends where
+no job that is left could begin before the next event.
 """
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.batch import plan
+from cosimlib.batch import compression, plan
 from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
 from cosimlib.kernels import queue, running
 from cosimlib.kernels.jit import kernel
@@ -88,7 +90,7 @@ def simulate_conservative(
     array([ 0., 10.,  2.])
     """
     run = prepare(workload, system, order, kill_at_request, requested_time=True)
-    start_time, _ = _simulate(run, reservations)
+    start_time, _ = _simulate(run, reservations, promises=False)
     details = [] if reservations == "kept" else [reservations]
     name = policy_name("conservative", order, *details)
     return Schedule.from_starts(run.workload, system, start_time, name)
@@ -108,30 +110,30 @@ def promised_starts(
     reservations start no job later than this.
     """
     run = prepare(workload, system, order, kill_at_request, requested_time=True)
-    _, promised = _simulate(run, reservations)
+    _, promised = _simulate(run, reservations, promises=True)
     return pd.Series(promised, index=workload.jobs.index, name="promised_start")
 
 
-def _simulate(run: Prepared, reservations: str) -> tuple[np.ndarray, np.ndarray]:
-    """Starts and first reservations, in order of jobs."""
+def _simulate(run: Prepared, reservations: str, promises: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Starts and first reservations, in order of jobs; the latter only where `promises` says so."""
     check.choice("reservations", reservations, RESERVATIONS)
-    simulate = _kept if reservations == "kept" else _replanned
-    return simulate(run.jobs, run.rank, run.kind, run.total_nodes)
+    arguments = (run.jobs, plan.kinds_of(run.jobs), run.rank, run.kind, run.total_nodes)
+    return _kept(*arguments) if reservations == "kept" else _replanned(*arguments, promises)
 
 
 @kernel
 def _kept(
-    jobs: JobArrays, rank: np.ndarray, kind: int, total_nodes: int
+    jobs: JobArrays, kinds: np.ndarray, rank: np.ndarray, kind: int, total_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Starts and first reservations; jobs can move to moments before `holes_until` only."""
     n = jobs.submit_time.size
-    waiting, reserved = queue.empty(n), plan.empty(jobs, total_nodes)
+    waiting, reserved = queue.empty(n), plan.empty(jobs, kinds, total_nodes)
     started = running.empty(n, total_nodes)
     free, submitted, last = total_nodes, 0, 0
     holes_until, overdue = -np.inf, False
     while True:
         now = running.next_instant(jobs.submit_time, submitted, started.ends)
-        now = min(now, plan.next_due(reserved, started))
+        now = min(now, plan.next_due(reserved))
         if now == np.inf:
             return started.start_time, reserved.first_start
         free_before = free
@@ -147,40 +149,63 @@ def _kept(
             free = plan.start_due(jobs, reserved, started, waiting, last, now, free)
             if some_ended and holes_until > now:
                 last = queue.reorder(jobs, waiting, rank, started.start_time, kind, last, now)
-                free, holes_until = plan.compress(
-                    jobs, reserved, started, waiting, last, now, free, holes_until
+                free, holes_until = compression.compress(
+                    jobs, reserved, started, waiting, last, now, free
                 )
+        new = submitted
         while submitted < n and jobs.submit_time[submitted] <= now:
-            free = plan.reserve(jobs, reserved, started, submitted, now, free)
-            if np.isnan(started.start_time[submitted]):
-                last = queue.insert(waiting, rank, last, submitted, jobs.nodes[submitted])
             submitted += 1
+        _, free = plan.extend(
+            jobs, reserved, started, np.arange(new, submitted), 0, now, free, np.inf, True
+        )
+        for job in range(new, submitted):
+            if np.isnan(started.start_time[job]):
+                last = queue.insert(waiting, rank, last, job, jobs.nodes[job])
 
 
 @kernel
 def _replanned(
-    jobs: JobArrays, rank: np.ndarray, kind: int, total_nodes: int
+    jobs: JobArrays,
+    kinds: np.ndarray,
+    rank: np.ndarray,
+    kind: int,
+    total_nodes: int,
+    promises: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Starts and first reservations; plans that would come out the same are not made."""
+    """Starts and first reservations; plans that would come out the same are not made.
+
+    Without `promises` plans end where no job that is left could begin before the next event; first
+    reservations are then not told of all jobs.
+    """
     n = jobs.submit_time.size
-    waiting, reserved = queue.empty(n), plan.empty(jobs, total_nodes)
+    waiting, reserved = queue.empty(n), plan.empty(jobs, kinds, total_nodes)
     started = running.empty(n, total_nodes)
-    free, submitted, last, overdue = total_nodes, 0, 0, False
+    free, submitted, planned, last, overdue = total_nodes, 0, 0, 0, False
     while True:
         now = running.next_instant(jobs.submit_time, submitted, started.ends)
-        now = min(now, plan.next_due(reserved, started))
+        now = min(now, plan.next_due(reserved))
         if now == np.inf:
             return started.start_time, reserved.first_start
         free, until = plan.absorb_ends(jobs, reserved, started, now, free)
         was_overdue, overdue = overdue, running.overrun(started, now)
-        new = submitted
         while submitted < n and jobs.submit_time[submitted] <= now:
             last = queue.insert(waiting, rank, last, submitted, jobs.nodes[submitted])
             submitted += 1
         if overdue or was_overdue or until > now or kind != SUBMITTED:
             last = queue.reorder(jobs, waiting, rank, started.start_time, kind, last, now)
-            free = plan.renew(jobs, reserved, started, waiting.job[:last], now, free)
+            plan.drop(reserved, started, now, free)
+            planned = 0
         else:
-            free = plan.start_due(jobs, reserved, started, waiting, last, now, free)
-            for job in range(new, submitted):
-                free = plan.reserve(jobs, reserved, started, job, now, free)
+            free = plan.start_due(jobs, reserved, started, waiting, planned, now, free)
+        before = running.next_instant(jobs.submit_time, submitted, started.ends)
+        planned, free = plan.extend(
+            jobs,
+            reserved,
+            started,
+            waiting.job[:last],
+            planned,
+            now,
+            free,
+            np.inf if promises else before,
+            planned > 0,
+        )

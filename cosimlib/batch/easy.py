@@ -30,7 +30,7 @@ import numpy as np
 from cosimlib import checks as check
 from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
 from cosimlib.kernels import queue, releases, running, sieve
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED, TAKEN, Queue
 from cosimlib.kernels.running import Running
 from cosimlib.schedule import Schedule
@@ -191,7 +191,7 @@ def _in_order(
     return start_time
 
 
-@kernel
+@allocating_kernel
 def _promise(started: Running, free: int, wanted: int, now: float, rule: int) -> tuple[float, int]:
     """The latest end of a job that overtakes, and the nodes of which it may take some for longer.
 
@@ -208,7 +208,7 @@ def _promise(started: Running, free: int, wanted: int, now: float, rule: int) ->
     return shadow_time, extra
 
 
-@kernel
+@allocating_kernel
 def _backfill(
     jobs: JobArrays,
     waiting: Queue,
@@ -229,7 +229,7 @@ def _backfill(
     return free, extra
 
 
-@kernel
+@allocating_kernel
 def _overtake(
     jobs: JobArrays,
     waiting: Queue,

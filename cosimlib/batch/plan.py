@@ -1,8 +1,8 @@
 """Plan of conservative backfilling: a reservation for every waiting job, at its earliest start.
 
-What the loop needs of a plan: absorb the ends of an instant, start the jobs that are due, move
-reservations forward where a job ended early (`compress`), make the plan anew (`renew`), reserve for
-a new job.
+What the loop needs of a plan: absorb the ends of an instant, start the jobs that are due, reserve
+for new jobs (`extend`), make the plan anew (`renew`), or `drop` it and make as much as matters. How
+reservations are moved forward where a job ended early has a file of its own (`batch.compression`).
 
 Running jobs hold their nodes to their expected end. Where a job has outlived its request its nodes
 count as free from the present on, so that a reservation may be for *now* and yet cannot begin; such
@@ -15,15 +15,16 @@ many as have room side by side; the search for the next begins there, for those 
 only taken nodes.
 """
 
-from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import availability, queue, running
+from cosimlib.kernels import availability, heap, holes, queue, running
 from cosimlib.kernels.availability import Profile
-from cosimlib.kernels.jit import frugal_kernel, kernel
-from cosimlib.kernels.queue import TAKEN, Queue
+from cosimlib.kernels.heap import Heap
+from cosimlib.kernels.holes import Holes
+from cosimlib.kernels.jit import allocating_kernel, inner_kernel
+from cosimlib.kernels.queue import Queue
 from cosimlib.kernels.running import Running
 from cosimlib.workload import JobArrays
 
@@ -31,41 +32,60 @@ from cosimlib.workload import JobArrays
 class Plan(NamedTuple):
     """Availability profile; reserved starts, now and at first; heap of the reservations.
 
-    Starts are NaN before a job is submitted. The heap `due` holds (start, job) and may hold
-    reservations that have moved since. A new plan does not list its reservations there, for it may
+    Starts are NaN before a job is submitted; `near` is about the place of each in the profile. The
+    heap `due` has starts as keys. A plan made anew does not list its reservations there, for it may
     be renewed soon: `unlisted` has one value, the earliest start of those that are not in the heap.
+    Jobs of one `kind` are equal in nodes and requested time; `holes` are those that compression has
+    not filled, and what is known of the kinds.
     """
 
     profile: Profile
+    kind: np.ndarray
+    holes: Holes
     start: np.ndarray
     first_start: np.ndarray
-    due: list[tuple[float, int]]
+    near: np.ndarray
+    due: Heap
     unlisted: np.ndarray
 
 
-@kernel
-def empty(jobs: JobArrays, total_nodes: int) -> Plan:
+def kinds_of(jobs: JobArrays) -> np.ndarray:
+    """A number per job, the same for jobs that are equal in nodes and requested time."""
+    by_kind = np.lexsort((jobs.requested_time, jobs.nodes))
+    nodes, requested_time = jobs.nodes[by_kind], jobs.requested_time[by_kind]
+    differs = (np.diff(nodes) != 0) | (np.diff(requested_time) != 0)
+    kinds = np.zeros(by_kind.size, np.int64)
+    kinds[by_kind[1:]] = np.cumsum(differs)
+    return kinds
+
+
+@allocating_kernel
+def empty(jobs: JobArrays, kinds: np.ndarray, total_nodes: int) -> Plan:
     """No reservations; room for one per job."""
     n = jobs.nodes.size
-    profile = availability.empty(2 * n, total_nodes)
+    new = holes.empty(kinds.max() + 1 if n > 0 else 0, total_nodes)
+    for job in range(n):
+        new.cell[kinds[job]] = holes.cell_of(jobs.nodes[job], jobs.requested_time[job])
     return Plan(
-        profile, np.full(n, np.nan), np.full(n, np.nan), running.empty_ends(), np.full(1, np.inf)
+        availability.empty(2 * n, total_nodes),
+        kinds,
+        new,
+        np.full(n, np.nan),
+        np.full(n, np.nan),
+        np.zeros(n, np.int64),
+        heap.empty(n),
+        np.full(1, np.inf),
     )
 
 
-@kernel
-def next_due(plan: Plan, started: Running) -> float:
+@allocating_kernel
+def next_due(plan: Plan) -> float:
     """The next reserved start; infinity where there is none."""
     due = plan.due
-    while len(due) > 0:
-        moment, job = due[0]
-        if moment == plan.start[job] and np.isnan(started.start_time[job]):
-            return min(moment, plan.unlisted[0])
-        heappop(due)
-    return plan.unlisted[0]
+    return min(plan.unlisted[0], due.key[due.item[0]] if due.size[0] > 0 else np.inf)
 
 
-@kernel
+@allocating_kernel
 def absorb_ends(
     jobs: JobArrays, plan: Plan, started: Running, now: float, free: int
 ) -> tuple[int, float]:
@@ -78,153 +98,89 @@ def absorb_ends(
         free += jobs.nodes[job]
         if expected > now:
             availability.add(plan.profile, now, expected, jobs.nodes[job])
+            holes.note(plan.holes, plan.profile, now, expected)
             until = max(until, expected)
     return free, until
 
 
-@kernel
+@allocating_kernel
 def start_due(
     jobs: JobArrays, plan: Plan, started: Running, waiting: Queue, last: int, now: float, free: int
 ) -> int:
     """Start the jobs whose reservations begin now; return the free nodes."""
     if plan.unlisted[0] <= now:
-        _list(plan, started, waiting, last)
-    while next_due(plan, started) <= now:
-        job = heappop(plan.due)[1]
+        list_all(plan, started, waiting, last)
+    while next_due(plan) <= now:
+        job = heap.pop(plan.due)
         running.start(jobs, started, job, now)
         free -= jobs.nodes[job]
     return free
 
 
-@kernel
-def _list(plan: Plan, started: Running, waiting: Queue, last: int) -> None:
-    """Rebuild the heap from all waiting jobs that have a reservation."""
-    plan.due.clear()
+@allocating_kernel
+def list_all(plan: Plan, started: Running, waiting: Queue, last: int) -> None:
+    """Let the heap have all waiting jobs that have a reservation."""
     for place in range(last):
         job = waiting.job[place]
         if np.isnan(started.start_time[job]) and not np.isnan(plan.start[job]):
-            plan.due.append((plan.start[job], job))
-    heapify(plan.due)
+            heap.push(plan.due, job, plan.start[job])
     plan.unlisted[0] = np.inf
 
 
-@kernel
-def reserve(jobs: JobArrays, plan: Plan, started: Running, job: int, now: float, free: int) -> int:
-    """Reserve the job's earliest start, and start it if that is now; return the free nodes."""
-    nodes, request = jobs.nodes[job], jobs.requested_time[job]
-    moment, _ = availability.reserve(plan.profile, nodes, request, now, 1)
-    plan.start[job] = moment
-    if np.isnan(plan.first_start[job]):
-        plan.first_start[job] = moment
-    if moment > now:
-        heappush(plan.due, (moment, job))
-    elif nodes <= free:
-        running.start(jobs, started, job, now)
-        free -= nodes
-    return free
-
-
-@kernel
-def compress(
-    jobs: JobArrays,
-    plan: Plan,
-    started: Running,
-    waiting: Queue,
-    last: int,
-    now: float,
-    free: int,
-    before: float,
-) -> tuple[int, float]:
-    """Lift every waiting job, in the queue's order, and place it anew at its earliest start.
-
-    Since every job had its earliest start, nodes have come free before the moment `before` only.
-    So a job can only move to a moment before it, and only if the maximum of free nodes until then
-    is as many as it wants; that maximum is counted anew, after a move, only when a job wants more.
-    The search for a job begins where that for the job before it ended, if both are equal and this
-    one is not reserved earlier: it needs the same nodes for as long or longer. Equal neighbors with
-    the same reservation move together, as many as have room.
-
-    Returns the free nodes, and the moment before which jobs that moved have left nodes to jobs that
-    come earlier in the queue.
-    """
-    if plan.unlisted[0] < np.inf:
-        _list(plan, started, waiting, last)
-    left_until, place = -np.inf, 0
-    max_free, stale = availability.max_free(plan.profile, before), False
-    last_start, last_nodes, last_request, not_before = np.inf, 0, 0.0, now
-    while place < last:
-        first, nodes, job = place, waiting.wanted[place], waiting.job[place]
-        place += 1
-        if nodes > max_free and stale:
-            max_free, stale = availability.max_free(plan.profile, before), False
-        if nodes > max_free:
-            continue
-        if not np.isnan(started.start_time[job]):
-            waiting.wanted[first] = TAKEN
-            continue
-        start, request = plan.start[job], jobs.requested_time[job]
-        if start < last_start or nodes != last_nodes or request != last_request:
-            not_before = now
-        last_start, last_nodes, last_request = start, nodes, request
-        if not_before >= min(start, before):
-            continue
-        moment, room = availability.earlier_start(
-            plan.profile, nodes, request, start, before, not_before
-        )
-        not_before = min(moment, before)
-        if moment == start:
-            continue
-        if room >= 2 * nodes:
-            beside = waiting.job[first : min(last, first + room // nodes)]
-            equal = queue.next_different(jobs.nodes, jobs.requested_time, beside, 0)
-            place = first + _reserved_together(plan.start, beside[:equal])
-        availability.add(plan.profile, start, start + request, (place - first) * nodes)
-        availability.add(plan.profile, moment, moment + request, (first - place) * nodes)
-        for moved in range(first, place):
-            job = waiting.job[moved]
-            plan.start[job] = moment
-            if moment <= now:
-                running.start(jobs, started, job, now)
-                waiting.wanted[moved] = TAKEN
-                free -= nodes
-            else:
-                heappush(plan.due, (moment, job))
-        left_until = max(left_until, start + request)
-        before = max(before, start + request)
-        stale = True
-    return free, left_until
-
-
-@frugal_kernel
-def _reserved_together(start: np.ndarray, order: np.ndarray) -> int:
-    """How many jobs, from the first on, have the same reservation as the first."""
-    place = 1
-    while place < order.size and start[order[place]] == start[order[0]]:
-        place += 1
-    return place
-
-
-@kernel
+@allocating_kernel
 def renew(
     jobs: JobArrays, plan: Plan, started: Running, order: np.ndarray, now: float, free: int
 ) -> int:
-    """Drop all reservations and reserve for the jobs of `order` in turn; return the free nodes.
+    """Drop all reservations and reserve for the jobs of `order` in turn; return the free nodes."""
+    drop(plan, started, now, free)
+    _, free = extend(jobs, plan, started, order, 0, now, free, np.inf, False)
+    return free
 
-    Equal neighbors are placed together, as many at the earliest start as have room; the search for
-    the next begins there: while nodes are only taken no earlier start appears.
-    """
-    plan.due.clear()
+
+@allocating_kernel
+def drop(plan: Plan, started: Running, now: float, free: int) -> None:
+    """Drop all reservations."""
+    while plan.due.size[0] > 0:
+        heap.remove(plan.due, plan.due.item[plan.due.size[0] - 1])
     plan.unlisted[0] = np.inf
+    holes.forget(plan.holes)
     availability.rebuild(plan.profile, now, free, started.times, started.nodes, started.size[0])
-    place = 0
+
+
+@allocating_kernel
+def extend(
+    jobs: JobArrays,
+    plan: Plan,
+    started: Running,
+    order: np.ndarray,
+    place: int,
+    now: float,
+    free: int,
+    before: float,
+    listed: bool,
+) -> tuple[int, int]:
+    """Reserve for the jobs of `order` in turn, from `place` on; start those whose turn is now.
+
+    It ends where none of the others could begin before the moment `before`, for jobs placed before
+    one only take nodes from it; return their first place and the free nodes. Reservations are
+    `listed` in the heap, or not. Equal neighbors are placed together, as many at the earliest start
+    as have room; the search for the next of their kind begins there: while nodes are only taken no
+    earlier start appears.
+    """
+    wanted = place - 1
     while place < order.size:
+        if place > wanted and before < np.inf:
+            wanted = _next_before(jobs, plan, order, place, now, before)
+            if wanted == order.size:
+                break
         end = queue.next_different(jobs.nodes, jobs.requested_time, order, place)
-        moment = now
+        kind = plan.kind[order[place]]
+        moment = max(now, holes.none_before(plan.holes, kind))
         while place < end:
             job = order[place]
             nodes, request = jobs.nodes[job], jobs.requested_time[job]
             moment, placed = availability.reserve(plan.profile, nodes, request, moment, end - place)
-            if moment > now:
+            if moment > now and not listed:
                 plan.unlisted[0] = min(plan.unlisted[0], moment)
             for neighbor in range(place, place + placed):
                 job = order[neighbor]
@@ -234,5 +190,28 @@ def renew(
                 if moment <= now and nodes <= free:
                     running.start(jobs, started, job, now)
                     free -= nodes
+                elif moment > now and listed:
+                    heap.push(plan.due, job, moment)
             place += placed
-    return free
+        holes.learn(plan.holes, kind, moment)
+    return place, free
+
+
+@inner_kernel
+def _next_before(
+    jobs: JobArrays, plan: Plan, order: np.ndarray, place: int, now: float, before: float
+) -> int:
+    """The first place from `place` on whose job could begin before the moment `before`."""
+    while place < order.size:
+        kind = plan.kind[order[place]]
+        known = max(now, holes.none_before(plan.holes, kind))
+        if known < before:
+            nodes, request = jobs.nodes[order[place]], jobs.requested_time[order[place]]
+            moment, _ = availability.earlier_start(
+                plan.profile, nodes, request, np.inf, before, known
+            )
+            holes.learn(plan.holes, kind, min(moment, before))
+            if moment < before:
+                break
+        place += 1
+    return place

@@ -64,14 +64,38 @@ def rebuild(
 
 
 @frugal_kernel
+def place_at(profile: Profile, moment: float) -> int:
+    """The first breakpoint at or after a moment."""
+    times, low, high = profile.times, profile.bounds[0], profile.bounds[1]
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < moment:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@frugal_kernel
+def place_near(profile: Profile, moment: float, near: int) -> int:
+    """As `place_at`, for a moment later than the first breakpoint, sought step by step."""
+    times, first, last = profile.times, profile.bounds[0], profile.bounds[1]
+    place = min(max(near, first + 1), last)
+    while place < last and times[place] < moment:
+        place += 1
+    while times[place - 1] >= moment:
+        place -= 1
+    return place
+
+
+@frugal_kernel
 def add(profile: Profile, begin: float, end: float, count: int) -> None:
     """Add `count` free nodes from `begin` to `end`; a negative count takes nodes."""
     times, bounds = profile.times, profile.bounds
-    left = bounds[0] + np.searchsorted(times[bounds[0] : bounds[1]], begin)
+    left = place_at(profile, begin)
     if left == bounds[1] or times[left] != begin:
         left = _insert(profile, left, begin)
-    right = left + np.searchsorted(times[left : bounds[1]], end)
-    _add_between(profile, left, right, end, count)
+    _add_between(profile, left, place_at(profile, end), end, count)
 
 
 @frugal_kernel
@@ -125,7 +149,7 @@ def _find(profile: Profile, nodes: int, duration: float, not_before: float) -> t
     times, free, bounds = profile
     place, last = bounds[0], bounds[1]
     if times[place] < not_before:
-        place += np.searchsorted(times[place:last], not_before)
+        place = place_at(profile, not_before)
     while True:
         while free[place] < nodes:
             place += 1
@@ -152,7 +176,7 @@ def earlier_start(
     times, free, bounds = profile
     place, last = bounds[0], bounds[1]
     if times[place] < not_before:
-        place += np.searchsorted(times[place:last], not_before)
+        place = place_at(profile, not_before)
     stop = min(start, before)
     while place < last and times[place] < stop:
         if free[place] >= nodes:
@@ -166,6 +190,19 @@ def earlier_start(
             place = end
         place += 1
     return start, 0
+
+
+@frugal_kernel
+def free_since(profile: Profile, nodes: int, place: int) -> tuple[int, int]:
+    """Since which breakpoint `nodes` nodes are free up to that at `place`; how many are free."""
+    free, first, left = profile.free, profile.bounds[0], place
+    if free[left - 1] < nodes:
+        return place, 0
+    room = free[left - 1]
+    while left > first and free[left - 1] >= nodes:
+        left -= 1
+        room = min(room, free[left])
+    return left, room
 
 
 @frugal_kernel
@@ -202,15 +239,18 @@ def _insert(profile: Profile, place: int, time: float) -> int:
         place -= bounds[0]
         _move_to_front(profile)
     first, last = bounds[0], bounds[1]
+    # Loops over one array each become calls that move memory.
     if first > 0 and place - first < last - place:
         for moved in range(first, place):
             times[moved - 1] = times[moved]
+        for moved in range(first, place):
             free[moved - 1] = free[moved]
         bounds[0] -= 1
         place -= 1
     else:
         for moved in range(last, place, -1):
             times[moved] = times[moved - 1]
+        for moved in range(last, place, -1):
             free[moved] = free[moved - 1]
         bounds[1] += 1
     times[place] = time
@@ -225,11 +265,13 @@ def _remove(profile: Profile, place: int) -> None:
     if place - bounds[0] < bounds[1] - place:
         for moved in range(place, bounds[0], -1):
             times[moved] = times[moved - 1]
+        for moved in range(place, bounds[0], -1):
             free[moved] = free[moved - 1]
         bounds[0] += 1
     else:
         for moved in range(place, bounds[1] - 1):
             times[moved] = times[moved + 1]
+        for moved in range(place, bounds[1] - 1):
             free[moved] = free[moved + 1]
         bounds[1] -= 1
 

@@ -172,16 +172,36 @@ def next_different(nodes: np.ndarray, duration: np.ndarray, jobs: np.ndarray, pl
 
 @kernel
 def by_start(jobs: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Jobs sorted by start, stable: runs of neighbors with equal starts are sorted as wholes."""
-    begins, runs = np.empty(jobs.size + 1, np.int64), 0
+    """Jobs sorted by start, stable: stretches that are in order already are merged."""
+    bounds, stretches = np.empty(jobs.size + 1, np.int64), 0
     for place in range(jobs.size):
-        if place == 0 or start[jobs[place]] != start[jobs[place - 1]]:
-            begins[runs] = place
-            runs += 1
-    begins[runs] = jobs.size
-    sorted_jobs, size = np.empty_like(jobs), 0
-    for run in np.argsort(start[jobs[begins[:runs]]], kind="mergesort"):
-        for place in range(begins[run], begins[run + 1]):
-            sorted_jobs[size] = jobs[place]
-            size += 1
-    return sorted_jobs
+        if place == 0 or start[jobs[place]] < start[jobs[place - 1]]:
+            bounds[stretches] = place
+            stretches += 1
+    bounds[stretches] = jobs.size
+    ordered, merged = jobs.copy(), np.empty_like(jobs)
+    while stretches > 1:
+        for pair in range(0, stretches, 2):
+            first, middle = bounds[pair], bounds[pair + 1]
+            last = bounds[pair + 2] if pair + 2 <= stretches else middle
+            _merge(ordered, start, first, middle, last, merged)
+            bounds[pair // 2] = first
+        stretches = (stretches + 1) // 2
+        bounds[stretches] = jobs.size
+        ordered, merged = merged, ordered
+    return ordered
+
+
+@frugal_kernel
+def _merge(
+    jobs: np.ndarray, start: np.ndarray, first: int, middle: int, last: int, merged: np.ndarray
+) -> None:
+    """Merge the jobs from `first` to `middle` with those from there to `last`."""
+    left, right = first, middle
+    for place in range(first, last):
+        if left < middle and (right == last or start[jobs[left]] <= start[jobs[right]]):
+            merged[place] = jobs[left]
+            left += 1
+        else:
+            merged[place] = jobs[right]
+            right += 1

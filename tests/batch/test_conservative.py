@@ -112,6 +112,14 @@ def test_agrees_where_dozens_wait(reading, overruns):
     assert_agrees(workload, 32, reservations=reading)
 
 
+@settings(max_examples=15)
+@given(st.integers(0, 10_000), st.sampled_from(READINGS))
+def test_agrees_where_sums_of_times_are_rounded(seed, reading):
+    jobs = crowd(seed, 50, 6, overruns=False).jobs
+    tenths = {name: jobs[name] / 10 for name in ("submit_time", "run_time", "requested_time")}
+    assert_agrees(Workload(jobs.assign(**tenths), "tenths"), 6, reservations=reading)
+
+
 @settings(max_examples=100)
 @given(workloads(max_jobs=20, max_nodes=NODES, overruns=True), st.sampled_from(ORDERS))
 def test_kept_reservations_only_move_earlier(workload, order):

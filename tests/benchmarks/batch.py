@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import pandas as pd
 
-from cosimlib import traces
+from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_conservative, simulate_easy, simulation
 from cosimlib.batch.environment import BatchEnv
 from cosimlib.schedule import Schedule
@@ -74,7 +74,7 @@ def scheduler_rows(best_of: Callable[..., float]) -> list[tuple]:
         if name == "KTH-SP2":
             rows += _conservative_rows(workload, best_of)
             rows += _own_policy_rows(workload, best_of)
-    return rows + _growth_rows(best_of)
+    return rows + _growth_rows(best_of) + _overload_rows(best_of)
 
 
 def _conservative_rows(workload: Workload, best_of: Callable[..., float]) -> list[tuple]:
@@ -142,6 +142,22 @@ def _growth_rows(best_of: Callable[..., float]) -> list[tuple]:
                     f"estimates: conservative, {reading}"
                 )
                 rows.append((what, n / best_of(run, 3), "jobs/s", ""))
+    return rows
+
+
+def _overload_rows(best_of: Callable[..., float]) -> list[tuple]:
+    """EASY and conservative at an offered load of 1.3, on jobs of a model with users' estimates."""
+    rows = []
+    for n, name, simulate, goal in (
+        (300_000, "EASY", simulate_easy, "<= 2"),
+        (1_000_000, "EASY", simulate_easy, "<= 2"),
+        (100_000, "conservative, kept", simulate_conservative, "<= 50"),
+        (100_000, "conservative, replanned", replanned, "<= 50"),
+    ):
+        jobs = synthetic.with_estimates(synthetic.lublin(n, nodes=256, load=1.3))
+        what = f"Lublin-Feitelson at load 1.3, {n:,} jobs: {name}"
+        seconds = best_of(partial(simulate, jobs, System.of(256)), 1)
+        rows.append((what, seconds / n * 1e6, "µs/job", goal))
     return rows
 
 

@@ -123,3 +123,30 @@ def test_promises_are_nodes_that_come_free(intervals, now):
     availability.rebuild(profile, float(now), 1, times, nodes, 4)
     expected = [1 + nodes[times <= max(second, now)].sum() for second in range(now, SECONDS)]
     assert as_cells(profile, now).tolist() == expected
+
+
+@settings(max_examples=50)
+@given(INTERVALS, st.integers(0, 10), st.integers(1, 40), st.integers(0, 60))
+def test_the_place_of_a_moment_is_found_from_anywhere(intervals, now, seconds, near):
+    profile, _ = filled(intervals, now)
+    times, _, (first, last) = profile
+    place = first + np.searchsorted(times[first:last], float(now + seconds))
+    assert availability.place_at(profile, float(now + seconds)) == place
+    assert availability.place_near(profile, float(now + seconds), near) == place
+
+
+@settings(max_examples=50)
+@given(INTERVALS, st.integers(0, 10), st.integers(1, NODES), st.integers(1, 30))
+def test_nodes_are_free_without_interruption_up_to_a_place(intervals, now, wanted, seconds):
+    profile, cells = filled(intervals, now)
+    moment = float(min(now + seconds, SECONDS))
+    place = availability.place_at(profile, moment)
+    left, room = availability.free_since(profile, wanted, place)
+    times, free, _ = profile
+    since = times[left]
+    assert (left < place) == bool(free[place - 1] >= wanted)
+    if left < place:
+        assert cells[int(since) : int(times[place - 1]) + 1].min() == room >= wanted
+        assert since == now or cells[int(since) - 1] < wanted
+    else:
+        assert room == 0

@@ -1,0 +1,105 @@
+"""Compression of a conservative plan: reservations move forward where jobs end early.
+
+At an instant with ends every waiting job, in the queue's order, is lifted and placed anew at its
+earliest start. Most stay where they are, and only those are looked at that need not: a job that had
+its earliest start can only move to or up to a hole that opened since (see `kernels.holes`), when a
+job ended early or when one that comes later in the queue moved away. It moves to where its nodes
+are free without interruption up to its reservation, or to a hole that holds it as long as it lasts.
+"""
+
+import numpy as np
+
+from cosimlib.batch.plan import Plan, list_all
+from cosimlib.kernels import availability, heap, holes, running
+from cosimlib.kernels.jit import allocating_kernel, inner_kernel
+from cosimlib.kernels.queue import Queue
+from cosimlib.kernels.running import Running
+from cosimlib.workload import JobArrays
+
+
+@allocating_kernel
+def compress(
+    jobs: JobArrays, plan: Plan, started: Running, waiting: Queue, last: int, now: float, free: int
+) -> tuple[int, float]:
+    """Lift every waiting job, in the queue's order, and place it anew at its earliest start.
+
+    Equal neighbors with the same reservation move together, as many as have room. Returns the free
+    nodes, and the moment before which jobs that moved have left nodes to jobs that come earlier in
+    the queue.
+    """
+    if plan.unlisted[0] < np.inf:
+        list_all(plan, started, waiting, last)
+    left_until, place = -np.inf, 0
+    holes.begin_pass(plan.holes)
+    while place < last:
+        first, job = place, waiting.job[place]
+        place += 1
+        start = plan.start[job]
+        if start <= holes.any_since(plan.holes, plan.kind[job]):
+            continue
+        moment, room = _earlier_start(plan, job, jobs.nodes[job], jobs.requested_time[job], start)
+        if moment == start:
+            continue
+        while place < last and room >= 2 * jobs.nodes[job] and _alike(plan, waiting, first, place):
+            room -= jobs.nodes[job]
+            place += 1
+        _move(jobs, plan, waiting, first, place, moment)
+        left_until = max(left_until, start + jobs.requested_time[job])
+        if moment <= now:
+            for moved in range(first, place):
+                heap.remove(plan.due, waiting.job[moved])
+                running.start(jobs, started, waiting.job[moved], now)
+                free -= jobs.nodes[job]
+    holes.end_pass(plan.holes)
+    return free, left_until
+
+
+@inner_kernel
+def _earlier_start(
+    plan: Plan, job: int, nodes: int, request: float, start: float
+) -> tuple[float, int]:
+    """Earliest moment to which a reservation at `start` can move, or `start`; the nodes free there.
+
+    The job's own nodes, which count as taken, come free from `start` on.
+    """
+    profile, kind = plan.profile, plan.kind[job]
+    place = availability.place_near(profile, start, plan.near[job])
+    plan.near[job] = place
+    left, room = availability.free_since(profile, nodes, place)
+    before = profile.times[left] if left < place else start
+    not_before = holes.first_since(plan.holes, kind, request, before)
+    if not_before < before:
+        moment, inside = availability.earlier_start(
+            profile, nodes, request, start, before, not_before
+        )
+        not_before = min(moment, before)
+        if moment < before:
+            before, room = moment, inside
+        holes.learn(plan.holes, kind, not_before)
+    return before, room
+
+
+@inner_kernel
+def _alike(plan: Plan, waiting: Queue, first: int, place: int) -> bool:
+    """Whether the jobs at two places of the queue are equal and have the same reservation."""
+    job, other = waiting.job[first], waiting.job[place]
+    return plan.kind[job] == plan.kind[other] and plan.start[job] == plan.start[other]
+
+
+@inner_kernel
+def _move(
+    jobs: JobArrays, plan: Plan, waiting: Queue, first: int, last: int, moment: float
+) -> None:
+    """Move the reservations of equal neighbors to an earlier moment."""
+    job = waiting.job[first]
+    start, request = plan.start[job], jobs.requested_time[job]
+    nodes = (last - first) * jobs.nodes[job]
+    left, end = max(start, moment + request), start + request
+    availability.add(plan.profile, moment, min(start, moment + request), -nodes)
+    # Where the move is shorter than the grain of the times at the end, nothing comes free.
+    if left < end:
+        availability.add(plan.profile, left, end, nodes)
+        holes.note(plan.holes, plan.profile, left, end)
+    for place in range(first, last):
+        plan.start[waiting.job[place]] = moment
+        heap.push(plan.due, waiting.job[place], moment)
