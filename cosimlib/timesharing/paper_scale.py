@@ -1,4 +1,4 @@
-"""Numbers of paper scale, stored: they stand beside what quick scale cannot decide.
+"""Numbers of Edison's own nodes, stored: they stand beside what quick scale cannot decide.
 
 `data/paper-scale.csv` has a row per claim: our number on Edison's 5,576 nodes, the verdict that it
 led to, and how it was measured. Nothing is judged by them.
@@ -15,7 +15,7 @@ COLUMNS = ["system", "claim", "ours", "verdict", "measured"]
 
 
 def read_paper_scale(path: Path | None = None) -> pd.DataFrame:
-    """Numbers of paper scale: system, claim, ours, verdict, and how they were measured.
+    """Stored numbers: system, claim, ours, verdict, and how they were measured.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def read_paper_scale(path: Path | None = None) -> pd.DataFrame:
 def beside_paper_scale(
     verdicts: Mapping[str, Verdict], *, table: pd.DataFrame | None = None
 ) -> dict[str, Verdict]:
-    """The same verdicts; why one fails or is unknown ends with the number of paper scale.
+    """The same verdicts; why one fails or is unknown ends with the stored number.
 
     Parameters
     ----------
@@ -58,6 +58,6 @@ def beside_paper_scale(
         told[claim] = found
         if not found.holds and claim in rows.index:
             row = rows.loc[claim]
-            stored = f"at paper scale {row['verdict']}: {row['ours']} ({row['measured']})"
+            stored = f"stored number of {row['measured']}: {row['ours']}, {row['verdict']}"
             told[claim] = found._replace(why=f"{found.why}; {stored}" if found.why else stored)
     return told

@@ -26,7 +26,7 @@ def test_they_stand_beside_what_fails_or_is_unknown_and_decide_nothing():
         "overhead-5": verdict("2", False, "it matters"),
     }
     told = beside_paper_scale(verdicts, table=table)
-    why = "few nodes; at paper scale holds: 1.5 h (600 days, one seed)"
+    why = "few nodes; stored number of 600 days, one seed: 1.5 h, holds"
     assert told["crossover"] == Verdict("2.6 h", None, why)
     assert {claim: told[claim] for claim in list(told)[1:]} == dict(list(verdicts.items())[1:])
 
