@@ -1,5 +1,6 @@
 """The explorer of time-sharing without a browser: the figure shows what the simulators say."""
 
+import html
 import json
 import math
 import re
@@ -60,7 +61,8 @@ def assert_shows(panel, **machine):
         f"{shared.policy}: mean slowdown {means[0]:,.2f}; {batch.policy}: {means[1]:,.2f}"
     )
     text = panel.text.value
-    assert text.startswith(f"{shared.workload.name}, {len(shared.workload):,} jobs · time-sharing:")
+    named = html.escape(shared.workload.name)
+    assert text.startswith(f"{named}, {len(shared.workload):,} jobs · time-sharing:")
     found = re.findall(r"slowdown ([\d,.]+) \(median\), ([\d,.]+) \(mean\), utilization", text)
     assert found == [(f"{b:,.2f}", f"{a:,.2f}") for a, b in zip(means, medians, strict=True)]
     late = [(s.jobs["wait_time"] > 0).sum() for s in (shared, batch)]
