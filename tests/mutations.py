@@ -2,50 +2,40 @@
 
 `python -m tests.mutations` changes one place of one kernel at a time (an arithmetic or comparison
 operator, `min` for `max`, a constant, `and` for `or`, a statement dropped), runs the tests of the
-file's room on a copy of the project, and tells which changes were *caught* (a test failed, or took
-much too long) and which *survived*. Tests run interpreted first, where nothing is to be compiled,
-and then, if none failed, compiled and with all their examples.
+file's room that enter the kernel, interpreted (`judging` tells how), and tells which changes were
+*caught* (a test failed, or took much too long) and which *survived*. A sample takes as many
+mutations of each file as it can.
 
 Results are kept in a file, one line per mutation, named by the kernel's text: a run that was
 stopped goes on where it was, and a kernel that was edited is judged anew. Survivors are missing
-tests, or *equivalent*: the kernel does the same, only differently.
+tests, or *equivalent*: the kernel does the same, only differently. Those that were found to be so
+are listed with a reason in `equivalents`, and do not count.
 """
 
 import argparse
 import json
+import multiprocessing
 import os
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import chain, groupby, zip_longest
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Lock
+
+import pytest
 
 from cosimlib.kernels.fingerprint import PACKAGE
+from tests.equivalents import EQUIVALENTS
 from tests.mutants import ROOT, Mutation, mutations_of
 
 RESULTS = ROOT / "data" / "cache" / "mutations.jsonl"
-COPIED = (
-    "cosimlib",
-    "tests",
-    "notebooks",
-    "docs",
-    "pyproject.toml",
-    "data/claims.csv",
-    "data/paper-scale.csv",
-)
-TRACES = os.environ.get("COSIMLIB_TRACES") or str(ROOT / "data" / "traces")
-LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
-PATIENCE = 5.0
-"""How many times as long as without a mutation tests may take, and a minute."""
-IGNORED = ("tests/kernels/test_fingerprint.py", "tests/kernels/test_jit.py")
+LEFT_OUT = ("tests/kernels/test_fingerprint.py", "tests/kernels/test_jit.py")
 """Tests of the compiler's cache, which look at no kernel."""
-OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", "-m", "not browser")
+PLAIN = {"NUMBA_DISABLE_JIT": "1", "COSIMLIB_WORKERS": "1", "TQDM_DISABLE": "1"}
+"""Environment of the processes that judge."""
 
 
 def rooms_of(file: str) -> tuple[str, ...]:
@@ -54,110 +44,46 @@ def rooms_of(file: str) -> tuple[str, ...]:
     return ("tests/kernels", "tests/batch") if room == "kernels" else (f"tests/{room}",)
 
 
-def copied_project() -> Path:
-    """A copy of what tests read, in a folder of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="mutations-"))
-    for name in COPIED:
-        (folder / name).parent.mkdir(exist_ok=True)
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=LEFT_OUT)
-        else:
-            shutil.copy(ROOT / name, folder / name)
-    return folder
+def judge(rooms: Sequence[str], mutations: Sequence[Mutation], results: Path) -> None:
+    """Run the tests of rooms on mutations, and note for each what it was caught by."""
+    from tests.judging import Judge
+
+    plugin = Judge(mutations, partial(noted, results))
+    asked = [*rooms, *OPTIONS, *(f"--ignore={path}" for path in LEFT_OUT)]
+    if pytest.main(asked, plugins=[plugin]) != pytest.ExitCode.OK:
+        raise RuntimeError(f"{' '.join(rooms)}: tests fail without a mutation")
 
 
-def failing(
-    folder: Path, rooms: Sequence[str], *, compiled: bool, limit: float | None = None
-) -> str:
-    """The first test of some rooms that fails in a copy, ``"too long"``, or nothing."""
-    environment = os.environ | {
-        "NUMBA_DISABLE_JIT": "0" if compiled else "1",
-        "COSIMLIB_TRACES": TRACES,
-        "COSIMLIB_WORKERS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    run = [sys.executable, "-m", "pytest", *rooms, *OPTIONS]
-    run += [f"--ignore={path}" for path in IGNORED]
-    try:
-        done = subprocess.run(
-            run, cwd=folder, env=environment, capture_output=True, text=True, timeout=limit
-        )
-    except subprocess.TimeoutExpired:
-        return "too long"
-    if done.returncode == 0:
-        return ""
-    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return lines[0] if lines else f"ended with {done.returncode}"
-
-
-class Judge:
-    """Runs the tests of rooms on mutations, each in one of some copies, and keeps what it saw."""
-
-    def __init__(self, jobs: int, compiled: bool, results: Path) -> None:
-        self.compiled, self.results = compiled, results
-        self.limits: dict[tuple[tuple[str, ...], bool], float] = {}
-        self.measuring = Lock()
-        self.copies: SimpleQueue[Path] = SimpleQueue()
-        for _ in range(jobs):
-            self.copies.put(copied_project())
-
-    def judge(self, mutation: Mutation) -> None:
-        """Whether a mutation is caught, and by what."""
-        folder, rooms = self.copies.get(), rooms_of(mutation.file)
-        try:
-            found = self._found(folder, mutation, rooms, False)
-            if not found and self.compiled:
-                found = self._found(folder, mutation, rooms, True)
-        finally:
-            self.copies.put(folder)
-        row = {"key": mutation.key, "mutation": str(mutation), "caught": bool(found), "by": found}
-        with self.results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        print(f"{'caught' if found else 'SURVIVED':9}{mutation}", flush=True)
-
-    def _found(
-        self, folder: Path, mutation: Mutation, rooms: tuple[str, ...], compiled: bool
-    ) -> str:
-        """What of the rooms' tests fails on a mutation."""
-        limit, path = self._limit(folder, rooms, compiled), folder / mutation.file
-        whole = path.read_bytes()
-        try:
-            path.write_text(mutation.text(), encoding="utf-8")
-            return failing(folder, rooms, compiled=compiled, limit=limit)
-        finally:
-            path.write_bytes(whole)
-
-    def _limit(self, folder: Path, rooms: tuple[str, ...], compiled: bool) -> float:
-        """Seconds that the rooms' tests may take, measured without a mutation; they must pass."""
-        with self.measuring:
-            if (rooms, compiled) not in self.limits:
-                begin = time.perf_counter()
-                if found := failing(folder, rooms, compiled=compiled):
-                    raise RuntimeError(f"{' '.join(rooms)} fails without a mutation: {found}")
-                seconds = time.perf_counter() - begin
-                self.limits[rooms, compiled] = PATIENCE * seconds + 60
-                how = "compiled" if compiled else "interpreted"
-                print(f"{' '.join(rooms)}, {how}: {seconds:.0f} s without a mutation", flush=True)
-            return self.limits[rooms, compiled]
-
-    def close(self) -> None:
-        """Remove the copies."""
-        while not self.copies.empty():
-            shutil.rmtree(self.copies.get(), ignore_errors=True)
+def noted(results: Path, mutation: Mutation, found: str) -> None:
+    """Add what became of a mutation to the file of results."""
+    row = {"key": mutation.key, "mutation": str(mutation), "caught": bool(found), "by": found}
+    with results.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    print(f"{'caught' if found else 'SURVIVED':9}{mutation}", flush=True)
 
 
 def chosen(places: Sequence[str], sample: int, seed: int) -> list[Mutation]:
-    """Mutations of the package's kernels, or of those in some places; some of them, at random."""
-    every = [each for path in sorted(PACKAGE.rglob("*.py")) for each in mutations_of(path)]
+    """Mutations of the package's kernels, or of those in some places; a sample takes file by file
+    in turn, at random within a file."""
+    files = [list(mutations_of(path)) for path in sorted(PACKAGE.rglob("*.py"))]
     if places:
-        every = [each for each in every if _place(each).startswith(tuple(places))]
-    random.Random(seed).shuffle(every)
-    return every[:sample] if sample else every
+        files = [[m for m in each if _place(m).startswith(tuple(places))] for each in files]
+    if not sample:
+        return list(chain(*files))
+    for each in files:
+        random.Random(f"{seed} {each[0].file if each else ''}").shuffle(each)
+    in_turn = chain(*zip_longest(*files))
+    return [each for each in in_turn if each is not None][:sample]
 
 
 def _place(mutation: Mutation) -> str:
     """Room, file and kernel, such as ``batch/plan.py:compress``."""
     return f"{mutation.file.removeprefix(f'{PACKAGE.name}/')}:{mutation.kernel}"
+
+
+def equivalent(mutation: Mutation) -> bool:
+    """Whether a mutation is listed as one that changes nothing."""
+    return mutation.change in EQUIVALENTS.get(_place(mutation), {})
 
 
 def earlier(results: Path) -> dict[str, dict]:
@@ -176,10 +102,9 @@ def main() -> int:
     parser.add_argument("places", nargs="*", help=told)
     parser.add_argument("--sample", type=int, default=200, help="how many; 0: all (default: 200)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument(
-        "--jobs", type=int, default=int(os.environ.get("JOBS", "1")), help="at once"
-    )
-    parser.add_argument("--interpreted", action="store_true", help="do not compile for survivors")
+    parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", "1")),
+                        help="rooms at once")  # fmt: skip
+    parser.add_argument("--again", action="store_true", help="judge earlier survivors anew")
     parser.add_argument("--results", type=Path, default=RESULTS, help="default: %(default)s")
     parser.add_argument("--list", action="store_true", help="only tell the mutations")
     asked = parser.parse_args()
@@ -189,21 +114,35 @@ def main() -> int:
         return 0
     asked.results.parent.mkdir(parents=True, exist_ok=True)
     before = earlier(asked.results)
-    left = [each for each in mutations if each.key not in before]
+    known = {key for key, row in before.items() if row["caught"] or not asked.again}
+    left = [each for each in mutations if each.key not in known and not equivalent(each)]
     print(f"{len(mutations)} mutations, {len(mutations) - len(left)} of them judged before")
-    if left:
-        judge = Judge(asked.jobs, not asked.interpreted, asked.results)
-        try:
-            with ThreadPoolExecutor(asked.jobs) as pool:
-                list(pool.map(judge.judge, left))
-        finally:
-            judge.close()
-        before = earlier(asked.results)
-    rows = [before[each.key] for each in mutations]
-    caught = sum(row["caught"] for row in rows)
-    print(f"{caught} of {len(rows)} caught ({caught / max(1, len(rows)):.0%}); survived:")
-    print(*(row["mutation"] for row in rows if not row["caught"]), sep="\n")
-    return 0
+    judge_all(left, asked.jobs, asked.results)
+    return tell(mutations, earlier(asked.results))
+
+
+def judge_all(mutations: Sequence[Mutation], jobs: int, results: Path) -> None:
+    """Judge mutations room by room, each room in a process of its own."""
+    os.environ |= PLAIN
+    rooms = groupby(sorted(mutations, key=lambda each: rooms_of(each.file)),
+                    key=lambda each: rooms_of(each.file))  # fmt: skip
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=spawn, max_tasks_per_child=1) as pool:
+        asked = [pool.submit(judge, room, list(each), results) for room, each in rooms]
+        for each in asked:
+            each.result()
+
+
+def tell(mutations: Sequence[Mutation], results: dict[str, dict]) -> int:
+    """Print how many are caught, and what survived; 1 where anything did."""
+    same = [each for each in mutations if equivalent(each)]
+    rows = [results[each.key] for each in mutations if each not in same]
+    survived = [row["mutation"] for row in rows if not row["caught"]]
+    caught = len(rows) - len(survived)
+    print(f"{len(same)} of {len(mutations)} are equivalent; of the other {len(rows)} "
+          f"{caught} are caught ({caught / max(1, len(rows)):.1%}); survived:")  # fmt: skip
+    print(*survived, sep="\n")
+    return int(bool(survived))
 
 
 if __name__ == "__main__":
