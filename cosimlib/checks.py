@@ -16,6 +16,12 @@ import numpy as np
 
 T = TypeVar("T")
 
+MOST_WINDOWS = 10_000_000
+"""Windows of a series at most: as many hours are 1,141 years."""
+
+MOST_VALUES = 2.0**28
+"""Values in a table at most: 2 GiB of numbers of double precision."""
+
 
 def is_number(value: object) -> bool:
     """Whether a value is a real number, which True and False are not."""
@@ -130,6 +136,14 @@ def window(start: float, end: float, *, name: str = "window") -> None:
         raise ValueError(f"{name} from {start:.15g} to {end:.15g} s; expected start before end")
 
 
+def windows(first: float, last: float, every: float) -> None:
+    """Windows of `every` seconds, fewer than a series may have at most."""
+    seconds("every", every, above=0)
+    advice = "take longer windows, or a part of the time"
+    span = f"windows of {every:.15g} s from t={first:.15g} to t={last:.15g}"
+    room(span, (last - first) / every, advice, most=MOST_WINDOWS)
+
+
 def machine(system: T | None, where: str, *, error: type[Exception] = ValueError) -> T:
     """The system that was given or that a workload knows."""
     if system is None:
@@ -162,6 +176,18 @@ def rows(
         value = np.asarray(values)[first]
         shown = f"{value:.15g}" if is_number(value) else repr(value)
         raise error(f"{row(first)} has {name}={shown}; expected {expected}")
+
+
+def room(
+    what: str, values: float, advice: str, *, most: float = MOST_VALUES, where: str = ""
+) -> None:
+    """A table of so many values has room in memory; checked before it is made.
+
+    `what` it holds, in the plural, and `advice` on how to need fewer.
+    """
+    if values > most:
+        told = f"{values:,.0f} {what}; expected {most:,.0f} at most: {advice}"
+        raise ValueError(f"{_prefix(where)}{told}")
 
 
 def nor_others(number: int) -> str:

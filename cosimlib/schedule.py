@@ -221,7 +221,9 @@ class Schedule(Displayed):
 
     def use_by_hour(self) -> pd.DataFrame:
         """Means over whole hours from time 0 (s): `utilization`, and `cpu_load`, jobs per node."""
-        hours = math.ceil(float(np.nanmax(self.end_time, initial=0.0)) / HOUR)
+        last = float(np.nanmax(self.end_time, initial=0.0))
+        check.windows(0.0, last, HOUR)
+        hours = math.ceil(last / HOUR)
         edges = HOUR * np.arange(hours + 1)
         busy = self.node_seconds(edges) / HOUR / self.total_nodes
         return pd.DataFrame({"utilization": busy, "cpu_load": busy}, index=edges[:-1])

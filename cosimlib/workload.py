@@ -41,8 +41,14 @@ OPTIONAL_COLUMNS: Mapping[str, Column] = {
 
 NEEDED = ("submit_time", "run_time", "nodes")
 
-LATEST = 2.0**52
-"""At and above 2⁵² consecutive floats are 1 or more apart: neither seconds nor nodes are exact."""
+LATEST = 1e11
+"""Seconds, 3,169 years: below it are submissions, run times and requested times."""
+
+MOST_NODES = 2.0**52
+"""At and above 2⁵² consecutive floats are 1 or more apart: nodes would not be exact."""
+
+HORIZON = 2.0**50
+"""Times the shortest time, or a second if none is shorter, that all jobs may take in turn."""
 
 A_SYSTEM = "a System, e.g. System.of(128)"
 
@@ -66,7 +72,21 @@ def account_table(entries: Iterable[tuple[str, str, int]] = ()) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload(Displayed):
-    """Jobs in order of submission.
+    """Jobs in order of submission, with times that floats of double precision can tell apart.
+
+    Times are below 10¹¹ s (`LATEST`), and none but 0 is so short that it gets lost beside the
+    others. Let H be the *horizon*, the last submission and then all jobs one after another, each
+    for the longer of its run and its requested time, and d the shortest of these times above 0, or
+    1 s where none is shorter. Then H ≤ 2⁵⁰ d: 36 million years of whole seconds, 36 years of times
+    as short as a microsecond.
+
+    *Why that is enough.* The instants of a batch schedule are sums of a submission and of times of
+    different jobs, so none is beyond H, where consecutive floats are at most 2⁻⁵² H ≤ d / 4 apart.
+    A sum is rounded to the nearest float, so an instant plus a time t ≥ d is off by d / 8 at most:
+    it is later than the instant, by 7 / 8 of t or more. So no reservation is empty, no job of some
+    length ends when it starts, and the clock of every loop moves on. Rounding keeps the order of
+    sums: what ends no later is not found to end later. And where all times are whole seconds,
+    H ≤ 2⁵⁰ < 2⁵³: every sum is exact, and so are schedules.
 
     Parameters
     ----------
@@ -327,12 +347,13 @@ def rules(jobs: pd.DataFrame) -> tuple[tuple[str, pd.Series, str], ...]:
     """What each job of a workload keeps: a column of floats, where it is fine, what is expected."""
     submit, run, nodes = jobs["submit_time"], jobs["run_time"], jobs["nodes"]
     requested = jobs["requested_time"]
+    seconds = f"seconds from 0 to below {LATEST:,.0f}"
     return (
-        ("submit_time", (submit >= 0) & (submit < LATEST), "seconds from 0 to below 2**52"),
-        ("run_time", (run >= 0) & (run < LATEST), "seconds from 0 to below 2**52"),
-        ("requested_time", requested.isna() | (np.isfinite(requested) & (requested > 0)),
-         "seconds above 0, or NaN where unknown"),
-        ("nodes", (nodes >= 1) & (nodes < LATEST) & (nodes % 1 == 0), "a whole number from 1"),
+        ("submit_time", (submit >= 0) & (submit < LATEST), seconds),
+        ("run_time", (run >= 0) & (run < LATEST), seconds),
+        ("requested_time", requested.isna() | ((requested > 0) & (requested < LATEST)),
+         f"seconds above 0 and below {LATEST:,.0f}, or NaN where unknown"),
+        ("nodes", (nodes >= 1) & (nodes < MOST_NODES) & (nodes % 1 == 0), "a whole number from 1"),
     )  # fmt: skip
 
 
@@ -342,3 +363,26 @@ def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
     in_order = ("submit_time", ordered, "jobs in order of submission: sort by submit_time")
     for column, fine, expected in (*rules(jobs), in_order):
         check.rows(column, jobs[column], fine, expected, row=label, error=InvalidWorkloadError)
+    if len(jobs):
+        _check_horizon(jobs, label)
+
+
+def _check_horizon(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
+    """Raise for the first time that is lost beside the horizon, or else for the longest."""
+    run, requested = jobs["run_time"], jobs["requested_time"].fillna(0.0)
+    longest = np.maximum(run, requested)
+    horizon = float(jobs["submit_time"].iloc[-1] + longest.sum())
+    for column, seconds in (("run_time", run), ("requested_time", requested)):
+        fine = (seconds == 0) | (seconds >= min(1.0, horizon / HORIZON))
+        expected = (
+            f"0 s, or {horizon / HORIZON:.3g} s or more: one after another these jobs take until "
+            f"t={horizon:.3g}, where shorter times are lost; round it, or leave out the longest"
+        )
+        check.rows(column, seconds, fine, expected, row=label, error=InvalidWorkloadError)
+    if horizon > HORIZON:
+        job = int(longest.argmax())
+        raise InvalidWorkloadError(
+            f"{label(job)} takes {longest[job]:.15g} s, and all jobs one after another take until "
+            f"t={horizon:.3g}; expected t={HORIZON:.3g} at most, up to which seconds are exact; "
+            "leave out the longest jobs"
+        )

@@ -34,3 +34,26 @@ def arrays(draw, max_jobs=24, max_nodes=8, overruns=False):
         submit += pause
     columns = ["submit_time", "run_time", "requested_time", "nodes"]
     return Workload(pd.DataFrame(rows[:max_jobs], columns=columns), "arrays")
+
+
+SHORT = (1e-9, 1e-6, 1e-3, 1 / 3, 1.0, 59.999, 60.0, 3600.0, 1e5)
+LONG = (1e-3, 1 / 3, 1.0, 60.0, 1e5, 1e9 + 0.1, 4e9 + 1 / 3, 1e10, 99_999_999_990.0)
+
+
+@st.composite
+def extremes(draw, max_jobs=6, max_nodes=6, longest=1e11, overruns=True):
+    """Jobs as long and as short as a workload may have, nanoseconds to hours or up to millennia.
+
+    Run and requested times are at most `longest`; submissions may be late all the same.
+    """
+    every = draw(st.sampled_from([SHORT, LONG]))
+    some = [time for time in every if time <= longest]
+    n = draw(st.integers(1, max_jobs))
+    submit = sorted(draw(st.lists(st.sampled_from([0.0, *every]), min_size=n, max_size=n)))
+    run = draw(st.lists(st.sampled_from([0.0, *some]), min_size=n, max_size=n))
+    requested = draw(st.lists(st.sampled_from(some), min_size=n, max_size=n))
+    if not overruns or draw(st.booleans()):
+        requested = [max(each) for each in zip(run, requested, strict=True)]
+    nodes = draw(st.lists(st.integers(1, max_nodes), min_size=n, max_size=n))
+    jobs = {"submit_time": submit, "run_time": run, "requested_time": requested, "nodes": nodes}
+    return Workload(pd.DataFrame(jobs), "extreme")

@@ -42,6 +42,9 @@ from cosimlib.workload import JobArrays, Workload
 
 RESERVATIONS = ("kept", "replanned")
 
+MOST_PLANS = 100_000_000
+"""Plans made anew at most while one job outlives its request."""
+
 
 def simulate_conservative(
     workload: Workload,
@@ -117,8 +120,26 @@ def promised_starts(
 def _simulate(run: Prepared, reservations: str, promises: bool) -> tuple[np.ndarray, np.ndarray]:
     """Starts and first reservations, in order of jobs; the latter only where `promises` says so."""
     check.choice("reservations", reservations, RESERVATIONS)
+    _check_overruns(run)
     arguments = (run.jobs, plan.kinds_of(run.jobs), run.rank, run.kind, run.total_nodes)
     return _kept(*arguments) if reservations == "kept" else _replanned(*arguments, promises)
+
+
+def _check_overruns(run: Prepared) -> None:
+    """Raise where a job outlives its request by far too many of the shortest requests.
+
+    The plan is made anew at each start that it reserves beside such a job, for at worst as many as
+    there are of the shortest request one after another.
+    """
+    jobs = run.jobs
+    over = jobs.run_time - jobs.requested_time
+    if over.size and over.max() > 0:
+        longest, shortest = int(over.argmax()), int(jobs.requested_time.argmin())
+        where = f"{run.workload.label(longest)} outlives its request by {over[longest]:.15g} s"
+        plans = f"new plans meanwhile, as {run.workload.label(shortest)} asks for so little"
+        check.room(plans, over[longest] / jobs.requested_time[shortest],
+                   "take kill_at_request=True, or drop one of the two", most=MOST_PLANS,
+                   where=where)  # fmt: skip
 
 
 @kernel

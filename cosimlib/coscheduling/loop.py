@@ -119,6 +119,8 @@ def _advance_releases(rules: Rules, state: State, origin: float, now: float) -> 
     """Set each machine's next release to its first multiple of the interval after now."""
     for machine in range(state.machine.size):
         interval = rules.release_interval[machine]
+        passed = int((now - origin) / interval) - 2
+        state.machine.rounds[machine] = max(state.machine.rounds[machine], passed)
         while state.machine.next_release[machine] <= now:
             state.machine.rounds[machine] += 1
             rounds = 1 + state.machine.rounds[machine]

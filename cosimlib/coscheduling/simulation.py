@@ -60,6 +60,9 @@ MACHINE_ORDERS = ("wfp", "submit")
 MATE_RULES = ("queuing", "yielding")
 NEVER = np.iinfo(np.int64).max
 
+MOST_RELEASES = 1_000_000
+"""Releases at most while nothing else happens: at intervals of 1,200 s as many are 38 years."""
+
 Outage = tuple[str, float, float]
 
 
@@ -158,7 +161,7 @@ def simulate_coscheduling(
         held_limit=np.floor(held_share * capacity + 1e-9).astype(np.int64),
         wfp=order == "wfp",
         only_yielding=mate_rule == "yielding",
-        release_interval=intervals,
+        release_interval=_needed(workload, jobs, intervals),
         release_after=float(release_after),
         max_yields=NEVER if max_yields is None else int(max_yields),
         most_idle=np.inf if most_idle is None else float(most_idle) * HOUR,
@@ -186,6 +189,24 @@ def simulate_coscheduling(
         outages=merged,
         longest_hold=float(intervals[-1] + release_after),
     )
+
+
+def _needed(workload: Workload, jobs: CoupledJobs, intervals: np.ndarray) -> np.ndarray:
+    """The intervals of releases, none without mates.
+
+    Raises where mates could hold and be released all too often between two other events.
+    """
+    if not (jobs.job.group >= 0).any():
+        return np.full(intervals.size, np.inf)
+    interval = float(intervals[0])
+    requires = f"releases at intervals of {interval:.15g} s"
+    advice = "give a longer release_interval, or None for no releases"
+    gap = np.diff(jobs.job.submit_time, prepend=jobs.job.submit_time[0])
+    for seconds, what in ((jobs.job.run_time, "runs for"), (gap, "is submitted after a gap of")):
+        job = int(seconds.argmax())
+        where = f"{workload.label(job)} {what} {seconds[job]:.15g} s"
+        check.room(requires, seconds[job] / interval, advice, most=MOST_RELEASES, where=where)
+    return intervals
 
 
 def _letters(schemes: str | None, partitions: list[str]) -> str:

@@ -41,6 +41,9 @@ from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 REQUESTS = ("time", "nodes", "duration")
 
+VALUES_PER_NODE = 16
+"""Values that the simulation keeps of each node, or somewhat fewer."""
+
 
 def simulate_elastic(
     workload: Workload,
@@ -109,7 +112,10 @@ def simulate_elastic(
     check.seed(seed)
     names = _partition_names(system)
     sizes = np.array(list(system.partitions.values()), dtype=np.int64)
-    requests = _requests(preemptions, int(sizes.sum()) + int(spare))
+    total = int(sizes.sum()) + int(spare)
+    check.room("values of nodes", float(total) * VALUES_PER_NODE, "take smaller partitions",
+               where=system.name)  # fmt: skip
+    requests = _requests(preemptions, total)
     partition, numbers = _partitions(workload, system), _policies(policy, names)
     arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
     priority = priorities(workload, numbers)

@@ -23,6 +23,9 @@ from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError
 
+MOST_HELD = 2.0**31
+"""Nodes of all jobs at most: 16 GiB."""
+
 SAMPLING_INTERVAL = 30.0
 """Seconds between two states, the paper's T."""
 PREEMPTED = 10
@@ -107,6 +110,8 @@ def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
     start_time, end_time = (
         np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
     )
+    check.room("nodes of all jobs", float(nodes.sum()), "keep fewer or narrower jobs",
+               most=MOST_HELD, where=schedule.name)  # fmt: skip
     line = occupancy.timeline(start_time, end_time, np.array(nodes), capacity)
     if (line.held == occupancy.IDLE).any():
         place = int((line.held == occupancy.IDLE).argmax())

@@ -108,6 +108,7 @@ def full_moments(
         return FullMoments(np.zeros(0), np.zeros(0, dtype=np.int64), 0, 0)
     nodes = schedule.jobs["nodes"].to_numpy()
     first, last = start[lasts].min(), end[lasts].max()
+    check.windows(first, last, HOUR)
     hours = first + HOUR * np.arange(max(1, int((last - first) // HOUR)))
     times, held = step_function(start[lasts], end[lasts], nodes[lasts])
     running = step_function(start[lasts], end[lasts], np.ones(lasts.sum(), dtype=np.int64))[1]

@@ -113,6 +113,7 @@ def by_submission(
     inside = submitted(schedule, start, end)[values.index.astype(np.int64)]
     submit_time = all_times[values.index].to_numpy()[inside]
     first = (submit_time.min() if submit_time.size else 0.0) if start is None else start
+    check.windows(first, max(submit_time.max(initial=first), end or first), every)
     place = ((submit_time - first) // every).astype(np.int64)
     windows = 1 + int(place.max(initial=-1))
     if end is not None:

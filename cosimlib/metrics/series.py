@@ -131,7 +131,7 @@ def hourly(
 
 def _edges(first: float, last: float, every: float) -> np.ndarray:
     """Where windows of `every` seconds begin, and where the last one ends."""
-    check.seconds("every", every, above=0)
+    check.windows(first, last, every)
     edges = first + every * np.arange(math.ceil((last - first) / every))
     return np.append(edges[edges < last], last)
 

@@ -77,6 +77,7 @@ def busiest(data: Workload | Schedule, length: float) -> tuple[float, float]:
     first, last = _hours(data)
     if last - first <= length:
         return first, last
+    check.windows(first, last, HOUR)
     starts = first + HOUR * np.arange(math.floor((last - length - first) / HOUR) + 1)
     edges = np.unique(np.concatenate([starts, starts + length]))
     amount = np.append(0.0, np.cumsum(_node_seconds(data, edges)))

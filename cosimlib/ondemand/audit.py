@@ -12,10 +12,13 @@ from cosimlib.kernels.steps import step_function
 from cosimlib.ondemand.schedule import OnDemandSchedule
 
 EXACT = 1e-6
-"""Seconds by which sums of times may differ."""
+"""Seconds by which sums of times may differ, besides what floats do not tell apart."""
 
 PACED = 1e-5
 """Seconds by which they may where jobs go slower, whose times are rounded to `state.GRAIN`."""
+
+ROUNDINGS = 8
+"""Distances of consecutive floats, at the last end, by which they may differ besides."""
 
 
 @audit_rule.register
@@ -89,8 +92,7 @@ def _check_stretches(schedule: OnDemandSchedule, demand: partial) -> None:
     still = np.isin(kind, ["read", "write", "stand", "turn"])
     demand("after", after, ~still | (after == before), "the same progress as before")
     least, most = _computing_time(schedule, table)
-    paced = _base_policy(schedule) in ("shrink", "share")
-    length, exact = (end - start) * nodes / wanted, PACED if paced else EXACT
+    length, exact = (end - start) * nodes / wanted, _exact(schedule)
     fine = (length >= least - exact) & (length <= most + exact)
     fine |= (kind == "burst") & (np.abs(after - before - length) <= exact)
     demand("after", after, ~np.isin(kind, ["compute", "burst"]) | fine,
@@ -100,6 +102,14 @@ def _check_stretches(schedule: OnDemandSchedule, demand: partial) -> None:
 def _base_policy(schedule: OnDemandSchedule) -> str:
     """The policy without its knobs."""
     return schedule.policy.split(" ")[0]
+
+
+def _exact(schedule: OnDemandSchedule, *, paced: bool = True) -> float:
+    """Seconds by which sums of times may differ; `paced` where jobs may have gone slower."""
+    paced = paced and _base_policy(schedule) in ("shrink", "share")
+    ends = schedule.end_time[np.isfinite(schedule.end_time)]
+    last = float(np.abs(ends).max(initial=0.0))
+    return (PACED if paced else EXACT) + ROUNDINGS * float(np.spacing(last))
 
 
 def _may_shrink(schedule: OnDemandSchedule, nodes: np.ndarray) -> np.ndarray:
@@ -181,7 +191,7 @@ def _check_beginnings(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> Non
         _refuse(schedule, row["job"], f"starts attempt {row['attempt']} at t={row['start']:.15g} "
                 f"with progress {row['before']:.15g}; expected attempt {row['number']} from "
                 f"t={row['ready']:.15g} on with {row['from']:.15g}")  # fmt: skip
-    exact = PACED if _base_policy(schedule) in ("shrink", "share") else EXACT
+    exact = _exact(schedule)
     wrong = attempts["read"] > attempts["reread"] + exact
     wrong |= attempts["computes"] & (attempts["read"] < attempts["reread"] - exact)
     if wrong.any():
@@ -203,7 +213,7 @@ def _check_ends(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
                 f"{row['after']:.15g}")  # fmt: skip
     last = ~attempts["job"].duplicated(keep="last")
     run_time = schedule.workload.jobs["run_time"].to_numpy()[attempts["job"]]
-    done = (attempts["after"] - run_time).abs() <= EXACT
+    done = (attempts["after"] - run_time).abs() <= _exact(schedule, paced=False)
     ends = attempts["end"] == schedule.end_time[attempts["job"]]
     unfinished = ~evicted & ~(last & done & ends)
     if unfinished.any():

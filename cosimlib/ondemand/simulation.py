@@ -54,6 +54,8 @@ stopped after their last checkpoint before the expected arrival. What is held fo
 not come `patience` seconds after it was expected is given up.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from cosimlib import checks as check
@@ -78,6 +80,7 @@ from cosimlib.ondemand.planning import (
     Rules,
 )
 from cosimlib.ondemand.schedule import OnDemandSchedule, eviction_table, plan_table, stretch_table
+from cosimlib.ondemand.state import GRAIN
 from cosimlib.system import System
 from cosimlib.workload import Workload, check_run
 
@@ -95,6 +98,12 @@ POLICIES = {
 DEADLINES = {"earliest": EARLIEST, "least_loss": LEAST_LOSS, "weighted": WEIGHTED}
 NOTICES = {"ignore": IGNORE, "collect": COLLECT, "prepare": PREPARE, "predict": PREDICT}
 CHARGES = ("included", "added")
+
+PACED = ("shrink", "share")
+"""Policies under which jobs go slower: all times are rounded to `state.GRAIN`, a millionth."""
+
+MOST_CHECKPOINTS = 10_000_000
+"""Checkpoints of all jobs at most that cost time, and are told one by one."""
 
 
 def simulate_ondemand(
@@ -193,6 +202,7 @@ def simulate_ondemand(
     writes = policy not in ("wait", "reserve", "share") or charged == "added"
     checkpoints = checkpoints_of(workload, system, writes, interval, node_mtbf, seed)
     joined, batch_rows = join(workload, bursts, system)
+    joined = _in_grains(joined) if policy in PACED else joined
     checkpoints = checkpoints.set_index(batch_rows).reindex(joined.jobs.index)
     checkpoints = checkpoints.fillna({"interval": np.inf, "app_write": 0.0, "sys_write": 0.0})
     least_nodes = np.array(joined.jobs["nodes"], dtype=np.int64)
@@ -202,6 +212,7 @@ def simulate_ondemand(
         most, int(reserved), POLICIES[policy], DEADLINES[deadline], float(weight), float(step),
         NOTICES[notice], float(patience), float(turn),
     )  # fmt: skip
+    _check_checkpoints(joined, jobs)
     start_time, end_time, log = simulate(jobs, rules)
     return OnDemandSchedule(
         joined,
@@ -246,6 +257,25 @@ def _check(
     fine = interval == "daly" if isinstance(interval, str) else check.is_number(interval)
     fine = fine and (isinstance(interval, str) or 0 < interval < np.inf)  # type: ignore[operator]
     check.that("interval", interval, fine, "seconds above 0, or 'daly'", none="for no checkpoints")
+
+
+def _in_grains(joined: Workload) -> Workload:
+    """The same jobs with times rounded to whole grains, none but 0 to less than one."""
+    jobs = joined.jobs
+    times = jobs[["submit_time", "run_time", "requested_time"]]
+    rounded = (times / GRAIN).round().clip(lower=np.sign(times)) * GRAIN
+    return replace(joined, jobs=jobs.assign(**rounded))
+
+
+def _check_checkpoints(workload: Workload, jobs: np.recarray) -> None:
+    """Raise where checkpoints that cost time, each of which is told, are all too many."""
+    number = np.where(jobs.charge > 0, jobs.run_time / jobs.interval, 0.0)
+    if number.size:
+        job = int(number.argmax())
+        where = f"{workload.label(job)} runs for {jobs.run_time[job]:.15g} s"
+        advice = "give a longer interval, or charged='included'"
+        check.room("checkpoints of all jobs", float(number.sum()), advice,
+                   most=MOST_CHECKPOINTS, where=where)  # fmt: skip
 
 
 def _check_pace(malleable: float, least: float, turn: float, start_up: float | None) -> None:

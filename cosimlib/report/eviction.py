@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.eviction import EvictionProblem, solve_spectrum
 from cosimlib.eviction.checkpointing import running_jobs_at
 from cosimlib.metrics import occupied_nodes, running_jobs
@@ -68,6 +69,7 @@ def sample_hours(
     most : float, optional
         Cells of tables of dynamic programming to fill in all, about a billion per second.
     """
+    check.windows(start, end, HOUR)
     hours = start + HOUR * np.arange(max(1, int((end - start) // HOUR)))
     steps = sum(deadline + 1 for deadline in DEADLINES)
     jobs = _at(running_jobs(schedule), hours)

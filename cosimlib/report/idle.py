@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.filling import (
     FilledSchedule,
     saved_every,
@@ -79,6 +80,7 @@ def lendable_nodes(
         nodes, over the hours at which a lease may begin.
     """
     idle = idle_nodes(schedule, start, end)
+    check.windows(start, end, HOUR)
     hours = int((end - start) // HOUR)
     if not hours:
         return pd.DataFrame(columns=["hours", "p10", "median", "mean"])

@@ -1,7 +1,8 @@
 """Time-sharing of nodes against batch scheduling (Hofmeyr et al., HPCC 2016).
 
 - `simulate_timesharing`: jobs share nodes; a `TimesharedSchedule`, audited by `audit_timeshared`
-- `simulate_batch`, `with_noise`, `noise_cost`: EASY in steps, under the same noise
+- `simulate_batch`, `with_noise`, `noise_cost`: EASY in steps, under the same noise; a
+  `SteppedSchedule`, audited by `audit_stepped`
 - `draw_noise`, with `NOISE`, `SLOWEST`, `STEP`: nodes slowed for a step; `in_steps`
 - `with_node_memory`: a log with what time-sharing needs; `bearable_noise`: noise for large ones
 - `run_policies`, `run_batch`, `run_timesharing`: runs, summarized and kept in files
@@ -16,7 +17,7 @@
   `beside_paper_scale`, `read_paper_scale`: stored numbers of paper scale
 """
 
-from cosimlib.timesharing.audit import audit_timeshared
+from cosimlib.timesharing.audit import audit_stepped, audit_timeshared
 from cosimlib.timesharing.batch import noise_cost, simulate_batch, with_noise
 from cosimlib.timesharing.claims import OF_BATCH, OF_MANY_NODES, ON_NOISY_DAYS, judge
 from cosimlib.timesharing.comparison import (
@@ -62,7 +63,7 @@ from cosimlib.timesharing.runs import (
     run_timesharing,
 )
 from cosimlib.timesharing.scaling import applications, read_applications, turnaround_times
-from cosimlib.timesharing.schedule import TimesharedSchedule
+from cosimlib.timesharing.schedule import SteppedSchedule, TimesharedSchedule
 from cosimlib.timesharing.simulation import QUEUES, check_knobs, in_steps, simulate_timesharing
 from cosimlib.timesharing.summary import RunSummary, summarize_run
 
@@ -87,8 +88,10 @@ __all__ = [
     "RunSummary",
     "Scale",
     "Span",
+    "SteppedSchedule",
     "TimesharedSchedule",
     "applications",
+    "audit_stepped",
     "audit_timeshared",
     "bearable_noise",
     "beside_paper_scale",

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns
+from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_columns
 from cosimlib.kernels.jit import kernel
-from cosimlib.timesharing.schedule import TimesharedSchedule
+from cosimlib.timesharing.noise import ROUNDING
+from cosimlib.timesharing.schedule import SteppedSchedule, TimesharedSchedule
 
 
 @audit_rule.register
@@ -27,10 +28,11 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
     _check_placement(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     nodes, duration = jobs["nodes"].to_numpy(), schedule.end_time - schedule.start_time
+    exact = 1e-6 + 2 * np.spacing(np.abs(schedule.end_time))
     rules = (
         ("starts before its submission", schedule.start_time >= submit_time),
         ("never ends", schedule.end_time < np.inf),
-        ("is done sooner than alone", duration * schedule.speed >= run_time * (1 - 1e-9) - 1e-6),
+        ("is done sooner than alone", duration * schedule.speed >= run_time * (1 - 1e-9) - exact),
         ("is not on as many nodes as it asks for", np.diff(schedule.first) == nodes),
         (
             "is on a node twice, or on none of the system's",
@@ -51,6 +53,44 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
         _check_capacity(schedule)
     _check_series(schedule)
     _check_shares(schedule)
+
+
+@audit_rule.register
+def audit_stepped(schedule: SteppedSchedule) -> None:
+    """Raise where a batch schedule in steps could not have happened.
+
+    Jobs start with a step, not before their submission, and end with the first step by which they
+    can be done, or under noise later, with that by which even the slowest nodes are done, at most.
+    No more nodes are held than there are.
+
+    Raises
+    ------
+    InfeasibleScheduleError
+        Naming the policy, and the job, or the time and the nodes.
+    """
+    check_columns(schedule)
+    jobs, step = schedule.workload.jobs, schedule.step
+    submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
+    start, end = schedule.start_time, schedule.end_time
+    length, least = (end - start) / step, run_time / step
+    # Of sums and quotients of floats, some of the last digits are rounding.
+    exact = ROUNDING + 4 * np.spacing(np.abs(end)) / step
+    rules = (
+        ("starts before its submission", (start >= submit_time) & (start < np.inf)),
+        ("starts inside a step", np.abs(start / step - np.rint(start / step)) <= exact),
+        ("does not run for whole steps", np.abs(length - np.rint(length)) <= exact),
+        ("ends before it is done", length >= least - exact),
+        ("runs on when it is done", length <= np.ceil(least / schedule.slowest - ROUNDING) + exact),
+    )
+    for wrong, fine in rules:
+        if not fine.all():
+            job = int(np.argmin(fine))
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: {schedule.workload.label(job)} {wrong}: submitted at "
+                f"t={submit_time[job]:.15g}, from t={start[job]:.15g} to t={end[job]:.15g}, "
+                f"{run_time[job]:.15g} s alone, in steps of {step:.15g} s"
+            )
+    check_capacity(schedule)
 
 
 def _check_placement(schedule: TimesharedSchedule) -> None:

@@ -22,9 +22,10 @@ from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.kernels.jit import kernel
-from cosimlib.schedule import Schedule
 from cosimlib.system import System
+from cosimlib.timesharing.bounds import check_slowed
 from cosimlib.timesharing.noise import ROUNDING, SLOWEST, STEP
+from cosimlib.timesharing.schedule import SteppedSchedule
 from cosimlib.timesharing.simulation import check_knobs, in_steps
 from cosimlib.workload import Workload, check_run
 
@@ -38,7 +39,7 @@ def simulate_batch(
     extra_nodes: bool = False,
     step: float = STEP,
     seed: int = 0,
-) -> Schedule:
+) -> SteppedSchedule:
     """FCFS with backfilling as in the paper, in steps of time, with nodes slowed by noise.
 
     Parameters
@@ -60,7 +61,7 @@ def simulate_batch(
 
     Returns
     -------
-    Schedule
+    SteppedSchedule
         Of the workload with submissions in steps; runs end with the step in which they are done,
         so that they take longer than the workload's dedicated run times.
 
@@ -79,7 +80,15 @@ def simulate_batch(
     details += [] if spmd else ["not SPMD"]
     details += ["noise"] if noise else []
     name = "batch" + (f" ({', '.join(details)})" if details else "")
-    return Schedule(stepped, system, name, schedule.start_time, schedule.end_time)
+    return SteppedSchedule(
+        stepped,
+        system,
+        name,
+        schedule.start_time,
+        schedule.end_time,
+        step=float(step),
+        slowest=SLOWEST if noise else 1.0,
+    )
 
 
 def with_noise(
@@ -95,6 +104,7 @@ def with_noise(
     jobs = workload.jobs
     run_time = jobs["run_time"].to_numpy(np.float64).copy()
     nodes = jobs["nodes"].to_numpy(np.int64).copy()
+    check_slowed(workload, float(noise or 0.0), step, float(nodes @ run_time))
     lengthen = _slowest if spmd else _mean
     rng = np.random.default_rng(seed)
     steps = lengthen(run_time, nodes, float(noise or 0.0), float(step), rng)

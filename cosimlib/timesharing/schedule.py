@@ -1,4 +1,4 @@
-"""Schedule of a time-shared machine: starts, ends, the nodes of each job, use by the hour."""
+"""Schedules of time-shared machines, and of batch machines in steps under the same noise."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
@@ -8,6 +8,24 @@ import pandas as pd
 
 from cosimlib.schedule import Schedule, SharedNodesError
 from cosimlib.units import HOUR
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SteppedSchedule(Schedule):
+    """A batch schedule in steps: a job ends with the step in which it is done.
+
+    Parameters
+    ----------
+    workload, system, policy, start_time, end_time
+        As of a `Schedule`; the run times are dedicated ones, which noise makes longer.
+    step : float
+        Seconds.
+    slowest : float
+        The least speed of a node under noise; 1 without.
+    """
+
+    step: float
+    slowest: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

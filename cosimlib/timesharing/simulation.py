@@ -36,24 +36,23 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.system import System
 from cosimlib.timesharing import maxmin, state
+from cosimlib.timesharing.bounds import (
+    MOST_SLOWDOWNS,
+    MOST_WINDOWS,
+    ROOM,
+    WINDOWS_PER_RUN,
+    check_bounds,
+    window_width,
+)
 from cosimlib.timesharing.loop import NEEDS_ROOM, PAUSED, advance
 from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.timesharing.noise import STEP, check_noise, noise_between
 from cosimlib.timesharing.schedule import TimesharedSchedule
-from cosimlib.timesharing.state import DRAWN, SUBMITTED, Progress, Series, Setup
+from cosimlib.timesharing.state import DRAWN, NOW, QUEUED, SUBMITTED, Progress, Series, Setup
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 QUEUES = ("first_fit", "fcfs")
-
-WINDOWS_PER_RUN = 120
-"""Windows of the series in one run of the loop: five days, where they are hours."""
-
-MOST_SLOWDOWNS = 1_000_000
-"""Slowed nodes that are drawn for one run of the loop."""
-
-ROOM = 32
-"""Jobs on a node for which there is room at first; it is doubled when needed."""
 
 Watch = Callable[[float, int], None]
 
@@ -138,6 +137,7 @@ def simulate_timesharing(
         raise ValueError(
             f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
         )
+    check_bounds(workload, system, noise, step)
     setup, workload = _setup(workload, system, overhead, spmd, step, placement, queue)
     first, members = _members(workload, setup, system.total_nodes, placement)
     capacity = np.full(system.total_nodes, setup.speed)
@@ -273,15 +273,19 @@ def _run(
 ) -> tuple[float, np.ndarray]:
     """Simulate to the end, some windows at a time; width and sums of the windows."""
     total_nodes = sharing.capacity.size
-    span = float((setup.submit_time + setup.run_time).max(initial=0.0))
-    # Windows are hours, unless the times are so large that there would be too many.
-    width = HOUR * max(1, math.ceil(span / (1_000 * WINDOWS_PER_RUN * HOUR)))
+    width = window_width(setup.submit_time + setup.run_time)
     windows = WINDOWS_PER_RUN
     if noise:
         per_window = noise * total_nodes * width / setup.step
         windows = max(1, min(WINDOWS_PER_RUN, int(MOST_SLOWDOWNS / max(1.0, per_window))))
     sums, begin, status = [], 0.0, PAUSED
     while status == PAUSED:
+        skipped = _empty_windows(setup, progress, begin, width) // windows * windows
+        if skipped:
+            sums.append(np.zeros((skipped, 3)))
+            begin += skipped * width
+            progress.clock[NOW] = begin
+            _take_nothing(sample, begin)
         until = begin + windows * width
         drawn = noise_between(rng, total_nodes, begin, until, setup.step, noise)
         series = Series(begin, width, np.zeros((windows, 3)))
@@ -296,13 +300,34 @@ def _run(
         if watch:
             watch(until, int(progress.numbers[SUBMITTED]))
         begin = until
+        if begin / width >= 2 * MOST_WINDOWS and begin % (2 * width) == 0:
+            # Jobs that share nodes may take much longer than alone.
+            sums, width = [_in_pairs(np.concatenate(sums))], 2 * width
+            windows = max(1, windows // 2)
     return width, np.concatenate(sums)
+
+
+def _in_pairs(sums: np.ndarray) -> np.ndarray:
+    """Sums of windows that are twice as long."""
+    return sums[::2] + sums[1::2]
+
+
+def _empty_windows(setup: Setup, progress: Progress, begin: float, width: float) -> int:
+    """Whole windows from `begin` on in which no job runs or waits: noise would slow nothing."""
+    submitted = progress.numbers[SUBMITTED]
+    present = progress.finish.size[0] > 0 or progress.numbers[QUEUED] > 0
+    if present or submitted == setup.submit_time.size:
+        return 0
+    return max(0, int((setup.submit_time[submitted] - begin) // width))
 
 
 def _frame(width: float, sums: np.ndarray, total_nodes: int) -> pd.DataFrame:
     """Means over windows, indexed by their begin in seconds."""
     busy = np.flatnonzero(sums.any(axis=1))
     sums = sums[: busy[-1] + 1 if busy.size else 0]
+    if len(sums) == 1 and width > HOUR:
+        # The width of windows is told by the distance of the first two.
+        sums = np.concatenate([sums, np.zeros((1, 3))])
     means = sums / width
     return pd.DataFrame(
         {
@@ -337,6 +362,12 @@ def _take(sample: Sample, sharing: Sharing, stop: float) -> None:
     if place < sample.moments.size and np.nextafter(sample.moments[place], math.inf) == stop:
         jobs = np.flatnonzero(sharing.jobs.rate)
         sample.taken.append((jobs, sharing.jobs.rate[jobs]))
+
+
+def _take_nothing(sample: Sample, before: float) -> None:
+    """Record that no job runs at the next moments, those before an instant."""
+    for _ in range(len(sample.taken), int(np.searchsorted(sample.moments, before))):
+        sample.taken.append((np.empty(0, np.int64), np.empty(0)))
 
 
 def _share_frame(sample: Sample) -> pd.DataFrame:
