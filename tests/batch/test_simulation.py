@@ -349,6 +349,10 @@ def test_types_of_compiled_answers(answer, fine):
             decisions._compiled_decision(answer)
 
 
+def test_a_list_of_positions_is_copied_in_order():
+    assert decisions._copied(np.array([7, 0, 3])).tolist() == [7, 0, 3]
+
+
 def test_errors_of_the_policy_itself_say_when_it_was_asked():
     def broken(state):
         raise KeyError("no such thing")

@@ -12,6 +12,7 @@ from cosimlib.elastic import (
     prioritize,
     same_choice,
 )
+from cosimlib.elastic.policies import LIFO, evaluate
 from cosimlib.elastic.states import follow
 from cosimlib.kernels import occupancy
 from cosimlib.system import System
@@ -64,6 +65,13 @@ def test_values_of_every_policy_at_one_moment():
     assert random[2] == 0 and (random[[0, 1, 3]] > 0).all() and random.max() <= 1
     two_nodes = preemption_values(GOLDEN, [75.0], policy="PAP").to_numpy()[0]
     np.testing.assert_allclose(two_nodes, [0.5, 1.0, 1.0, 25 / 150])
+
+
+def test_values_of_jobs_that_ran_less_than_a_second_are_parts_of_the_largest_too():
+    values, elapsed = np.empty(3), np.array([0.25, 0.0, 0.125])
+    job, held, priority = np.array([0, occupancy.IDLE, 1]), np.ones(2, np.int64), np.ones(2)
+    evaluate(LIFO, job, elapsed, held, priority, np.random.default_rng(0), values)
+    assert values.tolist() == [1.0, 0.0, 0.5]
 
 
 def test_same_choice_counts_states():
