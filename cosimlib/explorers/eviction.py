@@ -118,7 +118,8 @@ def explore_eviction(
 
     Examples
     --------
-    >>>     >>> import cosimlib as cs
+    >>> import pandas as pd
+    >>> import cosimlib as cs
     >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
     >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
     >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=300)

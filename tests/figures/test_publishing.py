@@ -2,6 +2,7 @@
 
 import json
 import os
+import queue
 import re
 import shutil
 import signal
@@ -164,11 +165,11 @@ def test_without_kaleido_one_line_says_so(tmp_path, monkeypatch, capsys):
 
 def test_an_interrupt_does_not_wait_for_all_pictures(tmp_path, monkeypatch):
     pytest.importorskip("kaleido", reason="images need kaleido")
-    left = []
+    left = queue.Queue()
 
     async def draw(paths, drawn, leave):
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        left.append(leave.wait(60))
+        left.put(leave.wait(60))
 
     monkeypatch.setattr(publishing, "_draw", draw)
     Publisher(tmp_path, "x").publish(go.Figure(), "a", pd.DataFrame())
@@ -178,7 +179,7 @@ def test_an_interrupt_does_not_wait_for_all_pictures(tmp_path, monkeypatch):
             render_images([tmp_path])
     finally:
         signal.signal(signal.SIGINT, before)
-    assert left == [True]
+    assert left.get(timeout=60)
 
 
 def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):
