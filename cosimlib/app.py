@@ -17,6 +17,7 @@ from typing import Any
 from cosimlib.extras import needed_by
 from cosimlib.files import checkout
 from cosimlib.lab import open_address
+from cosimlib.warm import warm
 
 with needed_by("python -m cosimlib.app"):
     from cosimlib.explorers.app import PAGES
@@ -37,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(error, file=sys.stderr)
         return 1
+    print("compiling the kernels, unless that is done", flush=True)
+    warm()
     with tempfile.TemporaryDirectory(prefix="cosimlib-app-") as folder:
         write_pages(Path(folder))
         given = {option.partition("=")[0] for option in options}

@@ -1,10 +1,11 @@
-"""Compile all kernels ahead, each system's in a process of its own (``python -m cosimlib.warm``).
+"""Compile simulators and solvers ahead, each system in its process (``python -m cosimlib.warm``).
 
 What is compiled lies on disk, so that whoever comes later finds it there. Processes that met the
 same kernels first at the same time would each compile them.
 """
 
 import argparse
+import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 
@@ -16,6 +17,7 @@ from cosimlib.elastic import simulate_elastic
 from cosimlib.eviction import SOLVERS, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.files import write_whole
+from cosimlib.kernels.fingerprint import PACKAGE
 from cosimlib.kernels.jit import cache_folder
 from cosimlib.ondemand import simulate_ondemand
 from cosimlib.policies import SIMULATORS
@@ -26,17 +28,24 @@ from cosimlib.timesharing import run_batch, run_timesharing
 from cosimlib.workload import Workload
 
 DONE = ".warm"
-"""A file of the folder of compiled kernels: there once all of them are in it."""
+"""A file of the folder of compiled kernels: what `_stamp` told once all of them were in it."""
 
 
 def warm(jobs: int | None = None) -> None:
     """Compile what is not compiled yet, in so many processes; by default in as many as cores."""
     done = cache_folder() / DONE
-    if done.exists():
+    stamp = _stamp()
+    if done.exists() and done.read_bytes() == stamp:
         return
     jobs = min(jobs or count_cores(), len(PARTS))
     sweep(compile_part, {"part": list(PARTS)}, executor=jobs if jobs > 1 else None, errors="raise")
-    write_whole(done, b"")
+    write_whole(done, stamp)
+
+
+def _stamp() -> bytes:
+    """When the package's files were changed: Numba compiles anew what was touched since."""
+    times = [(str(path), path.stat().st_mtime_ns) for path in sorted(PACKAGE.rglob("*.py"))]
+    return hashlib.sha256(repr(times).encode()).hexdigest().encode()
 
 
 def compile_part(part: str) -> dict[str, bool]:
@@ -102,8 +111,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Compile, and say so."""
     parser = argparse.ArgumentParser(prog="python -m cosimlib.warm", description=main.__doc__)
     parser.add_argument("--jobs", type=int, metavar="N", help="processes; default: all cores")
-    warm(parser.parse_args(arguments).jobs)
-    print(f"all kernels are compiled: {cache_folder()}")
+    jobs = parser.parse_args(arguments).jobs
+    if jobs is not None and jobs < 1:
+        parser.error(f"--jobs {jobs}: expected 1 or more")
+    warm(jobs)
+    print(f"simulators and solvers are compiled: {cache_folder()}")
     return 0
 
 

@@ -28,6 +28,9 @@ def test_every_registered_solver_and_simulator_runs_once(monkeypatch, folder):
     assert sorted(called) == sorted([*SOLVERS, *SIMULATORS])
     warm.warm(jobs=1)
     assert len(called) == len(SOLVERS) + len(SIMULATORS)
+    (folder / warm.DONE).write_text("of files that were touched since")
+    warm.warm(jobs=1)
+    assert len(called) == 2 * (len(SOLVERS) + len(SIMULATORS))
 
 
 def test_a_part_that_fails_is_not_taken_for_compiled(monkeypatch, folder):

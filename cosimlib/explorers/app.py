@@ -160,13 +160,15 @@ def page(name: str, *, later: bool = False) -> VBox:
 
 
 def _draw(shown: Page, place: VBox) -> None:
-    """Put the panel in its place, or why there is none."""
+    """Put the panel in its place, or why there is none, unless a log was opened meanwhile."""
+    waiting = place.children
     parts: list[Widget] = []
     try:
         parts.append(shown.open([]))
     except Exception as error:  # a page without a panel must say why, in whatever thread
         parts.append(HTML(html.escape(str(error))))
-    place.children = parts
+    if place.children == waiting:
+        place.children = parts
 
 
 def _picker(shown: Page, place: VBox) -> HBox:

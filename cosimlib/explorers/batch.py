@@ -23,7 +23,7 @@ from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import UNKNOWN
 from cosimlib.explorers.intervals import IntervalTable
-from cosimlib.explorers.logs import busy, fitting
+from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
@@ -114,7 +114,7 @@ def explore_batch(
         own, known, why = LOAD, False, ""
         notes: tuple[str, ...] = ()
     else:
-        source, system, notes = busy(fitting(source, system), jobs)
+        source, system, notes = partly_estimated(busy(fitting(source, system), jobs))
         own, known = offered_load(source, system), _all_estimated(source)
         why = "" if 0 < own < np.inf else "the jobs offer no load, or all are submitted at once"
         own = 1.0 if why else own

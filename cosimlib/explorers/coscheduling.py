@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, IntSlider, Play, SelectionSlider, Widget, link
 
@@ -132,20 +133,32 @@ def _source(
         return _example, system or MACHINES, shares, []
     if isinstance(source, Workload):
         system = check.machine(system or source.machine, source.name)
-        kept, system, notes = estimated(busy(fitting(source, system), jobs))
-        return lambda share: kept, system, (), list(notes)
+        log = fitting(source, system)
+        part, system, notes = estimated(busy(log, jobs))
+        mated, left = _mated(log.workload), _mated(part)
+        lost = [f"{left:,} of {mated:,} jobs with mates are among them."] if left < mated else []
+        kept = replace(part, jobs=_from_zero(part.jobs), began=None)
+        return lambda share: kept, system, (), [*notes, *lost]
     expected = "a Workload, or a mapping of machines to Workloads"
     check.instance("source", source, Mapping, expected=expected)
     check.that("source", list(source), len(source) > 1, "two machines or more")
     machines, sizes, told = {}, {}, []
     for name, workload in source.items():
         kept, machine, notes = _machine(name, workload, system, jobs)
-        told += [f"{escape(name)}: {note}" for note in notes]
-        since_first = kept.jobs["submit_time"] - kept.jobs["submit_time"].min()
-        jobs_of_machine = kept.jobs.assign(submit_time=since_first)
-        machines[name] = replace(kept, jobs=jobs_of_machine, began=None)
+        told += [f"{name}: {note}" for note in notes]
+        machines[name] = replace(kept, jobs=_from_zero(kept.jobs), began=None)
         sizes[name] = machine.total_nodes
     return partial(_paired, machines), system or System("+".join(sizes), sizes), SHARES, told
+
+
+def _mated(workload: Workload) -> int:
+    """How many jobs have a mate."""
+    return int((workload.column("mate") >= 0).sum())
+
+
+def _from_zero(jobs: pd.DataFrame) -> pd.DataFrame:
+    """The jobs with the first submission at 0."""
+    return jobs.assign(submit_time=jobs["submit_time"] - jobs["submit_time"].min())
 
 
 def _machine(name: str, workload: Workload, system: System | None, jobs: int) -> Log:

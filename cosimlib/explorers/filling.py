@@ -17,7 +17,7 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.explorers.logs import busy, fitting
+from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.filling import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
@@ -104,7 +104,7 @@ def explore_filling(
     workload, known = None, False
     notes: tuple[str, ...] = ()
     if source is not None:
-        workload, system, notes = busy(fitting(source, system), jobs)
+        workload, system, notes = partly_estimated(busy(fitting(source, system), jobs))
         known = bool(workload.jobs["requested_time"].notna().all())
     depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy

@@ -104,6 +104,13 @@ def estimated(log: Log) -> Log:
     return filled.noted(f"{which} are unknown; supposed are the run times.")
 
 
+def partly_estimated(log: Log) -> Log:
+    """As `estimated` where some requested times are known; where none is, a note only."""
+    if log.workload.jobs["requested_time"].isna().all():
+        return log.noted("Requested times are unknown; they are made, as the controls say.")
+    return estimated(log)
+
+
 def with_memory(system: System) -> tuple[System, str]:
     """The system with Theta's memory and bandwidths where its own are unknown, and a note."""
     unknown = [name for name in MEMORY if np.isnan(getattr(system, name))]
@@ -131,11 +138,14 @@ def recorded(source: Workload | Schedule, system: System | None = None, *, jobs:
     if isinstance(source, Schedule):
         return Recorded(source)
     log = fitting(source, system)
-    if log.workload.column("recorded_start").notna().all():
+    unknown = int(log.workload.column("recorded_start").isna().sum())
+    if not unknown:
         return Recorded(Schedule.recorded(log.workload, log.system), log.notes)
+    starts = "Starts" if unknown == len(log.workload) else count(unknown, "start")
     log = estimated(busy(log, jobs))
     schedule = SIMULATORS["EASY"](log.workload, log.system)
-    return Recorded(schedule, (*log.notes, "Starts are not recorded; these are EASY's."))
+    verb = "is" if unknown == 1 else "are"
+    return Recorded(schedule, (*log.notes, f"{starts} {verb} not recorded; these are EASY's."))
 
 
 def wide_enough(schedule: Schedule) -> Recorded:

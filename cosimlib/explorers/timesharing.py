@@ -18,7 +18,7 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.explorers.logs import busy, fitting
+from cosimlib.explorers.logs import busy, estimated, fitting
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.timesharing_moment import plot_sharing
 from cosimlib.metrics import offered_load
@@ -200,7 +200,7 @@ def _taken(
     if nodes is not None:
         machine = system or (source.system if isinstance(source, Schedule) else source.machine)
         system = System.of(nodes) if machine is None else machine.with_nodes(nodes)
-    part = busy(fitting(source, system), jobs)
+    part = estimated(busy(fitting(source, system), jobs))
     if memory_per_node is None and part.system.memory_per_node > 0:
         memory_per_node = part.system.memory_per_node
     before = replace(part.workload, machine=part.system)
