@@ -1,7 +1,8 @@
-"""JupyterLab on a copy of the front page and the explorers, and a page of a headless Chromium."""
+"""One JupyterLab on the front page and the explorers, and one headless Chromium, for all tests."""
 
 import os
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.browser import lab
 from tests.suites import ROOT, members
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def browser_path() -> str:
     """Chromium; skips where there is none, or no Playwright, or no JupyterLab."""
     pytest.importorskip("jupyterlab", reason="no JupyterLab: pip install -e .[browser]")
@@ -21,29 +22,53 @@ def browser_path() -> str:
     return found
 
 
+@pytest.fixture(scope="package")
+def server(tmp_path_factory, browser_path):
+    """A JupyterLab: its address, and the folder of its files."""
+    folder = tmp_path_factory.mktemp("lab")
+    with lab.serve(folder) as address:
+        yield SimpleNamespace(address=address, files=folder / "files")
+
+
 @pytest.fixture
-def address(tmp_path, browser_path):
-    """The address of a JupyterLab on copies of the notebooks."""
+def files(server):
+    """The folder of JupyterLab's files: the notebooks as they are stored, no kernel runs."""
+    lab.end_kernels(server.address)
+    for old in server.files.iterdir():
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
     pictures = (ROOT / "notebooks" / "pictures").glob("*.png")
-    for name in [str(path.relative_to(ROOT)) for path in (*members("lax"), *pictures)]:
-        copy = tmp_path / "files" / name
+    for name in [path.relative_to(ROOT) for path in (*members("lax"), *pictures)]:
+        copy = server.files / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy)
-    with lab.serve(tmp_path) as address:
-        yield address
+    return server.files
 
 
 @pytest.fixture
-def page(tmp_path, browser_path, address):
-    """A page of a headless Chromium; ``last.png`` is a screenshot of its end."""
+def address(server, files):
+    """The address of JupyterLab on copies of the notebooks, which no test before has touched."""
+    yield server.address
+    lab.end_kernels(server.address)
+
+
+@pytest.fixture(scope="package")
+def window(browser_path):
+    """A headless Chromium, whose pages share what they have loaded."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-dev-shm-usage"]
         browser = playwright.chromium.launch(executable_path=browser_path, args=flags)
-        page = browser.new_page(viewport={"width": 1400, "height": 1240})
-        try:
-            yield page
-        finally:
-            page.screenshot(path=tmp_path / "last.png")
-            browser.close()
+        yield browser.new_context(viewport={"width": 1400, "height": 1240})
+        browser.close()
+
+
+@pytest.fixture
+def page(tmp_path, window):
+    """A page of a headless Chromium; ``last.png`` is a screenshot of its end."""
+    page = window.new_page()
+    try:
+        yield page
+    finally:
+        page.screenshot(path=tmp_path / "last.png")
+        page.close()

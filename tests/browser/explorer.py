@@ -44,8 +44,8 @@ class Explorer:
 
     def bars(self) -> list[str]:
         """The outlines of the jobs' bars."""
-        bars = self.plot.locator(".barlayer .point path").all()
-        return [bar.get_attribute("d") for bar in bars]
+        bars = self.plot.locator(".barlayer .point path")
+        return bars.evaluate_all("bars => bars.map(bar => bar.getAttribute('d'))")
 
     def surface(self) -> str:
         """The heat map's pixels."""

@@ -29,6 +29,7 @@ COLD = 300_000
 @contextmanager
 def serve(folder: Path) -> Iterator[str]:
     """JupyterLab on the files in ``folder/files``; yields its address."""
+    (folder / "files").mkdir(exist_ok=True)
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
     with _running(_command(port, folder / "files"), f"{address}/api?token={TOKEN}", folder):
@@ -61,6 +62,19 @@ def _running(command: list[str], address: str, folder: Path) -> Iterator[None]:
             yield
         finally:
             _stop(server)
+
+
+def end_kernels(address: str) -> None:
+    """End all sessions of a JupyterLab, so that a notebook that is opened gets a kernel anew."""
+    token = {"Authorization": f"token {TOKEN}"}
+    listed = urllib.request.Request(f"{address}/api/sessions", headers=token)
+    with urllib.request.urlopen(listed, timeout=30) as answer:
+        sessions = json.load(answer)
+    for session in sessions:
+        one = f"{address}/api/sessions/{session['id']}"
+        urllib.request.urlopen(
+            urllib.request.Request(one, headers=token, method="DELETE"), timeout=60
+        ).close()
 
 
 def open_notebook(page, address: str, path: str) -> None:

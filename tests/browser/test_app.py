@@ -11,11 +11,11 @@ from tests.browser import lab
 from tests.suites import ROOT
 
 
-@pytest.fixture
-def app(tmp_path, browser_path):
+@pytest.fixture(scope="module")
+def app(tmp_path_factory, browser_path):
     """The address of the app on a free port, whose kernels are made when a page is opened."""
     pytest.importorskip("voila", reason="no Voilà: pip install -e .[browser]")
-    with lab.serve_app(tmp_path) as address:
+    with lab.serve_app(tmp_path_factory.mktemp("app")) as address:
         yield address
 
 
@@ -27,47 +27,40 @@ def choose(page, path):
 
 
 @pytest.mark.browser
-def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(
-    browser_path, app, tmp_path
-):
-    from playwright.sync_api import expect, sync_playwright
+def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(page, app, tmp_path):
+    from playwright.sync_api import expect
 
     expect.set_options(timeout=lab.TIMEOUT)
     log = shutil.copy(ROOT / "tests/data/zoo/two-sizes.swf.gz", tmp_path)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=browser_path, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        page = browser.new_page(viewport={"width": 1366, "height": 900})
-        page.goto(app)
-        links = page.locator("main a")
-        expect(links).to_have_count(8)
-        page.wait_for_function("() => [...document.images].every(one => one.naturalWidth > 0)")
-        page.screenshot(path=tmp_path / "front.png")
-        links.filter(has_text="A batch scheduler").click()
-        title = page.locator(".gtitle")
-        expect(title).to_have_text(re.compile("^EASY, offered load 0.90"))
-        assert page.locator(".jp-InputArea, .highlight").count() == 0, "code is shown"
-        page.locator("select").first.select_option(label="FCFS")
-        expect(title).to_have_text(re.compile("^FCFS"))
-        page.screenshot(path=tmp_path / "batch.png")
-        choose(page, log)
-        expect(page.get_by_text("shown: two-sizes.swf.gz")).to_be_visible()
-        page.screenshot(path=tmp_path / "log.png")
-        bad = tmp_path / "<b>no log.swf"
-        bad.write_text("nothing\n")
-        choose(page, bad)
-        expect(page.get_by_text(re.compile(r"<b>no log\.swf cannot be shown: "))).to_be_visible()
-        page.goto(f"{app}/voila/render/eviction.ipynb")
-        expect(page.locator(".gtitle")).to_have_text(re.compile("node-hours lost$"))
-        page.screenshot(path=tmp_path / "eviction.png")
-        page.goto(f"{app}/voila/render/ondemand.ipynb")
-        expect(page.get_by_text(re.compile("^The explorer is being prepared"))).to_be_visible()
-        expect(page.locator(".gtitle")).to_have_text(
-            re.compile("^dynamic, day .* node-hours per burst$"), timeout=lab.COLD
-        )
-        page.screenshot(path=tmp_path / "ondemand.png")
-        browser.close()
+    page.set_viewport_size({"width": 1366, "height": 900})
+    page.goto(app)
+    links = page.locator("main a")
+    expect(links).to_have_count(8)
+    page.wait_for_function("() => [...document.images].every(one => one.naturalWidth > 0)")
+    page.screenshot(path=tmp_path / "front.png")
+    links.filter(has_text="A batch scheduler").click()
+    title = page.locator(".gtitle")
+    expect(title).to_have_text(re.compile("^EASY, offered load 0.90"))
+    assert page.locator(".jp-InputArea, .highlight").count() == 0, "code is shown"
+    page.locator("select").first.select_option(label="FCFS")
+    expect(title).to_have_text(re.compile("^FCFS"))
+    page.screenshot(path=tmp_path / "batch.png")
+    choose(page, log)
+    expect(page.get_by_text("shown: two-sizes.swf.gz")).to_be_visible()
+    page.screenshot(path=tmp_path / "log.png")
+    bad = tmp_path / "<b>no log.swf"
+    bad.write_text("nothing\n")
+    choose(page, bad)
+    expect(page.get_by_text(re.compile(r"<b>no log\.swf cannot be shown: "))).to_be_visible()
+    page.goto(f"{app}/voila/render/eviction.ipynb")
+    expect(page.locator(".gtitle")).to_have_text(re.compile("node-hours lost$"))
+    page.screenshot(path=tmp_path / "eviction.png")
+    page.goto(f"{app}/voila/render/ondemand.ipynb")
+    expect(page.get_by_text(re.compile("^The explorer is being prepared"))).to_be_visible()
+    expect(page.locator(".gtitle")).to_have_text(
+        re.compile("^dynamic, day .* node-hours per burst$"), timeout=lab.COLD
+    )
+    page.screenshot(path=tmp_path / "ondemand.png")
 
 
 @pytest.mark.browser

@@ -44,7 +44,7 @@ class EvictionExplorer(Explorer):
 
 
 @pytest.mark.browser
-def test_sliders_and_clicks_move_the_figure(page, address, tmp_path):
+def test_sliders_and_clicks_move_the_figure(page, address, files, tmp_path):
     """Sliders, clicks, and the same figure after a reload."""
     from playwright.sync_api import expect
 
@@ -84,7 +84,7 @@ def test_sliders_and_clicks_move_the_figure(page, address, tmp_path):
 
     chosen = explorer.state()
     page.screenshot(path=tmp_path / "explorer.png")
-    lab.save(page, tmp_path / "files" / "notebooks" / "explore" / "eviction.ipynb")
+    lab.save(page, files / "notebooks" / "explore" / "eviction.ipynb")
     page.goto(page.url)
     lab.wait_until_idle(page)
     expect(explorer.title).to_have_text(chosen[0], timeout=lab.TIMEOUT)

@@ -13,10 +13,16 @@ AbortSignal.timeout = milliseconds => deadline(milliseconds / 10);
 """
 
 
+@pytest.fixture
+def page(window):
+    """A page that has loaded nothing before."""
+    context = window.browser.new_context(viewport={"width": 1400, "height": 1240})
+    yield context.new_page()
+    context.close()
+
+
 @pytest.mark.browser
-def test_a_slow_browser_shows_the_figure_follows_controls_and_shows_it_again(
-    page, address, tmp_path
-):
+def test_a_slow_browser_shows_the_figure_follows_controls_and_shows_it_again(page, address, files):
     """With a tenth of the time Plotly's own widget stays empty; saved notebooks open as well."""
     from playwright.sync_api import expect
 
@@ -27,7 +33,7 @@ def test_a_slow_browser_shows_the_figure_follows_controls_and_shows_it_again(
     explorer.choose("policy", "filling B, kill")
     expect(explorer.title).to_have_text(re.compile("^filling B, kill: utilization"))
     assert explorer.pictures() >= 1
-    lab.save(page, tmp_path / "files" / "notebooks" / "explore" / "filling.ipynb")
+    lab.save(page, files / "notebooks" / "explore" / "filling.ipynb")
     page.goto(page.url)
     lab.wait_until_idle(page)
     expect(explorer.title).to_have_text(

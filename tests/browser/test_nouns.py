@@ -43,10 +43,10 @@ def write_notebook(path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_objects_are_tables_that_can_be_read_in_light_and_in_dark(page, address, tmp_path):
+def test_objects_are_tables_that_can_be_read_in_light_and_in_dark(page, address, files, tmp_path):
     from playwright.sync_api import expect
 
-    write_notebook(tmp_path / "files" / "nouns.ipynb")
+    write_notebook(files / "nouns.ipynb")
     lab.open_notebook(page, address, "nouns.ipynb")
     lab.run_all(page)
     outputs = page.locator(".jp-OutputArea-output")
@@ -56,7 +56,7 @@ def test_objects_are_tables_that_can_be_read_in_light_and_in_dark(page, address,
     tables = page.locator(".jp-RenderedHTML table")
     expect(tables).to_have_count(4)
     assert tables.nth(0).locator("tr", has_text="account").inner_text().count("the first ten") == 1
-    for theme in ("Light", "Dark"):
+    for theme in ("Dark", "Light"):
         choose_theme(page, f"JupyterLab {theme}")
         page.screenshot(path=tmp_path / f"{theme.lower()}.png")
         for element in [*tables.locator("th").all(), *tables.locator("td").all()]:
