@@ -211,7 +211,7 @@ class Schedule(Displayed):
         start, end, nodes = (table[name].to_numpy() for name in ("start", "end", "nodes"))
         if edges.size == 2:
             inside = np.minimum(end, edges[1]) - np.maximum(start, edges[0])
-            return np.array([nodes @ np.maximum(inside, 0.0)])
+            return np.array([np.sum(nodes * np.maximum(inside, 0.0))])
         times, held = step_function(start, end, nodes)
         if not times.size:
             return np.zeros(edges.size - 1)
@@ -283,17 +283,23 @@ def allocation_table(
     part = np.asarray(nodes) % 1 != 0
     if part.any():
         raise ValueError(f"{np.asarray(nodes)[part][0]} nodes held; expected whole nodes")
-    strange = set(np.unique(np.asarray(use, dtype=object))) - set(USES)
+    columns = {"job": np.int64, "start": np.float64, "end": np.float64, "nodes": np.int64}
+    values = zip(columns.items(), (job, start, end, nodes), strict=True)
+    table = pd.DataFrame({name: np.array(each, dtype) for (name, dtype), each in values})
+    return table.assign(use=_uses(use, len(table)))
+
+
+def _uses(use: "str | np.ndarray", rows: int) -> pd.Categorical:
+    """One of `USES` for each row."""
+    named = [use] if isinstance(use, str) else use
+    codes, found = pd.factorize(np.asarray(named, dtype=object), use_na_sentinel=False)
+    strange = set(found) - set(USES)
     if strange:
         raise ValueError(f"nodes held for {min(strange)!r}; expected one of {', '.join(USES)}")
-    if isinstance(use, str):
-        codes = np.full(len(job), USES.index(use), dtype=np.int8)
-        use = pd.Categorical.from_codes(codes, categories=list(USES))
-    columns = {"job": job, "start": start, "end": end, "nodes": nodes}
-    table = pd.DataFrame(columns).astype(
-        {"job": "int64", "start": "float64", "end": "float64", "nodes": "int64"}
+    places = np.array([USES.index(each) for each in found], dtype=np.int8)[codes]
+    return pd.Categorical.from_codes(
+        np.broadcast_to(places, rows) if isinstance(use, str) else places, categories=list(USES)
     )
-    return table.assign(use=pd.Categorical(use, categories=list(USES)))
 
 
 def check_rigid(schedule: Schedule, what: str) -> None:

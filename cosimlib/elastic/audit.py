@@ -10,11 +10,29 @@ very preemption is over. Each is kept for the preemption's duration. A preemptio
 less than asked for must have found nothing else: every node was a user's or wanted back already.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
 from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns, check_held
+from cosimlib.elastic.matching import find, find_latest
 from cosimlib.elastic.schedule import HOST, NOTICE_INTERVAL, USER, ElasticSchedule
+
+
+class Runs(NamedTuple):
+    """Runs on nodes, as arrays of one value per run and node."""
+
+    attempt: np.ndarray
+    node: np.ndarray
+    job: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    completed: np.ndarray
+
+    def where(self, mask: np.ndarray) -> "Runs":
+        """Those where `mask` holds."""
+        return Runs(*(column[mask] for column in self))
 
 
 @audit_rule.register
@@ -63,225 +81,235 @@ def _demand(
         raise InfeasibleScheduleError(f"{schedule.policy}: {message.format(name)}")
 
 
-def _demand_apart(schedule: ElasticSchedule, stretches: pd.DataFrame, message: str) -> None:
-    """Raise where two stretches of one node, from `start_time` to `end_time`, overlap."""
-    ordered = stretches.sort_values(["node", "start_time", "end_time"], kind="stable")
-    same = ordered["node"] == ordered["node"].shift()
-    fine = ~same | (ordered["start_time"] >= ordered["end_time"].shift())
-    _demand(schedule, fine, ordered["node"], message)
+def _demand_apart(
+    schedule: ElasticSchedule, of: np.ndarray, start: np.ndarray, end: np.ndarray, message: str
+) -> None:
+    """Raise where two stretches, from `start` to `end`, of one node or job overlap."""
+    order = np.lexsort((end, start, of))
+    of, start, end = of[order], start[order], end[order]
+    fine = (of[1:] != of[:-1]) | (start[1:] >= end[:-1])
+    _demand(schedule, fine, of[1:], message)
 
 
-def _runs_on_nodes(schedule: ElasticSchedule) -> pd.DataFrame:
-    """One row per run and node: `attempt`, `node`, and the run's columns."""
-    count = len(schedule.attempts)
-    known = schedule.holdings["attempt"].between(0, count - 1)
-    _demand(schedule, known, schedule.holdings["attempt"], "nodes are held by no run {}")
-    attempts = schedule.attempts.reset_index(drop=True)
-    return schedule.holdings.join(attempts, on="attempt")
+def _arrays(table: pd.DataFrame, *names: str) -> tuple[np.ndarray, ...]:
+    """Columns of a table as arrays."""
+    return tuple(table[name].to_numpy() for name in names)
+
+
+def _place(owners: pd.Series, names: list[str]) -> np.ndarray:
+    """The place of each owner in `names`."""
+    return pd.Index(names).get_indexer(pd.Index(owners))
+
+
+def _runs_on_nodes(schedule: ElasticSchedule) -> Runs:
+    """One row per run and node."""
+    attempt, node = _arrays(schedule.holdings, "attempt", "node")
+    known = (attempt >= 0) & (attempt < len(schedule.attempts))
+    _demand(schedule, known, attempt, "nodes are held by no run {}")
+    columns = _arrays(schedule.attempts, "job", "start_time", "end_time", "completed")
+    return Runs(attempt, node, *(column[attempt] for column in columns))
 
 
 def _check_runs(schedule: ElasticSchedule) -> None:
     """Raise for a job that is lost, ends twice, or runs where it could not."""
-    jobs, attempts = schedule.workload.jobs, schedule.attempts
-    _demand(schedule, attempts["job"].isin(jobs.index), attempts["job"], "there is no job {}")
-    completed = attempts[attempts["completed"]]
-    ends = completed["job"].value_counts().reindex(jobs.index, fill_value=0)
-    _demand(schedule, ends == 1, jobs.index, "job {} does not end exactly once")
-    expected_end = attempts["start_time"] + jobs["run_time"].to_numpy()[attempts["job"]]
-    fine = (attempts["end_time"] == expected_end) | ~attempts["completed"]
-    _demand(schedule, fine, attempts["job"], "job {} ends before or after its run time")
-    fine = attempts["end_time"].between(attempts["start_time"], expected_end)
-    _demand(schedule, fine, attempts["job"], "job {} is killed before its start or after its end")
-    submitted = jobs["submit_time"].to_numpy()[attempts["job"]]
-    _demand(schedule, attempts["start_time"] >= submitted, attempts["job"],
-            "job {} runs before its submission")  # fmt: skip
-    own = attempts.sort_values(["job", "start_time", "end_time"], kind="stable")
-    again = own["job"] == own["job"].shift()
-    apart = ~again | (own["start_time"] >= own["end_time"].shift())
-    _demand(schedule, apart, own["job"], "job {} runs twice at a time")
-    _check_times(schedule)
+    submit_time, run_time = _arrays(schedule.workload.jobs, "submit_time", "run_time")
+    job, start, end, completed = _arrays(
+        schedule.attempts, "job", "start_time", "end_time", "completed"
+    )
+    _demand(schedule, (job >= 0) & (job < run_time.size), job, "there is no job {}")
+    jobs = np.arange(run_time.size)
+    ends = np.bincount(job[completed], minlength=jobs.size)
+    _demand(schedule, ends == 1, jobs, "job {} does not end exactly once")
+    expected_end = start + run_time[job]
+    fine = (end == expected_end) | ~completed
+    _demand(schedule, fine, job, "job {} ends before or after its run time")
+    fine = (end >= start) & (end <= expected_end)
+    _demand(schedule, fine, job, "job {} is killed before its start or after its end")
+    _demand(schedule, start >= submit_time[job], job, "job {} runs before its submission")
+    _demand_apart(schedule, job, start, end, "job {} runs twice at a time")
+    first, last, done = np.full(jobs.size, np.inf), np.full(jobs.size, -np.inf), np.empty(jobs.size)
+    np.minimum.at(first, job, start)
+    np.maximum.at(last, job, end)
+    done[job[completed]] = end[completed]
+    for name, times, of_runs in (("start", schedule.start_time, first),
+                                 ("end", schedule.end_time, last)):  # fmt: skip
+        _demand(schedule, times == of_runs, jobs, f"job {{}} does not {name} when its runs do")
+    _demand(schedule, schedule.end_time == done, jobs, "job {} runs again after its end")
 
 
-def _check_times(schedule: ElasticSchedule) -> None:
-    """Raise where a job's start or end is not that of its first or last run."""
-    jobs = schedule.workload.jobs.index
-    by_job = schedule.attempts.groupby("job")
-    for name, times, of_runs in (
-        ("start", schedule.start_time, by_job["start_time"].min()),
-        ("end", schedule.end_time, by_job["end_time"].max()),
-    ):
-        fine = np.asarray(times) == of_runs.reindex(jobs).to_numpy()
-        _demand(schedule, fine, jobs, f"job {{}} does not {name} when its runs do")
-    last = schedule.attempts.loc[schedule.attempts["completed"]].set_index("job")["end_time"]
-    fine = np.asarray(schedule.end_time) == last.reindex(jobs).to_numpy()
-    _demand(schedule, fine, jobs, "job {} runs again after its end")
-
-
-def _check_nodes(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
+def _check_nodes(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise for a run on too few nodes, and for a node on two runs at a time."""
-    attempts = schedule.attempts.reset_index(drop=True)
-    counts = runs.groupby("attempt")["node"].nunique().reindex(attempts.index, fill_value=0)
-    wanted = schedule.workload.jobs["nodes"].to_numpy()[attempts["job"]]
-    _demand(schedule, counts.to_numpy() == wanted, attempts["job"],
+    job = schedule.attempts["job"].to_numpy()
+    order = np.lexsort((runs.node, runs.attempt))
+    attempt, node = runs.attempt[order], runs.node[order]
+    new = np.append(True, (attempt[1:] != attempt[:-1]) | (node[1:] != node[:-1]))[: node.size]
+    counts = np.bincount(attempt[new], minlength=job.size)
+    wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
+    _demand(schedule, counts == wanted, job,
             "job {} runs on another number of nodes than it wants")  # fmt: skip
-    nonzero = runs[runs["end_time"] > runs["start_time"]]
-    _demand_apart(schedule, nonzero, "node {} is on two runs at a time")
+    lasting = runs.where(runs.end > runs.start)
+    message = "node {} is on two runs at a time"
+    _demand_apart(schedule, lasting.node, lasting.start, lasting.end, message)
 
 
-def _check_ownership(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
+def _check_ownership(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise for a node with two owners or none, and for a run on another's node."""
     owned = schedule.ownership
     known = [*schedule.system.partitions, HOST, USER]
     _demand(schedule, owned["owner"].isin(known), owned["owner"], "owner {} is unknown")
+    node, start, end = _arrays(owned, "node", "start_time", "end_time")
     nodes = np.arange(schedule.system.total_nodes + schedule.spare)
-    _demand(schedule, owned["node"].isin(nodes), owned["node"], "there is no node {}")
-    _demand(schedule, np.isin(nodes, owned["node"]), nodes, "node {} never has an owner")
-    _demand_apart(schedule, owned, "node {} has two owners at a time")
-    ordered = owned.sort_values(["node", "start_time"], kind="stable")
-    first = ordered["node"] != ordered["node"].shift()
-    begins = np.where(first, 0.0, ordered["end_time"].shift())
-    _demand(schedule, ordered["start_time"] == begins, ordered["node"], "node {} has no owner once")
-    last = first.shift(-1, fill_value=True)
-    fine = np.isinf(ordered["end_time"]) == last
-    _demand(schedule, fine, ordered["node"], "node {} has no owner in the end")
-    _check_runs_are_at_home(schedule, runs)
+    _demand(schedule, np.isin(node, nodes), node, "there is no node {}")
+    _demand(schedule, np.isin(nodes, node), nodes, "node {} never has an owner")
+    _demand_apart(schedule, node, start, end, "node {} has two owners at a time")
+    order = np.lexsort((start, node))
+    node, start, end = node[order], start[order], end[order]
+    first = np.append(True, node[1:] != node[:-1])
+    begins = np.where(first, 0.0, np.append(0.0, end[:-1]))
+    _demand(schedule, start == begins, node, "node {} has no owner once")
+    last = np.append(first[1:], True)
+    _demand(schedule, np.isinf(end) == last, node, "node {} has no owner in the end")
+    _check_runs_are_at_home(schedule, runs.where(runs.end > runs.start))
 
 
-def _check_runs_are_at_home(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
+def _check_runs_are_at_home(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise for a run that lasts on a node that is not its partition's all the time."""
-    names = schedule.workload.column("partition").fillna(next(iter(schedule.system.partitions)))
-    home = names.to_numpy()[runs["job"]]
-    nonzero = runs["end_time"] > runs["start_time"]
-    runs = runs.assign(partition=home)[nonzero].sort_values("start_time")
-    stretches = schedule.ownership.sort_values("start_time").rename(
-        columns={"start_time": "owned_from", "end_time": "owned_to"}
-    )
-    both = pd.merge_asof(runs, stretches, left_on="start_time", right_on="owned_from", by="node")
-    inside = (both["owner"] == both["partition"]) & (both["end_time"] <= both["owned_to"])
-    _demand(schedule, inside, both["job"], "job {} runs on a node of another partition")
+    names = list(schedule.system.partitions)
+    home = np.zeros(len(schedule.workload), dtype=np.int64)
+    if "partition" in schedule.workload.jobs:
+        home = _place(schedule.workload.jobs["partition"].fillna(names[0]), names)
+    node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
+    owner = _place(schedule.ownership["owner"], names)
+    found = find_latest((runs.node, runs.start), (node, since))
+    inside = (found >= 0) & (owner[found] == home[runs.job]) & (runs.end <= until[found])
+    _demand(schedule, inside, runs.job, "job {} runs on a node of another partition")
 
 
-def _check_reclaims(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
+def _check_reclaims(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise for a node that left too late, too early, or with a wrong record."""
     reclaims = schedule.reclaims
     known = reclaims["partition"].isin(list(schedule.system.partitions))
     _demand(schedule, known, reclaims["partition"], "nodes are wanted back from {}, which is none")
-    latest = reclaims["notified"] + schedule.grace_period
-    fine = reclaims["released"].between(reclaims["notified"], latest)
-    _demand(schedule, fine, reclaims["node"], "node {} left after the grace period, or never")
-    waited = reclaims["released"] - reclaims["notified"]
-    due = np.maximum(1, np.ceil(waited / NOTICE_INTERVAL))
-    _demand(schedule, reclaims["notices"] == due, reclaims["node"],
+    node, notified, released, notices = _arrays(reclaims, "node", "notified", "released", "notices")
+    fine = (released >= notified) & (released <= notified + schedule.grace_period)
+    _demand(schedule, fine, node, "node {} left after the grace period, or never")
+    due = np.maximum(1, np.ceil((released - notified) / NOTICE_INTERVAL))
+    _demand(schedule, notices == due, node,
             "node {} had another number of notices than one at once and one a minute")  # fmt: skip
-    renamed = {"notified": "start_time", "released": "end_time"}
-    _demand_apart(schedule, reclaims.rename(columns=renamed), "node {} was wanted back twice")
+    _demand_apart(schedule, node, notified, released, "node {} was wanted back twice")
     _check_departures(schedule, runs)
     _check_owners(schedule)
 
 
-def _check_kills(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
+def _check_kills(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise for a kill without a reclaim that is due, and for a reclaim of a kill that is none."""
-    killed = runs.loc[~runs["completed"], ["attempt", "node", "job", "end_time"]]
-    recorded = schedule.reclaims.loc[schedule.reclaims["killed"] >= 0]
-    keys = {"left_on": ["node", "killed", "released"], "right_on": ["node", "job", "end_time"]}
-    both = recorded.merge(killed, how="left", **keys)
-    _demand(schedule, both["attempt"].notna(), both["killed"],
-            "job {} was not killed when a reclaim says so")  # fmt: skip
-    due = both["released"] == both["notified"] + schedule.grace_period
-    attempts = schedule.attempts.reset_index(drop=True)
-    lost = attempts.index[~attempts["completed"]]
-    _demand(schedule, lost.isin(both.loc[due, "attempt"]), attempts["job"][lost],
+    killed = runs.where(~runs.completed)
+    kills = killed.node, killed.job, killed.end
+    columns = _arrays(schedule.reclaims, "node", "killed", "released", "notified")
+    node, job, released, notified = (column[columns[1] >= 0] for column in columns)
+    recorded = find((node, job, released), kills) >= 0
+    _demand(schedule, recorded, job, "job {} was not killed when a reclaim says so")
+    due = released == notified + schedule.grace_period
+    withdrawn = find(kills, (node[due], job[due], released[due])) >= 0
+    fine = schedule.attempts["completed"].to_numpy(copy=True)
+    fine[killed.attempt[withdrawn]] = True
+    _demand(schedule, fine, schedule.attempts["job"],
             "job {} was killed without a node whose grace period was over")  # fmt: skip
 
 
-def _check_departures(schedule: ElasticSchedule, runs: pd.DataFrame) -> None:
+def _check_departures(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise where a node that did not leave at once left at another time than its run's end."""
-    reclaims = schedule.reclaims
-    waited = reclaims[reclaims["released"] > reclaims["notified"]].sort_values("notified")
-    nonzero = runs[runs["end_time"] > runs["start_time"]].sort_values("start_time")
-    both = pd.merge_asof(waited, nonzero, left_on="notified", right_on="start_time", by="node")
-    _demand(schedule, both["end_time"] == both["released"], both["node"],
-            "node {} left at another time than the run on it ended")  # fmt: skip
-    done = both["completed"].astype(bool)
-    fine = both["killed"] == both["job"].where(~done, -1)
-    _demand(schedule, fine, both["node"], "node {} left with a run whose fate was another")
-    due = both["released"] == both["notified"] + schedule.grace_period
-    _demand(schedule, ~(done & due), both["job"],
+    columns = _arrays(schedule.reclaims, "node", "notified", "released", "killed")
+    node, notified, released, killed = (column[columns[2] > columns[1]] for column in columns)
+    lasting = runs.where(runs.end > runs.start)
+    found = find_latest((node, notified), (lasting.node, lasting.start))
+    left = (found >= 0) & (lasting.end[found] == released) if lasting.node.size else found >= 0
+    _demand(schedule, left, node, "node {} left at another time than the run on it ended")
+    job, done = lasting.job[found], lasting.completed[found]
+    _demand(schedule, killed == np.where(done, -1, job), node,
+            "node {} left with a run whose fate was another")  # fmt: skip
+    due = released == notified + schedule.grace_period
+    _demand(schedule, ~(done & due), job,
             "job {} completed on a node whose grace period was over")  # fmt: skip
 
 
 def _check_owners(schedule: ElasticSchedule) -> None:
     """Raise where ownership does not change with a release, from the partition that had it."""
-    reclaims, owned = schedule.reclaims, schedule.ownership
-    after = reclaims.merge(owned, how="left", left_on=["node", "released"],
-                           right_on=["node", "start_time"])  # fmt: skip
-    _demand(schedule, after["owner"].notna(), after["node"], "node {} was released and stayed")
-    waited = reclaims[reclaims["released"] > reclaims["notified"]]
-    before = waited.merge(owned, how="left", left_on=["node", "released"],
-                          right_on=["node", "end_time"])  # fmt: skip
-    fine = (before["owner"] == before["partition"]) & (before["start_time"] <= before["notified"])
-    message = "node {} was wanted back from a partition that did not have it"
-    _demand(schedule, fine, before["node"], message)
+    node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
+    left, notified, released = _arrays(schedule.reclaims, "node", "notified", "released")
+    _demand(schedule, find((left, released), (node, since)) >= 0, left,
+            "node {} was released and stayed")  # fmt: skip
+    names, waited = list(schedule.system.partitions), released > notified
+    found = find((left[waited], released[waited]), (node, until))
+    had = _place(schedule.ownership["owner"], names)[found]
+    fine = (had == _place(schedule.reclaims["partition"], names)[waited]) & (found >= 0)
+    _demand(schedule, fine & (since[found] <= notified[waited]), left[waited],
+            "node {} was wanted back from a partition that did not have it")  # fmt: skip
 
 
 def _check_users(schedule: ElasticSchedule) -> None:
     """Raise for a preemption that got too much, too little, or not what its records say."""
-    preemptions, reclaims = schedule.preemptions.reset_index(drop=True), schedule.reclaims
-    fine = preemptions["granted"].between(0, preemptions["nodes"])
-    _demand(
-        schedule, fine, preemptions.index, "preemption {} was granted more nodes than it asked for"
-    )
-    for_users = reclaims[reclaims["request"] >= 0]
-    _demand(schedule, for_users["request"].isin(preemptions.index), for_users["request"],
+    time, nodes, granted = _arrays(schedule.preemptions, "time", "nodes", "granted")
+    asked = np.arange(time.size)
+    _demand(schedule, (granted >= 0) & (granted <= nodes), asked,
+            "preemption {} was granted more nodes than it asked for")  # fmt: skip
+    request, notified = _arrays(schedule.reclaims, "request", "notified")
+    request, notified = request[request >= 0], notified[request >= 0]
+    _demand(schedule, request < time.size, request,
             "nodes were wanted back for preemption {}, which no user asked for")  # fmt: skip
-    times = preemptions["time"].to_numpy()[for_users["request"]]
-    _demand(schedule, for_users["notified"] == times, for_users["request"],
+    _demand(schedule, notified == time[request], request,
             "nodes were wanted back for preemption {} at another time than it came")  # fmt: skip
-    _check_use(schedule, preemptions, for_users)
-    _check_shortfalls(schedule, preemptions)
+    _check_use(schedule)
+    _check_shortfalls(schedule)
 
 
-def _check_use(
-    schedule: ElasticSchedule, preemptions: pd.DataFrame, for_users: pd.DataFrame
-) -> None:
+def _check_use(schedule: ElasticSchedule) -> None:
     """Raise where users' stretches are not those that reclaims and preemptions make."""
-    used = schedule.ownership[schedule.ownership["owner"] == USER]
-    used = used.merge(for_users, how="outer", left_on=["node", "start_time"],
-                      right_on=["node", "released"], suffixes=("", "_of_reclaim"))  # fmt: skip
-    _demand(schedule, used["owner"].notna(), used["node"], "node {} was released to no user")
-    reclaimed = used[used["request"].notna()]
-    duration = preemptions["duration"].to_numpy()[reclaimed["request"].astype(int)]
-    _demand(schedule, reclaimed["end_time"] == reclaimed["start_time"] + duration,
-            reclaimed["node"], "a user kept node {} for another time than asked for")  # fmt: skip
-    counts = for_users["request"].value_counts().reindex(preemptions.index, fill_value=0)
-    _demand(schedule, preemptions["granted"] >= counts, preemptions.index,
+    duration, granted = _arrays(schedule.preemptions, "duration", "granted")
+    columns = _arrays(schedule.reclaims, "request", "node", "released")
+    request, left, released = (column[columns[0] >= 0] for column in columns)
+    users = schedule.ownership["owner"].to_numpy() == USER
+    node, since, until = (
+        column[users] for column in _arrays(schedule.ownership, "node", "start_time", "end_time")
+    )
+    found = find((left, released), (node, since))
+    _demand(schedule, found >= 0, left, "node {} was released to no user")
+    _demand(schedule, until[found] == since[found] + duration[request], left,
+            "a user kept node {} for another time than asked for")  # fmt: skip
+    counts = np.bincount(request, minlength=granted.size)
+    _demand(schedule, granted >= counts, np.arange(granted.size),
             "preemption {} got more nodes than it was granted")  # fmt: skip
-    _check_direct(schedule, preemptions.assign(direct=preemptions["granted"] - counts), used)
+    direct = np.ones(node.size, dtype=bool)
+    direct[found] = False
+    _check_direct(schedule, granted - counts, since[direct], until[direct])
 
 
-def _check_direct(schedule: ElasticSchedule, preemptions: pd.DataFrame, used: pd.DataFrame) -> None:
-    """Raise where users do not have exactly the host's own nodes that they were granted."""
-    direct = used[used["request"].isna()]
-    had = direct.groupby(["start_time", "end_time"]).size()
-    due = preemptions.assign(end=preemptions["time"] + preemptions["duration"]).groupby(
-        ["time", "end"]
-    )["direct"]
-    both = pd.DataFrame({"had": had.rename_axis(["time", "end"]), "due": due.sum()}).fillna(0)
+def _check_direct(
+    schedule: ElasticSchedule, direct: np.ndarray, since: np.ndarray, until: np.ndarray
+) -> None:
+    """Raise where users do not have exactly the host's own nodes that they were granted.
+
+    `direct` is how many, per preemption; `since` and `until` are users' stretches on such nodes.
+    """
+    time, duration = _arrays(schedule.preemptions, "time", "duration")
+    begin, end = np.append(time, since), np.append(time + duration, until)
+    (begin, _), same = np.unique(np.stack([begin, end]), axis=1, return_inverse=True)
+    left = np.bincount(same.ravel(), np.append(direct, -np.ones(since.size)), minlength=begin.size)
     message = "users have more or fewer of the host's nodes from t={:.15g} on than granted"
-    _demand(schedule, both["had"] == both["due"], both.index.get_level_values("time"), message)
+    _demand(schedule, left == 0, begin, message)
 
 
-def _check_shortfalls(schedule: ElasticSchedule, preemptions: pd.DataFrame) -> None:
+def _check_shortfalls(schedule: ElasticSchedule) -> None:
     """Raise where a preemption was granted too little though a node was there to be had."""
-    owned, reclaims = schedule.ownership, schedule.reclaims
-    short = preemptions["granted"] < preemptions["nodes"]
-    fine = np.ones(len(preemptions), dtype=bool)
-    for preemption in preemptions.index[short]:
-        now = preemptions["time"][preemption]
-        begun = (owned["start_time"] <= now) & (now < owned["end_time"])
-        used = owned["node"][begun & (owned["owner"] == USER)]
-        drains = (reclaims["notified"] <= now) & (now <= reclaims["released"])
-        taken = np.union1d(used, reclaims["node"][drains])
-        fine[preemption] = taken.size == owned["node"].nunique()
-    _demand(schedule, fine, preemptions.index,
+    time, nodes, granted = _arrays(schedule.preemptions, "time", "nodes", "granted")
+    node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
+    used = schedule.ownership["owner"].to_numpy() == USER
+    left, notified, released = _arrays(schedule.reclaims, "node", "notified", "released")
+    fine, every = np.ones(time.size, dtype=bool), np.unique(node).size
+    for preemption in np.flatnonzero(granted < nodes):
+        now = time[preemption]
+        users = node[used & (since <= now) & (now < until)]
+        drains = left[(notified <= now) & (now <= released)]
+        fine[preemption] = np.union1d(users, drains).size == every
+    _demand(schedule, fine, np.arange(time.size),
             "preemption {} was granted less than it asked for though nodes were left")  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.elastic.policies import POLICIES, evaluate, least, policy_number
+from cosimlib.elastic.policies import POLICIES, choose, evaluate, policy_number
 from cosimlib.elastic.states import (
     GRACE_PERIODS,
     PREEMPTED,
@@ -77,16 +77,14 @@ def drained(
 @kernel
 def _drained(line, total_nodes, priority, at, policy, preempted, periods, rng, killed, idle):
     """Fill killed jobs and idle node-seconds per grace period; return how many jobs are touched."""
-    current = occupancy.empty(total_nodes)
-    elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
-    eligible, chosen = np.ones(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
-    seen = np.full(line.nodes.size, -1)
-    touched = 0
+    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
+    values, chosen = np.empty(total_nodes), np.arange(total_nodes) < preempted
+    seen, touched = np.full(line.nodes.size, -1), 0
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
         evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
-        least(values, eligible, preempted, chosen)
+        choose(values, chosen)
         for node in range(total_nodes):
             job = current.job[node]
             if not chosen[node] or job == occupancy.IDLE:

@@ -14,13 +14,13 @@ from cosimlib.elastic.machine import (
     NOTHING,
     USER_OWNER,
     WAITING,
-    Log,
     Rules,
     count_usable,
     empty,
     give,
     reclaim,
     stop,
+    tables,
     usable,
 )
 from cosimlib.elastic.partitions import delete_nodes, schedule, wanted
@@ -36,8 +36,8 @@ def run(
     rules: Rules,
     requests: np.ndarray,
     rng: np.random.Generator,
-) -> Log:
-    """The log of a simulation from an initial state, which is changed.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The log of a simulation, as `tables`, from an initial state, which is changed.
 
     `requests` are the users' preemptions: rows of time, nodes and seconds of use.
     """
@@ -48,7 +48,7 @@ def run(
     while True:
         now = _next_instant(jobs, nodes, requests, submitted, served)
         if now == np.inf:
-            return log
+            return tables(log)
         _withdraw(nodes, jobs, queues, log, now)
         _finish(nodes, jobs, queues, log, now)
         submitted = _admit(jobs, queues, submitted, now)

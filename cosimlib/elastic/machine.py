@@ -113,6 +113,24 @@ def empty() -> Log:
 
 
 @allocating_kernel
+def tables(log: Log) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The log as arrays of floats, one row per column: lists take long to hand over."""
+    attempts, holdings = np.empty((4, len(log.attempts))), np.empty((3, len(log.holdings)))
+    moves, reclaims = np.empty((3, len(log.moves))), np.empty((6, len(log.reclaims)))
+    for row in range(len(log.attempts)):
+        attempts[0, row], attempts[1, row], attempts[2, row], attempts[3, row] = log.attempts[row]
+    for row in range(len(log.holdings)):
+        holdings[0, row], holdings[1, row], holdings[2, row] = log.holdings[row]
+    for row in range(len(log.moves)):
+        moves[0, row], moves[1, row], moves[2, row] = log.moves[row]
+    for row in range(len(log.reclaims)):
+        node, partition, reclaims[2, row], reclaims[3, row], request, killed = log.reclaims[row]
+        reclaims[0, row], reclaims[1, row] = node, partition
+        reclaims[4, row], reclaims[5, row] = request, killed
+    return attempts, holdings, moves, reclaims, np.array(log.granted)
+
+
+@allocating_kernel
 def usable(nodes: np.recarray, node: int, partition: int) -> bool:
     """Whether a node belongs to the partition and does not drain."""
     return nodes.owner[node] == partition and nodes.deadline[node] == np.inf

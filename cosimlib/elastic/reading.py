@@ -28,7 +28,13 @@ from cosimlib.elastic.vectors import (
     occupants,
     preemption_values,
 )
-from cosimlib.elastic.waste import priority_change, quantiles, summarize, wasted_cycles
+from cosimlib.elastic.waste import (
+    priority_change,
+    quantiles,
+    summarize,
+    wasted_by_priority,
+    wasted_cycles,
+)
 from cosimlib.schedule import Schedule
 
 SHORT, LONG = list(SHORT_GRACE_PERIODS), list(LONG_GRACE_PERIODS)
@@ -158,17 +164,10 @@ def read(
 
 def waste_by_priority(schedule: Schedule, grace_period: float, **knobs: Any) -> pd.DataFrame:
     """Node-seconds wasted over all states under PAP and PAP+: `high`, `default` and `total`."""
-    high = schedule.workload.column("priority").gt(1).to_numpy(bool)
-    parts = {"high": high, "default": ~high}
-    table = {
-        policy: {
-            part: wasted_cycles(
-                schedule, policy=policy, grace_periods=[grace_period], counted=counted, **knobs
-            ).to_numpy().sum()
-            for part, counted in parts.items()
-        }
-        for policy in ("PAP", "PAP+")
-    }  # fmt: skip
+    table = {}
+    for policy in ("PAP", "PAP+"):
+        wasted = wasted_by_priority(schedule, policy=policy, grace_period=grace_period, **knobs)
+        table[policy] = {part: wasted[part].to_numpy().sum() for part in wasted}
     waste = pd.DataFrame(table).T
     return waste.assign(total=waste.sum(axis=1))
 

@@ -8,6 +8,7 @@ proves none.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -121,12 +122,14 @@ def read_workloads(
     """Simulate HTC (where there is one) and PEREGRINE, the last of `workloads`, and `read` them."""
     *short, batch = workloads.values()
     simulate, system = SCHEDULERS[scheduler], System.of(nodes)
+    schedule = simulate(batch, system)
+    # Priorities are the preemption policy's: jobs are scheduled as without them.
     preferred = {
-        name: simulate(prioritize(batch, {name: priority}, by=by), system)
+        name: replace(schedule, workload=prioritize(batch, {name: priority}, by=by))
         for name, by in classes.items()
     }
     return read(
-        simulate(batch, system),
+        schedule,
         simulate(short[0], system) if short else None,
         larger=simulate(batch, System.of(10 * nodes)),
         preferred=preferred,

@@ -83,46 +83,45 @@ class ElasticSchedule(Schedule):
         return int(self.preemptions["granted"].sum()) / nodes if nodes else 1.0
 
 
-def attempt_table(rows: list[tuple]) -> pd.DataFrame:
-    """`ElasticSchedule.attempts` from rows of job, start, end, whether completed."""
-    table = pd.DataFrame(rows, columns=["job", "start_time", "end_time", "completed"])
-    return table.astype({"job": "int64", "start_time": "float64", "end_time": "float64",
-                         "completed": "bool"})  # fmt: skip
+def attempt_table(log: np.ndarray) -> pd.DataFrame:
+    """`ElasticSchedule.attempts` from its columns: job, start, end, whether completed."""
+    job, start_time, end_time, done = log
+    columns = {"job": job.astype(np.int64), "start_time": start_time, "end_time": end_time}
+    return pd.DataFrame({**columns, "completed": done > 0})
 
 
-def holding_table(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
-    """`ElasticSchedule.holdings` from rows of attempt, node, the node's former row."""
-    table = pd.DataFrame(rows, columns=["attempt", "node", "former"], dtype="int64")
-    return table[["attempt", "node"]]
+def holding_table(log: np.ndarray) -> pd.DataFrame:
+    """`ElasticSchedule.holdings` from columns: attempt, node, the node's former row."""
+    attempt, node, _ = log.astype(np.int64)
+    return pd.DataFrame({"attempt": attempt, "node": node})
 
 
-def preemption_table(requests: np.ndarray, granted: list[int]) -> pd.DataFrame:
+def preemption_table(requests: np.ndarray, granted: np.ndarray) -> pd.DataFrame:
     """`ElasticSchedule.preemptions` from rows of time, nodes, duration."""
-    table = pd.DataFrame(requests, columns=["time", "nodes", "duration"])
-    return table.assign(granted=granted).astype({"nodes": "int64", "granted": "int64"})
+    time, nodes, duration = requests.T
+    columns = {"time": time, "nodes": nodes.astype(np.int64), "duration": duration}
+    return pd.DataFrame({**columns, "granted": granted})
 
 
-def ownership_table(moves: list[tuple[float, int, int]], names: list[str]) -> pd.DataFrame:
-    """`ElasticSchedule.ownership` from moves in order of time: time, node, number of the owner."""
-    table = pd.DataFrame(moves, columns=["start_time", "node", "owner"])
+def ownership_table(log: np.ndarray, names: list[str]) -> pd.DataFrame:
+    """`ElasticSchedule.ownership` of moves in order of time: time, node, number of the owner."""
+    start_time, node, owner = log[:, np.argsort(log[1], kind="stable")]
+    last = np.append(node[1:] != node[:-1], True)
+    end_time = np.where(last, np.inf, np.append(start_time[1:], np.inf))
+    lasted = end_time > start_time
     labels = np.array([*names, USER, HOST], dtype=object)
-    table["owner"] = labels[table["owner"].to_numpy(dtype=np.int64)]
-    table = table.sort_values("node", kind="stable", ignore_index=True)
-    table["end_time"] = table.groupby("node")["start_time"].shift(-1).fillna(np.inf)
-    lasted = table["end_time"] > table["start_time"]
-    return table.loc[lasted, ["node", "owner", "start_time", "end_time"]].reset_index(drop=True)
+    columns = {"node": node[lasted].astype(np.int64), "owner": labels[owner[lasted].astype(int)]}
+    times = {"start_time": start_time[lasted], "end_time": end_time[lasted]}
+    return pd.DataFrame({**columns, **times})
 
 
-def reclaim_table(rows: list[tuple], names: list[str]) -> pd.DataFrame:
+def reclaim_table(log: np.ndarray, names: list[str]) -> pd.DataFrame:
     """`ElasticSchedule.reclaims`, with the notices counted."""
-    columns = ["node", "partition", "notified", "released", "request", "killed"]
-    table = pd.DataFrame(rows, columns=columns).astype(
-        {"node": "int64", "notified": "float64", "released": "float64", "request": "int64",
-         "killed": "int64"}
-    )  # fmt: skip
-    labels = np.array(names, dtype=object)
-    table["partition"] = labels[table["partition"].to_numpy(dtype=np.int64)]
+    node, partition, notified, released, request, killed = log
     # At once, and each minute while the node is still there: one notice by 60 s, two by 61 s.
-    waited = (table["released"] - table["notified"]).to_numpy()
-    notices = np.maximum(np.ceil(waited / NOTICE_INTERVAL), 1).astype("int64")
-    return table.assign(notices=notices)
+    notices = np.maximum(np.ceil((released - notified) / NOTICE_INTERVAL), 1)
+    labels = np.array(names, dtype=object)
+    columns = {"node": node.astype(np.int64), "partition": labels[partition.astype(int)]}
+    columns |= {"notified": notified, "released": released}
+    whole = {"request": request, "killed": killed, "notices": notices}
+    return pd.DataFrame({**columns, **{n: each.astype(np.int64) for n, each in whole.items()}})

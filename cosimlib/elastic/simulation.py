@@ -122,7 +122,7 @@ def simulate_elastic(
     rules = Rules(sizes, numbers, float(grace_period), float(staleness), arrays.nodes, priority)
     state = initial_state(arrays, partition, sizes, int(spare))
     log = host.run(*state, rules, requests, np.random.default_rng(seed))
-    granted = schedule.preemption_table(requests, list(log[4]))
+    granted = schedule.preemption_table(requests, log[4])
     settings = granted, float(grace_period), float(staleness), int(spare)
     return _schedule(workload, system, log, policy, settings)
 
@@ -140,24 +140,25 @@ def _partition_names(system: System) -> list[str]:
 
 def _partitions(workload: Workload, system: System) -> np.ndarray:
     """Partition numbers, one per job, once each job is known to fit its partition."""
-    names = list(system.partitions)
-    partition = workload.column("partition").fillna(names[0])
-    known = partition.isin(names)
-    if not known.all():
-        job = int((~known).idxmax())
-        raise InvalidWorkloadError(
-            f"{workload.label(job)} is for partition {partition[job]!r}; the system has "
-            f"{', '.join(names)}"
-        )
-    sizes = partition.map(dict(system.partitions)).to_numpy(dtype=np.int64)
+    names, partition = list(system.partitions), np.zeros(len(workload), dtype=np.int64)
+    if "partition" in workload.jobs:
+        named = workload.jobs["partition"].fillna(names[0])
+        partition = pd.Index(names).get_indexer(pd.Index(named)).astype(np.int64)
+        if (partition < 0).any():
+            job = int((partition < 0).argmax())
+            raise InvalidWorkloadError(
+                f"{workload.label(job)} is for partition {named[job]!r}; the system has "
+                f"{', '.join(names)}"
+            )
+    sizes = np.array(list(system.partitions.values()), dtype=np.int64)[partition]
     wide = workload.jobs["nodes"].to_numpy() > sizes
     if wide.any():
         job = int(wide.argmax())
         raise InvalidWorkloadError(
             f"{workload.label(job)} asks for {workload.jobs['nodes'][job]} nodes; partition "
-            f"{partition[job]!r} has {sizes[job]}; drop it with Workload.keep or widen it"
+            f"{names[partition[job]]!r} has {sizes[job]}; drop it with Workload.keep or widen it"
         )
-    return partition.map({name: place for place, name in enumerate(names)}).to_numpy(np.int64)
+    return partition
 
 
 def _policies(policy: str | Mapping[str, str], names: list[str]) -> np.ndarray:
@@ -200,16 +201,18 @@ def _schedule(
 ) -> ElasticSchedule:
     """The log as tables; first start and last end per job."""
     attempts = schedule.attempt_table(log[0])
-    by_job = attempts.groupby("job")
-    jobs = pd.RangeIndex(len(workload))
+    job = attempts["job"].to_numpy()
+    first, last = np.full(len(workload), np.inf), np.full(len(workload), -np.inf)
+    np.minimum.at(first, job, attempts["start_time"].to_numpy())
+    np.maximum.at(last, job, attempts["end_time"].to_numpy())
     names = list(system.partitions)
     named = policy if isinstance(policy, str) else "/".join(policy[name] for name in names)
     return ElasticSchedule(
         workload,
         system,
         f"elastic {named}",
-        by_job["start_time"].min().reindex(jobs).to_numpy(),
-        by_job["end_time"].max().reindex(jobs).to_numpy(),
+        first,
+        last,
         attempts,
         schedule.holding_table(log[1]),
         schedule.ownership_table(log[2], names),

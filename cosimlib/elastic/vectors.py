@@ -199,17 +199,16 @@ def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, o
     """In how many of the moments two policies choose the same nodes; nodes in common, in all."""
     current = occupancy.empty(total_nodes)
     elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
-    eligible = np.ones(total_nodes, np.bool_)
-    one, other = np.empty(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
-    agreed, common = 0, 0
+    one, other = np.arange(total_nodes) < preempted, np.arange(total_nodes) < preempted
+    agreed, common, both = 0, 0, preempted
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
         policies.evaluate(first, current.job, elapsed, line.nodes, priority, rng, values)
-        policies.least(values, eligible, preempted, one)
+        moved = policies.choose(values, one)
         policies.evaluate(second, current.job, elapsed, line.nodes, priority, other_rng, values)
-        policies.least(values, eligible, preempted, other)
-        agreed += np.array_equal(one, other)
-        for node in range(total_nodes):
-            common += one[node] and other[node]
+        if policies.choose(values, other) or moved:
+            both = (one & other).sum()
+        agreed += both == preempted
+        common += both
     return agreed, common

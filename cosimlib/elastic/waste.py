@@ -16,17 +16,16 @@ NaN stands where there is no such number: no states, or a median of 0 to divide 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.elastic.policies import POLICIES, evaluate, least, policy_number, priorities
+from cosimlib.elastic.policies import POLICIES, choose, evaluate, policy_number, priorities
 from cosimlib.elastic.states import (
     GRACE_PERIODS,
     PREEMPTED,
-    Followed,
     check_preempted,
     checked_grace_periods,
     distinct,
@@ -93,15 +92,42 @@ def wasted_cycles(
         One row per state, indexed by `time`, one column per grace period.
     """
     at = moments_of(schedule, moments)
-    periods, number = checked_grace_periods(grace_periods), policy_number(policy)
-    followed = follow(schedule, [number])
-    check_preempted(preempted, followed.total_nodes)
-    check.seed(seed)
-    mask, rng = _mask(counted, followed), np.random.default_rng(seed)
-    wasted = np.zeros((at.size, periods.size))
-    _waste(*followed, at, number, int(preempted), periods, mask, rng, wasted)
-    columns = pd.Index(periods, name="grace_period")
+    jobs = len(schedule.workload)
+    mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
+    if mask.shape != (jobs,):
+        raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
+    (wasted,) = _by_kind(
+        schedule, np.where(mask, 0, -1), 1, policy, preempted, grace_periods, at, seed
+    )
+    columns = pd.Index(checked_grace_periods(grace_periods), name="grace_period")
     return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
+
+
+def wasted_by_priority(
+    schedule: Schedule,
+    *,
+    policy: str = "PAP",
+    preempted: int = PREEMPTED,
+    grace_period: float = 120.0,
+    moments: Sequence[float] | np.ndarray | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Node-seconds that a preemption would waste, by state: of jobs of high priority and of others.
+
+    High is any priority above 1; the parameters are those of `wasted_cycles`.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per state, indexed by `time`; columns are `high` and `default`.
+    """
+    at = moments_of(schedule, moments)
+    high = priorities(schedule.workload, [POLICIES.index("PAP+")]) > 1
+    wasted = _by_kind(
+        schedule, np.where(high, 0, 1), 2, policy, preempted, [grace_period], at, seed
+    )
+    parts = dict(zip(("high", "default"), wasted[:, :, 0], strict=True))
+    return pd.DataFrame(parts, index=pd.Index(at, name="time"))
 
 
 def compare_policies(
@@ -153,16 +179,12 @@ def cumulative_waste(
         node-seconds.
     """
     at = moments_of(schedule, moments)
-    high = priorities(schedule.workload, [POLICIES.index("PAP+")]) > 1
+    knobs: dict[str, Any] = {"preempted": preempted, "grace_period": grace_period, "seed": seed}
     columns = {
-        (policy, name): wasted_cycles(
-            schedule, policy=policy, preempted=preempted, grace_periods=[grace_period],
-            moments=at, counted=counted, seed=seed,
-        )[float(grace_period)].cumsum()
+        policy: wasted_by_priority(schedule, policy=policy, moments=at, **knobs).cumsum()
         for policy in distinct("policies", policies, f"of {', '.join(POLICIES)}")
-        for name, counted in (("high", high), ("default", ~high))
-    }  # fmt: skip
-    return pd.DataFrame(columns).rename_axis(columns=["policy", "priority"])
+    }
+    return pd.concat(columns, axis=1, names=["policy", "priority"])
 
 
 def summarize(wasted: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -229,13 +251,25 @@ def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
     return kernels @ counts / (values.size * bandwidth * np.sqrt(2 * np.pi))
 
 
-def _mask(counted: np.ndarray | None, followed: Followed) -> np.ndarray:
-    """Which jobs count, one bool per job."""
-    jobs = followed.priority.size
-    mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
-    if mask.shape != (jobs,):
-        raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
-    return mask
+def _by_kind(
+    schedule: Schedule,
+    kind: np.ndarray,
+    kinds: int,
+    policy: str,
+    preempted: int,
+    grace_periods: Sequence[float],
+    at: np.ndarray,
+    seed: int,
+) -> np.ndarray:
+    """Node-seconds wasted by jobs of each kind (kinds × moments × grace periods), -1: of none."""
+    periods, number = checked_grace_periods(grace_periods), policy_number(policy)
+    followed = follow(schedule, [number])
+    check_preempted(preempted, followed.total_nodes)
+    check.seed(seed)
+    wasted = np.zeros((kinds, at.size, periods.size))
+    rng = np.random.default_rng(seed)
+    _waste(*followed, at, number, int(preempted), periods, kind, rng, wasted)
+    return wasted
 
 
 def _summary(hours: np.ndarray) -> dict[str, float]:
@@ -255,25 +289,28 @@ def _density_table(hours: np.ndarray) -> pd.DataFrame:
 
 
 @kernel
-def _waste(line, total_nodes, priority, at, policy, preempted, periods, counted, rng, wasted):
-    """Fill `wasted` (moments × grace periods)."""
-    current = occupancy.empty(total_nodes)
-    elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
-    eligible, chosen = np.ones(total_nodes, np.bool_), np.empty(total_nodes, np.bool_)
-    touched = np.full(line.nodes.size, -1)
+def _waste(line, total_nodes, priority, at, policy, preempted, periods, kind, rng, wasted):
+    """Fill `wasted` (kinds × moments × grace periods)."""
+    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
+    values, chosen = np.empty(total_nodes), np.arange(total_nodes) < preempted
+    jobs, seen = np.empty(preempted, np.int64), np.full(line.nodes.size, -1)
+    touched, passed = 0, -1
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
         evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
-        least(values, eligible, preempted, chosen)
-        for node in range(total_nodes):
-            job = current.job[node]
-            if not chosen[node] or job == occupancy.IDLE or touched[job] == state:
-                continue
-            touched[job] = state
-            if not counted[job]:
-                continue
-            remaining = line.end_time[job] - at[state]
+        if choose(values, chosen) or current.passed.sum() != passed:
+            passed, touched = current.passed.sum(), 0
+            for node in range(total_nodes):
+                job = current.job[node]
+                if chosen[node] and job != occupancy.IDLE and seen[job] != state:
+                    seen[job] = state
+                    if kind[job] >= 0:
+                        jobs[touched] = job
+                        touched += 1
+        for job in jobs[:touched]:
+            remaining, spent = line.end_time[job] - at[state], at[state] - line.start_time[job]
+            row, held = wasted[kind[job], state], line.nodes[job]
             for period in range(periods.size):
                 if remaining >= periods[period]:
-                    wasted[state, period] += (elapsed[node] + periods[period]) * line.nodes[job]
+                    row[period] += (spent + periods[period]) * held

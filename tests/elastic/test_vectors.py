@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
@@ -12,7 +13,7 @@ from cosimlib.elastic import (
     prioritize,
     same_choice,
 )
-from cosimlib.elastic.policies import LIFO, evaluate
+from cosimlib.elastic.policies import LIFO, choose, evaluate
 from cosimlib.elastic.states import follow
 from cosimlib.kernels import occupancy
 from cosimlib.system import System
@@ -133,3 +134,19 @@ def test_every_priority_is_a_number_above_0(priority):
 def test_a_priority_for_a_queue_that_is_not_there_is_refused():
     with pytest.raises(InvalidWorkloadError, match=r"made: no job with queue='debug' .* known are"):
         prioritize(three_jobs(queue="q"), {"debug": 2.0})
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_the_least_are_chosen_as_by_sorting_whatever_was_chosen_before(data):
+    """Few values, so that many nodes are worth the same, and orders of all kinds."""
+    nodes = data.draw(st.integers(1, 40))
+    chosen = np.arange(nodes) < data.draw(st.integers(1, nodes))
+    for _ in range(3):
+        several = st.lists(
+            st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0]), min_size=nodes, max_size=nodes
+        )
+        values, before = np.array(data.draw(several)), set(np.flatnonzero(chosen))
+        least = set(np.argsort(values, kind="stable")[: len(before)])
+        assert choose(values, chosen) == (least != before)
+        assert set(np.flatnonzero(chosen)) == least
