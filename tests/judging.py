@@ -69,6 +69,8 @@ class Judge:
         items = [item for item in session.items if not item.get_closest_marker("skip")]
         failed, self.seconds, self.entered = _forked(lambda _: _as_they_are(items, self._kernels()))
         if failed:
+            # Pytest shows nothing of why a session failed.
+            print(f"fails without a mutation: {failed}", flush=True)
             raise session.Failed(f"fails without a mutation: {failed}")
         items = [item for item in items if item.nodeid in self.seconds]
         print(f"{sum(self.seconds.values()):.0f} s of tests without a mutation", flush=True)

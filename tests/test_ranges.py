@@ -3,6 +3,8 @@
 And every simulator's own schedule passes the audit, of whatever kind it is.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib import metrics
-from cosimlib.audit import audit
+from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.batch import (
     ORDERS,
     simulate,
@@ -105,12 +107,25 @@ def test_a_plan_is_not_made_anew_without_end():
 @given(extremes(longest=60.0, overruns=False), st.booleans(), st.sampled_from([None, 1e-5]))
 def test_time_sharing_with_noise_at_the_ends_of_the_range(workload, spmd, noise):
     audit(simulate_timesharing(workload, SIX, noise=noise, spmd=spmd))
-    exact = simulate_timesharing(workload, SIX, step=None, spmd=spmd)
-    assert (exact.end_time >= exact.start_time).all()
-    if exact.end_time.max() < 1e9:
-        # Shares are quotients: their audit allows for a millionth of a second.
-        audit(exact)
     audit(simulate_batch(workload, SIX, noise=noise, spmd=spmd))
+
+
+@settings(max_examples=20)
+@given(extremes(), st.booleans())
+def test_time_sharing_in_exact_times_at_the_ends_of_the_range(workload, spmd):
+    audit(simulate_timesharing(workload, SIX, step=None, spmd=spmd))
+
+
+@pytest.mark.parametrize("n", [3, 40])
+def test_the_audit_of_time_sharing_allows_for_the_distance_of_floats(n):
+    """Each end is rounded, by up to 7.6e-6 s near the latest times; a hundredth is a fault."""
+    rng = np.random.default_rng(0)
+    late = 9e10 + np.sort(rng.random(n)) * n / 2
+    workload = jobs(late, 0.05 + rng.random(n), nodes=rng.integers(1, 3, n))
+    audit(simulate_timesharing(workload, System.of(2), step=None, spmd=False))
+    exact = audit(simulate_timesharing(workload, System.of(2), step=None))
+    with pytest.raises(InfeasibleScheduleError, match=r"more work than|sooner than alone"):
+        audit(replace(exact, end_time=exact.end_time - 0.01))
 
 
 @pytest.mark.parametrize("begin", [1e9, 9e10])
@@ -162,6 +177,25 @@ def test_filling_of_a_job_of_three_thousand_years(policy):
     workload = jobs([0, 5, 70], [9e10, 30, 30], [9e10, 60, 60], [5, 1, 6])
     filled = audit(simulate_filling(workload, SIX, policy=policy))
     assert len(filled.allocations) < 100
+
+
+@pytest.mark.parametrize("policy", ["A", "B", "C", None])
+def test_slots_beside_a_job_that_outlives_its_request_are_not_walked_for_ever(policy, monkeypatch):
+    """While job 0 is overdue job 2 is planned for the next slot, again and again."""
+    monkeypatch.setattr("cosimlib.filling.simulation.MOST_OVERDUE", 1000)
+    knobs = {"run_time": [9e10, 30, 30], "requested_time": [60, 60, 60], "nodes": [5, 1, 6]}
+    with pytest.raises(InvalidWorkloadError, match=r"^made: job 0 outlives .* 1,000 slots of 60 s"):
+        simulate_filling(jobs([0, 5, 70], **knobs), SIX, policy=policy)
+    audit(simulate_filling(jobs([0, 5, 70], **knobs), SIX, policy=policy, kill_at_request=True))
+    alone = jobs([0], [9e10], [60], [5])
+    assert len(audit(simulate_filling(alone, SIX, policy=policy)).allocations) < 10
+
+
+@pytest.mark.parametrize("policy", ["A", "B", "C", None])
+def test_filling_keeps_nothing_per_node(policy):
+    """Ten million million nodes: containers are counted in batches."""
+    filled = simulate_filling(jobs([0, 5], [30, 90]), System.of(10**13), policy=policy)
+    assert len(audit(filled).allocations) < 10
 
 
 @few

@@ -46,7 +46,10 @@ from cosimlib.filling.schedule import FilledSchedule, policy_name, split_by_save
 from cosimlib.filling.slots import SlotArrays, fill
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
-from cosimlib.workload import JobArrays, Workload
+from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload
+
+MOST_OVERDUE = 4_000_000
+"""Slots at most in which jobs wait while others outlive their requests: seven years of minutes."""
 
 
 def simulate_filling(
@@ -100,7 +103,7 @@ def simulate_filling(
     ------
     InvalidWorkloadError
         Where a job is wider than the system or has no requested time, or the system has several
-        partitions.
+        partitions, or where jobs outlive their requests by millions of slots while others wait.
 
     Examples
     --------
@@ -123,8 +126,9 @@ def simulate_filling(
     depth = max(1, len(workload)) if queue_depth is None else int(queue_depth)
     hold_back = policy == "B" and reclaim == "save"
     start, promised, held_up, rows = fill(
-        jobs, system.total_nodes, depth, hold_back, bool(reschedule)
+        jobs, system.total_nodes, depth, hold_back, bool(reschedule), MOST_OVERDUE
     )
+    _check_overdue(workload, start, slot)
     containers = _container_table(rows if policy else rows[:0], slot)
     every = {"A": 1, "C": int(save_every)}.get(str(policy))
     if policy == "A":
@@ -171,6 +175,20 @@ def _check(
     check.number("speed", speed, above=0, most=1, kind=part, where=here)
     check.whole("save_every", save_every, 1, where=here)
     check.whole("queue_depth", queue_depth, 1, floats=True, none=True, where=here)
+
+
+def _check_overdue(workload: Workload, start: np.ndarray, slot: float) -> None:
+    """Raise where the simulation ended early, for the job that is overdue for longest."""
+    started = np.isfinite(start)
+    if started.all():
+        return
+    over = np.where(started, workload.jobs["run_time"] - workload.jobs["requested_time"], -np.inf)
+    job = int(over.argmax())
+    raise InvalidWorkloadError(
+        f"{workload.label(job)} outlives its request by {over[job]:.15g} s: with jobs that wait "
+        f"meanwhile, more than {MOST_OVERDUE:,} slots of {slot:g} s are planned anew; take "
+        "kill_at_request=True or longer slots, or drop it with Workload.keep"
+    )
 
 
 def _in_slots(jobs: JobArrays, slot: float) -> SlotArrays:

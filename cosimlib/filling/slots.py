@@ -12,6 +12,9 @@ next one, in this order:
 5. containers stop, the youngest first, and start, so that every idle node has one.
 
 Jobs run for one slot or more, so no job starts and ends at once.
+
+Where a job outlives its request and others wait, each slot is one in which the plan may change and
+containers are saved: such slots are walked and kept, up to a number of them.
 """
 
 from heapq import heappop, heappush
@@ -56,13 +59,12 @@ class State(NamedTuple):
 
 
 class Containers(NamedTuple):
-    """Running containers in batches, `size[0]` of them, by start; (start, end, nodes, saved) of
-    those that have stopped.
+    """Running containers in batches (start, nodes), by start, and in `held` the sum of their nodes;
+    (start, end, nodes, saved) of those that have stopped.
     """
 
-    start: np.ndarray
-    nodes: np.ndarray
-    size: np.ndarray
+    running: list[tuple[float, int]]
+    held: np.ndarray
     stopped: list[tuple[float, float, int, int]]
 
 
@@ -82,8 +84,7 @@ def empty(n: int, capacity: int, depth: int) -> tuple[State, Containers]:
         running.empty_ends(),
     )
     containers = Containers(
-        np.empty(capacity + 1, np.float64),
-        np.empty(capacity + 1, np.int64),
+        [(0.0, 0) for _ in range(0)],
         np.zeros(1, np.int64),
         [(0.0, 0.0, 0, 0) for _ in range(0)],
     )
@@ -92,21 +93,32 @@ def empty(n: int, capacity: int, depth: int) -> tuple[State, Containers]:
 
 @kernel
 def fill(
-    jobs: SlotArrays, capacity: int, depth: int, hold_back: bool, reschedule: bool
+    jobs: SlotArrays,
+    capacity: int,
+    depth: int,
+    hold_back: bool,
+    reschedule: bool,
+    most_overdue: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Start, first reservation and whether held up, per job; intervals of containers (policy B).
 
     With `hold_back`, nodes of containers that were not to be saved are not free in the slot that
     begins; without, such containers are killed. With `reschedule`, waiting jobs move forward where
     one ends early. At most `depth` jobs wait. Intervals are rows (start, end, nodes, saved).
+
+    It ends early, with starts still NaN, after more than `most_overdue` slots in which jobs wait
+    while others outlive their requests.
     """
-    n = jobs.submit.size
+    n, slots_overdue = jobs.submit.size, 0
     state, containers = empty(n, capacity, min(depth, n))
     submitted, waiting, busy, held, now, before = 0, 0, 0, 0, 0.0, -np.inf
     while submitted < n or waiting > 0 or len(state.ends) > 0:
         now, due = _next_slot(jobs, state, submitted, waiting, depth)
         availability.advance(state.plan, now)
         released, overdue = _extend_overdue(jobs, state, now)
+        slots_overdue += overdue > 0 and waiting > 0
+        if slots_overdue > most_overdue:
+            break
         saved = max(0, due - released)
         withheld = held - saved if hold_back else 0
         state.withheld[0] = withheld
@@ -317,30 +329,28 @@ def _start_due(jobs: SlotArrays, state: State, waiting: int, now: float) -> tupl
 @allocating_kernel
 def _replace_containers(containers: Containers, now: float, saved: int, idle: int) -> None:
     """Save and kill the youngest until they fit on the idle nodes, then start one on each other."""
-    start, nodes, size = containers.start, containers.nodes, containers.size
-    held = np.sum(nodes[: size[0]])
-    killed = max(0, held - saved - idle)
+    batches, held = containers.running, containers.held
+    killed = max(0, held[0] - saved - idle)
     for saves, stopping in ((1, saved), (0, killed)):
-        held -= stopping
+        held[0] -= stopping
         while stopping > 0:
-            batch = size[0] - 1
-            count = min(stopping, nodes[batch])
-            containers.stopped.append((start[batch], now, count, saves))
+            start, nodes = batches.pop()
+            count = min(stopping, nodes)
+            containers.stopped.append((start, now, count, saves))
             stopping -= count
-            nodes[batch] -= count
-            if nodes[batch] == 0:
-                size[0] -= 1
-    if idle > held:
-        start[size[0]], nodes[size[0]] = now, idle - held
-        size[0] += 1
+            if nodes > count:
+                batches.append((start, nodes - count))
+    if idle > held[0]:
+        batches.append((now, idle - held[0]))
+        held[0] = idle
 
 
 @allocating_kernel
 def _intervals(containers: Containers, now: float) -> np.ndarray:
     """Rows (start, end, nodes, saved) of all containers; those still running are saved now."""
-    for batch in range(containers.size[0]):
-        if containers.start[batch] < now:
-            containers.stopped.append((containers.start[batch], now, containers.nodes[batch], 1))
+    for start, nodes in containers.running:
+        if start < now:
+            containers.stopped.append((start, now, nodes, 1))
     table = np.empty((len(containers.stopped), 4))
     for row in range(table.shape[0]):
         start, end, nodes, saved = containers.stopped[row]

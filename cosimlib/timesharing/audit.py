@@ -18,6 +18,9 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
     waiting, and no more work than that allows, all of it together is the jobs', and sampled shares
     are those of the jobs that run, no more than their nodes have.
 
+    An end is a quotient, rounded to the nearest float: a job's work may be off by the distance of
+    the floats there, 1.5e-5 s near the latest times that a `Workload` may have.
+
     Raises
     ------
     InfeasibleScheduleError
@@ -28,7 +31,7 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
     _check_placement(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     nodes, duration = jobs["nodes"].to_numpy(), schedule.end_time - schedule.start_time
-    exact = 1e-6 + 2 * np.spacing(np.abs(schedule.end_time))
+    exact = 1e-6 + 2 * np.spacing(schedule.end_time)
     rules = (
         ("starts before its submission", schedule.start_time >= submit_time),
         ("never ends", schedule.end_time < np.inf),
@@ -147,8 +150,9 @@ def _check_series(schedule: TimesharedSchedule) -> None:
                 f"the series has {found[window]:.15g}"
             )
     work, done = float(jobs["run_time"].to_numpy() @ nodes), float(use.sum() * width * offered)
+    rounding = 1e-6 + float(np.spacing(schedule.end_time) @ nodes)
     # In steps a job may be given more than it needs, in its last step only.
-    if done < work * (1 - 1e-6) - 1e-6:
+    if done < work * (1 - 1e-6) - rounding:
         raise InfeasibleScheduleError(
             f"{schedule.policy}: the jobs of {schedule.workload.name} make {work:.15g} "
             f"node-seconds of work; the series adds up to {done:.15g}"
@@ -263,6 +267,7 @@ def _first_overworked(
     Jobs one of which starts when another ends make one busy period: starts come before ends.
     """
     here, work = np.zeros(begin.size, np.int64), np.zeros(begin.size)
+    rounding = np.zeros(begin.size)
     for event in range(events.size):
         starts = events[event] < present.size
         now, job = times[events[event]], present[events[event] % present.size]
@@ -270,13 +275,14 @@ def _first_overworked(
             node = members[place]
             if starts:
                 if here[node] == 0:
-                    begin[node], work[node] = now, 0.0
+                    begin[node], work[node], rounding[node] = now, 0.0, 1e-6
                 here[node] += 1
                 work[node] += run_time[job]
             else:
                 here[node] -= 1
-                allowed = speed * (now - begin[node])
-                if here[node] == 0 and work[node] > allowed * (1 + 1e-9) + 1e-6:
+                rounding[node] += np.spacing(now)
+                allowed = speed * (now - begin[node]) * (1 + 1e-9) + rounding[node]
+                if here[node] == 0 and work[node] > allowed:
                     return event, node
     return -1, -1
 

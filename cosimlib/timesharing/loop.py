@@ -2,7 +2,8 @@
 
 At every instant at which something happens: jobs that are done leave; nodes whose noise is over
 have their speed back, others are slowed; queued jobs, then new ones, start where there is
-memory; and then rates are found once.
+memory; and then rates are found once. Where no job runs or waits, the next instant is the next
+submission: noise of steps that end before it slows nobody and is passed over.
 """
 
 import numpy as np
@@ -86,6 +87,8 @@ def next_instant(setup: Setup, progress: Progress, noise: Noise) -> float:
         instant = setup.submit_time[submitted]
     if progress.finish.size[0] > 0:
         instant = min(instant, progress.finish.key[progress.finish.item[0]])
+    elif progress.numbers[QUEUED] == 0:
+        return max(instant, progress.clock[NOW])
     if progress.numbers[SLOWED] > 0:
         instant = min(instant, progress.clock[RESTORE])
     if progress.numbers[DRAWN] < noise.time.size:
@@ -125,7 +128,9 @@ def _slow_down(
         for place in range(progress.numbers[SLOWED]):
             _resize(setup, sharing, progress.slowed[place], setup.speed)
         progress.numbers[SLOWED] = 0
-    drawn = progress.numbers[DRAWN]
+    # Nothing but idle time is passed over: else every step with noise is an instant.
+    over = np.searchsorted(noise.time, now - 0.5 * setup.step)
+    drawn = max(progress.numbers[DRAWN], over)
     while drawn < noise.time.size and noise.time[drawn] <= due:
         node = noise.node[drawn]
         _resize(setup, sharing, node, setup.speed * noise.speed[drawn])

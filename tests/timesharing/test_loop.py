@@ -26,6 +26,7 @@ from cosimlib.timesharing import (
 from cosimlib.timesharing.noise import noise_between
 from cosimlib.timesharing.state import SUBMITTED, Noise, Setup
 from cosimlib.workload import Workload
+from tests.timesharing.naive import Shared
 from tests.timesharing.test_maxmin import Machine, assert_books_are_kept, assert_max_min_fair
 
 NO_NOISE = Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
@@ -206,6 +207,19 @@ def test_noise_is_drawn_for_every_step_once(monkeypatch):
     monkeypatch.setattr(simulation, "MOST_SLOWDOWNS", 1)
     schedule = simulate_timesharing(jobs, System.of(4), noise=1.0, step=7.0)
     assert schedule.end_time.max() == pytest.approx(100_000 / slowest(4, 1.0), rel=0.01)
+
+
+def test_noise_on_an_idle_machine_is_passed_over():
+    """Two jobs a day apart on slow nodes: instants are theirs, none of the 8,630 steps between."""
+    jobs = made(submit_time=[0.0, 86_400.0], run_time=[100.0, 50.0], nodes=[1, 2])
+    system = System.of(2)
+    noise = draw_noise(np.random.default_rng(1), 2, 0.0, 9_000, 10.0, 0.9)
+    *instants, (last, _, progress) = events(jobs, system, noise)
+    assert len(instants) < 40 and last == progress.end_time[1]
+    steps = np.isin(noise.time, [*np.arange(0, 1e3, 10), *np.arange(86_400, 86_900, 10)])
+    near = zip(*(each[steps] for each in noise), strict=True)
+    slow = Shared(jobs.jobs, 2, step=10.0, noise=list(near))
+    assert progress.end_time.tolist() == [float(slow.ends[job]) for job in (0, 1)]
 
 
 @pytest.mark.parametrize("spmd", [True, False])
