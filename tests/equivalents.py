@@ -1,6 +1,24 @@
 """Mutations of kernels that no test can notice, for they change nothing, each with a reason."""
 
+_ONE_BY_ONE = "equal neighbors that do not move together move right after, to the same moment"
+_MORE_WORK = (
+    "bounds of holes and of moments only spare work: a job that is looked at all the same has its "
+    "earliest start, found from the profile, and stays"
+)
+
 EQUIVALENTS: dict[str, dict[str, str]] = {
+    "batch/compression.py:compress": {
+        "-np.inf -> +np.inf": _MORE_WORK,
+        "holes.begin_pass(plan.holes) -> dropped": _MORE_WORK,
+        "holes.end_pass(plan.holes) -> dropped": _MORE_WORK,
+        "start <= holes.any_since(plan.holes, plan.kind[job]) -> "
+        "start < holes.any_since(plan.holes, plan.kind[job])": _MORE_WORK,
+        "room >= 2 * jobs.nodes[job] -> room > 2 * jobs.nodes[job]": _ONE_BY_ONE,
+        "2 -> 3": _ONE_BY_ONE,
+        "moment <= now -> moment < now": (
+            "a job that moves to now is listed as due, and the loop starts it at the same instant"
+        ),
+    },
     "batch/loop.py:_forget_started": {
         "counts[FIRST] < counts[LAST] -> counts[FIRST] >= counts[LAST]": (
             "the loop behind it closes gaps at the front, too; the first only saves it work"

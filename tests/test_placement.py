@@ -65,6 +65,15 @@ def test_on_one_machine_jobs_have_nodes_whatever_partition_a_trace_names():
     assert sorted(blocks["job"]) == [0, 1] and sorted(blocks["node"]) == [0, 1]
 
 
+@pytest.mark.parametrize("nodes", [10**9, 4 * 10**8])
+def test_numbers_of_more_nodes_than_memory_has_room_for_are_refused(nodes):
+    """Of the machine's, or of those that its jobs hold one after another."""
+    jobs = {"submit_time": [0, 1], "run_time": 5, "requested_time": 5, "nodes": nodes}
+    schedule = simulate_fcfs(Workload(pd.DataFrame(jobs), "huge"), System.of(nodes))
+    with pytest.raises(ValueError, match=r"00 .*nodes.*; expected 536,870,912 at most: take fewer"):
+        node_blocks(schedule)
+
+
 def test_more_nodes_than_a_machine_has_are_refused():
     schedule = simulate_coscheduling(deadlock_example(), MACHINES, schemes="YY")
     small = replace(schedule, system=System.of(A=5, B=3))

@@ -9,7 +9,7 @@ are free without interruption up to its reservation, or to a hole that holds it 
 
 import numpy as np
 
-from cosimlib.batch.plan import Plan, list_all
+from cosimlib.batch.plan import Plan
 from cosimlib.kernels import availability, heap, holes, running
 from cosimlib.kernels.jit import allocating_kernel, inner_kernel
 from cosimlib.kernels.queue import Queue
@@ -27,8 +27,6 @@ def compress(
     nodes, and the moment before which jobs that moved have left nodes to jobs that come earlier in
     the queue.
     """
-    if plan.unlisted[0] < np.inf:
-        list_all(plan, started, waiting, last)
     left_until, place = -np.inf, 0
     holes.begin_pass(plan.holes)
     while place < last:
@@ -41,8 +39,7 @@ def compress(
         if moment == start:
             continue
         while place < last and room >= 2 * jobs.nodes[job] and _alike(plan, waiting, first, place):
-            room -= jobs.nodes[job]
-            place += 1
+            place, room = place + 1, room - jobs.nodes[job]
         _move(jobs, plan, waiting, first, place, moment)
         left_until = max(left_until, start + jobs.requested_time[job])
         if moment <= now:

@@ -63,6 +63,8 @@ CLICK = "Click on the surface to choose nodes and deadline at once."
 NO_SCHEDULE = "this problem brought its own checkpoint times: explore a Schedule to change them"
 JOBS = 3000
 """Of a workload without starts, how many in a row are scheduled."""
+MOST_DEADLINES = 2_000
+"""Deadlines of a slider at most: a day of minutes has 1,440."""
 
 
 def explore_eviction(
@@ -114,7 +116,7 @@ def explore_eviction(
         Where `source` is none of these.
     ValueError
         Where nothing runs at `at`, `at` or `system` comes with a problem, there is only one
-        deadline, or the solver is none of them.
+        deadline or more than a slider has room for, or the solver is none of them.
 
     Examples
     --------
@@ -226,6 +228,8 @@ def _always(problem: EvictionProblem) -> Pose:
 
 def _controls(problem: EvictionProblem, bandwidth: float, interval: float) -> dict[str, Widget]:
     """The sliders; `bandwidth` is NaN where it is unknown."""
+    advice = "take a longer step or a shorter horizon"
+    check.room("deadlines of a slider", len(problem.deadlines), advice, most=MOST_DEADLINES)
     deadlines = problem.deadlines.tolist()
     if not len(problem) or len(deadlines) == 1:
         raise ValueError(

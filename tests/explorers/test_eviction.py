@@ -295,6 +295,9 @@ def test_bad_input_is_named():
         explore_eviction(PROBLEM, nodes_needed=10)
     with pytest.raises(ValueError, match=r"1 deadlines leave nothing .* one step \(60 s\)"):
         explore_eviction(MADE, at=AT, horizon=30.0)
+    for many in ({"step": 1e-3}, {"horizon": 1e7}):
+        with pytest.raises(ValueError, match=r"deadlines of a slider; expected 2,000 .* longer st"):
+            explore_eviction(MADE, at=AT, **many)
 
 
 @pytest.mark.parametrize("rows", [(), ((5, 0, 3),)])
