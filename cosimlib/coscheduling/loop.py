@@ -42,7 +42,8 @@ def coschedule(
     state = empty(job_state, machine_state)
     submitted, changed, futile = 0, 0, 0
     origin = jobs.job.submit_time[0] if n > 0 else 0.0
-    state.machine.next_release[:] = origin + rules.release_interval
+    for machine in range(machine_state.size):
+        state.machine.next_release[machine] = origin + rules.release_interval[machine]
     most_futile = machine_state.size * _patience(rules)
     while futile < most_futile:
         release_time = _next_release(state)

@@ -15,12 +15,13 @@ from cosimlib.coscheduling.state import (
     start,
     take,
 )
-from cosimlib.kernels.jit import allocating_kernel
+from cosimlib.kernels.jit import allocating_kernel, embedded_kernel
+from cosimlib.kernels.sorting import ascending
 
 NO_JOB = -1
 
 
-@allocating_kernel
+@embedded_kernel
 def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float) -> None:
     """The machine's own pass: each queued job that may start has a turn, the most urgent first."""
     queue, yielding = state.queue[machine], state.job.yielding
@@ -103,7 +104,7 @@ def _expected_wait(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
     return longest
 
 
-@allocating_kernel
+@embedded_kernel
 def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> bool:
     """Whether each reachable mate holds nodes, or was just given some.
 
@@ -243,7 +244,7 @@ def _ranked(
         fitting += 1
     if fitting == 1:
         return chosen[:1]
-    return chosen[np.argsort(urgency[:fitting], kind="mergesort")]
+    return chosen[ascending(urgency[:fitting])]
 
 
 @allocating_kernel

@@ -96,7 +96,9 @@ def records(n: int, dtype: np.dtype, **columns: np.ndarray | float) -> np.recarr
 def empty(job: np.recarray, machine: np.recarray) -> State:
     """The state before the first submission, with room for as many jobs as can wait or run."""
     n, machines = job.size, machine.size
-    room = min(n, machine.free.max())
+    room = 0
+    for free in machine.free:
+        room = max(room, min(n, free))
     return State(
         job,
         machine,
@@ -198,8 +200,9 @@ def reservation(
     times, nodes = state.expected_end[machine], state.expected_nodes[machine]
     if holders > 0:
         times, nodes = np.empty(size + holders, np.float64), np.empty(size + holders, np.int64)
-        times[:size] = state.expected_end[machine, :size]
-        nodes[:size] = state.expected_nodes[machine, :size]
+        for place in range(size):
+            times[place] = state.expected_end[machine, place]
+            nodes[place] = state.expected_nodes[machine, place]
     for place in range(holders):
         job = state.holding[machine, place]
         end = now + jobs.job.requested_time[job]

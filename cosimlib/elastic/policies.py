@@ -20,6 +20,7 @@ import numpy as np
 from cosimlib import checks as check
 from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.occupancy import IDLE
+from cosimlib.kernels.sorting import ascending
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 RANDOM, FIFO, LIFO, PAP, PAP_PLUS = range(5)
@@ -153,7 +154,7 @@ def least(values: np.ndarray, eligible: np.ndarray, wanted: int, chosen: np.ndar
     """
     chosen[:] = False
     found = 0
-    for node in np.argsort(values, kind="mergesort"):
+    for node in ascending(values):
         if found == wanted:
             break
         if eligible[node]:

@@ -76,7 +76,9 @@ def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
 @kernel
 def table_width(nodes: np.ndarray, nodes_needed: int) -> int:
     """Numbers of nodes, from 0, that a plan may free without a job that it could do without."""
-    widest = nodes.max() if nodes.size else 0
+    widest = 0
+    for held in nodes:
+        widest = max(widest, held)
     return min(nodes.sum(), max(nodes_needed - 1, 0) + widest) + 1
 
 
@@ -119,7 +121,8 @@ def plan_blocked(
                 chosen, best_u, best_n, nodes, app_write, sys_write, choices[start]
             )  # fmt: skip
         elif start:
-            choices[start] = choices[start - 1]
+            for job in range(nodes.size):
+                choices[start, job] = choices[start - 1, job]
     return choices
 
 
@@ -143,7 +146,8 @@ def _fill_backwards(
         kill = loss[job] + held * (start * step)
         app_cost = held * (start * step - app_wait[job])
         for u in range(start, -1, -1):
-            before[low:high] = table[u, low:high]
+            for n in range(low, high):
+                before[n] = table[u, n]
             app, sys = u - app_write[job], u - sys_write[job]
             if u > start - release[job]:
                 app = -1

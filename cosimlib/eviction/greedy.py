@@ -16,6 +16,7 @@ import numpy as np
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionProblem, check_problem
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.sorting import ascending
 
 
 def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
@@ -62,7 +63,7 @@ def evict_greedily(
 @kernel
 def _evict(nodes, loss, app_steps, sys_steps, nodes_needed, deadline, choice):
     """Write one deadline's choices; the arrays hold one value per job."""
-    order = np.argsort(-loss, kind="mergesort")
+    order = ascending(-loss)
     freed = 0
     used = 0
     for job in order:

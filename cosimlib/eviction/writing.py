@@ -25,6 +25,7 @@ import pandas as pd
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KEEP, MILLISECONDS_PER_HOUR, SYS, EvictionProblem
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.sorting import ascending
 
 
 class Moments(NamedTuple):
@@ -135,10 +136,14 @@ def order_of_writes(
     rows: int,
 ) -> np.ndarray:
     """The default order of writing, for a horizon of ``rows - 1`` steps; one value per job."""
-    smith = nodes / np.maximum(sys_write, 1e-9)
-    reached = np.where(release + app_write < rows, release, -1)
-    order = np.argsort(smith, kind="mergesort")
-    return order[np.argsort(reached[order], kind="mergesort")]
+    smith = np.empty(nodes.size)
+    for job in range(nodes.size):
+        smith[job] = nodes[job] / max(sys_write[job], 1e-9)
+    order = ascending(smith)
+    reached = np.empty(nodes.size)
+    for place, job in enumerate(order):
+        reached[place] = release[job] if release[job] + app_write[job] < rows else -1
+    return order[ascending(reached)]
 
 
 @kernel

@@ -19,6 +19,7 @@ COMPILING = {f"{PACKAGE.name}/kernels/{name}.py" for name in ("fingerprint", "ji
 
 KERNELS = {
     "allocating_kernel",
+    "embedded_kernel",
     "frugal_kernel",
     "inlined_kernel",
     "inner_kernel",

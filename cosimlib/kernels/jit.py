@@ -67,6 +67,15 @@ def inlined_kernel(function: Function) -> Function:
     return _compiled(function, _nrt=False, **options)
 
 
+def embedded_kernel(function: Function) -> Function:
+    """A kernel that one other calls in one place: its lines become lines of that one.
+
+    What a kernel calls is optimized and made machine code with each kernel above it. A long one
+    is spared that twice.
+    """
+    return numba.njit(inline="always")(function)
+
+
 def uncached_kernel(function: Function) -> Function:
     """A kernel that takes functions, compiled in memory once per process and set of functions.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from cosimlib.eviction.problem import KILL
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import allocating_kernel, inner_kernel
+from cosimlib.kernels.jit import allocating_kernel, embedded_kernel, inner_kernel
 from cosimlib.ondemand import moves
 from cosimlib.ondemand.pace import choose_hosts, share, shrink
 from cosimlib.ondemand.planning import (
@@ -37,7 +37,7 @@ from cosimlib.ondemand.state import (
 )
 
 
-@allocating_kernel
+@embedded_kernel
 def serve(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) -> None:
     """Serve all bursts that gather nodes, in order of their calls, and anew after each start.
 
@@ -49,7 +49,7 @@ def serve(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) -
         place = 0 if started else place + 1
 
 
-@allocating_kernel
+@embedded_kernel
 def _serve_one(
     jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, now: float
 ) -> bool:

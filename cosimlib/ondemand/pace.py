@@ -10,6 +10,7 @@ import numpy as np
 
 from cosimlib.kernels import heap, releases
 from cosimlib.kernels.jit import allocating_kernel, inner_kernel
+from cosimlib.kernels.sorting import ascending
 from cosimlib.ondemand.notes import note
 from cosimlib.ondemand.state import (
     BURST_SIZE,
@@ -76,7 +77,7 @@ def running_batch(jobs: np.recarray, state: State) -> np.ndarray:
         if not jobs[job].on_demand and state.jobs[job].victim < 0 and state.jobs[job].guest < 0:
             found[size] = job
             size += 1
-    return np.sort(found[:size])
+    return found[ascending(found[:size].astype(np.float64))]
 
 
 @allocating_kernel

@@ -16,6 +16,7 @@ from cosimlib.eviction.problem import APP, KEEP, KILL, SYS
 from cosimlib.eviction.writing import order_of_writes
 from cosimlib.kernels import heap
 from cosimlib.kernels.jit import allocating_kernel, inner_kernel
+from cosimlib.kernels.sorting import ascending
 from cosimlib.ondemand.state import (
     PLANS,
     RUN,
@@ -82,7 +83,7 @@ def candidates(jobs: np.recarray, state: State, now: float) -> Choice:
         if not jobs[job].on_demand and state.jobs[job].victim < 0:
             found[size] = job
             size += 1
-    found = np.sort(found[:size])
+    found = found[ascending(found[:size].astype(np.float64))]
     loss, app_wait = np.empty(found.size), np.empty(found.size)
     app_write, sys_write = jobs[found].app_write, jobs[found].sys_write
     for place in range(found.size):
@@ -162,7 +163,7 @@ def in_steps(choice: Choice, step: float, rows: int) -> Durations:
     """Durations as the solvers take them (`eviction.problem.WriteArrays`)."""
     n = choice.job.size
     app, sys = np.empty(n, np.int64), np.empty(n, np.int64)
-    release, write = np.empty(n, np.int64), np.empty(n, np.int64)
+    release, write, wait = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     for place in range(n):
         both = choice.app_wait[place] + choice.app_write[place]
         app[place] = int(min(np.ceil(both / step * (1 - 1e-12)), float(rows)))
@@ -170,18 +171,20 @@ def in_steps(choice: Choice, step: float, rows: int) -> Durations:
         steps = int(min(np.ceil(choice.app_write[place] / step * (1 - 1e-12)), float(rows)))
         write[place] = min(steps, app[place]) if app[place] < rows else 0
         release[place] = app[place] - write[place]
-    wait = np.round(np.minimum(choice.app_wait, rows * step) * 1e3)
+        wait[place] = np.round(min(choice.app_wait[place], rows * step) * 1e3)
     return Durations(app, sys, release, write, sys, wait)
 
 
 @allocating_kernel
 def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows: int) -> np.ndarray:
     """The action of each job (columns) for each deadline (rows), by the policy's solver."""
-    nodes, loss = choice.nodes, np.round(choice.loss * 1000.0)
+    nodes, loss = choice.nodes, np.empty(choice.nodes.size)
+    for place in range(nodes.size):
+        loss[place] = np.round(choice.loss[place] * 1000.0)
     app, sys, release, app_write, sys_write, app_wait = durations
     choices = np.zeros((rows, nodes.size), np.uint8)
     if rules.solver == PREEMPT or rules.solver == SHRINK:
-        for place in np.argsort(loss, kind="mergesort"):
+        for place in ascending(loss):
             if needed > 0:
                 choices[0, place] = KILL
                 needed -= nodes[place]
@@ -192,10 +195,13 @@ def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows:
         return choices
     if rules.solver == DYNAMIC_BLOCKED:
         order = order_of_writes(nodes, release, app_write, sys_write, rows)
-        choices[:, order] = plan_blocked(
+        plans = plan_blocked(
             nodes[order], loss[order], release[order], app_write[order], sys_write[order],
             app_wait[order], needed, rows, rules.step * 1e3,
         )  # fmt: skip
+        for row in range(rows):
+            for place, job in enumerate(order):
+                choices[row, job] = plans[row, place]
         return choices
     width = table_width(nodes, needed)
     table = np.full((rows, width), np.inf)

@@ -12,6 +12,7 @@ import numpy as np
 from cosimlib.eviction.problem import KILL
 from cosimlib.kernels import heap
 from cosimlib.kernels.jit import allocating_kernel
+from cosimlib.kernels.sorting import ascending
 from cosimlib.ondemand.pace import running_batch
 from cosimlib.ondemand.state import RUN, State, elapsed_for, progress, time_of
 
@@ -35,7 +36,7 @@ def collect_until_predicted(jobs: np.recarray, state: State, burst: int, now: fl
         stop = _last_checkpoint(jobs, state, job, now, arrival)
         if state.jobs[job].expected > arrival and stop < np.inf:
             stops[place], idle[place] = stop, state.jobs[job].width * (arrival - stop)
-    for place in np.argsort(idle, kind="mergesort"):
+    for place in ascending(idle):
         if lacking <= 0 or stops[place] == np.inf:
             return
         job = found[place]

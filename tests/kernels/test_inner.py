@@ -9,7 +9,7 @@ from cosimlib.kernels.fingerprint import KERNELS
 from tests.suites import ROOT
 
 PACKAGE = ROOT / "cosimlib"
-INNER = {"allocating_kernel", "inlined_kernel", "inner_kernel"}
+INNER = {"allocating_kernel", "embedded_kernel", "inlined_kernel", "inner_kernel"}
 
 
 def decorators(node: ast.FunctionDef) -> set[str]:
