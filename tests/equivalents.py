@@ -30,5 +30,26 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
     "coscheduling/passes.py:_ranked": {
         "1 -> 2": "one too many of the jobs is asked for, of which there are no more",
     },
+    "eviction/backtracking.py:_search": {
+        "visits > 0 -> visits >= 0": "one choice more is tried between two readings of the clock",
+    },
+    "eviction/blocked.py:_fill_backwards": {
+        "0.0 -> 1.0": "all cells are one node-millisecond more, and the least stays the least",
+    },
+    "eviction/blocked.py:_relax_costs": {
+        "from_kill[cell] + kill < best -> from_kill[cell] + kill <= best": (
+            "of plans that lose and block as little, another is taken"
+        ),
+    },
+    "eviction/literal.py:_algorithm_1": {
+        "b[to, t] > a[n, t] + loss[job] -> b[to, t] >= a[n, t] + loss[job]": (
+            "of plans that lose as little, another is taken"
+        ),
+    },
+    "eviction/overlapping.py:plan_overlapping": {
+        "min(nodes[:job].sum() + 1, nodes_needed) -> max(nodes[:job].sum() + 1, nodes_needed)": (
+            "more cells are filled; no least plan passes them, for a job less would do"
+        ),
+    },
 }
 """By room, file and kernel: the change, as `tests.mutations` tells it, and why nothing changes."""

@@ -4,13 +4,7 @@ A figure is published as `<name>.html` (beside one shared `plotly.min.js`), `<na
 `<name>.csv`. The same figure gives the same bytes, so that a changed file is a changed result.
 """
 
-import asyncio
-import importlib.util
-import json
 import re
-import threading
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
@@ -18,14 +12,11 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from cosimlib import checks as check
-from cosimlib import extras
 from cosimlib.display import used_data
 from cosimlib.figures.footnotes import FOOTER, footer, footnote
 from cosimlib.figures.markup import plain
-from cosimlib.figures.still import still
 from cosimlib.files import write_whole
 
-WIDTH = 900
 LIBRARY = "plotly.min.js"
 FILE_NAME = re.compile(r"\w[\w.-]*")
 
@@ -108,52 +99,6 @@ def share_library(folder: Path, above: Path) -> None:
     own.unlink()
 
 
-def render_images(folders: Iterable[str | Path]) -> int:
-    """Draw a PNG and an SVG of every published figure in the folders; how many figures it drew.
-
-    All are drawn in one browser session. Without a browser, or without kaleido, one line says so
-    and nothing is drawn: images are an extra, and must not cost the run that made the figures.
-    """
-    paths = [path for folder in folders for path in sorted(Path(folder).glob("*.json"))]
-    paths = [path for path in paths if path.with_suffix(".html").is_file()]
-    if not paths:
-        return 0
-    if importlib.util.find_spec("kaleido") is None:
-        print(f"no PNG and SVG images: {extras.lack('drawing them', 'kaleido')}")
-        return 0
-    drawn: list[Path] = []
-    try:
-        # A thread of its own, because a notebook's own loop may be running in this one.
-        with ThreadPoolExecutor(1) as thread:
-            leave = threading.Event()
-            try:
-                thread.submit(lambda: asyncio.run(_draw(paths, drawn, leave))).result()
-            finally:
-                leave.set()  # an interrupt waits for one figure, not for all
-    except Exception as error:
-        print(f"no PNG and SVG images{_where(paths, drawn)}: {_reason(error)}")
-    return len(drawn)
-
-
-async def _draw(paths: list[Path], drawn: list[Path], leave: threading.Event) -> None:
-    """Draw the figures one by one until told to leave, and note those that are done."""
-    from kaleido import Kaleido
-
-    # The synchronous server of kaleido waits for ever where its browser does not start.
-    async with Kaleido(n=1, mathjax=False) as browser:
-        for path in paths:
-            if leave.is_set():
-                return
-            figure = still(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
-            options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
-            content = _with_fixed_ids(figure)
-            image = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
-            write_whole(path.with_suffix(".png"), image)
-            image = await browser.calc_fig(content, opts={"format": "svg", **options})
-            write_whole(path.with_suffix(".svg"), _fix_ids(image.decode()).encode())
-            drawn.append(path)
-
-
 def _csv(numbers: pd.DataFrame) -> str:
     """The numbers as CSV, with their index where it carries something."""
     counts_rows = isinstance(numbers.index, pd.RangeIndex) and numbers.index.name is None
@@ -166,33 +111,3 @@ def _write_library(folder: Path) -> None:
     content = get_plotlyjs().encode()
     if not path.is_file() or path.stat().st_size != len(content):
         write_whole(path, content)
-
-
-def _with_fixed_ids(figure: go.Figure) -> dict:
-    """The figure as a dict whose traces have ids of ours: Plotly's own are random."""
-    content = figure.to_dict()
-    for number, trace in enumerate(content.get("data", [])):
-        trace["uid"] = f"{number:06x}"
-    return content
-
-
-def _fix_ids(svg: str) -> str:
-    """The drawing with the random part of its elements' ids, and of what refers to them, fixed."""
-    for drawing in set(re.findall(r'id="(?:top)?defs-([0-9a-f]{6})"', svg)):
-        svg = re.sub(rf"""((?:id="|href="#|url\(['"]?#)[a-z]+-?){drawing}""", r"\g<1>000000", svg)
-    return svg
-
-
-def _where(paths: list[Path], drawn: list[Path]) -> str:
-    """From which figure on there are no images, where some were drawn."""
-    return f" from {paths[len(drawn)].stem} on" if drawn else ""
-
-
-def _reason(error: Exception) -> str:
-    """Why the browser did not draw, in one line."""
-    if type(error).__name__ == "ChromeNotFoundError":
-        return "no Chrome or Chromium was found (install one, or set BROWSER_PATH)"
-    if type(error).__name__ == "BrowserFailedError":
-        return "the browser did not start (BROWSER_PATH names another one)"
-    lines = str(error).splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0]}"

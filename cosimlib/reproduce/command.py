@@ -17,7 +17,8 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.claims import CHECKED, scorecard
 from cosimlib.display import count
-from cosimlib.figures.publishing import render_images, share_library
+from cosimlib.figures.images import Images, render_images
+from cosimlib.figures.publishing import share_library
 from cosimlib.files import FRONT_PAGE, check_folder, checkout, write_whole
 from cosimlib.reproduce.execute import execute_all, say
 from cosimlib.reproduce.gallery import write_gallery
@@ -41,6 +42,8 @@ from cosimlib.warm import warm
 
 FAILED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
 LONGEST = 1e6
+TABS = 4
+"""Figures that are drawn at once, at most."""
 QUICK_LIMIT = 60 * MINUTE
 """Seconds that a notebook may take at quick scale, unless the command line says otherwise."""
 
@@ -98,7 +101,6 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
     with workspace(options.out) as folder:
         outcomes = _execute(due, folder, options)
         done = [run for run in due if not outcomes[run.name].error]
-        render_images([folder / run.name for run in done])
         with locked(options.out):
             for run in done:
                 share_library(folder / run.name, options.out)
@@ -108,7 +110,7 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
 
 
 def _execute(runs: list[Run], folder: Path, options: argparse.Namespace) -> dict[str, Outcome]:
-    """Execute the runs into folders of a workspace, and say how each went."""
+    """Execute the runs into folders of a workspace, draw their figures, and say how each went."""
     outcomes = {}
     by_name = {run.name: run for run in runs}
     tasks = {run.name: _task(run, folder) for run in runs}
@@ -116,7 +118,8 @@ def _execute(runs: list[Run], folder: Path, options: argparse.Namespace) -> dict
     limit = QUICK_LIMIT if options.scale == "quick" else None
     if options.limit is not None:
         limit = options.limit * MINUTE
-    with closing(execute_all(tasks, options.jobs, limit)) as ended:
+    tabs = min(options.jobs, TABS)
+    with Images(tabs) as images, closing(execute_all(tasks, options.jobs, limit)) as ended:
         for name, outcome in ended:
             outcomes[name] = outcome
             run = by_name[name]
@@ -126,6 +129,7 @@ def _execute(runs: list[Run], folder: Path, options: argparse.Namespace) -> dict
                 _complain(f"{run.notebook.name} ({data}): {outcome.error}", FAILED)
             else:
                 say(f"{name}: {count(outcome.cells, 'cell')} in {outcome.seconds:.1f} s ({data})")
+                images.draw(tasks[name].folder)
     return outcomes
 
 

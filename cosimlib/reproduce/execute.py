@@ -5,6 +5,7 @@ with all that the kernel has started.
 """
 
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Generator
@@ -24,6 +25,7 @@ from cosimlib.reproduce.process import (
     first_line,
 )
 from cosimlib.sweep.pools import count_cores
+from cosimlib.sweep.work import WORKERS
 
 
 def execute_all(
@@ -64,10 +66,10 @@ class _Running:
     def __init__(
         self, name: str, tasks: dict[str, Task], workers: int, limit: float | None
     ) -> None:
-        context = multiprocessing.get_context("spawn")
+        context, told = _context(), os.environ | {WORKERS: str(workers)}
         self.name, self.log = name, tasks[name].log
         self.channel, sender = context.Pipe(duplex=False)
-        self.process = context.Process(target=execute, args=(tasks[name], sender, workers))
+        self.process = context.Process(target=execute, args=(tasks[name], sender, told))
         self.process.start()
         sender.close()
         self.end = time.monotonic() + (limit or 0.0)
@@ -115,6 +117,15 @@ class _Running:
         lines = self.log.read_text(errors="replace").splitlines() if self.log.is_file() else []
         last = first_line("\n".join(reversed(lines))) or "no word of why"
         return f"{self.cell}: its process ended with status {self.process.exitcode}: {last}"
+
+
+def _context() -> Any:
+    """How processes begin: where the system can, as copies of one that has imported what all do."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["__main__", "cosimlib.reproduce.client"])
+    return context
 
 
 def say(line: str) -> None:

@@ -13,6 +13,7 @@ import signal
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import connection
@@ -21,8 +22,6 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-
-from cosimlib.sweep.work import WORKERS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 INJECTED = "injected-parameters"
@@ -65,9 +64,10 @@ class Outcome:
     error: str = ""
 
 
-def execute(task: Task, channel: Any, workers: int = 1) -> None:
-    """Execute a task in this process with as many worker processes, and send how it goes."""
-    os.environ[WORKERS] = str(workers)
+def execute(task: Task, channel: Any, environment: Mapping[str, str]) -> None:
+    """Execute a task in this process, in the runner's environment, and send how it goes."""
+    os.environ.clear()
+    os.environ.update(environment)
     os.environ["TQDM_DISABLE"] = "1"  # bars of progress are no results
     log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)

@@ -17,6 +17,7 @@ from cosimlib.eviction import (
     solve_literal,
     solve_spectrum,
 )
+from cosimlib.eviction.backtracking import _search
 from cosimlib.eviction.dynamic import _fill
 from tests.eviction import naive as slow
 
@@ -210,6 +211,15 @@ def test_equal_losses_compare_equal_in_any_order_of_summation():
     assert plan.loss[0] == pytest.approx(0.3) and plan.loss[1] == 0
     naive = slow.enumerate_plans(plan.problem)
     assert outcomes(plan) == naive
+
+
+def test_a_search_comes_back_for_the_clock_before_its_end():
+    problem = random_problem(60, seed=5)
+    n, needed = len(problem), problem.nodes_needed
+    remaining = np.append(problem.arrays.nodes[::-1].cumsum()[::-1], 0)
+    state = remaining, np.full(n, -1), np.zeros((n + 1, 3)), np.full(2, np.inf)
+    choice = np.zeros(n, np.uint8)
+    assert 0 <= _search(*problem.arrays, *state, choice, needed, 1, 0) < n
 
 
 @pytest.mark.compiled("the clock is read too rarely without compiled kernels")

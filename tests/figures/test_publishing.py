@@ -1,29 +1,17 @@
-"""Published figures name their data, are the same bytes twice, and can be drawn as images."""
+"""Published figures name their data and are the same bytes twice."""
 
 import json
-import os
-import queue
 import re
-import shutil
-import signal
-import threading
-import xml.etree.ElementTree as ElementTree
 
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from cosimlib.figures import publishing
 from cosimlib.figures.footnotes import FOOTER_HEIGHT, LINE_HEIGHT, footnote
-from cosimlib.figures.publishing import Publisher, render_images
+from cosimlib.figures.publishing import Publisher
 from cosimlib.figures.still import CONTROLS, still
 
 NUMBERS = pd.DataFrame({"y": [1.5, 2.0]})
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-
-def has_browser() -> bool:
-    return bool(os.environ.get("BROWSER_PATH")) or any(map(shutil.which, BROWSERS))
 
 
 def line(**layout) -> go.Figure:
@@ -143,66 +131,3 @@ def test_names_that_are_no_file_names_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match=f"{re.escape(repr(name))} is not a file name"):
         Publisher(tmp_path, "x").publish(line(), name, NUMBERS)
     assert not names(tmp_path)
-
-
-def test_without_a_browser_one_line_says_so(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("kaleido", reason="images need kaleido")
-    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "nowhere"))
-    Publisher(tmp_path / "f", "x").publish(line(), "one", NUMBERS)
-    before = names(tmp_path / "f")
-    assert render_images([tmp_path / "f"]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 1 and "no Chrome or Chromium was found" in printed[0]
-    assert names(tmp_path / "f") == before
-
-
-def test_without_kaleido_one_line_says_so(tmp_path, monkeypatch, capsys):
-    Publisher(tmp_path, "x").publish(line(), "one", NUMBERS)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert render_images([tmp_path]) == 0
-    assert capsys.readouterr().out.count('needs kaleido: pip install "cosimlib[images]"') == 1
-
-
-def test_an_interrupt_does_not_wait_for_all_pictures(tmp_path, monkeypatch):
-    pytest.importorskip("kaleido", reason="images need kaleido")
-    left = queue.Queue()
-
-    async def draw(paths, drawn, leave):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        left.put(leave.wait(60))
-
-    monkeypatch.setattr(publishing, "_draw", draw)
-    Publisher(tmp_path, "x").publish(go.Figure(), "a", pd.DataFrame())
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            render_images([tmp_path])
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert left.get(timeout=60)
-
-
-def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):
-    (tmp_path / "run.json").write_text("{}")
-    assert render_images([tmp_path, tmp_path / "absent"]) == 0
-    assert capsys.readouterr().out == ""
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(not has_browser(), reason="no Chromium found; BROWSER_PATH may name one")
-def test_images_are_the_same_bytes_twice(tmp_path):
-    pytest.importorskip("kaleido", reason="images need kaleido")
-    figure = line(width=300, height=200).add_heatmap(z=[[1, 2], [3, 4]])
-    for folder in ("a", "b"):
-        Publisher(tmp_path / folder, "Theta 2023").publish(figure, "one", NUMBERS)
-    (tmp_path / "a" / "run.json").write_text("{}")
-    assert render_images([tmp_path / "a", tmp_path / "b"]) == 2
-    for name in ("one.png", "one.svg"):
-        first, second = ((tmp_path / folder / name).read_bytes() for folder in ("a", "b"))
-        assert first == second
-    assert (tmp_path / "a" / "one.png").read_bytes().startswith(b"\x89PNG")
-    svg = (tmp_path / "a" / "one.svg").read_text()
-    texts = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
-    assert "data: Theta 2023" in texts
-    used = re.findall(r"""url\(['"]?#([^'")]+)""", svg)
-    assert used and all(f'id="{name}"' in svg for name in used)

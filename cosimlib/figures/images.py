@@ -1,0 +1,129 @@
+"""Pictures of published figures: a PNG and an SVG of each, drawn beside other work."""
+
+import asyncio
+import importlib.util
+import json
+import queue
+import re
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+
+from cosimlib import extras
+from cosimlib.figures.still import still
+from cosimlib.files import write_whole
+
+WIDTH = 900
+
+
+def render_images(folders: Iterable[str | Path]) -> int:
+    """Draw a PNG and an SVG of every published figure in the folders; how many figures it drew."""
+    with Images() as images:
+        for folder in folders:
+            images.draw(folder)
+    return images.drawn
+
+
+class Images:
+    """Draws the figures of folders as they are given, while the block goes on; its end waits.
+
+    All are drawn in one browser session, so many at once as there are `tabs`. Without a browser, or
+    without kaleido, one line at the end says so and nothing is drawn: images are an extra, and must
+    not cost the run that made the figures. Where the block ends in an error, the figures at which
+    the browser is are the last.
+    """
+
+    def __init__(self, tabs: int = 1) -> None:
+        self.tabs, self.drawn = tabs, 0
+        self._waiting: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
+        self._left = False
+        self._lacks = importlib.util.find_spec("kaleido") is None
+        self._at = ""
+        # A thread of its own, because a notebook's own loop may be running in this one.
+        self._thread = ThreadPoolExecutor(1)
+        self._session: Future[None] | None = None
+
+    def draw(self, folder: str | Path) -> None:
+        """Have the figures of a folder drawn."""
+        for path in sorted(Path(folder).glob("*.json")):
+            if path.with_suffix(".html").is_file():
+                self._waiting.put(path)
+                if self._session is None and not self._lacks:
+                    self._session = self._thread.submit(lambda: asyncio.run(self._draw_all()))
+
+    def __enter__(self) -> "Images":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        self._left = kind is not None
+        try:
+            self._end()
+        except BaseException:
+            self._left = True  # an interrupt waits for the figures begun, not for all
+            raise
+        finally:
+            self._thread.shutdown()
+
+    def _end(self) -> None:
+        """Wait for the figures that were given, and say why there are none."""
+        for _ in range(self.tabs):
+            self._waiting.put(None)
+        if self._session is not None:
+            try:
+                self._session.result()
+            except Exception as error:
+                where = f" from {self._at} on" if self.drawn else ""
+                print(f"no PNG and SVG images{where}: {_reason(error)}")
+        elif self._lacks and self._waiting.get() is not None:
+            print(f"no PNG and SVG images: {extras.lack('drawing them', 'kaleido')}")
+
+    async def _draw_all(self) -> None:
+        """Draw in one session, as many figures at once as there are tabs."""
+        from kaleido import Kaleido
+
+        # The synchronous server of kaleido waits for ever where its browser does not start.
+        async with Kaleido(n=self.tabs, mathjax=False) as browser:
+            await asyncio.gather(*(self._draw_some(browser) for _ in range(self.tabs)))
+
+    async def _draw_some(self, browser: Any) -> None:
+        """Draw one figure after the other until there are no more."""
+        while path := await asyncio.to_thread(self._waiting.get):
+            if self._left:
+                continue
+            self._at = path.stem
+            figure = still(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
+            options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
+            content = _with_fixed_ids(figure)
+            image = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
+            write_whole(path.with_suffix(".png"), image)
+            image = await browser.calc_fig(content, opts={"format": "svg", **options})
+            write_whole(path.with_suffix(".svg"), _fix_ids(image.decode()).encode())
+            self.drawn += 1
+
+
+def _with_fixed_ids(figure: go.Figure) -> dict:
+    """The figure as a dict whose traces have ids of ours: Plotly's own are random."""
+    content = figure.to_dict()
+    for number, trace in enumerate(content.get("data", [])):
+        trace["uid"] = f"{number:06x}"
+    return content
+
+
+def _fix_ids(svg: str) -> str:
+    """The drawing with the random part of its elements' ids, and of what refers to them, fixed."""
+    for drawing in set(re.findall(r'id="(?:top)?defs-([0-9a-f]{6})"', svg)):
+        svg = re.sub(rf"""((?:id="|href="#|url\(['"]?#)[a-z]+-?){drawing}""", r"\g<1>000000", svg)
+    return svg
+
+
+def _reason(error: Exception) -> str:
+    """Why the browser did not draw, in one line."""
+    if type(error).__name__ == "ChromeNotFoundError":
+        return "no Chrome or Chromium was found (install one, or set BROWSER_PATH)"
+    if type(error).__name__ == "BrowserFailedError":
+        return "the browser did not start (BROWSER_PATH names another one)"
+    lines = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0]}"

@@ -1,0 +1,139 @@
+"""Images of published figures are drawn beside other work, the same bytes twice."""
+
+import asyncio
+import os
+import queue
+import re
+import shutil
+import signal
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from cosimlib.figures.images import Images, render_images
+from cosimlib.figures.publishing import Publisher
+from tests.figures.test_publishing import NUMBERS, line, names
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def has_browser() -> bool:
+    return bool(os.environ.get("BROWSER_PATH")) or any(map(shutil.which, BROWSERS))
+
+
+def test_without_a_browser_one_line_says_so(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("kaleido", reason="images need kaleido")
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "nowhere"))
+    Publisher(tmp_path / "f", "x").publish(line(), "one", NUMBERS)
+    before = names(tmp_path / "f")
+    assert render_images([tmp_path / "f"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 1 and "no Chrome or Chromium was found" in printed[0]
+    assert names(tmp_path / "f") == before
+
+
+def test_without_kaleido_one_line_says_so(tmp_path, monkeypatch, capsys):
+    Publisher(tmp_path, "x").publish(line(), "one", NUMBERS)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert render_images([tmp_path]) == 0
+    assert capsys.readouterr().out.count('needs kaleido: pip install "cosimlib[images]"') == 1
+
+
+def test_an_interrupt_does_not_wait_for_all_pictures(tmp_path, monkeypatch):
+    pytest.importorskip("kaleido", reason="images need kaleido")
+    left = queue.Queue()
+
+    async def draw(images):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        end = time.monotonic() + 60
+        while not images._left and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        left.put(images._left)
+
+    monkeypatch.setattr(Images, "_draw_all", draw)
+    Publisher(tmp_path, "x").publish(go.Figure(), "a", pd.DataFrame())
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            render_images([tmp_path])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert left.get(timeout=60)
+
+
+class Browser:
+    """In place of a browser session: every picture is the number of its traces."""
+
+    def __init__(self, n, mathjax):
+        pass
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        pass
+
+    async def calc_fig(self, figure, opts):
+        if len(figure["data"]) > 2:
+            raise RuntimeError("too much")
+        return str(len(figure["data"])).encode()
+
+
+@pytest.mark.parametrize("tabs", [1, 3])
+def test_figures_are_drawn_while_the_block_goes_on(tmp_path, monkeypatch, tabs):
+    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
+    monkeypatch.setattr(kaleido, "Kaleido", Browser)
+    for name in "abcde":
+        Publisher(tmp_path / "first", "x").publish(line(), name, NUMBERS)
+    Publisher(tmp_path / "second", "x").publish(go.Figure(), "f", NUMBERS)
+    with Images(tabs) as images:
+        images.draw(tmp_path / "first")
+        end = time.monotonic() + 60
+        while images.drawn < 5 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert images.drawn == 5
+        images.draw(tmp_path / "second")
+    assert images.drawn == 6
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*/*.png")}
+    assert drawn == dict.fromkeys((f"{name}.png" for name in "abcde"), b"1") | {"f.png": b"0"}
+
+
+def test_what_cannot_be_drawn_is_named_and_what_was_drawn_stays(tmp_path, monkeypatch, capsys):
+    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
+    monkeypatch.setattr(kaleido, "Kaleido", Browser)
+    Publisher(tmp_path, "x").publish(line(), "one", NUMBERS)
+    Publisher(tmp_path, "x").publish(line().add_bar(y=[1]).add_bar(y=[1]), "two", NUMBERS)
+    assert render_images([tmp_path]) == 1
+    told = "no PNG and SVG images from two on: RuntimeError: too much"
+    assert capsys.readouterr().out.strip() == told
+    assert (tmp_path / "one.svg").is_file() and not (tmp_path / "two.png").exists()
+
+
+def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):
+    (tmp_path / "run.json").write_text("{}")
+    assert render_images([tmp_path, tmp_path / "absent"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not has_browser(), reason="no Chromium found; BROWSER_PATH may name one")
+def test_images_are_the_same_bytes_twice(tmp_path):
+    pytest.importorskip("kaleido", reason="images need kaleido")
+    figure = line(width=300, height=200).add_heatmap(z=[[1, 2], [3, 4]])
+    for folder in ("a", "b"):
+        Publisher(tmp_path / folder, "Theta 2023").publish(figure, "one", NUMBERS)
+    (tmp_path / "a" / "run.json").write_text("{}")
+    assert render_images([tmp_path / "a", tmp_path / "b"]) == 2
+    for name in ("one.png", "one.svg"):
+        first, second = ((tmp_path / folder / name).read_bytes() for folder in ("a", "b"))
+        assert first == second
+    assert (tmp_path / "a" / "one.png").read_bytes().startswith(b"\x89PNG")
+    svg = (tmp_path / "a" / "one.svg").read_text()
+    texts = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
+    assert "data: Theta 2023" in texts
+    used = re.findall(r"""url\(['"]?#([^'")]+)""", svg)
+    assert used and all(f'id="{name}"' in svg for name in used)
