@@ -133,6 +133,11 @@ def check_capacity(schedule: Schedule) -> None:
     """Raise where the allocations of a partition's jobs ever hold more nodes than it has."""
     partitions = schedule.system.partitions
     first = next(iter(partitions))
+    if len(partitions) == 1:
+        jobs = np.ones(len(schedule.workload), dtype=bool)
+        rows = np.ones(len(schedule.allocations), dtype=bool)
+        _check_partition(schedule, first, partitions[first], jobs, rows)
+        return
     partition = schedule.partition
     unknown = ~partition.isin(list(partitions))
     if unknown.any():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,8 +66,19 @@ class JobArrays(NamedTuple):
 
 def account_table(entries: Iterable[tuple[str, str, int]] = ()) -> pd.DataFrame:
     """Entries of an account, each an action, a reason and a number of records, as its table."""
-    table = pd.DataFrame(list(entries), columns=list(ACCOUNT_COLUMNS))
+    listed = list(entries)
+    return _entry_table(listed) if listed else _no_entries().copy()
+
+
+def _entry_table(entries: list[tuple[str, str, int]]) -> pd.DataFrame:
+    table = pd.DataFrame(entries, columns=list(ACCOUNT_COLUMNS))
     return table.astype({"action": "str", "reason": "str", "records": "int64"})
+
+
+@cache
+def _no_entries() -> pd.DataFrame:
+    """The table of an account without entries, as every workload without one has."""
+    return _entry_table([])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,16 +147,18 @@ class Workload(Displayed):
         check.instance("jobs", self.jobs, pd.DataFrame)
         if self.machine is not None:
             check.instance("machine", self.machine, System, expected=A_SYSTEM)
-        jobs = self.jobs.reset_index(drop=True)
+        jobs = self.jobs.reset_index(drop=True).copy()
         if "requested_time" not in jobs:
             jobs["requested_time"] = np.nan
         check.columns(jobs, NEEDED, where=self.name, error=InvalidWorkloadError)
         label = partial(_label, self.name, jobs)
-        jobs = jobs.astype(_dtypes(jobs, label))
+        jobs = _typed(jobs, label)
         _check(jobs, label)
-        jobs["nodes"] = jobs["nodes"].astype("int64")
+        jobs = jobs if jobs["nodes"].dtype == "int64" else jobs.astype({"nodes": "int64"})
         first = ["submit_time", "run_time", "requested_time", "nodes"]
-        object.__setattr__(self, "jobs", jobs[first + [c for c in jobs if c not in first]])
+        if list(jobs.columns[:4]) != first:
+            jobs = jobs[first + [c for c in jobs if c not in first]]
+        object.__setattr__(self, "jobs", jobs)
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -332,34 +345,45 @@ def _label(name: str, jobs: pd.DataFrame, job: int) -> str:
     return f"{name}: job {number}"
 
 
-def _dtypes(jobs: pd.DataFrame, label: Callable[[int], str]) -> dict[str, str]:
-    """The declared type of every column present; numbers are checked to be numbers first."""
-    numbers = ("submit_time", "run_time", "requested_time", "nodes")
-    for column in numbers:
-        values = pd.to_numeric(jobs[column], errors="coerce")
-        fine = values.notna() | jobs[column].isna()
-        check.rows(column, jobs[column], fine, "a number", row=label, error=InvalidWorkloadError)
-    declared = {c: OPTIONAL_COLUMNS[c].dtype for c in jobs if c in OPTIONAL_COLUMNS}
-    return dict.fromkeys(numbers, "float64") | declared
+def _typed(jobs: pd.DataFrame, label: Callable[[int], str]) -> pd.DataFrame:
+    """Every column with its declared type; numbers are checked to be numbers first."""
+    wanted: dict[str, str] = {}
+    for column in ("submit_time", "run_time", "requested_time", "nodes"):
+        kind = jobs[column].dtype
+        if isinstance(kind, np.dtype) and kind.kind in "fiu":
+            exact = "int64" if column == "nodes" and kind.kind == "i" else "float64"
+        else:
+            values, exact = pd.to_numeric(jobs[column], errors="coerce"), "float64"
+            fine = values.notna() | jobs[column].isna()
+            check.rows(
+                column, jobs[column], fine, "a number", row=label, error=InvalidWorkloadError
+            )
+        wanted[column] = exact
+    wanted |= {c: OPTIONAL_COLUMNS[c].dtype for c in jobs if c in OPTIONAL_COLUMNS}
+    other = {name: kind for name, kind in wanted.items() if jobs[name].dtype != kind}
+    return jobs.astype(other) if other else jobs
 
 
-def rules(jobs: pd.DataFrame) -> tuple[tuple[str, pd.Series, str], ...]:
+def rules(jobs: pd.DataFrame) -> tuple[tuple[str, np.ndarray, str], ...]:
     """What each job of a workload keeps: a column of floats, where it is fine, what is expected."""
-    submit, run, nodes = jobs["submit_time"], jobs["run_time"], jobs["nodes"]
-    requested = jobs["requested_time"]
-    seconds = f"seconds from 0 to below {LATEST:,.0f}"
+    submit, run, requested = (
+        jobs[name].to_numpy(np.float64) for name in ("submit_time", "run_time", "requested_time")
+    )
+    nodes, seconds = jobs["nodes"].to_numpy(), f"seconds from 0 to below {LATEST:,.0f}"
+    whole = True if nodes.dtype.kind == "i" else nodes == np.floor(nodes)
     return (
         ("submit_time", (submit >= 0) & (submit < LATEST), seconds),
         ("run_time", (run >= 0) & (run < LATEST), seconds),
-        ("requested_time", requested.isna() | ((requested > 0) & (requested < LATEST)),
+        ("requested_time", np.isnan(requested) | ((requested > 0) & (requested < LATEST)),
          f"seconds above 0 and below {LATEST:,.0f}, or NaN where unknown"),
-        ("nodes", (nodes >= 1) & (nodes < MOST_NODES) & (nodes % 1 == 0), "a whole number from 1"),
+        ("nodes", (nodes >= 1) & (nodes < MOST_NODES) & whole, "a whole number from 1"),
     )  # fmt: skip
 
 
 def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
     """Raise for the first job that breaks a rule."""
-    ordered = ~(jobs["submit_time"].diff() < 0)
+    submit = jobs["submit_time"].to_numpy()
+    ordered = np.append(np.ones(min(1, submit.size), dtype=bool), ~(np.diff(submit) < 0))
     in_order = ("submit_time", ordered, "jobs in order of submission: sort by submit_time")
     for column, fine, expected in (*rules(jobs), in_order):
         check.rows(column, jobs[column], fine, expected, row=label, error=InvalidWorkloadError)
@@ -369,7 +393,8 @@ def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
 
 def _check_horizon(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
     """Raise for the first time that is lost beside the horizon, or else for the longest."""
-    run, requested = jobs["run_time"], jobs["requested_time"].fillna(0.0)
+    run, requested = jobs["run_time"].to_numpy(), jobs["requested_time"].to_numpy()
+    requested = np.where(np.isnan(requested), 0.0, requested)
     longest = np.maximum(run, requested)
     horizon = float(jobs["submit_time"].iloc[-1] + longest.sum())
     for column, seconds in (("run_time", run), ("requested_time", requested)):

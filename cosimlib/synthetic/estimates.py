@@ -158,23 +158,27 @@ def with_round_estimates(
         Keep the requested times that there are; the account says how many there were not.
     """
     check_workload(workload)
-    check.number("accuracy", accuracy, least=0, most=1)
-    check.seed(seed)
-    rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
-    run_time = workload.jobs["run_time"].to_numpy()
-    draw = rng.random(run_time.size)
-    rounded = np.searchsorted(ROUND_VALUES, run_time)
-    rounded += draw >= accuracy + accuracy * (1 - accuracy)
-    estimate = ROUND_VALUES[np.minimum(rounded, ROUND_VALUES.size - 1)]
-    estimate = np.maximum(np.where(draw < accuracy, run_time, estimate), run_time)
-    # A job of zero run time can only be estimated by the shortest round value.
-    estimate = np.where(estimate > 0, estimate, ROUND_VALUES[0])
+    estimate = round_estimates(workload.jobs["run_time"].to_numpy(), accuracy, seed=seed)
     if not missing_only:
         return _with_requests(workload, estimate)
     known = workload.jobs["requested_time"]
     reason = f"requested time unknown, drawn with accuracy {accuracy:g}"
     filled = _with_requests(workload, known.where(known.notna(), estimate))
     return filled.noted("mended", reason, int(known.isna().sum()))
+
+
+def round_estimates(run_time: np.ndarray, accuracy: float, *, seed: int = 0) -> np.ndarray:
+    """The requested times of `with_round_estimates`, in seconds."""
+    check.number("accuracy", accuracy, least=0, most=1)
+    check.seed(seed)
+    rng = np.random.Generator(np.random.PCG64([int(seed), 1]))
+    draw = rng.random(run_time.size)
+    rounded = np.searchsorted(ROUND_VALUES, run_time)
+    rounded += draw >= accuracy + accuracy * (1 - accuracy)
+    estimate = ROUND_VALUES[np.minimum(rounded, ROUND_VALUES.size - 1)]
+    estimate = np.maximum(np.where(draw < accuracy, run_time, estimate), run_time)
+    # A job of zero run time can only be estimated by the shortest round value.
+    return np.where(estimate > 0, estimate, ROUND_VALUES[0])
 
 
 def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:

@@ -11,17 +11,17 @@ days. They print neither the shapes nor how jobs arrive. We take
 - *arrivals*: all jobs wait from the start and are enough work for `days` days, so that a scheduler
   shows the load that it can reach by itself; or a Poisson stream of a given offered load.
 
-Requested times are exact or round (`estimates.with_round_estimates`).
+Requested times are exact or round (`estimates.round_estimates`).
 """
 
 import math
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.synthetic import shapes
-from cosimlib.synthetic.estimates import with_round_estimates
+from cosimlib.synthetic.estimates import round_estimates
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
@@ -76,9 +76,9 @@ def lomonosov(
         # Given their number, the moments of a Poisson process are uniform and independent.
         jobs = jobs.assign(submit_time=np.ceil(np.sort(rng.uniform(0.0, minutes, len(jobs)))))
     times = jobs[["submit_time", "run_time"]] * MINUTE
-    jobs = jobs.assign(**times)
-    workload = Workload(jobs, f"{NAME} (seed {seed})", LOMONOSOV)
-    return with_round_estimates(workload, accuracy, seed=seed)
+    estimate = round_estimates(times["run_time"].to_numpy(), accuracy, seed=seed)
+    jobs = jobs.assign(**times, requested_time=estimate)
+    return Workload(jobs, f"{NAME} (seed {seed})", LOMONOSOV)
 
 
 def probabilities(shape: tuple[float, float], largest: int) -> np.ndarray:
@@ -93,10 +93,16 @@ def probabilities(shape: tuple[float, float], largest: int) -> np.ndarray:
     return np.diff(cumulative) / cumulative[-1]
 
 
+@cache
+def _cumulative(shape: tuple[float, float], largest: int) -> np.ndarray:
+    """Sums of `probabilities`: they are the same for all jobs."""
+    return np.cumsum(probabilities(shape, largest))[:-1]
+
+
 def _draw(shape: tuple[float, float], largest: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """`n` independent draws from `probabilities`."""
     values = np.arange(1.0, largest + 1)
-    return shapes.choice_at(rng.random(n), values, probabilities(shape, largest))
+    return values[np.searchsorted(_cumulative(shape, largest), rng.random(n), side="right")]
 
 
 def _dimensions(n: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -109,7 +115,8 @@ def _jobs(work: float, rng: np.random.Generator) -> pd.DataFrame:
     """Slots and minutes of as many jobs as it takes to make `work` slot-minutes."""
     block = math.ceil(1.2 * work / (SLOTS_MEAN * RUN_MEAN)) + 1000
     jobs = _dimensions(block, rng)
-    while (jobs["run_time"] @ jobs["nodes"]) < work:
+    done = np.cumsum((jobs["run_time"] * jobs["nodes"]).to_numpy())
+    while done[-1] < work:
         jobs = pd.concat([jobs, _dimensions(block, rng)], ignore_index=True)
-    done = np.cumsum(jobs["run_time"] * jobs["nodes"])
+        done = np.cumsum((jobs["run_time"] * jobs["nodes"]).to_numpy())
     return jobs[: int(np.searchsorted(done, work)) + 1]
