@@ -256,19 +256,21 @@ def fitting_estimates(
         the menu's next value above its run time, and a shorter estimate stays unused.
     """
     smallest = np.searchsorted(menu, run_time)
+    order = np.argsort(smallest, kind="stable")
+    ends = np.cumsum(np.bincount(smallest, minlength=menu.size))
     available = np.bincount(np.searchsorted(menu, estimates), minlength=menu.size)
     assigned = np.empty(run_time.size)
-    unused = np.zeros(menu.size, dtype=np.int64)
+    unused, places = np.zeros(menu.size, dtype=np.int64), np.arange(menu.size)
     for level in reversed(range(menu.size)):
-        jobs = rng.permutation(np.flatnonzero(smallest == level))
+        jobs = rng.permutation(order[ends[level - 1] if level else 0 : ends[level]])
         unused[level] = available[level]
         unused[level] += max(0, jobs.size - int(unused.sum()))
-        ascending = np.repeat(menu, unused)
+        ascending = np.repeat(places[level:], unused[level:])
         n_snug = min(jobs.size, rounded_at_random(snug * jobs.size, rng))
         others = rng.permutation(ascending[n_snug:])
         drawn = np.concatenate([ascending[:n_snug], others[: jobs.size - n_snug]])
-        unused -= np.bincount(np.searchsorted(menu, drawn), minlength=menu.size)
-        assigned[jobs] = drawn
+        unused -= np.bincount(drawn, minlength=menu.size)
+        assigned[jobs] = menu[drawn]
     return assigned
 
 

@@ -8,18 +8,25 @@
 - `run_policies`, `run_batch`, `run_timesharing`: runs, summarized and kept in files
 - `RunSummary`, `summarize_run`, `overview`: a run in a few hundred numbers
 - `applications`, `read_applications`, `turnaround_times`: strong scaling
-- `crossover_hours`, `won_bins`, `ratio_by_length`, `kept_speedups`, `printed_statistics`: two runs
-- `measure`, with `Jobs`, `SCALES`, `Scale`, `Span`, `Run`, `node_noise`: all runs that the claims
-  need, over seeds, `Measured`; `Evidence`, of one seed, with `NoisyDays`
+- `crossover_hours`, `won_bins`, `ratio_by_length`, `slower_if_large`, `kept_speedups`: of runs;
+  `printed_statistics`
+- `measure`, with `Jobs`, `SCALES`, `Scale`, `Span`, `Seeds`, `Run`, `node_noise`: all runs that the
+  claims need, over seeds, `Measured`; `Evidence`, of one seed, with `NoisyDays`
 - `inverse_table`, `compare_printed`, `compare_in_words`, with `ASSUMED`, `SOURCES`, `PRINTED`;
   `sharing_factor`: from printed results back to jobs
-- `judge`, with `OF_BATCH`, `OF_MANY_NODES`, `ON_NOISY_DAYS`: the paper's claims;
+- `judge`, with `OF_BATCH`, `OF_MANY_NODES`, `OF_OVERHEADS`, `ON_NOISY_DAYS`: the paper's claims;
   `beside_paper_scale`, `read_paper_scale`: stored numbers of paper scale
 """
 
 from cosimlib.timesharing.audit import audit_stepped, audit_timeshared
 from cosimlib.timesharing.batch import noise_cost, simulate_batch, with_noise
-from cosimlib.timesharing.claims import OF_BATCH, OF_MANY_NODES, ON_NOISY_DAYS, judge
+from cosimlib.timesharing.claims import (
+    OF_BATCH,
+    OF_MANY_NODES,
+    OF_OVERHEADS,
+    ON_NOISY_DAYS,
+    judge,
+)
 from cosimlib.timesharing.comparison import (
     crossover_hours,
     gain_at_largest,
@@ -28,6 +35,7 @@ from cosimlib.timesharing.comparison import (
     overview,
     printed_statistics,
     ratio_by_length,
+    slower_if_large,
     undecided,
     won_bins,
 )
@@ -37,6 +45,7 @@ from cosimlib.timesharing.experiment import (
     Measured,
     Run,
     Scale,
+    Seeds,
     Span,
     measure,
     node_noise,
@@ -72,6 +81,7 @@ __all__ = [
     "NOISE",
     "OF_BATCH",
     "OF_MANY_NODES",
+    "OF_OVERHEADS",
     "ON_NOISY_DAYS",
     "PRINTED",
     "QUEUES",
@@ -87,6 +97,7 @@ __all__ = [
     "Run",
     "RunSummary",
     "Scale",
+    "Seeds",
     "Span",
     "SteppedSchedule",
     "TimesharedSchedule",
@@ -123,6 +134,7 @@ __all__ = [
     "sharing_factor",
     "simulate_batch",
     "simulate_timesharing",
+    "slower_if_large",
     "summarize_run",
     "turnaround_times",
     "undecided",

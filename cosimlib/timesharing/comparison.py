@@ -95,6 +95,20 @@ def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float
     return batch.length_edges[above[-1] + 1] / HOUR if above.size else 0.0
 
 
+def slower_if_large(run: RunSummary, *, least_nodes: float) -> float:
+    """Mean slowdown of jobs of so many nodes ÷ that of smaller ones, the median over lengths.
+
+    NaN where no length has both.
+    """
+    large = np.array(run.nodes_edges[:-1]) >= least_nodes
+    sums, counts = np.array(run.slowdown_sums), np.array(run.counts, float)
+    sizes = (large, ~large)
+    jobs = [counts[size].sum(axis=0) for size in sizes]
+    known = (jobs[0] > 0) & (jobs[1] > 0)
+    means = [sums[size].sum(axis=0)[known] / n[known] for size, n in zip(sizes, jobs, strict=True)]
+    return float(np.median(means[0] / means[1])) if known.any() else math.nan
+
+
 def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:
     """Share of the bins in which time-sharing is better, and share of their jobs.
 

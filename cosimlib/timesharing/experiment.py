@@ -4,7 +4,11 @@ Four spans of days are simulated: a long one under batch scheduling, whose mean 
 heavy tail; one with time-sharing; one with overheads, under which a saturated machine is more work
 from day to day; and a short one with time-sharing under noise, which makes an event of every step.
 What is compared is of the same days. Batch scheduling alone is little work: it has Edison's nodes
-at any scale, and more seeds.
+at any scale.
+
+*Seeds.* Each kind of run has as many seeds as its claims need: more under batch scheduling alone,
+whose mean scatters most, and at the greatest overhead, whose utilization is near a limit; fewer
+under noise, which is most of the work and where longer days say more than more seeds.
 
 *Noise on a smaller machine.* A node of an eighth of Edison stands for eight of its nodes, and is
 slowed when one of them would be: with probability ``1 - (1 - p)^8``. A job that is as large a part
@@ -25,6 +29,7 @@ from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.assumptions import Assumptions
 from cosimlib.synthetic.edison import EDISON, UTILIZATION, edison
 from cosimlib.timesharing.batch import noise_cost
+from cosimlib.timesharing.claims import OF_BATCH, OF_OVERHEADS, ON_NOISY_DAYS
 from cosimlib.timesharing.findings import Evidence, NoisyDays
 from cosimlib.timesharing.noise import NOISE
 from cosimlib.timesharing.runs import Policies, cache_folder, run_batch, run_timesharing
@@ -56,28 +61,54 @@ class Span(NamedTuple):
     nodes: int = EDISON.total_nodes
 
 
+class Seeds(NamedTuple):
+    """How many seeds: of time-sharing; of batch scheduling alone, and of it under noise; of all
+    overheads, and of the greatest; of time-sharing under noise. `taxed` and `noisy` are at most
+    `shared`."""
+
+    shared: int = 1
+    batch: int = 1
+    noisy_batch: int = 1
+    taxed: int = 1
+    most_taxed: int = 1
+    noisy: int = 1
+
+    @classmethod
+    def all(cls, number: int) -> "Seeds":
+        """As many of everything."""
+        return cls(*[number] * len(cls._fields))
+
+
 class Scale(NamedTuple):
     """How much is simulated.
 
-    Spans of batch scheduling alone, of time-sharing, of overheads and of noise; how many seeds, and
-    how many of batch scheduling alone.
+    Spans of batch scheduling alone, of time-sharing, of overheads and of noise; how many seeds.
     """
 
     batch: Span
     shared: Span
     taxed: Span
     noisy: Span
-    seeds: int
-    batch_seeds: int
+    seeds: Seeds = Seeds()
 
 
 EIGHTH = EDISON.total_nodes // 8
 
 SCALES = {
     "quick": Scale(
-        Span(120, 20), Span(21, 6, EIGHTH), Span(21, 6, EIGHTH), Span(5, 2, EIGHTH), 5, 10
+        Span(120, 20),
+        Span(21, 6, EIGHTH),
+        Span(21, 6, EIGHTH),
+        Span(8, 2, EIGHTH),
+        Seeds(5, batch=10, noisy_batch=3, taxed=3, most_taxed=10, noisy=3),
     ),
-    "paper": Scale(Span(600, 100), Span(600, 100), Span(90, 15), Span(40, 10), 3, 12),
+    "paper": Scale(
+        Span(600, 100),
+        Span(600, 100),
+        Span(90, 15),
+        Span(40, 10),
+        Seeds(3, batch=12, noisy_batch=12, taxed=3, most_taxed=3, noisy=3),
+    ),
 }
 """An eighth of Edison for weeks, where jobs are time-shared; and Edison for twenty months."""
 
@@ -108,12 +139,31 @@ class Run(NamedTuple):
 class Measured(NamedTuple):
     """What claims are judged by, one per seed; and all runs of the first seed.
 
-    `batch` are runs of batch scheduling alone, of more seeds, without noise and with it.
+    Runs of which there may be more seeds, or fewer: `batch` scheduling alone, without noise and
+    under it (`noisy_batch`), and time-sharing at the greatest overhead (`most_taxed`).
     """
 
     evidence: list[Evidence]
-    batch: list[tuple[RunSummary, RunSummary]]
+    batch: list[RunSummary]
+    noisy_batch: list[RunSummary]
+    most_taxed: list[RunSummary]
     first: dict[Run, RunSummary]
+
+    @property
+    def others(self) -> dict[str, list[Evidence]]:
+        """Evidence of the claims that have seeds of their own, as `judge` takes it."""
+        first, greatest = self.evidence[0], OVERHEADS[-1]
+        pairs = zip(self.batch, self.noisy_batch, strict=False)
+        of_both = [first._replace(long_batch=pair[0], long_noisy_batch=pair[1]) for pair in pairs]
+        taxed = [one for one in self.evidence if one.by_overhead]
+        noisy = [one for one in self.evidence if one.noisy is not None]
+        return {
+            **dict.fromkeys(OF_BATCH, of_both),
+            "slowdown-batch": [first._replace(long_batch=run) for run in self.batch],
+            **dict.fromkeys(OF_OVERHEADS, taxed),
+            "overhead-13": [first._replace(by_overhead={greatest: run}) for run in self.most_taxed],
+            **dict.fromkeys(ON_NOISY_DAYS, noisy),
+        }
 
     def by_overhead(self, policy: str) -> dict[float, RunSummary]:
         """The runs of the first seed with overheads, in ascending order; `policy` as in a `Run`."""
@@ -148,7 +198,7 @@ def measure(
     scale : Scale
         One of `SCALES`, or another.
     seed : int, default 0
-        The first, of jobs and noise. What decides nothing is run for this one only.
+        The first, of jobs and noise. What decides nothing is run of this one only.
     noise : float, default 0.001
         Probability that a node of Edison is slowed in a step; for a log, that one of its nodes is.
     overheads : sequence of float, optional
@@ -161,7 +211,7 @@ def measure(
         Where the runs are computed, see `sweep`.
     """
     check.seed(seed)
-    seeds = range(seed, seed + max(scale.seeds, scale.batch_seeds))
+    seeds = range(seed, seed + max(scale.seeds))
     runs = {each: _runs(scale, each - seed, overheads) for each in seeds}
     parts = {
         f"seed {each}, {name}": (each, part)
@@ -179,10 +229,17 @@ def measure(
     of = {each: {run: found[each, repr(run)] for run in runs[each]} for each in seeds}
     evidence = [
         _evidence(of[each], scale, jobs, noise, float(costs[each]), scaling)
-        for each in seeds[: scale.seeds]
+        for each in seeds[: scale.seeds.shared]
     ]
     calm, noisy = _alone(scale)
-    return Measured(evidence, [(of[each][calm], of[each][noisy]) for each in seeds], of[seed])
+    taxed, number = _most_taxed(scale), scale.seeds
+    return Measured(
+        evidence,
+        [of[each][calm] for each in seeds[: number.batch]],
+        [of[each][noisy] for each in seeds[: number.noisy_batch]],
+        [of[each][taxed] for each in seeds[: number.most_taxed]],
+        of[seed],
+    )
 
 
 def _alone(scale: Scale) -> list[Run]:
@@ -190,20 +247,30 @@ def _alone(scale: Scale) -> list[Run]:
     return [Run(scale.batch, "batch", noisy) for noisy in (False, True)]
 
 
+def _most_taxed(scale: Scale) -> Run:
+    """Time-sharing at the greatest overhead."""
+    return Run(scale.taxed, "unlimited_memory", overhead=OVERHEADS[-1])
+
+
 def _runs(scale: Scale, place: int, overheads: Sequence[float] = ()) -> list[Run]:
     """The runs of the first seed, with what decides nothing, or of a later one; each once."""
-    runs, first = [], place == 0
-    if place < scale.seeds:
-        for noisy in (True, False):
-            policies = NoisyDays._fields if first else NoisyDays._fields[:-1]
-            runs += [Run(scale.noisy, policy, noisy) for policy in policies]
+    runs, first, (calm, noisy) = [], place == 0, _alone(scale)
+    if place < scale.seeds.noisy:
+        days = (True, False)
+        runs += [Run(scale.noisy, policy, day) for day in days for policy in NoisyDays._fields]
+    if place < scale.seeds.most_taxed:
+        runs += [_most_taxed(scale)]
+    if place < scale.seeds.taxed:
         taxed = sorted({0.0, *OVERHEADS, *(map(float, overheads) if first else ())}, reverse=True)
         runs += [Run(scale.taxed, "unlimited_memory", overhead=overhead) for overhead in taxed]
+    if place < scale.seeds.shared:
         runs += [Run(scale.shared, policy) for policy in POLICIES if policy != "fcfs"]
     if first:
         runs += [Run(scale.taxed, "shared", overhead=overhead) for overhead in (0.0, 0.05)]
         runs += [Run(scale.noisy, "fcfs")]
-    return list(dict.fromkeys([*runs, *_alone(scale)]))
+    runs += [calm] if place < scale.seeds.batch else []
+    runs += [noisy] if place < scale.seeds.noisy_batch else []
+    return list(dict.fromkeys(runs))
 
 
 def _parts(scale: Scale, runs: list[Run]) -> dict[str, list[Run]]:
@@ -253,23 +320,26 @@ def _evidence(
 ) -> Evidence:
     """The runs of one seed as the claims take them."""
 
-    def noisy_days(noisy: bool) -> NoisyDays:
-        runs = {policy: found.get(Run(scale.noisy, policy, noisy)) for policy in NoisyDays._fields}
-        return NoisyDays(**runs)  # type: ignore[arg-type]
+    def noisy_days(noisy: bool) -> NoisyDays | None:
+        runs = [Run(scale.noisy, policy, noisy) for policy in NoisyDays._fields]
+        return NoisyDays(*(found[run] for run in runs)) if runs[0] in found else None
 
+    taxed = {o: Run(scale.taxed, "unlimited_memory", overhead=o) for o in (0.0, *OVERHEADS)}
+    by_overhead = {o: found[run] for o, run in taxed.items() if run in found}
     noise_free = Policies(*(found[Run(scale.shared, policy)] for policy in Policies._fields))
-    calm, noisy = (found[run] for run in _alone(scale))
+    calm, noisy = (found.get(run) for run in _alone(scale))
     return Evidence(
         noise_free,
         noisy_days(False),
         noisy_days(True),
         found[Run(scale.shared, "not_spmd_unlimited_memory")],
-        {o: found[Run(scale.taxed, "unlimited_memory", overhead=o)] for o in (0.0, *OVERHEADS)},
+        by_overhead if len(by_overhead) == len(taxed) else {},
         turnaround_times(scaling, *noise_free[:3]),
         cost,
         scale.taxed.days - scale.taxed.warm_up,
         jobs.log is None,
         jobs.load,
         noise,
-        (calm, noisy),
+        calm,
+        noisy,
     )

@@ -6,7 +6,6 @@ the value that decides (see `claims.LIMITS`), and why it may be another.
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,16 +31,12 @@ LONG = 100.0
 
 
 class NoisyDays(NamedTuple):
-    """Summaries of the runs of the days on which there is noise, with it or without.
-
-    Unlimited memory decides nothing there: it need not be simulated.
-    """
+    """Summaries of the runs of the days on which there is noise, with it or without."""
 
     batch: RunSummary
     shared: RunSummary
     not_spmd: RunSummary
     not_spmd_batch: RunSummary
-    unlimited_memory: RunSummary | None = None
 
 
 class Evidence(NamedTuple):
@@ -51,13 +46,13 @@ class Evidence(NamedTuple):
     ----------
     noise_free : Policies
         All days, without noise.
-    noisy_days_without_noise, noisy : NoisyDays or Policies
-        The days of the noise, without it and with it.
+    noisy_days_without_noise, noisy : NoisyDays, Policies or None
+        The days of the noise, without it and with it; None where a seed has none.
     not_spmd_unlimited_memory : RunSummary
         All days of jobs that are not SPMD, time-shared with unlimited memory.
     by_overhead : mapping of float to RunSummary
         Time-shared with unlimited memory, the same days; overheads of 0, 0.05, 0.08 and 0.13 among
-        them.
+        them. Empty where a seed has none.
     turnarounds : pd.DataFrame
         As of `turnaround_times`, of the first three of `noise_free`.
     noise_cost : float
@@ -71,14 +66,14 @@ class Evidence(NamedTuple):
     noise : float, default 0.001
         Probability of the noise on a machine of Edison's size; claims about noise are judged at
         the paper's only.
-    long_batch : pair of RunSummary, optional
+    long_batch, long_noisy_batch : RunSummary, optional
         Batch scheduling over more days, without noise and with it, for the claims about batch
         scheduling alone; by default the noisy days.
     """
 
     noise_free: Policies
-    noisy_days_without_noise: NoisyDays | Policies
-    noisy: NoisyDays | Policies
+    noisy_days_without_noise: NoisyDays | Policies | None
+    noisy: NoisyDays | Policies | None
     not_spmd_unlimited_memory: RunSummary
     by_overhead: Mapping[float, RunSummary]
     turnarounds: pd.DataFrame
@@ -87,14 +82,23 @@ class Evidence(NamedTuple):
     edison: bool
     load: float = UTILIZATION
     noise: float = NOISE
-    long_batch: tuple[RunSummary, RunSummary] | None = None
+    long_batch: RunSummary | None = None
+    long_noisy_batch: RunSummary | None = None
+
+    @property
+    def both_days(self) -> tuple[NoisyDays | Policies, NoisyDays | Policies]:
+        """The days of the noise, without it and with it."""
+        if self.noisy_days_without_noise is None or self.noisy is None:
+            raise ValueError("no run under noise; give evidence of a seed that has one")
+        return self.noisy_days_without_noise, self.noisy
 
     @property
     def all_days(self) -> tuple[RunSummary, RunSummary]:
         """Batch scheduling without noise and with it, over as many days as there are."""
-        if self.long_batch is not None:
-            return self.long_batch
-        return self.noisy_days_without_noise.batch, self.noisy.batch
+        return (
+            self.long_batch or self.both_days[0].batch,
+            self.long_noisy_batch or self.both_days[1].batch,
+        )
 
 
 class Finding(NamedTuple):
@@ -171,10 +175,7 @@ def noise_timesharing(evidence: Evidence) -> Finding:
     shared, batch = growth(evidence, "shared"), growth(evidence, "batch")
     part = (shared - 1) / (batch - 1) if batch > 1 else math.nan
     why = f"× {shared:.2f} time-shared, × {batch:.2f} under batch"
-    freed = ""
-    if evidence.noisy.unlimited_memory and evidence.noisy_days_without_noise.unlimited_memory:
-        freed = f" (memory unlimited {arrow(evidence, 'unlimited_memory')})"
-    return Finding(f"{arrow(evidence, 'shared')}{freed}", part, why)
+    return Finding(arrow(evidence, "shared"), part, why)
 
 
 def short_jobs_better(evidence: Evidence) -> Finding:
@@ -207,10 +208,24 @@ def crossover(evidence: Evidence) -> Finding:
 
 
 def crossover_large(evidence: Evidence) -> Finding:
-    """Batch scheduling is better for large jobs longer than the run time printed for them."""
-    batch = evidence.noise_free.batch
-    hours = partial(comparison.crossover_hours, batch, least_nodes=LARGE * batch.nodes_edges[-1])
-    return _numbers(evidence, hours, " h")
+    """The run time from which batch scheduling is better is later for large jobs, as printed.
+
+    What decides is the factor between the two on the same runs: with more jobs on a node, as on
+    more nodes, both are others.
+    """
+    batch, *shared = evidence.noise_free[:3]
+    large = LARGE * batch.nodes_edges[-1]
+    hours = [
+        (comparison.crossover_hours(batch, run, least_nodes=large),
+         comparison.crossover_hours(batch, run))
+        for run in shared
+    ]  # fmt: skip
+    later = [of_large / of_all if of_all else math.nan for of_large, of_all in hours]
+    told = [f"{_number(of_all)} → {_number(of_large)}" for of_large, of_all in hours]
+    slower = [comparison.slower_if_large(run, least_nodes=large) for run in (shared[0], batch)]
+    why = "large jobs are slowed down × {:.2f} as much as others time-shared, × {:.2f} under batch"
+    ours = f"{told[0]} (memory unlimited {told[1]}) h"
+    return Finding(ours, later[0], why.format(*slower), later[1])
 
 
 def overhead_5(evidence: Evidence) -> Finding:
@@ -283,18 +298,11 @@ def turnaround_largest(evidence: Evidence) -> Finding:
 
 def noise_wins(evidence: Evidence) -> Finding:
     """Under noise time-sharing is better almost everywhere."""
-    batch, shared, unlimited = (
-        evidence.noisy.batch, evidence.noisy.shared, evidence.noisy.unlimited_memory
-    )  # fmt: skip
+    batch, shared, *_ = evidence.both_days[1]
     bins, jobs = comparison.won_bins(batch, shared)
     late = comparison.lost_late(batch, shared, hours=4.0)
     why = f"{_part(late)} of the bins that it loses are of jobs above 4 h"
-    beside = ""
-    if unlimited:
-        freed, _ = comparison.won_bins(batch, unlimited)
-        beside = f" (memory unlimited {_part(freed)})"
-        why += f"; {freed - bins:.0%} more are won with unlimited memory" if freed > bins else ""
-    return Finding(f"{_part(bins)}{beside} of the bins, {_part(jobs)} of the jobs", bins, why)
+    return Finding(f"{_part(bins)} of the bins, {_part(jobs)} of the jobs", bins, why)
 
 
 def not_spmd_no_noise(evidence: Evidence) -> Finding:
@@ -341,8 +349,7 @@ def _longer(evidence: Evidence) -> str:
 
 def _means(evidence: Evidence, run: str) -> tuple[float, float]:
     """Mean slowdown of a run on the noisy days, without noise and with it."""
-    days = evidence.noisy_days_without_noise, evidence.noisy
-    without, noisy = (getattr(runs, run).mean_slowdown for runs in days)
+    without, noisy = (getattr(runs, run).mean_slowdown for runs in evidence.both_days)
     return without, noisy
 
 

@@ -13,7 +13,6 @@ from cosimlib.timesharing import (
     OF_BATCH,
     OF_MANY_NODES,
     Evidence,
-    NoisyDays,
     Policies,
     RunSummary,
     applications,
@@ -109,7 +108,7 @@ def test_every_claim_holds_on_the_paper_s_own_numbers():
 
 OTHERS = {
     "same-utilization": with_noise_free(shared=summary(utilization=0.83)),
-    "slowdown-batch": PAPER._replace(long_batch=(replace(BATCH, mean_slowdown=90.0), NOISY.batch)),
+    "slowdown-batch": PAPER._replace(long_batch=replace(BATCH, mean_slowdown=90.0)),
     "slowdown-timesharing": with_noise_free(shared=summary(mean=12.0)),
     "slowdown-not-spmd": with_noise_free(not_spmd=summary(mean=2.1)),
     "slowdown-order": with_noise_free(not_spmd=summary(mean=8.0)),
@@ -191,21 +190,28 @@ def test_few_nodes_do_not_decide_how_long_jobs_that_share_them_take():
 
 
 def test_batch_alone_may_have_seeds_of_its_own():
-    pairs = [(replace(BATCH, mean_slowdown=mean), NOISY.batch) for mean in (130.0, 137.0, 144.0)]
-    verdicts = judge(PAPER, batch=pairs)
+    verdicts = judge(PAPER, others=dict.fromkeys(OF_BATCH, with_batch_means(130.0, 137.0, 144.0)))
     assert verdicts["slowdown-batch"].ours == "mean 137 (121 to 155) over 3 seeds; one of them: 130"
     assert verdicts["noise-batch"].ours.startswith("factor 7.37 (6.49 to 8.37) over 3 seeds")
     alone = judge(PAPER)
     assert {claim for claim in CLAIMS if verdicts[claim] != alone[claim]} == set(OF_BATCH)
 
 
-def test_unlimited_memory_decides_nothing_under_noise():
-    days = [NoisyDays(r.batch, r.shared, r.not_spmd, r.not_spmd_batch) for r in (NOISE_FREE, NOISY)]
-    alone = PAPER._replace(noisy_days_without_noise=days[0], noisy=days[1])
-    found, known = judge(alone), judge(PAPER)
-    assert {claim: v.holds for claim, v in found.items()} == {c: v.holds for c, v in known.items()}
-    assert "memory unlimited" in known["noise-wins"].ours
-    assert "memory unlimited" not in found["noise-wins"].ours + found["noise-timesharing"].ours
+def test_large_jobs_cross_later_than_all_on_the_same_runs():
+    """The factor decides, wherever both are; one that there is not decides nothing by itself."""
+    found = judge(PAPER)["crossover-large"]
+    assert found[:2] == ("2.5 → 5 (memory unlimited 2.5 → 2.5) h", True)
+    longer = {"length_edges": tuple(10 * edge for edge in BATCH.length_edges)}
+    runs = [replace(run, **longer) for run in NOISE_FREE]
+    moved = judge(PAPER._replace(noise_free=Policies(*runs)))
+    assert moved["crossover"].holds is False and moved["crossover-large"].holds is True
+    same = judge(with_noise_free(batch=summary("batch", 137.0, small=LARGE, large=LARGE)))
+    assert same["crossover-large"].holds is False
+    assert same["crossover-large"].why == (
+        "large jobs are slowed down × 1.00 as much as others time-shared, × 1.00 under batch"
+    )
+    never = judge(with_noise_free(batch=replace(BATCH, slowdown_sums=((1e-3,) * 4,) * 2)))
+    assert never["crossover-large"][:2] == ("0 → 0 (memory unlimited 0 → 0) h", False)
 
 
 def test_noise_that_does_not_raise_time_sharing_raises_it_less():
@@ -230,7 +236,7 @@ def test_applications_unlike_the_jobs_decide_nothing():
 def test_a_number_that_there_is_not_is_told_in_words():
     nobody = replace(NOISY.batch, counts=((1,) * 4,) * 2)
     verdict = judge(with_noisy(batch=nobody))["noise-wins"]
-    assert "nan" not in verdict.ours + verdict.why and verdict.ours.startswith("none (memory")
+    assert "nan" not in verdict.ours + verdict.why and verdict.ours.startswith("none of the bins")
 
 
 def test_no_noise_or_another_or_hardly_any_decides_nothing_about_noise():
@@ -254,10 +260,7 @@ def test_no_noise_or_another_or_hardly_any_decides_nothing_about_noise():
 
 def with_batch_means(*means):
     """The paper's evidence, one per mean slowdown under batch."""
-    return [
-        PAPER._replace(long_batch=(replace(BATCH, mean_slowdown=mean), NOISY.batch))
-        for mean in means
-    ]
+    return [PAPER._replace(long_batch=replace(BATCH, mean_slowdown=mean)) for mean in means]
 
 
 def test_seeds_decide_by_the_interval_of_their_mean():
@@ -288,7 +291,8 @@ def test_seeds_without_a_number_decide_only_where_they_agree():
 
 def test_batch_over_more_days_is_what_claims_about_batch_alone_are_judged_by():
     other = replace(BATCH, mean_slowdown=400.0, quantiles=(13.0,) * len(LEVELS))
-    longer = PAPER._replace(long_batch=(other, replace(other, mean_slowdown=600.0)))
+    noisy = replace(other, mean_slowdown=600.0)
+    longer = PAPER._replace(long_batch=other, long_noisy_batch=noisy)
     verdicts = judge(longer)
     assert verdicts["slowdown-batch"][:2] == ("400", False)
     assert verdicts["noise-batch"][:2] == ("400 → 600", False)

@@ -7,10 +7,12 @@ import pytest
 
 from cosimlib import synthetic
 from cosimlib.timesharing import (
+    ON_NOISY_DAYS,
     SCALES,
     Jobs,
     Run,
     Scale,
+    Seeds,
     Span,
     judge,
     measure,
@@ -24,7 +26,7 @@ from cosimlib.timesharing.experiment import _parts, _runs
 FEW = 0.3 if numba.config.DISABLE_JIT else 2.0
 SMALL = Scale(
     Span(2 * FEW, FEW, 48), Span(1.5 * FEW, 0.5 * FEW, 32), Span(FEW, 0.0, 24),
-    Span(FEW, 0.0, 32), 2, 3,
+    Span(FEW, 0.0, 32), Seeds(2, batch=3, noisy_batch=2, taxed=1, most_taxed=3, noisy=1),
 )  # fmt: skip
 DAY = 86_400.0
 
@@ -35,10 +37,16 @@ def measured():
 
 
 def test_one_evidence_per_seed_and_the_claims_take_it(measured):
-    assert len(measured.evidence) == 2 and len(measured.batch) == 3
-    verdicts = judge(*measured.evidence, batch=measured.batch)
+    assert len(measured.evidence) == 2
+    others = measured.others
+    verdicts = judge(*measured.evidence, others=others)
     assert len(verdicts) == 22 and all(v.ours and "nan" not in v.ours for v in verdicts.values())
-    assert "over 3 seeds" in verdicts["noise-batch"].ours
+    number = {claim: len(others.get(claim, measured.evidence)) for claim in verdicts}
+    few = {*ON_NOISY_DAYS, "overhead-5", "overhead-knee"}
+    assert number["slowdown-batch"] == number["overhead-13"] == 3
+    assert {claim for claim, seeds in number.items() if seeds == 1} == few
+    assert "over 3 seeds" in verdicts["slowdown-batch"].ours
+    assert "over 2 seeds" in verdicts["noise-batch"].ours
     assert "over 2 seeds" in verdicts["same-utilization"].ours
     batch = measured.evidence[0].noise_free.batch
     assert batch.data == f"synthetic Edison (32 nodes, {1.5 * FEW:g} days, seed 0)"
@@ -52,38 +60,43 @@ def test_runs_are_those_of_the_simulators_on_the_same_jobs(measured):
         batch = run_batch(jobs, jobs.machine, **knobs)
         assert one.noise_free.batch.as_dict() == batch.as_dict()
         full = synthetic.edison(SMALL.taxed.days, nodes=24, seed=seed)
-        taxed = {"memory": False, "overhead": 0.08, "warm_up": 0.0, "seed": seed}
-        assert one.by_overhead[0.08].as_dict() == (
-            run_timesharing(full, full.machine, **taxed).as_dict()
-        )
-        few = synthetic.edison(SMALL.noisy.days, nodes=32, seed=seed)
-        noise = node_noise(0.0001, 32)
-        noisy = run_timesharing(few, few.machine, warm_up=0.0, seed=seed, noise=noise)
-        assert one.noisy.shared.as_dict() == noisy.as_dict()
+        taxed = {"memory": False, "overhead": 0.13, "warm_up": 0.0, "seed": seed}
+        most = run_timesharing(full, full.machine, **taxed)
+        assert measured.most_taxed[seed].as_dict() == most.as_dict()
         long = synthetic.edison(SMALL.batch.days, nodes=48, seed=seed)
         alone = run_batch(long, long.machine, warm_up=SMALL.batch.warm_up * DAY, seed=seed)
-        assert one.long_batch[0].as_dict() == alone.as_dict()
+        assert one.long_batch.as_dict() == alone.as_dict()
         assert one.long_batch == measured.batch[seed] and one.edison and one.noise == 0.0001
-        assert one.noise_cost > 0
+        assert one.long_noisy_batch == measured.noisy_batch[seed]
+    few = synthetic.edison(SMALL.noisy.days, nodes=32)
+    noisy = run_timesharing(few, few.machine, warm_up=0.0, noise=node_noise(0.0001, 32))
+    first, second = measured.evidence
+    full = synthetic.edison(SMALL.taxed.days, nodes=24)
+    taxed = run_timesharing(full, full.machine, memory=False, overhead=0.08, warm_up=0.0)
+    assert first.by_overhead[0.08].as_dict() == taxed.as_dict() and second.by_overhead == {}
+    assert first.by_overhead[0.13] == measured.most_taxed[0]
+    assert first.noisy.shared.as_dict() == noisy.as_dict() and first.noise_cost > 0
+    with pytest.raises(ValueError, match="no run under noise; give evidence of a seed"):
+        assert second.both_days
 
 
 def test_what_decides_nothing_is_run_for_the_first_seed_only(measured):
-    first, second = measured.evidence
-    assert first.noisy.unlimited_memory and second.noisy.unlimited_memory is None
     assert list(measured.by_overhead("unlimited_memory")) == [0.0, 0.02, 0.05, 0.08, 0.13]
     assert list(measured.by_overhead("shared")) == [0.0, 0.05]
     assert measured.first[Run(SMALL.noisy, "fcfs")].policy == "time-sharing (FCFS)"
     assert not any(run.policy == "fcfs" or run.overhead == 0.02 for run in _runs(SMALL, 1))
-    assert _runs(SMALL, 2) == [Run(SMALL.batch, "batch", noisy) for noisy in (False, True)]
+    most = Run(SMALL.taxed, "unlimited_memory", overhead=0.13)
+    assert _runs(SMALL, 2) == [most, Run(SMALL.batch, "batch")]
+    assert Seeds.all(3) == (3,) * 6
 
 
 def test_a_log_is_simulated_on_its_own_days_each_run_once():
     made = synthetic.edison(FEW, nodes=16)
     log = with_node_memory(made)
     span = Span(FEW, 0.0, 16)
-    plan = Scale(span, span, span, span, 1, 1)
+    plan = Scale(span, span, span, span)
     runs = _runs(plan, 0)
-    assert len(runs) == len(set(runs)) == 16
+    assert len(runs) == len(set(runs)) == 15
     one = measure(Jobs(log=log), plan, seed=3, noise=0.001).evidence[0]
     assert not one.edison
     assert one.noisy_days_without_noise.shared == one.noise_free.shared
@@ -93,7 +106,7 @@ def test_a_log_is_simulated_on_its_own_days_each_run_once():
 
 
 def test_paper_scale_is_one_run_per_process_and_quick_scale_a_span():
-    for name, parts in (("quick", 3), ("paper", 24)):
+    for name, parts in (("quick", 3), ("paper", 22)):
         runs = _runs(SCALES[name], 0)
         found = _parts(SCALES[name], runs)
         assert len(found) == parts
