@@ -7,8 +7,12 @@ nodes with the lowest numbers, and keeps those that it holds when it starts.
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.kernels import occupancy
 from cosimlib.schedule import Schedule
+
+MOST_HELD = 2.0**29
+"""Node numbers of all jobs at most: 4 GiB."""
 
 
 def node_blocks(schedule: Schedule) -> pd.DataFrame:
@@ -83,8 +87,17 @@ def lowest_blocks(
     pd.DataFrame
         `row`, `start`, `end`, `node` (the lowest, from 0; -1 where too few are free) and `nodes`,
         row by row.
+
+    Raises
+    ------
+    ValueError
+        Where there are more node numbers than memory has room for.
     """
     start, end = np.array(start, dtype=np.float64), np.array(end, dtype=np.float64)
+    held = float(np.where(end > start, nodes, 0).sum())
+    for what, number in (("nodes of a machine, each with a number", float(total_nodes)),
+                         ("numbers of nodes that jobs hold", held)):  # fmt: skip
+        check.room(what, number, "take fewer jobs, or count each rack as a node", most=MOST_HELD)
     line = occupancy.timeline(start, end, np.array(nodes, dtype=np.int64), total_nodes)
     owner = np.repeat(np.arange(start.size), np.diff(line.first))
     begins = np.append(True, (np.diff(line.held) != 1) | (np.diff(owner) != 0))[: owner.size]

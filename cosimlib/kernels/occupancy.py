@@ -8,14 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib import checks as check
 from cosimlib.kernels.jit import kernel
 
 IDLE = -1
 """The job on a free node."""
-
-MOST_HELD = 2.0**29
-"""Node numbers of all jobs at most: 4 GiB."""
 
 
 class Timeline(NamedTuple):
@@ -43,22 +39,13 @@ class Occupancy(NamedTuple):
 def timeline(
     start_time: np.ndarray, end_time: np.ndarray, nodes: np.ndarray, total_nodes: int
 ) -> Timeline:
-    """Timeline of a schedule; nodes beyond the `total_nodes` that there are get the number -1.
-
-    Raises
-    ------
-    ValueError
-        Where there are more numbers than memory has room for.
-    """
-    advice = "take fewer jobs, or count each rack as a node"
-    check.room("nodes of a machine, each with a number", float(total_nodes), advice, most=MOST_HELD)
+    """Timeline of a schedule; nodes beyond the `total_nodes` that there are get the number -1."""
     lasts = end_time > start_time
     by_start = np.lexsort((np.arange(start_time.size), start_time))
     by_end = np.lexsort((np.arange(end_time.size), end_time))
     by_start, by_end = by_start[lasts[by_start]], by_end[lasts[by_end]]
     first = np.zeros(start_time.size + 1, dtype=np.int64)
     np.cumsum(np.where(lasts, nodes, 0), out=first[1:])
-    check.room("numbers of nodes that jobs hold", float(first[-1]), advice, most=MOST_HELD)
     held = np.full(first[-1], IDLE, dtype=np.int64)
     line = Timeline(start_time, end_time, nodes, by_start, by_end, first, held)
     _take_lowest(line, total_nodes)

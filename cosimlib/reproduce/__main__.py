@@ -2,6 +2,10 @@
 
 # The processes that execute notebooks import this file too, and need none of the command.
 if __name__ == "__main__":
+    from cosimlib.reproduce.interrupts import leave_at_once
+
+    leave_at_once()
+
     import sys
 
     from cosimlib.extras import needed_by

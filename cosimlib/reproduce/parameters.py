@@ -1,18 +1,32 @@
 """Parameters of a notebook: what its cell tagged `parameters` declares, and texts as values of it.
 
+No module is imported here that takes long, so that what is wrong is told at once.
+
 papermill finds the names, types, defaults and help comments. A text from the command line is
 converted to the declared type, or to that of the default.
 """
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbformat import NotebookNode
-from papermill.models import Parameter
-from papermill.translators import PythonTranslator
+from cosimlib.extras import import_jsonschema
 
+import_jsonschema()
+
+import nbformat  # noqa: E402
+from nbformat import NotebookNode  # noqa: E402
+from papermill.models import Parameter  # noqa: E402
+from papermill.translators import PythonTranslator  # noqa: E402
+
+CORES, NODES = "cores_per_node", "machine_nodes"
+"""Of notebooks: processors of the log that count as one node, and nodes of its machine; 0 as its
+header and sizes say."""
+OPTIONS = {CORES: "--cores", NODES: "--nodes"}
+"""The command's options that set them."""
+OURS = {"claims.csv", "claims.md", "index.html", "plotly.min.js", "readme.md"}
+"""Names under `figures/` that are no run's, in small letters."""
 REQUIRED = ("scale", "trace", "output")
 TYPES: dict[str, Any] = {
     "int": int, "float": float, "str": str, "bool": bool,
@@ -22,6 +36,32 @@ TYPES: dict[str, Any] = {
 
 class BadArgumentError(ValueError):
     """The command line, or a notebook that it names, is at fault."""
+
+
+def check_notebooks(paths: Iterable[Path], texts: dict[str, str]) -> None:
+    """Refuse the first notebook that cannot be run, or that has no such parameters.
+
+    Raises
+    ------
+    BadArgumentError
+    """
+    for path in paths:
+        check_name(path)
+        checked_values(read_parameters(read_notebook(path), path.name), texts, path.name)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a notebook whose results would not have a folder of their own inside `figures/`."""
+    if not path.is_file():
+        raise BadArgumentError(f"notebook {path} is not there")
+    name = path.stem
+    if path.suffix != ".ipynb":
+        raise BadArgumentError(f"{path} is no notebook; expected a name that ends in .ipynb")
+    if name.startswith(".") or name.lower() in OURS or not name.isprintable():
+        raise BadArgumentError(
+            f"notebook {path.name!r}: its results would lie in figures/{name}, which is not a "
+            "run's; rename the notebook"
+        )
 
 
 def read_notebook(path: Path) -> NotebookNode:

@@ -19,7 +19,9 @@ from nbformat import NotebookNode
 from cosimlib.claims import statements_path
 from cosimlib.kernels.fingerprint import source_hash
 from cosimlib.reproduce.parameters import (
+    OPTIONS,
     BadArgumentError,
+    check_name,
     checked_values,
     read_notebook,
     read_parameters,
@@ -27,13 +29,6 @@ from cosimlib.reproduce.parameters import (
 from cosimlib.traces import SYNTHETIC, TRACES, find_trace, is_log
 
 RECORD = "run.json"
-CORES, NODES = "cores_per_node", "machine_nodes"
-"""Of notebooks: processors of the log that count as one node, and nodes of its machine; 0 as its
-header and sizes say."""
-OPTIONS = {CORES: "--cores", NODES: "--nodes"}
-"""The command's options that set them."""
-OURS = {"claims.csv", "claims.md", "index.html", "plotly.min.js", "readme.md"}
-"""Names under `figures/` that are no run's, in small letters."""
 PACKAGES = ("cosimlib", "numba", "numpy", "pandas", "papermill", "plotly")
 
 
@@ -84,7 +79,7 @@ def plan_runs(
     values : dict
         Texts for the notebooks' own parameters.
     size : mapping of str to int
-        Of the trace given: `CORES`, `NODES`, for notebooks with these parameters.
+        Of the trace given: `parameters.CORES`, `parameters.NODES`, for notebooks that have them.
     """
     file = None if trace in (None, SYNTHETIC) else _given_trace(trace)
     if size and file is None:
@@ -153,9 +148,7 @@ def _runs_of(
     size: Mapping[str, int],
 ) -> list[Run]:
     """The runs of one notebook."""
-    if not path.is_file():
-        raise BadArgumentError(f"notebook {path} is not there")
-    _check_name(path)
+    check_name(path)
     notebook = read_notebook(path)
     declared = read_parameters(notebook, path.name)
     converted = checked_values(declared, values, path.name)
@@ -171,18 +164,6 @@ def _runs_of(
         fingerprint = _fingerprint(notebook, own | marks, file)
         runs.append(Run(path.resolve(), name, shown, own, file, fingerprint))
     return runs
-
-
-def _check_name(path: Path) -> None:
-    """Refuse a notebook whose results would not have a folder of their own inside `figures/`."""
-    name = path.stem
-    if path.suffix != ".ipynb":
-        raise BadArgumentError(f"{path} is no notebook; expected a name that ends in .ipynb")
-    if name.startswith(".") or name.lower() in OURS or not name.isprintable():
-        raise BadArgumentError(
-            f"notebook {path.name!r}: its results would lie in figures/{name}, which is not a "
-            "run's; rename the notebook"
-        )
 
 
 def _as_file(name: str, value: object, label: str) -> object:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cosimlib.reproduce.command import main, place, write_scorecard
+from cosimlib.reproduce.command import main
+from cosimlib.reproduce.due import place, write_scorecard
 from cosimlib.reproduce.interrupts import interrupts
 from cosimlib.reproduce.workspace import workspace
 from tests.reproduce.test_execute import contents, names, write_notebook
@@ -67,6 +68,51 @@ def sleeper(tmp_path, monkeypatch):
         pids = wait_for(lambda: started.is_file() and started.read_text().split())
         yield runner, list(map(int, pids))
         runner.kill()
+
+
+HEAVY = """
+import sys
+from cosimlib.reproduce.command import main
+status = main(sys.argv[1:])
+print(sorted({"pandas", "numba", "plotly"} & set(sys.modules)))
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-p", "nothing", "3"], "one.ipynb has no parameter 'nothing'"),
+        (["-p", "n", "many"], "one.ipynb: parameter 'n' got 'many'; expected int"),
+        (["absent.ipynb"], "notebook absent.ipynb is not there"),
+    ],
+)
+def test_bad_names_and_values_are_refused_before_anything_heavy_is_imported(
+    tmp_path, arguments, said
+):
+    notebook = write_notebook(tmp_path / "one.ipynb")
+    command = [sys.executable, "-c", HEAVY, str(notebook), *arguments]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (2, "[]\n")
+    assert ended.stderr.startswith(f"reproduce: {said}")
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line(tmp_path):
+    """Told by Python itself, as it imports, so that the signal comes in the midst of it."""
+    command = [sys.executable, "-X", "importtime", "-m", "cosimlib.reproduce"]
+    heard = partial(signals.signal, signals.SIGINT, signals.SIG_DFL)
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path / "figures")], cwd=ROOT, stderr=subprocess.PIPE, text=True,
+        preexec_fn=heard,
+    ) as runner:  # fmt: skip
+        for line in runner.stderr:
+            if line.endswith("cosimlib.extras\n"):
+                runner.send_signal(signals.SIGINT)
+                break
+        said = [line for line in runner.stderr if not line.startswith("import time:")]
+        assert runner.wait(timeout=60) == 130
+    assert said == ["reproduce: interrupted\n"]
+    assert list(tmp_path.iterdir()) == []
 
 
 @linux

@@ -1,0 +1,142 @@
+"""Runs that are due, and their results in place of older ones: wholly or not at all.
+
+A run's results take the place of older ones however the run ends. Kernels are compiled before
+several processes would compile the same at once. The scorecard joins the claims of all notebooks,
+and the gallery shows it beside all figures.
+"""
+
+import argparse
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.claims import CHECKED, scorecard
+from cosimlib.display import count
+from cosimlib.figures.images import Images, render_images
+from cosimlib.figures.publishing import share_library
+from cosimlib.files import check_folder, write_whole
+from cosimlib.reproduce.execute import execute_all, say
+from cosimlib.reproduce.gallery import write_gallery
+from cosimlib.reproduce.interrupts import complain
+from cosimlib.reproduce.plan import Run, is_up_to_date, write_record
+from cosimlib.reproduce.process import Outcome, Task
+from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
+from cosimlib.sweep.pools import count_cores
+from cosimlib.traces import SYNTHETIC
+from cosimlib.units import MINUTE
+from cosimlib.warm import warm
+
+TABS = 4
+"""Figures that are drawn at once, at most."""
+QUICK_LIMIT = 60 * MINUTE
+"""Seconds that a notebook may take at quick scale, unless the command line says otherwise."""
+
+
+def run_all(runs: list[Run], options: argparse.Namespace) -> bool:
+    """Run what is due and write the scorecard and the gallery; whether any notebook failed."""
+    failed = _run_due(runs, options)
+    older = " Of runs that failed, results from before count." if failed else ""
+    with locked(options.out):
+        counts = write_scorecard(options.out)
+        gallery = write_gallery(options.out, counts)
+    say(f"scorecard: {counts}{older}")
+    say(f"gallery: {gallery}")
+    return failed
+
+
+def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
+    """Run what is not up to date; whether any notebook failed."""
+    jobs = options.jobs or count_cores()
+    check_folder("--out", options.out)
+    options.out.mkdir(parents=True, exist_ok=True)
+    due = [r for r in runs if options.force or not is_up_to_date(r, options.out / r.name)]
+    for run in (run for run in runs if run not in due):
+        say(f"{run.name}: up to date")
+        if not any((options.out / run.name).glob("*.png")):
+            render_images([options.out / run.name])
+    if not due:
+        return False
+    if len(due) > 1 and jobs > 1:
+        say("compiling the kernels, unless that is done")
+        warm(jobs)
+    with workspace(options.out) as folder:
+        outcomes = _execute(due, folder, jobs, options)
+        done = [run for run in due if not outcomes[run.name].error]
+        with locked(options.out):
+            for run in done:
+                share_library(folder / run.name, options.out)
+                write_record(run, outcomes[run.name].seconds, folder / run.name)
+                place(folder / run.name, options.out / run.name, folder / f"{run.name}{PREVIOUS}")
+    return len(done) < len(due)
+
+
+def _execute(
+    runs: list[Run], folder: Path, jobs: int, options: argparse.Namespace
+) -> dict[str, Outcome]:
+    """Execute the runs into folders of a workspace, draw their figures, and say how each went."""
+    outcomes = {}
+    by_name = {run.name: run for run in runs}
+    tasks = {run.name: _task(run, folder) for run in runs}
+    say(f"running {', '.join(by_name)}")
+    limit = QUICK_LIMIT if options.scale == "quick" else None
+    if options.limit is not None:
+        limit = options.limit * MINUTE
+    with Images(min(jobs, TABS)) as images, closing(execute_all(tasks, jobs, limit)) as ended:
+        for name, outcome in ended:
+            outcomes[name] = outcome
+            run = by_name[name]
+            data = ", ".join(str(run.parameters[key]) for key in ("scale", "trace"))
+            if outcome.error:
+                shutil.rmtree(tasks[name].folder, ignore_errors=True)  # a disk may be full of it
+                complain(f"{run.notebook.name} ({data}): {outcome.error}")
+            else:
+                say(f"{name}: {count(outcome.cells, 'cell')} in {outcome.seconds:.1f} s ({data})")
+                images.draw(tasks[name].folder)
+    return outcomes
+
+
+def _task(run: Run, workspace: Path) -> Task:
+    """A run as the process that executes it sees it."""
+    folder = workspace / run.name
+    folder.mkdir()
+    trace = str(run.trace) if run.trace else SYNTHETIC
+    marks = {"scale": run.parameters["scale"], "trace": trace, "output": str(folder)}
+    log = workspace / f"{run.name}.log"
+    return Task(run.notebook, folder, marks | dict(run.values), run.parameters, log)
+
+
+def place(folder: Path, target: Path, spare: Path) -> None:
+    """Put a finished folder in a target's place; the target's old content goes to `spare`.
+
+    All three are on one file system. Where the move fails, the old content is put back.
+    """
+    try:
+        if target.exists():
+            target.rename(spare)
+        folder.rename(target)
+    except BaseException:
+        if spare.exists() and not target.exists():
+            spare.rename(target)
+        raise
+
+
+def write_scorecard(figures: Path) -> str:
+    """Write `claims.csv` and `claims.md` from those of every notebook; the line of counts."""
+    tables = [_read_claims(path) for path in sorted(figures.glob("[!.]*/claims.csv"))]
+    text, markdown = scorecard(tables)
+    for name, content in {"claims.csv": text, "claims.md": markdown}.items():
+        write_whole(figures / name, content.encode())
+    return markdown.splitlines()[2]
+
+
+def _read_claims(path: Path) -> pd.DataFrame:
+    """One notebook's claims."""
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    except pd.errors.EmptyDataError:
+        table = pd.DataFrame()
+    check.columns(table, CHECKED, where=f"{path.parent.name}/{path.name}")
+    return table
