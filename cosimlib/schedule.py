@@ -193,10 +193,11 @@ class Schedule(Displayed):
 
     def node_hours_by_use(self, first: float, last: float) -> pd.Series:
         """Node-hours of each use in `allocations` between two instants (s), in `USES`' order."""
-        held = pd.Series(self.held(first, last) / HOUR, name="node_hours")
-        by_use = held.groupby(self.allocations["use"], observed=True).sum()
-        by_use.index = by_use.index.astype("str")
-        return by_use.reindex([use for use in USES if use in by_use.index]).rename_axis("use")
+        held, code = self.held(first, last) / HOUR, self.allocations["use"].cat.codes.to_numpy()
+        hours = {use: float(held[code == place].sum()) for place, use in enumerate(USES)
+                 if (code == place).any()}  # fmt: skip
+        index = pd.Index(list(hours), dtype="str", name="use")
+        return pd.Series(list(hours.values()), index, dtype=np.float64, name="node_hours")
 
     @property
     def runs(self) -> pd.DataFrame:

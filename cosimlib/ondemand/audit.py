@@ -9,7 +9,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_columns
 from cosimlib.kernels.steps import step_function
-from cosimlib.ondemand.schedule import OnDemandSchedule
+from cosimlib.ondemand.schedule import OnDemandSchedule, attempt_keys
 
 EXACT = 1e-6
 """Seconds by which sums of times may differ, besides what floats do not tell apart."""
@@ -141,13 +141,16 @@ def _computing_time(
 def _check_attempts(schedule: OnDemandSchedule) -> None:
     """Raise where a job's stretches have gaps, or its attempts do not lead to its run time."""
     table = schedule.stretches[schedule.stretches["kind"] != "hold"]
-    table = table.sort_values(["job", "start", "end"], kind="stable")
-    same = table["job"].eq(table["job"].shift()) & table["attempt"].eq(table["attempt"].shift())
-    joined = table["start"].eq(table["end"].shift()) & table["before"].eq(table["after"].shift())
-    gap = (same & ~joined).to_numpy()
+    order = np.lexsort([table[name].to_numpy() for name in ("end", "start", "job")])
+    table = table.iloc[order]
+    job, attempt, start, end, before, after = (
+        table[name].to_numpy() for name in ("job", "attempt", "start", "end", "before", "after")
+    )
+    same = (job[1:] == job[:-1]) & (attempt[1:] == attempt[:-1])
+    gap = same & ~((start[1:] == end[:-1]) & (before[1:] == after[:-1]))
     if gap.any():
-        row = table.iloc[int(gap.argmax())]
-        _refuse(schedule, row["job"], f"has a gap of time or progress at t={row['start']:.15g}")
+        row = int(gap.argmax()) + 1
+        _refuse(schedule, job[row], f"has a gap of time or progress at t={start[row]:.15g}")
     attempts = _attempts(schedule, table)
     _check_beginnings(schedule, attempts)
     _check_ends(schedule, attempts)
@@ -155,31 +158,62 @@ def _check_attempts(schedule: OnDemandSchedule) -> None:
 
 
 def _attempts(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.DataFrame:
-    """One row per attempt: what it did, what its eviction says, and what it should begin with."""
-    part = table["nodes"] / table["job"].map(schedule.workload.jobs["nodes"])
-    read = ((table["end"] - table["start"]) * part).where(table["kind"] == "read", 0.0)
-    noted = table.assign(read=read, computes=table["kind"] == "compute")
-    attempts = noted.groupby(["job", "attempt"], sort=True).agg(
-        start=("start", "first"), end=("end", "last"), before=("before", "first"),
-        after=("after", "last"), read=("read", "sum"), computes=("computes", "any"),
-    )  # fmt: skip
-    evictions = schedule.evictions.set_index(["job", "attempt"])
-    strange = evictions.index.difference(attempts.index)
-    if len(strange) or not evictions.index.is_unique:
-        twice = evictions.index[evictions.index.duplicated()]
-        _refuse(schedule, (strange if len(strange) else twice)[0][0], "is evicted without a run")
-    attempts = attempts.join(evictions[["time", "done", "kept", "action"]]).reset_index()
-    job = attempts["job"]
-    former = attempts[["time", "kept"]].groupby(job).shift()
-    attempts["from"] = former["kept"].fillna(0.0)
-    submit = schedule.workload.jobs["submit_time"]
-    attempts["ready"] = former["time"].fillna(job.map(submit))
-    own = schedule.checkpoints.iloc[job.to_numpy()].reset_index(drop=True)
-    newer = (attempts["action"] == "app") | (attempts["kept"] > attempts["from"])
-    reads = own["app_write"].where(newer).mask(attempts["action"] == "sys", own["sys_write"])
-    carried = reads.groupby(job).ffill()
-    attempts["reread"] = carried.groupby(job).shift().fillna(0.0)
-    return attempts.assign(number=attempts.groupby("job").cumcount())
+    """One row per attempt: what it did, what its eviction says, and what it should begin with.
+
+    The table has the stretches that hold nodes of jobs, by job and start.
+    """
+    key = attempt_keys(table)
+    order = np.argsort(key, kind="stable")
+    table, key = table.iloc[order], key[order]
+    first = np.flatnonzero(np.append(key[:-1] != key[1:], True)[: key.size])
+    first, last = np.append(0, first[:-1] + 1)[: first.size], first
+    job = table["job"].to_numpy()
+    part = table["nodes"].to_numpy() / schedule.workload.jobs["nodes"].to_numpy()[job]
+    seconds = (table["end"] - table["start"]).to_numpy() * part
+    kind = table["kind"].astype("str").to_numpy()
+    parts = {name: table[name].to_numpy()[first] for name in ("job", "attempt", "start", "before")}
+    parts |= {name: table[name].to_numpy()[last] for name in ("end", "after")}
+    parts["read"], parts["computes"] = np.zeros(first.size), np.zeros(first.size, dtype=bool)
+    if first.size:
+        parts["read"] = np.add.reduceat(np.where(kind == "read", seconds, 0.0), first)
+        parts["computes"] = np.logical_or.reduceat(kind == "compute", first)
+    return pd.DataFrame(parts | _expected(schedule, key[first], parts["job"]))
+
+
+def _expected(
+    schedule: OnDemandSchedule, key: np.ndarray, job: np.ndarray
+) -> dict[str, np.ndarray]:
+    """By attempt, what its eviction says, and what it should begin with after the one before it.
+
+    Attempts are in order of their `attempt_keys`.
+    """
+    evictions, evicted = schedule.evictions, attempt_keys(schedule.evictions)
+    for odd in (~np.isin(evicted, key), evictions.duplicated(["job", "attempt"]).to_numpy()):
+        if odd.any():
+            _refuse(schedule, evictions["job"].to_numpy()[odd].min(), "is evicted without a run")
+    place = np.searchsorted(key, evicted)
+    said = {name: np.full(key.size, np.nan) for name in ("time", "done", "kept")}
+    for name, values in said.items():
+        values[place] = evictions[name].to_numpy()
+    action = np.full(key.size, "", dtype=object)
+    action[place] = evictions["action"].astype("str").to_numpy()
+    again = np.append(False, job[1:] == job[:-1])[: key.size]
+
+    def before(values: np.ndarray, first: np.ndarray | float) -> np.ndarray:
+        """The value of the attempt before; `first` where there is none or it is unknown."""
+        former = np.where(again, np.roll(values, 1), np.nan)
+        return np.where(np.isnan(former), first, former)
+
+    begins = before(said["kept"], 0.0)
+    ready = before(said["time"], schedule.workload.jobs["submit_time"].to_numpy()[job])
+    app, sys = (schedule.checkpoints[name].to_numpy()[job] for name in ("app_write", "sys_write"))
+    reads = np.where((action == "app") | (said["kept"] > begins), app, np.nan)
+    reads = np.where(action == "sys", sys, reads)
+    place = np.arange(key.size)
+    carried = np.maximum.accumulate(np.where(np.isnan(reads) & again, 0, place))
+    number = place - np.maximum.accumulate(np.where(again, 0, place))
+    reread = before(reads[carried], 0.0)
+    return said | {"from": begins, "ready": ready, "reread": reread, "number": number}
 
 
 def _check_beginnings(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
@@ -298,16 +332,18 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
             "the file system writes one at a time"
         )
     evicted = schedule.evictions[schedule.evictions["action"].isin(["app", "sys"])]
-    seconds = (end - start, [writes["job"], writes["attempt"]])
-    written = pd.Series(seconds[0]).groupby([s.to_numpy() for s in seconds[1]]).last()
-    for row in evicted.itertuples():
-        own = schedule.checkpoints.iloc[row.job]
-        takes = own["sys_write"] if row.action == "sys" else own["app_write"]
-        wrote = float(written.get((row.job, row.attempt), 0.0))
-        in_time = row.action == "app" and own["charge"] > 0 and wrote == 0.0
-        if wrote != takes and not in_time:
-            _refuse(schedule, row.job, f"writes its checkpoint for {wrote:.15g} s until "
-                    f"t={row.time:.15g}; it takes {takes:.15g} s")  # fmt: skip
+    last = dict(zip(attempt_keys(writes).tolist(), (end - start).tolist(), strict=True))
+    wrote = np.array([last.get(key, 0.0) for key in attempt_keys(evicted).tolist()])
+    own = schedule.checkpoints.iloc[evicted["job"].to_numpy()]
+    of_application = (evicted["action"] == "app").to_numpy()
+    takes = np.where(of_application, own["app_write"].to_numpy(), own["sys_write"].to_numpy())
+    in_time = of_application & (own["charge"].to_numpy() > 0) & (wrote == 0.0)
+    wrong = (wrote != takes) & ~in_time
+    if wrong.any():
+        row = int(wrong.argmax())
+        _refuse(schedule, evicted["job"].iloc[row], f"writes its checkpoint for {wrote[row]:.15g} "
+                f"s until t={evicted['time'].iloc[row]:.15g}; it takes "
+                f"{takes[row]:.15g} s")  # fmt: skip
 
 
 def _check_policy(schedule: OnDemandSchedule) -> None:

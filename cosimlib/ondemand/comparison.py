@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -169,11 +170,17 @@ def _run(
 ) -> dict[str, float]:
     """One cell of `compare_ondemand`."""
     if redrawn:
-        workload = resample(workload, seed, unit="weeks")
+        workload = _redrawn(workload, seed)
     bursts = draw_bursts(workload, seed=seed, **streams[stream])
     return measure(
         audit(simulate_ondemand(workload, system, bursts, seed=seed, **policies[policy]))
     )
+
+
+@lru_cache(maxsize=32)
+def _redrawn(workload: Workload, seed: int) -> Workload:
+    """The log of a seed, drawn once for all policies."""
+    return resample(workload, seed, unit="weeks")
 
 
 def interval_table(runs: pd.DataFrame, measures: Iterable[str]) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Schedule of a machine with bursts: stretches of every job, evictions, plans, as tables."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -102,9 +103,11 @@ class OnDemandSchedule(Schedule):
 
     def _kept(self) -> np.ndarray:
         """Progress of each stretch's attempt that was not lost: infinite where it completed."""
-        kept = self.evictions.set_index(["job", "attempt"])["kept"]
-        attempts = pd.MultiIndex.from_frame(self.stretches[["job", "attempt"]])
-        return kept.reindex(attempts).fillna(np.inf).to_numpy()
+        evicted, kept = attempt_keys(self.evictions), self.evictions["kept"].to_numpy()
+        order, attempts = np.argsort(evicted, kind="stable"), attempt_keys(self.stretches)
+        evicted, kept = np.append(evicted[order], -1), np.append(kept[order], np.inf)
+        place = np.searchsorted(evicted[:-1], attempts)
+        return np.where(evicted[place] == attempts, kept[place], np.inf)
 
     @cached_property
     def bursts(self) -> pd.DataFrame:
@@ -117,30 +120,45 @@ class OnDemandSchedule(Schedule):
         return table.assign(delay=delay, missed=delay > table["longest_delay"])
 
 
+def attempt_keys(table: pd.DataFrame) -> np.ndarray:
+    """One number for the `job` and `attempt` of each row, ascending with both."""
+    return (table["job"].to_numpy() << 32) + table["attempt"].to_numpy()
+
+
 def stretch_table(rows: np.ndarray) -> pd.DataFrame:
     """`OnDemandSchedule.stretches` of the log's rows."""
     names = ["kind", "job", "attempt", "start", "end", "nodes", "before", "after", "left"]
-    table = pd.DataFrame(rows, columns=names)
-    table = table.astype({"job": "int64", "attempt": "int64", "nodes": "int64"})
-    kind = pd.Categorical.from_codes(rows[:, 0].astype(np.int8), categories=list(KINDS))
-    return table.assign(kind=kind)
+    return _table(rows, names, ("job", "attempt", "nodes"), {"kind": KINDS})
 
 
 def eviction_table(rows: np.ndarray) -> pd.DataFrame:
     """`OnDemandSchedule.evictions` of the log's rows."""
     names = ["job", "attempt", "burst", "action", "decided", "since", "time", "done", "kept"]
-    table = pd.DataFrame(rows, columns=names)
-    table = table.astype(dict.fromkeys(["job", "attempt", "burst"], "int64"))
-    action = pd.Categorical.from_codes(rows[:, 3].astype(np.int8), categories=list(ACTIONS))
-    return table.assign(action=action)
+    return _table(rows, names, ("job", "attempt", "burst"), {"action": ACTIONS})
 
 
 def plan_table(rows: np.ndarray) -> pd.DataFrame:
     """`OnDemandSchedule.plans` of the log's rows, losses in node-hours."""
     names = ["burst", "time", "nodes_needed", "jobs", "deadline", "delay", "loss", "blocked"]
-    table = pd.DataFrame(rows, columns=names)
-    table = table.astype(dict.fromkeys(["burst", "nodes_needed", "jobs"], "int64"))
+    table = _table(rows, names, ("burst", "nodes_needed", "jobs"), {})
     return table.assign(loss=table["loss"] / HOUR, blocked=table["blocked"] / HOUR)
+
+
+def _table(
+    rows: np.ndarray,
+    names: list[str],
+    whole: tuple[str, ...],
+    kinds: Mapping[str, tuple[str, ...]],
+) -> pd.DataFrame:
+    """The rows as a table: some columns are whole numbers, some the numbers of categories."""
+    columns: dict[str, object] = {}
+    for name, values in zip(names, rows.T, strict=True):
+        columns[name] = values.astype(np.int64) if name in whole else values
+        if name in kinds:
+            columns[name] = pd.Categorical.from_codes(
+                values.astype(np.int8), categories=list(kinds[name])
+            )
+    return pd.DataFrame(columns)
 
 
 @kernel

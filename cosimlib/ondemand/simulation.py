@@ -262,8 +262,8 @@ def _check(
 def _in_grains(joined: Workload) -> Workload:
     """The same jobs with times rounded to whole grains, none but 0 to less than one."""
     jobs = joined.jobs
-    times = jobs[["submit_time", "run_time", "requested_time"]]
-    rounded = (times / GRAIN).round().clip(lower=np.sign(times)) * GRAIN
+    times = {n: jobs[n].to_numpy() for n in ("submit_time", "run_time", "requested_time")}
+    rounded = {n: np.maximum(np.round(t / GRAIN), np.sign(t)) * GRAIN for n, t in times.items()}
     return replace(joined, jobs=jobs.assign(**rounded))
 
 
