@@ -19,9 +19,9 @@ settings.load_profile("cosimlib")
 
 
 def pytest_collection_modifyitems(items):
-    """Draw half of the examples, all of them in a thorough run; without the JIT, a quarter.
+    """Draw a quarter of the examples and eight, all of them in a thorough run.
 
-    Without it, what needs it is left out.
+    Without the JIT, what needs it is left out.
     """
     if numba.config.DISABLE_JIT:
         for item in items:
@@ -29,11 +29,10 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=marked.args[0]))
     elif THOROUGH:
         return
-    part = 4 if numba.config.DISABLE_JIT else 2
     for test in {item.obj for item in items if hasattr(item, "obj")}:
         drawn = getattr(test, "_hypothesis_internal_use_settings", None)
         if drawn is not None:
-            few = min(drawn.max_examples, 10 + drawn.max_examples // part)
+            few = min(drawn.max_examples, 8 + drawn.max_examples // 4)
             test._hypothesis_internal_use_settings = settings(drawn, max_examples=few)
 
 

@@ -29,6 +29,16 @@ THOROUGH = os.environ.get("COSIMLIB_THOROUGH") == "1"
 
 ROOT = Path(__file__).resolve().parents[1]
 
+SLOW = frozenset(
+    ROOT / "tests" / name
+    for name in (
+        "advise/test_command.py", "kernels/test_jit.py", "reproduce/test_command.py",
+        "reproduce/test_execute.py", "sweep/test_workers.py", "test_front_door.py",
+        "test_pages.py", "test_suites.py", "testing/test_check_policy.py",
+    )
+)  # fmt: skip
+"""Files of few tests that take long, for most of them start other processes."""
+
 SUITES = {
     "strict": ("notebooks/[!i]*.ipynb",),
     "lax": ("notebooks/index.ipynb", "notebooks/explore/*.ipynb"),
@@ -91,8 +101,12 @@ def pytest_collection_modifyitems(items):
     files = Counter(item.path for item in items)
 
     def place(item):
-        browser = item.path.parent.name == "browser"
-        notebook = item.path.suffix == ".ipynb" or item.path.stem == "test_zoo_notebooks"
-        return not browser, not notebook, -files[item.path], str(item.path)
+        first = (
+            item.path.parent.name == "browser",
+            item.path.suffix == ".ipynb",
+            item.path in SLOW,
+            item.path.stem == "test_zoo_notebooks",
+        )
+        return [not each for each in first], -files[item.path], str(item.path)
 
     items.sort(key=place)

@@ -43,16 +43,23 @@ def test_controls_move_nodes_and_ledger_and_a_click_moves_the_day(page, address,
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "columns"), [(1366, 2), (768, 1)])
-def test_figure_and_controls_fit_the_page(page, address, tmp_path, width, columns):
+def test_figure_and_controls_fit_the_page_narrow_and_wide(page, address, tmp_path):
     explorer = Explorer(page)
-    page.set_viewport_size({"width": width, "height": 1100})
+    page.set_viewport_size({"width": 768, "height": 1100})
     explorer.open(address, "ondemand", "^dynamic, day ")
-    if width < 1000:
-        page.keyboard.press("Control+b")  # the list of files gives its room to the notebook
+    page.keyboard.press("Control+b")  # the list of files gives its room to the notebook
+    fits(explorer, tmp_path, columns=1)
+    page.keyboard.press("Control+b")
+    page.set_viewport_size({"width": 1366, "height": 1100})
+    fits(explorer, tmp_path, columns=2)
+
+
+def fits(explorer, folder, columns):
+    """Figure and sliders have the width of the page, and sliders stand in so many columns."""
+    page = explorer.page
     page.wait_for_timeout(1500)
-    explorer.picture(tmp_path, f"ondemand-{width}")
-    page.screenshot(path=tmp_path / f"page-{width}.png")
+    explorer.picture(folder, f"ondemand-{columns}")
+    page.screenshot(path=folder / f"page-{columns}.png")
     box = explorer.plot.bounding_box()
     drawn = explorer.plot.locator(".main-svg").first.bounding_box()
     room = page.locator(".jp-Cell .jp-OutputArea-output", has=explorer.plot).first.bounding_box()

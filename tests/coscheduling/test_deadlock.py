@@ -2,7 +2,6 @@
 
 from itertools import combinations
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,6 +21,7 @@ from cosimlib.coscheduling import (
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.coscheduling.instances import instances, simulated
+from tests.suites import THOROUGH
 
 MINUTE = 60.0
 A1, B1, B2, A2 = 0, 1, 2, 3
@@ -184,7 +184,7 @@ def crowded(seed):
 
 
 def test_a_deadlock_is_the_largest_set_that_blocks_itself_and_never_starts():
-    seeds, found, larger = 25 if numba.config.DISABLE_JIT else 100, 0, 0
+    seeds, found, larger = 100 if THOROUGH else 25, 0, 0
     for seed in range(seeds):
         schedule = crowded(seed)
         for at in event_times(schedule):

@@ -14,6 +14,9 @@ from cosimlib.system import System
 from cosimlib.testing import LAWS, PolicyError, check_policy
 from cosimlib.workload import Workload
 from tests import pages
+from tests.suites import THOROUGH
+
+TRIALS = 20 if THOROUGH else 8
 
 easy = pages.function(pages.OWN_POLICY, "easy")
 first_fit = pages.function(pages.OWN_POLICY, "first_fit")
@@ -31,9 +34,9 @@ first_fit = pages.function(pages.OWN_POLICY, "first_fit")
     ],
 )
 def test_good_policies_pass_all_laws(policy):
-    table = check_policy(policy, trials=20)
+    table = check_policy(policy, trials=TRIALS)
     assert table["law"].tolist() == list(LAWS)
-    assert (table["workloads"] == 20).all()
+    assert (table["workloads"] == TRIALS).all()
 
 
 def starves(state):
@@ -239,11 +242,12 @@ def test_a_schedule_of_another_case_is_refused(policy):
     ],
 )
 def test_runs_cut_at_the_request_and_containers_are_no_cheat(policy):
-    check_policy(policy, trials=20, laws=["audit", "wide", "at once", "empty"])
+    check_policy(policy, trials=TRIALS, laws=["audit", "wide", "at once", "empty"])
 
 
 def test_laws_can_be_chosen():
-    table = check_policy(waits_for_full_seconds_of_ten, laws=LAWS.keys() - {"alone", "scale"})
+    laws = LAWS.keys() - {"alone", "scale"}
+    table = check_policy(waits_for_full_seconds_of_ten, laws=laws, trials=TRIALS)
     assert table["law"].tolist() == [law for law in LAWS if law not in ("alone", "scale")]
 
 
