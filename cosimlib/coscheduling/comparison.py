@@ -5,6 +5,7 @@ pairing itself costs.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -252,8 +253,16 @@ def _compare(
     **value: float,
 ) -> pd.DataFrame:
     """The base, the ideal and all schemes on one workload and seed."""
+    workload, system = _coupled(make, log, days, seed, **value)
+    return compare_on(workload, system, schemes=schemes, **knobs)
+
+
+@lru_cache(maxsize=16)
+def _coupled(
+    make: Callable[..., Workload], log: Workload | None, days: float, seed: int, **value: float
+) -> tuple[Workload, System]:
+    """A month of coupled machines, made once for all cases."""
     intrepid = month_of_intrepid(seed=seed, log=log, days=days)
     name, nodes = first_machine(log)
     workload = make(intrepid, seed=seed, name=name, **value)
-    system = System(f"{name}+{EUREKA}", {name: nodes, EUREKA: EUREKA_NODES})
-    return compare_on(workload, system, schemes=schemes, **knobs)
+    return workload, System(f"{name}+{EUREKA}", {name: nodes, EUREKA: EUREKA_NODES})

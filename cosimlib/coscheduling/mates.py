@@ -81,16 +81,15 @@ def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.nd
     """
     mate = workload.column("mate")
     linked = np.flatnonzero(mate.notna())
-    leader = np.arange(len(workload))
-    for job, other in zip(linked.tolist(), mate.iloc[linked].astype(int).tolist(), strict=True):
-        if not 0 <= other < len(workload) or other == job:
-            raise InvalidWorkloadError(
-                f"{workload.label(job)} has mate={other}; expected another row of the workload, "
-                f"from 0 to {len(workload) - 1}"
-            )
-        first, later = sorted((_leader(leader, job), _leader(leader, other)))
-        leader[later] = first
-    leaders = np.array([_leader(leader, job) for job in range(len(workload))], dtype=np.int64)
+    other = mate.iloc[linked].to_numpy(np.int64)
+    wrong = (other < 0) | (other >= len(workload)) | (other == linked)
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise InvalidWorkloadError(
+            f"{workload.label(int(linked[place]))} has mate={other[place]}; expected another row "
+            f"of the workload, from 0 to {len(workload) - 1}"
+        )
+    leaders = _leaders(len(workload), linked, other)
     size = np.bincount(leaders, minlength=len(workload))
     group = np.full(len(workload), -1)
     grouped = size[leaders] > 1 if len(workload) else np.zeros(0, dtype=bool)
@@ -213,12 +212,16 @@ def _members(machines: Mapping[str, Workload], mates: pd.DataFrame) -> list[list
     return groups
 
 
-def _leader(leader: np.ndarray, job: int) -> int:
-    """The first job of a job's group (union-find, with path halving)."""
-    while leader[job] != job:
-        leader[job] = leader[leader[job]]
-        job = leader[job]
-    return int(job)
+def _leaders(jobs: int, linked: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The first job of each job's group: the lowest label, passed along links and labels."""
+    leader = np.arange(jobs)
+    while True:
+        lowest, before = np.minimum(leader[linked], leader[other]), leader.copy()
+        np.minimum.at(leader, linked, lowest)
+        np.minimum.at(leader, other, lowest)
+        leader = leader[leader]
+        if (leader == before).all():
+            return leader
 
 
 def _check_machines(workload: Workload, group: np.ndarray, partition: pd.Series) -> None:

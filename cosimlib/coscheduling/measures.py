@@ -37,8 +37,8 @@ def sync_up_overhead(schedule: CoupledSchedule) -> pd.Series:
 
 def lost_node_hours(schedule: CoupledSchedule) -> pd.Series:
     """Loss of capability: node-hours held idle, per machine; infinite where a hold never ends."""
-    held = schedule.allocations[schedule.allocations["use"] == "hold"]
-    idle = (held["end"] - held["start"]) * held["nodes"]
+    held, nodes = schedule.holds, schedule.workload.jobs["nodes"].to_numpy()
+    idle = (held["end"] - held["start"]) * nodes[held["job"]]
     lost = idle.groupby(schedule.partition.to_numpy()[held["job"]]).sum() / HOUR
     return lost.reindex(list(schedule.system.partitions), fill_value=0.0).rename("lost")
 
@@ -83,34 +83,49 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
         offers from the first submission to the last end) and `drained` (days from its last
         submission to its last start, at least 0; NaN without a start).
     """
-    overhead, lost = sync_up_overhead(schedule), lost_node_hours(schedule)
-    jobs = schedule.jobs.assign(slowdown=slowdown(schedule), sync_up=overhead)
-    jobs["paired"] = schedule.group >= 0
+    jobs, partition = schedule.workload.jobs, schedule.partition.to_numpy(object)
+    submit_time, start_time = jobs["submit_time"].to_numpy(), schedule.start_time
+    wait = (start_time - submit_time) / MINUTE
+    slowed, lost = slowdown(schedule).to_numpy(), lost_node_hours(schedule)
+    overhead = np.full(len(jobs), np.nan)
+    paired = schedule.group >= 0
+    overhead[paired] = sync_up_overhead(schedule).to_numpy() / MINUTE
     mated = mate_groups(schedule.workload, schedule.partition) >= 0
-    span = (jobs["end_time"].max() - jobs["submit_time"].min()) / HOUR
+    span = (_largest(schedule.end_time) + _largest(-submit_time)) / HOUR
     rows = []
     for machine, nodes in schedule.system.partitions.items():
-        at = schedule.partition == machine
-        here, waits = jobs[at], jobs["wait_time"] / MINUTE
-        sync_up = here["sync_up"].dropna().to_numpy() / MINUTE
+        at = partition == machine
+        sync_up = overhead[at & ~np.isnan(overhead)]
         sync_up = sync_up if sync_up.size else np.zeros(1)
-        drained = (here["start_time"].max() - here["submit_time"].max()) / DAY
+        drained = (_largest(start_time[at]) - _largest(submit_time[at])) / DAY
         rows.append(
             {
                 "machine": machine,
-                "jobs": len(here),
-                "paired": int(here["paired"].sum()),
-                "wait": here["wait_time"].mean() / MINUTE,
-                "slowdown": here["slowdown"].mean(),
+                "jobs": int(at.sum()),
+                "paired": int((at & paired).sum()),
+                "wait": _mean(wait[at]),
+                "slowdown": _mean(slowed[at]),
                 "sync_up": sync_up.mean(),
                 "sync_up_median": np.median(sync_up),
                 "sync_up_late": np.quantile(sync_up, LATE),
                 "waited": (sync_up > 0).mean(),
-                "wait_paired": waits[at & mated].mean(),
-                "wait_alone": waits[at & ~mated].mean(),
+                "wait_paired": _mean(wait[at & mated]),
+                "wait_alone": _mean(wait[at & ~mated]),
                 "lost": lost[machine],
                 "lost_share": lost[machine] / (nodes * span) if span > 0 else np.nan,
                 "drained": max(drained, 0.0) if np.isfinite(drained) else np.nan,
             }
         )
     return pd.DataFrame(rows)
+
+
+def _mean(values: np.ndarray) -> float:
+    """Mean of what is known; NaN without any."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else np.nan
+
+
+def _largest(values: np.ndarray) -> float:
+    """The largest of what is known; NaN without any."""
+    known = values[~np.isnan(values)]
+    return float(known.max()) if known.size else np.nan
