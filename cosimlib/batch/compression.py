@@ -11,7 +11,7 @@ import numpy as np
 
 from cosimlib.batch.plan import Plan
 from cosimlib.kernels import availability, heap, holes, running
-from cosimlib.kernels.jit import allocating_kernel, inner_kernel
+from cosimlib.kernels.jit import allocating_kernel, inlined_kernel
 from cosimlib.kernels.queue import Queue
 from cosimlib.kernels.running import Running
 from cosimlib.workload import JobArrays
@@ -23,11 +23,11 @@ def compress(
 ) -> tuple[int, float]:
     """Lift every waiting job, in the queue's order, and place it anew at its earliest start.
 
-    Equal neighbors with the same reservation move together, as many as have room. Returns the free
-    nodes, and the moment before which jobs that moved have left nodes to jobs that come earlier in
-    the queue.
+    Equal neighbors with the same reservation move together, as many as have room, or stay together.
+    Returns the free nodes, and the moment before which jobs that moved have left nodes to jobs that
+    come earlier in the queue.
     """
-    left_until, place = -np.inf, 0
+    left_until, place, stays = -np.inf, 0, -1
     holes.begin_pass(plan.holes)
     while place < last:
         first, job = place, waiting.job[place]
@@ -35,9 +35,13 @@ def compress(
         start = plan.start[job]
         if start <= holes.any_since(plan.holes, plan.kind[job]):
             continue
+        if stays >= 0 and plan.kind[job] == plan.kind[stays] and start == plan.start[stays]:
+            continue
         moment, room = _earlier_start(plan, job, jobs.nodes[job], jobs.requested_time[job], start)
         if moment == start:
+            stays = job
             continue
+        stays = -1
         while place < last and room >= 2 * jobs.nodes[job] and _alike(plan, waiting, first, place):
             place, room = place + 1, room - jobs.nodes[job]
         _move(jobs, plan, waiting, first, place, moment)
@@ -51,7 +55,7 @@ def compress(
     return free, left_until
 
 
-@inner_kernel
+@inlined_kernel
 def _earlier_start(
     plan: Plan, job: int, nodes: int, request: float, start: float
 ) -> tuple[float, int]:
@@ -76,14 +80,14 @@ def _earlier_start(
     return before, room
 
 
-@inner_kernel
+@inlined_kernel
 def _alike(plan: Plan, waiting: Queue, first: int, place: int) -> bool:
     """Whether the jobs at two places of the queue are equal and have the same reservation."""
     job, other = waiting.job[first], waiting.job[place]
     return plan.kind[job] == plan.kind[other] and plan.start[job] == plan.start[other]
 
 
-@inner_kernel
+@inlined_kernel
 def _move(
     jobs: JobArrays, plan: Plan, waiting: Queue, first: int, last: int, moment: float
 ) -> None:

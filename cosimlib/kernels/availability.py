@@ -12,25 +12,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, kernel
 
 
 class Profile(NamedTuple):
-    """Breakpoints in seconds, the nodes free from each to the next, and the bounds of both."""
+    """Breakpoints in seconds, the nodes free from each to the next, and the bounds of both.
+
+    From the moment `rises[0]` (s) on the number of free nodes never falls.
+    """
 
     times: np.ndarray
     free: np.ndarray
     bounds: np.ndarray
+    rises: np.ndarray
 
 
 @kernel
 def empty(breakpoints: int, total_nodes: int) -> Profile:
     """All nodes are free at all times; room for this many breakpoints at a time."""
     room = 2 * breakpoints + 2
-    profile = Profile(np.empty(room, np.float64), np.empty(room, np.int64), np.array([0, 1]))
-    profile.times[0] = -np.inf
-    profile.free[0] = total_nodes
-    return profile
+    times, free = np.empty(room, np.float64), np.empty(room, np.int64)
+    times[0], free[0] = -np.inf, total_nodes
+    return Profile(times, free, np.array([0, 1]), np.full(1, -np.inf))
 
 
 @frugal_kernel
@@ -52,7 +55,7 @@ def rebuild(
     """
     bounds = profile.bounds
     bounds[0], bounds[1] = 0, 1
-    profile.times[0], profile.free[0] = now, free
+    profile.times[0], profile.free[0], profile.rises[0] = now, free, now
     for release in range(size):
         last = bounds[1]
         if times[release] > now:
@@ -66,7 +69,13 @@ def rebuild(
 @frugal_kernel
 def place_at(profile: Profile, moment: float) -> int:
     """The first breakpoint at or after a moment."""
-    times, low, high = profile.times, profile.bounds[0], profile.bounds[1]
+    return _place_between(profile, moment, profile.bounds[0], profile.bounds[1])
+
+
+@inlined_kernel
+def _place_between(profile: Profile, moment: float, low: int, high: int) -> int:
+    """As `place_at`, where that is known to be from `low` to `high`."""
+    times = profile.times
     while low < high:
         middle = (low + high) // 2
         if times[middle] < moment:
@@ -98,16 +107,17 @@ def add(profile: Profile, begin: float, end: float, count: int) -> None:
     _add_between(profile, left, place_at(profile, end), end, count)
 
 
-@frugal_kernel
+@inlined_kernel
 def _add_between(profile: Profile, left: int, right: int, end: float, count: int) -> None:
     """Add `count` free nodes from the breakpoint `left` to `end`, which is at or before `right`."""
-    times, free, bounds = profile
+    times, free, bounds, rises = profile
     if right == bounds[1] or times[right] != end:
         origin = bounds[0]
         right = _insert(profile, right, end)
         left += bounds[0] - origin
     for place in range(left, right):
         free[place] += count
+    rises[0] = max(rises[0], times[left] if count < 0 else end)
     if left > bounds[0] and free[left] == free[left - 1]:
         origin = bounds[0]
         _remove(profile, left)
@@ -143,10 +153,10 @@ def reserve(
     return moment, placed
 
 
-@frugal_kernel
+@inlined_kernel
 def _find(profile: Profile, nodes: int, duration: float, not_before: float) -> tuple[int, int, int]:
     """First and last (exclusive) breakpoint of the earliest run, and the nodes free throughout."""
-    times, free, bounds = profile
+    times, free, bounds, rises = profile
     place, last = bounds[0], bounds[1]
     if times[place] < not_before:
         place = place_at(profile, not_before)
@@ -157,6 +167,9 @@ def _find(profile: Profile, nodes: int, duration: float, not_before: float) -> t
         end = place + 1
         while end < last and times[end] < until and free[end] >= nodes:
             room = min(room, free[end])
+            # Only now and then, because most runs are short.
+            if end % 8 == 0 and times[end] >= rises[0]:
+                return place, _place_between(profile, until, end + 1, last), room
             end += 1
         if end == last or times[end] >= until:
             return place, end, room
@@ -173,7 +186,7 @@ def earlier_start(
     itself count as taken; a move returns them, so only the time from the moment to `start` must be
     free.
     """
-    times, free, bounds = profile
+    times, free, bounds, _ = profile
     place, last = bounds[0], bounds[1]
     if times[place] < not_before:
         place = place_at(profile, not_before)
@@ -208,9 +221,8 @@ def free_since(profile: Profile, nodes: int, place: int) -> tuple[int, int]:
 @frugal_kernel
 def max_free(profile: Profile, before: float) -> int:
     """The maximum of free nodes before the moment `before`."""
-    times, free, bounds = profile
-    most = 0
-    place = bounds[0]
+    times, free, bounds, _ = profile
+    place, most = bounds[0], 0
     while place < bounds[1] and times[place] < before:
         most = max(most, free[place])
         place += 1
@@ -220,7 +232,7 @@ def max_free(profile: Profile, before: float) -> int:
 @frugal_kernel
 def min_free(profile: Profile, begin: float, end: float) -> int:
     """The minimum of free nodes from `begin`, now or later, to before `end`."""
-    times, free, bounds = profile
+    times, free, bounds, _ = profile
     place = bounds[0]
     while place + 1 < bounds[1] and times[place + 1] <= begin:
         place += 1
@@ -234,7 +246,7 @@ def min_free(profile: Profile, begin: float, end: float) -> int:
 @frugal_kernel
 def _insert(profile: Profile, place: int, time: float) -> int:
     """Insert a breakpoint before the one at `place`; return its place."""
-    times, free, bounds = profile
+    times, free, bounds, _ = profile
     if bounds[1] == times.size:
         place -= bounds[0]
         _move_to_front(profile)
@@ -261,7 +273,7 @@ def _insert(profile: Profile, place: int, time: float) -> int:
 @frugal_kernel
 def _remove(profile: Profile, place: int) -> None:
     """Remove a breakpoint at which nothing changes."""
-    times, free, bounds = profile
+    times, free, bounds, _ = profile
     if place - bounds[0] < bounds[1] - place:
         for moved in range(place, bounds[0], -1):
             times[moved] = times[moved - 1]
@@ -279,7 +291,7 @@ def _remove(profile: Profile, place: int) -> None:
 @frugal_kernel
 def _move_to_front(profile: Profile) -> None:
     """Move the breakpoints to the front of the arrays, which makes room at the end."""
-    times, free, bounds = profile
+    times, free, bounds, _ = profile
     size = bounds[1] - bounds[0]
     for place in range(size):
         times[place] = times[bounds[0] + place]

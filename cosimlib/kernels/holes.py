@@ -15,7 +15,7 @@ import numpy as np
 
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import Profile
-from cosimlib.kernels.jit import allocating_kernel, inner_kernel
+from cosimlib.kernels.jit import allocating_kernel, inlined_kernel, inner_kernel
 from cosimlib.kernels.sieve import class_of
 
 LENGTHS, REMEMBERED = 64, 64
@@ -90,13 +90,13 @@ def cell_of(nodes: int, duration: float) -> int:
     return LENGTHS * class_of(nodes) + length
 
 
-@inner_kernel
+@inlined_kernel
 def any_since(holes: Holes, kind: int) -> float:
     """The earliest beginning of a new hole of the nodes of a kind, however short."""
     return holes.since[holes.cell[kind] & -LENGTHS]
 
 
-@inner_kernel
+@inlined_kernel
 def first_since(holes: Holes, kind: int, duration: float, start: float) -> float:
     """A moment, or any after `start`, before which no new hole of a kind's length begins."""
     cell, opened = holes.cell[kind], holes.opened[0]
@@ -130,7 +130,7 @@ def note(holes: Holes, profile: Profile, begin: float, end: float) -> None:
     For every class of nodes, the new hole lasts from the beginning of the one at `begin`, if that
     is one, to the end of the one before `end`.
     """
-    times, free, bounds = profile
+    times, free, bounds, _ = profile
     first, last = bounds[0], bounds[1]
     place = availability.place_at(profile, begin)
     if place == last or times[place] > begin:

@@ -172,36 +172,48 @@ def next_different(nodes: np.ndarray, duration: np.ndarray, jobs: np.ndarray, pl
 
 @kernel
 def by_start(jobs: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Jobs sorted by start, stable: stretches that are in order already are merged."""
-    bounds, stretches = np.empty(jobs.size + 1, np.int64), 0
+    """Jobs sorted by start, stable: neighbors with one start are moved as one.
+
+    Stretches of the queue that are in order already are merged.
+    """
+    first, moment = np.empty(jobs.size + 1, np.int64), np.empty(jobs.size)
+    bounds, runs, stretches = np.empty(jobs.size + 1, np.int64), 0, 0
     for place in range(jobs.size):
-        if place == 0 or start[jobs[place]] < start[jobs[place - 1]]:
-            bounds[stretches] = place
-            stretches += 1
-    bounds[stretches] = jobs.size
-    ordered, merged = jobs.copy(), np.empty_like(jobs)
+        if place == 0 or start[jobs[place]] != moment[runs - 1]:
+            first[runs], moment[runs] = place, start[jobs[place]]
+            if runs == 0 or moment[runs] < moment[runs - 1]:
+                bounds[stretches] = runs
+                stretches += 1
+            runs += 1
+    first[runs], bounds[stretches] = jobs.size, runs
+    order, merged = np.arange(runs), np.empty(runs, np.int64)
     while stretches > 1:
         for pair in range(0, stretches, 2):
-            first, middle = bounds[pair], bounds[pair + 1]
-            last = bounds[pair + 2] if pair + 2 <= stretches else middle
-            _merge(ordered, start, first, middle, last, merged)
-            bounds[pair // 2] = first
+            left, middle = bounds[pair], bounds[pair + 1]
+            right = bounds[pair + 2] if pair + 2 <= stretches else middle
+            _merge(order, moment, left, middle, right, merged)
+            bounds[pair // 2] = left
         stretches = (stretches + 1) // 2
-        bounds[stretches] = jobs.size
-        ordered, merged = merged, ordered
+        bounds[stretches] = runs
+        order, merged = merged, order
+    ordered, size = np.empty_like(jobs), 0
+    for run in order:
+        for place in range(first[run], first[run + 1]):
+            ordered[size] = jobs[place]
+            size += 1
     return ordered
 
 
 @frugal_kernel
 def _merge(
-    jobs: np.ndarray, start: np.ndarray, first: int, middle: int, last: int, merged: np.ndarray
+    runs: np.ndarray, moment: np.ndarray, first: int, middle: int, last: int, merged: np.ndarray
 ) -> None:
-    """Merge the jobs from `first` to `middle` with those from there to `last`."""
+    """Merge the runs from `first` to `middle` with those from there to `last`."""
     left, right = first, middle
     for place in range(first, last):
-        if left < middle and (right == last or start[jobs[left]] <= start[jobs[right]]):
-            merged[place] = jobs[left]
+        if left < middle and (right == last or moment[runs[left]] <= moment[runs[right]]):
+            merged[place] = runs[left]
             left += 1
         else:
-            merged[place] = jobs[right]
+            merged[place] = runs[right]
             right += 1

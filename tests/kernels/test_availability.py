@@ -31,7 +31,7 @@ def filled(intervals, now):
 
 def as_cells(profile, now):
     """What the breakpoints say of every second from `now` on."""
-    times, free, (first, last) = profile
+    times, free, (first, last), _ = profile
     place = np.searchsorted(times[first:last], np.arange(now, SECONDS), side="right") - 1
     return free[first:last][place]
 
@@ -41,10 +41,12 @@ def as_cells(profile, now):
 def test_breakpoints_hold_what_was_taken_and_given_back(intervals, now):
     profile, cells = filled(intervals, now)
     assert as_cells(profile, now).tolist() == cells[now:].tolist()
-    times, free, (first, last) = profile
+    times, free, (first, last), (rises,) = profile
     assert times[first] == now
     assert (np.diff(times[first:last]) > 0).all()
     assert (np.diff(free[first + 1 : last]) != 0).all(), "a breakpoint at which nothing changes"
+    falls = times[first + 1 : last][np.diff(free[first:last]) < 0]
+    assert (falls <= rises).all()
 
 
 @settings(max_examples=100)
@@ -126,10 +128,23 @@ def test_promises_are_nodes_that_come_free(intervals, now):
 
 
 @settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 40)), min_size=1, max_size=12))
+def test_jobs_are_placed_in_turn_behind_a_long_row_of_releases(jobs):
+    profile, nodes = availability.empty(60, 20), np.ones(20, np.int64)
+    availability.rebuild(profile, 0.0, 0, np.arange(1.0, 21.0), nodes, 20)
+    cells = np.minimum(np.arange(500), 20)
+    for wanted, last in jobs:
+        fits = (t for t in range(cells.size) if cells[t : t + last].min() >= wanted)
+        start, _ = availability.reserve(profile, wanted, float(last), -np.inf, 1)
+        assert start == next(fits)
+        cells[int(start) : int(start) + last] -= wanted
+
+
+@settings(max_examples=50)
 @given(INTERVALS, st.integers(0, 10), st.integers(1, 40), st.integers(0, 60))
 def test_the_place_of_a_moment_is_found_from_anywhere(intervals, now, seconds, near):
     profile, _ = filled(intervals, now)
-    times, _, (first, last) = profile
+    times, _, (first, last), _ = profile
     place = first + np.searchsorted(times[first:last], float(now + seconds))
     assert availability.place_at(profile, float(now + seconds)) == place
     assert availability.place_near(profile, float(now + seconds), near) == place
@@ -142,7 +157,7 @@ def test_nodes_are_free_without_interruption_up_to_a_place(intervals, now, wante
     moment = float(min(now + seconds, SECONDS))
     place = availability.place_at(profile, moment)
     left, room = availability.free_since(profile, wanted, place)
-    times, free, _ = profile
+    times, free, _, _ = profile
     since = times[left]
     assert (left < place) == bool(free[place - 1] >= wanted)
     if left < place:
