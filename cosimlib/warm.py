@@ -12,8 +12,17 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from cosimlib import synthetic
+from cosimlib.batch import simulate_easy
 from cosimlib.coscheduling import simulate_coscheduling
-from cosimlib.elastic import simulate_elastic
+from cosimlib.elastic import (
+    drained,
+    least_waste,
+    occupants,
+    preemption_values,
+    same_choice,
+    simulate_elastic,
+    wasted_cycles,
+)
 from cosimlib.eviction import SOLVERS, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.files import write_whole
@@ -87,7 +96,14 @@ def _pair() -> None:
 
 def _lend() -> None:
     times = {"submit_time": [0.0, 0.0], "run_time": 1.0, "requested_time": 1.0}
-    simulate_elastic(Workload(pd.DataFrame(times).assign(nodes=1), "two"), System.of(1))
+    two, machine = Workload(pd.DataFrame(times).assign(nodes=1), "two"), System.of(1)
+    simulate_elastic(two, machine)
+    followed = simulate_easy(two, machine)
+    preemption_values(followed, [0.0])
+    occupants(followed, [0.0])
+    same_choice(followed, "LIFO", "PAP", preempted=1)
+    for waste in (wasted_cycles, drained, least_waste):
+        waste(followed, preempted=1)
 
 
 def _share() -> None:
