@@ -20,6 +20,9 @@ from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run, check_workload
 
+RECORDED = "recorded"
+"""The policy of a schedule of starts that a log tells."""
+
 USES = ("run", "hold", "killed", "container", "checkpoint", "reread")
 """Uses of held nodes: a run that is kept; held idle for a job that has not started; a run that is
 killed and leaves nothing; a filler container that is saved; a checkpoint is written; one is read
@@ -116,7 +119,7 @@ class Schedule(Displayed):
         system = check.machine(
             system or workload.machine, workload.name, error=InvalidWorkloadError
         )
-        return cls.from_starts(workload, system, start_time.to_numpy(), "recorded")
+        return cls.from_starts(workload, system, start_time.to_numpy(), RECORDED)
 
     @property
     def total_nodes(self) -> int:

@@ -305,7 +305,7 @@ def _text(schedule: Schedule) -> str:
     facts = (
         f"mean wait {_in_words(row['wait_time'] / HOUR, ',.2f', ' h')}",
         f"mean bounded slowdown {_in_words(row['bounded_slowdown'], ',.1f', ' (τ = 10 s)')}",
-        f"utilization {_in_words(row['utilization'], '.1%')}",
+        f"utilization {_in_words(row['utilization'], '.1%')} from first submission to last end",
         f"makespan {_in_words(row['makespan'] / HOUR, ',.1f', ' h')}",
         f"{int(overtaking(schedule).sum()):,} of {int(row['jobs']):,} jobs overtook one submitted "
         "before them",

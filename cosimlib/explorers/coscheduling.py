@@ -34,9 +34,10 @@ from cosimlib.coscheduling.example import PAIRS
 from cosimlib.explorers.logs import Log, busy, estimated, fitting, instant
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.coscheduling import plot_coupled_moment
+from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
-from cosimlib.workload import Workload
+from cosimlib.workload import InvalidWorkloadError, Workload
 
 Make = Callable[[float], Workload]
 Scheduled = Callable[..., CoupledSchedule]
@@ -50,7 +51,7 @@ FRAME = 1200
 
 
 def explore_coscheduling(
-    source: Workload | Mapping[str, Workload] | None = None,
+    source: Workload | Schedule | Mapping[str, Workload] | None = None,
     system: System | None = None,
     *,
     jobs: int = 12,
@@ -65,10 +66,11 @@ def explore_coscheduling(
 
     Parameters
     ----------
-    source : Workload or mapping of str to Workload, optional
+    source : Workload, Schedule or mapping of str to Workload, optional
         The machines' workloads by partition, every n-th job of which becomes a mate, and whose
-        clocks begin at their first jobs; or one workload with `partition` and mates of its own. By
-        default `deadlock_example`. Requested times that are unknown are run times.
+        clocks begin at their first jobs; or one workload with `partition` and mates of its own,
+        or a schedule of such. By default `deadlock_example`. Requested times that are unknown are
+        run times.
     system : System, optional
         By default the machines of the source's workloads, or such as hold their jobs; a single
         workload needs one.
@@ -92,6 +94,13 @@ def explore_coscheduling(
     Panel
         Its `controls` are `schemes`, `share`, `release_interval` (seconds, 0: never) and `event`;
         a player moves the last.
+
+    Raises
+    ------
+    TypeError
+        Where `source` is none of these.
+    InvalidWorkloadError
+        Where the system lacks a partition that a single workload names.
 
     Examples
     --------
@@ -125,21 +134,24 @@ def explore_coscheduling(
 
 
 def _source(
-    source: Workload | Mapping[str, Workload] | None, system: System | None, jobs: int
+    source: Workload | Schedule | Mapping[str, Workload] | None, system: System | None, jobs: int
 ) -> tuple[Make, System, tuple[float, ...], list[str]]:
     """A function from a share of paired jobs to a workload; its system, shares offered, notes."""
     if source is None:
         shares = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
         return _example, system or MACHINES, shares, []
+    if isinstance(source, Schedule):
+        system, source = system or source.system, source.workload
     if isinstance(source, Workload):
         system = check.machine(system or source.machine, source.name)
+        _check_partitions(source, system)
         log = fitting(source, system)
         part, system, notes = estimated(busy(log, jobs))
         mated, left = _mated(log.workload), _mated(part)
         lost = [f"{left:,} of {mated:,} jobs with mates are among them."] if left < mated else []
         kept = replace(part, jobs=_from_zero(part.jobs), began=None)
         return lambda share: kept, system, (), [*notes, *lost]
-    expected = "a Workload, or a mapping of machines to Workloads"
+    expected = "a Workload, a Schedule, or a mapping of machines to Workloads"
     check.instance("source", source, Mapping, expected=expected)
     check.that("source", list(source), len(source) > 1, "two machines or more")
     machines, sizes, told = {}, {}, []
@@ -149,6 +161,21 @@ def _source(
         machines[name] = replace(kept, jobs=_from_zero(kept.jobs), began=None)
         sizes[name] = machine.total_nodes
     return partial(_paired, machines), system or System("+".join(sizes), sizes), SHARES, told
+
+
+def _check_partitions(workload: Workload, system: System) -> None:
+    """Raise where jobs are of a partition that the system has not, and say what to give instead."""
+    named = workload.column("partition")
+    absent = named[named.notna() & ~named.isin(list(system.partitions))]
+    if len(absent):
+        widest = workload.jobs["nodes"].groupby(named).max()
+        such = ", ".join(f"{name!r}: {nodes:.0f}" for name, nodes in widest.items())
+        raise InvalidWorkloadError(
+            f"{workload.label(int(absent.index[0]))} is of partition {absent.iloc[0]!r}; "
+            f"the system has {', '.join(system.partitions)}: give the nodes of each, as "
+            f"system=System('machines', {{{such}}}) with more where there are more, or a mapping "
+            "of each machine's name to its workload"
+        )
 
 
 def _mated(workload: Workload) -> int:

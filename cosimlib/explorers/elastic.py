@@ -32,7 +32,7 @@ from cosimlib.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib.kernels.occupancy import IDLE
 from cosimlib.metrics import busy_window
 from cosimlib.policies import SIMULATORS
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import RECORDED, Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
@@ -183,6 +183,8 @@ def _nodes(schedule: Schedule) -> int:
 
 def _fixed_because(schedule: Schedule) -> str:
     """Why the workload cannot be scheduled on other numbers of nodes; empty where it can."""
+    if schedule.policy == RECORDED:
+        return "the starts are those recorded; another number of nodes needs a simulator's"
     if schedule.policy not in SIMULATORS:
         return f"no simulator is called {schedule.policy!r}, as this schedule's policy is"
     return ""

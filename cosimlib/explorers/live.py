@@ -31,17 +31,22 @@ function plotlyOf(model) {
 
 export default () => {
   let figure = null;
+  function loaded(model) {
+    figure ??= plotlyOf(model).then(async (plotly) => {
+      const widget = plotly.default();
+      await widget.initialize({ model });
+      return widget;
+    });
+    // What failed once is tried again when the figure is shown next.
+    figure.catch(() => (figure = null));
+    return figure;
+  }
   return {
     initialize({ model }) {
-      figure = plotlyOf(model).then(async (plotly) => {
-        const widget = plotly.default();
-        await widget.initialize({ model });
-        return widget;
-      });
-      figure.catch(() => {});
+      loaded(model);
     },
     async render({ model, el, signal }) {
-      const widget = await figure;
+      const widget = await loaded(model);
       if (!signal?.aborted) return widget.render({ model, el });
     },
   };

@@ -158,7 +158,7 @@ def explore_ondemand(
         day = _busiest(simulated(**settings), begin, days)
     check.whole("day", day, 1, days)
     controls = _controls({**settings, "day": day}, days, bursts is not None)
-    for knob in ("policy", "announced"):
+    for knob in ("policy", "announced", "rate"):
         controls[knob].observe(partial(_switch, controls, bursts), names="value")
     _switch(controls, bursts)
     panel = Panel(controls, _drawer(simulated, begin), hint=" ".join([CLICK, *hints]))
@@ -256,7 +256,7 @@ def _log_slider(bandwidth: float) -> FloatLogSlider:
 
 
 def _switch(controls: dict[str, Widget], bursts: Workload | None, change: object = None) -> None:
-    """Disable what has no effect under the policy chosen, or without notices, and say why."""
+    """Disable what has no effect under the policy chosen, without notices or bursts; say why."""
     policy = controls["policy"].value
     drawn = controls["announced"].value != "none"
     told = drawn if bursts is None else _are_announced(bursts)
@@ -267,6 +267,12 @@ def _switch(controls: dict[str, Widget], bursts: Workload | None, change: object
         "bandwidth": f"{policy} evicts nobody" if policy in NO_EVICTIONS else "",
     }
     why["interval"] = why["bandwidth"]
+    if bursts is None:
+        never = "" if controls["rate"].value else "no burst comes"
+        why = {name: never or reason for name, reason in why.items() if name != "reserved"} | {
+            "reserved": why["reserved"],
+            **dict.fromkeys(("size", "run_time", "longest_delay", "announced", "seed"), never),
+        }
     for name, reason in why.items():
         disable(controls[name], reason)
 

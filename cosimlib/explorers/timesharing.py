@@ -361,7 +361,8 @@ def _text(schedule: TimesharedSchedule, shared: RunSummary, batch: RunSummary) -
         f"{escape(shared.data)}, {shared.jobs:,} jobs · time-sharing: {_numbers(shared)}, CPU load "
         f"{shared.cpu_load:.2f} jobs on a node (at most {most:.2f} in an hour), "
         f"{round(shared.waited * shared.jobs):,} jobs wait for memory · batch: {_numbers(batch)}, "
-        f"{round(batch.waited * batch.jobs):,} jobs wait for nodes"
+        f"{round(batch.waited * batch.jobs):,} jobs wait for nodes · utilization is of the hours "
+        "that begin before the last submission"
     )
 
 

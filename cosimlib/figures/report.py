@@ -96,7 +96,10 @@ def plot_waits(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
                     hovertemplate=f"%{{y}}, %{{customdata}} jobs: {name}: %{{x}} h<extra></extra>",
                 ), row=1, col=column,
             )  # fmt: skip
-        picture.update_yaxes(categoryorder="array", categoryarray=groups[::-1], col=column)
+        # Of sizes such as "1" Plotly would make numbers.
+        picture.update_yaxes(
+            type="category", categoryorder="array", categoryarray=groups[::-1], col=column
+        )
     theme.style(picture, title=title, height=460, margin={"t": 95, "b": 115})
     legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"}
     picture.update_layout(legend=legend)

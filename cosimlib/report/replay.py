@@ -13,12 +13,11 @@ import pandas as pd
 
 from cosimlib.display import UNKNOWN, count, duration
 from cosimlib.policies import SIMULATORS
-from cosimlib.schedule import Schedule
+from cosimlib.schedule import RECORDED, Schedule
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 
 REPLAYED = ("FCFS", "EASY", "conservative", "EASY (sjbf)")
-RECORDED = "recorded"
 WAIT_CLASSES = {
     "≤ 1 min": MINUTE, "≤ 10 min": 10 * MINUTE, "≤ 1 h": HOUR, "≤ 4 h": 4 * HOUR,
     "≤ 12 h": 12 * HOUR, "≤ 1 day": DAY, "≤ 3 days": 3 * DAY, "longer": np.inf,

@@ -1,8 +1,10 @@
 """The explorer of coscheduling without a browser: figure and words are the schedule's."""
 
 import re
+from ast import literal_eval
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from ipywidgets import Play
@@ -253,7 +255,7 @@ def test_settings_out_of_range_are_refused(wrong, message):
 
 def test_sources_that_cannot_be_coupled_are_refused():
     nothing = Workload(TWINS["big"].jobs[:0], "gone", System.of(4))
-    with pytest.raises(TypeError, match="source is of type list; expected a Workload, or a map"):
+    with pytest.raises(TypeError, match="source is of type list; expected a Workload, a Sched"):
         explore_coscheduling([TWINS["big"]])
     with pytest.raises(ValueError, match=r"source=\['big'\]; expected two machines or more"):
         explore_coscheduling({"big": TWINS["big"]})
@@ -274,3 +276,21 @@ def test_one_letter_is_for_all_machines(letter):
     )
     assert short.controls["schemes"].value == 3 * letter
     assert short.text.value == long.text.value
+
+
+def test_a_schedule_is_explored_by_its_workload_on_its_machines():
+    example = deadlock_example(2)
+    panel = explore_coscheduling(simulate_coscheduling(example, MACHINES))
+    assert panel.text.value == explore_coscheduling(example, MACHINES).text.value
+
+
+def test_partitions_that_the_system_has_not_are_answered_with_what_to_give():
+    columns = {"submit_time": [0, 9, 9], "run_time": 50, "requested_time": 60, "nodes": [2, 1, 3]}
+    partition = pd.array(["1", "2", "1"], dtype="string")
+    log = Workload(pd.DataFrame(columns).assign(partition=partition), "log", System.of(4))
+    advice = r"job 0 is of partition '1'; the system has main: .*=System\('machines', (\{.*\})\)"
+    with pytest.raises(InvalidWorkloadError, match=advice) as refused:
+        explore_coscheduling(log)
+    nodes = literal_eval(re.search(advice, str(refused.value)).group(1))
+    assert nodes == {"1": 3, "2": 1}
+    assert "event 1 of 5" in repr(explore_coscheduling(log, System("machines", nodes)))

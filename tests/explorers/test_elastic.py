@@ -165,8 +165,10 @@ def test_who_could_not_be_scheduled_again_keeps_its_nodes(schedule):
     recorded = replace(schedule, policy="recorded")
     panel = explore_elastic(recorded, at=AT)
     assert panel.controls["nodes"].disabled and not panel.controls["preempted"].disabled
-    assert "nodes (N) (off: no simulator is called &#x27;recorded&#x27;" in panel.told.value
+    assert "nodes (N) (off: the starts are those recorded; another number" in panel.told.value
     assert_shows(panel, recorded)
+    own = explore_elastic(replace(schedule, policy="mine"), at=AT)
+    assert "nodes (N) (off: no simulator is called &#x27;mine&#x27;" in own.told.value
     assert not explore_elastic(schedule, at=AT).controls["nodes"].disabled
 
 

@@ -236,6 +236,12 @@ def test_logs_without_requests_or_with_a_single_job_are_shown():
     assert "nan" not in alone.text.value
     never = explore_ondemand(jobs=JOBS, rate=0.0)
     assert never.figure.layout.title.text == "dynamic, day 1: no burst comes"
+    idle = {"size", "run_time", "longest_delay", "announced", "notice", "deadline", "bandwidth",
+            "interval", "seed", "reserved"}  # fmt: skip
+    assert idle <= {name for name, control in never.controls.items() if control.disabled}
+    assert "seed (off: no burst comes)" in never.told.value
+    never.controls["rate"].value = 4.0
+    assert not any(never.controls[name].disabled for name in idle - {"notice", "reserved"})
 
 
 def test_a_click_on_a_delay_shows_the_day_of_the_burst():

@@ -67,7 +67,7 @@ def assert_shows(panel, **machine):
     assert found == [(f"{b:,.2f}", f"{a:,.2f}") for a, b in zip(means, medians, strict=True)]
     late = [(s.jobs["wait_time"] > 0).sum() for s in (shared, batch)]
     assert f", {late[0]:,} jobs wait for memory · batch: " in text
-    assert text.endswith(f", {late[1]:,} jobs wait for nodes")
+    assert f", {late[1]:,} jobs wait for nodes · utilization is of the hours" in text
     assert f"(at most {shared.series['cpu_load'].max():.2f} in an hour)" in text
 
 
