@@ -6,6 +6,13 @@ _MORE_WORK = (
     "earliest start, found from the profile, and stays"
 )
 
+_ROUNDING = "a relative change of 1e-13 is rounding, which may be taken or left"
+_EITHER = "of two bottlenecks with the same level either will do, with the same rate"
+_SUMMED_ANEW = "the sum is kept by whatever moves rates; anew it is the same but for rounding"
+_LOOKS_ANEW = "all nodes of the job are then looked at, which finds the limit that it had"
+_ONCE_MORE = "the level is then computed once more, from limits that do not bind: the same"
+_NO_LIMIT = "without a limit the bound is infinite, and nobody asks which node it is of"
+
 EQUIVALENTS: dict[str, dict[str, str]] = {
     "batch/compression.py:compress": {
         "-np.inf -> +np.inf": _MORE_WORK,
@@ -50,6 +57,34 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "min(nodes[:job].sum() + 1, nodes_needed) -> max(nodes[:job].sum() + 1, nodes_needed)": (
             "more cells are filled; no least plan passes them, for a job less would do"
         ),
+    },
+    "timesharing/maxmin.py:_settle_node": {
+        "new != level and (not abs(new - level) <= TOLERANCE * min(new, level)) -> "
+        "new != level or not abs(new - level) <= TOLERANCE * min(new, level)": _ROUNDING,
+        "abs(new - level) <= TOLERANCE * min(new, level) -> "
+        "abs(new - level) < TOLERANCE * min(new, level)": _ROUNDING,
+        "new - level -> new + level": _ROUNDING,
+        "1.0 - TOLERANCE -> 1.0 + TOLERANCE": _ROUNDING,
+        "new < sharing.jobs[job].rate * (1.0 - TOLERANCE) -> "
+        "new <= sharing.jobs[job].rate * (1.0 - TOLERANCE)": _ROUNDING,
+        "max(sharing.jobs[job].bound, sharing.jobs[job].rate * (1.0 - TOLERANCE)) > new -> "
+        "max(sharing.jobs[job].bound, sharing.jobs[job].rate * (1.0 - TOLERANCE)) >= new": _EITHER,
+        "sharing.limit[place] < new -> sharing.limit[place] <= new": _EITHER,
+        "new == np.inf -> new != np.inf": _SUMMED_ANEW,
+        "new == np.inf -> new > np.inf": _SUMMED_ANEW,
+        "sharing.used[node] = used -> dropped": _SUMMED_ANEW,
+    },
+    "timesharing/maxmin.py:_find_limits": {
+        "False -> True": _ONCE_MORE,
+        "sharing.jobs[job].bound >= wanted -> sharing.jobs[job].bound > wanted": _ONCE_MORE,
+        "sharing.limit[place] < wanted -> sharing.limit[place] <= wanted": _ONCE_MORE,
+        "at < 0 -> at <= 0": _LOOKS_ANEW,
+        "at < 0 -> at >= 0": _LOOKS_ANEW,
+        "0 -> 1": _LOOKS_ANEW,
+        "at == node -> at != node": _LOOKS_ANEW,
+        "at == node -> at > node": _LOOKS_ANEW,
+        "limit < np.inf -> limit <= np.inf": _NO_LIMIT,
+        "-1 -> +1": _NO_LIMIT,
     },
 }
 """By room, file and kernel: the change, as `tests.mutations` tells it, and why nothing changes."""

@@ -187,6 +187,31 @@ def test_many_jobs_on_many_nodes(seed):
     assert turns / 300 < 20
 
 
+@pytest.mark.parametrize(
+    ("jobs", "nodes", "changes", "rounds"), [(120, 20, 120, 917), (60, 8, 120, 583)]
+)
+def test_bounds_and_the_order_of_nodes_spare_rounds(jobs, nodes, changes, rounds):
+    """Rates come out the same in any order: how many nodes are settled is what tells one."""
+    machine, rng = random_machine(jobs, nodes, seed=(nodes == 8))
+    settled = 0
+    for _ in range(changes):
+        machine.change("job", int(rng.integers(jobs)))
+        if rng.random() < 0.3:
+            machine.change("node", int(rng.integers(nodes)), rng.uniform(0.5, 1.0))
+        settled += maxmin.settle(machine.sharing, maxmin.PATIENCE)
+        maxmin.clear_changes(machine.sharing)
+    assert settled == rounds
+
+
+def test_a_single_node_has_no_others_to_look_at():
+    machine = Machine([[0], [0]], 1)
+    for changes in ([0, 1], [0]):
+        for job in changes:
+            machine.change("job", job)
+        maxmin.settle(machine.sharing, maxmin.PATIENCE)
+        assert machine.rates == pytest.approx(machine.expected())
+
+
 def test_the_papers_example():
     machine = Machine([[0], [0], [0], [0, 1], [1]], 2)
     for job in range(5):
