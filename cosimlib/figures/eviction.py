@@ -126,7 +126,7 @@ def plot_trade_off(
     asked = f"{plan.problem.nodes_needed:,} nodes in {deadline / 60:g} min"
     picture = make_subplots(
         cols=2, horizontal_spacing=0.26,
-        subplot_titles=("(a) least loss of all plans", f"(b) jobs, for {asked}"),
+        subplot_titles=("(a) least loss of all plans", f"(b) jobs, for<br>{asked}"),
     )  # fmt: skip
     colorbar = {"x": 0.375, "thickness": 16, "title": {"text": "node-hours lost", "side": "right"}}
     picture.add_trace(surface_trace(spectrum).update(colorbar=colorbar), row=1, col=1)
