@@ -58,6 +58,7 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "more cells are filled; no least plan passes them, for a job less would do"
         ),
     },
+    "timesharing/maxmin.py:join": {"mine < level -> mine <= level": _EITHER},
     "timesharing/maxmin.py:_settle_node": {
         "new != level and (not abs(new - level) <= TOLERANCE * min(new, level)) -> "
         "new != level or not abs(new - level) <= TOLERANCE * min(new, level)": _ROUNDING,

@@ -12,6 +12,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from ipywidgets import (
     Dropdown,
@@ -25,7 +26,7 @@ from ipywidgets import (
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import UNKNOWN
-from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
+from cosimlib.explorers.logs import busy, estimated, fitting, instant, with_memory
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.ondemand_day import plot_day
 from cosimlib.ondemand import POLICIES, OnDemandSchedule, draw_bursts, measure, simulate_ondemand
@@ -157,7 +158,8 @@ def explore_ondemand(
     if day is None:
         day = _busiest(simulated(**settings), begin, days)
     check.whole("day", day, 1, days)
-    controls = _controls({**settings, "day": day}, days, bursts is not None)
+    shown = _day_slider(day, days, begin, workload.began)
+    controls = _controls(settings, shown, bursts is not None)
     for knob in ("policy", "announced", "rate"):
         controls[knob].observe(partial(_switch, controls, bursts), names="value")
     _switch(controls, bursts)
@@ -198,7 +200,21 @@ def _check(settings: dict[str, Any]) -> None:
     check.seed(settings["seed"])
 
 
-def _controls(settings: dict[str, Any], days: int, given: bool) -> dict[str, Widget]:
+def _day_slider(day: int, days: int, begin: float, began: pd.Timestamp | None) -> Widget:
+    """A slider of days, by their dates where the log tells when it began."""
+    if began is None:
+        slider = IntSlider(day, 1, days, description="day shown")
+    else:
+        dates = [instant(begin + each * DAY, began) for each in range(days)]
+        slider = SelectionSlider(
+            options=list(zip(dates, range(1, days + 1), strict=True)), value=day,
+            description="day from",
+        )  # fmt: skip
+    disable(slider, "the jobs are of one day" if days == 1 else "")
+    return slider
+
+
+def _controls(settings: dict[str, Any], shown: Widget, given: bool) -> dict[str, Widget]:
     """One widget per setting; those of drawn bursts are disabled where bursts are given."""
     rate, seed = float(settings["rate"]), int(settings["seed"])
     rates = [(f"{each:g}", each) for each in sorted({0.0, *RATES, rate})]
@@ -231,13 +247,11 @@ def _controls(settings: dict[str, Any], days: int, given: bool) -> dict[str, Wid
             description="fillers start in (s)",
         ),
         "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
-        "day": IntSlider(int(settings["day"]), 1, days, description="day shown"),
+        "day": shown,
     }
     if given:
         for name in ("rate", "size", "run_time", "longest_delay", "announced"):
             disable(controls[name], OWN_BURSTS)
-    if days == 1:
-        disable(controls["day"], "the jobs are of one day")
     return controls
 
 

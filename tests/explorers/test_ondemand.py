@@ -264,6 +264,8 @@ def test_the_picture_stays_light_and_moments_are_dates_where_a_log_has_them():
     began = pd.Timestamp("2023-05-01 06:30", tz="UTC")
     dated = explore_ondemand(replace(SOURCE, began=began), jobs=100, day=1)
     assert dated.picture.layout.xaxis.title.text.startswith("hours since 2023-05-0")
+    day = dated.controls["day"]
+    assert dated.picture.layout.xaxis.title.text.endswith(day.label) and day.value == 1
 
 
 @pytest.mark.parametrize(
