@@ -9,7 +9,7 @@ are free without interruption up to its reservation, or to a hole that holds it 
 
 import numpy as np
 
-from cosimlib.batch.plan import Plan
+from cosimlib.batch.plan import Plan, list_all
 from cosimlib.kernels import availability, heap, holes, running
 from cosimlib.kernels.jit import allocating_kernel, inlined_kernel
 from cosimlib.kernels.queue import Queue
@@ -27,6 +27,8 @@ def compress(
     Returns the free nodes, and the moment before which jobs that moved have left nodes to jobs that
     come earlier in the queue.
     """
+    if plan.unlisted[0] < np.inf:
+        list_all(plan, started, waiting, last)
     left_until, place, stays = -np.inf, 0, -1
     holes.begin_pass(plan.holes)
     while place < last:

@@ -112,6 +112,10 @@ def test_agrees_where_dozens_wait(reading, overruns):
     assert_agrees(workload, 32, reservations=reading)
 
 
+def test_a_reservation_that_moved_after_a_new_plan_is_due_only_at_its_new_start():
+    assert_agrees(crowd(76, 25, 8, overruns=True), 8)
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 10_000), st.sampled_from(READINGS))
 def test_agrees_where_sums_of_times_are_rounded(seed, reading):
