@@ -115,8 +115,9 @@ def _add_between(profile: Profile, left: int, right: int, end: float, count: int
         origin = bounds[0]
         right = _insert(profile, right, end)
         left += bounds[0] - origin
-    for place in range(left, right):
-        free[place] += count
+    changed = free[left:right]
+    for place in range(changed.size):
+        changed[place] += count
     rises[0] = max(rises[0], times[left] if count < 0 else end)
     if left > bounds[0] and free[left] == free[left - 1]:
         origin = bounds[0]
@@ -251,19 +252,14 @@ def _insert(profile: Profile, place: int, time: float) -> int:
         place -= bounds[0]
         _move_to_front(profile)
     first, last = bounds[0], bounds[1]
-    # Loops over one array each become calls that move memory.
     if first > 0 and place - first < last - place:
-        for moved in range(first, place):
-            times[moved - 1] = times[moved]
-        for moved in range(first, place):
-            free[moved - 1] = free[moved]
+        _shift_down(times, first, place)
+        _shift_down(free, first, place)
         bounds[0] -= 1
         place -= 1
     else:
-        for moved in range(last, place, -1):
-            times[moved] = times[moved - 1]
-        for moved in range(last, place, -1):
-            free[moved] = free[moved - 1]
+        _shift_up(times, place, last)
+        _shift_up(free, place, last)
         bounds[1] += 1
     times[place] = time
     free[place] = free[place - 1]
@@ -275,17 +271,30 @@ def _remove(profile: Profile, place: int) -> None:
     """Remove a breakpoint at which nothing changes."""
     times, free, bounds, _ = profile
     if place - bounds[0] < bounds[1] - place:
-        for moved in range(place, bounds[0], -1):
-            times[moved] = times[moved - 1]
-        for moved in range(place, bounds[0], -1):
-            free[moved] = free[moved - 1]
+        _shift_up(times, bounds[0], place)
+        _shift_up(free, bounds[0], place)
         bounds[0] += 1
     else:
-        for moved in range(place, bounds[1] - 1):
-            times[moved] = times[moved + 1]
-        for moved in range(place, bounds[1] - 1):
-            free[moved] = free[moved + 1]
+        _shift_down(times, place + 1, bounds[1])
+        _shift_down(free, place + 1, bounds[1])
         bounds[1] -= 1
+
+
+@inlined_kernel
+def _shift_down(values: np.ndarray, first: int, last: int) -> None:
+    """Move the values from `first` to before `last` down by one place."""
+    # Places count from zero, so that none can be negative, and the loop becomes one call.
+    part = values[first - 1 : last]
+    for place in range(part.size - 1):
+        part[place] = part[place + 1]
+
+
+@inlined_kernel
+def _shift_up(values: np.ndarray, first: int, last: int) -> None:
+    """Move the values from `first` to before `last` up by one place."""
+    part = values[first : last + 1]
+    for place in range(part.size - 1, 0, -1):
+        part[place] = part[place - 1]
 
 
 @frugal_kernel
