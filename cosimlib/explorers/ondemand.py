@@ -208,7 +208,7 @@ def _day_slider(day: int, days: int, begin: float, began: pd.Timestamp | None) -
         dates = [instant(begin + each * DAY, began) for each in range(days)]
         slider = SelectionSlider(
             options=list(zip(dates, range(1, days + 1), strict=True)), value=day,
-            description="day from",
+            description="day shown",
         )  # fmt: skip
     disable(slider, "the jobs are of one day" if days == 1 else "")
     return slider
