@@ -52,6 +52,8 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
     jobs = options.jobs or count_cores()
     check_folder("--out", options.out)
     options.out.mkdir(parents=True, exist_ok=True)
+    # The later notebooks take longest, and are not left for the end.
+    runs = runs[::-1]
     due = [r for r in runs if options.force or not is_up_to_date(r, options.out / r.name)]
     for run in (run for run in runs if run not in due):
         say(f"{run.name}: up to date")
