@@ -52,8 +52,6 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
     jobs = options.jobs or count_cores()
     check_folder("--out", options.out)
     options.out.mkdir(parents=True, exist_ok=True)
-    # The later notebooks take longest, and are not left for the end.
-    runs = runs[::-1]
     due = [r for r in runs if options.force or not is_up_to_date(r, options.out / r.name)]
     for run in (run for run in runs if run not in due):
         say(f"{run.name}: up to date")
@@ -81,7 +79,8 @@ def _execute(
     """Execute the runs into folders of a workspace, draw their figures, and say how each went."""
     outcomes = {}
     by_name = {run.name: run for run in runs}
-    tasks = {run.name: _task(run, folder) for run in runs}
+    # The later notebooks take longest, and are not left for the end.
+    tasks = {run.name: _task(run, folder) for run in reversed(runs)}
     say(f"running {', '.join(by_name)}")
     limit = QUICK_LIMIT if options.scale == "quick" else None
     if options.limit is not None:
