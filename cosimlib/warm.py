@@ -42,13 +42,22 @@ DONE = ".warm"
 
 def warm(jobs: int | None = None) -> None:
     """Compile what is not compiled yet, in so many processes; by default in as many as cores."""
-    done = cache_folder() / DONE
-    stamp = _stamp()
-    if done.exists() and done.read_bytes() == stamp:
+    if is_warm():
         return
     jobs = min(jobs or count_cores(), len(PARTS))
     sweep(compile_part, {"part": list(PARTS)}, executor=jobs if jobs > 1 else None, errors="raise")
-    write_whole(done, stamp)
+    note_warm()
+
+
+def is_warm() -> bool:
+    """Whether all parts are compiled from the files as they are."""
+    done = cache_folder() / DONE
+    return done.exists() and done.read_bytes() == _stamp()
+
+
+def note_warm() -> None:
+    """Note that all parts are compiled."""
+    write_whole(cache_folder() / DONE, _stamp())
 
 
 def _stamp() -> bytes:

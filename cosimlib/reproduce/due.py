@@ -1,8 +1,8 @@
 """Runs that are due, and their results in place of older ones: wholly or not at all.
 
-A run's results take the place of older ones however the run ends. Kernels are compiled before
-several processes would compile the same at once. The scorecard joins the claims of all notebooks,
-and the gallery shows it beside all figures.
+A run's results take the place of older ones however the run ends. Kernels are compiled before the
+notebooks that need them, which would compile the same at once. The scorecard joins the claims of
+all notebooks, and the gallery shows it beside all figures.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
@@ -22,12 +23,12 @@ from cosimlib.reproduce.execute import execute_all, say
 from cosimlib.reproduce.gallery import write_gallery
 from cosimlib.reproduce.interrupts import complain
 from cosimlib.reproduce.plan import Run, is_up_to_date, write_record
-from cosimlib.reproduce.process import Outcome, Task
+from cosimlib.reproduce.process import Compilation, Outcome, Task
 from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
 from cosimlib.sweep.pools import count_cores
 from cosimlib.traces import SYNTHETIC
 from cosimlib.units import MINUTE
-from cosimlib.warm import warm
+from cosimlib.warm import PARTS, is_warm, note_warm
 
 TABS = 4
 """Figures that are drawn at once, at most."""
@@ -59,9 +60,6 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
             render_images([options.out / run.name])
     if not due:
         return False
-    if len(due) > 1 and jobs > 1:
-        say("compiling the kernels, unless that is done")
-        warm(jobs)
     with workspace(options.out) as folder:
         outcomes = _execute(due, folder, jobs, options)
         done = [run for run in due if not outcomes[run.name].error]
@@ -77,17 +75,24 @@ def _execute(
     runs: list[Run], folder: Path, jobs: int, options: argparse.Namespace
 ) -> dict[str, Outcome]:
     """Execute the runs into folders of a workspace, draw their figures, and say how each went."""
-    outcomes = {}
+    outcomes: dict[str, Outcome] = {}
     by_name = {run.name: run for run in runs}
-    # The later notebooks take longest, and are not left for the end.
-    tasks = {run.name: _task(run, folder) for run in reversed(runs)}
-    say(f"running {', '.join(by_name)}")
+    parts = _compilations(folder) if len(runs) > 1 and jobs > 1 and not is_warm() else {}
+    # What takes longest is not left for the end.
+    tasks = {run.name: _task(run, folder) for run in sorted(runs, key=_haste)}
+    first = "compiling the kernels and " if parts else ""
+    say(f"{first}running {', '.join(by_name)}")
     limit = QUICK_LIMIT if options.scale == "quick" else None
     if options.limit is not None:
         limit = options.limit * MINUTE
-    with Images(min(jobs, TABS)) as images, closing(execute_all(tasks, jobs, limit)) as ended:
+    work: dict[str, Task | Compilation] = {**parts, **tasks}
+    with Images(min(jobs, TABS)) as images, closing(execute_all(work, jobs, limit)) as ended:
         for name, outcome in ended:
             outcomes[name] = outcome
+            if name in parts:  # where it fails, notebooks compile what they need
+                if all(part in outcomes and not outcomes[part].error for part in parts):
+                    note_warm()
+                continue
             run = by_name[name]
             data = ", ".join(str(run.parameters[key]) for key in ("scale", "trace"))
             if outcome.error:
@@ -99,6 +104,22 @@ def _execute(
     return outcomes
 
 
+def _compilations(workspace: Path) -> dict[str, Compilation]:
+    """The parts of the kernels as tasks, those that take longest first."""
+    return {_key(part): Compilation(part, workspace / f"{_key(part)}.log") for part in PARTS}
+
+
+def _key(part: str) -> str:
+    """The name of a part among tasks, which is no run's."""
+    return f"kernels of {part}"
+
+
+def _haste(run: Run) -> float:
+    """Minus the seconds that a run may take, for sorting; of which nothing is known comes first."""
+    seconds = run.about.get("seconds")
+    return -float(seconds) if isinstance(seconds, int | float) else -np.inf
+
+
 def _task(run: Run, workspace: Path) -> Task:
     """A run as the process that executes it sees it."""
     folder = workspace / run.name
@@ -106,7 +127,8 @@ def _task(run: Run, workspace: Path) -> Task:
     trace = str(run.trace) if run.trace else SYNTHETIC
     marks = {"scale": run.parameters["scale"], "trace": trace, "output": str(folder)}
     log = workspace / f"{run.name}.log"
-    return Task(run.notebook, folder, marks | dict(run.values), run.parameters, log)
+    after = frozenset(_key(part) for part in run.about.get("kernels", PARTS) or ())
+    return Task(run.notebook, folder, marks | dict(run.values), run.parameters, log, after)
 
 
 def place(folder: Path, target: Path, spare: Path) -> None:

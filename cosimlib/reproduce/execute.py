@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from multiprocessing import connection
 from typing import Any
 
@@ -18,8 +18,10 @@ from cosimlib.display import duration
 from cosimlib.reproduce.process import (
     BEFORE,
     GRACE_SECONDS,
+    Compilation,
     Outcome,
     Task,
+    compile_kernels,
     end_group,
     execute,
     first_line,
@@ -27,21 +29,25 @@ from cosimlib.reproduce.process import (
 from cosimlib.sweep.pools import count_cores
 from cosimlib.sweep.work import WORKERS
 
+LEAST_WORKERS = 2
+"""Processes that a notebook may use at least: the last one has the cores for itself."""
+
 
 def execute_all(
-    tasks: dict[str, Task], jobs: int, limit: float | None = None
+    tasks: Mapping[str, Task | Compilation], jobs: int, limit: float | None = None
 ) -> Generator[tuple[str, Outcome], None, None]:
     """Execute tasks, `jobs` at once, which share the cores; name and outcome of each as it ends.
 
     A task that takes longer than `limit` seconds is ended.
     """
     waiting = list(tasks)
-    workers = max(1, count_cores() // max(1, min(jobs, len(tasks))))
+    workers = max(LEAST_WORKERS, count_cores() // max(1, min(jobs, len(tasks))))
     running: dict[Any, _Running] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < jobs:
-                started = _Running(waiting.pop(0), tasks, workers, limit)
+            while len(running) < jobs and (name := _first_ready(tasks, waiting, running)):
+                waiting.remove(name)
+                started = _Running(name, tasks[name], workers, limit)
                 running[started.channel] = started
             ends = [each.end for each in running.values()]
             pause = max(0.0, min(ends) - time.monotonic()) if limit else None
@@ -60,16 +66,29 @@ def execute_all(
             each.stop()
 
 
+def _first_ready(
+    tasks: Mapping[str, Task | Compilation], waiting: list[str], running: dict[Any, "_Running"]
+) -> str | None:
+    """The first task that waits for no other one; None where there is none."""
+    unended = {*waiting, *(each.name for each in running.values())}
+    for name in waiting:
+        task = tasks[name]
+        if isinstance(task, Compilation) or not task.after & unended:
+            return name
+    return None
+
+
 class _Running:
     """A task at work: its process, what it has said, and when it must end."""
 
     def __init__(
-        self, name: str, tasks: dict[str, Task], workers: int, limit: float | None
+        self, name: str, task: Task | Compilation, workers: int, limit: float | None
     ) -> None:
         context, told = _context(), os.environ | {WORKERS: str(workers)}
-        self.name, self.log = name, tasks[name].log
+        target = execute if isinstance(task, Task) else compile_kernels
+        self.name, self.log = name, task.log
         self.channel, sender = context.Pipe(duplex=False)
-        self.process = context.Process(target=execute, args=(tasks[name], sender, told))
+        self.process = context.Process(target=target, args=(task, sender, told))
         self.process.start()
         sender.close()
         self.end = time.monotonic() + (limit or 0.0)

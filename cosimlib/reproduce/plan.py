@@ -10,9 +10,10 @@ import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from nbformat import NotebookNode
 
@@ -49,6 +50,9 @@ class Run:
         None where the data are synthetic.
     fingerprint : str
         Changes when the results may.
+    about : mapping
+        What the notebook's metadata say of how to run it: `kernels`, the parts of `cosimlib.warm`
+        that it needs (without them all), and `seconds`, about how long it takes.
     """
 
     notebook: Path
@@ -57,6 +61,7 @@ class Run:
     values: dict[str, object]
     trace: Path | None
     fingerprint: str
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 def plan_runs(
@@ -162,7 +167,8 @@ def _runs_of(
         marks = {"scale": scale, "trace": file.name if file else SYNTHETIC}
         shown = {key: _shown(value) for key, value in own.items()} | marks
         fingerprint = _fingerprint(notebook, own | marks, file)
-        runs.append(Run(path.resolve(), name, shown, own, file, fingerprint))
+        about = notebook.metadata.get("cosimlib", {})
+        runs.append(Run(path.resolve(), name, shown, own, file, fingerprint, about))
     return runs
 
 

@@ -46,12 +46,23 @@ class Task:
         The parameters that its published copy shows.
     log : Path
         Where to put what the kernel says outside cells.
+    after : frozenset of str, optional
+        Tasks that must have ended before.
     """
 
     notebook: Path
     folder: Path
     values: dict[str, object]
     shown: dict[str, object]
+    log: Path
+    after: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """Kernels to compile before notebooks need them: a part of `cosimlib.warm.PARTS`."""
+
+    part: str
     log: Path
 
 
@@ -64,14 +75,30 @@ class Outcome:
     error: str = ""
 
 
-def execute(task: Task, channel: Any, environment: Mapping[str, str]) -> None:
-    """Execute a task in this process, in the runner's environment, and send how it goes."""
+def compile_kernels(task: Compilation, channel: Any, environment: Mapping[str, str]) -> None:
+    """Compile a part's kernels in this process, and send that it is done."""
+    _begin(task.log, environment)
+    from cosimlib.warm import compile_part
+
+    _Kernel(channel)
+    started = time.monotonic()
+    compile_part(task.part)
+    channel.send(Outcome(time.monotonic() - started))
+
+
+def _begin(path: Path, environment: Mapping[str, str]) -> None:
+    """Take the runner's environment, and print into a log."""
     os.environ.clear()
     os.environ.update(environment)
     os.environ["TQDM_DISABLE"] = "1"  # bars of progress are no results
-    log = os.open(task.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
+
+
+def execute(task: Task, channel: Any, environment: Mapping[str, str]) -> None:
+    """Execute a task in this process, in the runner's environment, and send how it goes."""
+    _begin(task.log, environment)
     if (PACKAGE.parent / "pyproject.toml").is_file():
         # The kernel runs elsewhere, and must import the package whose source was fingerprinted.
         paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]

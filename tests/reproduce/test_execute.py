@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pandas as pd
@@ -13,6 +15,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from cosimlib.reproduce import plan
 from cosimlib.reproduce.command import main
+from cosimlib.reproduce.execute import _first_ready, execute_all
+from cosimlib.reproduce.process import Compilation, Task
 from tests.suites import ROOT
 
 PARAMETERS = """\
@@ -264,3 +268,28 @@ def test_command_starts_from_another_folder(tmp_path):
     ended = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "reproduce: notebook absent.ipynb is not there\n"
+
+
+def test_a_notebook_waits_for_its_kernels_and_others_go_before_it(tmp_path):
+    first, second = (Compilation(part, tmp_path / "log") for part in ("eviction", "bursts"))
+    notebook = Task(tmp_path, tmp_path, {}, {}, tmp_path / "log", frozenset({"b"}))
+    tasks = {
+        "a": first,
+        "b": second,
+        "late": notebook,
+        "soon": replace(notebook, after=frozenset()),
+    }
+    assert _first_ready(tasks, ["a", "b", "late", "soon"], {}) == "a"
+    at_work = {1: SimpleNamespace(name="b")}
+    assert _first_ready(tasks, ["late", "soon"], at_work) == "soon"
+    assert _first_ready(tasks, ["late"], at_work) is None
+    assert _first_ready(tasks, ["late"], {}) == "late"
+
+
+def test_kernels_are_compiled_in_a_process_and_a_failure_is_told(tmp_path):
+    tasks = {
+        part: Compilation(part, tmp_path / f"{part}.log") for part in ("eviction", "no such part")
+    }
+    outcomes = dict(execute_all(tasks, 2))
+    assert not outcomes["eviction"].error
+    assert "KeyError: 'no such part'" in outcomes["no such part"].error
