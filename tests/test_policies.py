@@ -107,6 +107,7 @@ def test_a_policy_that_starts_no_job_is_told_in_words(own):
     assert panel.figure.layout.title.text.endswith(": mean wait unknown")
     assert panel.text.value == (
         f"{SOURCE.name}: mean wait unknown · mean bounded slowdown unknown · utilization unknown "
+        "from first submission to last end "
         "· makespan unknown · 0 of 60 jobs overtook one submitted before them · 60 never start"
     )
 

@@ -214,7 +214,7 @@ def final_waste(cumulative: pd.DataFrame) -> pd.DataFrame:
 
     `cumulative` is of `cumulative_waste`; without states nothing is wasted.
     """
-    table = cumulative.tail(1).sum().unstack()  # noqa: PD010
+    table = cumulative.tail(1).sum().unstack()[["high", "default"]]  # noqa: PD010
     return table.assign(total=table.sum(axis=1))
 
 

@@ -295,11 +295,10 @@ def _reserve(
 def _note_held_up(jobs: SlotArrays, state: State, job: int, until: float, now: float) -> bool:
     """Whether nothing but containers keeps a job from running from now to `until`; recorded.
 
-    If not, they do not hold up the next job either if it is equal. Where containers hold nothing,
-    a job that could run now has been found to do so.
+    If not, they do not hold up the next job either if it is equal.
     """
     nodes = jobs.nodes[job]
-    if state.withheld[0] <= 0 or nodes > _free_now(state) + state.withheld[0]:
+    if nodes > _free_now(state) + state.withheld[0]:
         return False
     if until > now + 1 and availability.min_free(state.plan, now + 1, until) < nodes:
         return False

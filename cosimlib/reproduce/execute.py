@@ -29,6 +29,8 @@ from cosimlib.reproduce.process import (
 from cosimlib.sweep.pools import count_cores
 from cosimlib.sweep.work import WORKERS
 
+THREADS = {"OPENBLAS_NUM_THREADS": "1"}
+"""Unless the environment says otherwise: threads for small sums only take cores from each other."""
 LEAST_WORKERS = 2
 """Processes that a notebook may use at least: the last one has the cores for itself."""
 
@@ -84,7 +86,7 @@ class _Running:
     def __init__(
         self, name: str, task: Task | Compilation, workers: int, limit: float | None
     ) -> None:
-        context, told = _context(), os.environ | {WORKERS: str(workers)}
+        context, told = _context(), THREADS | os.environ | {WORKERS: str(workers)}
         target = execute if isinstance(task, Task) else compile_kernels
         self.name, self.log = name, task.log
         self.channel, sender = context.Pipe(duplex=False)
