@@ -58,6 +58,9 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "more cells are filled; no least plan passes them, for a job less would do"
         ),
     },
+    "kernels/sieve.py:empty": {
+        "n // BLOCK -> n * BLOCK": "more blocks than the queue fills, of which none is read",
+    },
     "timesharing/maxmin.py:join": {"mine < level -> mine <= level": _EITHER},
     "timesharing/maxmin.py:_settle_node": {
         "new != level and (not abs(new - level) <= TOLERANCE * min(new, level)) -> "
