@@ -132,24 +132,17 @@ def check_times(schedule: Schedule) -> None:
 def check_capacity(schedule: Schedule) -> None:
     """Raise where the allocations of a partition's jobs ever hold more nodes than it has."""
     partitions = schedule.system.partitions
-    first = next(iter(partitions))
-    if len(partitions) == 1:
-        jobs = np.ones(len(schedule.workload), dtype=bool)
-        rows = np.ones(len(schedule.allocations), dtype=bool)
-        _check_partition(schedule, first, partitions[first], jobs, rows)
-        return
-    partition = schedule.partition
-    unknown = ~partition.isin(list(partitions))
-    if unknown.any():
-        job = int(unknown.idxmax())
+    number = schedule.partition_number
+    if (number < 0).any():
+        job = int((number < 0).argmax())
         raise InfeasibleScheduleError(
             f"{schedule.policy}: {schedule.workload.label(job)} is on partition "
-            f"{partition[job]!r}; the system has {', '.join(partitions)}"
+            f"{schedule.partition[job]!r}; the system has {', '.join(partitions)}"
         )
     jobs = schedule.allocations["job"].to_numpy()
-    for name, capacity in partitions.items():
+    for place, (name, capacity) in enumerate(partitions.items()):
         # What no job holds, job -1, is on the first partition.
-        here = np.append((partition == name).to_numpy(dtype=bool), name == first)
+        here = np.append(number == place, place == 0)
         _check_partition(schedule, name, capacity, here[:-1], here[jobs])
 
 

@@ -153,6 +153,13 @@ class Schedule(Displayed):
         return named.where(named == first, first) if len(self.system.partitions) == 1 else named
 
     @cached_property
+    def partition_number(self) -> np.ndarray:
+        """The place of each job's `partition` among the system's, from 0; −1 of an unknown one."""
+        if len(self.system.partitions) == 1:
+            return np.zeros(len(self.workload), dtype=np.int64)
+        return partition_numbers(self.workload, self.system)
+
+    @cached_property
     def allocations(self) -> pd.DataFrame:
         """Nodes held over time, one row per job and stretch; jobs that never start have none.
 
@@ -268,6 +275,18 @@ def _other_uses(schedule: Schedule) -> str:
     except SharedNodesError:
         return ""
     return ", ".join(f"{use} {quantity(hours, 'node-hours')}" for use, hours in held.items())
+
+
+def partition_numbers(workload: Workload, system: System) -> np.ndarray:
+    """The place of the partition that each job names among the system's, from 0.
+
+    0 where it names none, −1 where the system has no such partition.
+    """
+    if "partition" not in workload.jobs:
+        return np.zeros(len(workload), dtype=np.int64)
+    names = list(system.partitions)
+    named = workload.jobs["partition"].fillna(names[0])
+    return pd.Index(names).get_indexer(pd.Index(named)).astype(np.int64)
 
 
 def allocation_table(

@@ -83,7 +83,7 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
         offers from the first submission to the last end) and `drained` (days from its last
         submission to its last start, at least 0; NaN without a start).
     """
-    jobs, partition = schedule.workload.jobs, schedule.partition.to_numpy(object)
+    jobs = schedule.workload.jobs
     submit_time, start_time = jobs["submit_time"].to_numpy(), schedule.start_time
     wait = (start_time - submit_time) / MINUTE
     slowed, lost = slowdown(schedule).to_numpy(), lost_node_hours(schedule)
@@ -93,8 +93,8 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
     mated = mate_groups(schedule.workload, schedule.partition) >= 0
     span = (_largest(schedule.end_time) + _largest(-submit_time)) / HOUR
     rows = []
-    for machine, nodes in schedule.system.partitions.items():
-        at = partition == machine
+    for place, (machine, nodes) in enumerate(schedule.system.partitions.items()):
+        at = schedule.partition_number == place
         sync_up = overhead[at & ~np.isnan(overhead)]
         sync_up = sync_up if sync_up.size else np.zeros(1)
         drained = (_largest(start_time[at]) - _largest(submit_time[at])) / DAY

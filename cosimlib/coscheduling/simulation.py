@@ -52,6 +52,7 @@ from cosimlib.coscheduling.loop import coschedule
 from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import HOLD, YIELD, CoupledSchedule
 from cosimlib.coscheduling.state import JOB, JOB_STATE, MACHINE_STATE, CoupledJobs, Rules, records
+from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
@@ -247,7 +248,7 @@ def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> Coup
         run_time=jobs["run_time"].to_numpy(),
         requested_time=jobs["requested_time"].to_numpy(),
         nodes=jobs["nodes"].to_numpy(),
-        machine=partition.map({name: at for at, name in enumerate(partitions)}).to_numpy(),
+        machine=partition_numbers(workload, system),
         group=group,
     )
     first_member = np.searchsorted(group[members], np.arange(group.max(initial=-1) + 2))

@@ -18,6 +18,7 @@ import pandas as pd
 from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns, check_held
 from cosimlib.elastic.matching import find, find_latest
 from cosimlib.elastic.schedule import HOST, NOTICE_INTERVAL, USER, ElasticSchedule
+from cosimlib.schedule import partition_numbers
 
 
 class Runs(NamedTuple):
@@ -175,9 +176,7 @@ def _check_ownership(schedule: ElasticSchedule, runs: Runs) -> None:
 def _check_runs_are_at_home(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise for a run that lasts on a node that is not its partition's all the time."""
     names = list(schedule.system.partitions)
-    home = np.zeros(len(schedule.workload), dtype=np.int64)
-    if "partition" in schedule.workload.jobs:
-        home = _place(schedule.workload.jobs["partition"].fillna(names[0]), names)
+    home = partition_numbers(schedule.workload, schedule.system)
     node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
     owner = _place(schedule.ownership["owner"], names)
     found = find_latest((runs.node, runs.start), (node, since))

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cosimlib import checks as check
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.occupancy import IDLE
 from cosimlib.kernels.sorting import ascending
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -110,40 +110,10 @@ def choose(values: np.ndarray, chosen: np.ndarray) -> bool:
             lowest, first = values[node], node
     if highest < lowest or (highest == lowest and last < first):
         return False
-    limit = _ranked(values.copy(), wanted - 1)
-    for node in range(values.size):
-        chosen[node] = values[node] < limit
-        wanted -= chosen[node]
-    for node in range(values.size):
-        if wanted > 0 and values[node] == limit:
-            chosen[node] = True
-            wanted -= 1
+    chosen[:] = False
+    for node in ascending(values)[:wanted]:
+        chosen[node] = True
     return True
-
-
-@allocating_kernel
-def _ranked(values, place):
-    """The value that has `place` of the others before it: Hoare's quickselect, which sorts some."""
-    low, high = 0, values.size - 1
-    while low < high:
-        one, two, three = values[low], values[(low + high) // 2], values[high]
-        pivot = max(min(one, two), min(max(one, two), three))
-        left, right = low, high
-        while left <= right:
-            while values[left] < pivot:
-                left += 1
-            while values[right] > pivot:
-                right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left, right = left + 1, right - 1
-        if place <= right:
-            high = right
-        elif place >= left:
-            low = left
-        else:
-            break
-    return values[place]
 
 
 @kernel

@@ -36,6 +36,7 @@ from cosimlib.elastic import host, schedule
 from cosimlib.elastic.machine import Rules, initial_state
 from cosimlib.elastic.policies import POLICIES, policy_number, priorities
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
+from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
@@ -140,16 +141,13 @@ def _partition_names(system: System) -> list[str]:
 
 def _partitions(workload: Workload, system: System) -> np.ndarray:
     """Partition numbers, one per job, once each job is known to fit its partition."""
-    names, partition = list(system.partitions), np.zeros(len(workload), dtype=np.int64)
-    if "partition" in workload.jobs:
-        named = workload.jobs["partition"].fillna(names[0])
-        partition = pd.Index(names).get_indexer(pd.Index(named)).astype(np.int64)
-        if (partition < 0).any():
-            job = int((partition < 0).argmax())
-            raise InvalidWorkloadError(
-                f"{workload.label(job)} is for partition {named[job]!r}; the system has "
-                f"{', '.join(names)}"
-            )
+    names, partition = list(system.partitions), partition_numbers(workload, system)
+    if (partition < 0).any():
+        job = int((partition < 0).argmax())
+        raise InvalidWorkloadError(
+            f"{workload.label(job)} is for partition {workload.jobs['partition'][job]!r}; the "
+            f"system has {', '.join(names)}"
+        )
     sizes = np.array(list(system.partitions.values()), dtype=np.int64)[partition]
     wide = workload.jobs["nodes"].to_numpy() > sizes
     if wide.any():

@@ -299,8 +299,9 @@ def _waste(line, total_nodes, priority, at, policy, preempted, periods, kind, rn
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
         evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
-        if choose(values, chosen) or current.passed.sum() != passed:
-            passed, touched = current.passed.sum(), 0
+        before, passed = passed, current.passed.sum()
+        if choose(values, chosen) or passed != before:
+            touched = 0
             for node in range(total_nodes):
                 job = current.job[node]
                 if chosen[node] and job != occupancy.IDLE and seen[job] != state:

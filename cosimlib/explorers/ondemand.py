@@ -282,13 +282,10 @@ def _switch(controls: dict[str, Widget], bursts: Workload | None, change: object
     }
     why["interval"] = why["bandwidth"]
     if bursts is None:
-        never = "" if controls["rate"].value else "no burst comes"
-        why = {name: never or reason for name, reason in why.items() if name != "reserved"} | {
-            "reserved": why["reserved"],
-            **dict.fromkeys(("size", "run_time", "longest_delay", "announced", "seed"), never),
-        }
+        why |= dict.fromkeys(("size", "run_time", "longest_delay", "announced", "seed"), "")
+    none = bursts is None and not controls["rate"].value
     for name, reason in why.items():
-        disable(controls[name], reason)
+        disable(controls[name], "no burst comes" if none and name != "reserved" else reason)
 
 
 def _simulate(

@@ -17,6 +17,7 @@ from cosimlib.eviction.writing import order_of_writes
 from cosimlib.kernels import heap
 from cosimlib.kernels.jit import allocating_kernel, inner_kernel
 from cosimlib.kernels.sorting import ascending
+from cosimlib.ondemand.pace import running_batch
 from cosimlib.ondemand.state import (
     PLANS,
     RUN,
@@ -78,12 +79,7 @@ class Choice(NamedTuple):
 @allocating_kernel
 def candidates(jobs: np.recarray, state: State, now: float) -> Choice:
     """The running batch jobs that make way for no burst yet, in order of submission."""
-    found, size = np.empty(state.counts[RUN], np.int64), 0
-    for job in state.running[: state.counts[RUN]]:
-        if not jobs[job].on_demand and state.jobs[job].victim < 0:
-            found[size] = job
-            size += 1
-    found = found[ascending(found[:size].astype(np.float64))]
+    found = running_batch(jobs, state)
     loss, app_wait = np.empty(found.size), np.empty(found.size)
     app_write, sys_write = jobs[found].app_write, jobs[found].sys_write
     for place in range(found.size):
