@@ -16,10 +16,16 @@ import numba
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from cosimlib.extras import import_jsonschema
 from cosimlib.traces import find_trace
 
+# nbval, which comes later, would take a second and a half in each process.
+import_jsonschema()
 # Progress bars of slow runs are not outputs to compare.
 os.environ.setdefault("TQDM_DISABLE", "1")
+# Hundreds of processes import the same modules: compiled by each, that is a third of all the time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Each of several test processes has a core, and so have the sweeps in it.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("COSIMLIB_WORKERS", "1")
