@@ -1,4 +1,4 @@
-"""Compile simulators and solvers ahead, each system in its process (``python -m cosimlib.warm``).
+"""Compile simulators and solvers ahead, in parts at the same time (``python -m cosimlib.warm``).
 
 What is compiled lies on disk, so that whoever comes later finds it there. Processes that met the
 same kernels first at the same time would each compile them.
@@ -8,6 +8,7 @@ import argparse
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -44,8 +45,12 @@ def warm(jobs: int | None = None) -> None:
     """Compile what is not compiled yet, in so many processes; by default in as many as cores."""
     if is_warm():
         return
-    jobs = min(jobs or count_cores(), len(PARTS))
-    sweep(compile_part, {"part": list(PARTS)}, executor=jobs if jobs > 1 else None, errors="raise")
+    jobs = jobs or count_cores()
+    shared = set().union(*NEEDS.values())
+    for parts in (sorted(shared), [part for part in PARTS if part not in shared]):
+        processes = min(jobs, len(parts))
+        executor = processes if processes > 1 else None
+        sweep(compile_part, {"part": parts}, executor=executor, errors="raise")
     note_warm()
 
 
@@ -87,9 +92,17 @@ def _evict() -> None:
     solve_spectrum(problem)
 
 
-def _schedule() -> None:
-    for simulate in SIMULATORS.values():
-        simulate(*_small())
+def _schedule(family: str) -> None:
+    for name, simulate in SIMULATORS.items():
+        if _family(name) == family:
+            simulate(*_small())
+
+
+def _family(name: str) -> str:
+    """The part that compiles a registered policy."""
+    if "fill" in name:
+        return FILLING
+    return CONSERVATIVE if name.startswith("conservative") else BATCH
 
 
 def _cut_in() -> None:
@@ -121,15 +134,24 @@ def _share() -> None:
     run_timesharing(jobs, machine, warm_up=0.0)
 
 
+BATCH, CONSERVATIVE, FILLING = "batch", "conservative backfilling", "filling"
 PARTS: dict[str, Callable[[], None]] = {
+    BATCH: partial(_schedule, BATCH),
+    FILLING: partial(_schedule, FILLING),
     "bursts": _cut_in,
-    "batch and filling": _schedule,
     "time-sharing": _share,
-    "coscheduling": _pair,
+    CONSERVATIVE: partial(_schedule, CONSERVATIVE),
     "elastic partitions": _lend,
+    "coscheduling": _pair,
     "eviction": _evict,
 }
-"""What compiles apart from the rest; what takes longest comes first."""
+"""What compiles apart from the rest: first what others need, then what takes longest."""
+NEEDS = {
+    "time-sharing": {BATCH},
+    CONSERVATIVE: {BATCH, FILLING},
+    "elastic partitions": {BATCH},
+}
+"""Parts that call kernels of others, which they would compile too if these were not there."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

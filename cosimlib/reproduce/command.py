@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cosimlib.files import FRONT_PAGE, checkout
+from cosimlib.reproduce.copies import COMPILATION, prepare
 from cosimlib.reproduce.interrupts import complain, interrupts
 from cosimlib.reproduce.parameters import (
     CORES,
@@ -43,6 +44,8 @@ def _run(options: argparse.Namespace) -> int:
     notebooks = options.notebooks or _default_notebooks()
     values, size = _values(options.parameters), _given(options)
     check_notebooks(notebooks, values)
+    # Kernels are compiled apart where there are notebooks to run meanwhile.
+    prepare(*([COMPILATION] if len(notebooks) > 1 and options.jobs != 1 else []))
 
     from cosimlib.reproduce.plan import plan_runs
 

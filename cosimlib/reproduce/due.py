@@ -28,7 +28,7 @@ from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
 from cosimlib.sweep.pools import count_cores
 from cosimlib.traces import SYNTHETIC
 from cosimlib.units import MINUTE
-from cosimlib.warm import PARTS, is_warm, note_warm
+from cosimlib.warm import NEEDS, PARTS, is_warm, note_warm
 
 TABS = 4
 """Figures that are drawn at once, at most."""
@@ -105,8 +105,13 @@ def _execute(
 
 
 def _compilations(workspace: Path) -> dict[str, Compilation]:
-    """The parts of the kernels as tasks, those that take longest first."""
-    return {_key(part): Compilation(part, workspace / f"{_key(part)}.log") for part in PARTS}
+    """The parts of the kernels as tasks, in the order of `cosimlib.warm`."""
+    return {
+        _key(part): Compilation(
+            part, workspace / f"{_key(part)}.log", frozenset(map(_key, NEEDS.get(part, ())))
+        )
+        for part in PARTS
+    }
 
 
 def _key(part: str) -> str:

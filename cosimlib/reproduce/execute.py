@@ -4,7 +4,6 @@ Where a notebook takes too long, or the caller is interrupted, the process is en
 with all that the kernel has started.
 """
 
-import multiprocessing
 import os
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from cosimlib.display import duration
+from cosimlib.reproduce.copies import context
 from cosimlib.reproduce.process import (
     BEFORE,
     GRACE_SECONDS,
@@ -73,11 +73,7 @@ def _first_ready(
 ) -> str | None:
     """The first task that waits for no other one; None where there is none."""
     unended = {*waiting, *(each.name for each in running.values())}
-    for name in waiting:
-        task = tasks[name]
-        if isinstance(task, Compilation) or not task.after & unended:
-            return name
-    return None
+    return next((name for name in waiting if not tasks[name].after & unended), None)
 
 
 class _Running:
@@ -86,11 +82,11 @@ class _Running:
     def __init__(
         self, name: str, task: Task | Compilation, workers: int, limit: float | None
     ) -> None:
-        context, told = _context(), THREADS | os.environ | {WORKERS: str(workers)}
+        processes, told = context(), THREADS | os.environ | {WORKERS: str(workers)}
         target = execute if isinstance(task, Task) else compile_kernels
         self.name, self.log = name, task.log
-        self.channel, sender = context.Pipe(duplex=False)
-        self.process = context.Process(target=target, args=(task, sender, told))
+        self.channel, sender = processes.Pipe(duplex=False)
+        self.process = processes.Process(target=target, args=(task, sender, told))
         self.process.start()
         sender.close()
         self.end = time.monotonic() + (limit or 0.0)
@@ -138,15 +134,6 @@ class _Running:
         lines = self.log.read_text(errors="replace").splitlines() if self.log.is_file() else []
         last = first_line("\n".join(reversed(lines))) or "no word of why"
         return f"{self.cell}: its process ended with status {self.process.exitcode}: {last}"
-
-
-def _context() -> Any:
-    """How processes begin: where the system can, as copies of one that has imported what all do."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "cosimlib.reproduce.client"])
-    return context
 
 
 def say(line: str) -> None:

@@ -64,6 +64,7 @@ class Compilation:
 
     part: str
     log: Path
+    after: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
