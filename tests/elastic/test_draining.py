@@ -94,6 +94,8 @@ def test_nodes_in_common():
     assert (found.same, found.common) == (0.0, 0.5)
     alone = compare_choices(GOLDEN, "LIFO", "LIFO", preempted=2, moments=[20.0, 150.0])
     assert (alone.same, alone.common) == (1.0, 1.0)
+    most = compare_choices(GOLDEN, "LIFO", "LIFO", preempted=3, moments=[20.0, 150.0])
+    assert (most.same, most.common) == (1.0, 1.0)
     assert same_choice(GOLDEN, "FIFO", "LIFO", preempted=2, moments=[150.0]) == 0.0
     assert np.isnan(compare_choices(GOLDEN, "FIFO", "LIFO", preempted=2, moments=[]).common)
 

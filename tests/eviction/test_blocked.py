@@ -16,6 +16,7 @@ from cosimlib.eviction import (
     solve_greedy,
 )
 from cosimlib.eviction.comparison import scaled_problem
+from cosimlib.eviction.writing import writing_order
 from tests.eviction import naive_writing as slow
 
 COLUMNS = ["nodes", "loss", "app_time", "sys_time", "app_wait"]
@@ -79,6 +80,21 @@ def test_writes_follow_smiths_rule_without_application_checkpoints():
     plan = solve_blocked(EvictionProblem(jobs, 70, 300.0))
     assert plan.writes(300.0)["job"].tolist() == [1, 0]
     assert plan.blocked[-1] == pytest.approx((10 * 180 + 60 * 60) / 3600)
+
+
+def test_who_reaches_no_checkpoint_in_time_is_written_first():
+    """Job a's ends a minute after the horizon; its other write is over when job b reaches its."""
+    jobs = frame((10, 5.0, 420.0, 120.0, 300.0), (10, 5.0, 120.0, np.inf, 60.0))
+    problem = EvictionProblem(jobs, 20, 360.0)
+    assert writing_order(problem).tolist() == [0, 1]
+    assert writing_order(replace(problem, horizon=420.0)).tolist() == [1, 0]
+    assert solve_blocked(problem).free_time[-1] == 180.0
+
+
+def test_who_stays_never_stops():
+    jobs = frame((10, 5.0, np.inf, 60.0, np.inf), (20, 5.0, np.inf, 60.0, np.inf))
+    moments = TimedPlan.of(solve_dynamic(EvictionProblem(jobs, 10, 60.0)))._moments
+    assert [part[-1, 1] for part in moments[:3]] == [-1, -1, -1]
 
 
 @given(problems(max_jobs=4))
