@@ -6,6 +6,8 @@ _MORE_WORK = (
     "earliest start, found from the profile, and stays"
 )
 
+_NONE = "any number below 0 says that there is none"
+_LISTED = "whether reservations are in the heap or not only decides where the next one is looked up"
 _ROUNDING = "a relative change of 1e-13 is rounding, which may be taken or left"
 _EITHER = "of two bottlenecks with the same level either will do, with the same rate"
 _SUMMED_ANEW = "the sum is kept by whatever moves rates; anew it is the same but for rounding"
@@ -21,9 +23,24 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "start <= holes.any_since(plan.holes, plan.kind[job]) -> "
         "start < holes.any_since(plan.holes, plan.kind[job])": _MORE_WORK,
         "room >= 2 * jobs.nodes[job] -> room > 2 * jobs.nodes[job]": _ONE_BY_ONE,
-        "2 -> 3": _ONE_BY_ONE,
+        "2 * jobs.nodes[job] -> 3 * jobs.nodes[job]": _ONE_BY_ONE,
         "moment <= now -> moment < now": (
             "a job that moves to now is listed as due, and the loop starts it at the same instant"
+        ),
+    },
+    "batch/conservative.py:_replanned": {
+        "planned > 0 -> planned > 1": _LISTED,
+        "planned > 0 -> planned >= 0": _LISTED,
+    },
+    "batch/plan.py:renew": {
+        "extend(jobs, plan, started, order, 0, now, free, np.inf, False) -> "
+        "extend(jobs, plan, started, order, 0, now, free, np.inf, True)": _LISTED,
+    },
+    "batch/plan.py:extend": {
+        "max(now, holes.none_before(plan.holes, kind)) -> "
+        "min(now, holes.none_before(plan.holes, kind))": (
+            "the search begins now, at the profile's first moment, and finds nothing before the "
+            "moment before which there is nothing"
         ),
     },
     "batch/loop.py:_forget_started": {
@@ -32,16 +49,27 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         ),
     },
     "coscheduling/loop.py:_change": {
-        "1 -> 2": "that a machine is due, and that one went down, is asked as above 0 only",
+        "state.machine.due[machine] = 1 -> state.machine.due[machine] = 2": (
+            "a machine is due where this is not 0"
+        ),
+        "1 -> 2": "that some went down is asked as above 0 only",
     },
     "coscheduling/passes.py:_ranked": {
-        "1 -> 2": "one too many of the jobs is asked for, of which there are no more",
+        "fitting + 1 -> fitting + 2": "room for one more job, which is not used",
     },
+    "elastic/machine.py:empty": {
+        "(0, 0, 0.0, 0.0, 0, 0) -> (0, 0, 0.0, 0.0, 1, 0)": (
+            "what is in an empty list only gives it a type"
+        ),
+    },
+    "elastic/waste.py:_waste": {"-1 -> -2": _NONE},
     "eviction/backtracking.py:_search": {
         "visits > 0 -> visits >= 0": "one choice more is tried between two readings of the clock",
     },
     "eviction/blocked.py:_fill_backwards": {
-        "0.0 -> 1.0": "all cells are one node-millisecond more, and the least stays the least",
+        "table[0, 0] = 0.0 -> table[0, 0] = 1.0": (
+            "all cells are one node-millisecond more, and the least stays the least"
+        ),
     },
     "eviction/blocked.py:_relax_costs": {
         "from_kill[cell] + kill < best -> from_kill[cell] + kill <= best": (
@@ -58,8 +86,21 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "more cells are filled; no least plan passes them, for a job less would do"
         ),
     },
+    "filling/slots.py:_compress": {
+        "start < last_start -> start <= last_start": (
+            "an equal job with the same reservation is searched for from now on, in vain up to the "
+            "moment before which there was nothing for the previous one"
+        ),
+    },
     "kernels/sieve.py:empty": {
         "n // BLOCK -> n * BLOCK": "more blocks than the queue fills, of which none is read",
+    },
+    "ondemand/gathering.py:_next_to_kill": {"-1 -> -2": _NONE},
+    "ondemand/moves.py:begin": {
+        "state.jobs[job].stage = RUNNING -> dropped": (
+            "the stage is asked when a job is called or submitted; no job has begun by then, for "
+            "calls come before submissions"
+        ),
     },
     "timesharing/maxmin.py:join": {"mine < level -> mine <= level": _EITHER},
     "timesharing/maxmin.py:_settle_node": {
@@ -79,12 +120,12 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "sharing.used[node] = used -> dropped": _SUMMED_ANEW,
     },
     "timesharing/maxmin.py:_find_limits": {
-        "False -> True": _ONCE_MORE,
+        "(False, sharing.level[node]) -> (True, sharing.level[node])": _ONCE_MORE,
         "sharing.jobs[job].bound >= wanted -> sharing.jobs[job].bound > wanted": _ONCE_MORE,
         "sharing.limit[place] < wanted -> sharing.limit[place] <= wanted": _ONCE_MORE,
         "at < 0 -> at <= 0": _LOOKS_ANEW,
         "at < 0 -> at >= 0": _LOOKS_ANEW,
-        "0 -> 1": _LOOKS_ANEW,
+        "at < 0 -> at < 1": _LOOKS_ANEW,
         "at == node -> at != node": _LOOKS_ANEW,
         "at == node -> at > node": _LOOKS_ANEW,
         "limit < np.inf -> limit <= np.inf": _NO_LIMIT,

@@ -119,9 +119,13 @@ def _change_extreme(node: ast.AST, function: ast.AST) -> str:
 
 
 def _change_constant(node: ast.AST, function: ast.AST) -> str:
-    before = node.value
-    node.value = not before if isinstance(before, bool) else before + 1
-    return f"{before} -> {node.value}"
+    """Told with what it is part of, for most kernels have several constants that are equal."""
+    parts = (part for part in ast.walk(function) if node in ast.iter_child_nodes(part))
+    around = next(parts, node)
+    shown = around if isinstance(around, ast.expr | ast.Assign | ast.AugAssign) else node
+    before = ast.unparse(shown)
+    node.value = not node.value if isinstance(node.value, bool) else node.value + 1
+    return f"{before} -> {ast.unparse(shown)}"
 
 
 def _drop_sign(node: ast.AST, function: ast.AST) -> str:

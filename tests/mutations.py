@@ -136,8 +136,9 @@ def judge_all(mutations: Sequence[Mutation], jobs: int, results: Path) -> None:
 def tell(mutations: Sequence[Mutation], results: dict[str, dict]) -> int:
     """Print how many are caught, and what survived; 1 where anything did."""
     same = [each for each in mutations if equivalent(each)]
-    rows = [results[each.key] for each in mutations if each not in same]
-    survived = [row["mutation"] for row in rows if not row["caught"]]
+    left = [each for each in mutations if each not in same]
+    rows = [results[each.key] for each in left]
+    survived = [each for each, row in zip(left, rows, strict=True) if not row["caught"]]
     caught = len(rows) - len(survived)
     print(f"{len(same)} of {len(mutations)} are equivalent; of the other {len(rows)} "
           f"{caught} are caught ({caught / max(1, len(rows)):.1%}); survived:")  # fmt: skip

@@ -82,9 +82,17 @@ def test_until_the_predicted_arrival_jobs_stop_where_they_lose_nothing():
     assert schedule.end_time[0] == 5_100 + read + 5_500
     held = 3 * 500 + 4 * 500
     assert by_use(schedule) == {"run": 50_400, "hold": held, "reread": 5 * read}
-    soon = workload_of((0, 4_900, 4_950, 5))
-    schedule = run(soon, told, policy="preempt", notice="predict", interval=900.0)
-    assert len(schedule.evictions) == 0
+    for soon in ([(0, 4_900, 4_950, 5)], [(0, 4_900, 4_950, 5), (0, 10_000, 10_000, 3)]):
+        schedule = run(workload_of(*soon), told, policy="preempt", notice="predict", interval=900.0)
+        assert len(schedule.evictions) == 0
+
+
+def test_who_saves_nothing_before_the_predicted_arrival_is_not_chosen():
+    """The job of 5 nodes would be saved at 5,400, the other is at 4,500."""
+    told = bursts_of((5_000, 100, 3, 60, 4_000, 5_000))
+    jobs = workload_of((0, 10_000, 10_000, 3), (3_900, 10_000, 10_000, 5))
+    schedule = run(jobs, told, policy="preempt", notice="predict", interval=1_500.0)
+    assert schedule.evictions[["job", "time"]].to_numpy().tolist() == [[0, 4_500]]
 
 
 def test_containers_work_on_what_idles_and_delay_nobody():

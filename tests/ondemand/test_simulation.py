@@ -104,6 +104,17 @@ def test_the_deadline_decides_between_loss_and_delay():
         assert run(policy="dynamic", step=1.0, **knobs).start_time[2] == starts
 
 
+def test_of_deadlines_that_are_as_good_the_earliest_is_taken():
+    """Notice comes when the job has just saved its work: a kill loses as little as a checkpoint,
+    and by 5,000 s either is done."""
+    told = bursts_of((5_000, 100, 4, 60, 4_000, 5_000))
+    for deadline in ("earliest", "least_loss", "weighted"):
+        knobs = {"policy": "greedy", "step": 1.0, "notice": "prepare", "deadline": deadline}
+        schedule = run(bursts=told, interval=1_000.0, lead=1_000.0, **knobs)
+        assert schedule.plans[["loss", "delay", "deadline"]].to_numpy().tolist() == [[0, 0, 0]]
+        assert schedule.evictions["action"].tolist() == ["kill"]
+
+
 def test_waiting_bursts_are_first_in_the_queue_and_nobody_is_evicted():
     late = workload_of(*BATCH.jobs.itertuples(index=False), (1, 10, 10, 8))
     schedule = run(late, policy="wait")

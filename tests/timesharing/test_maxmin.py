@@ -245,3 +245,11 @@ def test_equal_parts_are_means_of_parts(places, changes):
             machine.change(*change)
         assert machine.rates == pytest.approx(machine.expected(parted), rel=1e-9)
         assert_changes_are_listed(machine, before)
+
+
+def test_who_leaves_a_node_last_leaves_nothing_to_share():
+    machine = Machine([[0]], 1, equal_share)
+    machine.change("job", 0)
+    with np.errstate(all="raise"):
+        machine.change("job", 0)
+    assert machine.sharing.load[0] == 0 and np.isfinite(machine.sharing.level[0])
