@@ -102,8 +102,17 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "calls come before submissions"
         ),
     },
-    "timesharing/maxmin.py:join": {"mine < level -> mine <= level": _EITHER},
+    "timesharing/maxmin.py:join": {
+        "mine < level -> mine <= level": _EITHER,
+        "-1 -> -2": _NONE,
+        "(0.0, -1) -> (1.0, -1)": (
+            "where this bound lets a job become too fast, its other nodes are settled after that"
+        ),
+    },
     "timesharing/maxmin.py:_settle_node": {
+        "new > lowest -> new >= lowest": (
+            "no job rises; limits below its rate are of nodes that are still to be settled"
+        ),
         "new != level and (not abs(new - level) <= TOLERANCE * min(new, level)) -> "
         "new != level or not abs(new - level) <= TOLERANCE * min(new, level)": _ROUNDING,
         "abs(new - level) <= TOLERANCE * min(new, level) -> "
@@ -130,6 +139,12 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "at == node -> at > node": _LOOKS_ANEW,
         "limit < np.inf -> limit <= np.inf": _NO_LIMIT,
         "-1 -> +1": _NO_LIMIT,
+        "-1 -> -2": _NONE,
+    },
+    "timesharing/placement.py:_place_anywhere": {
+        "loads.least[block] >= bound + (wanted > 0) -> loads.least[block] > bound + (wanted > 0)": (
+            "a block is looked at in which no node is taken"
+        ),
     },
 }
 """By room, file and kernel: the change, as `tests.mutations` tells it, and why nothing changes."""
