@@ -221,3 +221,16 @@ def test_a_schedule_of_less_than_an_hour_is_audited_too():
         audit(replace(schedule, series=schedule.series * 0.5))
     empty = Workload(pd.DataFrame({"submit_time": [], "run_time": [], "nodes": []}), "none")
     assert audit(simulate_timesharing(empty, System.of(1))).resolution == 3_600
+
+
+@pytest.mark.parametrize("begin", [0.0, 7_000.0])
+def test_more_work_on_a_node_than_its_speed_allows_is_noticed(begin):
+    """Two jobs of 800 s share a node on which 0.8 s of work are done per second."""
+    jobs = Workload(
+        pd.DataFrame({"submit_time": [begin] * 2, "run_time": [800.0] * 2, "nodes": [1] * 2}), "two"
+    )
+    schedule = audit(simulate_timesharing(jobs, System.of(1), overhead=0.2, step=None))
+    assert schedule.end_time.tolist() == pytest.approx([begin + 2_000.0] * 2)
+    sooner = replace(schedule, end_time=np.full(2, begin + 1_999.0))
+    with pytest.raises(InfeasibleScheduleError, match="does more work than its speed of 0.8"):
+        audit(sooner)
