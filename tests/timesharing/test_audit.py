@@ -232,5 +232,5 @@ def test_more_work_on_a_node_than_its_speed_allows_is_noticed(begin):
     schedule = audit(simulate_timesharing(jobs, System.of(1), overhead=0.2, step=None))
     assert schedule.end_time.tolist() == pytest.approx([begin + 2_000.0] * 2)
     sooner = replace(schedule, end_time=np.full(2, begin + 1_999.0))
-    with pytest.raises(InfeasibleScheduleError, match="does more work than its speed of 0.8"):
+    with pytest.raises(InfeasibleScheduleError, match=r"does more work than its speed of 0\.8"):
         audit(sooner)
