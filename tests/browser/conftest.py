@@ -9,6 +9,9 @@ import pytest
 from tests.browser import lab
 from tests.suites import ROOT, members
 
+SIZE = {"width": 1400, "height": 1240}
+PASSED = pytest.StashKey[bool]()
+
 
 @pytest.fixture(scope="package")
 def browser_path() -> str:
@@ -59,16 +62,46 @@ def window(browser_path):
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-dev-shm-usage"]
         browser = playwright.chromium.launch(executable_path=browser_path, args=flags)
-        yield browser.new_context(viewport={"width": 1400, "height": 1240})
+        yield browser.new_context(viewport=SIZE)
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def pages():
+    """JupyterLab's page, if it is loaded: a list of one or none."""
+    return []
+
+
 @pytest.fixture
-def page(tmp_path, window):
-    """A page of a headless Chromium; ``last.png`` is a screenshot of its end."""
+def page(tmp_path, window, pages, address, request):
+    """The page of JupyterLab, loaded once for all tests that pass; ``last.png`` shows its end."""
+    if not pages:
+        pages.append(window.new_page())
+    [page] = pages
+    page.set_viewport_size(SIZE)
+    yield page
+    page.screenshot(path=tmp_path / "last.png")
+    if request.node.stash.get(PASSED, False):
+        lab.close_notebooks(page)
+    else:
+        pages.pop().close()
+
+
+@pytest.fixture
+def blank_page(tmp_path, window):
+    """A page on which nothing is loaded; ``last.png`` is a screenshot of its end."""
     page = window.new_page()
     try:
         yield page
     finally:
         page.screenshot(path=tmp_path / "last.png")
         page.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Tell the fixture of the page whether its test passed."""
+    report = yield
+    if report.when == "call":
+        item.stash[PASSED] = report.passed
+    return report

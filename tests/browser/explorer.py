@@ -20,6 +20,7 @@ class Explorer:
         self.page = page
         self.title = page.locator(f"{SHOWN} .gtitle")
         self.plot = page.locator(f"{SHOWN} .js-plotly-plot")
+        self.heat = self.plot.locator(".heatmaplayer image")
 
     def open(self, address: str, name: str, begins: str) -> None:
         """Load a notebook, run it and wait until the figure has its title."""
@@ -49,7 +50,7 @@ class Explorer:
 
     def surface(self) -> str:
         """The heat map's pixels."""
-        return self.plot.locator(".heatmaplayer image").get_attribute("href")
+        return self.heat.get_attribute("href")
 
     def count(self) -> None:
         """Begin to count the pictures that are drawn."""

@@ -19,6 +19,11 @@ SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
 }
+OPEN = "path => void window.jupyterapp.commands.execute('docmanager:open', { path })"
+CLOSE = """() => {
+  const shown = [...window.jupyterapp.shell.widgets('main')];
+  shown.filter(one => one.context).forEach(one => one.dispose());
+}"""
 RUNNING = re.compile(r"\[(\d+|\*)\]")
 TIMEOUT = 90_000
 """Milliseconds for a page, or an explorer whose kernels are compiled."""
@@ -77,10 +82,24 @@ def end_kernels(address: str) -> None:
         ).close()
 
 
+def show_notebook(page, address: str, path: str) -> None:
+    """Open a notebook in JupyterLab, which is loaded unless the page shows it already."""
+    if page.url.startswith(f"{address}/lab/"):
+        page.evaluate(OPEN, path)
+    else:
+        page.goto(f"{address}/lab/workspaces/test/tree/{path}?reset&token={TOKEN}", timeout=TIMEOUT)
+
+
 def open_notebook(page, address: str, path: str) -> None:
-    """Load a notebook's page and wait for its kernel."""
-    page.goto(f"{address}/lab/workspaces/test/tree/{path}?reset&token={TOKEN}", timeout=TIMEOUT)
+    """Open a notebook and wait for its kernel."""
+    show_notebook(page, address, path)
     wait_until_idle(page)
+
+
+def close_notebooks(page) -> None:
+    """Close what is open in JupyterLab, saved or not."""
+    page.evaluate(CLOSE)
+    page.wait_for_selector(".jp-Notebook", state="detached", timeout=TIMEOUT)
 
 
 def wait_until_idle(page, timeout: int = TIMEOUT) -> None:

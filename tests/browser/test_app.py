@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 
 from tests.browser import lab
-from tests.suites import ROOT
+from tests.suites import ROOT, THOROUGH
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,11 @@ def choose(page, path):
 
 
 @pytest.mark.browser
-def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(page, app, tmp_path):
+def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(blank_page, app, tmp_path):
     from playwright.sync_api import expect
 
     expect.set_options(timeout=lab.TIMEOUT)
+    page = blank_page
     log = shutil.copy(ROOT / "tests/data/zoo/two-sizes.swf.gz", tmp_path)
     page.set_viewport_size({"width": 1366, "height": 900})
     page.goto(app)
@@ -52,15 +53,22 @@ def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(page, ap
     bad.write_text("nothing\n")
     choose(page, bad)
     expect(page.get_by_text(re.compile(r"<b>no log\.swf cannot be shown: "))).to_be_visible()
-    page.goto(f"{app}/voila/render/eviction.ipynb")
-    expect(page.locator(".gtitle")).to_have_text(re.compile("node-hours lost$"))
-    page.screenshot(path=tmp_path / "eviction.png")
     page.goto(f"{app}/voila/render/ondemand.ipynb")
     expect(page.get_by_text(re.compile("^The explorer is being prepared"))).to_be_visible()
     expect(page.locator(".gtitle")).to_have_text(
         re.compile("^dynamic, day .* node-hours per burst$"), timeout=lab.COLD
     )
     page.screenshot(path=tmp_path / "ondemand.png")
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not THOROUGH, reason="one more page of the app: COSIMLIB_THOROUGH=1")
+def test_the_page_of_an_eviction_shows_its_figure(blank_page, app):
+    from playwright.sync_api import expect
+
+    blank_page.goto(f"{app}/voila/render/eviction.ipynb")
+    loss = re.compile("node-hours lost$")
+    expect(blank_page.locator(".gtitle")).to_have_text(loss, timeout=lab.TIMEOUT)
 
 
 @pytest.mark.browser

@@ -7,7 +7,7 @@ from tests.browser import lab
 
 @pytest.mark.browser
 def test_the_front_page_shows_pictures_and_leads_to_notebooks(page, address, tmp_path):
-    page.goto(f"{address}/lab/workspaces/front/tree/notebooks/index.ipynb?reset&token={lab.TOKEN}")
+    lab.show_notebook(page, address, "notebooks/index.ipynb")
     images = page.locator(".jp-RenderedMarkdown img")
     page.wait_for_function(
         "() => { const all = [...document.querySelectorAll('.jp-RenderedMarkdown img')];"

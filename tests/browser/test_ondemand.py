@@ -9,14 +9,20 @@ from tests.browser.explorer import SHOWN, Explorer
 
 
 @pytest.mark.browser
-def test_controls_move_nodes_and_ledger_and_a_click_moves_the_day(page, address, tmp_path):
+def test_it_fits_the_page_and_controls_move_nodes_and_ledger(page, address, tmp_path):
+    """Narrow and wide; then policies, days by key and a day by click."""
     from playwright.sync_api import expect
 
     explorer = Explorer(page)
+    page.set_viewport_size({"width": 768, "height": 1100})
     explorer.open(
         address, "ondemand", r"^dynamic, day \d+: \d+ of \d+ late, [\d,.]+ node-hours per burst$"
     )
-    explorer.picture(tmp_path, "ondemand")
+    page.keyboard.press("Control+b")  # the list of files gives its room to the notebook
+    fits(explorer, tmp_path, columns=1)
+    page.keyboard.press("Control+b")
+    page.set_viewport_size({"width": 1366, "height": 1100})
+    fits(explorer, tmp_path, columns=2)
     before = explorer.bars()
     explorer.choose("policy", "wait")
     expect(explorer.title).to_have_text(
@@ -40,18 +46,6 @@ def test_controls_move_nodes_and_ledger_and_a_click_moves_the_day(page, address,
     days = page.locator(".widget-hslider", has_text=re.compile("^day shown"))
     shown = days.locator(".widget-readout").text_content()
     expect(explorer.title).to_have_text(re.compile(f"^kill, day {shown}: "))
-
-
-@pytest.mark.browser
-def test_figure_and_controls_fit_the_page_narrow_and_wide(page, address, tmp_path):
-    explorer = Explorer(page)
-    page.set_viewport_size({"width": 768, "height": 1100})
-    explorer.open(address, "ondemand", "^dynamic, day ")
-    page.keyboard.press("Control+b")  # the list of files gives its room to the notebook
-    fits(explorer, tmp_path, columns=1)
-    page.keyboard.press("Control+b")
-    page.set_viewport_size({"width": 1366, "height": 1100})
-    fits(explorer, tmp_path, columns=2)
 
 
 def fits(explorer, folder, columns):
