@@ -56,13 +56,16 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
     },
     "coscheduling/passes.py:_ranked": {
         "fitting + 1 -> fitting + 2": "room for one more job, which is not used",
+        "fitting += 1 -> fitting += 2 [3]": (
+            "one too many of the jobs is asked for, of which there are no more"
+        ),
     },
     "elastic/machine.py:empty": {
         "(0, 0, 0.0, 0.0, 0, 0) -> (0, 0, 0.0, 0.0, 1, 0)": (
             "what is in an empty list only gives it a type"
         ),
     },
-    "elastic/waste.py:_waste": {"-1 -> -2": _NONE},
+    "elastic/waste.py:_waste": {"-1 -> -2": _NONE, "-1 -> -2 [2]": _NONE},
     "eviction/backtracking.py:_search": {
         "visits > 0 -> visits >= 0": "one choice more is tried between two readings of the clock",
     },
@@ -105,6 +108,7 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
     "timesharing/maxmin.py:join": {
         "mine < level -> mine <= level": _EITHER,
         "-1 -> -2": _NONE,
+        "-1 -> -2 [2]": _NONE,
         "(0.0, -1) -> (1.0, -1)": (
             "where this bound lets a job become too fast, its other nodes are settled after that"
         ),
@@ -119,6 +123,7 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "abs(new - level) < TOLERANCE * min(new, level)": _ROUNDING,
         "new - level -> new + level": _ROUNDING,
         "1.0 - TOLERANCE -> 1.0 + TOLERANCE": _ROUNDING,
+        "1.0 - TOLERANCE -> 1.0 + TOLERANCE [2]": _ROUNDING,
         "new < sharing.jobs[job].rate * (1.0 - TOLERANCE) -> "
         "new <= sharing.jobs[job].rate * (1.0 - TOLERANCE)": _ROUNDING,
         "max(sharing.jobs[job].bound, sharing.jobs[job].rate * (1.0 - TOLERANCE)) > new -> "

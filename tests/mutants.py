@@ -3,6 +3,7 @@
 import ast
 import copy
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +23,10 @@ OPPOSITE = {"min": "max", "max": "min", "argmin": "argmax", "argmax": "argmin"}
 
 
 class Mutation(NamedTuple):
-    """One change of one kernel: where, what, and a name that stays as long as the kernel does."""
+    """One change of one kernel: where, what, and a name that stays as long as the kernel does.
+
+    Where a kernel has the same in several places, [2] marks the second, and so on.
+    """
 
     file: str
     kernel: str
@@ -46,11 +50,13 @@ def mutations_of(path: Path) -> Iterator[Mutation]:
     """Every mutation of every kernel in a file of the package."""
     tree, name = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT).as_posix()
     for function in [node for node in tree.body if _is_kernel(node)]:
-        source = f"{name}\n{ast.unparse(function)}"
+        source, times = f"{name}\n{ast.unparse(function)}", Counter[str]()
         for number, node in enumerate(_inside(function)):
             for variant, change in enumerate(_changes(node)):
                 other = copy.deepcopy(function)
                 told = change(_inside(other)[number], other)
+                times[told] += 1
+                told += f" [{times[told]}]" if times[told] > 1 else ""
                 key = hashlib.sha256(f"{source}\n{number}.{variant}".encode()).hexdigest()[:12]
                 yield Mutation(name, function.name, node.lineno, told, key, other)
 

@@ -28,6 +28,8 @@ def test_what_is_changed_is_told():
     assert "size + 1 -> size - 1" in told and "size + 1 -> size + 2" in told
     assert any(change.endswith("-> dropped") for change in told)
     assert all(" -> " in change for change in told)
+    places = {(each.kernel, each.change) for each in mutations_of(FILE)}
+    assert len(places) == len(told), "no two changes of a kernel are told alike"
 
 
 def test_results_are_found_again_by_name(tmp_path):
