@@ -24,7 +24,7 @@ from cosimlib.elastic import (
     simulate_elastic,
     wasted_cycles,
 )
-from cosimlib.eviction import SOLVERS, solve_spectrum
+from cosimlib.eviction import SOLVERS, solve_blocked, solve_overlapping, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.files import write_whole
 from cosimlib.kernels.fingerprint import PACKAGE
@@ -87,9 +87,9 @@ def _small() -> tuple[Workload, System]:
 
 def _evict() -> None:
     problem = scaled_problem(2, 4)
-    for solve in SOLVERS.values():
+    also: list[Callable] = [solve_spectrum, solve_overlapping, solve_blocked]
+    for solve in [*SOLVERS.values(), *also]:
         solve(problem)
-    solve_spectrum(problem)
 
 
 def _schedule(family: str) -> None:
@@ -107,7 +107,7 @@ def _family(name: str) -> str:
 
 def _cut_in() -> None:
     bursts = synthetic.bursts(rate=4, nodes=1024, horizon=86_400.0)
-    simulate_ondemand(*_small(), bursts)
+    simulate_ondemand(*_small(), bursts, start_up=60.0).allocations  # noqa: B018
 
 
 def _pair() -> None:

@@ -89,11 +89,11 @@ def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.nd
             f"{workload.label(int(linked[place]))} has mate={other[place]}; expected another row "
             f"of the workload, from 0 to {len(workload) - 1}"
         )
-    leaders = _leaders(len(workload), linked, other)
-    size = np.bincount(leaders, minlength=len(workload))
     group = np.full(len(workload), -1)
-    grouped = size[leaders] > 1 if len(workload) else np.zeros(0, dtype=bool)
-    group[grouped] = np.unique(leaders[grouped], return_inverse=True)[1]
+    if not linked.size:
+        return group
+    grouped = np.union1d(linked, other)
+    group[grouped] = _components(np.searchsorted(grouped, linked), np.searchsorted(grouped, other))
     partition = workload.column("partition").fillna("") if partition is None else partition
     _check_machines(workload, group, partition)
     return group
@@ -212,16 +212,14 @@ def _members(machines: Mapping[str, Workload], mates: pd.DataFrame) -> list[list
     return groups
 
 
-def _leaders(jobs: int, linked: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The first job of each job's group: the lowest label, passed along links and labels."""
-    leader = np.arange(jobs)
-    while True:
-        lowest, before = np.minimum(leader[linked], leader[other]), leader.copy()
-        np.minimum.at(leader, linked, lowest)
-        np.minimum.at(leader, other, lowest)
-        leader = leader[leader]
-        if (leader == before).all():
-            return leader
+def _components(linked: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The connected component of each node of these links, numbered by its first node."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes = max(linked.max(initial=-1), other.max(initial=-1)) + 1
+    links = coo_array((np.ones(len(linked), dtype=bool), (linked, other)), shape=(nodes, nodes))
+    return connected_components(links, directed=False)[1]
 
 
 def _check_machines(workload: Workload, group: np.ndarray, partition: pd.Series) -> None:

@@ -144,8 +144,10 @@ def recorded(source: Workload | Schedule, system: System | None = None, *, jobs:
     starts = "Starts" if unknown == len(log.workload) else count(unknown, "start")
     log = estimated(busy(log, jobs))
     schedule = SIMULATORS["EASY"](log.workload, log.system)
-    verb = "is" if unknown == 1 else "are"
-    return Recorded(schedule, (*log.notes, f"{starts} {verb} not recorded; these are EASY's."))
+    verb = "is" if unknown == 1 < len(log.workload) else "are"
+    return Recorded(
+        schedule, (*log.notes, f"{starts} {verb} not recorded; all starts shown are EASY's.")
+    )
 
 
 def wide_enough(schedule: Schedule) -> Recorded:

@@ -17,6 +17,8 @@ from cosimlib.figures.still import still
 from cosimlib.files import write_whole
 
 WIDTH = 900
+MISSES = 3
+"""Figures in a row that cannot be drawn: then the browser is gone, and no other one is tried."""
 
 
 def render_images(folders: Iterable[str | Path]) -> int:
@@ -30,29 +32,29 @@ def render_images(folders: Iterable[str | Path]) -> int:
 class Images:
     """Draws the figures of folders as they are given, while the block goes on; its end waits.
 
-    All are drawn in one browser session, so many at once as there are `tabs`. Without a browser, or
-    without kaleido, one line at the end says so and nothing is drawn: images are an extra, and must
-    not cost the run that made the figures. Where the block ends in an error, the figures at which
-    the browser is are the last.
+    All are drawn in one browser session, so many at once as there are `tabs`. Where some cannot be
+    drawn, or none for want of a browser or of kaleido, one line at the end says why: images are an
+    extra, and must not cost the run that made the figures. Where the block ends in an error, the
+    figures at which the browser is are the last.
     """
 
     def __init__(self, tabs: int = 1) -> None:
         self.tabs, self.drawn = tabs, 0
+        self._failed: list[str] = []
+        self._misses, self._why = 0, ""
         self._waiting: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
         self._left = False
         self._lacks = importlib.util.find_spec("kaleido") is None
-        self._at = ""
         # A thread of its own, because a notebook's own loop may be running in this one.
         self._thread = ThreadPoolExecutor(1)
         self._session: Future[None] | None = None
 
     def draw(self, folder: str | Path) -> None:
         """Have the figures of a folder drawn."""
-        for path in sorted(Path(folder).glob("*.json")):
-            if path.with_suffix(".html").is_file():
-                self._waiting.put(path)
-                if self._session is None and not self._lacks:
-                    self._session = self._thread.submit(lambda: asyncio.run(self._draw_all()))
+        for path in figures_in(folder):
+            self._waiting.put(path)
+            if self._session is None and not self._lacks:
+                self._session = self._thread.submit(lambda: asyncio.run(self._draw_all()))
 
     def __enter__(self) -> "Images":
         return self
@@ -75,8 +77,9 @@ class Images:
             try:
                 self._session.result()
             except Exception as error:
-                where = f" from {self._at} on" if self.drawn else ""
-                print(f"no PNG and SVG images{where}: {_reason(error)}")
+                print(f"no PNG and SVG images: {_reason(error)}")
+            if self._failed:
+                print(f"no PNG and SVG images of {', '.join(self._failed)}: {self._why}")
         elif self._lacks and self._waiting.get() is not None:
             print(f"no PNG and SVG images: {extras.lack('drawing them', 'kaleido')}")
 
@@ -93,15 +96,31 @@ class Images:
         while path := await asyncio.to_thread(self._waiting.get):
             if self._left:
                 continue
-            self._at = path.stem
-            figure = still(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
-            options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
-            content = _with_fixed_ids(figure)
-            image = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
-            write_whole(path.with_suffix(".png"), image)
-            image = await browser.calc_fig(content, opts={"format": "svg", **options})
-            write_whole(path.with_suffix(".svg"), _fix_ids(image.decode()).encode())
-            self.drawn += 1
+            try:
+                if self._misses < MISSES:
+                    await _draw_one(browser, path)
+                    self.drawn, self._misses = self.drawn + 1, 0
+                    continue
+            except Exception as error:
+                self._misses, self._why = self._misses + 1, self._why or _reason(error)
+            self._failed.append(path.stem)
+
+
+def figures_in(folder: str | Path) -> list[Path]:
+    """The data of each figure published in a folder."""
+    found = sorted(Path(folder).glob("*.json"))
+    return [path for path in found if path.with_suffix(".html").is_file()]
+
+
+async def _draw_one(browser: Any, path: Path) -> None:
+    """Draw both pictures of a figure, then write them."""
+    figure = still(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
+    options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
+    content = _with_fixed_ids(figure)
+    png = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
+    svg = await browser.calc_fig(content, opts={"format": "svg", **options})
+    write_whole(path.with_suffix(".png"), png)
+    write_whole(path.with_suffix(".svg"), _fix_ids(svg.decode()).encode())
 
 
 def _with_fixed_ids(figure: go.Figure) -> dict:

@@ -154,8 +154,12 @@ def compare_ondemand(
     """
     shared = {"workload": workload, "system": system, "policies": dict(policies),
               "streams": dict(streams), "redrawn": redrawn}  # fmt: skip
-    grid = {"policy": list(policies), "stream": list(streams)}
-    return sweep(_run, grid, seeds, shared=shared, executor=executor, errors="raise")
+    # By seed, so that no more than one log drawn anew is kept.
+    grid = {"seed": [*seeds], "policy": [*policies], "stream": [*streams]}
+    runs = sweep(_run, grid, shared=shared, executor=executor, errors="raise")
+    by_policy = np.arange(len(runs)).reshape(-1, len(policies) * len(streams)).T.ravel()
+    names = ["policy", "stream", "seed"]
+    return runs.iloc[by_policy].reset_index(drop=True)[[*names, *runs.columns.drop(names)]]
 
 
 def _run(
@@ -177,7 +181,7 @@ def _run(
     )
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=1)
 def _redrawn(workload: Workload, seed: int) -> Workload:
     """The log of a seed, drawn once for all policies."""
     return resample(workload, seed, unit="weeks")

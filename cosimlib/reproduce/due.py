@@ -1,8 +1,8 @@
 """Runs that are due, and their results in place of older ones: wholly or not at all.
 
-A run's results take the place of older ones however the run ends. Kernels are compiled before the
-notebooks that need them, which would compile the same at once. The scorecard joins the claims of
-all notebooks, and the gallery shows it beside all figures.
+Results of a run that ended well take the place of older ones, whether others failed or not. Kernels
+are compiled before the notebooks that need them, which would compile the same at once. The
+scorecard joins the claims of all notebooks, and the gallery shows it beside all figures.
 """
 
 import argparse
@@ -16,12 +16,13 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.claims import CHECKED, scorecard
 from cosimlib.display import count
-from cosimlib.figures.images import Images, render_images
+from cosimlib.figures.images import Images, figures_in, render_images
 from cosimlib.figures.publishing import share_library
 from cosimlib.files import check_folder, write_whole
 from cosimlib.reproduce.execute import execute_all, say
 from cosimlib.reproduce.gallery import write_gallery
 from cosimlib.reproduce.interrupts import complain
+from cosimlib.reproduce.parameters import BadArgumentError
 from cosimlib.reproduce.plan import Run, is_up_to_date, write_record
 from cosimlib.reproduce.process import Compilation, Outcome, Task
 from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
@@ -56,7 +57,8 @@ def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
     due = [r for r in runs if options.force or not is_up_to_date(r, options.out / r.name)]
     for run in (run for run in runs if run not in due):
         say(f"{run.name}: up to date")
-        if not any((options.out / run.name).glob("*.png")):
+        figures = figures_in(options.out / run.name)
+        if not all(path.with_suffix(".svg").is_file() for path in figures):
             render_images([options.out / run.name])
     if not due:
         return False
@@ -79,7 +81,8 @@ def _execute(
     by_name = {run.name: run for run in runs}
     parts = _compilations(folder) if len(runs) > 1 and jobs > 1 and not is_warm() else {}
     # What takes longest is not left for the end.
-    tasks = {run.name: _task(run, folder) for run in sorted(runs, key=_haste)}
+    longest = sorted(runs, key=lambda run: run.about.get("seconds", np.inf), reverse=True)
+    tasks = {run.name: _task(run, folder) for run in longest}
     first = "compiling the kernels and " if parts else ""
     say(f"{first}running {', '.join(by_name)}")
     limit = QUICK_LIMIT if options.scale == "quick" else None
@@ -89,7 +92,9 @@ def _execute(
     with Images(min(jobs, TABS)) as images, closing(execute_all(work, jobs, limit)) as ended:
         for name, outcome in ended:
             outcomes[name] = outcome
-            if name in parts:  # where it fails, notebooks compile what they need
+            if name in parts:
+                if outcome.error:
+                    complain(f"{name}: {outcome.error}; notebooks compile what they need")
                 if all(part in outcomes and not outcomes[part].error for part in parts):
                     note_warm()
                 continue
@@ -119,12 +124,6 @@ def _key(part: str) -> str:
     return f"kernels of {part}"
 
 
-def _haste(run: Run) -> float:
-    """Minus the seconds that a run may take, for sorting; of which nothing is known comes first."""
-    seconds = run.about.get("seconds")
-    return -float(seconds) if isinstance(seconds, int | float) else -np.inf
-
-
 def _task(run: Run, workspace: Path) -> Task:
     """A run as the process that executes it sees it."""
     folder = workspace / run.name
@@ -132,7 +131,14 @@ def _task(run: Run, workspace: Path) -> Task:
     trace = str(run.trace) if run.trace else SYNTHETIC
     marks = {"scale": run.parameters["scale"], "trace": trace, "output": str(folder)}
     log = workspace / f"{run.name}.log"
-    after = frozenset(_key(part) for part in run.about.get("kernels", PARTS) or ())
+    kernels = run.about.get("kernels", PARTS)
+    for part in kernels:
+        if part not in PARTS:
+            raise BadArgumentError(
+                f"{run.notebook.name}: its metadata say kernels: {part!r}; expected parts of "
+                f"cosimlib.warm: {', '.join(PARTS)}"
+            )
+    after = frozenset(map(_key, kernels))
     return Task(run.notebook, folder, marks | dict(run.values), run.parameters, log, after)
 
 

@@ -43,7 +43,8 @@ def execute_all(
     A task that takes longer than `limit` seconds is ended.
     """
     waiting = list(tasks)
-    workers = max(LEAST_WORKERS, count_cores() // max(1, min(jobs, len(tasks))))
+    notebooks = sum(isinstance(task, Task) for task in tasks.values())
+    workers = max(LEAST_WORKERS, count_cores() // max(1, min(jobs, notebooks)))
     running: dict[Any, _Running] = {}
     try:
         while waiting or running:

@@ -160,14 +160,14 @@ def _runs_of(
     own = {name: _as_file(name, value, path.name) for name, value in converted.items()}
     own = {name: number for name, number in size.items() if name in declared} | own
     files: dict[str, Path | None] = {path.stem: file.resolve() if file else None}
-    if trace is None and (found := _named_trace(notebook, path.name)) is not None:
+    about = _about(notebook, path.name)
+    if trace is None and (found := _named_trace(about, path.name)) is not None:
         files = {path.stem: found.resolve(), f"{path.stem}-{SYNTHETIC}": None}
     runs = []
     for name, file in files.items():
         marks = {"scale": scale, "trace": file.name if file else SYNTHETIC}
         shown = {key: _shown(value) for key, value in own.items()} | marks
         fingerprint = _fingerprint(notebook, own | marks, file)
-        about = notebook.metadata.get("cosimlib", {})
         runs.append(Run(path.resolve(), name, shown, own, file, fingerprint, about))
     return runs
 
@@ -191,9 +191,28 @@ def _shown(value: object) -> object:
     return Path(str(value)).name if is_path else value
 
 
-def _named_trace(notebook: NotebookNode, label: str) -> Path | None:
+def _about(notebook: NotebookNode, label: str) -> Mapping[str, Any]:
+    """What a notebook's metadata say of how to run it."""
+    about = notebook.metadata.get("cosimlib", {})
+    fine = isinstance(about, Mapping)
+    _expect(label, "cosimlib", about, fine, "names with values, such as {'seconds': 30}")
+    kernels, seconds = about.get("kernels", ()), about.get("seconds", 0)
+    fine = isinstance(kernels, list | tuple) and all(isinstance(part, str) for part in kernels)
+    _expect(label, "kernels", kernels, fine, "a list of names of parts of cosimlib.warm")
+    fine = isinstance(seconds, int | float) and seconds >= 0
+    _expect(label, "seconds", seconds, fine, "a number from 0 on")
+    return about
+
+
+def _expect(label: str, name: str, value: object, fine: bool, expected: str) -> None:
+    """Refuse a value of a notebook's metadata."""
+    if not fine:
+        raise BadArgumentError(f"{label}: its metadata say {name}: {value!r}; expected {expected}")
+
+
+def _named_trace(about: Mapping[str, Any], label: str) -> Path | None:
     """The file of the trace that a notebook names in its metadata."""
-    name = notebook.metadata.get("cosimlib", {}).get("trace")
+    name = about.get("trace")
     if name is None:
         return None
     try:

@@ -93,7 +93,7 @@ def test_memory_and_bandwidths_are_theta_s_where_a_machine_has_none():
     workload = log("no-waits")
     own = System("mine", {"main": 64}, memory_per_node=96.0)
     panel = explore_eviction(workload, own)
-    assert "Starts are not recorded; these are EASY's." in panel.told.value
+    assert "Starts are not recorded; all starts shown are EASY's." in panel.told.value
     assert "as on Theta: the file system's bandwidth (250 GB/s), a node's bandwidth (2 GB/s)." in (
         panel.told.value
     )

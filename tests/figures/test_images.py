@@ -108,9 +108,40 @@ def test_what_cannot_be_drawn_is_named_and_what_was_drawn_stays(tmp_path, monkey
     Publisher(tmp_path, "x").publish(line(), "one", NUMBERS)
     Publisher(tmp_path, "x").publish(line().add_bar(y=[1]).add_bar(y=[1]), "two", NUMBERS)
     assert render_images([tmp_path]) == 1
-    told = "no PNG and SVG images from two on: RuntimeError: too much"
+    told = "no PNG and SVG images of two: RuntimeError: too much"
     assert capsys.readouterr().out.strip() == told
     assert (tmp_path / "one.svg").is_file() and not (tmp_path / "two.png").exists()
+
+
+def test_one_figure_that_cannot_be_drawn_costs_no_other(tmp_path, monkeypatch, capsys):
+    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
+    monkeypatch.setattr(kaleido, "Kaleido", Browser)
+    for name in "abcdefgh":
+        figure = line().add_bar(y=[1]).add_bar(y=[1]) if name == "b" else line()
+        Publisher(tmp_path / name, "x").publish(figure, name, NUMBERS)
+    with Images(tabs=4) as images:
+        for name in "abcdefgh":
+            images.draw(tmp_path / name)
+    assert images.drawn == 7
+    assert sorted(path.stem for path in tmp_path.glob("*/*.svg")) == list("acdefgh")
+    assert capsys.readouterr().out == "no PNG and SVG images of b: RuntimeError: too much\n"
+
+
+def test_a_browser_that_is_gone_is_not_asked_for_every_figure(tmp_path, monkeypatch, capsys):
+    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
+    asked = []
+
+    class Gone(Browser):
+        async def calc_fig(self, figure, opts):
+            asked.append(figure)
+            raise RuntimeError("gone")
+
+    monkeypatch.setattr(kaleido, "Kaleido", Gone)
+    for name in "abcdef":
+        Publisher(tmp_path, "x").publish(line(), name, NUMBERS)
+    assert render_images([tmp_path]) == 0 and len(asked) == 3
+    told = "no PNG and SVG images of a, b, c, d, e, f: RuntimeError: gone\n"
+    assert capsys.readouterr().out == told
 
 
 def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):

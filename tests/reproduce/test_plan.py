@@ -1,5 +1,6 @@
 """Plans: which notebooks run with which parameters and data, and which are due."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -150,6 +151,22 @@ def test_a_folder_in_the_place_of_a_trace_is_refused_and_a_log_in_it_is_named(tm
 def test_unknown_trace_in_the_metadata_is_refused(tmp_path):
     path = write_notebook(tmp_path / "one.ipynb", cosimlib={"trace": "no-such-trace"})
     with pytest.raises(BadArgumentError, match="its metadata name trace 'no-such-trace'"):
+        plan_runs([path], scale="quick", trace=None, values={})
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ("HPC2N", "say cosimlib: 'HPC2N'; expected names with values"),
+        ({"kernels": 3}, "say kernels: 3; expected a list of names"),
+        ({"kernels": "batch"}, "say kernels: 'batch'; expected a list"),
+        ({"kernels": [["batch"]]}, "expected a list of names of parts"),
+        ({"seconds": "85"}, "say seconds: '85'; expected a number"),
+    ],
+)
+def test_metadata_that_tell_nothing_are_refused(tmp_path, told, words):
+    path = write_notebook(tmp_path / "one.ipynb", cosimlib=told)
+    with pytest.raises(BadArgumentError, match=re.escape(words)):
         plan_runs([path], scale="quick", trace=None, values={})
 
 
