@@ -31,7 +31,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("COSIMLIB_WORKERS", "1")
 
 THOROUGH = os.environ.get("COSIMLIB_THOROUGH") == "1"
-"""Whether laws draw all of their examples, and every notebook runs on every odd log."""
+"""Whether laws draw all of their examples, and every notebook runs on every odd log.
+
+Then explorers' notebooks run in kernels, too: `tests/explorers/test_notebooks.py` runs their cells.
+"""
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -105,6 +108,10 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(items):
     """Begin with what takes longest, so that no process is left alone with it at the end."""
     files = Counter(item.path for item in items)
+    at_night = pytest.mark.skip(reason="explorers' notebooks in kernels: COSIMLIB_THOROUGH=1")
+    for item in items:
+        if item.path.suffix == ".ipynb" and item.path.parent.name == "explore" and not THOROUGH:
+            item.add_marker(at_night)
 
     def place(item):
         first = (

@@ -1,5 +1,6 @@
 """Notebooks are tested, stored as GitHub can show them, and refreshed safely."""
 
+import os
 import subprocess
 import sys
 
@@ -115,7 +116,8 @@ def test_strict_outputs_are_compared_and_lax_ones_are_not(tmp_path):
     flags = ["-p", "tests.suites", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env"]
     flags += ["--nbval-sanitize-with", "tests/nbval.cfg", "-rA", "--color=no"]
     command = [sys.executable, "-m", "pytest", *flags, "notebooks"]
-    report = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+    env = {**os.environ, "COSIMLIB_THOROUGH": "1"}
+    report = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True).stdout
     failed = [line.split(" - ")[0] for line in report.splitlines() if line.startswith("FAILED")]
     assert failed == ["FAILED notebooks/strict.ipynb::Cell 0"], report
     assert report.rstrip().splitlines()[-1].strip("= ").startswith("1 failed, 5 passed"), report

@@ -21,6 +21,7 @@ from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests import agreement, pages
 from tests.strategies import workloads
+from tests.suites import THOROUGH
 
 compiled = pytest.mark.compiled("nothing is compiled")
 
@@ -96,7 +97,7 @@ def test_fcfs_as_a_policy_is_fcfs(workload, nodes):
 
 
 @compiled
-@pytest.mark.parametrize("policy", [first_fit, fcfs, every_other_time])
+@pytest.mark.parametrize("policy", [every_other_time, first_fit, fcfs][: 3 if THOROUGH else 1])
 def test_a_policy_does_the_same_compiled(policy):
     dispatcher = numba.njit(policy)
 
@@ -300,7 +301,7 @@ def test_errors_name_policy_instant_and_job(what):
 
 
 @compiled
-@pytest.mark.parametrize("what", list(WRONG)[:8])
+@pytest.mark.parametrize("what", list(WRONG)[: 8 : 1 if THOROUGH else 2])
 def test_compiled_policies_get_the_same_errors(what):
     """An empty list has no type in Numba, so that these return one that was emptied."""
     plain, message = WRONG[what]
