@@ -89,6 +89,12 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "more cells are filled; no least plan passes them, for a job less would do"
         ),
     },
+    "eviction/writing.py:order_of_writes": {
+        "release[job] + app_write[job] -> release[job] - app_write[job]": (
+            "a write that would end after the horizon has no length and is released at its end; "
+            "any other ends within it"
+        ),
+    },
     "filling/slots.py:_compress": {
         "start < last_start -> start <= last_start": (
             "an equal job with the same reservation is searched for from now on, in vain up to the "
