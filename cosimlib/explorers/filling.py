@@ -17,6 +17,7 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
+from cosimlib.display import count
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.filling import plot_use
@@ -26,6 +27,7 @@ from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
 from cosimlib.system import System
+from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
 Runs = tuple[FilledSchedule, ...]
@@ -221,13 +223,26 @@ def _draw(
     before, chosen = table.loc["not filled"], table.loc[run.policy]
     gain = f" to {chosen['utilization']:.1%}" if policy != "not filled" else ""
     title = f"{run.policy}: utilization {before['utilization']:.1%}{gain}"
-    delay = float((run.start_time - runs[0].start_time).mean()) / 60
     text = (
-        f"{escape(run.workload.name)}, {len(run.workload):,} jobs, node-hours: regular "
+        f"{escape(run.workload.name)}, {count(len(run.workload), 'job')}, node-hours: regular "
         f"{chosen['regular']:,.1f} · work in containers {chosen['containers']:,.1f} · slower "
         f"{chosen['slow']:,.1f} · start and save {chosen['overhead']:,.1f} · killed "
         f"{chosen['lost']:,.1f} · idle {chosen['idle']:,.1f} (without containers "
-        f"{before['idle']:,.1f}) · {int(run.held_up.sum()):,} jobs wait for containers to be "
-        f"saved, mean delay {delay:,.2f} min"
+        f"{before['idle']:,.1f}) · {_held_up(run, runs[0])}"
     )
     return plot_use(runs, chosen=run.policy, start=start, end=end, title=title), text
+
+
+def _held_up(run: FilledSchedule, plain: FilledSchedule) -> str:
+    """How many jobs wait for containers, and how starts differ from those without any."""
+    number = int(run.held_up.sum())
+    told = f"{count(number, 'job')} wait{'s' * (number == 1)} for containers to be saved"
+    later = (run.start_time - plain.start_time) / MINUTE
+    if not later.any():
+        return f"{told}; all start when they do without containers"
+    mean = round(float(later.mean()), 2)
+    return (
+        f"{told}; beside the run without containers {int((later > 0).sum()):,} jobs start later, "
+        f"{int((later < 0).sum()):,} earlier (who waits is overtaken), in the mean of all "
+        f"{abs(mean):,.2f} min {'earlier' if mean < 0 else 'later'}"
+    )

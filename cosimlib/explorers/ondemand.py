@@ -29,7 +29,14 @@ from cosimlib.display import UNKNOWN
 from cosimlib.explorers.logs import busy, estimated, fitting, instant, with_memory
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.ondemand_day import plot_day
-from cosimlib.ondemand import POLICIES, OnDemandSchedule, draw_bursts, measure, simulate_ondemand
+from cosimlib.ondemand import (
+    POLICIES,
+    OnDemandSchedule,
+    draw_bursts,
+    ledger,
+    measure,
+    simulate_ondemand,
+)
 from cosimlib.ondemand.simulation import DEADLINES, NOTICES
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.bursts import NOTICES as KINDS
@@ -350,23 +357,24 @@ def _drawer(simulated: Simulate, begin: float) -> Draw:
         schedule = simulated(**settings)
         start = begin + (day - 1) * DAY
         figures = measure(schedule)
-        picture = plot_day(
-            schedule, start=start, end=start + DAY, title=_title(schedule, figures, day)
+        title = _title(schedule, figures, day, start)
+        return plot_day(schedule, start=start, end=start + DAY, title=title), _text(
+            schedule, figures
         )
-        return picture, _text(schedule, figures)
 
     return draw
 
 
-def _title(schedule: OnDemandSchedule, figures: dict[str, float], day: int) -> str:
-    """Policy, day, and the two prices: deadlines missed, node-hours per burst."""
+def _title(schedule: OnDemandSchedule, figures: dict[str, float], day: int, start: float) -> str:
+    """Policy, and the two prices: deadlines missed, on all days and on that shown; node-hours."""
     bursts = schedule.bursts
     if bursts.empty:
         return f"{schedule.policy}, day {day}: no burst comes"
-    missed = int(bursts["missed"].sum())
+    here = bursts.loc[bursts["submit_time"].between(start, start + DAY, inclusive="left"), "missed"]
+    shown = f"{int(here.sum()):,} of {len(here):,} late" if len(here) else "no burst"
     return (
-        f"{schedule.policy}, day {day}: {missed:,} of {len(bursts):,} late, "
-        f"{figures['overhead']:,.1f} node-hours per burst"
+        f"{schedule.policy}, day {day}: {shown}; all days: {int(bursts['missed'].sum()):,} of "
+        f"{len(bursts):,} late, {figures['overhead']:,.1f} node-hours per burst"
     )
 
 
@@ -386,12 +394,23 @@ def _text(schedule: OnDemandSchedule, figures: dict[str, float]) -> str:
     told += [
         f"batch jobs: mean bounded slowdown {_words(figures['slowdown'], ',.2f')}, mean wait "
         f"{_words(figures['wait'] / MINUTE, ',.1f')} min",
-        f"work kept {_words(100 * figures['kept'], '.1f')} % of the machine",
+        *_used(schedule),
     ]
-    if figures["filled"] > 0:
-        told.append(f"fillers work on {100 * figures['filled']:.1f} % of it")
     name, jobs = escape(schedule.workload.name), len(schedule.workload)
     return f"{name}, {jobs:,} jobs · " + " · ".join(told)
+
+
+def _used(schedule: OnDemandSchedule) -> list[str]:
+    """What works on how much of the machine, as the bar of all days shows it."""
+    hours = ledger(schedule)
+    if not hours.sum():
+        return []
+    shares = 100 * hours / hours.sum()
+    told = [
+        "from the first submission to the last end batch jobs and bursts work on "
+        f"{shares['batch'] + shares['bursts']:.1f} % of the machine"
+    ]
+    return told + ([f"fillers on {shares['containers']:.1f} %"] if shares["containers"] else [])
 
 
 def _costs(figures: dict[str, float]) -> list[str]:

@@ -1,5 +1,6 @@
 """The explorer of filling without a browser: the figure shows what simulator and measures say."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -83,14 +84,27 @@ def assert_shows(panel, workload):
     gain = f" to {shares[policy]:.1%}" if policy != "not filled" else ""
     title = f"{chosen.policy}: utilization {shares['not filled']:.1%}{gain}"
     assert panel.figure.layout.title.text == title
-    delay = np.mean(chosen.start_time - runs["not filled"].start_time) / 60
-    assert panel.text.value.startswith(f"{workload.name}, {len(workload):,} jobs, node-hours: ")
-    assert panel.text.value.endswith(
-        f" · {chosen.held_up.sum():,} jobs wait for containers to be saved, mean delay "
-        f"{delay:,.2f} min"
-    )
+    some = "" if len(workload) == 1 else "s"
+    assert panel.text.value.startswith(f"{workload.name}, {len(workload):,} job{some}, node-hours")
+    assert_delays(panel.text.value, chosen, runs["not filled"])
     idle = node_seconds(runs["not filled"], **window)["idle"] / HOUR
     assert f"(without containers {idle:,.1f})" in panel.text.value
+
+
+def assert_delays(text, chosen, plain):
+    """The text says how many jobs wait for containers, and who starts later or earlier."""
+    moved = [
+        after - before for after, before in zip(chosen.start_time, plain.start_time, strict=True)
+    ]
+    held = int(chosen.held_up.sum())
+    assert f" · {held:,} job{'' if held == 1 else 's'} wait" in text
+    later, earlier = sum(each > 0 for each in moved), sum(each < 0 for each in moved)
+    if not later + earlier:
+        assert text.endswith("; all start when they do without containers")
+        return
+    mean = sum(moved) / len(moved) / 60
+    assert f" {later:,} jobs start later, {earlier:,} earlier" in text
+    assert text.endswith(f"{abs(mean):,.2f} min {'earlier' if mean < -0.005 else 'later'}")
 
 
 def assert_areas(regular, containers, run, window):
@@ -171,7 +185,7 @@ def test_jobs_in_a_row_are_taken_where_a_log_is_busy():
     few.controls["accuracy"].value = 0.5
     assert not few.controls["seed"].disabled
     alone = explore_filling(SOURCE, jobs=1)
-    assert alone.text.value.startswith("a source, 1 jobs, node-hours: ")
+    assert alone.text.value.startswith("a source, 1 job, node-hours: ")
 
 
 def test_a_change_draws_once_and_simulates_only_what_it_changes(monkeypatch):
@@ -258,3 +272,15 @@ def test_what_cannot_be_scheduled_is_named():
     with pytest.raises(ValueError, match=r"accuracy='given'; expected a number from 0 to 1$"):
         explore_filling(unknown, accuracy="given")
     assert explore_filling(unknown).settings["accuracy"] == 0.5
+
+
+def test_delays_name_their_reference_and_their_sign():
+    """Jobs that wait for containers are overtaken, so that the mean of all may be earlier."""
+    panel = explore_filling(policy="filling B, save")
+    told = panel.text.value.rpartition(" · ")[2]
+    assert re.fullmatch(
+        r"[\d,]+ jobs wait for containers to be saved; beside the run without containers [\d,]+ "
+        r"jobs start later, [\d,]+ earlier \(who waits is overtaken\), "
+        r"in the mean of all [\d.]+ min earlier",
+        told,
+    )

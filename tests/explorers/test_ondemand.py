@@ -1,5 +1,6 @@
 """The explorer of on-demand bursts without a browser: the figure shows what the simulator says."""
 
+import re
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
@@ -101,13 +102,20 @@ def assert_shows(panel, schedule):
     assert title.startswith(f"{schedule.policy}, day {panel.settings['day']}: ")
     if len(bursts):
         price = measure(schedule)["overhead"]
-        assert f"{bursts['missed'].sum():,} of {len(bursts):,} late" in title
+        here = bursts.query("submit_time >= @start and submit_time < @start + @DAY")["missed"]
+        come = f"{here.sum():,} of {len(here):,} late" if len(here) else "no burst"
+        assert f"day {panel.settings['day']}: {come}; all days: " in title
+        assert f"all days: {bursts['missed'].sum():,} of {len(bursts):,} late" in title
         assert f"{price:,.1f} node-hours per burst" in title
     slowdown = schedule.bounded_slowdown()[~schedule.on_demand].mean()
     assert f"mean bounded slowdown {slowdown:,.2f}" in panel.text.value
     assert "nan" not in panel.text.value + title
-    filled = measure(schedule)["filled"]
-    assert (f"fillers work on {100 * filled:.1f} % of it" in panel.text.value) == (filled > 0)
+    work = list(shown.shares["batch"].y)[1] + list(shown.shares["bursts"].y)[1]
+    said = re.search(r"batch jobs and bursts work on ([\d.]+) % of", panel.text.value)
+    assert float(said[1]) == pytest.approx(work, abs=0.06)  # as the bar of all days
+    filled = list(shown.shares["containers"].y)[1]
+    said = re.search(r"fillers on ([\d.]+) %", panel.text.value)
+    assert (float(said[1]) if said else 0.0) == pytest.approx(filled, abs=0.06)
 
 
 def assert_markers(shown, schedule, start):
