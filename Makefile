@@ -16,7 +16,9 @@ ARGS ?=
 PY := "$(VENV)/bin/python"
 LOG := $(if $(CORES), --cores "$(CORES)")$(if $(NODES), --nodes "$(NODES)")
 AT_ONCE := $(if $(filter-out logical auto,$(JOBS)), --jobs "$(JOBS)")
-STAMP := $(VENV)/setup.stamp
+empty :=
+space := $(empty) $(empty)
+STAMP := $(subst $(space),\ ,$(VENV))/setup.stamp
 # Names of files reach the shell as data: the name of a log that somebody else gave is no code.
 export TRACE POLICY
 
@@ -79,7 +81,7 @@ clean: ## remove what runs leave behind: figures and caches, not data or the env
 # that another Python made, or that is half made, is made anew.
 $(STAMP): pyproject.toml requirements.lock
 	@rm -f "$@"
-	@found=$$("$(PYTHON)" --version 2>/dev/null || echo missing); \
+	@found=$$("$(PYTHON)" --version 2>&1) || found=missing; \
 	"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' 2>/dev/null || { \
 		echo "setup: needs Python 3.11 to 3.14; '$(PYTHON)' is $$found." \
 			"Name another one: make setup PYTHON=python3.12" >&2; exit 1; }

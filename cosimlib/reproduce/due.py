@@ -6,6 +6,7 @@ scorecard joins the claims of all notebooks, and the gallery shows it beside all
 """
 
 import argparse
+import json
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +24,7 @@ from cosimlib.reproduce.execute import execute_all, say
 from cosimlib.reproduce.gallery import write_gallery
 from cosimlib.reproduce.interrupts import complain
 from cosimlib.reproduce.parameters import BadArgumentError
-from cosimlib.reproduce.plan import Run, is_up_to_date, write_record
+from cosimlib.reproduce.plan import RECORD, Run, given, is_up_to_date, write_record
 from cosimlib.reproduce.process import Compilation, Outcome, Task
 from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
 from cosimlib.sweep.pools import count_cores
@@ -173,4 +174,8 @@ def _read_claims(path: Path) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         table = pd.DataFrame()
     check.columns(table, CHECKED, where=f"{path.parent.name}/{path.name}")
+    record = path.with_name(RECORD)
+    if record.is_file():
+        parameters = json.loads(record.read_text(encoding="utf-8"))["parameters"]
+        table["data"] = ["; ".join([data, *given(parameters)]) for data in table["data"]]
     return table

@@ -27,7 +27,7 @@ from cosimlib.reproduce.process import (
     first_line,
 )
 from cosimlib.sweep.pools import count_cores
-from cosimlib.sweep.work import WORKERS
+from cosimlib.sweep.work import SCRATCH, WORKERS
 
 THREADS = {"OPENBLAS_NUM_THREADS": "1"}
 """Unless the environment says otherwise: threads for small sums only take cores from each other."""
@@ -83,7 +83,8 @@ class _Running:
     def __init__(
         self, name: str, task: Task | Compilation, workers: int, limit: float | None
     ) -> None:
-        processes, told = context(), THREADS | os.environ | {WORKERS: str(workers)}
+        own = {WORKERS: str(workers), SCRATCH: str(task.log.parent)}
+        processes, told = context(), THREADS | os.environ | own
         target = execute if isinstance(task, Task) else compile_kernels
         self.name, self.log = name, task.log
         self.channel, sender = processes.Pipe(duplex=False)

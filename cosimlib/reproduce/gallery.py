@@ -17,7 +17,7 @@ from urllib.parse import quote
 from cosimlib.claims import VERDICTS
 from cosimlib.figures.footnotes import FOOTER, NOTE
 from cosimlib.files import write_whole
-from cosimlib.reproduce.plan import RECORD
+from cosimlib.reproduce.plan import RECORD, given
 
 PAGE = "index.html"
 TEMPLATE = Path(__file__).with_name("gallery.html")
@@ -129,9 +129,9 @@ def _title(notebook: Path) -> str:
 
 
 def _data(folder: Path) -> str:
-    """What a run was made from: its trace and its scale."""
+    """What a run was made from: its trace, its scale, and what else was given."""
     parameters = _record(folder)["parameters"]
-    return f"{parameters['trace']}, {parameters['scale']}"
+    return ", ".join([parameters["trace"], parameters["scale"], *given(parameters)])
 
 
 def _record(folder: Path) -> dict[str, Any]:

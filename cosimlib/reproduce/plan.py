@@ -21,6 +21,7 @@ from cosimlib.claims import statements_path
 from cosimlib.kernels.fingerprint import source_hash
 from cosimlib.reproduce.parameters import (
     OPTIONS,
+    REQUIRED,
     BadArgumentError,
     check_name,
     checked_values,
@@ -127,6 +128,11 @@ def write_record(run: Run, seconds: float, folder: Path) -> None:
     (folder / RECORD).write_text(text + "\n", encoding="utf-8")
 
 
+def given(parameters: Mapping[str, object]) -> list[str]:
+    """What a run was given besides its scale and trace, in words."""
+    return [f"{name} {value}" for name, value in parameters.items() if name not in REQUIRED]
+
+
 def _given_trace(trace: str) -> Path:
     """The file that a path or the name of a known trace stands for."""
     if Path(trace).is_file():
@@ -137,9 +143,11 @@ def _given_trace(trace: str) -> Path:
         such = f", such as {Path(trace) / logs[0]}" if logs else ""
         raise BadArgumentError(f"trace {trace} is a folder; give the path of a log{such}")
     if found is None:
+        name = trace if trace in TRACES else "NAME"
         raise BadArgumentError(
             f"trace {trace} is neither a file nor a known trace that is here; give a path, "
-            f"'{SYNTHETIC}', or fetch one of {', '.join(TRACES)}"
+            f"'{SYNTHETIC}', or fetch one of {', '.join(TRACES)} by "
+            f"python -c \"import cosimlib; cosimlib.load_trace('{name}')\""
         )
     return found
 

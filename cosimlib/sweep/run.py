@@ -1,6 +1,7 @@
 """Sweep: what is to be computed, where, and the table of it."""
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -29,6 +30,7 @@ from cosimlib.sweep.pools import (
     on_executor,
     on_workers,
 )
+from cosimlib.sweep.work import SCRATCH
 
 DELAY = 1.0
 """Seconds before a bar of progress appears."""
@@ -185,7 +187,8 @@ def _shared_folder(place: Executor | int | None, store: Folder, stack: ExitStack
     """Where workers find large values; None where there is no place that they surely see."""
     if store.shared is not None or isinstance(place, Executor):
         return store.shared
-    return Path(stack.enter_context(TemporaryDirectory(prefix="cosimlib-sweep-")))
+    beside = os.environ.get(SCRATCH)
+    return Path(stack.enter_context(TemporaryDirectory(prefix="cosimlib-sweep-", dir=beside)))
 
 
 def _noted(error: Exception, cell: Cell) -> Exception:

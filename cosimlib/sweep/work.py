@@ -18,6 +18,8 @@ from cosimlib.sweep.rows import NotRowsError, encode
 
 WORKERS = "COSIMLIB_WORKERS"
 """Environment variable: how many processes ``executor="cores"`` means."""
+SCRATCH = "COSIMLIB_SCRATCH"
+"""Environment variable: a folder for what lasts as long as a sweep; by default the system's."""
 
 
 class Outcome(NamedTuple):

@@ -1,5 +1,6 @@
 """The runner: an interrupt, and results put in their place."""
 
+import json
 import os
 import signal as signals
 import subprocess
@@ -8,8 +9,10 @@ import time
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from cosimlib.claims import CHECKED
 from cosimlib.reproduce.command import main
 from cosimlib.reproduce.due import place, write_scorecard
 from cosimlib.reproduce.interrupts import interrupts
@@ -39,10 +42,21 @@ def test_claims_that_are_no_table_are_named(tmp_path, text):
     assert not (tmp_path / "claims.csv").exists()
 
 
+def test_the_scorecard_tells_what_parameters_a_run_was_given(tmp_path):
+    (tmp_path / "one").mkdir()
+    row = dict.fromkeys(CHECKED, "x") | {"data": "a log", "verdict": "holds"}
+    pd.DataFrame([row]).to_csv(tmp_path / "one" / "claims.csv", index=False)
+    parameters = {"scale": "quick", "trace": "synthetic", "horizon": 1800}
+    (tmp_path / "one" / "run.json").write_text(json.dumps({"parameters": parameters}))
+    write_scorecard(tmp_path)
+    assert pd.read_csv(tmp_path / "claims.csv")["data"].tolist() == ["a log; horizon 1800"]
+
+
 SLEEPING = """\
 import os, subprocess, time
 from pathlib import Path
 child = subprocess.Popen(["sleep", "3600"])
+(Path(os.environ["COSIMLIB_SCRATCH"]) / "of a sweep").touch()
 started = Path(os.environ["SLEEPER"] + "-")
 started.write_text(f"{os.getpid()} {child.pid} {os.getppid()}")
 started.rename(os.environ["SLEEPER"])

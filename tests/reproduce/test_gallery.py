@@ -53,7 +53,7 @@ def publish(figures, name, titles, trace="KTH.swf.gz"):
         os.utime(folder / f"figure-{len(titles) - number}.csv", ns=(written, written))
     cells = [{"cell_type": "markdown", "source": [f"# Run of {ATTACK}\n", "words"]}]
     (folder / "run.ipynb").write_text(json.dumps({"cells": cells}))
-    parameters = {"trace": trace, "scale": "quick"}
+    parameters = {"trace": trace, "scale": "quick", "horizon": 1800}
     record = {"notebook": "run.ipynb", "seconds": 3.2, "parameters": parameters}
     (folder / "run.json").write_text(json.dumps(record))
     share_library(folder, figures)
@@ -89,7 +89,7 @@ def test_figures_stand_in_the_order_in_which_they_were_published(figures):
     assert re.findall(r'src="0-log/(figure-\d)', text) == ["figure-3"]
     order = [link for link in Page(text).links if re.fullmatch(r"0-log/figure-\d\.csv", link)]
     assert order == [f"0-log/figure-{n}.csv" for n in (3, 2, 1)]
-    assert "This run published no figures." in text
+    assert "This run published no figures." in text and "horizon 1800" in text
 
 
 def test_names_of_logs_are_text_and_not_html(figures):

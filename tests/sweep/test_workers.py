@@ -13,6 +13,7 @@ import pytest
 import cosimlib as cs
 from cosimlib.sweep import SweepWarning, sweep
 from cosimlib.sweep.pools import BrokenSweepError, LostWorkerError
+from cosimlib.sweep.work import SCRATCH
 from tests.suites import ROOT
 from tests.sweep.functions import (
     deaths,
@@ -190,3 +191,13 @@ def test_workers_end_when_their_sweep_is_killed(script):
     caller.stdout.read()  # until the last process that could write has ended
     caller.wait()
     assert time.monotonic() - began < 30
+
+
+def beside(number: int) -> dict[str, int]:
+    return {"folders": len(list(Path(os.environ[SCRATCH]).iterdir()))}
+
+
+def test_what_lasts_as_long_as_a_sweep_is_where_it_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv(SCRATCH, str(tmp_path))
+    assert sweep(beside, {"number": range(2)}, executor=2)["folders"].tolist() == [1, 1]
+    assert list(tmp_path.iterdir()) == []
