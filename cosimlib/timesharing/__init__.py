@@ -14,7 +14,7 @@
   claims need, over seeds, `Measured`; `Evidence`, of one seed, with `NoisyDays`
 - `inverse_table`, `compare_printed`, `compare_in_words`, with `ASSUMED`, `SOURCES`, `PRINTED`;
   `sharing_factor`: from printed results back to jobs
-- `judge`, with `OF_BATCH`, `OF_MANY_NODES`, `OF_OVERHEADS`, `ON_NOISY_DAYS`: the paper's claims;
+- `judge`, with `OF_BATCH`, `OF_OVERHEADS`, `ON_NOISY_DAYS`, `WITH_MORE_JOBS`: the paper's claims;
   `beside_paper_scale`, `read_paper_scale`: stored numbers of paper scale
 """
 
@@ -22,9 +22,9 @@ from cosimlib.timesharing.audit import audit_stepped, audit_timeshared
 from cosimlib.timesharing.batch import noise_cost, simulate_batch, with_noise
 from cosimlib.timesharing.claims import (
     OF_BATCH,
-    OF_MANY_NODES,
     OF_OVERHEADS,
     ON_NOISY_DAYS,
+    WITH_MORE_JOBS,
     judge,
 )
 from cosimlib.timesharing.comparison import (
@@ -80,7 +80,6 @@ __all__ = [
     "ASSUMED",
     "NOISE",
     "OF_BATCH",
-    "OF_MANY_NODES",
     "OF_OVERHEADS",
     "ON_NOISY_DAYS",
     "PRINTED",
@@ -89,6 +88,7 @@ __all__ = [
     "SLOWEST",
     "SOURCES",
     "STEP",
+    "WITH_MORE_JOBS",
     "Evidence",
     "Jobs",
     "Measured",

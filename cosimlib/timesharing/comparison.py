@@ -85,14 +85,25 @@ def ratio_by_length(
 def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
     """Run time (h) from which on jobs are better off under batch scheduling.
 
-    0 where all are, NaN where the longest are not. `least_nodes` is that of `ratio_by_length`.
+    Where the ratio of mean slowdowns is 1: between the last bin of length in which it is above and
+    the next that has jobs, from middle to middle, both on a logarithmic scale. 0 where all jobs are
+    better off under batch scheduling, infinite where the longest are not, NaN where there are no
+    jobs. `least_nodes` is that of `ratio_by_length`.
     """
     ratio = ratio_by_length(batch, shared, least_nodes=least_nodes)
-    known = np.flatnonzero(np.isfinite(ratio))
-    above = np.flatnonzero(ratio > 1.0)
-    if not known.size or (above.size and above[-1] == known[-1]):
+    known = np.flatnonzero(np.isfinite(ratio) & (ratio > 0.0))
+    if not known.size:
         return math.nan
-    return batch.length_edges[above[-1] + 1] / HOUR if above.size else 0.0
+    above = np.flatnonzero(ratio[known] > 1.0)
+    if not above.size:
+        return 0.0
+    if above[-1] == known.size - 1:
+        return math.inf
+    neighbors = known[above[-1] : above[-1] + 2]
+    edges = np.log(batch.length_edges)
+    middles, logs = (edges[neighbors] + edges[neighbors + 1]) / 2, np.log(ratio[neighbors])
+    part = logs[0] / (logs[0] - logs[1])
+    return float(np.exp(middles[0] + part * (middles[1] - middles[0])) / HOUR)
 
 
 def slower_if_large(run: RunSummary, *, least_nodes: float) -> float:

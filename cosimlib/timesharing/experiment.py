@@ -6,9 +6,9 @@ from day to day; and a short one with time-sharing under noise, which makes an e
 What is compared is of the same days. Batch scheduling alone is little work: it has Edison's nodes
 at any scale.
 
-*Seeds.* Each kind of run has as many seeds as its claims need: more under batch scheduling alone,
-whose mean scatters most, and at the greatest overhead, whose utilization is near a limit; fewer
-under noise, which is most of the work and where longer days say more than more seeds.
+*Seeds.* Kinds of runs have numbers of seeds of their own: more under batch scheduling alone, whose
+mean scatters most, and fewer under noise, which is most of the work. Which runs were chosen after a
+look at what they decide, and what follows from that, is told in `claims`.
 
 *Noise on a smaller machine.* A node of an eighth of Edison stands for eight of its nodes, and is
 slowed when one of them would be: with probability ``1 - (1 - p)^8``. A job that is as large a part
@@ -16,7 +16,7 @@ of the machine is hit as often.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,9 +62,19 @@ class Span(NamedTuple):
 
 
 class Seeds(NamedTuple):
-    """How many seeds: of time-sharing; of batch scheduling alone, and of it under noise; of all
-    overheads, and of the greatest; of time-sharing under noise. `taxed` and `noisy` are at most
-    `shared`."""
+    """How many seeds each kind of run has.
+
+    Parameters
+    ----------
+    shared : int
+        Time-sharing without noise.
+    batch, noisy_batch : int
+        Batch scheduling alone; and of these seeds, from the first on, under noise.
+    taxed, most_taxed : int
+        All overheads, at most `shared`; and the greatest, for its utilization, from `Scale.fresh`.
+    noisy : int
+        Time-sharing under noise, at most `shared`.
+    """
 
     shared: int = 1
     batch: int = 1
@@ -82,7 +92,15 @@ class Seeds(NamedTuple):
 class Scale(NamedTuple):
     """How much is simulated.
 
-    Spans of batch scheduling alone, of time-sharing, of overheads and of noise; how many seeds.
+    Parameters
+    ----------
+    batch, shared, taxed, noisy : Span
+        Of batch scheduling alone, of time-sharing, of overheads, and of noise.
+    seeds : Seeds
+    fresh : int, default 0
+        The first of the seeds of the greatest overhead, counted from that of all else.
+    levels : mapping of str to float
+        Probability of the intervals of claims for which it is not 0.95, as `judge` takes it.
     """
 
     batch: Span
@@ -90,6 +108,14 @@ class Scale(NamedTuple):
     taxed: Span
     noisy: Span
     seeds: Seeds = Seeds()
+    fresh: int = 0
+    levels: Mapping[str, float] = {}
+
+    @property
+    def places(self) -> range:
+        """Of all seeds, counted from the first."""
+        last = max(*self.seeds._replace(most_taxed=0), self.fresh + self.seeds.most_taxed)
+        return range(last)
 
 
 EIGHTH = EDISON.total_nodes // 8
@@ -101,6 +127,8 @@ SCALES = {
         Span(21, 6, EIGHTH),
         Span(8, 2, EIGHTH),
         Seeds(5, batch=10, noisy_batch=3, taxed=3, most_taxed=10, noisy=3),
+        fresh=10,
+        levels={"noise-wins": 0.99, "crossover-large": 0.99},
     ),
     "paper": Scale(
         Span(600, 100),
@@ -153,6 +181,7 @@ class Measured(NamedTuple):
     def others(self) -> dict[str, list[Evidence]]:
         """Evidence of the claims that have seeds of their own, as `judge` takes it."""
         first, greatest = self.evidence[0], OVERHEADS[-1]
+        # Of batch scheduling alone there may be more seeds without noise than with it.
         pairs = zip(self.batch, self.noisy_batch, strict=False)
         of_both = [first._replace(long_batch=pair[0], long_noisy_batch=pair[1]) for pair in pairs]
         taxed = [one for one in self.evidence if one.by_overhead]
@@ -209,9 +238,15 @@ def measure(
         Folder in which summaries are kept, see `run_batch`.
     executor : optional
         Where the runs are computed, see `sweep`.
+
+    Raises
+    ------
+    ValueError
+        Also where `Scale.seeds` has none of a kind of run, or more than belong together.
     """
     check.seed(seed)
-    seeds = range(seed, seed + max(scale.seeds))
+    _check_seeds(scale)
+    seeds = [seed + place for place in scale.places if _runs(scale, place)]
     runs = {each: _runs(scale, each - seed, overheads) for each in seeds}
     parts = {
         f"seed {each}, {name}": (each, part)
@@ -232,14 +267,26 @@ def measure(
         for each in seeds[: scale.seeds.shared]
     ]
     calm, noisy = _alone(scale)
-    taxed, number = _most_taxed(scale), scale.seeds
+    taxed, number, fresh = _most_taxed(scale), scale.seeds, seed + scale.fresh
     return Measured(
         evidence,
-        [of[each][calm] for each in seeds[: number.batch]],
-        [of[each][noisy] for each in seeds[: number.noisy_batch]],
-        [of[each][taxed] for each in seeds[: number.most_taxed]],
+        [of[each][calm] for each in range(seed, seed + number.batch)],
+        [of[each][noisy] for each in range(seed, seed + number.noisy_batch)],
+        [of[each][taxed] for each in range(fresh, fresh + number.most_taxed)],
         of[seed],
     )
+
+
+def _check_seeds(scale: Scale) -> None:
+    """Refuse a kind of run without a seed, and seeds that would be simulated and not used."""
+    seeds = scale.seeds
+    for name, number in seeds._asdict().items():
+        check.whole(name, number, 1, where="Seeds")
+    check.whole("fresh", scale.fresh, 0, where="Scale")
+    for name, most in (("taxed", "shared"), ("noisy", "shared"), ("noisy_batch", "batch")):
+        few, many = getattr(seeds, name), getattr(seeds, most)
+        expected = f"at most {most}={many}: only those seeds are used"
+        check.that(name, few, few <= many, expected, where="Seeds")
 
 
 def _alone(scale: Scale) -> list[Run]:
@@ -258,7 +305,7 @@ def _runs(scale: Scale, place: int, overheads: Sequence[float] = ()) -> list[Run
     if place < scale.seeds.noisy:
         days = (True, False)
         runs += [Run(scale.noisy, policy, day) for day in days for policy in NoisyDays._fields]
-    if place < scale.seeds.most_taxed:
+    if scale.fresh <= place < scale.fresh + scale.seeds.most_taxed:
         runs += [_most_taxed(scale)]
     if place < scale.seeds.taxed:
         taxed = sorted({0.0, *OVERHEADS, *(map(float, overheads) if first else ())}, reverse=True)

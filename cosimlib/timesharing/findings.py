@@ -52,7 +52,7 @@ class Evidence(NamedTuple):
         All days of jobs that are not SPMD, time-shared with unlimited memory.
     by_overhead : mapping of float to RunSummary
         Time-shared with unlimited memory, the same days; overheads of 0, 0.05, 0.08 and 0.13 among
-        them. Empty where a seed has none.
+        them. Empty where a seed has none; see `overhead`.
     turnarounds : pd.DataFrame
         As of `turnaround_times`, of the first three of `noise_free`.
     noise_cost : float
@@ -68,7 +68,7 @@ class Evidence(NamedTuple):
         the paper's only.
     long_batch, long_noisy_batch : RunSummary, optional
         Batch scheduling over more days, without noise and with it, for the claims about batch
-        scheduling alone; by default the noisy days.
+        scheduling alone; see `calm_batch` and `batch_pair`.
     """
 
     noise_free: Policies
@@ -89,23 +89,40 @@ class Evidence(NamedTuple):
     def both_days(self) -> tuple[NoisyDays | Policies, NoisyDays | Policies]:
         """The days of the noise, without it and with it."""
         if self.noisy_days_without_noise is None or self.noisy is None:
-            raise ValueError("no run under noise; give evidence of a seed that has one")
+            raise ValueError(
+                "no run under noise; give evidence of a seed that has one, such as "
+                "others=measured.others"
+            )
         return self.noisy_days_without_noise, self.noisy
 
     @property
-    def all_days(self) -> tuple[RunSummary, RunSummary]:
-        """Batch scheduling without noise and with it, over as many days as there are."""
-        return (
-            self.long_batch or self.both_days[0].batch,
-            self.long_noisy_batch or self.both_days[1].batch,
-        )
+    def calm_batch(self) -> RunSummary:
+        """Batch scheduling without noise, the long run where there is one."""
+        return self.long_batch or self.noise_free.batch
+
+    @property
+    def batch_pair(self) -> tuple[RunSummary, RunSummary]:
+        """Batch scheduling without noise and with it, on the same days: both long or neither."""
+        if self.long_batch is not None and self.long_noisy_batch is not None:
+            return self.long_batch, self.long_noisy_batch
+        return self.both_days[0].batch, self.both_days[1].batch
+
+    def overhead(self, part: float) -> RunSummary:
+        """The run with an overhead; ValueError where the seed has none."""
+        if part not in self.by_overhead:
+            raise ValueError(
+                f"no run with an overhead of {part:g}; give evidence of a seed that has one, such "
+                "as others=measured.others"
+            )
+        return self.by_overhead[part]
 
 
 class Finding(NamedTuple):
     """A number beside a claim: the text, the value that decides, and why it may miss its limits.
 
     `freed` is the value with unlimited memory, where memory may be why; `limited` the run whose
-    jobs wait for memory then, by default the SPMD jobs'.
+    jobs wait for memory then, by default the SPMD jobs'. Where the value is NaN there is no number,
+    and `none` says why.
     """
 
     ours: str
@@ -113,6 +130,7 @@ class Finding(NamedTuple):
     why: str = ""
     freed: float | None = None
     limited: RunSummary | None = None
+    none: str = "no jobs of the kind that this is about"
 
 
 def same_utilization(evidence: Evidence) -> Finding:
@@ -125,7 +143,7 @@ def same_utilization(evidence: Evidence) -> Finding:
 
 def slowdown_batch(evidence: Evidence) -> Finding:
     """The mean slowdown under batch scheduling is the printed one."""
-    mean = evidence.all_days[0].mean_slowdown
+    mean = evidence.calm_batch.mean_slowdown
     why = "the mean of a heavy tail depends on bursts and estimates, which are not printed"
     return Finding(f"{mean:.3g}", mean, why)
 
@@ -157,14 +175,14 @@ def slowdown_order(evidence: Evidence) -> Finding:
 
 def noise_batch(evidence: Evidence) -> Finding:
     """Noise multiplies the mean slowdown under batch scheduling."""
-    without, noisy = (run.mean_slowdown for run in evidence.all_days)
+    without, noisy = (run.mean_slowdown for run in evidence.batch_pair)
     why = f"{_longer(evidence)}{_few_days(evidence.days)}"
     return Finding(f"{without:.3g} → {noisy:.3g}", noisy / without, why)
 
 
 def noise_batch_quartile(evidence: Evidence) -> Finding:
     """Noise raises the 75th percentile of slowdowns under batch scheduling."""
-    without, noisy = evidence.all_days
+    without, noisy = evidence.batch_pair
     before, after = without.quantile(0.75), noisy.quantile(0.75)
     why = f"{_longer(evidence)}, and {1 - noisy.waited:.0%} of them start at once"
     return Finding(f"{before:.2f} → {after:.2f}", after / before, why)
@@ -203,8 +221,10 @@ def long_jobs_worse(evidence: Evidence) -> Finding:
 
 def crossover(evidence: Evidence) -> Finding:
     """Batch scheduling is better for jobs that are longer than the printed run time."""
-    batch = evidence.noise_free.batch
-    return _numbers(evidence, lambda run: comparison.crossover_hours(batch, run), " h")
+    batch, *shared = evidence.noise_free[:3]
+    limited, freed = (comparison.crossover_hours(batch, run) for run in shared)
+    ours = f"{_hours(limited)} (memory unlimited {_hours(freed)}) h"
+    return Finding(ours, limited, freed=freed)
 
 
 def crossover_large(evidence: Evidence) -> Finding:
@@ -216,21 +236,26 @@ def crossover_large(evidence: Evidence) -> Finding:
     batch, *shared = evidence.noise_free[:3]
     large = LARGE * batch.nodes_edges[-1]
     hours = [
-        (comparison.crossover_hours(batch, run, least_nodes=large),
-         comparison.crossover_hours(batch, run))
+        (comparison.crossover_hours(batch, run),
+         comparison.crossover_hours(batch, run, least_nodes=large))
         for run in shared
     ]  # fmt: skip
-    later = [of_large / of_all if of_all else math.nan for of_large, of_all in hours]
-    told = [f"{_number(of_all)} → {_number(of_large)}" for of_large, of_all in hours]
+    limited, freed = (_later(*pair) for pair in hours)
+    told = [f"{_hours(of_all)} → {_hours(of_large)}" for of_all, of_large in hours]
     slower = [comparison.slower_if_large(run, least_nodes=large) for run in (shared[0], batch)]
     why = "large jobs are slowed down × {:.2f} as much as others time-shared, × {:.2f} under batch"
+    why = "no length has large jobs and others" if math.isnan(sum(slower)) else why.format(*slower)
+    better = "batch is" if hours[0][0] == 0.0 else "time-sharing is"
+    none = f"{better} better whatever the run time, for large jobs and for all"
+    if math.isnan(hours[0][1]):
+        none = f"no jobs of {LARGE:.0%} of the machine or more"
     ours = f"{told[0]} (memory unlimited {told[1]}) h"
-    return Finding(ours, later[0], why.format(*slower), later[1])
+    return Finding(ours, limited, why, freed, none=none)
 
 
 def overhead_5(evidence: Evidence) -> Finding:
     """An overhead of 5 % hardly matters."""
-    free, taxed = evidence.by_overhead[0.0], evidence.by_overhead[0.05]
+    free, taxed = evidence.overhead(0.0), evidence.overhead(0.05)
     slow = free.mean_slowdown, taxed.mean_slowdown
     drop, factor = free.utilization - taxed.utilization, slow[1] / slow[0]
     ours = f"slowdown {slow[0]:.1f} → {slow[1]:.1f}, utilization {-drop:+.1%}"
@@ -242,17 +267,18 @@ def overhead_5(evidence: Evidence) -> Finding:
 def overhead_knee(evidence: Evidence) -> Finding:
     """The mean slowdown climbs steeply near an overhead of 10 %."""
     slow = {overhead: run.mean_slowdown for overhead, run in sorted(evidence.by_overhead.items())}
-    early = math.log(slow[0.08] / slow[0.0]) / 0.08
-    late = math.log(slow[0.13] / slow[0.08]) / 0.05
+    free, some, most = (evidence.overhead(part).mean_slowdown for part in (0.0, 0.08, 0.13))
+    early, late = math.log(some / free) / 0.08, math.log(most / some) / 0.05
     rates = f"by {math.expm1(0.01 * early):.0%} and by {math.expm1(0.01 * late):.0%} a point"
     ours = ", ".join(f"{overhead:.0%}: {mean:.1f}" for overhead, mean in slow.items())
     why = f"steadily: below and above 8 % it grows {rates} of overhead{_few_days(evidence.days)}"
-    return Finding(ours, late / early if early > 0 else math.nan, why)
+    none = "no overhead up to 8 % slows jobs down"
+    return Finding(ours, late / early if early > 0 else math.nan, why, none=none)
 
 
 def overhead_13(evidence: Evidence) -> Finding:
     """The utilization at an overhead of 13 % is the printed one."""
-    busy = evidence.by_overhead[0.13].utilization
+    busy = evidence.overhead(0.13).utilization
     why = f"{busy / 0.87:.0%} of the 0.87 that are left, the paper's 0.83 are 95 %"
     return Finding(f"{busy:.3f}", busy, f"{why}{_few_days(evidence.days)}")
 
@@ -331,6 +357,13 @@ def _numbers(evidence: Evidence, number: Callable[[RunSummary], float], after: s
     return Finding(f"{_both(limited, freed)}{after}", limited, freed=freed)
 
 
+def _later(of_all: float, of_large: float) -> float:
+    """Factor from one crossover to another; NaN where both are 0 or infinite, or one is NaN."""
+    if of_all == of_large and (of_all == 0.0 or math.isinf(of_all)):
+        return math.nan
+    return math.inf if of_all == 0.0 and of_large > 0.0 else of_large / of_all
+
+
 def _few_days(days: float) -> str:
     """Remark on a number that needs a long run; empty for one."""
     late = "what is late ends after the last submission"
@@ -373,6 +406,11 @@ def _both(limited: float, unlimited: float) -> str:
 def _number(value: float) -> str:
     """Three digits; "none" for NaN."""
     return "none" if math.isnan(value) else f"{value:.3g}"
+
+
+def _hours(crossover: float) -> str:
+    """Three digits; "never" where time-sharing is better throughout, "none" without jobs."""
+    return "never" if math.isinf(crossover) else _number(crossover)
 
 
 def _part(value: float) -> str:

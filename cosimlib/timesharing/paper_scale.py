@@ -1,4 +1,4 @@
-"""Numbers of Edison's own nodes, stored: they stand beside what quick scale cannot decide.
+"""Numbers of Edison's own nodes, stored: they stand beside what quick scale decides otherwise.
 
 `data/paper-scale.csv` has a row per claim: our number on Edison's 5,576 nodes, the verdict that it
 led to, and how it was measured. Nothing is judged by them.
@@ -11,6 +11,7 @@ import pandas as pd
 
 from cosimlib.claims import VERDICTS, Verdict, statements_path
 
+DECIDED = {True: "holds", False: "fails", None: "unknown"}
 COLUMNS = ["system", "claim", "ours", "verdict", "measured"]
 
 
@@ -42,7 +43,9 @@ def read_paper_scale(path: Path | None = None) -> pd.DataFrame:
 def beside_paper_scale(
     verdicts: Mapping[str, Verdict], *, table: pd.DataFrame | None = None
 ) -> dict[str, Verdict]:
-    """The same verdicts; why one fails or is unknown ends with the stored number.
+    """The same verdicts, each with the stored number where that has another verdict, or none holds.
+
+    A claim that holds here and not there says so, in the place where others tell why they fail.
 
     Parameters
     ----------
@@ -56,8 +59,13 @@ def beside_paper_scale(
     told = {}
     for claim, found in verdicts.items():
         told[claim] = found
-        if not found.holds and claim in rows.index:
-            row = rows.loc[claim]
-            stored = f"stored number of {row['measured']}: {row['ours']}, {row['verdict']}"
-            told[claim] = found._replace(why=f"{found.why}; {stored}" if found.why else stored)
+        if claim not in rows.index:
+            continue
+        row, decided = rows.loc[claim], DECIDED[found.holds]
+        if decided == row["verdict"] == "holds":
+            continue
+        contradicts = {decided, row["verdict"]} == {"holds", "fails"}
+        stored = f"stored number of {row['measured']}: {row['ours']}, {row['verdict']}"
+        stored = f"paper scale contradicts this: {stored}" if contradicts else stored
+        told[claim] = found._replace(why=f"{found.why}; {stored}" if found.why else stored)
     return told

@@ -11,7 +11,7 @@ from cosimlib import synthetic
 from cosimlib.claims import read_statements
 from cosimlib.timesharing import (
     OF_BATCH,
-    OF_MANY_NODES,
+    WITH_MORE_JOBS,
     Evidence,
     Policies,
     RunSummary,
@@ -176,31 +176,47 @@ def test_nothing_is_decided_on_few_jobs_or_without_waits():
         assert all(v.holds is None and v.why and v.ours for v in verdicts.values())
 
 
-def test_few_nodes_do_not_decide_how_long_jobs_that_share_them_take():
-    """They hold none of four numbers and fail none, whatever the numbers are."""
-    light = with_noise_free(unlimited_memory=replace(FREED, cpu_load=5.9))
-    undecided = {claim for claim, verdict in judge(light).items() if verdict.holds is None}
-    assert undecided == set(OF_MANY_NODES) and len(undecided) <= 4
-    verdict = judge(light)["crossover"]
-    assert verdict.why == "of 5,576 nodes with 9 jobs each; here are 5,576 with 5.9"
-    assert (
-        judge(with_noise_free(unlimited_memory=replace(FREED, cpu_load=6.1)))["crossover"].holds
-        is True
-    )
+LIGHT = replace(FREED, cpu_load=5.9)
+
+
+def test_few_jobs_on_a_node_decide_only_what_more_could_not_change():
+    """Two claims that hold have no limit on the side to which more jobs would move them."""
+    verdicts = judge(with_noise_free(unlimited_memory=LIGHT))
+    undecided = {claim for claim, verdict in verdicts.items() if verdict.holds is None}
+    assert undecided == set(WITH_MORE_JOBS) - {"slowdown-order", "overhead-knee"}
+    here = "here are 5.9, on 5,576 nodes"
+    for claim, goes in (("crossover", "another"), ("overhead-5", "greater"),
+                        ("turnaround-scales", "less")):  # fmt: skip
+        of_edison = f"of 5,576 nodes with 9 jobs each, with which it is {goes}"
+        assert verdicts[claim].why == f"{of_edison}; {here}"
+    enough = with_noise_free(unlimited_memory=replace(FREED, cpu_load=6.1))
+    assert all(verdict.holds for verdict in judge(enough).values())
+    assert judge(with_noise_free(unlimited_memory=LIGHT), enough)["crossover"].holds is True
+
+
+@pytest.mark.parametrize("claim", WITH_MORE_JOBS)
+def test_few_jobs_on_a_node_fail_only_what_more_would_fail_the_more(claim):
+    """Whichever way a claim comes out, the rule is the same."""
+    few = OTHERS[claim]
+    memory = replace(few.noise_free.unlimited_memory, cpu_load=5.9)
+    few = few._replace(noise_free=few.noise_free._replace(unlimited_memory=memory))
+    beyond = {"slowdown-timesharing", "cpu-load-mean", "cpu-load-week", "noise-timesharing",
+              "overhead-5", "turnaround-scales"}  # fmt: skip
+    assert judge(few)[claim].holds is (False if claim in beyond else None)
 
 
 def test_batch_alone_may_have_seeds_of_its_own():
     verdicts = judge(PAPER, others=dict.fromkeys(OF_BATCH, with_batch_means(130.0, 137.0, 144.0)))
     assert verdicts["slowdown-batch"].ours == "mean 137 (121 to 155) over 3 seeds; one of them: 130"
-    assert verdicts["noise-batch"].ours.startswith("factor 7.37 (6.49 to 8.37) over 3 seeds")
+    assert verdicts["noise-batch"].ours.startswith("factor 7.36 in all 3 seeds; one of them: 137")
     alone = judge(PAPER)
     assert {claim for claim in CLAIMS if verdicts[claim] != alone[claim]} == set(OF_BATCH)
 
 
 def test_large_jobs_cross_later_than_all_on_the_same_runs():
-    """The factor decides, wherever both are; one that there is not decides nothing by itself."""
+    """The factor decides, wherever both are."""
     found = judge(PAPER)["crossover-large"]
-    assert found[:2] == ("2.5 → 5 (memory unlimited 2.5 → 2.5) h", True)
+    assert found[:2] == ("3.3 → 4.76 (memory unlimited 2.73 → 2.79) h", True)
     longer = {"length_edges": tuple(10 * edge for edge in BATCH.length_edges)}
     runs = [replace(run, **longer) for run in NOISE_FREE]
     moved = judge(PAPER._replace(noise_free=Policies(*runs)))
@@ -210,8 +226,51 @@ def test_large_jobs_cross_later_than_all_on_the_same_runs():
     assert same["crossover-large"].why == (
         "large jobs are slowed down × 1.00 as much as others time-shared, × 1.00 under batch"
     )
-    never = judge(with_noise_free(batch=replace(BATCH, slowdown_sums=((1e-3,) * 4,) * 2)))
-    assert never["crossover-large"][:2] == ("0 → 0 (memory unlimited 0 → 0) h", False)
+
+
+def crossing(small, large, **changed):
+    """The verdict on large jobs' crossover, from slowdowns under batch by length."""
+    batch = summary("batch", 137.0, small=small, large=large, **changed)
+    return judge(with_noise_free(batch=batch))["crossover-large"]
+
+
+def test_crossovers_at_the_ends_are_told_in_words():
+    """Batch scheduling better for all, or for none, or no large jobs: nothing to compare."""
+    least, most = (1e-3,) * 4, (9e6,) * 4
+    nowhere = crossing(least, least)
+    assert nowhere == ("0 → 0 (memory unlimited 0 → 0) h", None, nowhere.why, False)
+    assert nowhere.why == "batch is better whatever the run time, for large jobs and for all"
+    throughout = crossing(most, most)
+    assert throughout[:2] == ("never → never (memory unlimited never → never) h", None)
+    assert throughout.why == (
+        "time-sharing is better whatever the run time, for large jobs and for all"
+    )
+    alone = {"counts": ((1000,) * 4, (0,) * 4)}
+    none = (0.0,) * 4
+    runs = {"batch": summary("batch", 137.0, small=SMALL, large=none, **alone),
+            "shared": summary(large=none, **alone),
+            "unlimited_memory": replace(FREED, slowdown_sums=summary(large=none).slowdown_sums,
+                                        **alone)}  # fmt: skip
+    found = judge(with_noise_free(**runs))["crossover-large"]
+    assert found.holds is None and found.why == "no jobs of 1% of the machine or more"
+    assert "nan" not in found.ours and "→ none" in found.ours
+    twice = judge(*[with_noise_free(**runs)] * 2)["crossover-large"]
+    assert twice.ours.endswith("no number in 2 of 2 seeds") and twice.why == found.why
+
+
+def test_a_crossover_from_none_is_later_by_any_factor():
+    """Large jobs cross at some time, all of them at none: later than twice, and so not as printed.
+
+    The other way round, where all cross and large jobs never do, it is the same.
+    """
+    late = crossing((1e-3,) * 4, (0.9, 1.5, 0.5, 0.5))
+    assert late.ours.startswith("0 → ") and late.holds is False and "nan" not in late.why
+    later = crossing(SMALL, (*SMALL[:3], 1.1))
+    assert later.ours.startswith("2.32 → never (") and later.holds is False
+    never = crossing((0.5,) * 4, (1.4,) * 4)
+    assert never.ours.startswith("0 → never") and never.holds is False
+    sooner = crossing((9e6,) * 4, (0.5,) * 4)
+    assert sooner.ours.startswith("never → 0") and sooner.holds is False
 
 
 def test_noise_that_does_not_raise_time_sharing_raises_it_less():
@@ -287,6 +346,45 @@ def test_seeds_without_a_number_decide_only_where_they_agree():
     verdict = judge(PAPER, never)["crossover"]
     assert verdict.holds is None and verdict.why == "seeds differ"
     assert "nan" not in verdict.ours + verdict.why
+
+
+def test_seeds_that_agree_on_a_number_say_so():
+    verdict = judge(PAPER, PAPER, PAPER)["crossover"]
+    assert verdict.ours.startswith("mean 3.3 in all 3 seeds; one of them: ") and verdict.holds
+
+
+def test_limits_that_a_number_cannot_pass_decide_nothing():
+    """Distances from 0 to 0.01 over seeds: an interval that holds 0 holds no limit."""
+    seeds = [with_noise_free(shared=summary(utilization=busy)) for busy in (0.89, 0.89, 0.9)]
+    near = judge(*seeds)["same-utilization"]
+    assert "(-0." in near.ours and near.holds is True
+    shares = [with_noisy(), with_noisy(), OTHERS["noise-wins"]]
+    assert judge(*shares)["noise-wins"].holds is None
+
+
+def test_a_wider_interval_decides_less_and_says_so():
+    seeds = with_batch_means(120.0, 137.0, 156.0)
+    assert judge(*seeds)["slowdown-batch"].holds is True
+    wide = judge(*seeds, levels={"slowdown-batch": 0.99})["slowdown-batch"]
+    assert wide.holds is None and wide.ours.startswith("mean 137 (99 %: ")
+
+
+def test_evidence_without_the_runs_of_a_claim_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"claim 'overhead-5': no run with an overhead of 0; give"):
+        judge(PAPER, PAPER._replace(by_overhead={}))
+    with pytest.raises(ValueError, match="claim 'noise-batch': no run under noise; give"):
+        judge(PAPER, PAPER._replace(noisy=None))
+
+
+def test_long_runs_of_batch_count_both_or_neither():
+    """Those of other machines and days are never set against one another."""
+    other = replace(BATCH, mean_slowdown=400.0)
+    alone = PAPER._replace(long_batch=other)
+    assert alone.calm_batch is other and alone.batch_pair == (BATCH, NOISY.batch)
+    assert PAPER._replace(long_noisy_batch=other).batch_pair == (BATCH, NOISY.batch)
+    assert PAPER._replace(long_batch=other, long_noisy_batch=BATCH).batch_pair == (other, BATCH)
+    calm = PAPER._replace(noisy=None, noisy_days_without_noise=None)
+    assert calm.calm_batch is BATCH
 
 
 def test_batch_over_more_days_is_what_claims_about_batch_alone_are_judged_by():

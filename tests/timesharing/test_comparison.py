@@ -52,9 +52,17 @@ def test_ratios_are_of_all_jobs_of_a_length_or_of_the_large_ones():
     np.testing.assert_allclose(large, [2.0, np.nan, 0.25])
 
 
-def test_a_crossover_is_where_the_last_ratio_above_one_ends():
-    assert crossover_hours(BATCH, SHARED) == 10.0
-    assert crossover_hours(SHARED, BATCH) is not None and math.isnan(crossover_hours(SHARED, BATCH))
+def test_a_crossover_is_between_the_bins_on_a_logarithmic_scale():
+    """Ratios of 4 and 1/2 in the middle of 1 to 10 h and of 10 to 100 h: two thirds of the way."""
+    assert crossover_hours(BATCH, SHARED) == pytest.approx(10 ** (0.5 + 2 / 3))
+    equal = summary(((80.0, 160.0, 0.0), (10.0, 0.0, 8.0)), COUNTS)
+    assert crossover_hours(equal, summary(((20.0, 160.0, 0.0), (10.0, 0.0, 9.0)), COUNTS)) == (
+        pytest.approx(10**1.5)
+    )
+    # Large jobs have none of 10 to 100 h: from 2 to 1/4, a third of two decades.
+    large = crossover_hours(BATCH, SHARED, least_nodes=1.5)
+    assert large == pytest.approx(10 ** (0.5 + 2 / 3))
+    assert crossover_hours(SHARED, BATCH) == math.inf
     assert crossover_hours(BATCH, BATCH) == 0.0
     empty = summary(((0.0,) * 3,) * 2, ((0,) * 3,) * 2)
     assert math.isnan(crossover_hours(empty, empty))

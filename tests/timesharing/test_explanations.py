@@ -16,8 +16,8 @@ OURS = {
     "noise-wins": "100% of the bins, 100% of the jobs",
     "short-jobs-better": "600 (memory unlimited 750); best bin 600",
     "long-jobs-worse": "5 (memory unlimited 5); worst bin 5",
-    "crossover": "2.5 (memory unlimited 2.5) h",
-    "crossover-large": "2.5 → 5 (memory unlimited 2.5 → 2.5) h",
+    "crossover": "3.3 (memory unlimited 2.73) h",
+    "crossover-large": "3.3 → 4.76 (memory unlimited 2.73 → 2.79) h",
     "cpu-load-mean": "9 (memory unlimited 8)",
     "cpu-load-week": "15 (memory unlimited 14)",
     "turnaround-scales": "in 100% (memory unlimited 100%) of 3 applications",
@@ -65,14 +65,14 @@ def test_memory_is_blamed_only_where_unlimited_memory_passes(claim):
     assert nobody.why.startswith("so with unlimited memory, too")
 
 
-def test_where_no_backlog_builds_up_that_is_the_reason():
+def test_few_jobs_on_a_node_are_a_reason_on_edison_only():
     """A claim that needs no number of Edison's, failing with unlimited memory too."""
     slow = {"shared": summary(mean=200.0), "not_spmd": summary(mean=300.0)}
     few = with_noise_free(
         **slow, unlimited_memory=replace(FREED, mean_slowdown=200.0, cpu_load=5.9)
     )
     why = judge(few)["slowdown-order"].why
-    assert why == "of 5,576 nodes with 9 jobs each; here are 5,576 with 5.9"
+    assert why.startswith("of 5,576 nodes with 9 jobs each, with which it is greater; here are 5.9")
     on_a_log = judge(few._replace(edison=False))["slowdown-order"].why
     assert on_a_log == "so with unlimited memory, too"
     enough = replace(FREED, mean_slowdown=200.0, cpu_load=6.1)
@@ -110,12 +110,12 @@ def test_utilizations_are_near_one_another_and_the_printed_one(busy, holds):
 
 def test_large_jobs_have_a_hundredth_of_the_machine():
     """Bins of 56 nodes and more of 5,576 are large, those of 55 are not."""
-    for least, hours in ((55.0, "2.5 → 0.01"), (56.0, "2.5 → 5")):
+    for least, hours in ((55.0, ""), (56.0, "3.3 → 4.76")):
         edges = {"nodes_edges": (1.0, least, 5577.0)}
         runs = {"batch": replace(BATCH, **edges), "shared": summary(**edges),
                 "unlimited_memory": replace(FREED, **edges)}  # fmt: skip
         found = judge(with_noise_free(**runs))["crossover-large"].ours
-        assert found.startswith(f"{hours} (") is (least == 56.0), found
+        assert found.startswith(hours) if hours else found.startswith("3.3 → none ("), found
 
 
 def test_bins_lost_late_are_a_share_of_those_that_are_lost():
