@@ -67,7 +67,8 @@ def title_of(advice: Advice, deadline: float | None = None) -> str:
     choice = advice.choice(deadline)
     by = "at once" if choice.moment.deadline == 0 else f"within {duration(choice.moment.deadline)}"
     told = f"{lost(choice.loss)} node-hours lost" if choice.possible else "impossible"
-    return f"{clean(advice.cluster.name, 60)}: {count(advice.nodes_needed, 'node')} {by}, {told}"
+    where = f"queue of {clean(advice.cluster.name, 60)}"
+    return f"{where}: {count(advice.nodes_needed, 'node')} {by}, {told}"
 
 
 def deadlines_table(advice: Advice) -> str:

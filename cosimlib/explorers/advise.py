@@ -5,11 +5,13 @@ solve one advice; those of bandwidths and intervals change the checkpoint model 
 """
 
 import html
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from ipywidgets import FloatLogSlider, IntSlider, SelectionSlider
@@ -18,11 +20,16 @@ from cosimlib import checks as check
 from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
 from cosimlib.advise.spectrum import spectrum_of
 from cosimlib.advise.words import jobs_table, title_of
+from cosimlib.display import duration
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.advise import plot_advice
 from cosimlib.units import MINUTE
 
 NO_MODEL = "no application of the model writes checkpoints, so that jobs can only be killed"
+LEAST, MOST = 0.1, 10.0
+"""Factors on bandwidths and intervals."""
+FIXED = "font-family: monospace; line-height: 1.4"
+"""Of tables: pages outside of notebooks have no font for code."""
 
 
 def explore_advise(
@@ -91,15 +98,34 @@ def explore_advise(
             value=deadlines[len(deadlines) // 3], description="deadline (min)",
         ),
         "bandwidth": FloatLogSlider(
-            1.0, min=-1, max=1, step=0.1, readout_format=".2f", description="bandwidths ×",
+            1.0, min=math.log10(LEAST), max=math.log10(MOST), step=0.1, readout_format=".2f",
+            description="bandwidths ×",
         ),
         "interval": FloatLogSlider(
-            1.0, min=-1, max=1, step=0.1, readout_format=".2f", description="intervals ×",
+            1.0, min=math.log10(LEAST), max=math.log10(MOST), step=0.1, readout_format=".2f",
+            description="intervals ×",
         ),
     }  # fmt: skip
     for name in ("bandwidth", "interval"):
         disable(controls[name], NO_MODEL if fixed else "")
-    return Panel(controls, _drawer(source, model, asked))
+    hint = "" if fixed else _rounded(first)
+    return Panel(controls, _drawer(source, model, asked), hint=hint)
+
+
+def _rounded(advice: Advice) -> str:
+    """From which bandwidths on all checkpoints are of one step, and faster ones gain little."""
+    jobs = advice.choices[-1].moment.table
+    with np.errstate(invalid="ignore"):
+        written = np.append(jobs["sys_time"], jobs["app_time"] - jobs["app_wait"])
+    longest = written[np.isfinite(written)].max(initial=0.0)
+    factor = np.ceil(100 * longest / advice.step) / 100
+    told = f"Checkpoints are rounded up to {duration(advice.step)}"
+    if not 0 < factor < MOST:
+        return f"{told}." if longest else ""
+    since = f"from bandwidths × {factor:g} on" if factor > LEAST else "at all bandwidths offered"
+    return (
+        f"{told}: {since} each is written within one, and faster writing changes next to nothing."
+    )
 
 
 def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:
@@ -122,6 +148,6 @@ def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> 
             losses(bandwidth, interval), nodes_needed=nodes_needed, deadline=deadline,
             title=html.escape(title_of(advice, deadline)),
         )  # fmt: skip
-        return picture, f"<pre>{html.escape(jobs_table(advice, deadline))}</pre>"
+        return picture, f"<pre style='{FIXED}'>{html.escape(jobs_table(advice, deadline))}</pre>"
 
     return draw

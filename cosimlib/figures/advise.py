@@ -11,10 +11,8 @@ from cosimlib.figures.nothing import plot_nothing
 
 LEAST_POWER = -2
 """Power of ten, in node-hours, up to which losses have the lightest color."""
-EXPLAINED = (
-    "Colors are logarithmic. White: so many nodes cannot be had by then. The circle is what was "
-    "asked for."
-)
+EXPLAINED = "Colors are logarithmic. The circle is what was asked for."
+WHITE = "White: so many nodes cannot be had by then."
 
 
 def plot_advice(
@@ -51,7 +49,8 @@ def plot_advice(
     picture.update_xaxes(title="deadline (minutes from now)", showgrid=False,
                          range=[minutes[0] - half, minutes[-1] + half])  # fmt: skip
     picture.update_yaxes(title="nodes needed", range=[-0.5, most + 0.5], showgrid=False)
-    return footnote(picture, EXPLAINED)
+    white = bool(losses.isna().to_numpy().any())
+    return footnote(picture, f"{EXPLAINED} {WHITE}" if white else EXPLAINED)
 
 
 def loss_trace(losses: pd.DataFrame) -> go.Heatmap:

@@ -13,7 +13,9 @@ def test_sliders_move_the_advice(page, address, tmp_path):
     from playwright.sync_api import expect
 
     explorer = Explorer(page)
-    explorer.open(address, "advise", r"^made: 16 nodes within 5 min, [\d.]+ node-hours lost$")
+    explorer.open(
+        address, "advise", r"^queue of made: 16 nodes within 5 min, [\d.]+ node-hours lost$"
+    )
     told = page.locator(".jupyter-widgets pre").first
     expect(told).to_contain_text("by 5 min: stop")
     mark = explorer.plot.locator(".scatterlayer .point").first
@@ -22,10 +24,12 @@ def test_sliders_move_the_advice(page, address, tmp_path):
     explorer.slider("nodes needed").focus()
     for nodes in (17, 18):
         page.keyboard.press("ArrowRight")
-        expect(explorer.title).to_have_text(re.compile(f"^made: {nodes} nodes within 5 min"))
+        expect(explorer.title).to_have_text(
+            re.compile(f"^queue of made: {nodes} nodes within 5 min")
+        )
     explorer.slider("deadline").focus()
     page.keyboard.press("ArrowLeft")
-    expect(explorer.title).to_have_text(re.compile("^made: 18 nodes within 4 min"))
+    expect(explorer.title).to_have_text(re.compile("^queue of made: 18 nodes within 4 min"))
     expect(told).to_contain_text("by 4 min: stop")
     expect(mark).not_to_have_attribute("transform", before)
     assert explorer.surface() == surface, "neither changes the surface"

@@ -1,6 +1,7 @@
 """Explorer of advice: what the controls say is what the figure and the list of jobs show."""
 
 import html
+import re
 
 import numpy as np
 import pytest
@@ -26,7 +27,10 @@ def assert_shows(panel, *, bandwidth: float = 1.0, interval: float = 1.0) -> Non
     surface, mark = panel.figure.data
     losses = spectrum_of(asked)
     assert panel.figure.layout.title.text == html.escape(title_of(asked, deadline))
-    assert panel.text.value == f"<pre>{html.escape(jobs_table(asked, deadline))}</pre>"
+    assert panel.text.value.startswith("<pre style='font-family: monospace;")
+    assert panel.text.value.endswith(f">{html.escape(jobs_table(asked, deadline))}</pre>")
+    (note,) = [each for each in panel.picture.layout.annotations if each.name == "note"]
+    assert ("White:" in note.text) == bool(losses.isna().to_numpy().any())
     assert list(surface.y) == losses.index.tolist()
     assert np.array_equal(surface.customdata, losses.round(3).to_numpy(), equal_nan=True)
     assert (mark.x[0], mark.y[0]) == (deadline / 60, chosen["nodes_needed"])
@@ -73,3 +77,18 @@ def test_nothing_to_choose_is_named(tmp_path):
         explore_advise(paths, nodes_needed=2)
     with pytest.raises(ValueError, match="1 deadlines; expected"):
         explore_advise(paths, within=0)
+
+
+def test_bandwidths_that_change_nothing_are_told():
+    """A step is the shortest time that a checkpoint takes."""
+    panel = explore_advise(SAVED, model=MODEL, within=300)
+    assert panel.figure.layout.title.text.startswith("queue of made: ")
+    told = re.search(r"rounded up to 1 min: from bandwidths × ([\d.]+) on", panel.told.value)
+    before = panel.figure.data[0].customdata
+    for factor, same in ((10.0, True), (10**0.5 * float(told[1]), True), (0.1, False)):
+        panel.controls["bandwidth"].value = factor
+        assert np.array_equal(panel.figure.data[0].customdata, before, equal_nan=True) == same
+    coarse = explore_advise(SAVED, model=MODEL, within=1200, step=600)
+    assert "10 min: at all bandwidths offered each is written" in coarse.told.value
+    fine = explore_advise(SAVED, model=MODEL, within=2, step=1)
+    assert fine.told.value == "Checkpoints are rounded up to 1 s."
