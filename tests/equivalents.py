@@ -22,8 +22,8 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "holes.end_pass(plan.holes) -> dropped": _MORE_WORK,
         "start <= holes.any_since(plan.holes, plan.kind[job]) -> "
         "start < holes.any_since(plan.holes, plan.kind[job])": _MORE_WORK,
-        "room >= 2 * jobs.nodes[job] -> room > 2 * jobs.nodes[job]": _ONE_BY_ONE,
-        "2 * jobs.nodes[job] -> 3 * jobs.nodes[job]": _ONE_BY_ONE,
+        "room >= 2 * nodes -> room > 2 * nodes": _ONE_BY_ONE,
+        "2 * nodes -> 3 * nodes": _ONE_BY_ONE,
         "moment <= now -> moment < now": (
             "a job that moves to now is listed as due, and the loop starts it at the same instant"
         ),

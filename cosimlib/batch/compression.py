@@ -39,20 +39,21 @@ def compress(
             continue
         if stays >= 0 and plan.kind[job] == plan.kind[stays] and start == plan.start[stays]:
             continue
-        moment, room = _earlier_start(plan, job, jobs.nodes[job], jobs.requested_time[job], start)
+        nodes, request = jobs.nodes[job], jobs.requested_time[job]
+        moment, at, room = _earlier_start(plan, job, nodes, request, start)
         if moment == start:
             stays = job
             continue
         stays = -1
-        while place < last and room >= 2 * jobs.nodes[job] and _alike(plan, waiting, first, place):
-            place, room = place + 1, room - jobs.nodes[job]
-        _move(jobs, plan, waiting, first, place, moment)
-        left_until = max(left_until, start + jobs.requested_time[job])
+        while place < last and room >= 2 * nodes and _alike(plan, waiting, first, place):
+            place, room = place + 1, room - nodes
+        _move(jobs, plan, waiting, first, place, moment, at)
+        left_until = max(left_until, start + request)
         if moment <= now:
             for moved in range(first, place):
                 heap.remove(plan.due, waiting.job[moved])
                 running.start(jobs, started, waiting.job[moved], now)
-                free -= jobs.nodes[job]
+                free -= nodes
     holes.end_pass(plan.holes)
     return free, left_until
 
@@ -60,10 +61,10 @@ def compress(
 @inlined_kernel
 def _earlier_start(
     plan: Plan, job: int, nodes: int, request: float, start: float
-) -> tuple[float, int]:
-    """Earliest moment to which a reservation at `start` can move, or `start`; the nodes free there.
+) -> tuple[float, int, int]:
+    """Earliest moment to which a reservation at `start` can move, or `start`; its place; its nodes.
 
-    The job's own nodes, which count as taken, come free from `start` on.
+    These are free there; the job's own, which count as taken, come free from `start` on.
     """
     profile, kind = plan.profile, plan.kind[job]
     place = availability.place_near(profile, start, plan.near[job])
@@ -77,9 +78,9 @@ def _earlier_start(
         )
         not_before = min(moment, before)
         if moment < before:
-            before, room = moment, inside
+            before, left, room = moment, availability.place_at(profile, moment), inside
         holes.learn(plan.holes, kind, not_before)
-    return before, room
+    return before, left, room
 
 
 @inlined_kernel
@@ -91,18 +92,20 @@ def _alike(plan: Plan, waiting: Queue, first: int, place: int) -> bool:
 
 @inlined_kernel
 def _move(
-    jobs: JobArrays, plan: Plan, waiting: Queue, first: int, last: int, moment: float
+    jobs: JobArrays, plan: Plan, waiting: Queue, first: int, last: int, moment: float, at: int
 ) -> None:
-    """Move the reservations of equal neighbors to an earlier moment."""
+    """Move the reservations of equal neighbors to an earlier moment, the breakpoint `at`."""
     job = waiting.job[first]
-    start, request = plan.start[job], jobs.requested_time[job]
+    profile, start, request = plan.profile, plan.start[job], jobs.requested_time[job]
     nodes = (last - first) * jobs.nodes[job]
-    left, end = max(start, moment + request), start + request
-    availability.add(plan.profile, moment, min(start, moment + request), -nodes)
+    until, left, end = min(start, moment + request), max(start, moment + request), start + request
+    right = plan.near[job] if until == start else availability.place_at(profile, until)
+    availability.add_between(profile, at, moment, right, until, -nodes)
     # Where the move is shorter than the grain of the times at the end, nothing comes free.
     if left < end:
-        availability.add(plan.profile, left, end, nodes)
-        holes.note(plan.holes, plan.profile, left, end)
+        opened, closed = availability.add(profile, left, end, nodes)
+        holes.note(plan.holes, profile, opened, left, closed, end)
     for place in range(first, last):
-        plan.start[waiting.job[place]] = moment
-        heap.push(plan.due, waiting.job[place], moment)
+        job = waiting.job[place]
+        plan.start[job], plan.near[job] = moment, at
+        heap.push(plan.due, job, moment)

@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import availability, heap, holes, queue, running
+from cosimlib.kernels import availability, heap, holes, queue, rising, running
 from cosimlib.kernels.availability import Profile
 from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.holes import Holes
 from cosimlib.kernels.jit import allocating_kernel, inner_kernel
 from cosimlib.kernels.queue import Queue
+from cosimlib.kernels.rising import Coming
 from cosimlib.kernels.running import Running
 from cosimlib.workload import JobArrays
 
@@ -36,10 +37,12 @@ class Plan(NamedTuple):
     heap `due` has starts as keys. A plan made anew does not list its reservations there, for it may
     be renewed soon: `unlisted` has one value, the earliest start of those that are not in the heap.
     Jobs of one `kind` are equal in nodes and requested time; `holes` are those that compression has
-    not filled, and what is known of the kinds.
+    not filled, and what is known of the kinds. While a plan is made anew, the profile is extended
+    by the releases that are `coming`.
     """
 
     profile: Profile
+    coming: Coming
     kind: np.ndarray
     holes: Holes
     start: np.ndarray
@@ -68,6 +71,7 @@ def empty(jobs: JobArrays, kinds: np.ndarray, total_nodes: int) -> Plan:
         new.cell[kinds[job]] = holes.cell_of(jobs.nodes[job], jobs.requested_time[job])
     return Plan(
         availability.empty(2 * n, total_nodes),
+        rising.empty(n),
         kinds,
         new,
         np.full(n, np.nan),
@@ -97,8 +101,8 @@ def absorb_ends(
         expected = started.start_time[job] + jobs.requested_time[job]
         free += jobs.nodes[job]
         if expected > now:
-            availability.add(plan.profile, now, expected, jobs.nodes[job])
-            holes.note(plan.holes, plan.profile, now, expected)
+            place, after = availability.add(plan.profile, now, expected, jobs.nodes[job])
+            holes.note(plan.holes, plan.profile, place, now, after, expected)
             until = max(until, expected)
     return free, until
 
@@ -131,20 +135,34 @@ def list_all(plan: Plan, started: Running, waiting: Queue, last: int) -> None:
 def renew(
     jobs: JobArrays, plan: Plan, started: Running, order: np.ndarray, now: float, free: int
 ) -> int:
-    """Drop all reservations and reserve for the jobs of `order` in turn; return the free nodes."""
-    drop(plan, started, now, free)
+    """Drop all reservations and reserve for the jobs of `order` in turn; return the free nodes.
+
+    In order of their starts most jobs begin behind those placed before, whose ends are therefore
+    kept apart until a search reaches them (see `kernels.rising`).
+    """
+    _clear(plan, started, now, free)
     _, free = extend(jobs, plan, started, order, 0, now, free, np.inf, False)
+    rising.settle(plan.profile, plan.coming, np.inf)
     return free
 
 
 @allocating_kernel
 def drop(plan: Plan, started: Running, now: float, free: int) -> None:
     """Drop all reservations."""
+    _clear(plan, started, now, free)
+    rising.settle(plan.profile, plan.coming, np.inf)
+
+
+@allocating_kernel
+def _clear(plan: Plan, started: Running, now: float, free: int) -> None:
+    """Drop all reservations, and keep the expected ends of running jobs apart."""
     while plan.due.size[0] > 0:
         heap.remove(plan.due, plan.due.item[plan.due.size[0] - 1])
     plan.unlisted[0] = np.inf
     holes.forget(plan.holes)
-    availability.rebuild(plan.profile, now, free, started.times, started.nodes, started.size[0])
+    rising.rebuild(
+        plan.profile, plan.coming, now, free, started.times, started.nodes, started.size[0]
+    )
 
 
 @allocating_kernel
@@ -167,7 +185,7 @@ def extend(
     as have room; the search for the next of their kind begins there: while nodes are only taken no
     earlier start appears.
     """
-    wanted = place - 1
+    wanted, apart = place - 1, plan.coming.bounds[0] < plan.coming.bounds[1]
     while place < order.size:
         if place > wanted and before < np.inf:
             wanted = _next_before(jobs, plan, order, place, now, before)
@@ -179,7 +197,14 @@ def extend(
         while place < end:
             job = order[place]
             nodes, request = jobs.nodes[job], jobs.requested_time[job]
-            moment, placed = availability.reserve(plan.profile, nodes, request, moment, end - place)
+            if apart:
+                moment, placed = rising.reserve(
+                    plan.profile, plan.coming, nodes, request, moment, end - place
+                )
+            else:
+                moment, placed = availability.reserve(
+                    plan.profile, nodes, request, moment, end - place
+                )
             if moment > now and not listed:
                 plan.unlisted[0] = min(plan.unlisted[0], moment)
             for neighbor in range(place, place + placed):

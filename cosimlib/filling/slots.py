@@ -245,8 +245,7 @@ def _plan_anew(
     A job equal to the previous one need not search earlier: reservations free no nodes.
     """
     plan, queue = state.plan, state.queue[:waiting]
-    # Running jobs are not in order of their expected ends, as releases would have to be.
-    availability.rebuild(plan, now, capacity, state.expected_end, jobs.nodes, 0)
+    availability.clear(plan, now, capacity)
     availability.add(plan, now, now + 1, -withheld)
     for _, job in state.ends:
         availability.add(plan, now, state.expected_end[job], -jobs.nodes[job])

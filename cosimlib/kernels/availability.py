@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cosimlib.kernels import shifts
 from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, kernel
 
 
@@ -46,43 +47,16 @@ def advance(profile: Profile, now: float) -> None:
 
 
 @frugal_kernel
-def rebuild(
-    profile: Profile, now: float, free: int, times: np.ndarray, nodes: np.ndarray, size: int
-) -> None:
-    """Reset the profile to `free` nodes at `now` and the expected releases, without reservations.
-
-    `times` and `nodes` are `size` releases (see `kernels.releases`); overdue ones count as free.
-    """
-    bounds = profile.bounds
-    bounds[0], bounds[1] = 0, 1
+def clear(profile: Profile, now: float, free: int) -> None:
+    """Let so many nodes be free from `now` on."""
+    profile.bounds[0], profile.bounds[1] = 0, 1
     profile.times[0], profile.free[0], profile.rises[0] = now, free, now
-    for release in range(size):
-        last = bounds[1]
-        if times[release] > now:
-            profile.times[last] = times[release]
-            profile.free[last] = profile.free[last - 1] + nodes[release]
-            bounds[1] += 1
-        else:
-            profile.free[0] += nodes[release]
 
 
 @frugal_kernel
 def place_at(profile: Profile, moment: float) -> int:
     """The first breakpoint at or after a moment."""
-    return _place_between(profile, moment, profile.bounds[0], profile.bounds[1])
-
-
-@inlined_kernel
-def _place_between(profile: Profile, moment: float, low: int, high: int) -> int:
-    """As `place_at`, where that is known to be from `low` to `high`."""
-    times = profile.times
-    while low < high:
-        middle = (low + high) // 2
-        if times[middle] < moment:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return shifts.first_at(profile.times, moment, profile.bounds[0], profile.bounds[1])
 
 
 @frugal_kernel
@@ -98,33 +72,78 @@ def place_near(profile: Profile, moment: float, near: int) -> int:
 
 
 @frugal_kernel
-def add(profile: Profile, begin: float, end: float, count: int) -> None:
-    """Add `count` free nodes from `begin` to `end`; a negative count takes nodes."""
-    times, bounds = profile.times, profile.bounds
+def add(profile: Profile, begin: float, end: float, count: int) -> tuple[int, int]:
+    """Add `count` free nodes from `begin` to `end`; a negative count takes nodes.
+
+    Returns the places, after the change, of the first breakpoints at or after `begin` and `end`.
+    """
     left = place_at(profile, begin)
-    if left == bounds[1] or times[left] != begin:
-        left = _insert(profile, left, begin)
-    _add_between(profile, left, place_at(profile, end), end, count)
+    return add_between(profile, left, begin, place_at(profile, end), end, count)
 
 
 @inlined_kernel
-def _add_between(profile: Profile, left: int, right: int, end: float, count: int) -> None:
-    """Add `count` free nodes from the breakpoint `left` to `end`, which is at or before `right`."""
+def add_between(
+    profile: Profile, left: int, begin: float, right: int, end: float, count: int
+) -> tuple[int, int]:
+    """As `add`, where the places of the first breakpoints at or after `begin` and `end` are known.
+
+    Where a breakpoint comes and another goes, only those between them are shifted.
+    """
     times, free, bounds, rises = profile
-    if right == bounds[1] or times[right] != end:
-        origin = bounds[0]
+    if begin == end:
+        return left, right
+    rises[0] = max(rises[0], begin if count < 0 else end)
+    left_comes = left == bounds[1] or times[left] != begin
+    right_comes = right == bounds[1] or times[right] != end
+    left_goes = not left_comes and left > bounds[0] and free[left] + count == free[left - 1]
+    right_goes = not right_comes and free[right] == free[right - 1] + count
+    if left_comes and right_goes:
+        before = free[left - 1]
+        shifts.up(times, left, right)
+        shifts.up(free, left, right)
+        times[left], free[left] = begin, before
+        _change(free, left, right + 1, count)
+        return left, right + 1
+    if left_goes and right_comes:
+        before = free[right - 1]
+        shifts.down(times, left + 1, right)
+        shifts.down(free, left + 1, right)
+        times[right - 1], free[right - 1] = end, before
+        _change(free, left, right - 1, count)
+        return left, right - 1
+    origin = bounds[0]
+    if right_comes:
         right = _insert(profile, right, end)
-        left += bounds[0] - origin
-    changed = free[left:right]
+        left, origin = left + bounds[0] - origin, bounds[0]
+    if left_comes:
+        left = _insert(profile, left, begin)
+        right, origin = right + 1 + bounds[0] - origin, bounds[0]
+    _change(free, left, right, count)
+    if left_goes:
+        _remove(profile, left)
+        left, right, origin = left + bounds[0] - origin, right - 1 + bounds[0] - origin, bounds[0]
+    if right_goes:
+        _remove(profile, right)
+        left, right = left + bounds[0] - origin, right + bounds[0] - origin
+    return left, right
+
+
+@inlined_kernel
+def _change(free: np.ndarray, first: int, last: int, count: int) -> None:
+    """Add to the free nodes from one place to before another."""
+    changed = free[first:last]
     for place in range(changed.size):
         changed[place] += count
-    rises[0] = max(rises[0], times[left] if count < 0 else end)
-    if left > bounds[0] and free[left] == free[left - 1]:
-        origin = bounds[0]
-        _remove(profile, left)
-        right += bounds[0] - origin - 1
-    if free[right] == free[right - 1]:
-        _remove(profile, right)
+
+
+@frugal_kernel
+def take_on(profile: Profile, place: int, count: int) -> None:
+    """Take `count` free nodes from the breakpoint at `place` on."""
+    free, bounds = profile.free, profile.bounds
+    profile.rises[0] = max(profile.rises[0], profile.times[place])
+    _change(free, place, bounds[1], -count)
+    if place > bounds[0] and free[place] == free[place - 1]:
+        _remove(profile, place)
 
 
 @frugal_kernel
@@ -150,7 +169,7 @@ def reserve(
     moment, placed = profile.times[place], 1
     if jobs > 1:
         placed = min(jobs, room // nodes)
-    _add_between(profile, place, end, moment + duration, -placed * nodes)
+    add_between(profile, place, moment, end, moment + duration, -placed * nodes)
     return moment, placed
 
 
@@ -170,7 +189,7 @@ def _find(profile: Profile, nodes: int, duration: float, not_before: float) -> t
             room = min(room, free[end])
             # Only now and then, because most runs are short.
             if end % 8 == 0 and times[end] >= rises[0]:
-                return place, _place_between(profile, until, end + 1, last), room
+                return place, shifts.first_at(times, until, end + 1, last), room
             end += 1
         if end == last or times[end] >= until:
             return place, end, room
@@ -253,13 +272,13 @@ def _insert(profile: Profile, place: int, time: float) -> int:
         _move_to_front(profile)
     first, last = bounds[0], bounds[1]
     if first > 0 and place - first < last - place:
-        _shift_down(times, first, place)
-        _shift_down(free, first, place)
+        shifts.down(times, first, place)
+        shifts.down(free, first, place)
         bounds[0] -= 1
         place -= 1
     else:
-        _shift_up(times, place, last)
-        _shift_up(free, place, last)
+        shifts.up(times, place, last)
+        shifts.up(free, place, last)
         bounds[1] += 1
     times[place] = time
     free[place] = free[place - 1]
@@ -271,30 +290,13 @@ def _remove(profile: Profile, place: int) -> None:
     """Remove a breakpoint at which nothing changes."""
     times, free, bounds, _ = profile
     if place - bounds[0] < bounds[1] - place:
-        _shift_up(times, bounds[0], place)
-        _shift_up(free, bounds[0], place)
+        shifts.up(times, bounds[0], place)
+        shifts.up(free, bounds[0], place)
         bounds[0] += 1
     else:
-        _shift_down(times, place + 1, bounds[1])
-        _shift_down(free, place + 1, bounds[1])
+        shifts.down(times, place + 1, bounds[1])
+        shifts.down(free, place + 1, bounds[1])
         bounds[1] -= 1
-
-
-@inlined_kernel
-def _shift_down(values: np.ndarray, first: int, last: int) -> None:
-    """Move the values from `first` to before `last` down by one place."""
-    # Places count from zero, so that none can be negative, and the loop becomes one call.
-    part = values[first - 1 : last]
-    for place in range(part.size - 1):
-        part[place] = part[place + 1]
-
-
-@inlined_kernel
-def _shift_up(values: np.ndarray, first: int, last: int) -> None:
-    """Move the values from `first` to before `last` up by one place."""
-    part = values[first : last + 1]
-    for place in range(part.size - 1, 0, -1):
-        part[place] = part[place - 1]
 
 
 @frugal_kernel

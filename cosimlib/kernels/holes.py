@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import availability
 from cosimlib.kernels.availability import Profile
 from cosimlib.kernels.jit import allocating_kernel, inlined_kernel, inner_kernel
 from cosimlib.kernels.sieve import class_of
@@ -124,21 +123,20 @@ def learn(holes: Holes, kind: int, moment: float) -> None:
 
 
 @inner_kernel
-def note(holes: Holes, profile: Profile, begin: float, end: float) -> None:
+def note(holes: Holes, profile: Profile, place: int, begin: float, after: int, end: float) -> None:
     """Nodes have come free from `begin`, now or later, to `end`.
 
-    For every class of nodes, the new hole lasts from the beginning of the one at `begin`, if that
-    is one, to the end of the one before `end`.
+    The first breakpoints at or after these moments are at `place` and `after`. For every class of
+    nodes, the new hole lasts from the beginning of the one at `begin`, if that is one, to the end
+    of the one before `end`.
     """
     times, free, bounds, _ = profile
     first, last = bounds[0], bounds[1]
-    place = availability.place_at(profile, begin)
     if place == last or times[place] > begin:
         place -= 1
-    after, most = place, 0
-    while after < last and times[after] < end:
-        most = max(most, free[after])
-        after += 1
+    most = 0
+    for count in free[place:after]:
+        most = max(most, count)
     row = holes.opened[0] % REMEMBERED
     holes.opened[0] += 1
     holes.end[row, :] = -np.inf

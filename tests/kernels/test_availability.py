@@ -118,21 +118,25 @@ def test_a_search_goes_on_from_where_another_ended_in_vain(intervals, now, wante
     )
 
 
-@given(INTERVALS, st.integers(0, 10))
-def test_promises_are_nodes_that_come_free(intervals, now):
-    profile, _ = filled(intervals, 0)
-    times, nodes = np.array([2.0, 5.0, 12.0, 20.0]), np.array([1, 2, 1, 1])
-    availability.rebuild(profile, float(now), 1, times, nodes, 4)
-    expected = [1 + nodes[times <= max(second, now)].sum() for second in range(now, SECONDS)]
-    assert as_cells(profile, now).tolist() == expected
+@settings(max_examples=50)
+@given(INTERVALS, st.integers(0, 30), st.integers(0, 12), st.sampled_from([-1, 1]))
+def test_a_change_tells_where_it_begins_and_ends(intervals, begin, lasting, count):
+    profile, cells = filled(intervals, 0)
+    cells[begin : begin + lasting] += count
+    places = availability.add(profile, float(begin), float(begin + lasting), count)
+    times, _, (first, last), _ = profile
+    expected = np.searchsorted(times[first:last], [begin, begin + lasting])
+    assert places == tuple(first + expected)
+    assert as_cells(profile, 0).tolist() == cells.tolist()
 
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 40)), min_size=1, max_size=12))
 def test_jobs_are_placed_in_turn_behind_a_long_row_of_releases(jobs):
-    profile, nodes = availability.empty(60, 20), np.ones(20, np.int64)
-    availability.rebuild(profile, 0.0, 0, np.arange(1.0, 21.0), nodes, 20)
-    cells = np.minimum(np.arange(500), 20)
+    profile, cells = availability.empty(60, 20), np.minimum(np.arange(500), 20)
+    availability.advance(profile, 0.0)
+    for release in range(1, 21):
+        availability.add(profile, 0.0, float(release), -1)
     for wanted, last in jobs:
         fits = (t for t in range(cells.size) if cells[t : t + last].min() >= wanted)
         start, _ = availability.reserve(profile, wanted, float(last), -np.inf, 1)

@@ -31,14 +31,14 @@ class Machine:
             self.learn(kind)
 
     def change(self, begin, end, count):
-        """Take or give back nodes."""
+        """Take or give back nodes; places of the first breakpoints at or after both moments."""
         self.cells[begin:end] += count
-        availability.add(self.profile, float(begin), float(end), count)
+        return availability.add(self.profile, float(begin), float(end), count)
 
     def give_back(self, begin, end, count):
         """Open a hole, or widen one."""
-        self.change(begin, end, count)
-        holes.note(self.holes, self.profile, float(begin), float(end))
+        place, after = self.change(begin, end, count)
+        holes.note(self.holes, self.profile, place, float(begin), after, float(end))
 
     def earliest(self, kind):
         """The first second from which a job fits."""
