@@ -7,7 +7,7 @@ import html
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from ipywidgets import HTML, FileUpload, HBox, VBox, Widget
@@ -35,6 +35,10 @@ from cosimlib.workload import Workload
 SUFFIXES = ".swf,.gz,.csv,.json,.parquet,.txt,.log"
 MOST_BYTES = 9_000_000
 """Of uploaded files: Jupyter's servers end connections that send more than 10 MB at once."""
+ASKING = "jupyter.widget.control"
+"""What a browser opens to ask for all widgets of a page, and closes when it has them."""
+PATIENCE = 10.0
+"""Seconds that a panel waits for a browser; after that it is drawn for one to come."""
 PREPARING = "The explorer is being prepared; the first time, that may take a minute or two …"
 READABLE = "a made-up machine; SWF, sacct, PBS, Batsim and more can be read"
 
@@ -145,7 +149,7 @@ def page(name: str, *, later: bool = False) -> VBox:
     name : str
         One of `PAGES`.
     later : bool, default False
-        Show the page first, and draw its panel in a thread.
+        Show the page first, and draw its panel in a thread once a browser has the page.
     """
     check.choice("page", name, PAGES)
     shown = PAGES[name]
@@ -153,10 +157,34 @@ def page(name: str, *, later: bool = False) -> VBox:
     place = VBox([HTML(PREPARING)])
     whole = VBox([heading, _picker(shown, place), place])
     if later:
-        Thread(target=_draw, args=(shown, place), daemon=True).start()
+        Thread(target=_draw_later, args=(shown, place, _arrival()), daemon=True).start()
     else:
         _draw(shown, place)
     return whole
+
+
+def _arrival() -> Event:
+    """Set when a browser has the page's widgets; at once where no kernel could tell."""
+    from comm import get_comm_manager  # it comes with ipywidgets, whose absence is told above
+
+    arrived, manager = Event(), get_comm_manager()
+    answer = manager.targets.get(ASKING)
+    if answer is None:
+        arrived.set()
+        return arrived
+
+    def opened(comm: Any, message: Any) -> None:
+        answer(comm, message)
+        comm.on_close(lambda _: arrived.set())
+
+    manager.register_target(ASKING, opened)
+    return arrived
+
+
+def _draw_later(shown: Page, place: VBox, arrived: Event) -> None:
+    """Put the panel in its place, not while a browser connects: it would get a part of it."""
+    arrived.wait(PATIENCE)
+    _draw(shown, place)
 
 
 def _draw(shown: Page, place: VBox) -> None:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from comm.base_comm import BaseComm, CommManager
 from ipywidgets import HTML
 
 from cosimlib.explorers import app
@@ -28,6 +29,20 @@ def test_a_page_shows_itself_first_and_its_panel_when_that_is_drawn(monkeypatch)
     ((target, args),) = started
     target(*args)
     assert isinstance(place.children[0], Panel)
+
+
+def test_a_panel_waits_until_a_browser_has_the_page(monkeypatch):
+    """A panel of which a browser gets a part while it connects is not shown at all."""
+    asked = []
+    manager = CommManager()
+    manager.register_target(app.ASKING, lambda comm, message: asked.append(message))
+    monkeypatch.setattr("comm.get_comm_manager", lambda: manager)
+    arrived = app._arrival()
+    comm = BaseComm(target_name=app.ASKING, primary=False)
+    manager.targets[app.ASKING](comm, {"open": 1})
+    assert asked == [{"open": 1}] and not arrived.is_set()
+    comm.handle_close({})
+    assert arrived.is_set()
 
 
 def test_a_log_takes_the_place_of_the_panel_and_what_is_none_is_told():
