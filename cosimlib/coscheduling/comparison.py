@@ -162,6 +162,15 @@ def averages(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, "mean", "low", "high", "seeds"])
 
 
+def in_letters(machines: Iterable[str]) -> str:
+    """What the letters of a scheme say, in words for the small print of a figure."""
+    names = " and ".join(name[:1].upper() + name[1:] for name in machines)
+    return (
+        f"A scheme's letters stand for {names}, in this order: H, a job holds its nodes idle until "
+        "its mate starts; Y, it yields its turn."
+    )
+
+
 def never_started(comparison: pd.DataFrame, by: str) -> str:
     """The runs in which jobs never start, in words, or that there is none."""
     runs = comparison[comparison["stuck"] > 0].drop_duplicates([by, "seed", "scheme"])

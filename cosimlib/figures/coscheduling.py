@@ -1,6 +1,7 @@
 """Figures of coscheduling: bars per scheme, and Gantt charts of held and used nodes."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
-from cosimlib.coscheduling.comparison import BASE, UNSCHEDULED
+from cosimlib.coscheduling.comparison import BASE, UNSCHEDULED, in_letters
 from cosimlib.coscheduling.deadlock import event_times, job_states
 from cosimlib.coscheduling.measures import IDEAL
 from cosimlib.coscheduling.schedule import CoupledSchedule
@@ -25,6 +26,8 @@ MOST_NAMED = 5
 """Waiting jobs that are named above their machine; of more only the number is given."""
 CONTROLS_HEIGHT = 105
 """Pixels of the slider through the events, and of what is above it."""
+PLAY_PACE = 700
+"""Milliseconds per event."""
 
 MATES = "A group of mates has one color on all machines; gray jobs have no mates."
 GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
@@ -82,11 +85,8 @@ def plot_schemes(
     seeds = int(table["seeds"].max()) if len(table) else 0
     return footnote(
         picture,
-        f"Bars are means over {count(seeds, 'seed')}, whiskers their 95 % confidence intervals. A "
-        "scheme's letters stand for "
-        + ", ".join(name.capitalize() for name in machines)
-        + " in this order: H, a job holds its nodes idle until its mate starts; Y, it yields its "
-        "turn.",
+        f"Bars are means over {count(seeds, 'seed')}, whiskers their 95 % confidence intervals. "
+        + in_letters(machines),
     )
 
 
@@ -285,10 +285,21 @@ def _stepped(
             begin, length = _extent(row, stop)
             bars.append(go.Bar(base=[begin], x=[length if row.start < stop else None]))
         frames.append(go.Frame(data=bars, name=name, traces=list(range(len(table)))))
-        jump = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}}
-        marks.append({"label": name, "method": "animate", "args": [[name], jump]})
+        marks.append({"label": name, "method": "animate", "args": [[name], _animation(0)]})
     picture.frames = frames
     value = {"prefix": "up to minute ", "xanchor": "left"}
     slider = {"steps": marks, "active": len(stops) - 1, "y": -0.1, "x": 0, "len": 1.0,
               "pad": {"t": 30}, "currentvalue": value}  # fmt: skip
-    return picture.update_layout(sliders=[slider])
+    play = {"label": "Play", "method": "animate", "args": [None, _animation(PLAY_PACE)]}
+    buttons = {"type": "buttons", "buttons": [play], "showactive": False, "x": 1,
+               "xanchor": "right", "y": -0.1, "yanchor": "top", "pad": {"t": 18}}  # fmt: skip
+    return picture.update_layout(sliders=[slider], updatemenus=[buttons])
+
+
+def _animation(pace: int) -> dict[str, Any]:
+    """Plotly's options to show one frame or all, so many milliseconds each.
+
+    Plotly cannot move hatched bars (a pattern throws), so each frame is drawn at once.
+    """
+    frame = {"duration": pace, "redraw": True}
+    return {"mode": "immediate", "frame": frame, "transition": {"duration": 0}}

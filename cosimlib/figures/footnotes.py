@@ -1,15 +1,19 @@
 """Small print under a figure: what its marks mean, the paper it is after, and its data."""
 
+import math
 import textwrap
 
 import plotly.graph_objects as go
+
+from cosimlib.figures.legends import PLOTLY_MARGIN, legend_depth
 
 LINE = 104
 """Letters of a line, about."""
 
 LINE_HEIGHT = 15
 FOOTER_HEIGHT = 18
-PLOTLY_MARGIN = 80
+AIR = 8
+"""Pixels between a legend that needs more room than it was given and what is below it."""
 NOTE, FOOTER = "note", "data"
 
 
@@ -43,12 +47,19 @@ def footer(picture: go.Figure, text: str) -> go.Figure:
 
 
 def _deepen(picture: go.Figure, pixels: int) -> float:
-    """Make the bottom margin and the figure so much higher; the margin then."""
+    """Make the bottom margin and the figure so much higher; the margin then.
+
+    And higher than that where a legend would else lie on what is written there.
+    """
     template = picture.layout.template.layout
     margins = (picture.layout.margin.b, template.margin.b, PLOTLY_MARGIN)
-    margin = pixels + next(margin for margin in margins if margin is not None)
+    margin = next(margin for margin in margins if margin is not None)
+    notes = [note for note in picture.layout.annotations if note.name in (NOTE, FOOTER)]
+    depth = legend_depth(picture)
+    if not notes and depth > margin:
+        pixels += math.ceil(depth - margin) + AIR
     height = picture.layout.height or template.height
-    picture.update_layout(margin_b=margin)
+    picture.update_layout(margin_b=margin + pixels)
     if height:
         picture.update_layout(height=height + pixels)
-    return margin
+    return margin + pixels

@@ -77,7 +77,7 @@ class Publisher:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
             _write_library(self.folder)
-            page = marked.to_html(include_plotlyjs="directory", div_id=name)
+            page = marked.to_html(include_plotlyjs="directory", div_id=name, auto_play=False)
             write_whole(self.folder / f"{name}.html", page.encode())
             write_whole(self.folder / f"{name}.json", marked.to_json(engine="json").encode())
             write_whole(self.folder / f"{name}.csv", _csv(numbers).encode())

@@ -11,6 +11,9 @@ from cosimlib.figures.coscheduling import (
     plot_coupled_moment,
     plot_schemes,
 )
+from cosimlib.figures.footnotes import AIR, LINE_HEIGHT
+from cosimlib.figures.legends import ROW, legend_depth
+from cosimlib.figures.publishing import Publisher
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -72,6 +75,16 @@ def footnotes(picture) -> str:
     return " ".join(note.text for note in picture.layout.annotations).replace("<br>", " ")
 
 
+def test_a_legend_of_two_rows_ends_above_the_note(table):
+    tall = plot_schemes(table, by="share", measure="wait", **WORDS)
+    low = plot_schemes(table, by="share", measure="wait", beside=(), **WORDS)
+    for picture, air in ((tall, AIR), (low, 0)):
+        note = picture.layout.annotations[-1]
+        lines = note.text.count("<br>") + 1
+        assert legend_depth(picture) + air <= -note.yshift - LINE_HEIGHT * lines
+    assert legend_depth(tall) > legend_depth(low) + ROW
+
+
 def test_what_measures_nothing_is_left_out(table):
     only = plot_schemes(table, by="share", measure="lost", beside=(), **WORDS)
     assert [bar.name for bar in only.data] == [*SCHEMES] * 2
@@ -102,7 +115,19 @@ def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):
     assert picture.frames[1].data[0].x == (10.0,)
     assert picture.frames[-1].data[0].x == blocks[0].x
     still = plot_coupled_gantt(schedule, title="Small", steps=False)
-    assert not still.frames and not still.layout.sliders
+    assert not still.frames and not still.layout.sliders and not still.layout.updatemenus
+
+
+def test_frames_are_drawn_anew_never_moved_and_none_before_a_click(schedule, tmp_path):
+    """Plotly throws where it moves a hatched bar."""
+    picture = plot_coupled_gantt(schedule, title="Small", names=NAMES)
+    (play,) = picture.layout.updatemenus[0].buttons
+    assert play.label == "Play" and play.args[0] is None
+    for step in (play, *picture.layout.sliders[0].steps):
+        assert step.args[1]["transition"]["duration"] == 0 and step.args[1]["frame"]["redraw"]
+    Publisher(tmp_path, "x").publish(picture, "small", schedule.jobs)
+    page = (tmp_path / "small.html").read_text()
+    assert "Plotly.addFrames" in page and "Plotly.animate" not in page
 
 
 def test_gantt_blocks_are_where_and_when_jobs_have_nodes(schedule):
