@@ -1,17 +1,18 @@
-"""The height of horizontal legends, against what Plotly draws on a page of 700 pixels."""
+"""The height of horizontal legends by the rules of Plotly, on a page of 700 pixels."""
 
 import plotly.graph_objects as go
 import pytest
 
+from cosimlib.figures import theme
 from cosimlib.figures.legends import GROUP_GAP, ROW, legend_depth
 
 UNDER = {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0}
-AXES = {"height": 300, "margin": {"l": 75, "r": 25, "t": 50, "b": 50}, "template": "cosimlib"}
+AXES = {"height": 300, "margin": {"l": 75, "r": 25, "t": 50, "b": 50}}
 
 
 def named(*names: str, **layout) -> go.Figure:
     lines = [go.Scatter(y=[1, 2], name=name) for name in names]
-    return go.Figure(lines, {"legend": UNDER, **AXES, **layout})
+    return theme.style(go.Figure(lines), **{"legend": UNDER, **AXES, **layout})
 
 
 @pytest.mark.parametrize(
