@@ -6,6 +6,7 @@ _MORE_WORK = (
     "earliest start, found from the profile, and stays"
 )
 
+_UNUSED = "room for one more, which is not used"
 _NONE = "any number below 0 says that there is none"
 _LISTED = "whether reservations are in the heap or not only decides where the next one is looked up"
 _ROUNDING = "a relative change of 1e-13 is rounding, which may be taken or left"
@@ -55,7 +56,7 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "1 -> 2": "that some went down is asked as above 0 only",
     },
     "coscheduling/passes.py:_ranked": {
-        "fitting + 1 -> fitting + 2": "room for one more job, which is not used",
+        "fitting + 1 -> fitting + 2": _UNUSED,
         "fitting += 1 -> fitting += 2 [3]": (
             "one too many of the jobs is asked for, of which there are no more"
         ),
@@ -64,6 +65,10 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "(0, 0, 0.0, 0.0, 0, 0) -> (0, 0, 0.0, 0.0, 1, 0)": (
             "what is in an empty list only gives it a type"
         ),
+    },
+    "elastic/optimum.py:_cover": {
+        "wanted + 1 -> wanted + 2": _UNUSED,
+        "wanted + 1 -> wanted + 2 [2]": _UNUSED,
     },
     "elastic/waste.py:_waste": {"-1 -> -2": _NONE, "-1 -> -2 [2]": _NONE},
     "eviction/backtracking.py:_search": {
@@ -100,6 +105,17 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "an equal job with the same reservation is searched for from now on, in vain up to the "
             "moment before which there was nothing for the previous one"
         ),
+    },
+    "kernels/holes.py:empty": {
+        "class_of(total_nodes) + 1 -> class_of(total_nodes) + 2": _UNUSED,
+    },
+    "kernels/holes.py:forget": {
+        "holes.coming[:] = np.inf -> dropped": (
+            "they are read at the end of a pass only, and each pass begins with none"
+        ),
+    },
+    "kernels/rising.py:reserve": {
+        "jobs > 1 -> jobs >= 1": "of one job the room that was found holds one",
     },
     "kernels/sieve.py:empty": {
         "n // BLOCK -> n * BLOCK": "more blocks than the queue fills, of which none is read",
