@@ -4,6 +4,7 @@ The log
 
 - `open_log`: a log made ready for all that follows; `Log`
 - `example_log`: a small synthetic log, starts and users included
+- `overfull`: nodes held beyond those of the machine; `Overfull`
 - `reading_table`, `machine_table`: the account of its records, and the machine
 
 What happened
@@ -23,7 +24,8 @@ Nodes for others
 
 - `freeable_nodes`: nodes that can be freed within minutes, and at what loss; `mean_costs`
 - `sample_hours`: at which hours; `with_checkpoints`: whose memory and bandwidth
-- `idle_by_length`: idle nodes by how long they stay so; `fill_idle`: what fillers would use
+- `idle_by_length`: idle nodes by how long they stay so; `fill_idle`: what fillers would use,
+  in which `filled_window`
 - `lendable_nodes`: nodes that could be lent for hours
 """
 
@@ -34,8 +36,9 @@ from cosimlib.report.eviction import (
     sample_hours,
     with_checkpoints,
 )
-from cosimlib.report.idle import fill_idle, idle_by_length, lendable_nodes
+from cosimlib.report.idle import fill_idle, filled_window, idle_by_length, lendable_nodes
 from cosimlib.report.log import Log, example_log, machine_table, open_log, reading_table
+from cosimlib.report.overfull import Overfull, overfull
 from cosimlib.report.replay import (
     Grade,
     compare_to_recorded,
@@ -55,9 +58,11 @@ __all__ = [
     "Freeable",
     "Grade",
     "Log",
+    "Overfull",
     "compare_to_recorded",
     "example_log",
     "fill_idle",
+    "filled_window",
     "freeable_nodes",
     "grade",
     "idle_by_length",
@@ -65,6 +70,7 @@ __all__ = [
     "machine_table",
     "mean_costs",
     "open_log",
+    "overfull",
     "reading_table",
     "replay",
     "sample_hours",

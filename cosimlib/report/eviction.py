@@ -92,7 +92,7 @@ def freeable_nodes(
     ----------
     schedule : Schedule
     hours : np.ndarray
-        Instants (s), as of `sample_hours`.
+        Instants (s), as of `sample_hours`; of none both tables are empty.
     deadlines : sequence of int
         Minutes.
     shares : sequence of float
@@ -120,7 +120,11 @@ def freeable_nodes(
             ]
     columns = ["time", "deadline", "idle", "ending", "saved"]
     of_costs = ["time", "deadline", "share", "nodes", "loss"]
-    return Freeable(pd.DataFrame(nodes, columns=columns), pd.DataFrame(costs, columns=of_costs))
+    kind = None if nodes else "float64"
+    return Freeable(
+        pd.DataFrame(nodes, columns=columns, dtype=kind),
+        pd.DataFrame(costs, columns=of_costs, dtype=kind),
+    )
 
 
 def mean_costs(freeable: Freeable) -> pd.DataFrame:
@@ -173,7 +177,8 @@ def _loss(jobs: pd.DataFrame, deadline: int) -> np.ndarray:
 
 def _around(schedule: Schedule, hours: np.ndarray) -> Schedule:
     """The schedule of the jobs that run at any time near the instants."""
-    near = (schedule.start_time <= hours[-1]) & (schedule.end_time > hours[0])
+    last, first = hours.max(initial=-np.inf), hours.min(initial=np.inf)
+    near = (schedule.start_time <= last) & (schedule.end_time > first)
     workload = schedule.workload.keep(near, "not running in the window")
     start_time, end_time = schedule.start_time[near], schedule.end_time[near]
     return replace(schedule, workload=workload, start_time=start_time, end_time=end_time)

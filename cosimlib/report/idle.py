@@ -116,9 +116,25 @@ def fill_idle(
         )
         for policy, how in ways
     )
+    start, end = filled_window([*runs, killed], start, end)
     best = young_interval(overhead, slots_between_kills(killed, start=start, end=end))
     longest = max(1.0, (end - start) / killed.slot)
     return [*runs, saved_every(killed, max(1, round(min(best, longest))))]
+
+
+def filled_window(runs: Sequence[FilledSchedule], start: float, end: float) -> tuple[float, float]:
+    """The part of a window (s) in which each of the runs has jobs to come or to end.
+
+    Containers run from the first submission to the last end of a run, jobs may end sooner or later
+    than they did as recorded. What is before and after is no idleness that containers leave. Where
+    no part of the window is left, it is one of the same length at the runs' end.
+    """
+    first = min(float(run.workload.jobs["submit_time"].min()) for run in runs)
+    first = runs[0].slot * float(np.ceil(first / runs[0].slot))
+    last = min(float(run.slot_ends.max()) for run in runs)
+    if last <= start:
+        start = last - (end - start)
+    return max(first, start), min(last, end)
 
 
 def _stretches(times: np.ndarray, idle: np.ndarray, end: float) -> np.ndarray:

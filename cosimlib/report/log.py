@@ -16,6 +16,7 @@ from cosimlib.display import UNKNOWN, calendar, count, duration, percent
 from cosimlib.eviction import EXPENDABLE
 from cosimlib.metrics import share_used
 from cosimlib.prepare import KNOWN, with_assumed_machine
+from cosimlib.report.overfull import overfull
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.traces import SYNTHETIC
@@ -36,8 +37,8 @@ class Log(NamedTuple):
         What happened: as recorded, of the jobs whose start is known; where most starts are not
         known, as EASY (without requested times FCFS) would have scheduled the jobs.
     lacks : dict of str to str
-        A sentence by what is unknown: `machine`, `starts`, `requests`, `users`; none of what is
-        known.
+        A sentence by what is unknown: `machine`, `starts`, `requests`, `users`, `idle nodes` (of
+        which the record holds more than there are); none of what is known.
     used : float
         Node-hours of the schedule's jobs ÷ those of all jobs in the log.
     """
@@ -86,6 +87,11 @@ def open_log(
     if workload.column("user").isna().all():
         lacks["users"] = "this log names no users"
     schedule = _schedule(workload, machine, lacks)
+    held = overfull(schedule)
+    if held.most > held.nodes:
+        workload = workload.noted("noted", held.note, held.jobs)
+    if held.lack:
+        lacks["idle nodes"] = held.lack
     return Log(workload, machine, schedule, lacks, share_used(schedule, read))
 
 
@@ -122,16 +128,18 @@ def reading_table(workload: Workload) -> pd.DataFrame:
 
 def machine_table(log: Log) -> pd.DataFrame:
     """The machine and the log in words: size, span, load, jobs, users, what is unknown."""
-    jobs, machine = log.workload.jobs, log.machine
+    jobs, machine, held = log.workload.jobs, log.machine, overfull(log.schedule)
     first, last = log.schedule.span
     users = log.workload.column("user").nunique()
     requests = jobs["requested_time"]
     rows = {
         "machine": f"{machine.name}, {count(machine.total_nodes, 'node')}",
-        "cores per node": f"{machine.cores_per_node:,}",
+        # One is what a system has that nobody told of its cores.
+        "cores per node": f"{machine.cores_per_node:,}" if machine.cores_per_node > 1 else UNKNOWN,
         "memory per node": _known(machine.memory_per_node, "GB"),
         "jobs": f"{len(jobs):,} in {duration(last - first)}",
         "utilization": _known(100 * log.schedule.utilization(first, last), "%"),
+        "most nodes held at once": f"{held.most:,} of {held.nodes:,}",
         "median nodes": f"{jobs['nodes'].median():,.0f}",
         "median run time": duration(jobs["run_time"].median()),
         "jobs under 30 minutes": percent((jobs["run_time"] < EXPENDABLE).mean()),

@@ -157,4 +157,12 @@ def _status(table: pd.DataFrame) -> pd.Series:
 def _machine(table: pd.DataFrame, name: str) -> System | None:
     """The different nodes on which jobs ran, where their names are known."""
     nodes = count_hosts(table["hosts"].dropna().unique())
-    return System(name, {"main": nodes}) if nodes else None
+    return System(name, {"main": nodes}, cores_per_node=_cores(table)) if nodes else None
+
+
+def _cores(table: pd.DataFrame) -> int:
+    """Cores of a node, where most jobs hold that many on each of theirs and none more; else 1."""
+    density = (table["cores"] / table["nodes"]).dropna()
+    most = density.max() if len(density) else 1.0
+    common = (density == most).mean() > 0.5
+    return int(most) if most >= 1 and most % 1 == 0 and common else 1

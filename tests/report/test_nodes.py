@@ -7,6 +7,7 @@ import pytest
 from cosimlib.eviction import EvictionProblem, solve_dynamic
 from cosimlib.report import (
     fill_idle,
+    filled_window,
     freeable_nodes,
     idle_by_length,
     lendable_nodes,
@@ -63,6 +64,8 @@ def test_ends_count_by_request_and_never_what_is_past():
     table = freeable_nodes(schedule, np.array([at])).nodes.set_index("deadline")
     assert table["idle"].tolist() == [3] * 4 and table["ending"].tolist() == [0, 0, 3, 3]
     assert table["saved"].tolist()[0] == 0
+    nothing = freeable_nodes(scheduled([(0, 4, 2, 3)], nodes=8), np.empty(0))
+    assert nothing.nodes.empty and mean_costs(nothing).empty
     unknown = scheduled([(0, 4, np.nan, 3)], nodes=8)
     assert (freeable_nodes(unknown, np.array([at])).nodes["ending"] == 0).all()
 
@@ -111,6 +114,18 @@ def test_fillers_take_what_is_idle_in_the_window():
     assert [run.policy for run in filled[:2]] == ["filling A", "filling B, save"]
     assert plain.policy == "not filled" and plain.containers.empty
     assert all(run.utilization(0, 10 * HOUR) == pytest.approx(1) for run in filled)
+
+
+def test_fillers_are_measured_while_jobs_come_and_run():
+    """Recorded for ten hours more than a replay takes; jobs come from half a minute on."""
+    schedule = scheduled([(0.5 / 60, 4, 4, 6), (10, 4, 4, 6)], nodes=10)
+    jobs = schedule.workload.jobs.assign(submit_time=30.0)
+    runs = fill_idle(Workload(jobs, "log", System.of(10)), System.of(10), 0, 14 * HOUR)
+    first, last = filled_window(runs, 0, 14 * HOUR)
+    assert (first, last) == (MINUTE, MINUTE + 8 * HOUR)
+    assert all(run.utilization(first, last) == pytest.approx(1) for run in runs[1:])
+    assert filled_window(runs, 20 * HOUR, 22 * HOUR) == (last - 2 * HOUR, last)
+    assert filled_window(runs, HOUR, 2 * HOUR) == (HOUR, 2 * HOUR)
 
 
 def test_fillers_are_saved_as_often_as_young_has_it():
