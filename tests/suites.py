@@ -48,6 +48,8 @@ SLOW = frozenset(
 )  # fmt: skip
 """Files of few tests that take long, for most of them start other processes."""
 
+LONGEST = ROOT / "notebooks" / "3-timesharing.ipynb"
+
 SUITES = {
     "strict": ("notebooks/[!i]*.ipynb",),
     "lax": ("notebooks/index.ipynb", "notebooks/explore/*.ipynb"),
@@ -116,6 +118,7 @@ def pytest_collection_modifyitems(items):
     def place(item):
         first = (
             item.path.parent.name == "browser",
+            item.path == LONGEST,
             item.path.suffix == ".ipynb",
             item.path in SLOW,
             item.path.stem == "test_zoo_notebooks",
