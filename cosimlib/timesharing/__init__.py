@@ -15,7 +15,8 @@
 - `inverse_table`, `compare_printed`, `compare_in_words`, with `ASSUMED`, `SOURCES`, `PRINTED`;
   `sharing_factor`: from printed results back to jobs
 - `judge`, with `OF_BATCH`, `OF_OVERHEADS`, `ON_NOISY_DAYS`, `WITH_MORE_JOBS`: the paper's claims;
-  `beside_paper_scale`, `read_paper_scale`: stored numbers of paper scale
+  `beside_paper_scale`, `read_paper_scale`: stored numbers of paper scale; `paper_table`, which
+  ``python -m cosimlib.timesharing`` writes anew
 """
 
 from cosimlib.timesharing.audit import audit_stepped, audit_timeshared
@@ -62,7 +63,7 @@ from cosimlib.timesharing.inverse import (
 )
 from cosimlib.timesharing.logs import bearable_noise, with_node_memory
 from cosimlib.timesharing.noise import NOISE, SLOWEST, STEP, check_noise, draw_noise
-from cosimlib.timesharing.paper_scale import beside_paper_scale, read_paper_scale
+from cosimlib.timesharing.paper_scale import beside_paper_scale, paper_table, read_paper_scale
 from cosimlib.timesharing.runs import (
     Policies,
     cached_summary,
@@ -123,6 +124,7 @@ __all__ = [
     "node_noise",
     "noise_cost",
     "overview",
+    "paper_table",
     "printed_statistics",
     "project_cache",
     "ratio_by_length",

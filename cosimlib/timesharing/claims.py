@@ -25,9 +25,10 @@ infinite, for an interval may reach beyond it. Seeds that all have one number sa
 
 *Looks.* Of quick scale three claims were undecided at first, and their runs were chosen anew after
 that: more seeds for `overhead-13`, longer days for `noise-wins`, another measure for
-`crossover-large`. Who looks twice is surer than 95 % too often. So the first is now judged by seeds
-that no one had looked at (`Scale.fresh`), the others by the interval of 99 % (`Scale.levels`). The
-seeds of batch scheduling under noise were made fewer, from ten to three, to save work.
+`crossover-large`. An interval of 95 % covers less than that if one looks until it decides. So the
+first is now judged by seeds that no one had looked at (`Scale.fresh`), the others by the interval
+of 99 % (`Scale.levels`). The seeds of batch scheduling under noise were made fewer, from ten to
+three, to save work.
 
 What the words of a statement mean here; `LIMITS` has the numbers. *About the same* utilization is
 within 5 points, of one another and of the printed one; that at an overhead of 13 % is the printed

@@ -117,6 +117,20 @@ class Scale(NamedTuple):
         last = max(*self.seeds._replace(most_taxed=0), self.fresh + self.seeds.most_taxed)
         return range(last)
 
+    def judged_by(self, claim: str) -> tuple[Span, range]:
+        """The days that a claim is judged on, and by which seeds, counted from the first."""
+        seeds = self.seeds
+        if claim in OF_BATCH:
+            few = seeds.batch if claim == "slowdown-batch" else seeds.noisy_batch
+            return self.batch, range(few)
+        if claim == "overhead-13":
+            return self.taxed, range(self.fresh, self.fresh + seeds.most_taxed)
+        if claim in OF_OVERHEADS:
+            return self.taxed, range(seeds.taxed)
+        if claim in ON_NOISY_DAYS:
+            return self.noisy, range(seeds.noisy)
+        return self.shared, range(seeds.shared)
+
 
 EIGHTH = EDISON.total_nodes // 8
 

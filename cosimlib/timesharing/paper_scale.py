@@ -1,7 +1,8 @@
 """Numbers of Edison's own nodes, stored: they stand beside what quick scale decides otherwise.
 
 `data/paper-scale.csv` has a row per claim: our number on Edison's 5,576 nodes, the verdict that it
-led to, and how it was measured. Nothing is judged by them.
+led to, the nodes, days and seeds that it is of, and a note where it is not of the run that
+``python -m cosimlib.timesharing`` makes. Nothing is judged by them.
 """
 
 from collections.abc import Mapping
@@ -10,13 +11,17 @@ from pathlib import Path
 import pandas as pd
 
 from cosimlib.claims import VERDICTS, Verdict, statements_path
+from cosimlib.timesharing.claims import judge
+from cosimlib.timesharing.experiment import Measured, Scale
 
 DECIDED = {True: "holds", False: "fails", None: "unknown"}
-COLUMNS = ["system", "claim", "ours", "verdict", "measured"]
+SYSTEM = "3-timesharing"
+COLUMNS = ["system", "claim", "ours", "verdict", "nodes", "days", "warm_up", "seeds", "note"]
 
 
 def read_paper_scale(path: Path | None = None) -> pd.DataFrame:
-    """Stored numbers: system, claim, ours, verdict, and how they were measured.
+    """Stored numbers: system, claim, ours, verdict; nodes, days, of which `warm_up` do not count,
+    seeds, and a note; all as text.
 
     Parameters
     ----------
@@ -55,7 +60,7 @@ def beside_paper_scale(
         As of `read_paper_scale`.
     """
     table = read_paper_scale() if table is None else table
-    rows = table[table["system"] == "3-timesharing"].set_index("claim")
+    rows = table[table["system"] == SYSTEM].set_index("claim")
     told = {}
     for claim, found in verdicts.items():
         told[claim] = found
@@ -65,7 +70,38 @@ def beside_paper_scale(
         if decided == row["verdict"] == "holds":
             continue
         contradicts = {decided, row["verdict"]} == {"holds", "fails"}
-        stored = f"stored number of {row['measured']}: {row['ours']}, {row['verdict']}"
+        stored = f"stored number of {_measured(row)}: {row['ours']}, {row['verdict']}"
         stored = f"paper scale contradicts this: {stored}" if contradicts else stored
         told[claim] = found._replace(why=f"{found.why}; {stored}" if found.why else stored)
     return told
+
+
+def paper_table(measured: Measured, scale: Scale, *, seed: int = 0) -> pd.DataFrame:
+    """The table of runs: a row per claim, as `read_paper_scale` gives it.
+
+    Parameters
+    ----------
+    measured : Measured
+        As of `measure`.
+    scale : Scale
+        By which it was measured.
+    seed : int, default 0
+        The first.
+    """
+    rows = []
+    verdicts = judge(*measured.evidence, others=measured.others, levels=scale.levels)
+    for claim, found in verdicts.items():
+        span, places = scale.judged_by(claim)
+        first, last = seed + places[0], seed + places[-1]
+        seeds = f"{first} to {last}" if first < last else f"{first}"
+        plan = [f"{span.nodes}", f"{span.days:g}", f"{span.warm_up:g}", seeds, ""]
+        rows.append([SYSTEM, claim, found.ours, DECIDED[found.holds], *plan])
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _measured(row: pd.Series) -> str:
+    """What a stored number is of, in words."""
+    days = f"{row['days']} days, of which {row['warm_up']} do not count"
+    seeds = f"{'seeds' if ' to ' in row['seeds'] else 'seed'} {row['seeds']}"
+    note = f", {row['note']}" if row["note"] else ""
+    return f"{int(row['nodes']):,} nodes, {days}, {seeds}{note}"

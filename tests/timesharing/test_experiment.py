@@ -3,6 +3,7 @@
 import math
 
 import numba
+import pandas as pd
 import pytest
 
 from cosimlib import synthetic
@@ -17,10 +18,13 @@ from cosimlib.timesharing import (
     judge,
     measure,
     node_noise,
+    paper_table,
+    read_paper_scale,
     run_batch,
     run_timesharing,
     with_node_memory,
 )
+from cosimlib.timesharing import __main__ as command
 from cosimlib.timesharing.experiment import _parts, _runs
 
 FEW = 0.3 if numba.config.DISABLE_JIT else 2.0
@@ -90,6 +94,33 @@ def test_what_decides_nothing_is_run_for_the_first_seed_only(measured):
     assert SMALL.places == range(6) and SMALL._replace(fresh=0).places == range(3)
     assert most in _runs(SMALL._replace(fresh=0), 1)
     assert Seeds.all(3) == (3,) * 6
+
+
+def test_the_table_of_numbers_has_the_runs_that_each_claim_is_judged_by(
+    measured, tmp_path, monkeypatch, capsys
+):
+    """The command writes it in the form in which it is read."""
+    asked = {}
+    monkeypatch.setattr(command, "measure", lambda *a, **given: asked.update(given) or measured)
+    monkeypatch.setitem(SCALES, "quick", SMALL)
+    path = tmp_path / "numbers.csv"
+    command.main(["--scale", "quick", "--output", str(path)])
+    assert asked["seed"] == 0 and f"{path}: 22 claims" in capsys.readouterr().out
+    table = read_paper_scale(path)
+    pd.testing.assert_frame_equal(table, paper_table(measured, SMALL), check_dtype=False)
+    rows = table.set_index("claim")
+    evidence = measured.others
+    for claim, row in rows.iterrows():
+        span, places = SMALL.judged_by(claim)
+        assert len(evidence.get(claim, measured.evidence)) == len(places)
+        assert row["nodes"] == str(span.nodes)
+    assert rows.loc["overhead-13", "seeds"] == "4 to 5"
+    assert rows.loc["overhead-5", "seeds"] == rows.loc["noise-wins", "seeds"] == "0"
+    assert rows.loc["slowdown-batch", "seeds"] == "0 to 2"
+    assert rows.loc["noise-batch", "seeds"] == rows.loc["cpu-load-mean", "seeds"] == "0 to 1"
+    for wrong in (["--scale", "quick"], ["--output", str(tmp_path / "none" / "x.csv")]):
+        with pytest.raises(SystemExit):
+            command.main(wrong)
 
 
 @pytest.mark.parametrize(

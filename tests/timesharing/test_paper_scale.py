@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from cosimlib.claims import read_statements, unknown, verdict
-from cosimlib.timesharing import beside_paper_scale, read_paper_scale
+from cosimlib.timesharing import SCALES, beside_paper_scale, read_paper_scale
 from cosimlib.timesharing.claims import DECIDED_BY, LIMITS
 from cosimlib.timesharing.paper_scale import COLUMNS
 
@@ -15,7 +15,7 @@ NUMBER = re.compile(
     r"(?:\((?P<low>[\d.e+-]+) to (?P<high>[\d.e+-]+)\) over|in all) (?P<seeds>\d+) seeds; "
     r"one of them: ."
 )
-ROW = ["3-timesharing", "crossover", "1.5 h", "holds", "600 days, one seed"]
+ROW = ["3-timesharing", "crossover", "1.5 h", "holds", "5576", "600", "100", "0", ""]
 
 
 def test_every_stored_number_is_of_a_stated_claim_and_says_how_it_was_measured():
@@ -23,7 +23,21 @@ def test_every_stored_number_is_of_a_stated_claim_and_says_how_it_was_measured()
     stated = read_statements().query("system == '3-timesharing'")["claim"]
     assert table["claim"].isin(stated).all() and not table["claim"].duplicated().any()
     assert len(table) and table["ours"].str.strip().ne("").all()
-    assert table["measured"].str.contains("seed").all()
+    assert table["nodes"].eq("5576").all() and table["seeds"].str.fullmatch(r"0 to \d+").all()
+    assert (table["days"].astype(float) > table["warm_up"].astype(float)).all()
+    own = scale_rows(SCALES["paper"], table["claim"])
+    other = table.set_index("claim")[list(own.columns)].ne(own).any(axis=1)
+    assert (table.set_index("claim").loc[other, "note"] != "").all()
+
+
+def scale_rows(scale, claims):
+    """Days, warm-up and seeds by claim, as of a scale."""
+    plans = {claim: scale.judged_by(claim) for claim in claims}
+    rows = {
+        claim: (f"{span.days:g}", f"{span.warm_up:g}", f"{places[0]} to {places[-1]}")
+        for claim, (span, places) in plans.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["days", "warm_up", "seeds"])
 
 
 def test_every_stored_verdict_is_that_of_its_interval():
@@ -41,13 +55,14 @@ def test_every_stored_verdict_is_that_of_its_interval():
         expected = "holds" if inside else "fails" if outside else "unknown"
         assert row["verdict"] == expected, claim
         number = int(found["seeds"])
-        assert re.search(rf"seeds (\d+) to {number - 1}$", row["measured"]), row["measured"]
+        assert row["seeds"] == f"0 to {number - 1}", claim
 
 
 def test_they_stand_beside_all_that_does_not_hold_in_both_and_decide_nothing():
     stored = {"crossover": "holds", "noise-wins": "holds", "turnaround-scales": "fails",
               "cpu-load-week": "unknown", "short-jobs-better": "holds"}  # fmt: skip
-    rows = [[ROW[0], claim, ROW[2], found, ROW[4]] for claim, found in stored.items()]
+    rows = [[ROW[0], claim, ROW[2], found, *ROW[4:]] for claim, found in stored.items()]
+    rows[0][-2:] = ["0 to 2", "its own"]
     verdicts = {
         "crossover": unknown("2.6 h", "few jobs"),
         "noise-wins": verdict("95 %", True, ""),
@@ -57,10 +72,11 @@ def test_they_stand_beside_all_that_does_not_hold_in_both_and_decide_nothing():
         "overhead-5": verdict("2", False, "it matters"),
     }
     told = beside_paper_scale(verdicts, table=pd.DataFrame(rows, columns=COLUMNS))
-    number = "stored number of 600 days, one seed: 1.5 h"
+    counted = "stored number of 5,576 nodes, 600 days, of which 100 do not count"
+    number = f"{counted}, seed 0: 1.5 h"
     against = f"paper scale contradicts this: {number}"
     assert {claim: found.why for claim, found in told.items()} == {
-        "crossover": f"few jobs; {number}, holds",
+        "crossover": f"few jobs; {counted}, seeds 0 to 2, its own: 1.5 h, holds",
         "noise-wins": "",
         "turnaround-scales": f"{against}, fails",
         "cpu-load-week": f"{number}, unknown",
@@ -74,8 +90,8 @@ def test_they_stand_beside_all_that_does_not_hold_in_both_and_decide_nothing():
 def test_a_table_of_other_columns_or_verdicts_is_refused(tmp_path):
     path = tmp_path / "paper-scale.csv"
     pd.DataFrame([ROW], columns=[*COLUMNS[:-1], "how"]).to_csv(path, index=False)
-    with pytest.raises(ValueError, match=r"line 1: columns are .*how; expected .*measured"):
+    with pytest.raises(ValueError, match=r"line 1: columns are .*how; expected .*note"):
         read_paper_scale(path)
-    pd.DataFrame([[*ROW[:3], "maybe", ROW[4]]], columns=COLUMNS).to_csv(path, index=False)
+    pd.DataFrame([[*ROW[:3], "maybe", *ROW[4:]]], columns=COLUMNS).to_csv(path, index=False)
     with pytest.raises(ValueError, match="line 2: verdict 'maybe' is none of holds"):
         read_paper_scale(path)
