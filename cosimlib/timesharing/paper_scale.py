@@ -20,8 +20,10 @@ COLUMNS = ["system", "claim", "ours", "verdict", "nodes", "days", "warm_up", "se
 
 
 def read_paper_scale(path: Path | None = None) -> pd.DataFrame:
-    """Stored numbers: system, claim, ours, verdict; nodes, days, of which `warm_up` do not count,
-    seeds, and a note; all as text.
+    """Stored numbers of paper scale: a row per claim, all as text.
+
+    Columns are the system, the claim, our number and the verdict; nodes, days, of which `warm_up`
+    do not count, and seeds; and a note.
 
     Parameters
     ----------
