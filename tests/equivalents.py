@@ -16,6 +16,8 @@ _LOOKS_ANEW = "all nodes of the job are then looked at, which finds the limit th
 _ONCE_MORE = "the level is then computed once more, from limits that do not bind: the same"
 _NO_LIMIT = "without a limit the bound is infinite, and nobody asks which node it is of"
 
+_EITHER_SIDE = "either side may make room, if there is any"
+
 EQUIVALENTS: dict[str, dict[str, str]] = {
     "batch/compression.py:compress": {
         "-np.inf -> +np.inf": _MORE_WORK,
@@ -113,6 +115,13 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "holes.coming[:] = np.inf -> dropped": (
             "they are read at the end of a pass only, and each pass begins with none"
         ),
+    },
+    "kernels/rising.py:_expect": {
+        "first > 0 -> first > 1": _EITHER_SIDE,
+        "place - first < last - place -> place - first <= last - place": _EITHER_SIDE,
+        "place - first < last - place -> place - first >= last - place": _EITHER_SIDE,
+        "place - first -> place + first": _EITHER_SIDE,
+        "last - place -> last + place": _EITHER_SIDE,
     },
     "kernels/rising.py:reserve": {
         "jobs > 1 -> jobs >= 1": "of one job the room that was found holds one",

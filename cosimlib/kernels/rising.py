@@ -120,9 +120,7 @@ def _find(
 ) -> tuple[int, int, int]:
     """First and last (exclusive) breakpoint of the earliest run, and the nodes free throughout."""
     times, free, bounds, _ = profile
-    place = bounds[0]
-    if times[place] < not_before:
-        place = availability.place_at(profile, not_before)
+    place = availability.place_at(profile, not_before)
     while True:
         while place < bounds[1] and free[place] < nodes:
             place += 1
