@@ -169,3 +169,15 @@ def test_nodes_are_free_without_interruption_up_to_a_place(intervals, now, wante
         assert since == now or cells[int(since) - 1] < wanted
     else:
         assert room == 0
+
+
+@settings(max_examples=60)
+@given(INTERVALS, st.integers(0, 10), st.integers(0, 12), st.integers(1, 12))
+def test_the_least_free_between_two_moments_is_that_of_all_seconds(intervals, now, wait, lasting):
+    profile, cells = filled(intervals, now)
+    begin = now + wait
+    least = availability.min_free(profile, float(begin), float(begin + lasting))
+    assert least == cells[begin : begin + lasting].min()
+    profile, _ = filled([(10, 10, 3, False), (30, 10, 2, False)], 0)
+    assert availability.min_free(profile, 20.0, 30.0) == NODES
+    assert availability.min_free(profile, 19.0, 31.0) == NODES - 3
