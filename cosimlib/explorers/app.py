@@ -4,6 +4,7 @@ A page shows itself at once and its panel when that is drawn: the first time ker
 """
 
 import html
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -230,4 +231,7 @@ def _opened(shown: Page, files: dict[str, bytes]) -> Panel:
         paths = [Path(folder) / name for name in files]
         for path, content in zip(paths, files.values(), strict=True):
             path.write_bytes(content)
-        return shown.open(paths)
+        try:
+            return shown.open(paths)
+        except Exception as error:  # readers know the names of their files, not where we put them
+            raise ValueError(str(error).replace(f"{folder}{os.sep}", "")) from error

@@ -294,9 +294,9 @@ def _in_words(value: float, form: str, unit: str = "") -> str:
 
 def _title(schedule: Schedule) -> str:
     """Title of the figure: policy, offered load, mean wait."""
-    load = offered_load(schedule.workload, schedule.system)
+    load = _in_words(offered_load(schedule.workload, schedule.system), ".2f")
     waited = _in_words(summarize([schedule])["wait_time"].iloc[0] / HOUR, ",.2f", " h")
-    return f"{schedule.policy}, offered load {load:.2f}: mean wait {waited}"
+    return f"{schedule.policy}, offered load {load}: mean wait {waited}"
 
 
 def _text(schedule: Schedule) -> str:

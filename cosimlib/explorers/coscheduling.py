@@ -60,7 +60,7 @@ def explore_coscheduling(
     release_interval: float | None = None,
     release_after: float = 600.0,
     order: str = "wfp",
-    event: int = 1,
+    event: int | None = None,
 ) -> Panel:
     """Explorer of coscheduling: its knobs, a Gantt chart up to an event, and a narrative of it.
 
@@ -86,8 +86,9 @@ def explore_coscheduling(
         Seconds between releases of held nodes; by default they are never released.
     release_after, order
         As for `simulate_coscheduling`.
-    event : int, default 1
-        Number of the first event to show, from 1; beyond the last, it is the last.
+    event : int, optional
+        Number of the first event to show, from 1; beyond the last, it is the last. By default the
+        first of the example, and the middle one of a source, where its machines are at work.
 
     Returns
     -------
@@ -110,7 +111,7 @@ def explore_coscheduling(
     4
     """
     check.whole("jobs", jobs, 1)
-    check.whole("event", event, 1)
+    check.whole("event", event, 1, none=True)
     check.number("share", share, least=0, most=1, kind="a part of the jobs", none=True)
     make, system, shares, notes = _source(source, system, jobs)
     letters = schemes or "H"
@@ -120,6 +121,8 @@ def explore_coscheduling(
     knobs = {"release_after": release_after, "order": order}
     scheduled = lru_cache(maxsize=8)(partial(_schedule, make, system, knobs))
     last = len(event_times(scheduled(**settings)))
+    if event is None:
+        event = 1 if source is None else last // 2 + 1
     controls = _controls(settings, shares, list(system.partitions), last, int(event))
     player = Play(min=1, max=last, interval=FRAME, value=controls["event"].value)
     # Before the panel's own observers: what they draw must fit the other schedule's events.

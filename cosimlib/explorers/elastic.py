@@ -216,7 +216,7 @@ def _controls(source: Schedule, at: float, knobs: dict[str, Any], why: str) -> d
         ),
         "at": FloatSlider(
             at, min=first, max=max(at, last - SAMPLING_INTERVAL), step=SAMPLING_INTERVAL,
-            readout_format=",.0f", description="moment (s)",
+            readout=False, description="moment",
         ),
     }  # fmt: skip
 

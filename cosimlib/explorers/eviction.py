@@ -194,7 +194,7 @@ def _moment(schedule: Schedule, at: float | None) -> float:
         held = occupied_nodes(schedule)
         times, nodes = held.index.to_numpy(), held.to_numpy()
         lasts = np.diff(times, append=times[-1:])
-        if not lasts.any():
+        if not lasts[nodes > 0].any():
             raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
         # Records may hold more nodes than there are, which is no moment to show.
         within = (lasts > 0) & (nodes <= schedule.total_nodes)

@@ -66,7 +66,8 @@ def fitting(source: Workload | Schedule, system: System | None = None) -> Log:
         source = with_assumed_machine(source)
         nodes = check.machine(source.machine, source.name).total_nodes
         notes.append(
-            f"The machine is unknown; supposed are {count(nodes, 'node')}: system= says otherwise."
+            f"The machine is unknown; supposed are {count(nodes, 'node')} (in code, system= gives "
+            "another)."
         )
     system = check.machine(system or source.machine, source.name)
     check_run(source, system)

@@ -25,8 +25,8 @@ from ipywidgets import (
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.display import UNKNOWN
-from cosimlib.explorers.logs import busy, estimated, fitting, instant, with_memory
+from cosimlib.display import UNKNOWN, count
+from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.ondemand_day import plot_day
 from cosimlib.ondemand import (
@@ -212,7 +212,9 @@ def _day_slider(day: int, days: int, begin: float, began: pd.Timestamp | None) -
     if began is None:
         slider = IntSlider(day, 1, days, description="day shown")
     else:
-        dates = [instant(begin + each * DAY, began) for each in range(days)]
+        # A slider has no room for the zone, which the axis names.
+        first = began + pd.Timedelta(round(begin), "s")
+        dates = [f"{first + pd.Timedelta(each, 'D'):%Y-%m-%d %H:%M}" for each in range(days)]
         slider = SelectionSlider(
             options=list(zip(dates, range(1, days + 1), strict=True)), value=day,
             description="day shown",
@@ -396,8 +398,8 @@ def _text(schedule: OnDemandSchedule, figures: dict[str, float]) -> str:
         f"{_words(figures['wait'] / MINUTE, ',.1f')} min",
         *_used(schedule),
     ]
-    name, jobs = escape(schedule.workload.name), len(schedule.workload)
-    return f"{name}, {jobs:,} jobs · " + " · ".join(told)
+    name, jobs = escape(schedule.workload.name), count(len(schedule.workload), "job")
+    return f"{name}, {jobs} · " + " · ".join(told)
 
 
 def _used(schedule: OnDemandSchedule) -> list[str]:

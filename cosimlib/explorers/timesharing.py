@@ -18,6 +18,7 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
+from cosimlib.display import UNKNOWN, count
 from cosimlib.explorers.logs import busy, estimated, fitting
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.timesharing_moment import plot_sharing
@@ -211,7 +212,7 @@ def _taken(
     fewer = len(before) > len(workload)
     part = part.noted(
         f"A node's memory is supposed to be {machine.memory_per_node:.3g} GB, twice what 99 % of "
-        "the jobs need: memory_per_node= says otherwise." if derived else "",
+        "the jobs need (in code, memory_per_node= gives another)." if derived else "",
         f"{len(workload):,} of these jobs are simulated, which fit and start on at most "
         f"{MOST_STARTS:,} nodes." if fewer else "",
     )  # fmt: skip
@@ -356,10 +357,10 @@ def _title(shared: RunSummary, batch: RunSummary) -> str:
 
 def _text(schedule: TimesharedSchedule, shared: RunSummary, batch: RunSummary) -> str:
     """The line under the figure."""
-    most = schedule.series["cpu_load"].max()
     return (
-        f"{escape(shared.data)}, {shared.jobs:,} jobs · time-sharing: {_numbers(shared)}, CPU load "
-        f"{shared.cpu_load:.2f} jobs on a node (at most {most:.2f} in an hour), "
+        f"{escape(shared.data)}, {count(shared.jobs, 'job')} · time-sharing: {_numbers(shared)}, "
+        f"CPU load {_words(shared.cpu_load, '.2f')} jobs on a node (at most "
+        f"{_words(_most_load(schedule), '.2f')} in an hour), "
         f"{round(shared.waited * shared.jobs):,} jobs wait for memory · batch: {_numbers(batch)}, "
         f"{round(batch.waited * batch.jobs):,} jobs wait for nodes · utilization is of the hours "
         "that begin before the last submission"
@@ -370,5 +371,17 @@ def _numbers(run: RunSummary) -> str:
     """Slowdown and utilization of one policy."""
     return (
         f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
-        f"utilization {run.utilization:.1%}"
+        f"utilization {_words(run.utilization, '.1%')}"
     )
+
+
+def _most_load(schedule: TimesharedSchedule) -> float:
+    """Most jobs on a node in an hour, of the first and the last hour what lies in the schedule."""
+    load, width = schedule.series["cpu_load"], schedule.resolution
+    ends = schedule.start_time.min(), schedule.end_time.max()
+    within = np.diff(np.clip([load.index, load.index + width], *ends), axis=0)[0]
+    return float((load[within > 0] * width / within[within > 0]).max())
+
+
+def _words(value: float, form: str) -> str:
+    return format(value, form) if np.isfinite(value) else UNKNOWN

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
+from cosimlib.display import count
 from cosimlib.eviction import EvictionPlan, EvictionSpectrum, Scenario
 from cosimlib.eviction.problem import ACTIONS, KEEP
 from cosimlib.figures import theme
@@ -123,7 +124,7 @@ def plot_trade_off(
     check.instance("spectrum", spectrum, EvictionSpectrum)
     if not len(plan.problem):
         return plot_nothing(title, NO_JOBS)
-    asked = f"{plan.problem.nodes_needed:,} nodes in {deadline / 60:g} min"
+    asked = f"{count(plan.problem.nodes_needed, 'node')} in {deadline / 60:g} min"
     picture = make_subplots(
         cols=2, horizontal_spacing=0.26,
         subplot_titles=("(a) least loss of all plans", f"(b) jobs, for<br>{asked}"),

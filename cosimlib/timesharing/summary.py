@@ -124,7 +124,7 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
     start_time, end_time = np.asarray(schedule.start_time), np.asarray(schedule.end_time)
     # Of the first and the last window only what is between the first start and the last end.
     within = np.clip([inside.index, inside.index + width], start_time.min(), end_time.max())
-    offered = float((within[1] - within[0]).sum())
+    offered = float((within[1] - within[0]).sum()) or np.nan
     week = series.rolling(max(1, int(WEEK / width)), min_periods=1).mean()
     week.index = week.index + width
     week = week[(week.index % max(DAY, width) == 0) & (week.index > warm_up) & (week.index <= last)]

@@ -1,5 +1,6 @@
 """Pages of the app without a browser: they show themselves, and files that readers give."""
 
+import tempfile
 from datetime import datetime
 
 from comm.base_comm import BaseComm, CommManager
@@ -54,6 +55,7 @@ def test_a_log_takes_the_place_of_the_panel_and_what_is_none_is_told():
     assert "12 of 300 jobs" in panel.told.value
     picker.value = gave("<b>no.swf", b"nothing\n")
     assert told.value.startswith("&lt;b&gt;no.swf cannot be shown: ")
+    assert tempfile.gettempdir() not in told.value
     assert place.children == (panel,)
     picker.value = gave("large.swf", bytes(app.MOST_BYTES + 1))
     assert "9,000,001 bytes; expected at most 9,000,000; gzip them" in told.value

@@ -293,4 +293,4 @@ def test_partitions_that_the_system_has_not_are_answered_with_what_to_give():
         explore_coscheduling(log)
     nodes = literal_eval(re.search(advice, str(refused.value)).group(1))
     assert nodes == {"1": 3, "2": 1}
-    assert "event 1 of 5" in repr(explore_coscheduling(log, System("machines", nodes)))
+    assert "event 3 of 5" in repr(explore_coscheduling(log, System("machines", nodes)))
