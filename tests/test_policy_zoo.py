@@ -1,5 +1,7 @@
 """The zoo of policies: what it measures, how policies stand, and how one's own joins."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,6 +89,24 @@ def test_a_policy_that_breaks_a_rule_is_named_and_the_others_stand(logs):
     text = page(runs, policies)
     assert "- at once on model, 2 of its logs drawn: InfeasibleScheduleError: at once" in text
     assert "| at once | unknown |" in text and "\n2 schedules, all audited" in text
+
+
+def test_the_command_tells_in_one_line_how_much_failed(logs, tmp_path, capsys, monkeypatch):
+    def at_once(workload, system):
+        return cs.Schedule.from_starts(workload, system, workload.jobs["submit_time"], "at once")
+
+    def few(*_, **__):
+        policies = {"EASY": BUILT_IN["EASY"], "at once": at_once}
+        return run_zoo({"model": logs["model"]}, policies, replicates=2)
+
+    monkeypatch.setattr("cosimlib.zoo.command.run_zoo", few)
+    monkeypatch.setattr("cosimlib.zoo.command.zoo_logs", lambda *_, **__: logs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["--out", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert "zoo: 2 schedules, 2 failed: see 'Not scheduled' in zoo.md" in told.out
+    assert not told.err and "## Not scheduled" in (tmp_path / "zoo.md").read_text()
 
 
 def table(**policies):
@@ -210,8 +230,7 @@ def test_a_log_that_no_policy_can_schedule_is_said(tmp_path, capsys):
     path = tmp_path / "log.swf"
     path.write_text("".join(line.format(k=k) + "\n" for k in (1, 2)))
     out = ["--out", str(tmp_path / "out"), "--workers", "1", "--replicates", "2"]
-    with pytest.warns(SweepWarning):
-        assert main([str(path), *out]) == 1
+    assert main([str(path), *out]) == 1
     said = capsys.readouterr().err
     assert said.startswith("zoo: EASY, with which the others are compared, could schedule none")
     assert "needs at least 4 h" in said and not (tmp_path / "out" / "zoo.csv").exists()

@@ -76,6 +76,8 @@ class Scenario:
     @property
     def name(self) -> str:
         """The scenario in words, for figures."""
+        if self.why:
+            return "no scenario"
         return f"{len(self.jobs)} jobs on {self.nodes:,} nodes ({self.origin})"
 
     @property

@@ -29,7 +29,7 @@ MEANING = {
 }
 
 
-NO_JOBS = "no job runs that could be evicted"
+NO_JOBS = "the problem has no job that could be evicted"
 
 
 def plot_scenario(scenario: Scenario, *, title: str) -> go.Figure:

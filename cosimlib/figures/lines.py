@@ -48,11 +48,13 @@ def plot_curves(
     own_x : bool, default False
         Whether every panel has horizontal values of its own, named by ``labels[value]``.
     why : str
-        Said in the place of the figure where the table has no row.
+        Said in the place of the figure where the table has no row, or no value to draw.
     """
     check.instance("table", table, pd.DataFrame)
     if table.empty:
         return plot_nothing(title, why or "none of these cases was measured")
+    if table[y].isna().all():
+        return plot_nothing(title, why or "none of these cases has a value")
     values = [None] if panel is None else list(dict.fromkeys(table[panel]))
     picture = make_subplots(
         cols=len(values), shared_yaxes=True, horizontal_spacing=0.04,

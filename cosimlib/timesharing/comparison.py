@@ -34,7 +34,8 @@ def printed_statistics(workload: Workload) -> pd.DataFrame:
     sizes = [math.ceil(n * system.total_nodes / EDISON.total_nodes) for n in (31, 100, 1_000)]
     known = memory.notna() & (system.memory_per_node > 0)
     light = work[known & (memory < 0.6 * system.memory_per_node)].sum()
-    large = [float(work[nodes > size].sum() / work.sum()) for size in sizes[1:]]
+    total = float(work.sum())
+    large = [work[nodes > size].sum() / total if total > 0 else math.nan for size in sizes[1:]]
     span = float(jobs["submit_time"].max() - jobs["submit_time"].min())
     rows = [
         (f"jobs of up to {sizes[0]:,} nodes", 0.90, float((nodes <= sizes[0]).mean())),

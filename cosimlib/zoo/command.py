@@ -7,6 +7,7 @@ import argparse
 import runpy
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pandas as pd
 
 from cosimlib.files import write_whole
 from cosimlib.policies import SIMULATORS
-from cosimlib.zoo.page import page
+from cosimlib.sweep import SweepWarning
+from cosimlib.zoo.page import NOT_SCHEDULED, page
 from cosimlib.zoo.runs import JOBS, REPLICATES, run_zoo, zoo_logs
 from cosimlib.zoo.standing import BASELINE
 
@@ -25,13 +27,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for path in options.policy:
             register_from(path)
-        runs = run_zoo(
-            zoo_logs(options.logs, cores_per_node=options.cores, nodes=options.nodes),
-            replicates=options.replicates,
-            jobs=options.jobs,
-            executor=options.workers or "cores",
-            folder=options.out / "cells",
-        )
+        logs = zoo_logs(options.logs, cores_per_node=options.cores, nodes=options.nodes)
+        with warnings.catch_warnings():
+            # The page tells what failed, and the last line how much.
+            warnings.simplefilter("ignore", SweepWarning)
+            runs = run_zoo(
+                logs,
+                replicates=options.replicates,
+                jobs=options.jobs,
+                executor=options.workers or "cores",
+                folder=options.out / "cells",
+            )
         check_baseline(runs)
         write_whole(options.out / "zoo.csv", runs.to_csv(index=False).encode())
         write_whole(options.out / "zoo.md", page(runs, SIMULATORS).encode())
@@ -41,7 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("zoo: interrupted; the next call goes on from here", file=sys.stderr)
         return 130
-    print(f"zoo: {len(runs):,} schedules; {options.out / 'zoo.md'} and zoo.csv")
+    failed = int(runs["error"].notna().sum()) if "error" in runs else 0
+    told = f"{len(runs) - failed:,} schedules"
+    if failed:
+        told += f", {failed:,} failed: see {NOT_SCHEDULED!r} in zoo.md"
+    print(f"zoo: {told}; {options.out / 'zoo.md'} and zoo.csv")
     return 0
 
 

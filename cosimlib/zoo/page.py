@@ -17,14 +17,16 @@ TITLES = {
     "utilization": "Utilization, containers of fillers included",
     "loss_of_capacity": "Loss of capacity",
 }
-HOW = """Each log is drawn anew by whole weeks (`synthetic.resample`), all policies schedule the
-same logs, and jobs near both ends of a log do not count. So the numbers are of each log's own
-users, machine and load; what holds on one need not hold on another. Long logs are drawn shorter.
+HOW = """Each log is drawn anew by whole weeks, by days or hours where it is shorter than four weeks
+or days (`synthetic.resample`). All policies schedule the same logs, and jobs near both ends of a
+log do not count. So the numbers are of each log's own users, machine and load; what holds on one
+need not hold on another. Long logs are drawn shorter.
 
 `make zoo` writes this page to `figures/zoo/`, of the logs that are in `data/traces/` or where
 `COSIMLIB_TRACES` points, and goes on where it was interrupted. `make zoo POLICY=mine.py` adds the
 policies that a file registers (`docs/own-policy.md`) and computes only theirs."""
 
+NOT_SCHEDULED = "Not scheduled"
 RELATIVE = {"wait": " h", "wait_p99": " h", "bounded_slowdown": ""}
 """Measures that are shown divided by the baseline's, and their units."""
 
@@ -69,7 +71,7 @@ def page(runs: pd.DataFrame, policies: Mapping[str, Simulator]) -> str:
         parts += [f"## {title}", *_measure(table, measure)]
     parts += ["## Speed", "Thousands of jobs per second of processor time, medians.", _speeds(runs)]
     if "error" in runs:
-        parts += ["## Not scheduled", _failures(runs)]
+        parts += [f"## {NOT_SCHEDULED}", _failures(runs)]
     return "\n\n".join(parts) + "\n"
 
 

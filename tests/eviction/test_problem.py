@@ -208,7 +208,7 @@ def test_scenarios_that_a_schedule_does_not_have_are_empty_and_say_why():
     example = schedule((0, 7200, 60), (1000, 7200, 40))
     both, none = scenarios.choose_scenarios(example, jobs=[2, 9], occupied=100)
     assert both.origin == "exact" and not both.why
-    assert none.name == "0 jobs on 0 nodes (none)" and none.table().empty
+    assert none.name == "no scenario" and none.table().empty
     assert none.why.startswith("no 9 jobs of at least 30 minutes run together on about 100 nodes")
 
 

@@ -105,6 +105,15 @@ def test_curves_have_a_panel_a_value_and_open_markers_for_bounds():
     assert figure.data[0].line.color == figure.data[2].line.color == theme.BLUE
 
 
+def test_curves_without_a_value_say_so():
+    table = pd.DataFrame({"x": [1, 2], "y": [np.nan, np.nan], "who": ["a", "b"]})
+    shared = {"x": "x", "y": "y", "line": "who", "title": "t", "labels": {}}
+    for why, said in (("", "none of these cases has a value"), ("no job", "no job")):
+        drawn = plot_curves(table, why=why, **shared)
+        assert not drawn.data and drawn.layout.annotations[0].text == f"Nothing to draw: {said}."
+    assert len(plot_curves(table.fillna({"y": 1.0}), **shared).data) == 2
+
+
 def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
     table = pd.DataFrame({"x": [0, 1], "y": [2.0, 3], "low": [1.0, 2], "high": [4.0, 5],
                           "line": "a", "panel": ["jobs", "nodes"]})  # fmt: skip

@@ -159,6 +159,14 @@ def test_the_overview_has_a_row_a_run():
         assert table["median"][row] == pytest.approx(np.quantile(bounded_slowdown(schedule), 0.5))
 
 
+@pytest.mark.filterwarnings("error")
+def test_jobs_that_last_no_time_have_no_shares_of_work():
+    workload = synthetic.edison(60, nodes=64, seed=4)
+    lasting_none = replace(workload, jobs=workload.jobs.assign(run_time=0.0))
+    table = printed_statistics(lasting_none).set_index("statistic")["ours"]
+    assert table.isna().sum() == 3 and table["offered load"] == 0
+
+
 @pytest.mark.parametrize("nodes", [697, 5576])
 def test_long_workloads_have_the_printed_statistics(nodes):
     table = printed_statistics(synthetic.edison(60, nodes=nodes, seed=4))
