@@ -5,10 +5,10 @@ import textwrap
 
 import plotly.graph_objects as go
 
-from cosimlib.figures.legends import PLOTLY_MARGIN, legend_depth
+from cosimlib.figures.legends import PAGE, PLOTLY_MARGIN, legend_depth
 
-LINE = 104
-"""Letters of a line, about."""
+LINE, LETTER = 104, 6
+"""Letters of a line, at most, and pixels of a letter, about."""
 
 LINE_HEIGHT = 15
 FOOTER_HEIGHT = 18
@@ -19,7 +19,8 @@ NOTE, FOOTER = "note", "data"
 
 def footnote(picture: go.Figure, text: str) -> go.Figure:
     """`picture` with a sentence under its axes that defines what it draws, after earlier ones."""
-    lines = textwrap.wrap(text, LINE)
+    left = picture.layout.margin.l or 0
+    lines = textwrap.wrap(text, min(LINE, int((PAGE - left) / LETTER)))
     yshift = -_deepen(picture, LINE_HEIGHT * len(lines))
     notes = [note for note in picture.layout.annotations if note.name == NOTE]
     if notes:

@@ -10,6 +10,7 @@ from plotly.subplots import make_subplots
 from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
+from cosimlib.figures.legends import LETTER
 from cosimlib.figures.nothing import plot_nothing
 from cosimlib.ondemand import LEDGER, OVERHEAD, OnDemandSchedule
 from cosimlib.palette import WINE
@@ -27,6 +28,8 @@ USE_STYLES = {
     "idle": ("idle", "#FFFFFF", ""),
 }
 """Name, color and pattern of each use of node-hours in a ledger."""
+ARRIVAL = {"width": 1.2, "dash": "dot", "color": WINE}
+"""The line at which a burst is submitted."""
 
 
 def plot_ledger(
@@ -50,19 +53,22 @@ def plot_ledger(
         return plot_nothing(title, why or "no burst came")
     picture = make_subplots(
         cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.05, shared_yaxes=True,
-        subplot_titles=("(a) percent of the machine's node-hours", "(b) node-hours per burst"),
+        subplot_titles=("(a) the machine's node-hours", "(b) cost per burst"),
     )  # fmt: skip
     shares = 100 * hours[list(LEDGER)].div(hours[list(LEDGER)].sum(axis=1), axis=0)
     for use in LEDGER:
-        picture.add_trace(_bar(shares[use], use, "%{y}: %{x:.2f} %"), row=1, col=1)
+        bar = _bar(shares[use], use, "%{y}: %{x:.2f} %")
+        drawn = hours[use].gt(0).any() or (use in costs and costs[use].gt(0).any())
+        picture.add_trace(bar.update(showlegend=bool(drawn)), row=1, col=1)
     for use in OVERHEAD:
         bar = _bar(costs[use], use, "%{y}: %{x:,.1f} node-hours").update(showlegend=False)
         picture.add_trace(bar, row=1, col=2)
     total = costs[list(OVERHEAD)].sum(axis=1)
     picture.add_trace(_whiskers(total, costs["low"], costs["high"]), row=1, col=2)
     tall = 42 * max(len(hours), 4)
+    left = max(75.0, 25 + LETTER * max(len(str(name)) for name in hours.index))
     theme.style(picture, title=title, height=tall + 250, barmode="stack",
-                bargap=0.35, margin={"t": 90, "b": 160})  # fmt: skip
+                bargap=0.35, margin={"l": left, "t": 90, "b": 160})  # fmt: skip
     picture.update_layout(legend={"orientation": "h", "traceorder": "normal", "x": 0,
                                   "y": -55 / tall, "yanchor": "top"})  # fmt: skip
     picture.update_xaxes(title="percent", range=[0, 100], col=1)
@@ -177,9 +183,9 @@ def plot_ondemand(
     )
     for burst in told:
         moment = float(schedule.workload.jobs["submit_time"][burst])
-        picture.add_vline(
-            round((moment - start) / HOUR, 4), line={"width": 1.2, "dash": "dot", "color": WINE}
-        )
+        picture.add_vline(round((moment - start) / HOUR, 4), line=ARRIVAL)
+    if len(told):
+        picture.add_scatter(x=[None], y=[None], mode="lines", line=ARRIVAL, name="a burst comes")
     picture.update_layout(legend={"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0})
     picture.update_xaxes(title="hours", range=[0, (end - start) / HOUR])
     return picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes])

@@ -68,6 +68,16 @@ def test_notes_are_joined_in_order():
     assert note.text == "First.<br>Second." and note.yshift == -(60 + 2 * LINE_HEIGHT)
 
 
+def test_a_note_beside_long_names_has_shorter_lines():
+    text = "K: nodes needed. " * 20
+    lines = [
+        footnote(line(margin={"b": 60, "l": left}), text).layout.annotations[0].text.split("<br>")
+        for left in (75, 250)
+    ]
+    assert max(map(len, lines[0])) <= 104 and max(map(len, lines[1])) <= 75
+    assert len(lines[1]) > len(lines[0]) and " ".join(lines[1]) == text.strip()
+
+
 def test_a_still_picture_has_no_controls_and_not_their_room():
     live = line(margin={"b": 160}, height=400, meta={CONTROLS: 100}, sliders=[{"steps": []}])
     live = Publisher(None, "x").publish(live, "one", NUMBERS)

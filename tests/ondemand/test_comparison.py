@@ -214,9 +214,13 @@ def test_figures_show_what_their_tables_hold(runs):
     shares = [bar.x[0] for bar in picture.data[: len(LEDGER)]]
     assert sum(shares) == pytest.approx(100, abs=0.01)
     assert shares[0] == pytest.approx(100 * hours["batch"].iloc[0] / hours.iloc[0].sum(), abs=1e-3)
+    listed = {bar.name for bar in picture.data[: len(LEDGER)] if bar.showlegend}
+    assert {"batch jobs", "bursts"} <= listed and "filler containers" not in listed
     gantt = figures.plot_ondemand(schedule, start=0.0, end=20_000.0, title="day")
+    (arrival,) = (trace for trace in gantt.data if trace.name == "a burst comes")
+    assert {line.line.color for line in gantt.layout.shapes} == {arrival.line.color}
     drawn = sum(
-        float(np.dot(bar.x, bar.width)) for bar in gantt.data if bar.x is not None and len(bar.x)
+        float(np.dot(bar.x, bar.width)) for bar in gantt.data if bar.type == "bar" and len(bar.x)
     )
     held = float(schedule.held(0.0, 20_000.0).sum()) / 3600
     assert drawn == pytest.approx(held, abs=0.01)
