@@ -10,6 +10,8 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -20,9 +22,18 @@ from cosimlib.lab import open_address
 from cosimlib.warm import warm
 
 with needed_by("python -m cosimlib.app"):
+    import nbformat
+    from nbformat.sign import NotebookNotary
+    from nbformat.v4 import new_code_cell, new_notebook
+
     from cosimlib.explorers.app import PAGES
 
 FRONT_PAGE = Path(__file__).with_name("app.html")
+KERNEL = "cosimlib"
+LAUNCHER = [
+    sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR",
+]  # fmt: skip
+INTERRUPTED = 130
 OPTIONS = ("--preheat_kernel=True", "--pool_size=1")
 
 
@@ -35,33 +46,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with needed_by("python -m cosimlib.app"):
             server = _server()
+        print("compiling the kernels, unless that is done", flush=True)
+        warm()
     except ImportError as error:
         print(error, file=sys.stderr)
         return 1
-    print("compiling the kernels, unless that is done", flush=True)
-    warm()
+    except KeyboardInterrupt:
+        return INTERRUPTED
     with tempfile.TemporaryDirectory(prefix="cosimlib-app-") as folder:
-        write_pages(Path(folder))
+        pages, private = Path(folder) / "pages", Path(folder) / "private"
+        write_pages(pages, private)
+        found = filter(None, [str(private), os.environ.get("JUPYTER_PATH")])
+        os.environ["JUPYTER_PATH"] = os.pathsep.join(found)
         given = {option.partition("=")[0] for option in options}
-        ours = [option for option in OPTIONS if option.partition("=")[0] not in given]
-        server.launch_instance([folder, *ours, *options])
+        signed = f"--NotebookNotary.data_dir={private}"
+        ours = [each for each in (*OPTIONS, signed) if each.partition("=")[0] not in given]
+        server.launch_instance([str(pages), *ours, *options])
     return 0
 
 
-def write_pages(folder: Path) -> None:
-    """Write a notebook per explorer, of one cell each."""
-    for name in PAGES:
-        source = f"from cosimlib.explorers.app import page\n\npage({name!r}, later=True)"
-        cell = {"cell_type": "code", "id": name, "metadata": {}, "source": source}
-        notebook = {
-            "cells": [cell | {"execution_count": None, "outputs": []}],
-            "metadata": {
-                "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
-            },
-            "nbformat": 4,
-            "nbformat_minor": 5,
-        }
-        (folder / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+def write_pages(pages: Path, private: Path) -> None:
+    """Write a notebook per explorer, of one cell each, and what no reader must see.
+
+    Parameters
+    ----------
+    pages, private : Path
+        Folders, made here. The second has the notebooks' signatures, without which Voilà warns of
+        each, and the kernel that they run in: this Python's, which tells nothing but errors.
+    """
+    spec = private / "kernels" / KERNEL
+    pages.mkdir(parents=True)
+    spec.mkdir(parents=True)
+    told = {"display_name": "Python 3", "language": "python"}
+    (spec / "kernel.json").write_text(json.dumps({**told, "argv": LAUNCHER}), encoding="utf-8")
+    kernel = {**told, "name": KERNEL}
+    notary = NotebookNotary(data_dir=str(private))
+    with closing(notary.store):
+        for name in PAGES:
+            source = f"from cosimlib.explorers.app import page\n\npage({name!r}, later=True)"
+            cells = [new_code_cell(source, id=name)]
+            notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+            nbformat.write(notebook, pages / f"{name}.ipynb")
+            notary.sign(notebook)
 
 
 def front_page() -> str:
@@ -101,6 +127,12 @@ def _server() -> Any:
                 place = f"{self.server_url}pictures/(.*)"
                 ours.append((place, StaticFileHandler, {"path": str(folder)}))
             return ours + handlers
+
+        def stop(self) -> None:
+            # Kernels hold nothing to keep. Those that are asked to end while they start complain.
+            end = self.kernel_manager.shutdown_all
+            self.kernel_manager.shutdown_all = partial(end, now=True)
+            super().stop()
 
     return App
 

@@ -1,11 +1,19 @@
 """Pages of the app without a browser: they show themselves, and files that readers give."""
 
+import json
+import sys
 import tempfile
+from contextlib import closing
 from datetime import datetime
+from types import SimpleNamespace
 
+import nbformat
+import pytest
 from comm.base_comm import BaseComm, CommManager
 from ipywidgets import HTML
+from nbformat.sign import NotebookNotary
 
+from cosimlib import app as served
 from cosimlib.explorers import app
 from cosimlib.explorers.panel import Panel
 from tests.zoo import ZOO
@@ -68,3 +76,32 @@ def test_a_page_without_a_panel_says_why(monkeypatch, tmp_path):
     (why,) = place.children
     assert isinstance(why, HTML) and "there is no saved queue; give what squeue" in why.value
     assert row.children[0].multiple
+
+
+def test_served_pages_are_signed_and_run_in_this_python(tmp_path):
+    pages, private = tmp_path / "pages", tmp_path / "private"
+    served.write_pages(pages, private)
+    assert sorted(path.stem for path in pages.iterdir()) == sorted(app.PAGES)
+    notary = NotebookNotary(data_dir=str(private))
+    with closing(notary.store):
+        for path in pages.iterdir():
+            notebook = nbformat.read(path, as_version=4)
+            assert notary.check_signature(notebook), path
+            spec = private / "kernels" / notebook.metadata.kernelspec.name / "kernel.json"
+            assert json.loads(spec.read_text())["argv"][0] == sys.executable
+
+
+def test_kernels_are_ended_at_once(tmp_path):
+    """Those that are asked to end while they start print tracebacks."""
+    pytest.importorskip("voila.app")
+    asked = []
+
+    async def shutdown_all(**how):
+        asked.append(how)
+
+    server = served._server()()
+    server.connection_dir = str(tmp_path / "connections")
+    (tmp_path / "connections").mkdir()
+    server.kernel_manager = SimpleNamespace(shutdown_all=shutdown_all)
+    server.stop()
+    assert asked == [{"now": True}]
