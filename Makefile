@@ -19,6 +19,8 @@ AT_ONCE := $(if $(filter-out logical auto,$(JOBS)), --jobs "$(JOBS)")
 empty :=
 space := $(empty) $(empty)
 STAMP := $(subst $(space),\ ,$(VENV))/setup.stamp
+# Python keeps what it compiled in this environment: else each of many processes compiles it anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Names of files reach the shell as data: the name of a log that somebody else gave is no code.
 export TRACE POLICY
 
