@@ -136,9 +136,9 @@ def plot_trade_off(
     for trace in job_traces(plan, deadline):
         picture.add_trace(trace, row=1, col=2)
     picture.add_trace(contour_trace(spectrum), row=1, col=1)
-    theme.style(picture, title=title, height=585, barmode="stack", bargap=0.15)
+    theme.style(picture, title=title, height=605, barmode="stack", bargap=0.15)
     picture.update_layout(
-        margin={"t": 85, "b": 105},
+        margin={"t": 105, "b": 105},
         legend={"orientation": "h", "traceorder": "normal", "x": 1, "xanchor": "right",
                 "y": -0.18, "yanchor": "top"},
     )  # fmt: skip

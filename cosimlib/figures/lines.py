@@ -91,7 +91,7 @@ def _headings(values: list, label: str) -> tuple[str, ...]:
     if values == [None]:
         return ()
     return tuple(
-        f"({letter}) {label} {value}".replace("  ", " ")
+        f"({letter}) {label} {f'{value:,}' if type(value) is int else value}".replace("  ", " ")
         for letter, value in zip("abcdefghij", values, strict=False)
     )
 

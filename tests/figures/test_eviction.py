@@ -91,12 +91,12 @@ def test_gantt_bars_run_from_start_to_end():
 
 def test_curves_have_a_panel_a_value_and_open_markers_for_bounds():
     table = pd.DataFrame(
-        {"x": [0, 1] * 4, "y": [1.0, 2, 3, 4, 5, 6, 7, 8], "k": [1] * 4 + [2] * 4,
+        {"x": [0, 1] * 4, "y": [1.0, 2, 3, 4, 5, 6, 7, 8], "k": [1] * 4 + [2048] * 4,
          "who": ["dynamic", "dynamic", "b", "b"] * 2, "low": [False] * 7 + [True]}
     )  # fmt: skip
     figure = plot_curves(table, x="x", y="y", line="who", panel="k", bound="low", log="y",
                          title="T", labels={"x": "minutes", "y": "ms", "k": "K ="})  # fmt: skip
-    assert [note.text for note in figure.layout.annotations] == ["(a) K = 1", "(b) K = 2"]
+    assert [note.text for note in figure.layout.annotations] == ["(a) K = 1", "(b) K = 2,048"]
     assert [list(trace.y) for trace in figure.data[:4]] == [[1, 2], [3, 4], [5, 6], [7, 8]]
     assert [trace.showlegend for trace in figure.data[:4]] == [True, True, False, False]
     assert list(figure.data[3].marker.symbol) == ["square", "square-open"]
