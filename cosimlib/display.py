@@ -66,6 +66,11 @@ def quantity(value: float, unit: str = "", digits: int = 1) -> str:
     return f"{value:,.{digits}f} {unit}".rstrip()
 
 
+def or_unknown(value: float, form: str, unit: str = "") -> str:
+    """A number in a form such as ",.2f", and what stands behind it; "unknown" if not finite."""
+    return f"{value:{form}}{unit}" if math.isfinite(value) else UNKNOWN
+
+
 def duration(seconds: float) -> str:
     """Seconds in the unit that suits them: "45 s", "12.5 min", "1.9 h", "329.5 days"."""
     if not math.isfinite(seconds):

@@ -116,18 +116,18 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "they are read at the end of a pass only, and each pass begins with none"
         ),
     },
-    "kernels/rising.py:_expect": {
-        "first > 0 -> first > 1": _EITHER_SIDE,
-        "place - first < last - place -> place - first <= last - place": _EITHER_SIDE,
-        "place - first < last - place -> place - first >= last - place": _EITHER_SIDE,
-        "place - first -> place + first": _EITHER_SIDE,
-        "last - place -> last + place": _EITHER_SIDE,
-    },
     "kernels/rising.py:reserve": {
         "jobs > 1 -> jobs >= 1": "of one job the room that was found holds one",
     },
     "kernels/sieve.py:empty": {
         "n // BLOCK -> n * BLOCK": "more blocks than the queue fills, of which none is read",
+    },
+    "kernels/shifts.py:make_room": {
+        "first > 0 -> first > 1": _EITHER_SIDE,
+        "place - first < last - place -> place - first <= last - place": _EITHER_SIDE,
+        "place - first < last - place -> place - first >= last - place": _EITHER_SIDE,
+        "place - first -> place + first": _EITHER_SIDE,
+        "last - place -> last + place": _EITHER_SIDE,
     },
     "ondemand/gathering.py:_next_to_kill": {"-1 -> -2": _NONE},
     "ondemand/moves.py:begin": {

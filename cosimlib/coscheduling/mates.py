@@ -93,7 +93,8 @@ def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.nd
     if not linked.size:
         return group
     grouped = np.union1d(linked, other)
-    group[grouped] = _components(np.searchsorted(grouped, linked), np.searchsorted(grouped, other))
+    ends = np.searchsorted(grouped, linked), np.searchsorted(grouped, other)
+    group[grouped] = _components(grouped.size, *ends)
     partition = workload.column("partition").fillna("") if partition is None else partition
     _check_machines(workload, group, partition)
     return group
@@ -212,12 +213,11 @@ def _members(machines: Mapping[str, Workload], mates: pd.DataFrame) -> list[list
     return groups
 
 
-def _components(linked: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _components(nodes: int, linked: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The connected component of each node of these links, numbered by its first node."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    nodes = max(linked.max(initial=-1), other.max(initial=-1)) + 1
     links = coo_array((np.ones(len(linked), dtype=bool), (linked, other)), shape=(nodes, nodes))
     return connected_components(links, directed=False)[1]
 

@@ -21,7 +21,7 @@ from cosimlib import synthetic
 from cosimlib.audit import audit, check_capacity, check_columns, check_times
 from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
-from cosimlib.display import UNKNOWN
+from cosimlib.display import or_unknown
 from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.panel import Panel, disable
@@ -287,15 +287,10 @@ def _audit_started(schedule: Schedule) -> None:
     check_capacity(schedule)
 
 
-def _in_words(value: float, form: str, unit: str = "") -> str:
-    """A number with its unit; "unknown" where it is none."""
-    return f"{value:{form}}{unit}" if np.isfinite(value) else UNKNOWN
-
-
 def _title(schedule: Schedule) -> str:
     """Title of the figure: policy, offered load, mean wait."""
-    load = _in_words(offered_load(schedule.workload, schedule.system), ".2f")
-    waited = _in_words(summarize([schedule])["wait_time"].iloc[0] / HOUR, ",.2f", " h")
+    load = or_unknown(offered_load(schedule.workload, schedule.system), ".2f")
+    waited = or_unknown(summarize([schedule])["wait_time"].iloc[0] / HOUR, ",.2f", " h")
     return f"{schedule.policy}, offered load {load}: mean wait {waited}"
 
 
@@ -303,10 +298,10 @@ def _text(schedule: Schedule) -> str:
     """The line under the figure."""
     row, never = summarize([schedule]).iloc[0], int(np.isnan(schedule.start_time).sum())
     facts = (
-        f"mean wait {_in_words(row['wait_time'] / HOUR, ',.2f', ' h')}",
-        f"mean bounded slowdown {_in_words(row['bounded_slowdown'], ',.1f', ' (τ = 10 s)')}",
-        f"utilization {_in_words(row['utilization'], '.1%')} from first submission to last end",
-        f"makespan {_in_words(row['makespan'] / HOUR, ',.1f', ' h')}",
+        f"mean wait {or_unknown(row['wait_time'] / HOUR, ',.2f', ' h')}",
+        f"mean bounded slowdown {or_unknown(row['bounded_slowdown'], ',.1f', ' (τ = 10 s)')}",
+        f"utilization {or_unknown(row['utilization'], '.1%')} from first submission to last end",
+        f"makespan {or_unknown(row['makespan'] / HOUR, ',.1f', ' h')}",
         f"{int(overtaking(schedule).sum()):,} of {int(row['jobs']):,} jobs overtook one submitted "
         "before them",
         *([f"{never:,} never start"] if never else []),

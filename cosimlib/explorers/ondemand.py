@@ -25,7 +25,7 @@ from ipywidgets import (
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.display import UNKNOWN, count
+from cosimlib.display import count, or_unknown
 from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.ondemand_day import plot_day
@@ -394,8 +394,8 @@ def _text(schedule: OnDemandSchedule, figures: dict[str, float]) -> str:
             + ", ".join(f"{name} {figures[name]:,.1f}" for name in _costs(figures)),
         ]
     told += [
-        f"batch jobs: mean bounded slowdown {_words(figures['slowdown'], ',.2f')}, mean wait "
-        f"{_words(figures['wait'] / MINUTE, ',.1f')} min",
+        f"batch jobs: mean bounded slowdown {or_unknown(figures['slowdown'], ',.2f')}, mean wait "
+        f"{or_unknown(figures['wait'] / MINUTE, ',.1f')} min",
         *_used(schedule),
     ]
     name, jobs = escape(schedule.workload.name), count(len(schedule.workload), "job")
@@ -419,10 +419,6 @@ def _costs(figures: dict[str, float]) -> list[str]:
     """Uses of node-hours that evictions cost, those that occur."""
     names = [name for name in ("lost", "writing", "blocked", "rereading") if figures[name] > 0]
     return names or ["lost"]
-
-
-def _words(value: float, form: str) -> str:
-    return format(value, form) if np.isfinite(value) else UNKNOWN
 
 
 def _choose(

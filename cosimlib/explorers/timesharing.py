@@ -18,7 +18,7 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.display import UNKNOWN, count
+from cosimlib.display import count, or_unknown
 from cosimlib.explorers.logs import busy, estimated, fitting
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.timesharing_moment import plot_sharing
@@ -359,8 +359,8 @@ def _text(schedule: TimesharedSchedule, shared: RunSummary, batch: RunSummary) -
     """The line under the figure."""
     return (
         f"{escape(shared.data)}, {count(shared.jobs, 'job')} · time-sharing: {_numbers(shared)}, "
-        f"CPU load {_words(shared.cpu_load, '.2f')} jobs on a node (at most "
-        f"{_words(_most_load(schedule), '.2f')} in an hour), "
+        f"CPU load {or_unknown(shared.cpu_load, '.2f')} jobs on a node (at most "
+        f"{or_unknown(_most_load(schedule), '.2f')} in an hour), "
         f"{round(shared.waited * shared.jobs):,} jobs wait for memory · batch: {_numbers(batch)}, "
         f"{round(batch.waited * batch.jobs):,} jobs wait for nodes · utilization is of the hours "
         "that begin before the last submission"
@@ -371,7 +371,7 @@ def _numbers(run: RunSummary) -> str:
     """Slowdown and utilization of one policy."""
     return (
         f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
-        f"utilization {_words(run.utilization, '.1%')}"
+        f"utilization {or_unknown(run.utilization, '.1%')}"
     )
 
 
@@ -381,7 +381,3 @@ def _most_load(schedule: TimesharedSchedule) -> float:
     ends = schedule.start_time.min(), schedule.end_time.max()
     within = np.diff(np.clip([load.index, load.index + width], *ends), axis=0)[0]
     return float((load[within > 0] * width / within[within > 0]).max())
-
-
-def _words(value: float, form: str) -> str:
-    return format(value, form) if np.isfinite(value) else UNKNOWN

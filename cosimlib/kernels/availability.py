@@ -270,16 +270,7 @@ def _insert(profile: Profile, place: int, time: float) -> int:
     if bounds[1] == times.size:
         place -= bounds[0]
         _move_to_front(profile)
-    first, last = bounds[0], bounds[1]
-    if first > 0 and place - first < last - place:
-        shifts.down(times, first, place)
-        shifts.down(free, first, place)
-        bounds[0] -= 1
-        place -= 1
-    else:
-        shifts.up(times, place, last)
-        shifts.up(free, place, last)
-        bounds[1] += 1
+    place = shifts.make_room(times, free, bounds, place)
     times[place] = time
     free[place] = free[place - 1]
     return place

@@ -95,22 +95,13 @@ def reserve(
 
 @inlined_kernel
 def _expect(coming: Coming, time: float, count: int) -> None:
-    """Expect a release of `count` nodes at a moment; the shorter side makes room."""
+    """Expect a release of `count` nodes at a moment."""
     times, nodes, bounds = coming
-    first, last = bounds[0], bounds[1]
-    place = shifts.first_at(times, time, first, last)
-    if place < last and times[place] == time:
+    place = shifts.first_at(times, time, bounds[0], bounds[1])
+    if place < bounds[1] and times[place] == time:
         nodes[place] += count
         return
-    if first > 0 and place - first < last - place:
-        shifts.down(times, first, place)
-        shifts.down(nodes, first, place)
-        bounds[0] -= 1
-        place -= 1
-    else:
-        shifts.up(times, place, last)
-        shifts.up(nodes, place, last)
-        bounds[1] += 1
+    place = shifts.make_room(times, nodes, bounds, place)
     times[place], nodes[place] = time, count
 
 

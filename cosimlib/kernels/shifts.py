@@ -18,6 +18,21 @@ def first_at(values: np.ndarray, value: float, low: int, high: int) -> int:
 
 
 @inlined_kernel
+def make_room(values: np.ndarray, others: np.ndarray, bounds: np.ndarray, place: int) -> int:
+    """Make room in two arrays before `place`, on the shorter side; return the place of the room."""
+    first, last = bounds[0], bounds[1]
+    if first > 0 and place - first < last - place:
+        down(values, first, place)
+        down(others, first, place)
+        bounds[0] -= 1
+        return place - 1
+    up(values, place, last)
+    up(others, place, last)
+    bounds[1] += 1
+    return place
+
+
+@inlined_kernel
 def down(values: np.ndarray, first: int, last: int) -> None:
     """Move the values from `first` to before `last` down by one place."""
     # Places count from zero, so that none can be negative, and the loop becomes one call.
