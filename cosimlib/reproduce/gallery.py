@@ -21,7 +21,10 @@ from cosimlib.reproduce.plan import RECORD, given
 
 PAGE = "index.html"
 TEMPLATE = Path(__file__).with_name("gallery.html")
-CELLS = ("system", "number", "statement", "paper", "ours", "data")
+HEADINGS = {"system": "system", "number": "no.", "statement": "the paper says",
+            "paper": "its value", "ours": "ours", "data": "data", "verdict": "verdict",
+            "why": "why"}  # fmt: skip
+"""Of the scorecard, by column of `claims.csv`."""
 BREAK = re.compile(r"\s*<br\s*/?>\s*")
 MARKUP = re.compile(r"</?(?:a|b|em|i|s|span|strong|sub|sup|u)(?:\s[^<>]*)?>")
 
@@ -50,6 +53,7 @@ def write_gallery(figures: Path, counts: str) -> Path:
         counts=html.escape(counts.removesuffix(".")),
         systems=_options(dict.fromkeys(claim["system"] for claim in claims)),
         verdicts=_options(VERDICTS),
+        headings="".join(f"<th>{heading}" for heading in HEADINGS.values()),
         claims="\n".join(map(_claim, claims)),
     )
     write_whole(figures / PAGE, page.encode())
@@ -60,24 +64,22 @@ def _section(folder: Path) -> str:
     """The figures of one run under the title of its notebook."""
     record = _record(folder)
     notebook = folder / record["notebook"]
-    place = f"{_url(folder.name)}/{_url(notebook.name)}"
-    link = f'<a href="{place}">notebook</a>' if notebook.is_file() else ""
+    # No link, for a browser would show the file's JSON.
+    told = f" · as a notebook, for JupyterLab: {folder.name}/{notebook.name}"
     # In the order in which the notebook published them.
     pages = [page for page in folder.glob("*.html") if page.with_suffix(".json").is_file()]
     pages.sort(key=lambda page: (_written(page), _natural(page)))
-    cards = (
-        "\n".join(_card(page, link) for page in pages) or "<p>This run published no figures.</p>"
-    )
+    cards = "\n".join(map(_card, pages)) or "<p>This run published no figures.</p>"
     facts = f"{_data(folder)}, {record['seconds']:.0f} s"
     return (
         f'<h2 id="{_url(folder.name)}">{html.escape(_title(notebook))}</h2>\n'
-        f'<p class="dim">{html.escape(facts)}</p>\n'
+        f'<p class="dim">{html.escape(facts + (told if notebook.is_file() else ""))}</p>\n'
         f'<div class="figures">\n{cards}\n</div>'
     )
 
 
-def _card(page: Path, notebook: str) -> str:
-    """One figure: its picture, caption, and links to the notebook, the page and the numbers."""
+def _card(page: Path) -> str:
+    """One figure: its picture, caption, and links to the page, the numbers and a drawing."""
     layout = json.loads(page.with_suffix(".json").read_text(encoding="utf-8")).get("layout", {})
     title = _plain(layout.get("title", {}).get("text") or page.stem)
     notes = {note.get("name"): note.get("text", "") for note in layout.get("annotations", [])}
@@ -92,7 +94,7 @@ def _card(page: Path, notebook: str) -> str:
     if picture.is_file():
         shown = f'<img loading="lazy" alt="" src="{place}/{_url(picture.name)}">'
     kinds = {".html": "interactive", ".csv": "data", ".svg": "drawing"}
-    links = [notebook, *(link(suffix, text) for suffix, text in kinds.items())]
+    links = [link(suffix, text) for suffix, text in kinds.items()]
     told = [html.escape(_plain(notes.get(name, ""))) for name in (NOTE, FOOTER)]
     small = "".join(f'<span class="note">{text}</span>' for text in told if text)
     return (
@@ -104,12 +106,13 @@ def _card(page: Path, notebook: str) -> str:
 
 def _claim(claim: dict[str, str]) -> str:
     """One row of the scorecard."""
-    verdict, system = claim["verdict"], html.escape(claim["system"])
+    cells = {name: html.escape(claim[name]) for name in HEADINGS}
+    verdict = cells["verdict"]
     kind = verdict.replace(" ", "-") if verdict in VERDICTS else "unknown"
-    cells = "".join(f"<td>{html.escape(claim[name])}" for name in CELLS)
-    mark = f'<td><span class="verdict {kind}">{html.escape(verdict)}</span>'
-    row = f'<tr data-system="{system}" data-verdict="{html.escape(verdict)}">'
-    return f"{row}{cells}{mark}<td>{html.escape(claim['why'])}</tr>"
+    row = f'<tr data-system="{cells["system"]}" data-verdict="{verdict}">'
+    cells["verdict"] = f'<span class="verdict {kind}">{verdict}</span>'
+    shown = (f'<td data-heading="{HEADINGS[name]}">{text}' for name, text in cells.items())
+    return f"{row}{''.join(shown)}</tr>"
 
 
 def _options(names: Any) -> str:

@@ -77,7 +77,9 @@ def figures(tmp_path):
 def test_every_link_leads_to_a_file_or_a_place_of_the_page(figures):
     text = (figures / "index.html").read_text(encoding="utf-8")
     links = [unquote(link) for link in Page(text).links]
-    assert {"0-log/figure-1.html", "0-log/figure-1.csv", "0-log/run.ipynb"} <= set(links)
+    assert {"0-log/figure-1.html", "0-log/figure-1.csv"} <= set(links)
+    assert not any(link.endswith(".ipynb") for link in links), "a browser would show JSON"
+    assert "for JupyterLab: 0-log/run.ipynb" in text
     places = set(re.findall(r'id="([^"]+)"', text))
     for link in links:
         inside = unquote(link).startswith("#")
@@ -125,6 +127,11 @@ def test_claims_can_be_filtered_and_pages_open_from_disk(figures, browser_path, 
         page.locator("#verdict").select_option("")
         page.locator("#system").select_option(ATTACK)
         assert shown.count() == 1 and shown.locator("td").nth(4).inner_text() == ATTACK
+        page.set_viewport_size({"width": 700, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == 700
+        assert "the paper says" in shown.locator("td").nth(2).evaluate(
+            "cell => getComputedStyle(cell, '::before').content"
+        )
         page.locator("#words").fill("a & nothing")
         assert shown.count() == 0
         page.locator("figure > a").first.click()
