@@ -110,9 +110,13 @@ def zone(instant: datetime) -> str:
     return "local time" if instant.tzinfo is None else str(instant.tzinfo)
 
 
-def percent(share: float) -> str:
-    """A share with up to three digits: "83 %", "0.3 %", "100 %"."""
-    return f"{100 * share:.3g} %"
+def percent(share: float, places: int | None = None, *, signed: bool = False) -> str:
+    """A share with up to three digits, "83 %", "0.3 %", or so many places; signed "+7.5 %"."""
+    if not math.isfinite(share):
+        return UNKNOWN
+    form = f"{'+' if signed else ''}{'.3g' if places is None else f'.{places}f'}"
+    text = f"{100 * share:{form}} %"
+    return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def used_data(data: str, used: float | None) -> str:

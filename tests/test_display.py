@@ -11,7 +11,7 @@ import pytest
 
 import cosimlib as cs
 from cosimlib.coscheduling.example import MACHINES, deadlock_example
-from cosimlib.display import bar_options, count, duration, durations, quantity
+from cosimlib.display import bar_options, count, duration, durations, percent, quantity
 from cosimlib.eviction import EvictionSpectrum
 
 
@@ -143,6 +143,16 @@ def test_what_killed_runs_held_is_told():
     """Two jobs of two nodes lose them after ten minutes and a grace period of two."""
     assert shown("elastic").kills == 2
     assert re.search(r"also held +killed 0\.8 node-hours", str(shown("elastic")))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [(percent(0.83412), "83.4 %"), (percent(1), "100 %"), (percent(0.5, 0), "50 %"),
+     (percent(0.07512, 1, signed=True), "+7.5 %"), (percent(-0.829, 1, signed=True), "−82.9 %"),
+     (percent(-0.25), "−25 %"), (percent(float("nan"), 1), "unknown")],
+)  # fmt: skip
+def test_shares_are_told_in_per_cent(text, told):
+    assert text == told
 
 
 def test_unknown_is_the_word_for_what_is_not_there():

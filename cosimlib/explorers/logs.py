@@ -13,13 +13,13 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.display import calendar, count
-from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import busy_stretch
 from cosimlib.policies import SIMULATORS
 from cosimlib.prepare import with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_missing_estimates
 from cosimlib.system import THETA, System
+from cosimlib.traces.overfull import overfull
 from cosimlib.units import DAY
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
@@ -153,9 +153,7 @@ def recorded(source: Workload | Schedule, system: System | None = None, *, jobs:
 
 def wide_enough(schedule: Schedule) -> Recorded:
     """The schedule on a machine of as many nodes as it ever holds, where it has fewer."""
-    nodes = schedule.workload.jobs["nodes"].to_numpy()
-    most = int(step_function(schedule.start_time, schedule.end_time, nodes)[1].max(initial=0))
-    had = schedule.system.total_nodes
+    most, had, *_ = overfull(schedule)
     if len(schedule.system.partitions) > 1 or most <= had:
         return Recorded(schedule)
     wider = Schedule(schedule.workload, schedule.system.with_nodes(most), schedule.policy,

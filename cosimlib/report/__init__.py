@@ -38,7 +38,6 @@ from cosimlib.report.eviction import (
 )
 from cosimlib.report.idle import fill_idle, filled_window, idle_by_length, lendable_nodes
 from cosimlib.report.log import Log, example_log, machine_table, open_log, reading_table
-from cosimlib.report.overfull import Overfull, overfull
 from cosimlib.report.replay import (
     Grade,
     compare_to_recorded,
@@ -53,6 +52,7 @@ from cosimlib.report.use import (
     window_blocks,
     window_name,
 )
+from cosimlib.traces.overfull import Overfull, overfull
 
 __all__ = [
     "Freeable",

@@ -16,10 +16,10 @@ from cosimlib.display import UNKNOWN, calendar, count, duration, percent
 from cosimlib.eviction import EXPENDABLE
 from cosimlib.metrics import share_used
 from cosimlib.prepare import KNOWN, with_assumed_machine
-from cosimlib.report.overfull import overfull
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.traces import SYNTHETIC
+from cosimlib.traces.overfull import Overfull, overfull
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
@@ -41,6 +41,8 @@ class Log(NamedTuple):
         which the record holds more than there are); none of what is known.
     used : float
         Node-hours of the schedule's jobs ÷ those of all jobs in the log.
+    held : Overfull
+        How far the schedule holds more nodes than the machine has.
     """
 
     workload: Workload
@@ -48,6 +50,7 @@ class Log(NamedTuple):
     schedule: Schedule
     lacks: dict[str, str]
     used: float
+    held: Overfull
 
 
 def open_log(
@@ -92,7 +95,7 @@ def open_log(
         workload = workload.noted("noted", held.note, held.jobs)
     if held.lack:
         lacks["idle nodes"] = held.lack
-    return Log(workload, machine, schedule, lacks, share_used(schedule, read))
+    return Log(workload, machine, schedule, lacks, share_used(schedule, read), held)
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
@@ -128,7 +131,7 @@ def reading_table(workload: Workload) -> pd.DataFrame:
 
 def machine_table(log: Log) -> pd.DataFrame:
     """The machine and the log in words: size, span, load, jobs, users, what is unknown."""
-    jobs, machine, held = log.workload.jobs, log.machine, overfull(log.schedule)
+    jobs, machine, held = log.workload.jobs, log.machine, log.held
     first, last = log.schedule.span
     users = log.workload.column("user").nunique()
     requests = jobs["requested_time"]
@@ -138,7 +141,7 @@ def machine_table(log: Log) -> pd.DataFrame:
         "cores per node": f"{machine.cores_per_node:,}" if machine.cores_per_node > 1 else UNKNOWN,
         "memory per node": _known(machine.memory_per_node, "GB"),
         "jobs": f"{len(jobs):,} in {duration(last - first)}",
-        "utilization": _known(100 * log.schedule.utilization(first, last), "%"),
+        "utilization": percent(log.schedule.utilization(first, last)),
         "most nodes held at once": f"{held.most:,} of {held.nodes:,}",
         "median nodes": f"{jobs['nodes'].median():,.0f}",
         "median run time": duration(jobs["run_time"].median()),
@@ -159,7 +162,9 @@ def _requests(requests: pd.Series) -> str:
     known = requests.notna().mean()
     if not known:
         return UNKNOWN
-    return f"median {duration(requests.median())}" + ("" if known == 1 else f", {known:.0%} known")
+    return f"median {duration(requests.median())}" + (
+        "" if known == 1 else f", {percent(known, 0)} known"
+    )
 
 
 def _known(value: float, unit: str) -> str:

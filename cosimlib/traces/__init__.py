@@ -20,6 +20,7 @@ from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, know
 from cosimlib.traces.columns import is_columns, read_columns, write_csv, write_parquet
 from cosimlib.traces.condor import is_condor, read_condor
 from cosimlib.traces.fugaku import is_fugaku, read_fugaku
+from cosimlib.traces.overfull import tell_overfull
 from cosimlib.traces.parquet import names_in
 from cosimlib.traces.pbs import is_pbs, read_pbs
 from cosimlib.traces.peregrine import is_peregrine, read_peregrine
@@ -139,14 +140,16 @@ def load(
                 f"{str(name_or_path)!r} is neither a file nor a known trace; known are "
                 f"{', '.join(TRACES)}"
             )
-        return _read(path, options)
+        return _told(_read(path, options), options)
     trace = TRACES[known]
     path = fetch_trace(known, folder=folder)
     defaults: dict[str, Any] = {"name": known}
     if trace.cores_per_node is not None:
         defaults["cores_per_node"] = trace.cores_per_node
     workload = _read(path, defaults | options)
-    return workload if trace.machine is None else replace(workload, machine=trace.machine)
+    if trace.machine is not None:
+        workload = replace(workload, machine=trace.machine)
+    return _told(workload, options)
 
 
 load_trace = load
@@ -168,6 +171,13 @@ def _read(path: Path, options: dict[str, Any]) -> Workload:
             f"{read.__name__} does not count processors"
         )
     return read(path, **options)
+
+
+def _told(workload: Workload, options: dict[str, Any]) -> Workload:
+    """The workload; that it holds more nodes than there are is printed, where readers print."""
+    if options.get("verbose", True):
+        tell_overfull(workload)
+    return workload
 
 
 def recognize(path: str | Path) -> str:

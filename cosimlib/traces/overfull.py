@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.display import count, percent
-from cosimlib.metrics import occupied_nodes
+from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
+from cosimlib.workload import Workload
 
 TOLERATED = 0.01
 """Share of the node-seconds beyond the machine up to which idle nodes are told all the same."""
@@ -59,8 +60,9 @@ class Overfull(NamedTuple):
 
 def overfull(schedule: Schedule) -> Overfull:
     """How far a schedule holds more nodes than its machine has."""
-    steps, nodes = occupied_nodes(schedule), schedule.total_nodes
-    times, held = steps.index.to_numpy(dtype=float), steps.to_numpy(dtype=float)
+    allocations, nodes = schedule.allocations, schedule.total_nodes
+    columns = (allocations[name].to_numpy() for name in ("start", "end", "nodes"))
+    times, held = step_function(*columns)
     length = np.diff(times, append=times[-1:])
     over, beyond = length * (held > nodes), length * np.maximum(held - nodes, 0)
     total = float((length * held).sum())
@@ -74,3 +76,17 @@ def overfull(schedule: Schedule) -> Overfull:
         float(beyond.sum()) / total if total > 0 else 0.0,
         int((end > begin).sum()),
     )
+
+
+def tell_overfull(workload: Workload) -> None:
+    """Print how far a log's records hold more nodes than the machine that it tells of, if they do.
+
+    Jobs that are wider than the machine, or whose start is unknown, do not count.
+    """
+    if workload.machine is None:
+        return
+    starts = workload.column("recorded_start").notna()
+    fitting = starts & (workload.jobs["nodes"] <= workload.machine.total_nodes)
+    held = overfull(Schedule.recorded(workload.keep(fitting, "unknown start, or too wide")))
+    if held.most > held.nodes:
+        print(f"{workload.name}: {held.note}")

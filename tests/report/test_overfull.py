@@ -5,7 +5,9 @@ import gzip
 import pytest
 
 from cosimlib.report import machine_table, open_log, overfull
+from cosimlib.traces import load
 from tests.report.test_nodes import scheduled
+from tests.zoo import ZOO
 
 
 def test_nodes_beyond_the_machine_are_counted_for_as_long_as_they_are_held():
@@ -26,6 +28,17 @@ def test_little_beyond_the_machine_is_noted_and_idle_nodes_are_known():
 def test_a_full_machine_and_jobs_that_last_no_time_are_not_overrun():
     assert overfull(scheduled([(0, 1, 1, 10), (1, 1, 1, 10)], nodes=10))[2:] == (0.0, 0)
     assert overfull(scheduled([(0, 0, 1, 10), (0, 0, 1, 10)], nodes=10))[2:] == (0.0, 0)
+
+
+def test_a_log_says_so_where_it_is_loaded(capsys):
+    crowded = str(ZOO / "over-committed.swf.gz")
+    told = open_log(crowded).held
+    assert told.most > told.nodes == 64 and not capsys.readouterr().out
+    load(crowded)
+    assert capsys.readouterr().out.splitlines()[-1] == f"over-committed: {told.note}"
+    load(str(ZOO / "three-jobs.swf.gz"))
+    load(crowded, verbose=False)
+    assert "held at once" not in capsys.readouterr().out
 
 
 def test_a_report_says_that_a_log_does_not_fit_its_machine(tmp_path):
