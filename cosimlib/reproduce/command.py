@@ -18,9 +18,12 @@ from cosimlib.reproduce.parameters import (
     BadArgumentError,
     check_notebooks,
 )
+from cosimlib.units import MINUTE
 
 FAILED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
 LONGEST = 1e6
+QUICK_LIMIT = 60 * MINUTE
+"""Seconds that a notebook may take at quick scale, unless the command line says otherwise."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +61,10 @@ def _run(options: argparse.Namespace) -> int:
         if without:
             say(f"{OPTIONS[name]} plays no part in {', '.join(without)}: no parameter {name}")
     with interrupts():
-        return FAILED if run_all(runs, options) else 0
+        limit = {"quick": QUICK_LIMIT, "paper": None}[options.scale]
+        limit = limit if options.limit is None else options.limit * MINUTE
+        knobs = {"force": options.force, "jobs": options.jobs, "limit": limit}
+        return FAILED if run_all(runs, options.out, **knobs) else 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,7 +5,6 @@ are compiled before the notebooks that need them, which would compile the same a
 scorecard joins the claims of all notebooks, and the gallery shows it beside all figures.
 """
 
-import argparse
 import json
 import shutil
 from contextlib import closing
@@ -29,54 +28,63 @@ from cosimlib.reproduce.process import Compilation, Outcome, Task
 from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
 from cosimlib.sweep.pools import count_cores
 from cosimlib.traces import SYNTHETIC
-from cosimlib.units import MINUTE
 from cosimlib.warm import NEEDS, PARTS, is_warm, note_warm
 
 TABS = 4
 """Figures that are drawn at once, at most."""
-QUICK_LIMIT = 60 * MINUTE
-"""Seconds that a notebook may take at quick scale, unless the command line says otherwise."""
 
 
-def run_all(runs: list[Run], options: argparse.Namespace) -> bool:
-    """Run what is due and write the scorecard and the gallery; whether any notebook failed."""
-    failed = _run_due(runs, options)
+def run_all(
+    runs: list[Run], out: Path, *, force: bool, jobs: int | None, limit: float | None
+) -> bool:
+    """Run what is due and write the scorecard and the gallery; whether any notebook failed.
+
+    Parameters
+    ----------
+    runs : list of Run
+    out : Path
+        Folder of the results.
+    force : bool
+        Whether what is up to date is run, too.
+    jobs : int or None
+        Notebooks at once; None for as many as there are cores.
+    limit : float or None
+        Seconds that a notebook may take; None for any.
+    """
+    failed = _run_due(runs, out, force, jobs or count_cores(), limit)
     older = " Of runs that failed, results from before count." if failed else ""
-    with locked(options.out):
-        counts = write_scorecard(options.out)
-        gallery = write_gallery(options.out, counts)
+    with locked(out):
+        counts = write_scorecard(out)
+        gallery = write_gallery(out, counts)
     say(f"scorecard: {counts}{older}")
     say(f"gallery: {gallery}")
     return failed
 
 
-def _run_due(runs: list[Run], options: argparse.Namespace) -> bool:
+def _run_due(runs: list[Run], out: Path, force: bool, jobs: int, limit: float | None) -> bool:
     """Run what is not up to date; whether any notebook failed."""
-    jobs = options.jobs or count_cores()
-    check_folder("--out", options.out)
-    options.out.mkdir(parents=True, exist_ok=True)
-    due = [r for r in runs if options.force or not is_up_to_date(r, options.out / r.name)]
+    check_folder("--out", out)
+    out.mkdir(parents=True, exist_ok=True)
+    due = [run for run in runs if force or not is_up_to_date(run, out / run.name)]
     for run in (run for run in runs if run not in due):
         say(f"{run.name}: up to date")
-        figures = figures_in(options.out / run.name)
+        figures = figures_in(out / run.name)
         if not all(path.with_suffix(".svg").is_file() for path in figures):
-            render_images([options.out / run.name])
+            render_images([out / run.name])
     if not due:
         return False
-    with workspace(options.out) as folder:
-        outcomes = _execute(due, folder, jobs, options)
+    with workspace(out) as folder:
+        outcomes = _execute(due, folder, jobs, limit)
         done = [run for run in due if not outcomes[run.name].error]
-        with locked(options.out):
+        with locked(out):
             for run in done:
-                share_library(folder / run.name, options.out)
+                share_library(folder / run.name, out)
                 write_record(run, outcomes[run.name].seconds, folder / run.name)
-                place(folder / run.name, options.out / run.name, folder / f"{run.name}{PREVIOUS}")
+                place(folder / run.name, out / run.name, folder / f"{run.name}{PREVIOUS}")
     return len(done) < len(due)
 
 
-def _execute(
-    runs: list[Run], folder: Path, jobs: int, options: argparse.Namespace
-) -> dict[str, Outcome]:
+def _execute(runs: list[Run], folder: Path, jobs: int, limit: float | None) -> dict[str, Outcome]:
     """Execute the runs into folders of a workspace, draw their figures, and say how each went."""
     outcomes: dict[str, Outcome] = {}
     by_name = {run.name: run for run in runs}
@@ -86,9 +94,6 @@ def _execute(
     tasks = {run.name: _task(run, folder) for run in longest}
     first = "compiling the kernels and " if parts else ""
     say(f"{first}running {', '.join(by_name)}")
-    limit = QUICK_LIMIT if options.scale == "quick" else None
-    if options.limit is not None:
-        limit = options.limit * MINUTE
     work: dict[str, Task | Compilation] = {**parts, **tasks}
     with Images(min(jobs, TABS)) as images, closing(execute_all(work, jobs, limit)) as ended:
         for name, outcome in ended:
