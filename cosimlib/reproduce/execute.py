@@ -7,7 +7,7 @@ with all that the kernel has started.
 import os
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Set
 from multiprocessing import connection
 from typing import Any
 
@@ -48,7 +48,10 @@ def execute_all(
     running: dict[Any, _Running] = {}
     try:
         while waiting or running:
-            while len(running) < jobs and (name := _first_ready(tasks, waiting, running)):
+            while len(running) < jobs:
+                name = first_ready(tasks, waiting, {each.name for each in running.values()})
+                if name is None:
+                    break
                 waiting.remove(name)
                 started = _Running(name, tasks[name], workers, limit)
                 running[started.channel] = started
@@ -69,11 +72,11 @@ def execute_all(
             each.stop()
 
 
-def _first_ready(
-    tasks: Mapping[str, Task | Compilation], waiting: list[str], running: dict[Any, "_Running"]
+def first_ready(
+    tasks: Mapping[str, Task | Compilation], waiting: list[str], running: Set[str]
 ) -> str | None:
-    """The first task that waits for no other one; None where there is none."""
-    unended = {*waiting, *(each.name for each in running.values())}
+    """The first waiting task that needs none of those waiting or running; None without one."""
+    unended = running | {*waiting}
     return next((name for name in waiting if not tasks[name].after & unended), None)
 
 

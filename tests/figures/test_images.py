@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import queue
 import re
 import shutil
 import signal
@@ -43,28 +42,6 @@ def test_without_kaleido_one_line_says_so(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.count('needs kaleido: pip install "cosimlib[images]"') == 1
 
 
-def test_an_interrupt_does_not_wait_for_all_pictures(tmp_path, monkeypatch):
-    pytest.importorskip("kaleido", reason="images need kaleido")
-    left = queue.Queue()
-
-    async def draw(images):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        end = time.monotonic() + 60
-        while not images._left and time.monotonic() < end:
-            await asyncio.sleep(0.01)
-        left.put(images._left)
-
-    monkeypatch.setattr(Images, "_draw_all", draw)
-    Publisher(tmp_path, "x").publish(go.Figure(), "a", pd.DataFrame())
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            render_images([tmp_path])
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert left.get(timeout=60)
-
-
 class Browser:
     """In place of a browser session: every picture is the number of its traces."""
 
@@ -81,6 +58,35 @@ class Browser:
         if len(figure["data"]) > 2:
             raise RuntimeError("too much")
         return str(len(figure["data"])).encode()
+
+
+def test_an_interrupt_does_not_wait_for_all_pictures(tmp_path, monkeypatch):
+    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
+    interrupted, figures = threading.Event(), "abcdefghijkl"
+
+    def interrupt(*_):
+        interrupted.set()
+        raise KeyboardInterrupt
+
+    class Interrupting(Browser):
+        async def calc_fig(self, figure, opts):
+            if not interrupted.is_set():
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                await asyncio.to_thread(interrupted.wait, 60)
+            await asyncio.sleep(0.05)
+            return b"picture"
+
+    monkeypatch.setattr(kaleido, "Kaleido", Interrupting)
+    for name in figures:
+        Publisher(tmp_path, "x").publish(go.Figure(), name, pd.DataFrame())
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            render_images([tmp_path])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    drawn = len(list(tmp_path.glob("*.svg")))
+    assert interrupted.is_set() and 1 <= drawn < len(figures)
 
 
 @pytest.mark.parametrize("tabs", [1, 3])

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pandas as pd
@@ -15,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from cosimlib.reproduce import plan
 from cosimlib.reproduce.command import main
-from cosimlib.reproduce.execute import _first_ready, execute_all
+from cosimlib.reproduce.execute import execute_all, first_ready
 from cosimlib.reproduce.process import Compilation, Task
 from tests.suites import ROOT
 
@@ -279,11 +278,10 @@ def test_a_notebook_waits_for_its_kernels_and_others_go_before_it(tmp_path):
         "late": notebook,
         "soon": replace(notebook, after=frozenset()),
     }
-    assert _first_ready(tasks, ["a", "b", "late", "soon"], {}) == "a"
-    at_work = {1: SimpleNamespace(name="b")}
-    assert _first_ready(tasks, ["late", "soon"], at_work) == "soon"
-    assert _first_ready(tasks, ["late"], at_work) is None
-    assert _first_ready(tasks, ["late"], {}) == "late"
+    assert first_ready(tasks, ["a", "b", "late", "soon"], set()) == "a"
+    assert first_ready(tasks, ["late", "soon"], {"b"}) == "soon"
+    assert first_ready(tasks, ["late"], {"b"}) is None
+    assert first_ready(tasks, ["late"], set()) == "late"
 
 
 def test_kernels_are_compiled_in_a_process_and_a_failure_is_told(tmp_path):
