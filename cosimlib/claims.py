@@ -191,10 +191,19 @@ class Claims:
         return table.assign(ours=ours, data=data, verdict=verdict, why=why)[CHECKED]
 
     def show(self) -> "Styler":
-        """The scorecard of this run as a notebook shows it: no index, text to the left."""
-        table = self.table()[["number", "claim", "paper", "ours", "verdict", "why"]]
-        shown = table.style.format(lambda cell: MARKUP.sub(_as_text, str(cell)))
-        return shown.hide(axis="index").set_properties(**{"text-align": "left"})
+        """The scorecard of this run as a notebook shows it, under the data that it was judged on.
+
+        Where some claims were judged on others, a column names them.
+        """
+        table = self.table()[["number", "claim", "paper", "ours", "data", "verdict", "why"]]
+        others = table["data"] != self.data
+        told = f"Data: {self.data}" + (", unless another is named" if others.any() else "")
+        table = table.assign(data=table["data"].where(others, "")) if others.any() else table.drop(
+            columns="data")  # fmt: skip
+        shown = table.style.format(_without_markup).set_caption(_without_markup(told))
+        left = {"text-align": "left"}
+        caption = {"selector": "caption", "props": [*left.items(), ("caption-side", "top")]}
+        return shown.hide(axis="index").set_properties(**left).set_table_styles([caption])
 
     def write(self, folder: str | Path | None) -> None:
         """Write the table as `claims.csv` into a folder; nowhere where the folder is empty."""
@@ -289,8 +298,9 @@ def _counts(table: pd.DataFrame) -> str:
     return f"{count(len(table), 'claim')}: {verbs}, {unknown} unknown, {built_in} by construction"
 
 
-def _as_text(found: re.Match[str]) -> str:
-    return html.escape(found[0])
+def _without_markup(cell: object) -> str:
+    """A text in which a browser finds no HTML."""
+    return MARKUP.sub(lambda found: html.escape(found[0]), str(cell))
 
 
 def _escaped(cell: object) -> str:

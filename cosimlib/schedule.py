@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, quantity
+from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, percent, quantity
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -260,7 +260,7 @@ def check_schedule(schedule: object) -> None:
 def _share_of_span(schedule: Schedule) -> str:
     """The utilization, and the time from the first submission to the last end."""
     first, last = schedule.span
-    used = quantity(100 * schedule.utilization(first, last), "%")
+    used = percent(schedule.utilization(first, last), 1)
     return used if used == UNKNOWN else f"{used} of {duration(last - first)}"
 
 

@@ -49,6 +49,17 @@ def test_verdicts_are_filled_in_at_once_some_of_other_data(stated):
     assert table.loc["third", "why"] == "few" and table.loc["first", "why"] == ""
 
 
+def test_a_notebook_shows_what_each_claim_was_judged_on(stated):
+    kept = Claims("1-a", data="log <b>", table=stated)
+    kept.row("first", ours="3×", holds=True)
+    alone = kept.show().to_html()
+    assert "<caption>Data: log &lt;b></caption>" in alone and ">data<" not in alone
+    kept.row("third", ours="7", holds=True, data="six made-up jobs")
+    shown = kept.show().to_html()
+    assert "<caption>Data: log &lt;b>, unless another is named</caption>" in shown
+    assert ">data<" in shown and shown.count("six made-up jobs") == 1
+
+
 def test_undecided_is_unknown_with_its_reason(stated):
     kept = Claims("2-b", data="x", table=stated)
     kept.row("first", ours="-", holds=None, why="the trace has no such hour")

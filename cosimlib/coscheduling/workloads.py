@@ -13,6 +13,7 @@ import numpy as np
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.coscheduling.mates import couple, mates_by_proportion, mates_by_proximity, read_mates
+from cosimlib.display import percent
 from cosimlib.metrics import busy_stretch
 from cosimlib.synthetic.intrepid import INTREPID_JOBS, INTREPID_LOAD, INTREPID_NODES
 from cosimlib.system import System
@@ -78,7 +79,7 @@ def by_utilization(
     eureka = synthetic.eureka(load=load, span=_span(intrepid), seed=seed)
     machines = {name: intrepid, EUREKA: eureka}
     mates = mates_by_proximity(machines, window=window, one_sided=one_sided)
-    return couple(machines, mates, name=f"Eureka at {load:.0%}")
+    return couple(machines, mates, name=f"Eureka at {percent(load, 0)}")
 
 
 def by_proportion(
@@ -93,7 +94,8 @@ def by_proportion(
     submit_time = intrepid.jobs["submit_time"].to_numpy()
     together = Workload(eureka.jobs.assign(submit_time=submit_time), eureka.name, eureka.machine)
     machines = {name: intrepid, EUREKA: together}
-    return couple(machines, mates_by_proportion(machines, share=share), name=f"{share:.1%} paired")
+    mates = mates_by_proportion(machines, share=share)
+    return couple(machines, mates, name=f"{percent(share, 1)} paired")
 
 
 def _span(workload: Workload) -> float:

@@ -22,14 +22,16 @@ advantage over RANDOM in wasted cycles.
 """
 
 import math
+import re
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cosimlib.claims import Verdict, by_construction, unknown, verdict
-from cosimlib.display import UNKNOWN
+from cosimlib.display import UNKNOWN, percent
 from cosimlib.elastic.reading import SHORT, Reading, measure
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY
@@ -48,13 +50,13 @@ DECIDES, BESIDE = "EASY", "first fit"
 class Rule(NamedTuple):
     """When a statement about a number is true: between two limits, neither of them included.
 
-    `shown` is how the number is written and `why` what explains that it is not true. A `printed`
-    number is met to within `digit`, half its last digit.
+    `shown` is how the number is written, times 100 before a %, and `why` what explains that it is
+    not true. A `printed` number is met to within `digit`, half its last digit.
     """
 
     least: float = -math.inf
     most: float = math.inf
-    shown: str = "{:+.0%} of RANDOM's median"
+    shown: str = "{:+.0f} % of RANDOM's median"
     why: str = "the difference is a tenth of RANDOM's median or more, which is our limit"
     printed: float | None = None
     digit: float = 0.0
@@ -77,8 +79,8 @@ RULES: Mapping[str, Rule] = {
     "peregrine-lifo-pap-waste-less": Rule(most=-MATTERS, why=NOT_LESS),
     "peregrine-lifo-pap-alike": Rule(most=MATTERS),
     "peregrine-same-nodes": Rule(
-        0.75, shown="{:.0%}", why="jobs of several nodes rank differently, and under a reservation "
-        "many of them run",
+        0.75, shown="{:.0f} %", why="jobs of several nodes rank differently, and under a "
+        "reservation many of them run",
     ),
     "peregrine-short-grace-no-matter": Rule(most=MATTERS),
     "larger-partition-similar": Rule(
@@ -95,10 +97,10 @@ RULES: Mapping[str, Rule] = {
         most=MATTERS, why="the third quartile grows, for whoever is killed has run on for hours"
     ),
     "lifo-pap-tails-grow": Rule(
-        0.0, shown="{:+.1%} of the states at least", why="one of the two shares falls"
+        0.0, shown="{:+.1f} % of the states at least", why="one of the two shares falls"
     ),
     "waste-goes-to-zero": Rule(
-        most=MATTERS, shown="{:.0%} of RANDOM's waste is left",
+        most=MATTERS, shown="{:.0f} % of RANDOM's waste is left",
         why="most jobs are shorter, but at most moments long ones run; only beyond the longest run "
         "time is nothing wasted, by construction",
     ),
@@ -106,16 +108,16 @@ RULES: Mapping[str, Rule] = {
         most=0.0, why="true of LIFO and PAP, but FIFO and RANDOM take old jobs, which do end"
     ),
     "most-jobs-outlast-grace": Rule(
-        0.5, shown="at least {:.0%}", why="HTC's jobs are mostly shorter than half an hour"
+        0.5, shown="at least {:.0f} %", why="HTC's jobs are mostly shorter than half an hour"
     ),
-    "bigmem-high": Rule(shown="{:+.1%}", why=CLASS, printed=-0.829, digit=5e-4),
-    "bigmem-default": Rule(shown="{:+.1%}", why=CLASS, printed=0.143, digit=5e-4),
-    "bigmem-total": Rule(shown="{:+.1%}", why=CLASS, printed=0.075, digit=5e-4),
-    "gaussian-high": Rule(shown="{:+.1%}", why=CLASS, printed=-0.972, digit=5e-4),
-    "gaussian-default": Rule(shown="{:+.1%}", why=CLASS, printed=0.071, digit=5e-4),
-    "gaussian-total": Rule(shown="{:+.1%}", why=CLASS, printed=0.038, digit=5e-4),
+    "bigmem-high": Rule(shown="{:+.1f} %", why=CLASS, printed=-0.829, digit=5e-4),
+    "bigmem-default": Rule(shown="{:+.1f} %", why=CLASS, printed=0.143, digit=5e-4),
+    "bigmem-total": Rule(shown="{:+.1f} %", why=CLASS, printed=0.075, digit=5e-4),
+    "gaussian-high": Rule(shown="{:+.1f} %", why=CLASS, printed=-0.972, digit=5e-4),
+    "gaussian-default": Rule(shown="{:+.1f} %", why=CLASS, printed=0.071, digit=5e-4),
+    "gaussian-total": Rule(shown="{:+.1f} %", why=CLASS, printed=0.038, digit=5e-4),
     "rest-mostly-white": Rule(
-        0.5, shown="{:.0%} of the values below a quarter", why="they are half or less"
+        0.5, shown="{:.0f} % of the values below a quarter", why="they are half or less"
     ),
     "htc-samples": Rule(14_000, 15_000, "{:,.0f}", "see the sampling rule"),
     "peregrine-samples": Rule(
@@ -187,10 +189,8 @@ def describe_runs(runs: pd.DataFrame, claim: str) -> str:
         if values.isna().any():
             parts[str(name)] = UNKNOWN
             continue
-        least, greatest = (
-            RULES[claim].shown.format(value) for value in (values.min(), values.max())
-        )
-        text = RULES[claim].shown.format(values.mean())
+        least, greatest = (_written(RULES[claim], each) for each in (values.min(), values.max()))
+        text = _written(RULES[claim], values.mean())
         if least != greatest:
             text += f" ({_number(least)} to {_number(greatest)})"
         parts[str(name)] = text
@@ -236,7 +236,8 @@ def stale_vectors_degrade(evidence: Evidence) -> Verdict:
     if not (gain.loc[0.0] > 0).all(axis=None):
         return unknown("", "one of them has no advantage over RANDOM here, even with fresh vectors")
     left = gain.loc[DAY] / gain.loc[0.0]
-    parts = [f"{name} keeps {left[name].min():.0%} to {left[name].max():.0%}" for name in AGED]
+    least, most = (left[AGED].agg(each).map(partial(percent, places=0)) for each in ("min", "max"))
+    parts = [f"{name} keeps {least[name]} to {most[name]}" for name in AGED]
     ours = f"{', '.join(parts)} of its advantage"
     lost = left.max(axis=1) <= KEPT
     if lost.any() and not lost.all():
@@ -263,9 +264,15 @@ def _disagree(true: pd.Series) -> str:
     return f"true with {int(true.sum())} of {len(true)} seeds"
 
 
+def _written(rule: Rule, value: float) -> str:
+    """A rule's number with its words."""
+    text = rule.shown.format(100 * value if "} %" in rule.shown else value)
+    return text.replace("-", "−", 1) if value < 0 else text
+
+
 def _number(text: str) -> str:
     """The number in a text, without its words."""
-    return next(word for word in text.split() if any(letter.isdigit() for letter in word))
+    return next(found[0] for found in re.finditer(r"[+−]?[\d,.]*\d( %)?", text))
 
 
 def _details(evidence: Evidence, claim: str) -> str:
@@ -273,12 +280,14 @@ def _details(evidence: Evidence, claim: str) -> str:
     means = evidence.runs.groupby("scheduler", sort=False).mean(numeric_only=True)
     if claim == "peregrine-same-nodes":
         shares, same = (
-            " / ".join(UNKNOWN if np.isnan(share) else f"{share:.0%}" for share in means[name])
+            " / ".join(percent(share, 0) for share in means[name])
             for name in ("common", "same waste")
         )
         return f"; {shares} of the nodes in common, the same waste in {same}"
     if claim == "waste-goes-to-zero":
-        return f" at 6 h, longer than {means['within longest'].iloc[0]:.0%} of the run times"
+        return (
+            f" at 6 h, longer than {percent(means['within longest'].iloc[0], 0)} of the run times"
+        )
     return ""
 
 
@@ -289,10 +298,10 @@ def _why(evidence: Evidence, claim: str) -> str:
         return RULES[claim].why
     runs = evidence.runs[evidence.runs["scheduler"] == DECIDES]
     implied = ("7 %", "3 %")[place]
-    share = runs[f"share {place}"].mean()
+    share = percent(runs[f"share {place}"].mean(), 1)
     return (
-        f"{RULES[claim].why}; under PAP they make {share:.1%} of all waste here, about {implied} "
-        "in the paper"
+        f"{RULES[claim].why}; under PAP they make {share} of all waste here, about {implied} in "
+        "the paper"
     )
 
 

@@ -54,10 +54,9 @@ class Inputs(NamedTuple):
     @property
     def words(self) -> str:
         """What the workloads are, as a figure or the scorecard says it."""
-        htc_words = "twin of HTC" if self.trace is None else "HTC's public trace"
-        return htc_words + (
-            ", twin of PEREGRINE" if self.extract is None else ", draws of PEREGRINE's public jobs"
-        )
+        htc = "synthetic HTC" if self.trace is None else "HTC's public trace"
+        drawn = "draws of PEREGRINE's public jobs"
+        return f"{htc}, {'synthetic PEREGRINE' if self.extract is None else drawn}"
 
     def draw(self, *, request_factor: float = 1.0, seed: int = 0) -> dict[str, Workload]:
         """HTC and PEREGRINE with a seed: order and draw of public jobs, or twins.

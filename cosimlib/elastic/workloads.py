@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.display import percent
 from cosimlib.metrics import busy_stretch
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
@@ -121,7 +122,7 @@ def priority_classes(
         for share in shares:
             classes[str((parts.drop(list(classes)) - share).abs().idxmin())] = by
         return workload, classes
-    return _by_lot(workload, shares, seed), {f"{share:.1%}": LOT for share in shares}
+    return _by_lot(workload, shares, seed), {percent(share, 1): LOT for share in shares}
 
 
 def _by_lot(workload: Workload, shares: Sequence[float], seed: int) -> Workload:
@@ -130,5 +131,5 @@ def _by_lot(workload: Workload, shares: Sequence[float], seed: int) -> Workload:
     lot = np.full(len(workload), "", dtype=object)
     for share in shares:
         count = max(1, round(share * len(workload)))
-        lot[drawn[:count]], drawn = f"{share:.1%}", drawn[count:]
+        lot[drawn[:count]], drawn = percent(share, 1), drawn[count:]
     return replace(workload, jobs=workload.jobs.assign(**{LOT: lot}))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.claims import Verdict, unknown, verdict
+from cosimlib.display import percent
 from cosimlib.eviction.comparison import relative_loss
 from cosimlib.eviction.evidence import CASE, Evidence
 from cosimlib.eviction.speed_claims import (
@@ -100,14 +101,17 @@ def greedy_excess_grows(evidence: Evidence) -> Verdict:
     up = cases.apply(lambda part: (part["last"] > part["first"]).mean())
     down = cases.apply(lambda part: (part["last"] < part["first"]).mean())
     zero = cases.apply(lambda part: (part["last"] == 0).mean())
-    told = [f"larger at {up[k]:.0%}, smaller at {down[k]:.0%} (K = {k:,})" for k in up.index]
+    told = [
+        f"larger at {percent(up[k], 0)}, smaller at {percent(down[k], 0)} (K = {k:,})"
+        for k in up.index
+    ]
     moments = evidence.moments["moment"].nunique()
     ours = f"at the last deadline {', '.join(told)} of {moments:,} full moments"
     if not (up + down).any():
         return unknown(ours, "greedy's excess is the same at the first and the last deadline")
     why = (
         "it grows for some minutes and falls once the dearest job's checkpoint fits: at the last "
-        f"deadline it is 0 at {zero.min():.0%} to {zero.max():.0%} of the moments"
+        f"deadline it is 0 at {percent(zero.min(), 0)} to {percent(zero.max(), 0)} of the moments"
     )
     return verdict(ours, bool((up > down).all()), why)
 
@@ -176,12 +180,14 @@ def share_under_30_minutes(evidence: Evidence) -> Verdict:
     share, *_ = evidence.short
     near = abs(share - PRINTED_SHORT) <= SHARE_WITHIN
     if evidence.theta and not near and evidence.jobs < PRINTED_YEAR / 2:
-        by_size = [f"{part:.0%} ({name})" for name, part in evidence.short[1:].dropna().items()]
-        return unknown(f"{share:.0%}", (
+        by_size = [
+            f"{percent(part, 0)} ({name})" for name, part in evidence.short[1:].dropna().items()
+        ]
+        return unknown(percent(share, 0), (
             f"the log has {evidence.jobs:,} jobs, the paper's year {PRINTED_YEAR:,}: logs that "
             f"leave out debug queues, as Theta's of 2023, lack short jobs; {', '.join(by_size)}"
         ))  # fmt: skip
-    return _of_theta(evidence, f"{share:.0%}", near)
+    return _of_theta(evidence, percent(share, 0), near)
 
 
 def _of_theta(evidence: Evidence, ours: str, holds: bool) -> Verdict:

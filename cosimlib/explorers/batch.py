@@ -21,7 +21,7 @@ from cosimlib import synthetic
 from cosimlib.audit import audit, check_capacity, check_columns, check_times
 from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
-from cosimlib.display import or_unknown
+from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.panel import Panel, disable
@@ -300,7 +300,7 @@ def _text(schedule: Schedule) -> str:
     facts = (
         f"mean wait {or_unknown(row['wait_time'] / HOUR, ',.2f', ' h')}",
         f"mean bounded slowdown {or_unknown(row['bounded_slowdown'], ',.1f', ' (τ = 10 s)')}",
-        f"utilization {or_unknown(row['utilization'], '.1%')} from first submission to last end",
+        f"utilization {percent(row['utilization'], 1)} from first submission to last end",
         f"makespan {or_unknown(row['makespan'] / HOUR, ',.1f', ' h')}",
         f"{int(overtaking(schedule).sum()):,} of {int(row['jobs']):,} jobs overtook one submitted "
         "before them",

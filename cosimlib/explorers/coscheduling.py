@@ -31,6 +31,7 @@ from cosimlib.coscheduling import (
     sync_up_overhead,
 )
 from cosimlib.coscheduling.example import PAIRS
+from cosimlib.display import percent
 from cosimlib.explorers.logs import Log, busy, estimated, fitting, instant
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.coscheduling import plot_coupled_moment
@@ -242,7 +243,7 @@ def _controls(
             value=settings["schemes"], description="schemes",
         ),
         "share": SelectionSlider(
-            options=[(f"{each:.0%}", each) for each in shares], value=near,
+            options=[(percent(each, 0), each) for each in shares], value=near,
             description="jobs with mates",
         ),
         "release_interval": SelectionSlider(

@@ -17,7 +17,7 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.display import count
+from cosimlib.display import count, percent
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.filling import plot_use
@@ -221,8 +221,8 @@ def _draw(
     run = runs[FILLINGS.index(policy)]
     table = use_table(runs, start=start, end=end)
     before, chosen = table.loc["not filled"], table.loc[run.policy]
-    gain = f" to {chosen['utilization']:.1%}" if policy != "not filled" else ""
-    title = f"{run.policy}: utilization {before['utilization']:.1%}{gain}"
+    gain = f" to {percent(chosen['utilization'], 1)}" if policy != "not filled" else ""
+    title = f"{run.policy}: utilization {percent(before['utilization'], 1)}{gain}"
     text = (
         f"{escape(run.workload.name)}, {count(len(run.workload), 'job')}, node-hours: regular "
         f"{chosen['regular']:,.1f} · work in containers {chosen['containers']:,.1f} · slower "

@@ -47,7 +47,7 @@ def plot_vectors(
         By policy, as `preemption_values` gives them, at evenly spaced moments.
     title : str
     intervals : pd.DataFrame, optional
-        Boxes to mark: `start`, `end` (s), `first`, `last` (nodes).
+        Jobs of high priority, drawn as boxes: `start`, `end` (s), `first`, `last` (nodes).
     """
     check.instance("vectors", vectors, Mapping)
     if all(table.empty for table in vectors.values()):
@@ -69,7 +69,8 @@ def plot_vectors(
     theme.style(picture, title=title, height=130 + 220 * len(vectors), margin={"t": 95})
     picture.update_xaxes(showgrid=False)
     picture.update_xaxes(title="days since the start", row=len(vectors))
-    return footnote(picture, "The host takes the nodes of the least value first.")
+    boxes = "" if intervals is None or intervals.empty else " Red boxes are jobs of high priority."
+    return footnote(picture, f"The host takes the nodes of the least value first.{boxes}")
 
 
 def vector_trace(values: pd.DataFrame, began: pd.Timestamp | None = None) -> go.Heatmap:

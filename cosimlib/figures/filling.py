@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
+from cosimlib.display import percent
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.gantt import faded, plot_nodes
@@ -149,7 +150,7 @@ def _use_bars(table: pd.DataFrame) -> list[go.Bar | go.Scatter]:
             )
         )  # fmt: skip
     total = table[list(USE_STYLES)].sum(axis=1).to_numpy()
-    labels = [f" {share:.1%}" for share in table["utilization"]]
+    labels = [f" {percent(share, 1)}" for share in table["utilization"]]
     bars.append(
         go.Scatter(
             y=list(table.index), x=total.round(2), mode="text", text=labels, showlegend=False,

@@ -31,7 +31,7 @@ MILLISECOND = 1e-3
 USERS = (*theme.CYCLE[:-1], theme.YELLOW, "#8C6D31")
 
 
-AREAS = (("#E4EEF5", ""), (theme.SKY, "/"), (theme.BLUE, ""), (theme.YELLOW, "."))
+AREAS = ((theme.ORANGE, "\\"), (theme.SKY, "/"), (theme.BLUE, ""), (theme.YELLOW, "."))
 """Color and pattern of nested areas, the largest first."""
 
 

@@ -33,6 +33,10 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 
 PATTERNS = {"kill": "x", "app": "", "sys": "/", "keep": ".", "spare": "/"}
 COLORSCALE = "Cividis_r"
+AXIS = {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
+        "zeroline": False, "automargin": True,
+        # "20,000" and "0.0003", where Plotly would write "20k" and "300µ".
+        "exponentformat": "none", "separatethousands": True}  # fmt: skip
 
 pio.templates["cosimlib"] = go.layout.Template(
     layout={
@@ -43,10 +47,8 @@ pio.templates["cosimlib"] = go.layout.Template(
         "plot_bgcolor": "white",
         "margin": {"l": 75, "r": 25, "t": 70, "b": 75},
         "legend": {"bgcolor": "rgba(255,255,255,0.8)"},
-        "xaxis": {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
-                  "zeroline": False, "automargin": True, "title": {"standoff": 8}},
-        "yaxis": {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
-                  "zeroline": False, "automargin": True},
+        "xaxis": {**AXIS, "title": {"standoff": 8}},
+        "yaxis": AXIS,
     }
 )  # fmt: skip
 

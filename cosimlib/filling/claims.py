@@ -143,9 +143,11 @@ def fillers_fill_all(evidence: Evidence) -> Verdict:
     if not _container_seconds(evidence, "filling A") > 0:
         return unknown("no containers", FULL)
     if full < 0.995:
-        return verdict(f"{full:.2%}", False, "jobs end inside a slot, and the rest of it is idle")
+        return verdict(
+            percent(full, 2), False, "jobs end inside a slot, and the rest of it is idle"
+        )
     why = "the supply of one-node containers has no end, so that they take every idle slot"
-    return by_construction(f"{full:.2%}", True, why)
+    return by_construction(percent(full, 2), True, why)
 
 
 def gain_of_policy_a(evidence: Evidence) -> Verdict:
@@ -160,8 +162,8 @@ def gain_of_policy_a(evidence: Evidence) -> Verdict:
     ratio = ((filled["efficiency"] - plain["efficiency"]) / bound).min()
     ours = f"{ratio:.4f} of it"
     if ratio < 1 - 1e-9:
-        left = f"{_idle_part(evidence):.2%} of the machine is what jobs leave of their last slot"
-        return verdict(ours, False, f"{left}, too short for containers")
+        left = f"{percent(_idle_part(evidence), 2)} of the machine is what jobs leave of their last"
+        return verdict(ours, False, f"{left} slot, too short for containers")
     why = "where containers take all that is idle, that is what efficiency was defined to be"
     return by_construction(ours, True, why)
 
@@ -212,9 +214,9 @@ def young_interval_is_best(evidence: Evidence) -> Verdict:
     short = best["useful"] - taken["useful"]
     mean, low, high = mean_interval(short) if len(short) > 1 else (float(short.iloc[0]),) * 3
     ours = f"√(2tM) = {best['young'].median():.3g}, best k = {best['k'].median():g}, "
-    ours += f"{mean:.2%} of the time apart"
+    ours += f"{percent(mean, 2)} of the time apart"
     if low <= FLAT < high:
-        return unknown(ours, f"the interval over {len(short)} runs holds {FLAT:.0%}")
+        return unknown(ours, f"the interval over {len(short)} runs holds {percent(FLAT, 0)}")
     return verdict(ours, high <= FLAT, "kills do not come at random, as the formula supposes")
 
 
@@ -244,7 +246,7 @@ def _can(evidence: Evidence, policy: str, measure: str, what: str) -> Verdict:
     means = runs.groupby("accuracy")[measure].mean().dropna()
     if means.empty:
         return unknown("no containers", FULL)
-    ours = f"{means.min():.1%} to {means.max():.1%} {what}, by accuracy"
+    ours = f"{percent(means.min(), 1)} to {percent(means.max(), 1)} {what}, by accuracy"
     return verdict(ours, bool(means.max() > 0), f"none, at any of {len(means)} accuracies")
 
 
@@ -266,7 +268,7 @@ def _above_zero(differences: pd.Series, ours: str, why: str) -> Verdict:
 
 def _mean(values: pd.Series) -> str:
     """The mean of shares in percent."""
-    return f"{values.mean():.1%}"
+    return percent(values.mean(), 1)
 
 
 def _idle_part(evidence: Evidence) -> float:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from cosimlib.claims import Verdict, unknown, verdict
+from cosimlib.display import percent
 from cosimlib.metrics import mean_interval
 from cosimlib.metrics.intervals import Interval
 from cosimlib.ondemand.comparison import FAN, OVERHEAD
@@ -94,7 +95,7 @@ def _decided(apart: Interval, sign: int, ours: str, why: str) -> Verdict:
 
 def _kill_misses_none(evidence: Evidence) -> Verdict:
     missed = _mean(evidence.runs, "kill", "missed")
-    return verdict(f"{missed:.1%} missed", missed == 0,
+    return verdict(f"{percent(missed, 1)} missed", missed == 0,
                    "bursts hold so many nodes that batch jobs have too few to give")  # fmt: skip
 
 
@@ -106,7 +107,9 @@ def _kill_slows_batch(evidence: Evidence) -> Verdict:
 
 def _few_reserved_miss(evidence: Evidence) -> Verdict:
     missed = _mean(evidence.runs, evidence.few, "missed")
-    return verdict(f"{missed:.1%} missed", missed > 0, "nodes are free whenever a burst comes")
+    return verdict(
+        f"{percent(missed, 1)} missed", missed > 0, "nodes are free whenever a burst comes"
+    )
 
 
 def _many_reserved_idle(evidence: Evidence) -> Verdict:
@@ -129,8 +132,8 @@ def _loss_is_not_the_cost(evidence: Evidence) -> Verdict:
     if not overhead > 0:
         return unknown("–", "nobody had to be evicted")
     parts = ", ".join(f"{name} {_mean(evidence.runs, 'dynamic', name):,.0f}" for name in OVERHEAD)
-    return verdict(f"{lost / overhead:.0%} of {overhead:,.0f} node-hours per burst ({parts})",
-                   lost < overhead / 2, "most of the cost is work done again")  # fmt: skip
+    ours = f"{percent(lost / overhead, 0)} of {overhead:,.0f} node-hours per burst ({parts})"
+    return verdict(ours, lost < overhead / 2, "most of the cost is work done again")
 
 
 def _counting_blocked_saves(evidence: Evidence) -> Verdict:
@@ -150,14 +153,13 @@ def _slowdown_tells_nothing(evidence: Evidence) -> Verdict:
 def _fan_minimal_delay(ideas: pd.DataFrame) -> Verdict:
     instant = {name: _mean(ideas, name, "instant") for name in FAN}
     ours = "; ".join(
-        f"{name} {share:.1%} at once, {_mean(ideas, name, 'delay'):,.0f} s"
+        f"{name} {percent(share, 1)} at once, {_mean(ideas, name, 'delay'):,.0f} s"
         for name, share in instant.items()
     )
-    ours += (
-        f"; waiting {_mean(ideas, 'wait', 'instant'):.1%}, {_mean(ideas, 'wait', 'delay'):,.0f} s"
-    )
-    return verdict(ours, min(instant.values()) >= AT_ONCE,
-                   f"less than {AT_ONCE:.0%} of the bursts start when they come")  # fmt: skip
+    waiting = percent(_mean(ideas, "wait", "instant"), 1)
+    ours += f"; waiting {waiting}, {_mean(ideas, 'wait', 'delay'):,.0f} s"
+    why = f"less than {percent(AT_ONCE, 0)} of the bursts start when they come"
+    return verdict(ours, min(instant.values()) >= AT_ONCE, why)
 
 
 def _fan_incentive(ideas: pd.DataFrame) -> Verdict:

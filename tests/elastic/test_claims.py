@@ -118,7 +118,7 @@ def test_first_fit_is_told_but_does_not_decide():
     values = {"EASY": [0.25, 0.26, 0.27], "first fit": [0.77, 0.76, 0.84]}
     verdict = judged("peregrine-same-nodes", values=values)
     assert verdict.holds is False
-    assert verdict.ours.startswith("EASY 26% (25% to 27%); first fit 79% (76% to 84%)")
+    assert verdict.ours.startswith("EASY 26 % (25 % to 27 %); first fit 79 % (76 % to 84 %)")
     assert verdict.why.endswith("; with first fit, an inference, it holds")
     turned = {"EASY": values["first fit"], "first fit": values["EASY"]}
     assert judged("peregrine-same-nodes", values=turned)[1:3] == (True, "")
@@ -127,13 +127,13 @@ def test_first_fit_is_told_but_does_not_decide():
 def test_a_failing_class_tells_its_share_of_the_waste():
     verdict = judged("gaussian-total", values=[0.01, 0.01, 0.01])
     assert verdict.why.startswith("which jobs are of the class is not printed: ")
-    assert "under PAP they make 3.0% of all waste here, about 3 % in the paper" in verdict.why
+    assert "under PAP they make 3.0 % of all waste here, about 3 % in the paper" in verdict.why
 
 
 def test_beyond_half_an_hour_lifo_loses_on_htc():
     verdict = judged("htc-lifo-wastes-less-1800", values=[0.15, 0.2, 0.16])
     assert verdict.holds is False and "few long jobs hold most of the node time" in verdict.why
-    assert verdict.ours == "+17% of RANDOM's median (+15% to +20%)"
+    assert verdict.ours == "+17 % of RANDOM's median (+15 % to +20 %)"
     assert RULES["htc-lifo-wastes-less-1800"].most == -MATTERS
 
 
@@ -175,7 +175,7 @@ def test_vectors_degrade_with_every_seed_or_none():
 
     assert verdict(sweep()).holds is True
     kept = verdict(sweep(old=(0.19, 0.28, 0.3)))
-    assert kept.holds is False and kept.ours.startswith("LIFO keeps 55% to 55%, PAP keeps 10%")
+    assert kept.holds is False and kept.ours.startswith("LIFO keeps 55 % to 55 %, PAP keeps 10 %")
     mixed = verdict(sweep(other=(0.19, 0.28, 0.3)))
     assert (mixed.holds, mixed.why) == (None, "true with 1 of 2 seeds")
     none = verdict(sweep(fresh=(0.3, 0.1, 0.1)))
@@ -198,7 +198,7 @@ def test_a_log_of_no_jobs_leaves_all_unknown():
 def test_intervals_stand_side_by_side():
     table = intervals(runs(peregrine_same_nodes={"EASY": [0.2, 0.3, 0.4], "first fit": [0.8] * 3}))
     assert list(table) == ["EASY", "first fit"] and list(table.index) == list(RULES)
-    assert table.loc["peregrine-same-nodes"].tolist() == ["30% (20% to 40%)", "80%"]
+    assert table.loc["peregrine-same-nodes"].tolist() == ["30 % (20 % to 40 %)", "80 %"]
 
 
 def test_readings_of_the_sampling_rule_stand_side_by_side():

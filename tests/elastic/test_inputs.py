@@ -85,7 +85,7 @@ def test_twins_stand_in_where_files_cannot_be_had(monkeypatch):
     with pytest.warns(UserWarning, match="twin stands in for .*: no network"):
         inputs = paper_inputs("HTC-2017")
     assert inputs == Inputs() == paper_inputs("synthetic")
-    assert inputs.words == "twin of HTC, twin of PEREGRINE"
+    assert inputs.words == "synthetic HTC, synthetic PEREGRINE"
     drawn = inputs.draw(seed=2)
     assert drawn["HTC"].jobs.equals(synthetic.htc(seed=2).jobs)
     assert drawn["PEREGRINE"].jobs.equals(synthetic.peregrine(seed=2).jobs)

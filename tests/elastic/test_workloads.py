@@ -34,10 +34,10 @@ def test_classes_are_the_users_nearest_to_the_shares():
 @pytest.mark.parametrize("columns", [{}, {"user": "one"}, {"user": ["one"] * 95 + ["other"] * 5}])
 def test_without_users_or_with_one_that_has_most_jobs_are_drawn_by_lot(columns):
     workload, classes = priority_classes(log(**columns), (0.01, 0.05))
-    assert classes == {"1.0%": "lot", "5.0%": "lot"}
+    assert classes == {"1.0 %": "lot", "5.0 %": "lot"}
     counts = workload.jobs["lot"].value_counts()
-    assert counts.to_dict() == {"": 94, "5.0%": 5, "1.0%": 1}
-    assert (prioritize(workload, {"5.0%": 10.0}, by="lot").jobs["priority"] == 10).sum() == 5
+    assert counts.to_dict() == {"": 94, "5.0 %": 5, "1.0 %": 1}
+    assert (prioritize(workload, {"5.0 %": 10.0}, by="lot").jobs["priority"] == 10).sum() == 5
     again, _ = priority_classes(log(**columns), (0.01, 0.05))
     other, _ = priority_classes(log(**columns), (0.01, 0.05), seed=1)
     assert workload.jobs.equals(again.jobs) and not workload.jobs.equals(other.jobs)

@@ -156,9 +156,9 @@ def test_without_full_moments_it_is_unknown_whether_the_excess_grows():
 def test_a_log_without_its_debug_queue_does_not_decide_how_many_jobs_are_short():
     short = pd.Series({"all": 0.47, "≤ 8 nodes": 0.67, "≥ 128 nodes": 0.37})
     given = judge(evidence(short=short, jobs=29_520))["share-under-30-minutes"]
-    assert given.holds is None and given.ours == "47%"
+    assert given.holds is None and given.ours == "47 %"
     assert "29,520 jobs, the paper's year 91,217" in given.why
-    assert given.why.endswith("67% (≤ 8 nodes), 37% (≥ 128 nodes)")
+    assert given.why.endswith("67 % (≤ 8 nodes), 37 % (≥ 128 nodes)")
 
 
 @pytest.mark.parametrize("claim", UNKNOWN)

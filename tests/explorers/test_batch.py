@@ -84,7 +84,8 @@ def assert_shows(panel, schedule):
     overtook = sum(any(start[job] < start[:job]) for job in range(len(jobs)))
     assert panel.text.value == (
         f"{schedule.workload.name}: mean wait {wait:,.2f} h · mean bounded slowdown "
-        f"{slowdown:,.1f} (τ = 10 s) · utilization {metrics.utilization(schedule):.1%} from first "
+        f"{slowdown:,.1f} (τ = 10 s) · utilization "
+        f"{100 * metrics.utilization(schedule):.1f} % from first "
         "submission to last end · makespan "
         f"{(jobs['end_time'].max() - origin) / HOUR:,.1f} h · {overtook} of {len(jobs)} jobs "
         "overtook one submitted before them"

@@ -77,12 +77,14 @@ def assert_shows(panel, workload):
         ]  # fmt: skip
         np.testing.assert_allclose(drawn.loc[name], expected, atol=0.0051)
     shares = {name: efficiency(run, **window) for name, run in runs.items()}
-    assert [text.strip() for text in labels.text] == [f"{share:.1%}" for share in shares.values()]
+    assert [text.strip() for text in labels.text] == [
+        f"{100 * share:.1f} %" for share in shares.values()
+    ]
     assert_areas(regular, containers, runs[settings["policy"]], window)
 
     chosen, policy = runs[settings["policy"]], settings["policy"]
-    gain = f" to {shares[policy]:.1%}" if policy != "not filled" else ""
-    title = f"{chosen.policy}: utilization {shares['not filled']:.1%}{gain}"
+    gain = f" to {100 * shares[policy]:.1f} %" if policy != "not filled" else ""
+    title = f"{chosen.policy}: utilization {100 * shares['not filled']:.1f} %{gain}"
     assert panel.figure.layout.title.text == title
     some = "" if len(workload) == 1 else "s"
     assert panel.text.value.startswith(f"{workload.name}, {len(workload):,} job{some}, node-hours")

@@ -107,13 +107,13 @@ def test_every_claim_holds_on_the_papers_numbers_and_three_by_construction():
         "load-about-0.9": "3 of 4 logs, mean 0.85",
         "load-as-low-as-0.7": "0.70 (b)",
         "inaccurate-estimates-idle": "+0.080 (+0.060 to +0.100) rescheduled",
-        "fillers-fill-all": "100.00%",
+        "fillers-fill-all": "100.00 %",
         "gain-of-policy-a": "1.0000 of it",
-        "policy-b-delays": "0.0% to 10.0% of the jobs wait a slot or longer, by accuracy",
-        "policy-b-loses-progress": "0.0% to 20.0% of the containers' time, by accuracy",
+        "policy-b-delays": "0.0 % to 10.0 % of the jobs wait a slot or longer, by accuracy",
+        "policy-b-loses-progress": "0.0 % to 20.0 % of the containers' time, by accuracy",
         "policy-a-does-neither": "0 jobs, 0 node-seconds",
-        "periodic-saves-keep-most": "96.3% useful, A 90.0%, B 20.0%",
-        "young-interval": "√(2tM) = 4.9, best k = 5, 0.00% of the time apart",
+        "periodic-saves-keep-most": "96.3 % useful, A 90.0 %, B 20.0 %",
+        "young-interval": "√(2tM) = 4.9, best k = 5, 0.00 % of the time apart",
     }
 
 
@@ -128,23 +128,23 @@ def test_every_claim_holds_on_the_papers_numbers_and_three_by_construction():
         ),
         ("load-as-low-as-0.7", {"recorded": recorded(a=0.9, b=0.8, c=0.8)}, "0.80 (b)", "as idle"),
         ("inaccurate-estimates-idle", {"loads": loads(0.94, 0.8, 0.9)}, "-0.040 (-0.060", "early"),
-        ("fillers-fill-all", {"uses": uses(idle=0.006)}, "99.40%", "the rest of it is idle"),
+        ("fillers-fill-all", {"uses": uses(idle=0.006)}, "99.40 %", "the rest of it is idle"),
         (
             "gain-of-policy-a",
             {"efficiencies": efficiencies(gain=0.99), "uses": uses(idle=0.001)},
             "0.9900 of it",
-            "0.10% of the machine is what jobs leave of their last slot, too short for containers",
+            "0.10 % of the machine is what jobs leave of their last slot, too short for containers",
         ),
-        ("policy-b-delays", {"costs": costs(held_up=0)}, "0.0% to 0.0% of the jobs", "none, at"),
-        ("policy-b-loses-progress", {"costs": costs(lost=0)}, "0.0% to 0.0% of", "2 accuracies"),
+        ("policy-b-delays", {"costs": costs(held_up=0)}, "0.0 % to 0.0 % of the jobs", "none, at"),
+        ("policy-b-loses-progress", {"costs": costs(lost=0)}, "0.0 % to 0.0 % of", "2 accuracies"),
         ("policy-a-does-neither", {"moved": 3}, "3 jobs, 0 node-seconds", "although built in"),
         ("policy-a-does-neither", {"uses": uses(a_killed=5)}, "0 jobs, 5 node-seconds", "although"),
-        ("periodic-saves-keep-most", {"saves": saves(0.7, 0.7)}, "70.0% useful", "kills are so"),
-        ("periodic-saves-keep-most", {"saves": saves(0.7)}, "70.0% useful, A 90.0%", "kills are"),
+        ("periodic-saves-keep-most", {"saves": saves(0.7, 0.7)}, "70.0 % useful", "kills are so"),
+        ("periodic-saves-keep-most", {"saves": saves(0.7)}, "70.0 % useful, A 90.0 %", "kills are"),
         (
             "young-interval",
             {"saves": saves(0.96, 0.96, young=8.2, k=8.0, taken=0.9)},
-            "√(2tM) = 8.2, best k = 5, 6.00% of the time apart",
+            "√(2tM) = 8.2, best k = 5, 6.00 % of the time apart",
             "do not come at random",
         ),
     ],
@@ -184,7 +184,7 @@ WIDE = loads(0.9, 0.91, spread=0.05)
         (
             "young-interval",
             {"saves": saves(0.99, 0.93, young=8.2, k=8.0, taken=0.93)},
-            "the interval over 2 runs holds 1%",
+            "the interval over 2 runs holds 1 %",
         ),
     ],
 )
@@ -196,7 +196,9 @@ def test_a_claim_is_unknown_where_the_runs_cannot_tell(claim, changed, why):
 def test_one_log_can_show_that_loads_are_as_low_and_one_run_what_saves_keep():
     one = PAPER._replace(recorded=recorded(a=0.7), saves=saves(0.96))
     assert judge(one)["load-as-low-as-0.7"].holds is True
-    assert judge(one)["periodic-saves-keep-most"].ours == "96.0% useful, A 90.0%, B 20.0% (one run)"
+    assert (
+        judge(one)["periodic-saves-keep-most"].ours == "96.0 % useful, A 90.0 %, B 20.0 % (one run)"
+    )
     assert judge(one)["young-interval"].holds is True
 
 
@@ -204,7 +206,7 @@ def test_without_kills_the_best_is_never_to_save():
     rows = [(0, 0.1, k, 1 - 0.1 / k, math.inf) for k in (1.0, 5.0, math.inf)]
     never = pd.DataFrame(rows, columns=["seed", "t", "k", "useful", "young"])
     verdict = judge(PAPER._replace(saves=never))["young-interval"]
-    assert verdict.holds and verdict.ours.startswith("√(2tM) = inf, best k = inf, 0.00%")
+    assert verdict.holds and verdict.ours.startswith("√(2tM) = inf, best k = inf, 0.00 %")
 
 
 def test_estimates_may_matter_under_one_variant_of_the_scheduler():
@@ -252,5 +254,5 @@ def test_verdicts_of_runs_are_those_of_their_schedules():
     for claim in CLAIMS[2:]:
         assert verdicts[claim].holds is True, claim
     assert verdicts["gain-of-policy-a"].ours == "1.0000 of it"
-    held_up = f"{save.held_up.mean():.1%}"
+    held_up = f"{100 * save.held_up.mean():.1f} %"
     assert verdicts["policy-b-delays"].ours.startswith(f"{held_up} to {held_up} of the jobs")
