@@ -18,21 +18,23 @@ Two relatives differ in what a later job must meet, and share the rest. Without 
 must wait: it ends strictly before the shadow time, however few nodes it takes. Without a
 reservation (`first_fit`) it starts if it fits.
 
-In order of submission, after an instant with submissions but no ends, only the new jobs need
-testing. The free nodes, the shadow time and the remaining extra nodes are unchanged: every
+After one submission without ends only the new job needs testing, unless it is the new head or ranks
+change with time. The free nodes, the shadow time and the remaining extra nodes are unchanged: every
 backfilled job either ends by the shadow time or was charged to the extra nodes. A job that was
 refused did not fit, or would have ended too late, and would end later still if it started now. A
-search of a long queue passes over blocks in which nothing can do (`kernels.sieve`).
+search of a long queue passes over blocks in which nothing can do (`kernels.ranked`).
 """
 
 import numpy as np
 
 from cosimlib import checks as check
 from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
-from cosimlib.kernels import queue, releases, running, sieve
-from cosimlib.kernels.jit import allocating_kernel, kernel
-from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED, TAKEN, Queue
+from cosimlib.kernels import ranked, releases, running
+from cosimlib.kernels.jit import allocating_kernel, embedded_kernel, kernel
+from cosimlib.kernels.queue import WFP
+from cosimlib.kernels.ranked import SUBMITTED, WAITING, Ranked
 from cosimlib.kernels.running import Running
+from cosimlib.kernels.sieve import FOREVER
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import JobArrays, Workload
@@ -106,54 +108,7 @@ def simulate_easy(
 
 def backfill(run: Prepared, decide: str, rule: int) -> np.ndarray:
     """Start times where jobs may overtake a blocked head by `rule`, such as `EXTRA_NODES`."""
-    per_event = decide == "per_event"
-    if run.kind == SUBMITTED and not per_event:
-        return _in_order_of_submission(run.jobs, rule, run.total_nodes)
-    return _in_order(run.jobs, run.rank, run.kind, per_event, rule, run.total_nodes)
-
-
-@kernel
-def _in_order_of_submission(jobs: JobArrays, rule: int, total_nodes: int) -> np.ndarray:
-    """Start times: one pass per instant; `shadow_time` is minus infinity while there is none."""
-    n = jobs.submit_time.size
-    waiting, started, bounds = queue.empty(n), running.empty(n, total_nodes), sieve.empty(n)
-    submit_time, ends, wanted = jobs.submit_time, started.ends, waiting.wanted
-    free, submitted, ended, first, last = total_nodes, 0, 0, 0, 0
-    shadow_time, extra = -np.inf, 0
-    while submitted < n or len(ends) > 0:
-        now = running.next_instant(submit_time, submitted, ends)
-        # Calls stand behind conditions because handing arrays over costs more than most passes.
-        if len(ends) > 0 and ends[0][0] <= now:
-            retired, freed = running.retire(jobs, started, now)
-            ended += retired
-            free += freed
-            shadow_time = -np.inf
-            if last - first > 2 * (submitted - ended - len(ends)) + 16:
-                first, last = 0, queue.compact(waiting, first, last)
-                sieve.add(bounds, waiting, jobs.requested_time, 0, last)
-        place = last
-        if submitted < n and submit_time[submitted] <= now:
-            submitted, last = queue.admit(waiting, submit_time, jobs.nodes, submitted, last, now)
-            sieve.add(bounds, waiting, jobs.requested_time, place, last)
-        while first < last and (wanted[first] <= free or wanted[first] == TAKEN):
-            if wanted[first] != TAKEN:
-                free -= wanted[first]
-                running.start(jobs, started, waiting.job[first], now)
-            first += 1
-        if free == 0 or first + 1 >= last:
-            continue
-        if now > shadow_time:
-            place = first + 1
-            shadow_time, extra = _promise(started, free, wanted[first], now, rule)
-        while place < last:
-            place = sieve.next_fitting(
-                bounds, waiting, jobs.requested_time, place, last, free, now, shadow_time, extra
-            )
-            if place < last:
-                free, extra = _overtake(
-                    jobs, waiting, started, place, free, now, shadow_time, extra
-                )
-    return started.start_time
+    return _in_order(run.jobs, run.rank, run.kind, decide == "per_event", rule, run.total_nodes)
 
 
 @kernel
@@ -162,32 +117,40 @@ def _in_order(
 ) -> np.ndarray:
     """Start times for any order of the queue, with one pass per instant or per event."""
     n = jobs.submit_time.size
-    waiting, started = queue.empty(n), running.empty(n, total_nodes)
-    start_time, free, submitted, last = started.start_time, total_nodes, 0, 0
-    while submitted < n or len(started.ends) > 0:
-        now = running.next_instant(jobs.submit_time, submitted, started.ends)
-        decided = False
+    ordered, started = ranked.empty(n), running.empty(n, total_nodes)
+    start_time, waiting, counts = started.start_time, ordered.waiting, ordered.counts
+    free, head, shadow_time, extra = total_nodes, 0, -np.inf, total_nodes
+    while counts[SUBMITTED] < n or len(started.ends) > 0:
+        now = running.next_instant(jobs.submit_time, counts[SUBMITTED], started.ends)
+        decided, new = False, counts[SUBMITTED]
+        place = new
         while not decided and len(started.ends) > 0 and started.ends[0][0] <= now:
             free += jobs.nodes[running.end_next(jobs, started)]
+            shadow_time, decided = -np.inf, per_event
+        while not decided and counts[SUBMITTED] < n and jobs.submit_time[counts[SUBMITTED]] <= now:
+            place = ranked.submit(ordered, jobs, rank, kind)
             decided = per_event
-        while not decided and submitted < n and jobs.submit_time[submitted] <= now:
-            last = queue.insert(waiting, rank, last, submitted, jobs.nodes[submitted])
-            submitted += 1
-            decided = per_event
-        last = queue.reorder(jobs, waiting, rank, start_time, kind, last, now)
-        first = 0
-        while first < last and waiting.wanted[first] <= free:
-            free -= waiting.wanted[first]
-            running.start(jobs, started, waiting.job[first], now)
-            first += 1
-            if kind == HEAD_FIRST:
-                last = queue.reorder(jobs, waiting, rank, start_time, kind, last, now)
-                first = 0
-        if free > 0 and first + 1 < last:
-            shadow_time, extra = _promise(started, free, waiting.wanted[first], now, rule)
-            free, _ = _backfill(
-                jobs, waiting, started, first + 1, last, free, now, shadow_time, extra
-            )
+        if now <= shadow_time and counts[SUBMITTED] == new + 1 and rank[head] <= rank[new]:
+            if ranked.fits(ordered, jobs, place, free, now, shadow_time, extra):
+                free, extra = _overtake(
+                    jobs, ordered, started, kind, place, free, now, shadow_time, extra
+                )
+            continue
+        shadow_time = -np.inf
+        while free > 0 and counts[WAITING] > 0:
+            place = ranked.head(ordered, jobs, rank, start_time, kind, now)
+            if waiting.wanted[place] > free:
+                break
+            free -= waiting.wanted[place]
+            running.start(jobs, started, waiting.job[place], now)
+            ranked.take(ordered, jobs, kind, place)
+        if free > 0 and counts[WAITING] > 1:
+            head = waiting.job[place]
+            shadow_time, extra = _promise(started, free, jobs.nodes[head], now, rule)
+            free, extra = _backfill(jobs, ordered, started, kind, free, now, shadow_time, extra)
+            # The score of another job may be the highest by the next instant.
+            if kind == WFP:
+                shadow_time = -np.inf
     return start_time
 
 
@@ -196,10 +159,10 @@ def _promise(started: Running, free: int, wanted: int, now: float, rule: int) ->
     """The latest end of a job that overtakes, and the nodes of which it may take some for longer.
 
     They are the shadow time and the extra nodes of a head that wants `wanted` nodes; without extra
-    nodes, the last number before the shadow time and none; without a reservation, infinity.
+    nodes, the last number before the shadow time and none; without a reservation, the last number.
     """
     if rule == NO_RESERVATION:
-        return np.inf, 0
+        return FOREVER, 0
     shadow_time, extra = releases.shadow(
         started.times, started.nodes, started.size[0], free, wanted, now
     )
@@ -208,32 +171,31 @@ def _promise(started: Running, free: int, wanted: int, now: float, rule: int) ->
     return shadow_time, extra
 
 
-@allocating_kernel
+@embedded_kernel
 def _backfill(
     jobs: JobArrays,
-    waiting: Queue,
+    ordered: Ranked,
     started: Running,
-    first: int,
-    last: int,
+    kind: int,
     free: int,
     now: float,
     shadow_time: float,
     extra: int,
 ) -> tuple[int, int]:
     """Start all jobs that fit without delaying the head; return the free and the extra nodes."""
-    requested, place = jobs.requested_time, first
-    while place < last:
-        place = sieve.search(waiting, requested, place, last, free, now, shadow_time, extra)
-        if place < last:
-            free, extra = _overtake(jobs, waiting, started, place, free, now, shadow_time, extra)
+    place = ranked.next_fitting(ordered, jobs, kind, free, now, shadow_time, extra)
+    while place >= 0:
+        free, extra = _overtake(jobs, ordered, started, kind, place, free, now, shadow_time, extra)
+        place = ranked.next_fitting(ordered, jobs, kind, free, now, shadow_time, extra)
     return free, extra
 
 
-@allocating_kernel
+@embedded_kernel
 def _overtake(
     jobs: JobArrays,
-    waiting: Queue,
+    ordered: Ranked,
     started: Running,
+    kind: int,
     place: int,
     free: int,
     now: float,
@@ -241,9 +203,9 @@ def _overtake(
     extra: int,
 ) -> tuple[int, int]:
     """Start the job at `place`; return the free and the extra nodes that are left."""
-    job, wanted = waiting.job[place], waiting.wanted[place]
+    job = ordered.waiting.job[place]
     if now + jobs.requested_time[job] > shadow_time:
-        extra -= wanted
-    waiting.wanted[place] = TAKEN
+        extra -= jobs.nodes[job]
+    ranked.take(ordered, jobs, kind, place)
     running.start(jobs, started, job, now)
-    return free - wanted, extra
+    return free - jobs.nodes[job], extra

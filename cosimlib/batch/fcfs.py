@@ -5,9 +5,10 @@ from heapq import heappop, heappush
 import numpy as np
 
 from cosimlib.batch.orders import Order, policy_name, prepare
-from cosimlib.kernels import queue, running
+from cosimlib.kernels import queue, ranked, running
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED
+from cosimlib.kernels.queue import HEAD_FIRST
+from cosimlib.kernels.ranked import SUBMITTED, WAITING
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import JobArrays, Workload
@@ -51,7 +52,7 @@ def simulate_fcfs(
     array([ 0., 10., 10.])
     """
     run = prepare(workload, system, order, kill_at_request, requested_time=False)
-    if run.kind in (SUBMITTED, HEAD_FIRST):
+    if run.kind in (queue.SUBMITTED, HEAD_FIRST):
         start_time = _in_order_of_submission(run.jobs, run.total_nodes)
     else:
         start_time = _in_order(run.jobs, run.rank, run.kind, run.total_nodes)
@@ -81,21 +82,21 @@ def _in_order_of_submission(jobs: JobArrays, total_nodes: int) -> np.ndarray:
 def _in_order(jobs: JobArrays, rank: np.ndarray, kind: int, total_nodes: int) -> np.ndarray:
     """Start times: one pass per instant starts the head of the queue as long as it fits."""
     n = jobs.submit_time.size
-    start_time, ends, waiting = np.full(n, np.nan), running.empty_ends(), queue.empty(n)
-    free, submitted, last = total_nodes, 0, 0
-    while submitted < n or len(ends) > 0:
-        now = running.next_instant(jobs.submit_time, submitted, ends)
+    start_time, ends, ordered = np.full(n, np.nan), running.empty_ends(), ranked.empty(n)
+    free, waiting, counts = total_nodes, ordered.waiting, ordered.counts
+    while counts[SUBMITTED] < n or len(ends) > 0:
+        now = running.next_instant(jobs.submit_time, counts[SUBMITTED], ends)
         while len(ends) > 0 and ends[0][0] <= now:
             free += jobs.nodes[heappop(ends)[1]]
-        while submitted < n and jobs.submit_time[submitted] <= now:
-            last = queue.insert(waiting, rank, last, submitted, jobs.nodes[submitted])
-            submitted += 1
-        last = queue.reorder(jobs, waiting, rank, start_time, kind, last, now)
-        first = 0
-        while first < last and waiting.wanted[first] <= free:
-            job = waiting.job[first]
+        while counts[SUBMITTED] < n and jobs.submit_time[counts[SUBMITTED]] <= now:
+            ranked.submit(ordered, jobs, rank, kind)
+        while free > 0 and counts[WAITING] > 0:
+            place = ranked.head(ordered, jobs, rank, start_time, kind, now)
+            job = waiting.job[place]
+            if jobs.nodes[job] > free:
+                break
             start_time[job] = now
             free -= jobs.nodes[job]
             heappush(ends, (now + jobs.run_time[job], job))
-            first += 1
+            ranked.take(ordered, jobs, kind, place)
     return start_time

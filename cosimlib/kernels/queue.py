@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, kernel
 
 TAKEN = np.iinfo(np.int64).max
 """Nodes wanted at a place whose job has started: more than are ever free."""
@@ -35,28 +35,9 @@ def empty(n: int) -> Queue:
     return Queue(np.empty(n, np.int64), np.empty(n, np.int64))
 
 
-@kernel
-def admit(
-    queue: Queue,
-    submit_time: np.ndarray,
-    nodes: np.ndarray,
-    submitted: int,
-    last: int,
-    now: float,
-) -> tuple[int, int]:
-    """Append all jobs submitted by `now`; return the next job to submit and the new `last`."""
-    while submitted < submit_time.size and submit_time[submitted] <= now:
-        queue.job[last] = submitted
-        queue.wanted[last] = nodes[submitted]
-        submitted += 1
-        last += 1
-    return submitted, last
-
-
-@kernel
-def compact(queue: Queue, first: int, last: int) -> int:
-    """Move jobs that are not `TAKEN` to the front of the arrays; return how many they are."""
-    kept = 0
+@frugal_kernel
+def compact(queue: Queue, kept: int, first: int, last: int) -> int:
+    """Move jobs that are not `TAKEN` to the places from `kept` on; return the end of these."""
     for place in range(first, last):
         if queue.wanted[place] != TAKEN:
             queue.job[kept] = queue.job[place]
@@ -117,11 +98,16 @@ def _drop_started(queue: Queue, start_time: np.ndarray, last: int) -> int:
 
 @kernel
 def _rank_by_wfp(jobs: Any, queue: Queue, rank: np.ndarray, last: int, now: float) -> None:
-    """Set ranks to minus WFP's score, ``(waited / requested_time)³ · nodes``."""
+    """Set ranks to minus WFP's score."""
     for place in range(last):
-        job = queue.job[place]
-        waited = (now - jobs.submit_time[job]) / jobs.requested_time[job]
-        rank[job] = -(waited * waited * waited * jobs.nodes[job])
+        rank[queue.job[place]] = -wfp_score(jobs, queue.job[place], now)
+
+
+@inlined_kernel
+def wfp_score(jobs: Any, job: int, now: float) -> float:
+    """WFP's score, ``(waited / requested_time)³ · nodes``."""
+    waited = (now - jobs.submit_time[job]) / jobs.requested_time[job]
+    return waited * waited * waited * jobs.nodes[job]
 
 
 @kernel
@@ -129,7 +115,7 @@ def _sort(queue: Queue, rank: np.ndarray, last: int) -> None:
     """Sort the queue by rank, by insertion: it is nearly sorted."""
     for end in range(1, last):
         job, wanted, place = queue.job[end], queue.wanted[end], end
-        while place > 0 and _precedes(rank, job, queue.job[place - 1]):
+        while place > 0 and precedes(rank, job, queue.job[place - 1]):
             queue.job[place] = queue.job[place - 1]
             queue.wanted[place] = queue.wanted[place - 1]
             place -= 1
@@ -137,8 +123,8 @@ def _sort(queue: Queue, rank: np.ndarray, last: int) -> None:
         queue.wanted[place] = wanted
 
 
-@kernel
-def _precedes(rank: np.ndarray, job: int, other: int) -> bool:
+@frugal_kernel
+def precedes(rank: np.ndarray, job: int, other: int) -> bool:
     """Whether `job` comes before `other` in the queue."""
     return rank[job] < rank[other] or (rank[job] == rank[other] and job < other)
 

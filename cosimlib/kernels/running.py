@@ -88,16 +88,6 @@ def end_next(jobs: Any, running: Running) -> int:
 
 
 @kernel
-def retire(jobs: Any, running: Running, now: float) -> tuple[int, int]:
-    """End all jobs that end by `now`; return how many they are, and the nodes they held."""
-    ended, freed = 0, 0
-    while len(running.ends) > 0 and running.ends[0][0] <= now:
-        ended += 1
-        freed += jobs.nodes[end_next(jobs, running)]
-    return ended, freed
-
-
-@kernel
 def overrun(running: Running, now: float) -> bool:
     """Whether a running job has outlived its request, or does so now."""
     return running.size[0] > 0 and running.times[0] <= now

@@ -2,18 +2,21 @@
 
 For every 64 places of a queue: the fewest nodes that one of their jobs wants, and by classes of
 nodes (1, 2-3, 4-7, …) the least time that a job of that class or a lower one requests. A block none
-of whose bounds would do holds no job that would. Bounds are not raised when a job starts, but when
-its block has been searched in vain.
+of whose bounds would do holds no job that would. Bounds may be those of jobs that have started
+since: whoever searched a block in vain makes them anew.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import frugal_kernel, kernel
+from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, kernel
 from cosimlib.kernels.queue import TAKEN, Queue
 
 BLOCK, CLASSES = 64, 32
+
+FOREVER = np.finfo(np.float64).max
+"""A shadow time by which all jobs end, but no block without any holds one."""
 
 
 class Sieve(NamedTuple):
@@ -31,21 +34,23 @@ def empty(n: int) -> Sieve:
 
 
 @frugal_kernel
-def add(sieve: Sieve, waiting: Queue, requested_time: np.ndarray, first: int, last: int) -> None:
-    """Let the bounds hold for the jobs from `first` to before `last`, which are new."""
-    for place in range(first, last):
-        block = place // BLOCK
-        if place % BLOCK == 0:
-            sieve.wanted[block] = TAKEN
-            sieve.request[block, :] = np.inf
-        wanted = waiting.wanted[place]
-        if wanted == TAKEN:
-            continue
-        sieve.wanted[block] = min(sieve.wanted[block], wanted)
-        request, at = requested_time[waiting.job[place]], class_of(wanted)
-        while at < CLASSES and sieve.request[block, at] > request:
-            sieve.request[block, at] = request
-            at += 1
+def clear(sieve: Sieve, block: int) -> None:
+    """Let the bounds of a block be those of an empty one."""
+    sieve.wanted[block] = TAKEN
+    sieve.request[block, :] = np.inf
+
+
+@frugal_kernel
+def include(sieve: Sieve, waiting: Queue, requested_time: np.ndarray, place: int) -> None:
+    """Let the bounds hold for the job at a place, too, unless it has started."""
+    block, wanted = place // BLOCK, waiting.wanted[place]
+    if wanted == TAKEN:
+        return
+    sieve.wanted[block] = min(sieve.wanted[block], wanted)
+    request, at = requested_time[waiting.job[place]], class_of(wanted)
+    while at < CLASSES and sieve.request[block, at] > request:
+        sieve.request[block, at] = request
+        at += 1
 
 
 @frugal_kernel
@@ -58,31 +63,14 @@ def class_of(nodes: int) -> int:
     return found
 
 
-@frugal_kernel
-def next_fitting(
-    sieve: Sieve,
-    waiting: Queue,
-    requested_time: np.ndarray,
-    first: int,
-    last: int,
-    free: int,
-    now: float,
-    shadow_time: float,
-    extra: int,
-) -> int:
-    """As `search`, but passing over blocks."""
-    widest, few, place = class_of(free), min(free, extra), first
-    while place < last and free > 0:
-        block = place // BLOCK
-        end = min(last, (block + 1) * BLOCK)
-        if sieve.wanted[block] <= few or now + sieve.request[block, widest] <= shadow_time:
-            found = search(waiting, requested_time, place, end, free, now, shadow_time, extra)
-            if found < end:
-                return found
-            if place == block * BLOCK:
-                add(sieve, waiting, requested_time, place, end)
-        place = end
-    return last
+@inlined_kernel
+def may_hold(
+    sieve: Sieve, block: int, free: int, few: int, widest: int, now: float, shadow_time: float
+) -> bool:
+    """Whether a block may hold a job of up to `few` nodes, or of up to `free`, whose class is
+    `widest`, that ends by the shadow time."""
+    least = sieve.wanted[block]
+    return least <= few or (least <= free and now + sieve.request[block, widest] <= shadow_time)
 
 
 @frugal_kernel

@@ -1,6 +1,7 @@
 """Orders of the queue under every policy, and EASY's two ways to decide."""
 
 from functools import partial
+from heapq import heappop, heappush
 from io import StringIO
 
 import numpy as np
@@ -99,6 +100,46 @@ def test_first_fit_agrees_with_the_slow_version_in_every_order(workload, order, 
     knobs = {"order": order, "decide": decide}
     schedule = simulate_first_fit(workload, System.of(NODES), **knobs)
     assert schedule.start_time.tolist() == naive.first_fit_starts(workload.jobs, NODES, **knobs)
+
+
+def crowd(n):
+    """Jobs that come far faster than they can run, so that almost all wait together."""
+    rng = np.random.default_rng(n)
+    times = {"submit_time": np.sort(rng.integers(0, 2 * n, n)), "run_time": rng.integers(0, 90, n)}
+    jobs = pd.DataFrame(times).assign(requested_time=rng.choice([20, 40, 60, 80], n))
+    return Workload(jobs.assign(nodes=rng.integers(1, NODES + 1, n)), "crowd")
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_long_queues_agree_with_the_slow_version(order):
+    """With jobs in several blocks (`kernels.ranked`)."""
+    workload, system = crowd(220), System.of(NODES)
+    strict = naive.strict_starts(workload.jobs, NODES, "submit" if order == "sjbf" else order)
+    assert simulate_fcfs(workload, system, order=order).start_time.tolist() == strict
+    slow = naive.easy_starts(workload.jobs, NODES, order)
+    assert simulate_easy(workload, system, order=order).start_time.tolist() == slow
+
+
+def test_a_queue_of_thousands_is_worked_off_in_order():
+    """A queue that grows and shrinks, so that its blocks are split and made anew."""
+    workload, n = crowd(3_000), 3_000
+    jobs = workload.arrays(System.of(NODES))
+    free, now, coming, starts = NODES, 0.0, 0, np.zeros(n)
+    waiting: list[tuple[float, int]] = []
+    ends: list[tuple[float, int]] = []
+    while coming < n or ends:
+        now = min([*jobs.submit_time[coming : coming + 1], *[end for end, _ in ends[:1]]])
+        while ends and ends[0][0] <= now:
+            free += jobs.nodes[heappop(ends)[1]]
+        while coming < n and jobs.submit_time[coming] <= now:
+            heappush(waiting, (jobs.requested_time[coming], coming))
+            coming += 1
+        while waiting and jobs.nodes[waiting[0][1]] <= free:
+            job = heappop(waiting)[1]
+            starts[job], free = now, free - jobs.nodes[job]
+            heappush(ends, (now + jobs.run_time[job], job))
+    schedule = simulate_fcfs(workload, System.of(NODES), order="shortest")
+    assert schedule.start_time.tolist() == starts.tolist()
 
 
 @pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)

@@ -41,7 +41,9 @@ def started_on_submission(jobs):
         instants[row] = now
         if now == np.inf:
             return instants[: row + 1], counts, times, nodes, state.start_time
-        ended, freed = running.retire(jobs, state, now)
+        ended, freed = 0, 0
+        while len(state.ends) > 0 and state.ends[0][0] <= now:
+            ended, freed = ended + 1, freed + jobs.nodes[running.end_next(jobs, state)]
         while submitted < n and jobs.submit_time[submitted] <= now:
             running.start(jobs, state, submitted, now)
             submitted += 1
