@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, kernel
+from cosimlib.kernels.sorting import merge
 
 TAKEN = np.iinfo(np.int64).max
 """Nodes wanted at a place whose job has started: more than are ever free."""
@@ -177,7 +178,7 @@ def by_start(jobs: np.ndarray, start: np.ndarray) -> np.ndarray:
         for pair in range(0, stretches, 2):
             left, middle = bounds[pair], bounds[pair + 1]
             right = bounds[pair + 2] if pair + 2 <= stretches else middle
-            _merge(order, moment, left, middle, right, merged)
+            merge(order, moment, left, middle, right, merged)
             bounds[pair // 2] = left
         stretches = (stretches + 1) // 2
         bounds[stretches] = runs
@@ -188,18 +189,3 @@ def by_start(jobs: np.ndarray, start: np.ndarray) -> np.ndarray:
             ordered[size] = jobs[place]
             size += 1
     return ordered
-
-
-@frugal_kernel
-def _merge(
-    runs: np.ndarray, moment: np.ndarray, first: int, middle: int, last: int, merged: np.ndarray
-) -> None:
-    """Merge the runs from `first` to `middle` with those from there to `last`."""
-    left, right = first, middle
-    for place in range(first, last):
-        if left < middle and (right == last or moment[runs[left]] <= moment[runs[right]]):
-            merged[place] = runs[left]
-            left += 1
-        else:
-            merged[place] = runs[right]
-            right += 1
