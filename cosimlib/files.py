@@ -1,7 +1,15 @@
-"""Atomic writing of files, wholly or not at all, and the checkout that the package lies in."""
+"""Files written wholly or not at all, locks, and the checkout that the package lies in."""
 
+import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # no POSIX
+    fcntl = None  # type: ignore[assignment]
 
 PACKAGE = Path(__file__).resolve().parent
 FRONT_PAGE = "index.ipynb"
@@ -30,6 +38,37 @@ def write_whole(path: Path, content: bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Nobody else is in such a block of the same file or folder; waits while somebody is.
+
+    Locks are of this machine (`flock`) and go with their process. Where a file system has none,
+    nobody waits.
+    """
+    mark = lock(path, wait=True)
+    try:
+        yield
+    finally:
+        if mark is not None:
+            os.close(mark)
+
+
+def lock(path: Path, *, wait: bool = False) -> int | None:
+    """A file descriptor that holds a file's or folder's lock; None where it cannot be had."""
+    if fcntl is None:
+        return None
+    try:
+        mark = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(mark, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(mark)
+        return None
+    return mark
 
 
 def checkout() -> Path:

@@ -1,13 +1,15 @@
 """JupyterLab on copies of the notebooks: `python -m cosimlib.lab`, its arguments are JupyterLab's.
 
 The copies lie in `lab/`, which git does not know, and the front page opens first. A copy is renewed
-when its notebook changes, unless its cells were edited: then it stays, and a line says so.
+when its notebook changes, unless its cells were edited: then it stays, and a line says so. What is
+not compiled yet is compiled meanwhile.
 """
 
 import hashlib
 import ipaddress
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,11 +34,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     for line in copy_notebooks(root / "notebooks", root / FOLDER):
         print(line, flush=True)
+    compile_meanwhile()
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root / FOLDER}"]
     command += [f"--LabApp.default_url=/lab/tree/{FRONT_PAGE}"]
     if os.geteuid() == 0:
         command += ["--allow-root", "--ServerApp.ip=127.0.0.1"]
     os.execv(sys.executable, [*command, *options])
+
+
+def compile_meanwhile() -> None:
+    """Compile simulators and solvers in a process of its own, while a browser starts."""
+    subprocess.Popen(
+        [sys.executable, "-m", "cosimlib.warm"], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
 
 
 def open_address(options: Sequence[str]) -> str:

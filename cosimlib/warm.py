@@ -5,9 +5,9 @@ same kernels first at the same time would each compile them.
 """
 
 import argparse
-import hashlib
+import gc
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 import pandas as pd
@@ -26,56 +26,69 @@ from cosimlib.elastic import (
 )
 from cosimlib.eviction import SOLVERS, solve_blocked, solve_overlapping, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
-from cosimlib.files import write_whole
-from cosimlib.kernels.fingerprint import PACKAGE
+from cosimlib.kernels.compiled import (
+    BATCH,
+    BURSTS,
+    CONSERVATIVE,
+    COSCHEDULING,
+    ELASTIC,
+    EVICTION,
+    FILLING,
+    TIMESHARING,
+    compiling,
+    is_compiled,
+)
 from cosimlib.kernels.jit import cache_folder
 from cosimlib.ondemand import simulate_ondemand
-from cosimlib.policies import SIMULATORS
+from cosimlib.policies import BUILT_IN
 from cosimlib.sweep import sweep
 from cosimlib.sweep.pools import count_cores
 from cosimlib.system import System
-from cosimlib.timesharing import run_batch, run_timesharing
+from cosimlib.timesharing import (
+    run_batch,
+    run_timesharing,
+    simulate_batch,
+    simulate_timesharing,
+)
 from cosimlib.workload import Workload
 
-DONE = ".warm"
-"""A file of the folder of compiled kernels: what `_stamp` told once all of them were in it."""
+YOUNG = 50_000
+"""Objects after which the garbage collector looks at young ones: compiling makes many that stay."""
 
 
-def warm(jobs: int | None = None) -> None:
+def warm(jobs: int | None = None, parts: Collection[str] | None = None) -> None:
     """Compile what is not compiled yet, in so many processes; by default in as many as cores."""
-    if is_warm():
-        return
+    missing = [part for part in (PARTS if parts is None else parts) if not is_compiled(part)]
     jobs = jobs or count_cores()
     shared = set().union(*NEEDS.values())
-    for parts in (sorted(shared), [part for part in PARTS if part not in shared]):
-        processes = min(jobs, len(parts))
+    for some in (shared.intersection(missing), set(missing) - shared):
+        # In the order of `PARTS`: what takes longest is not left for the end.
+        these = [part for part in PARTS if part in some]
+        if not these:
+            continue
+        processes = min(jobs, len(these))
         executor = processes if processes > 1 else None
-        sweep(compile_part, {"part": parts}, executor=executor, errors="raise")
-    note_warm()
+        sweep(compile_part, {"part": these}, executor=executor, errors="raise")
 
 
 def is_warm() -> bool:
     """Whether all parts are compiled from the files as they are."""
-    done = cache_folder() / DONE
-    return done.exists() and done.read_bytes() == _stamp()
-
-
-def note_warm() -> None:
-    """Note that all parts are compiled."""
-    write_whole(cache_folder() / DONE, _stamp())
-
-
-def _stamp() -> bytes:
-    """When the package's files were changed: Numba compiles anew what was touched since."""
-    times = [(str(path), path.stat().st_mtime_ns) for path in sorted(PACKAGE.rglob("*.py"))]
-    return hashlib.sha256(repr(times).encode()).hexdigest().encode()
+    return all(map(is_compiled, PARTS))
 
 
 def compile_part(part: str) -> dict[str, bool]:
     """Run the simulators or solvers of one part on the smallest input that there is."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        PARTS[part]()
+    limits = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(YOUNG, *limits[1:])
+    try:
+        with compiling(part) as needed, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if needed:
+                PARTS[part]()
+    finally:
+        gc.set_threshold(*limits)
+        gc.unfreeze()
     return {"compiled": True}
 
 
@@ -93,9 +106,11 @@ def _evict() -> None:
 
 
 def _schedule(family: str) -> None:
-    for name, simulate in SIMULATORS.items():
+    for name, simulate in BUILT_IN.items():
         if _family(name) == family:
             simulate(*_small())
+            if family != FILLING:
+                simulate(*_small(), order="wfp")
 
 
 def _family(name: str) -> str:
@@ -132,24 +147,26 @@ def _share() -> None:
     jobs, machine = synthetic.edison(0.2, nodes=16), synthetic.EDISON.with_nodes(16)
     run_batch(jobs, machine, warm_up=0.0)
     run_timesharing(jobs, machine, warm_up=0.0)
+    for spmd in (True, False):
+        simulate_batch(jobs, machine, spmd=spmd, noise=0.1)
+        simulate_timesharing(jobs, machine, spmd=spmd, noise=0.1)
 
 
-BATCH, CONSERVATIVE, FILLING = "batch", "conservative backfilling", "filling"
 PARTS: dict[str, Callable[[], None]] = {
     BATCH: partial(_schedule, BATCH),
     FILLING: partial(_schedule, FILLING),
-    "bursts": _cut_in,
-    "time-sharing": _share,
+    BURSTS: _cut_in,
+    TIMESHARING: _share,
     CONSERVATIVE: partial(_schedule, CONSERVATIVE),
-    "elastic partitions": _lend,
-    "coscheduling": _pair,
-    "eviction": _evict,
+    ELASTIC: _lend,
+    COSCHEDULING: _pair,
+    EVICTION: _evict,
 }
 """What compiles apart from the rest: first what others need, then what takes longest."""
 NEEDS = {
-    "time-sharing": {BATCH},
+    TIMESHARING: {BATCH},
     CONSERVATIVE: {BATCH, FILLING},
-    "elastic partitions": {BATCH},
+    ELASTIC: {BATCH},
 }
 """Parts that call kernels of others, which they would compile too if these were not there."""
 
@@ -158,11 +175,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Compile, and say so."""
     parser = argparse.ArgumentParser(prog="python -m cosimlib.warm", description=main.__doc__)
     parser.add_argument("--jobs", type=int, metavar="N", help="processes; default: all cores")
-    jobs = parser.parse_args(arguments).jobs
-    if jobs is not None and jobs < 1:
-        parser.error(f"--jobs {jobs}: expected 1 or more")
-    warm(jobs)
-    print(f"simulators and solvers are compiled: {cache_folder()}")
+    told = f"of {', '.join(PARTS)}; default: all"
+    parser.add_argument("parts", nargs="*", metavar="PART", help=told)
+    given = parser.parse_args(arguments)
+    if given.jobs is not None and given.jobs < 1:
+        parser.error(f"--jobs {given.jobs}: expected 1 or more")
+    for part in given.parts:
+        if part not in PARTS:
+            parser.error(f"{part!r}: expected parts {told}")
+    warm(given.jobs, given.parts or None)
+    print(f"{', '.join(given.parts) or 'simulators and solvers'}: compiled in {cache_folder()}")
     return 0
 
 

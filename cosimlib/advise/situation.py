@@ -26,7 +26,7 @@ from cosimlib.advise.cluster import Cluster
 from cosimlib.advise.machine import refuse_no_partition, satisfying
 from cosimlib.advise.queue import COMPLETING, RUNNING, SUSPENDED, UNTOLD
 from cosimlib.eviction import EvictionProblem
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import inner_kernel, kernel
 from cosimlib.units import HOUR
 
 GRACE = 300.0
@@ -271,14 +271,14 @@ def _components(job, node, leader, jobs, nodes):
     return label
 
 
-@kernel
+@inner_kernel
 def _join(parent, one, other):
     """Make two trees one; the root of the lower number stays."""
     one, other = _root(parent, one), _root(parent, other)
     parent[max(one, other)] = min(one, other)
 
 
-@kernel
+@inner_kernel
 def _root(parent, n):
     """The root of a tree, its path halved."""
     while parent[n] != n:

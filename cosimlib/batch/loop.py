@@ -14,7 +14,7 @@ import numpy as np
 from cosimlib.batch.state import Running, Waiting
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.kernels.jit import frugal_kernel, inner_kernel
 
 SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES = range(6)
 """Cells of `Machine.counts`: jobs submitted, where the queue begins and ends, jobs running, free
@@ -137,7 +137,7 @@ def start(machine: Machine, positions: np.ndarray) -> tuple[int, int]:
     return FINE, 0
 
 
-@frugal_kernel
+@inner_kernel
 def start_one(machine: Machine, position: int) -> int:
     """Start the waiting job at this position; return what is wrong."""
     status = _start_at(machine, position)
@@ -145,7 +145,7 @@ def start_one(machine: Machine, position: int) -> int:
     return status
 
 
-@frugal_kernel
+@inner_kernel
 def _start_at(machine: Machine, position: int) -> int:
     """Let a waiting job run, its place in the queue still taken; return what is wrong."""
     counts = machine.counts
@@ -196,7 +196,7 @@ def advance(machine: Machine, wake: float) -> int:
             return FINE
 
 
-@frugal_kernel
+@inner_kernel
 def _submit(machine: Machine, job: int) -> None:
     """Queue a job."""
     place = machine.counts[LAST]
@@ -208,7 +208,7 @@ def _submit(machine: Machine, job: int) -> None:
     machine.counts[LAST] += 1
 
 
-@frugal_kernel
+@inner_kernel
 def _forget_started(machine: Machine) -> None:
     """Close the queue's gaps: its front moves up past jobs that started, the others move down."""
     counts, queue, start_time = machine.counts, machine.queue, machine.start_time
@@ -262,7 +262,7 @@ def _end(machine: Machine, job: int) -> None:
     machine.counts[FREE] += machine.nodes[job]
 
 
-@frugal_kernel
+@inner_kernel
 def _move(table: np.ndarray, times: np.ndarray, place: int, to: int) -> None:
     """Write what two tables hold at one place to another."""
     table[JOB, to] = table[JOB, place]
@@ -271,7 +271,7 @@ def _move(table: np.ndarray, times: np.ndarray, place: int, to: int) -> None:
         times[row, to] = times[row, place]
 
 
-@frugal_kernel
+@inner_kernel
 def _expect_overdue_ends(machine: Machine, now: float) -> None:
     """Jobs that have outlived their request are expected to end now."""
     place = 0

@@ -23,6 +23,7 @@ from cosimlib.elastic.states import (
     moments_of,
 )
 from cosimlib.kernels import occupancy
+from cosimlib.kernels.copying import copy
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -191,7 +192,7 @@ def _occupants(line, at, jobs):
     current = occupancy.empty(jobs.shape[1])
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
-        jobs[state] = current.job
+        copy(current.job, jobs[state])
 
 
 @kernel

@@ -29,6 +29,7 @@ from cosimlib.eviction.problem import (
     EvictionProblem,
     check_problem,
 )
+from cosimlib.kernels.copying import copy
 from cosimlib.kernels.jit import allocating_kernel, kernel
 
 MEMORY_LIMIT = 2**30
@@ -192,7 +193,7 @@ def _relax_all(nodes, loss, app_steps, sys_steps, least, limit, table, chosen):
         high = max(low, min(reached + 1, limit))
         shift = nodes[job]
         for t in range(rows - 1, -1, -1):
-            before[low:high] = table[t, low:high]
+            copy(table[t, low:high], before[low:high])
             app, sys = t - app_steps[job], t - sys_steps[job]
             from_app = before if app == t else (table[app] if app >= 0 else unreachable)
             from_sys = before if sys == t else (table[sys] if sys >= 0 else unreachable)

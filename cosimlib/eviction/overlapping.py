@@ -29,7 +29,8 @@ from cosimlib.eviction.problem import (
     check_problem,
 )
 from cosimlib.eviction.writing import TimedPlan, writing_order
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.copying import copy
+from cosimlib.kernels.jit import allocating_kernel, inner_kernel, kernel
 
 
 def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> TimedPlan:
@@ -139,7 +140,7 @@ def plan_overlapping(
     table = np.full((rows * (rows + 1) // 2, width), np.inf)
     for d in range(rows):
         for u in range(d + 1):
-            table[_pair(d, u)] = sums[u]
+            copy(sums[u], table[_pair(d, u)])
     late = np.zeros((nodes.size - first, table.shape[0], quarter), dtype=np.uint8)
     for job in range(first, nodes.size):
         low = max(0, nodes_needed - nodes[job:].sum())
@@ -183,15 +184,22 @@ def _all_losses(nodes, loss, release, app_write, sys_write, first, rows):
     least = np.full((rows, width), np.inf)
     for d in range(rows):
         for u in range(d + 1):
-            least[d] = np.minimum(least[d], table[_pair(d, u)])
+            _lower(least[d], table[_pair(d, u)])
         if d > 0:
-            least[d] = np.minimum(least[d], least[d - 1])
+            _lower(least[d], least[d - 1])
         for n in range(width - 2, -1, -1):
             least[d, n] = min(least[d, n], least[d, n + 1])
     return least
 
 
-@kernel
+@inner_kernel
+def _lower(values, others):
+    """Lower values to others where those are less."""
+    for place in range(values.size):
+        values[place] = min(values[place], others[place])
+
+
+@inner_kernel
 def _pair(d, u):
     """The row of a table for writes of `u` steps by `d`, with `u` up to `d`."""
     return d * (d + 1) // 2 + u
@@ -209,7 +217,7 @@ def _fill_sums(nodes, loss, sys_write, nodes_needed, table, chosen):
         high = max(low, min(nodes[:job].sum() + 1, nodes_needed))
         shift = nodes[job]
         for u in range(rows - 1, -1, -1):
-            before[low:high] = table[u, low:high]
+            copy(table[u, low:high], before[low:high])
             sys = u - sys_write[job]
             from_sys = before if sys == u else (table[sys] if sys >= 0 else unreachable)
             _relax(
@@ -229,7 +237,7 @@ def _relax_pairs(shift, loss, release, app_write, sys_write, rows, low, high, ta
     for u in range(rows - 1, -1, -1):
         for d in range(u, rows):
             row = _pair(d, u)
-            before[low:high] = table[row, low:high]
+            copy(table[row, low:high], before[low:high])
             from_app, from_sys = unreachable, unreachable
             if d - app_write >= release and u >= app_write:
                 from_app = table[_pair(d - app_write, u - app_write)] if app_write else before

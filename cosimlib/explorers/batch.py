@@ -8,7 +8,7 @@ button compares the policy shown with the built-in ones, with intervals over log
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from html import escape
 from typing import Any
 
@@ -24,12 +24,14 @@ from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
+from cosimlib.explorers.meanwhile import answered_meanwhile, begin
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.batch import plot_batch
+from cosimlib.kernels.compiled import BATCH, CONSERVATIVE
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.schedule import Schedule
-from cosimlib.system import THETA, System
+from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
@@ -129,7 +131,7 @@ def explore_batch(
     }
     choices = {"policy": _policies(), "order": list(ORDERS), "estimates": _estimates(known)}
     _check(settings, choices)
-    _compile()
+    begin(BATCH, CONSERVATIVE)
     controls = _controls(settings, choices)
     disable(controls["load"], why)
     # Before the panel's own observers: a control without effect is grey before anything is drawn.
@@ -166,12 +168,12 @@ def _takes_order(policy: str) -> bool:
     return any(knob.name == "order" or knob.kind is knob.VAR_KEYWORD for knob in knobs)
 
 
-@cache
-def _compile() -> None:
-    """Compile what the controls call, so that none of them is slow at first."""
-    for policy in OFFERED:
-        for order in ("submit", "wfp"):
-            BUILT_IN[policy](synthetic.theta(2), THETA, order=order)
+def _simulator(policy: str) -> Callable[..., Schedule]:
+    """What simulates a policy now."""
+    simulate = SIMULATORS[policy]
+    if simulate is not BUILT_IN.get(policy):
+        return simulate
+    return answered_meanwhile(simulate, CONSERVATIVE if "conservative" in policy else BATCH)
 
 
 def _made(jobs: int, nodes: int, load: float, seed: int) -> Workload:
@@ -264,7 +266,7 @@ def _drawer(made: Callable[..., Workload], system: System) -> Callable[..., tupl
     ) -> tuple[go.Figure, str]:
         workload = made(load, seed, estimates, factor)
         knobs = {"order": order} if _takes_order(policy) else {}
-        schedule = SIMULATORS[policy](workload, system, **knobs)
+        schedule = _simulator(policy)(workload, system, **knobs)
         check.instance(f"the result of {policy!r}", schedule, Schedule)
         if SIMULATORS[policy] is not BUILT_IN.get(policy):
             _audit_started(schedule)

@@ -33,8 +33,10 @@ from cosimlib.coscheduling import (
 from cosimlib.coscheduling.example import PAIRS
 from cosimlib.display import percent
 from cosimlib.explorers.logs import Log, busy, estimated, fitting, instant
+from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.coscheduling import plot_coupled_moment
+from cosimlib.kernels.compiled import COSCHEDULING
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
@@ -120,7 +122,8 @@ def explore_coscheduling(
     settings = {"schemes": letters, "release_interval": release_interval or OFF,
                 "share": 1 / 3 if share is None else share}  # fmt: skip
     knobs = {"release_after": release_after, "order": order}
-    scheduled = lru_cache(maxsize=8)(partial(_schedule, make, system, knobs))
+    schedule = answered_meanwhile(_schedule, COSCHEDULING)
+    scheduled = lru_cache(maxsize=8)(partial(schedule, make, system, knobs))
     last = len(event_times(scheduled(**settings)))
     if event is None:
         event = 1 if source is None else last // 2 + 1
@@ -154,7 +157,7 @@ def _source(
         mated, left = _mated(log.workload), _mated(part)
         lost = [f"{left:,} of {mated:,} jobs with mates are among them."] if left < mated else []
         kept = replace(part, jobs=_from_zero(part.jobs), began=None)
-        return lambda share: kept, system, (), [*notes, *lost]
+        return partial(_whatever_share, kept), system, (), [*notes, *lost]
     expected = "a Workload, a Schedule, or a mapping of machines to Workloads"
     check.instance("source", source, Mapping, expected=expected)
     check.that("source", list(source), len(source) > 1, "two machines or more")
@@ -165,6 +168,11 @@ def _source(
         machines[name] = replace(kept, jobs=_from_zero(kept.jobs), began=None)
         sizes[name] = machine.total_nodes
     return partial(_paired, machines), system or System("+".join(sizes), sizes), SHARES, told
+
+
+def _whatever_share(workload: Workload, share: float) -> Workload:
+    """A workload whose mates are its own."""
+    return workload
 
 
 def _check_partitions(workload: Workload, system: System) -> None:

@@ -19,9 +19,11 @@ from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, percent
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
+from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.filling import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
+from cosimlib.kernels.compiled import FILLING
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates
@@ -115,7 +117,8 @@ def explore_filling(
         "save_every": save_every, "queue_depth": depth, "seed": seed,
     }  # fmt: skip
     _check(known=known, **values)
-    simulated = lru_cache(maxsize=8)(partial(_simulate, workload, system or LOMONOSOV, jobs))
+    simulate = answered_meanwhile(_simulate, FILLING)
+    simulated = lru_cache(maxsize=8)(partial(simulate, workload, system or LOMONOSOV, jobs))
     controls = _controls(values, known)
     if workload is not None:
         controls["accuracy"].observe(partial(_switch, controls), names="value")

@@ -13,6 +13,8 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.display import calendar, count
+from cosimlib.explorers.meanwhile import answered_meanwhile
+from cosimlib.kernels.compiled import BATCH
 from cosimlib.metrics import busy_stretch
 from cosimlib.policies import SIMULATORS
 from cosimlib.prepare import with_assumed_machine
@@ -144,7 +146,7 @@ def recorded(source: Workload | Schedule, system: System | None = None, *, jobs:
         return Recorded(Schedule.recorded(log.workload, log.system), log.notes)
     starts = "Starts" if unknown == len(log.workload) else count(unknown, "start")
     log = estimated(busy(log, jobs))
-    schedule = SIMULATORS["EASY"](log.workload, log.system)
+    schedule = answered_meanwhile(SIMULATORS["EASY"], BATCH)(log.workload, log.system)
     verb = "is" if unknown == 1 < len(log.workload) else "are"
     return Recorded(
         schedule, (*log.notes, f"{starts} {verb} not recorded; all starts shown are EASY's.")

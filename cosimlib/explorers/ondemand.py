@@ -27,8 +27,10 @@ from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, or_unknown
 from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
+from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.ondemand_day import plot_day
+from cosimlib.kernels.compiled import BURSTS
 from cosimlib.ondemand import (
     POLICIES,
     OnDemandSchedule,
@@ -161,7 +163,8 @@ def explore_ondemand(
     submit = workload.jobs["submit_time"]
     begin = np.floor(submit.min() / HOUR) * HOUR
     days = int(min((submit.max() - begin) // DAY + 1, MOST_DAYS))
-    simulated = lru_cache(maxsize=16)(partial(_simulate, workload, machine, bursts))
+    simulate = answered_meanwhile(_simulate, BURSTS)
+    simulated = lru_cache(maxsize=16)(partial(simulate, workload, machine, bursts))
     if day is None:
         day = _busiest(simulated(**settings), begin, days)
     check.whole("day", day, 1, days)

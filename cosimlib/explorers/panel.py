@@ -26,6 +26,7 @@ from ipywidgets import (
 
 from cosimlib import checks as check
 from cosimlib.explorers.live import LiveFigure
+from cosimlib.explorers.meanwhile import told
 from cosimlib.explorers.ruler import Ruler
 from cosimlib.figures.markup import plain
 
@@ -185,10 +186,10 @@ class Panel(VBox):
         for control in self.controls.values():
             if control.disabled and control.tooltip:
                 off.setdefault(control.tooltip, []).append(control.description)
-        told = [f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
-                for why, names in off.items()]  # fmt: skip
-        hint = html.escape(self._hint, quote=False)
-        return " ".join([hint, f"<small>{'; '.join(told)}</small>" if told else ""]).strip()
+        reasons = [f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
+                   for why, names in off.items()]  # fmt: skip
+        hint = html.escape(" ".join(filter(None, [self._hint, told()])), quote=False)
+        return " ".join([hint, f"<small>{'; '.join(reasons)}</small>" if reasons else ""]).strip()
 
     def _redraw(self, change: object = None) -> None:
         """Draw what the controls say, and show what differs."""

@@ -8,7 +8,7 @@ taken that a picture takes about 0.3 s.
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -20,8 +20,10 @@ from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, or_unknown
 from cosimlib.explorers.logs import busy, estimated, fitting
+from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.timesharing_moment import plot_sharing
+from cosimlib.kernels.compiled import TIMESHARING
 from cosimlib.metrics import offered_load
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import EDISON
@@ -169,7 +171,6 @@ def explore_timesharing(
     crowded = "for the most crowded hour"
     span = _span(known, settings["load"])
     check.number("at", at, least=0.0, most=span, kind="seconds", none=crowded)
-    _compile()
     run = _runner(known)
     shared, _ = run(None, **settings)
     moment = _most_crowded(shared, span) if at is None else float(at)
@@ -257,40 +258,36 @@ def _most_crowded(shared: TimesharedSchedule, span: float) -> float:
     return float(crowd.idxmax()) + HOUR / 2 if len(crowd) else 0.0
 
 
-@cache
-def _compile() -> None:
-    """Compile what the controls call, so that none of them is slow at first."""
-    workload, machine = synthetic.edison(0.2, nodes=16), EDISON.with_nodes(16)
-    for spmd in (True, False):
-        simulate_timesharing(workload, machine, spmd=spmd, noise=0.1)
-        simulate_batch(workload, machine, spmd=spmd, noise=0.1)
-
-
 def _runner(known: Jobs) -> Run:
     """A function that simulates both policies, with shares around a moment if any; cached."""
     workload_of = lru_cache(maxsize=4)(known.make)
+    in_turns = answered_meanwhile(simulate_timesharing, TIMESHARING)
+    alone = answered_meanwhile(simulate_batch, TIMESHARING)
 
     @lru_cache(maxsize=8)
     def shared(
-        at: float | None, *, load: float, memory_spread: str, seed: int, **knobs: Any
-    ) -> TimesharedSchedule:
+        at: float | None, load: float, memory_spread: str, seed: int, overhead: float, noise: float,
+        spmd: bool,
+    ) -> TimesharedSchedule:  # fmt: skip
         workload = workload_of(load=load, memory_spread=memory_spread, seed=seed)
         sample = None if at is None else _around(at)
-        if sample is not None and not knobs["noise"]:
-            whole = shared(None, load=load, memory_spread=memory_spread, seed=seed, **knobs)
+        if sample is not None and not noise:
+            whole = shared(None, load, memory_spread, seed, overhead, noise, spmd)
             sample = _with_changes(sample, whole)
-        return simulate_timesharing(workload, known.machine, seed=seed, sample=sample, **knobs)
+        knobs: dict[str, Any] = {"overhead": overhead, "noise": noise, "spmd": spmd}
+        return in_turns(workload, known.machine, seed=seed, sample=sample, **knobs)
 
     @lru_cache(maxsize=4)
-    def batch(*, load: float, seed: int, **knobs: Any) -> Schedule:
+    def batch(load: float, seed: int, noise: float, spmd: bool) -> Schedule:
         workload = workload_of(load=load, seed=seed)
-        return simulate_batch(workload, known.machine, seed=seed, **knobs)
+        return alone(workload, known.machine, seed=seed, noise=noise, spmd=spmd)
 
     def run(
-        at: float | None, *, overhead: float, memory_spread: str, **knobs: Any
-    ) -> tuple[TimesharedSchedule, Schedule]:
-        crowd = shared(at, overhead=overhead, memory_spread=memory_spread, **knobs)
-        return crowd, batch(**knobs)
+        at: float | None, *, load: float, overhead: float, noise: float, spmd: bool,
+        memory_spread: str, seed: int,
+    ) -> tuple[TimesharedSchedule, Schedule]:  # fmt: skip
+        crowd = shared(at, load, memory_spread, seed, overhead, noise, spmd)
+        return crowd, batch(load, seed, noise, spmd)
 
     return run
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cosimlib.kernels import releases
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 JOB_BITS = 32
 JOB = (1 << JOB_BITS) - 1
@@ -44,7 +44,7 @@ def empty(n: int, total_nodes: int) -> Running:
     )
 
 
-@kernel
+@allocating_kernel
 def empty_ends() -> list[tuple[float, int]]:
     """A heap of (end time, job) without jobs, for `heapq`."""
     return [(0.0, 0) for _ in range(0)]

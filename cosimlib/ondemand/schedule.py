@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.eviction.problem import ACTIONS
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.ondemand.fillers import containers
 from cosimlib.ondemand.state import COMPUTE, HOLD, READ, STAND, TURN, WRITE
@@ -187,7 +187,7 @@ def _uses(kind, job, start, end, nodes, before, left, kept, interval, charge, wa
     return table
 
 
-@kernel
+@allocating_kernel
 def _cut(rows, job, start, end, nodes, before, left, kept, interval, charge, speed):
     """Cut one stretch of computing: run, then killed, with the application's own checkpoints.
 
@@ -209,7 +209,7 @@ def _cut(rows, job, start, end, nodes, before, left, kept, interval, charge, spe
         now, done = stop + charge / speed, due
 
 
-@kernel
+@allocating_kernel
 def _add(rows, job, start, end, nodes, use):
     """Add a row, unless it has no length or no nodes."""
     if start < end and nodes > 0:

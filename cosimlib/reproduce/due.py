@@ -28,7 +28,7 @@ from cosimlib.reproduce.process import Compilation, Outcome, Task
 from cosimlib.reproduce.workspace import PREVIOUS, locked, workspace
 from cosimlib.sweep.pools import count_cores
 from cosimlib.traces import SYNTHETIC
-from cosimlib.warm import NEEDS, PARTS, is_warm, note_warm
+from cosimlib.warm import NEEDS, PARTS, is_warm
 
 TABS = 4
 """Figures that are drawn at once, at most."""
@@ -101,8 +101,6 @@ def _execute(runs: list[Run], folder: Path, jobs: int, limit: float | None) -> d
             if name in parts:
                 if outcome.error:
                     complain(f"{name}: {outcome.error}; notebooks compile what they need")
-                if all(part in outcomes and not outcomes[part].error for part in parts):
-                    note_warm()
                 continue
             run = by_name[name]
             data = ", ".join(str(run.parameters[key]) for key in ("scale", "trace"))

@@ -1,9 +1,9 @@
 """Folders for results: a workspace in them that goes with its run, and one writer at a time.
 
 A run that is killed cannot clear up. Its workspace carries a lock that went with it, by which the
-next run knows it: results that it had moved aside come back, and the rest is deleted. Locks are of
-this machine (`flock`); where a file system has none, runs at once are told apart by their
-workspaces alone, and nothing of others is deleted.
+next run knows it: results that it had moved aside come back, and the rest is deleted. Where a file
+system has no locks, runs at once are told apart by their workspaces alone, and nothing of others is
+deleted.
 """
 
 import os
@@ -15,12 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from cosimlib.files import TEMPORARY
-
-try:
-    import fcntl
-except ImportError:  # no POSIX
-    fcntl = None  # type: ignore[assignment]
+from cosimlib.files import TEMPORARY, lock, locked
 
 PREVIOUS = ".previous"
 """Ending of older results that were moved aside."""
@@ -33,7 +28,7 @@ def workspace(results: Path) -> Iterator[Path]:
     with locked(results):
         _clear(results, prefix)
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=results)).resolve()
-        mark = _lock(folder)
+        mark = lock(folder)
     try:
         yield folder
     finally:
@@ -42,21 +37,10 @@ def workspace(results: Path) -> Iterator[Path]:
             os.close(mark)
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Nobody else in the block writes results into a folder; waits while somebody does."""
-    mark = _lock(folder, wait=True)
-    try:
-        yield
-    finally:
-        if mark is not None:
-            os.close(mark)
-
-
 def _clear(results: Path, prefix: str) -> None:
     """Delete what killed runs of this machine left, once older results are back in their place."""
     for folder in results.glob(f"{prefix}*"):
-        mark = _lock(folder)
+        mark = lock(folder)
         if mark is None:
             continue
         for previous in folder.glob(f"*{PREVIOUS}"):
@@ -68,19 +52,3 @@ def _clear(results: Path, prefix: str) -> None:
     for torn in results.glob(f"{TEMPORARY}*"):
         with suppress(OSError):
             torn.unlink()
-
-
-def _lock(folder: Path, *, wait: bool = False) -> int | None:
-    """A file descriptor that holds the lock of a folder; None where it cannot be had."""
-    if fcntl is None:
-        return None
-    try:
-        mark = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(mark, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(mark)
-        return None
-    return mark

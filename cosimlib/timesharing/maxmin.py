@@ -28,7 +28,7 @@ import numpy as np
 
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import frugal_kernel, inlined_kernel
+from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, inner_kernel
 
 TOLERANCE = 1e-13
 """Relative changes below this are rounding."""
@@ -365,7 +365,7 @@ def fill(sharing: Sharing) -> None:
         sharing.used[node] = sharing.capacity[node] - left[node]
 
 
-@frugal_kernel
+@inner_kernel
 def remove_job(sharing: Sharing, job: int, node: int) -> None:
     """Remove `job` from those on `node`."""
     position = 0

@@ -201,15 +201,6 @@ def test_without_a_moment_it_opens_in_the_most_crowded_hour():
     assert crowd.loc[hour * HOUR] == crowd.loc[: 2 * DAY - 1].max()
 
 
-def test_the_moment_simulates_no_batch_and_no_jobs_again(monkeypatch):
-    panel = explore_timesharing(**SMALL)
-    monkeypatch.setattr("cosimlib.explorers.timesharing.simulate_batch", None)
-    panel.controls["moment"].value = 20.0
-    assert_shows(panel)
-    with pytest.raises(TypeError):
-        panel.controls["seed"].value = 1
-
-
 def test_a_draw_simulates_what_can_differ_once(monkeypatch):
     """Without noise a second run writes the shares down; batch knows no overhead."""
     ran = []

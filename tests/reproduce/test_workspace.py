@@ -70,7 +70,7 @@ def test_without_locks_runs_go_on_and_nothing_is_cleared(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError("no locks available")
 
-    monkeypatch.setattr(workspaces.fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "flock", refuse)
     with workspace(tmp_path) as folder, locked(tmp_path):
         assert names(tmp_path) == sorted([name, folder.name])
     assert names(tmp_path) == [name]

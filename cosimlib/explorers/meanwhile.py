@@ -1,0 +1,166 @@
+"""Explorers before their kernels are compiled: another process interprets these meanwhile.
+
+To compile what an explorer calls takes 5 to 40 s, once per version. Kernels are Python too, and an
+explorer's jobs are few: interpreted, most take a second or two. So one process compiles, a second
+one interprets, and whoever asks gets the answer of the one that is done first.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import wraps
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from threading import Lock
+from typing import Any, TypeVar
+
+import numba
+
+from cosimlib.kernels.compiled import is_compiled
+from cosimlib.kernels.fingerprint import PACKAGE
+from cosimlib.sweep.pools import count_cores
+
+PAUSE = 0.1
+"""Seconds after which a process that waits for an answer looks whether it can do without."""
+TOLD = (
+    "Simulators are being compiled, once per version; until then they are interpreted, which is "
+    "slower."
+)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_compiling: dict[str, subprocess.Popen] = {}
+_interpreters: list["_Interpreter"] = []
+
+
+def answered_meanwhile(function: Function, part: str) -> Function:
+    """`function`, whose answers an interpreting process gives until a part is compiled.
+
+    What that process cannot do, such as a function of a notebook's own, is done in this one.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, with arguments and an answer that can be pickled.
+    part : str
+        Of `cosimlib.warm`: the part that compiles what it calls. Compiling begins at once.
+    """
+    if _is_ready(part) or not begin(part):
+        return function
+
+    @wraps(function)
+    def answer(*given: Any, **knobs: Any) -> Any:
+        found = None
+        if not _is_ready(part):
+            found = _interpreter().ask((function, given, knobs), part)
+        elif not told():
+            end_interpreter()
+        return function(*given, **knobs) if found is None else found[0]
+
+    return answer  # type: ignore[return-value]
+
+
+def begin(*parts: str) -> bool:
+    """Compile parts in another process, unless they are; whether there is a core for it."""
+    if numba.config.DISABLE_JIT or os.name != "posix" or count_cores() < 2:
+        return False
+    for part in parts:
+        if part not in _compiling and not is_compiled(part):
+            command = [sys.executable, "-m", "cosimlib.warm", "--jobs", "1", part]
+            # It goes on when this process ends: the next one finds what it compiled.
+            _compiling[part] = subprocess.Popen(
+                command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+    return True
+
+
+def told() -> str:
+    """What a reader should know while something is being compiled; else empty."""
+    return "" if all(map(_is_ready, _compiling)) else TOLD
+
+
+def _is_ready(part: str) -> bool:
+    """Whether a part is compiled, or whoever compiled it has ended."""
+    process = _compiling.get(part)
+    return is_compiled(part) if process is None else process.poll() is not None
+
+
+def _environment(**also: str) -> dict[str, str]:
+    """This process's environment, and where the package lies."""
+    paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), **also}
+
+
+def _interpreter() -> "_Interpreter":
+    """The one that lives, or a new one."""
+    if not _interpreters:
+        _interpreters.append(_Interpreter())
+    return _interpreters[0]
+
+
+def end_interpreter() -> None:
+    """End the interpreting process, if there is one."""
+    for each in list(_interpreters):
+        each.end()
+
+
+class _Interpreter:
+    """A process that answers one question after the other, with nothing compiled."""
+
+    def __init__(self) -> None:
+        self._one_by_one = Lock()
+        self._channel, other = Pipe()
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(other.fileno())],
+                env=_environment(NUMBA_DISABLE_JIT="1"), pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+
+    def ask(self, question: tuple[Callable, tuple, dict], part: str) -> tuple[Any] | None:
+        """The answer in a tuple; None where the part is compiled before, or there is none."""
+        try:
+            with self._one_by_one:
+                self._channel.send(question)
+                while not self._channel.poll(PAUSE):
+                    if _is_ready(part):
+                        self.end()
+                        return None
+                return self._channel.recv()
+        except Exception:  # whatever went wrong there, this process can do it
+            self.end()
+            return None
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """End the process, and what it is at."""
+        if self in _interpreters:
+            _interpreters.remove(self)
+        self._channel.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def main(descriptor: int) -> None:
+    """Answer questions until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with Connection(descriptor) as channel:
+        while True:
+            try:
+                function, given, knobs = channel.recv()
+                answer = (function(*given, **knobs),)
+            except EOFError:
+                return
+            except Exception:  # whoever asked does it too, and says what is wrong
+                channel.send(None)
+            else:
+                channel.send(answer)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,126 @@
+"""Until kernels are compiled another process answers, the same, and never longer than needed."""
+
+import os
+import sys
+import time
+
+import numba
+import pytest
+
+import cosimlib as cs
+from cosimlib import warm
+from cosimlib.explorers import meanwhile
+from cosimlib.explorers.meanwhile import answered_meanwhile, begin, end_interpreter, told
+from cosimlib.kernels import compiled
+from cosimlib.kernels.compiled import BATCH, CONSERVATIVE
+
+pytestmark = pytest.mark.skipif(
+    numba.config.DISABLE_JIT or os.name != "posix", reason="nothing is compiled here"
+)
+
+
+def process_and_mode():
+    return os.getpid(), bool(numba.config.DISABLE_JIT)
+
+
+def here(seconds=60):
+    """Whether this is the process that asked; elsewhere after a while."""
+    if numba.config.DISABLE_JIT:
+        time.sleep(seconds)
+    return not numba.config.DISABLE_JIT
+
+
+def divide(one, other):
+    return one / other
+
+
+class Compiler:
+    """A compiling process that ends when a test says so."""
+
+    ended = False
+
+    def __init__(self, command, **options):
+        self.command = command
+
+    def poll(self):
+        return 0 if self.ended else None
+
+
+@pytest.fixture
+def compilers(monkeypatch, tmp_path):
+    """Compiling processes by part; nothing is compiled yet."""
+    started = {}
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(meanwhile, "_compiling", started)
+    monkeypatch.setattr(meanwhile, "count_cores", lambda: 2)
+    real = meanwhile.subprocess.Popen
+
+    def start(command, **options):
+        return (Compiler if "cosimlib.warm" in command else real)(command, **options)
+
+    monkeypatch.setattr(meanwhile.subprocess, "Popen", start)
+    yield started
+    end_interpreter()
+
+
+def test_an_interpreting_process_answers_until_the_part_is_compiled(compilers):
+    asked = answered_meanwhile(process_and_mode, BATCH)
+    there, interpreted = asked()
+    assert there != os.getpid() and interpreted
+    assert asked() == (there, True), "the same process answers again"
+    assert told() == meanwhile.TOLD
+    compilers[BATCH].ended = True
+    assert asked() == (os.getpid(), False)
+    assert told() == ""
+    with pytest.raises(ProcessLookupError):
+        os.kill(there, 0)
+
+
+def test_what_is_compiled_already_is_asked_directly(compilers):
+    with compiled.compiling(BATCH):
+        pass
+    assert answered_meanwhile(process_and_mode, BATCH) is process_and_mode
+    assert not compilers
+
+
+def test_no_process_is_started_where_there_is_one_core(compilers, monkeypatch):
+    monkeypatch.setattr(meanwhile, "count_cores", lambda: 1)
+    assert answered_meanwhile(process_and_mode, BATCH) is process_and_mode
+    assert not compilers
+
+
+def test_what_the_other_process_cannot_do_is_done_here(compilers):
+    assert answered_meanwhile(lambda: os.getpid(), BATCH)() == os.getpid()
+    assert answered_meanwhile(lambda: 1, BATCH)() == 1, "and again"
+    with pytest.raises(ZeroDivisionError):
+        answered_meanwhile(divide, BATCH)(1, 0)
+    assert answered_meanwhile(divide, BATCH)(1, other=2) == 0.5
+
+
+def test_nobody_waits_for_an_answer_once_the_part_is_compiled(compilers):
+    asked = answered_meanwhile(here, BATCH)
+    poll, since = compilers[BATCH].poll, time.monotonic()
+    compilers[BATCH].poll = lambda: 0 if time.monotonic() > since + 1 else poll()
+    assert asked()
+
+
+def test_a_part_is_compiled_by_one_process_and_by_a_command_that_there_is(compilers, monkeypatch):
+    assert begin(BATCH, CONSERVATIVE) and begin(BATCH)
+    assert list(compilers) == [BATCH, CONSERVATIVE]
+    interpreter, *options = compilers[CONSERVATIVE].command
+    assert interpreter == sys.executable and options[:2] == ["-m", "cosimlib.warm"]
+    ran = []
+    monkeypatch.setitem(warm.PARTS, CONSERVATIVE, lambda: ran.append(CONSERVATIVE))
+    assert warm.main(options[2:]) == 0 and ran == [CONSERVATIVE]
+
+
+def test_an_explorer_shows_the_same_and_says_that_simulators_are_being_compiled(compilers):
+    panel = cs.explore_batch(jobs=40, policy="conservative")
+    first, text = panel.picture, panel.text.value
+    assert meanwhile.TOLD in panel.told.value
+    compilers[BATCH].ended = compilers[CONSERVATIVE].ended = True
+    panel.choose(policy="FCFS")
+    assert panel.picture != first
+    panel.choose(policy="conservative")
+    assert panel.picture == first and panel.text.value == text
+    assert meanwhile.TOLD not in panel.told.value
