@@ -28,8 +28,8 @@ from cosimlib.units import MINUTE
 NO_MODEL = "no application of the model writes checkpoints, so that jobs can only be killed"
 LEAST, MOST = 0.1, 10.0
 """Factors on bandwidths and intervals."""
-FIXED = "font-family: monospace; line-height: 1.4"
-"""Of tables: pages outside of notebooks have no font for code."""
+FIXED = "font-family: monospace; line-height: 1.4; white-space: pre; overflow-x: auto"
+"""Of tables: pages outside of notebooks have no font for code, and break its lines."""
 
 
 def explore_advise(

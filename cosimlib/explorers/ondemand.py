@@ -243,7 +243,9 @@ def _controls(settings: dict[str, Any], shown: Widget, given: bool) -> dict[str,
 
     controls: dict[str, Widget] = {
         "policy": choice("policy", POLICIES, "policy"),
-        "deadline": choice("deadline", RULES, "which plan"),
+        "deadline": choice(
+            "deadline", [(rule.replace("_", " "), rule) for rule in RULES], "which plan"
+        ),
         "rate": SelectionSlider(options=rates, value=rate, description="bursts per day"),
         "size": slider("size", 1, 100, 1, "nodes of a burst (%)"),
         "run_time": slider("run_time", 10, 480, 10, "a burst runs (min)"),
@@ -378,7 +380,7 @@ def _title(schedule: OnDemandSchedule, figures: dict[str, float], day: int, star
     here = bursts.loc[bursts["submit_time"].between(start, start + DAY, inclusive="left"), "missed"]
     shown = f"{int(here.sum()):,} of {len(here):,} late" if len(here) else "no burst"
     return (
-        f"{schedule.policy}, day {day}: {shown}; all days: {int(bursts['missed'].sum()):,} of "
+        f"{schedule.policy}, day {day}: {shown};<br>all days: {int(bursts['missed'].sum()):,} of "
         f"{len(bursts):,} late, {figures['overhead']:,.1f} node-hours per burst"
     )
 

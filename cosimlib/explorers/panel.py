@@ -98,7 +98,8 @@ class Panel(VBox):
         self.ruler.observe(self._fit, names="width")
 
     def __repr__(self) -> str:
-        return f"{self._shown.layout.title.text} (a live panel: run this cell to see it)"
+        title = (self._shown.layout.title.text or "").replace("<br>", " ")
+        return f"{title} (a live panel: run this cell to see it)"
 
     @property
     def picture(self) -> go.Figure:

@@ -53,7 +53,7 @@ def plot_day(
     _add_ledger(picture, schedule, start, end)
     _add_delays(picture, schedule, start, end, bursts_shown)
     theme.style(
-        picture, title=title, height=600, barmode="stack", bargap=0.25, margin={"t": 60, "b": 125},
+        picture, title=title, height=620, barmode="stack", bargap=0.25, margin={"t": 80, "b": 125},
         legend={"orientation": "h", "x": 0, "y": -0.14, "yanchor": "top", "traceorder": "normal"},
     )  # fmt: skip
     return picture

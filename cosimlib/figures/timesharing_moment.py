@@ -139,8 +139,8 @@ def plot_sharing(
     picture = make_subplots(
         rows=3, cols=2, specs=[[{}, {"rowspan": 2}], [{}, None], [{}, None]],
         column_widths=[0.54, 0.46], horizontal_spacing=0.11,
-        subplot_titles=(f"Shares on node {node}, the most crowded {_when(shared, at)}",
-                        "Mean slowdown, batch ÷ time-sharing (gray: no jobs)"),
+        subplot_titles=(f"Shares on node {node}, the most crowded<br>{_when(shared, at)}",
+                        "Mean slowdown, batch ÷ time-sharing<br>(gray: no jobs)"),
     )  # fmt: skip
     for band in _bands(shared, table, at):
         picture.add_trace(band, row=1, col=1)
@@ -230,7 +230,7 @@ def _ratios(table: pd.DataFrame) -> go.Heatmap:
                               ("jobs", "batch", "shared")]), hoverongaps=False,
         hovertemplate="%{y} nodes, %{customdata[0]:,} jobs: mean slowdown %{customdata[1]:,.2f} in "
                       "batch, %{customdata[2]:,.2f} time-shared<extra></extra>",
-        colorbar={"tickvals": ticks, "ticktext": [f"{10.0**tick:g}" for tick in ticks],
+        colorbar={"tickvals": ticks, "ticktext": [f"{10.0**tick:,g}" for tick in ticks],
                   "thickness": 12, "len": 0.6, "y": 1.02, "yanchor": "top"},
     )  # fmt: skip
 
@@ -267,7 +267,7 @@ def _style_shares(
 
 def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
     """All other axes, the other legend, and margins."""
-    theme.style(picture, title=title, height=730, margin={"t": 95, "b": 60, "r": 10})
+    theme.style(picture, title=title, height=750, margin={"t": 115, "b": 60, "r": 10})
     picture.update_annotations(font={"size": 13})
     picture.update_layout(
         legend2={"x": 0.0, "xanchor": "left", "y": 0.405, "yanchor": "bottom", "orientation": "h",

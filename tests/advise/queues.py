@@ -77,7 +77,7 @@ class Machine:
         if dialect == "22.05":
             slurm = {"version": {"major": 22, "micro": 8, "minor": 5}, "release": "22.05.8"}
             return {"meta": {"Slurm": slurm}, "errors": [], "jobs": jobs}
-        slurm = {"release": "24.11.5", "cluster": "made"}
+        slurm = {"release": "24.11.5", "cluster": "example"}
         return {"jobs": jobs, "last_update": number(NOW), "meta": {"slurm": slurm}, "errors": []}
 
     def sinfo(self, dialect: str = "24.11") -> dict[str, Any]:

@@ -14,7 +14,7 @@ def test_sliders_move_the_advice(page, address, tmp_path):
 
     explorer = Explorer(page)
     explorer.open(
-        address, "advise", r"^queue of made: 16 nodes within 5 min, [\d.]+ node-hours lost$"
+        address, "advise", r"^queue of example: 16 nodes within 5 min, [\d.]+ node-hours lost$"
     )
     told = page.locator(".jupyter-widgets pre").first
     expect(told).to_contain_text("by 5 min: stop")
@@ -25,11 +25,11 @@ def test_sliders_move_the_advice(page, address, tmp_path):
     for nodes in (17, 18):
         page.keyboard.press("ArrowRight")
         expect(explorer.title).to_have_text(
-            re.compile(f"^queue of made: {nodes} nodes within 5 min")
+            re.compile(f"^queue of example: {nodes} nodes within 5 min")
         )
     explorer.slider("deadline").focus()
     page.keyboard.press("ArrowLeft")
-    expect(explorer.title).to_have_text(re.compile("^queue of made: 18 nodes within 4 min"))
+    expect(explorer.title).to_have_text(re.compile("^queue of example: 18 nodes within 4 min"))
     expect(told).to_contain_text("by 4 min: stop")
     expect(mark).not_to_have_attribute("transform", before)
     assert explorer.surface() == surface, "neither changes the surface"

@@ -18,7 +18,7 @@ def test_it_fits_the_page_and_controls_move_nodes_and_ledger(page, address, tmp_
     explorer.open(
         address,
         "ondemand",
-        r"^dynamic, day \d+: \d+ of \d+ late; all days: .* node-hours per burst$",
+        r"^dynamic, day \d+: \d+ of \d+ late; ?all days: .* node-hours per burst$",
     )
     page.keyboard.press("Control+b")  # the list of files gives its room to the notebook
     fits(explorer, tmp_path, columns=1)

@@ -82,7 +82,7 @@ def test_nothing_to_choose_is_named(tmp_path):
 def test_bandwidths_that_change_nothing_are_told():
     """A step is the shortest time that a checkpoint takes."""
     panel = explore_advise(SAVED, model=MODEL, within=300)
-    assert panel.figure.layout.title.text.startswith("queue of made: ")
+    assert panel.figure.layout.title.text.startswith("queue of example: ")
     told = re.search(r"rounded up to 1 min: from bandwidths × ([\d.]+) on", panel.told.value)
     before = panel.figure.data[0].customdata
     for factor, same in ((10.0, True), (10**0.5 * float(told[1]), True), (0.1, False)):

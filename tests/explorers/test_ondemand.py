@@ -104,7 +104,7 @@ def assert_shows(panel, schedule):
         price = measure(schedule)["overhead"]
         here = bursts.query("submit_time >= @start and submit_time < @start + @DAY")["missed"]
         come = f"{here.sum():,} of {len(here):,} late" if len(here) else "no burst"
-        assert f"day {panel.settings['day']}: {come}; all days: " in title
+        assert f"day {panel.settings['day']}: {come};<br>all days: " in title
         assert f"all days: {bursts['missed'].sum():,} of {len(bursts):,} late" in title
         assert f"{price:,.1f} node-hours per burst" in title
     slowdown = schedule.bounded_slowdown()[~schedule.on_demand].mean()

@@ -76,7 +76,7 @@ def assert_shares(panel, bands, shared, settings, machine):
     at = settings["moment"] * HOUR
     there = np.flatnonzero((shared.start_time <= at) & (at < shared.end_time))
     title = panel.figure.layout.annotations[0].text
-    node = int(re.match(r"Shares on node (\d+), the most crowded at hour", title)[1])
+    node = int(re.match(r"Shares on node (\d+), the most crowded<br>at hour", title)[1])
     meeting = [job for job in there if node in shared.nodes_of(job)]
     crowds = [sum(n in shared.nodes_of(job) for job in there)
               for n in range(shared.system.total_nodes)]  # fmt: skip
