@@ -211,7 +211,7 @@ def plot_cumulative(cumulative: pd.DataFrame, *, title: str) -> go.Figure:
     table = cumulative_table(cumulative)
     names = {"high": "high-priority jobs", "default": "default-priority jobs"}
     picture = make_subplots(
-        cols=2, horizontal_spacing=0.12,
+        cols=2, horizontal_spacing=0.19,
         subplot_titles=[f"({'ab'[place]}) {name}" for place, name in enumerate(names.values())],
     )  # fmt: skip
     for column, priority in enumerate(names, start=1):
