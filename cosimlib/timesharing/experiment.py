@@ -8,7 +8,7 @@ at any scale.
 
 *Seeds.* Kinds of runs have numbers of seeds of their own: more under batch scheduling alone, whose
 mean scatters most, and fewer under noise, which is most of the work. Which runs were chosen after a
-look at what they decide, and what follows from that, is told in `claims`.
+look at what they decide, and have fresh seeds for it, is told in `claims`.
 
 *Noise on a smaller machine.* A node of an eighth of Edison stands for eight of its nodes, and is
 slowed when one of them would be: with probability ``1 - (1 - p)^8``. A job that is as large a part
@@ -38,6 +38,9 @@ from cosimlib.timesharing.summary import RunSummary
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
+FRESH = ("shared", "most_taxed")
+"""Kinds of runs, of `Seeds`, whose seeds may begin elsewhere than the others'."""
+
 OVERHEADS = (0.05, 0.08, 0.13)
 """Overheads that claims are about, besides none."""
 
@@ -62,16 +65,16 @@ class Span(NamedTuple):
 
 
 class Seeds(NamedTuple):
-    """How many seeds each kind of run has.
+    """How many seeds each kind of run has; with none, what claims there are about it is not judged.
 
     Parameters
     ----------
     shared : int
-        Time-sharing without noise.
+        Time-sharing without noise, beside which all else is judged: one at least.
     batch, noisy_batch : int
         Batch scheduling alone; and of these seeds, from the first on, under noise.
     taxed, most_taxed : int
-        All overheads, at most `shared`; and the greatest, for its utilization, from `Scale.fresh`.
+        All overheads, at most `shared`; and the greatest alone, for its utilization.
     noisy : int
         Time-sharing under noise, at most `shared`.
     """
@@ -88,6 +91,11 @@ class Seeds(NamedTuple):
         """As many of everything."""
         return cls(*[number] * len(cls._fields))
 
+    def only(self, *kinds: str) -> "Seeds":
+        """The same of some kinds and of time-sharing without noise, none of all else."""
+        kept = {kind: getattr(self, kind) for kind in ("shared", *kinds)}
+        return Seeds(*[0] * len(self._fields))._replace(**kept)
+
 
 class Scale(NamedTuple):
     """How much is simulated.
@@ -97,8 +105,9 @@ class Scale(NamedTuple):
     batch, shared, taxed, noisy : Span
         Of batch scheduling alone, of time-sharing, of overheads, and of noise.
     seeds : Seeds
-    fresh : int, default 0
-        The first of the seeds of the greatest overhead, counted from that of all else.
+    fresh : mapping of str to int, optional
+        The first of the seeds of time-sharing without noise ("shared") and of the greatest overhead
+        alone ("most_taxed"), counted from that of all else: seeds at which nobody had looked.
     levels : mapping of str to float
         Probability of the intervals of claims for which it is not 0.95, as `judge` takes it.
     """
@@ -108,28 +117,26 @@ class Scale(NamedTuple):
     taxed: Span
     noisy: Span
     seeds: Seeds = Seeds()
-    fresh: int = 0
+    fresh: Mapping[str, int] = {}
     levels: Mapping[str, float] = {}
 
-    @property
-    def places(self) -> range:
-        """Of all seeds, counted from the first."""
-        last = max(*self.seeds._replace(most_taxed=0), self.fresh + self.seeds.most_taxed)
-        return range(last)
+    def places(self, kind: str) -> range:
+        """Seeds of a kind of run, a field of `Seeds`, counted from the first of all."""
+        first = self.fresh.get(kind, 0)
+        return range(first, first + getattr(self.seeds, kind))
 
     def judged_by(self, claim: str) -> tuple[Span, range]:
         """The days that a claim is judged on, and by which seeds, counted from the first."""
-        seeds = self.seeds
         if claim in OF_BATCH:
-            few = seeds.batch if claim == "slowdown-batch" else seeds.noisy_batch
-            return self.batch, range(few)
+            kind = "batch" if claim == "slowdown-batch" else "noisy_batch"
+            return self.batch, self.places(kind)
         if claim == "overhead-13":
-            return self.taxed, range(self.fresh, self.fresh + seeds.most_taxed)
+            return self.taxed, self.places("most_taxed")
         if claim in OF_OVERHEADS:
-            return self.taxed, range(seeds.taxed)
+            return self.taxed, self.places("taxed")
         if claim in ON_NOISY_DAYS:
-            return self.noisy, range(seeds.noisy)
-        return self.shared, range(seeds.shared)
+            return self.noisy, self.places("noisy")
+        return self.shared, self.places("shared")
 
 
 EIGHTH = EDISON.total_nodes // 8
@@ -141,7 +148,7 @@ SCALES = {
         Span(21, 6, EIGHTH),
         Span(8, 2, EIGHTH),
         Seeds(5, batch=10, noisy_batch=3, taxed=3, most_taxed=10, noisy=3),
-        fresh=10,
+        fresh={"most_taxed": 10},
         levels={"noise-wins": 0.99, "crossover-large": 0.99},
     ),
     "paper": Scale(
@@ -149,7 +156,8 @@ SCALES = {
         Span(600, 100),
         Span(90, 15),
         Span(40, 10),
-        Seeds(3, batch=12, noisy_batch=12, taxed=3, most_taxed=3, noisy=3),
+        Seeds(8, batch=12, noisy_batch=12, taxed=3, most_taxed=10, noisy=3),
+        fresh={"shared": 12, "most_taxed": 12},
     ),
 }
 """An eighth of Edison for weeks, where jobs are time-shared; and Edison for twenty months."""
@@ -256,11 +264,12 @@ def measure(
     Raises
     ------
     ValueError
-        Also where `Scale.seeds` has none of a kind of run, or more than belong together.
+        Also where `Scale.seeds` has more of a kind of run than belong together.
     """
     check.seed(seed)
     _check_seeds(scale)
-    seeds = [seed + place for place in scale.places if _runs(scale, place)]
+    kinds = Seeds._fields
+    seeds = sorted({seed + place for kind in kinds for place in scale.places(kind)})
     runs = {each: _runs(scale, each - seed, overheads) for each in seeds}
     parts = {
         f"seed {each}, {name}": (each, part)
@@ -276,27 +285,32 @@ def measure(
     if scaling is None:
         scaling = applications(scale.shared.nodes / EDISON.total_nodes)
     of = {each: {run: found[each, repr(run)] for run in runs[each]} for each in seeds}
-    evidence = [
-        _evidence(of[each], scale, jobs, noise, float(costs[each]), scaling)
-        for each in seeds[: scale.seeds.shared]
-    ]
+    kept = {kind: [of[seed + place] for place in scale.places(kind)] for kind in kinds}
+    cost = [float(costs[seed + place]) for place in scale.places("noisy")]
+    cost += [0.0] * scale.seeds.shared
+    evidence = []
+    for place in range(scale.seeds.shared):
+        # Of each kind the run at this place, whose seed may be another than that of the others.
+        of_kinds = {kind: runs[place] for kind, runs in kept.items() if place < len(runs)}
+        evidence.append(_evidence(of_kinds, scale, jobs, noise, cost[place], scaling))
     calm, noisy = _alone(scale)
-    taxed, number, fresh = _most_taxed(scale), scale.seeds, seed + scale.fresh
     return Measured(
         evidence,
-        [of[each][calm] for each in range(seed, seed + number.batch)],
-        [of[each][noisy] for each in range(seed, seed + number.noisy_batch)],
-        [of[each][taxed] for each in range(fresh, fresh + number.most_taxed)],
-        of[seed],
+        [runs[calm] for runs in kept["batch"]],
+        [runs[noisy] for runs in kept["noisy_batch"]],
+        [runs[_most_taxed(scale)] for runs in kept["most_taxed"]],
+        of.get(seed, {}),
     )
 
 
 def _check_seeds(scale: Scale) -> None:
-    """Refuse a kind of run without a seed, and seeds that would be simulated and not used."""
+    """Refuse seeds that are no numbers, or would be simulated and not used."""
     seeds = scale.seeds
     for name, number in seeds._asdict().items():
-        check.whole(name, number, 1, where="Seeds")
-    check.whole("fresh", scale.fresh, 0, where="Scale")
+        check.whole(name, number, 1 if name == "shared" else 0, where="Seeds")
+    for name, first in scale.fresh.items():
+        check.choice("fresh", name, FRESH, where="Scale")
+        check.whole(f"fresh[{name!r}]", first, 0, where="Scale")
     for name, most in (("taxed", "shared"), ("noisy", "shared"), ("noisy_batch", "batch")):
         few, many = getattr(seeds, name), getattr(seeds, most)
         expected = f"at most {most}={many}: only those seeds are used"
@@ -315,22 +329,23 @@ def _most_taxed(scale: Scale) -> Run:
 
 def _runs(scale: Scale, place: int, overheads: Sequence[float] = ()) -> list[Run]:
     """The runs of the first seed, with what decides nothing, or of a later one; each once."""
+    kinds = {kind for kind in Seeds._fields if place in scale.places(kind)}
     runs, first, (calm, noisy) = [], place == 0, _alone(scale)
-    if place < scale.seeds.noisy:
+    if "noisy" in kinds:
         days = (True, False)
         runs += [Run(scale.noisy, policy, day) for day in days for policy in NoisyDays._fields]
-    if scale.fresh <= place < scale.fresh + scale.seeds.most_taxed:
+    if "most_taxed" in kinds:
         runs += [_most_taxed(scale)]
-    if place < scale.seeds.taxed:
+    if "taxed" in kinds:
         taxed = sorted({0.0, *OVERHEADS, *(map(float, overheads) if first else ())}, reverse=True)
         runs += [Run(scale.taxed, "unlimited_memory", overhead=overhead) for overhead in taxed]
-    if place < scale.seeds.shared:
+    if "shared" in kinds:
         runs += [Run(scale.shared, policy) for policy in POLICIES if policy != "fcfs"]
     if first:
         runs += [Run(scale.taxed, "shared", overhead=overhead) for overhead in (0.0, 0.05)]
         runs += [Run(scale.noisy, "fcfs")]
-    runs += [calm] if place < scale.seeds.batch else []
-    runs += [noisy] if place < scale.seeds.noisy_batch else []
+    runs += [calm] if "batch" in kinds else []
+    runs += [noisy] if "noisy_batch" in kinds else []
     return list(dict.fromkeys(runs))
 
 
@@ -372,35 +387,35 @@ def _jobs_of(jobs: Jobs, span: Span, seed: int) -> Workload:
 
 
 def _evidence(
-    found: dict[Run, RunSummary],
+    found: Mapping[str, Mapping[Run, RunSummary]],
     scale: Scale,
     jobs: Jobs,
     noise: float,
     cost: float,
     scaling: pd.DataFrame,
 ) -> Evidence:
-    """The runs of one seed as the claims take them."""
+    """The runs of a seed as the claims take them, by the kind of run that they belong to."""
 
     def noisy_days(noisy: bool) -> NoisyDays | None:
         runs = [Run(scale.noisy, policy, noisy) for policy in NoisyDays._fields]
-        return NoisyDays(*(found[run] for run in runs)) if runs[0] in found else None
+        return NoisyDays(*(found["noisy"][run] for run in runs)) if "noisy" in found else None
 
     taxed = {o: Run(scale.taxed, "unlimited_memory", overhead=o) for o in (0.0, *OVERHEADS)}
-    by_overhead = {o: found[run] for o, run in taxed.items() if run in found}
-    noise_free = Policies(*(found[Run(scale.shared, policy)] for policy in Policies._fields))
-    calm, noisy = (found.get(run) for run in _alone(scale))
+    by_overhead = {o: found["taxed"][run] for o, run in taxed.items() if "taxed" in found}
+    shared, (calm, noisy) = found["shared"], _alone(scale)
+    noise_free = Policies(*(shared[Run(scale.shared, policy)] for policy in Policies._fields))
     return Evidence(
         noise_free,
         noisy_days(False),
         noisy_days(True),
-        found[Run(scale.shared, "not_spmd_unlimited_memory")],
-        by_overhead if len(by_overhead) == len(taxed) else {},
+        shared[Run(scale.shared, "not_spmd_unlimited_memory")],
+        by_overhead,
         turnaround_times(scaling, *noise_free[:3]),
         cost,
         scale.taxed.days - scale.taxed.warm_up,
         jobs.log is None,
         jobs.load,
         noise,
-        calm,
-        noisy,
+        found.get("batch", {}).get(calm),
+        found.get("noisy_batch", {}).get(noisy),
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cosimlib.claims import VERDICTS, Verdict, statements_path
+from cosimlib.claims import VERDICTS, Verdict, read_statements, statements_path
 from cosimlib.timesharing.claims import judge
 from cosimlib.timesharing.experiment import Measured, Scale
 
@@ -79,7 +79,7 @@ def beside_paper_scale(
 
 
 def paper_table(measured: Measured, scale: Scale, *, seed: int = 0) -> pd.DataFrame:
-    """The table of runs: a row per claim, as `read_paper_scale` gives it.
+    """The table of runs: a row per claim that they judge, as `read_paper_scale` gives it.
 
     Parameters
     ----------
@@ -99,6 +99,19 @@ def paper_table(measured: Measured, scale: Scale, *, seed: int = 0) -> pd.DataFr
         plan = [f"{span.nodes}", f"{span.days:g}", f"{span.warm_up:g}", seeds, ""]
         rows.append([SYSTEM, claim, found.ours, DECIDED[found.holds], *plan])
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def in_place(table: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+    """A table of some claims, and of the others the rows from before, in the order of statements.
+
+    Parameters
+    ----------
+    table, before : pd.DataFrame
+        As of `paper_table` or `read_paper_scale`.
+    """
+    rows = pd.concat([table, before[~before["claim"].isin(table["claim"])]]).set_index("claim")
+    stated = read_statements().query("system == @SYSTEM")["claim"]
+    return rows.loc[stated[stated.isin(rows.index)]].reset_index()[COLUMNS]
 
 
 def _measured(row: pd.Series) -> str:

@@ -30,7 +30,8 @@ from cosimlib.timesharing.experiment import _parts, _runs
 FEW = 0.3 if numba.config.DISABLE_JIT else 2.0
 SMALL = Scale(
     Span(2 * FEW, FEW, 48), Span(1.5 * FEW, 0.5 * FEW, 32), Span(FEW, 0.0, 24),
-    Span(FEW, 0.0, 32), Seeds(2, batch=3, noisy_batch=2, taxed=1, most_taxed=2, noisy=1), fresh=4,
+    Span(FEW, 0.0, 32), Seeds(2, batch=3, noisy_batch=2, taxed=1, most_taxed=2, noisy=1),
+    fresh={"most_taxed": 4},
 )  # fmt: skip
 DAY = 86_400.0
 
@@ -83,6 +84,20 @@ def test_runs_are_those_of_the_simulators_on_the_same_jobs(measured):
         assert second.both_days
 
 
+def test_sharing_at_fresh_seeds_stands_beside_noise_and_overheads_of_the_first(measured):
+    plan = SMALL._replace(seeds=Seeds(), fresh={"shared": 1})
+    found = measure(Jobs(), plan, noise=0.0001)
+    (one,), (first, second) = found.evidence, measured.evidence
+    pairs = [*zip(one.noise_free, second.noise_free, strict=True)]
+    pairs += [*zip(one.noisy, first.noisy, strict=True), (one.long_batch, first.long_batch)]
+    pairs += [(one.overhead(part), first.overhead(part)) for part in (0.0, 0.05, 0.08, 0.13)]
+    assert all(run.as_dict() == same.as_dict() for run, same in pairs)
+    assert one.noise_cost == first.noise_cost and one.long_batch is found.batch[0]
+    assert plan.judged_by("crossover")[1] == range(1, 2)
+    assert plan.judged_by("noise-wins")[1] == plan.judged_by("overhead-13")[1] == range(1)
+    assert not any(run.span == plan.shared for run in found.first)
+
+
 def test_what_decides_nothing_is_run_for_the_first_seed_only(measured):
     assert list(measured.by_overhead("unlimited_memory")) == [0.0, 0.02, 0.05, 0.08, 0.13]
     assert list(measured.by_overhead("shared")) == [0.0, 0.05]
@@ -91,8 +106,8 @@ def test_what_decides_nothing_is_run_for_the_first_seed_only(measured):
     most = Run(SMALL.taxed, "unlimited_memory", overhead=0.13)
     assert _runs(SMALL, 2) == [Run(SMALL.batch, "batch")]
     assert _runs(SMALL, 3) == [] and _runs(SMALL, 4) == _runs(SMALL, 5) == [most]
-    assert SMALL.places == range(6) and SMALL._replace(fresh=0).places == range(3)
-    assert most in _runs(SMALL._replace(fresh=0), 1)
+    assert SMALL.places("most_taxed") == range(4, 6) and SMALL.places("batch") == range(3)
+    assert most in _runs(SMALL._replace(fresh={}), 1)
     assert Seeds.all(3) == (3,) * 6
 
 
@@ -123,11 +138,30 @@ def test_the_table_of_numbers_has_the_runs_that_each_claim_is_judged_by(
             command.main(wrong)
 
 
+def test_some_kinds_of_runs_judge_their_claims_and_leave_the_other_rows(
+    measured, tmp_path, monkeypatch
+):
+    """Without a seed of a kind none of it is run, and its rows stay as they were."""
+    path, before = tmp_path / "numbers.csv", paper_table(measured, SMALL).set_index("claim")
+    before.reset_index()[["system", "claim", *before.columns[1:]]].to_csv(path, index=False)
+    other = SMALL._replace(seeds=Seeds(most_taxed=1), fresh={"shared": 1, "most_taxed": 5})
+    monkeypatch.setitem(SCALES, "quick", other)
+    here = {"executor": None}  # not in other processes, which take long to begin
+    monkeypatch.setattr(command, "measure", lambda *a, **how: measure(*a, **(how | here)))
+    command.main(["--scale", "quick", "--output", str(path), "--kinds", "most_taxed"])
+    after = read_paper_scale(path).set_index("claim")
+    assert list(after.index) == list(before.index) and len(after) == 22
+    own = {claim for claim in after.index if other.judged_by(claim)[1][0]}
+    assert set(after.index[after["seeds"] != before["seeds"]]) == own and len(own) == 14
+    assert after.drop(index=own).equals(before.drop(index=own).astype(str))
+    assert after.loc["overhead-13", "seeds"] == "5" and after.loc["crossover", "seeds"] == "1"
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"noisy": 0}, "noisy=0; expected a whole number from 1"),
-        ({"taxed": 0}, "taxed=0; expected a whole number from 1"),
+        ({"shared": 0}, "shared=0; expected a whole number from 1"),
+        ({"taxed": -1}, "taxed=-1; expected a whole number from 0"),
         ({"shared": True}, "shared=True; expected a whole number from 1"),
         ({"noisy": 3}, "noisy=3; expected at most shared=2: only those seeds are used"),
         ({"taxed": 3}, "taxed=3; expected at most shared=2: only those seeds are used"),
@@ -137,8 +171,12 @@ def test_the_table_of_numbers_has_the_runs_that_each_claim_is_judged_by(
 def test_seeds_that_decide_nothing_or_are_missing_are_refused(wrong, said):
     with pytest.raises(ValueError, match=f"Seeds: {said}"):
         measure(Jobs(), SMALL._replace(seeds=SMALL.seeds._replace(**wrong)))
-    with pytest.raises(ValueError, match="Scale: fresh=-1; expected a whole number from 0"):
-        measure(Jobs(), SMALL._replace(fresh=-1))
+    for fresh, said in (
+        ({"shared": -1}, r"fresh\['shared'\]=-1; expected a whole number from 0"),
+        ({"noisy": 1}, "fresh='noisy'; expected one of 'shared', 'most_taxed'"),
+    ):
+        with pytest.raises(ValueError, match=f"Scale: {said}"):
+            measure(Jobs(), SMALL._replace(fresh=fresh))
 
 
 def test_evidence_of_seeds_without_noise_needs_that_of_others(measured):
@@ -163,7 +201,7 @@ def test_a_log_is_simulated_on_its_own_days_each_run_once():
 
 
 def test_paper_scale_is_one_run_per_process_and_quick_scale_a_span():
-    for name, parts in (("quick", 3), ("paper", 22)):
+    for name, parts in (("quick", 3), ("paper", 17)):
         runs = _runs(SCALES[name], 0)
         found = _parts(SCALES[name], runs)
         assert len(found) == parts
