@@ -92,8 +92,13 @@ class Seeds(NamedTuple):
         return cls(*[number] * len(cls._fields))
 
     def only(self, *kinds: str) -> "Seeds":
-        """The same of some kinds and of time-sharing without noise, none of all else."""
-        kept = {kind: getattr(self, kind) for kind in ("shared", *kinds)}
+        """The same of some kinds and of those that they are judged beside, none of all else.
+
+        All are judged beside time-sharing without noise; batch scheduling under noise also beside
+        that without, and where time-sharing says what this noise costs.
+        """
+        beside = ("batch", "noisy") if "noisy_batch" in kinds else ()
+        kept = {kind: getattr(self, kind) for kind in ("shared", *beside, *kinds)}
         return Seeds(*[0] * len(self._fields))._replace(**kept)
 
 
@@ -341,8 +346,9 @@ def _runs(scale: Scale, place: int, overheads: Sequence[float] = ()) -> list[Run
         runs += [Run(scale.taxed, "unlimited_memory", overhead=overhead) for overhead in taxed]
     if "shared" in kinds:
         runs += [Run(scale.shared, policy) for policy in POLICIES if policy != "fcfs"]
-    if first:
+    if first and "taxed" in kinds:
         runs += [Run(scale.taxed, "shared", overhead=overhead) for overhead in (0.0, 0.05)]
+    if first and "noisy" in kinds:
         runs += [Run(scale.noisy, "fcfs")]
     runs += [calm] if "batch" in kinds else []
     runs += [noisy] if "noisy_batch" in kinds else []

@@ -109,6 +109,10 @@ def test_what_decides_nothing_is_run_for_the_first_seed_only(measured):
     assert SMALL.places("most_taxed") == range(4, 6) and SMALL.places("batch") == range(3)
     assert most in _runs(SMALL._replace(fresh={}), 1)
     assert Seeds.all(3) == (3,) * 6
+    asked = SMALL._replace(seeds=SMALL.seeds.only("batch"))
+    assert asked.seeds == Seeds(2, batch=3, noisy_batch=0, taxed=0, most_taxed=0, noisy=0)
+    assert {run.span for run in _runs(asked, 0)} == {SMALL.batch, SMALL.shared}
+    assert SMALL.seeds.only("noisy_batch") == SMALL.seeds._replace(taxed=0, most_taxed=0)
 
 
 def test_the_table_of_numbers_has_the_runs_that_each_claim_is_judged_by(
