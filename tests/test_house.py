@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import subprocess
@@ -73,6 +74,16 @@ def unannotated(function) -> list[str]:
     names = [p.name for p in signature.parameters.values() if p.annotation is p.empty]
     missing = [name for name in names if name not in ("self", "cls")]
     return missing + ["return"] * (signature.return_annotation is signature.empty)
+
+
+def test_shares_are_written_one_way():
+    """As 8.8 %, by `display.percent`: Python's and Plotly's own per cent have no space."""
+    ours = re.compile(r"[.\d]%\}|format=\"[^\"]*%\"")
+    sources = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("cosimlib/**/*.py")}
+    for path in ROOT.glob("notebooks/**/[!.]*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        sources[path] = "\n".join("".join(cell["source"]) for cell in cells)
+    assert [path.name for path, text in sources.items() if ours.search(text)] == []
 
 
 def test_no_file_is_longer_than_two_ideas():

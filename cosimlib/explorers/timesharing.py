@@ -18,7 +18,7 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.display import count, or_unknown
+from cosimlib.display import count, or_unknown, percent
 from cosimlib.explorers.logs import busy, estimated, fitting
 from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Panel, disable
@@ -368,7 +368,7 @@ def _numbers(run: RunSummary) -> str:
     """Slowdown and utilization of one policy."""
     return (
         f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
-        f"utilization {or_unknown(run.utilization, '.1%')}"
+        f"utilization {percent(run.utilization, 1)}"
     )
 
 

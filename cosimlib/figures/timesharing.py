@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
+from cosimlib.display import percent
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.nothing import plot_nothing
@@ -31,8 +32,8 @@ FEW_JOBS = 10
 VEIL = ((0.0, "rgba(255,255,255,0.75)"), (1.0, "rgba(255,255,255,0)"))
 """White over a bin, from one job to `FEW_JOBS`."""
 
-LEAST_RANGE = 0.04
-"""Part of the capacity that an axis of utilization shows at least."""
+LEAST_RANGE = 4.0
+"""Percent of the capacity that an axis of utilization shows at least."""
 
 ROW, GAP = 290, 85
 """Pixels of a row of panels, and between two."""
@@ -266,22 +267,22 @@ def plot_overheads(table: pd.DataFrame, *, batch: float, title: str) -> go.Figur
     check.instance("table", table, pd.DataFrame)
     picture = make_subplots(cols=2, horizontal_spacing=0.13)
     for place, (name, part) in enumerate(table.groupby("memory", sort=False)):
-        for column, measure in enumerate(("utilization", "slowdown"), start=1):
+        for column, of in enumerate((100 * part["utilization"], part["slowdown"]), start=1):
             picture.add_scatter(
-                x=part["overhead"].tolist(), y=part[measure].tolist(), mode="lines+markers",
+                x=(100 * part["overhead"]).tolist(), y=of.tolist(), mode="lines+markers",
                 name=name, legendgroup=name, showlegend=column == 1, row=1, col=column,
                 line={"color": theme.CYCLE[place], "dash": theme.DASHES[place]},
                 marker={"symbol": theme.MARKERS[place], "size": 8},
             )  # fmt: skip
     picture.add_hline(
-        y=batch, line={"dash": "dash", "color": theme.BLACK}, row=1, col=1,
-        annotation={"text": f"batch: {batch:.0%}", "yanchor": "bottom", "yshift": 4},
+        y=100 * batch, line={"dash": "dash", "color": theme.BLACK}, row=1, col=1,
+        annotation={"text": f"batch: {percent(batch, 0)}", "yanchor": "bottom", "yshift": 4},
     )  # fmt: skip
     theme.style(picture, title=title, height=430, margin={"b": 110})
-    picture.update_xaxes(title="overhead, part of the capacity", tickformat=".0%")
-    low, high = (pick(batch, pick(table["utilization"])) for pick in (min, max))
+    picture.update_xaxes(title="overhead, part of the capacity", ticksuffix=" %")
+    low, high = (100 * pick(batch, pick(table["utilization"])) for pick in (min, max))
     beyond = max(0.08 * (high - low), LEAST_RANGE / 2 - (high - low) / 2)
-    seen = {"tickformat": "~%", "range": [low - beyond, high + beyond]}
+    seen = {"ticksuffix": " %", "range": [low - beyond, high + beyond]}
     picture.update_yaxes(title="utilization", **seen, col=1)
     picture.update_yaxes(title="mean slowdown", tickformat="~g", col=2)
     if table["slowdown"].max() > 4 * table["slowdown"].min():

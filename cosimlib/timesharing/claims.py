@@ -53,6 +53,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from cosimlib.claims import Verdict, unknown, verdict
+from cosimlib.display import percent
 from cosimlib.metrics import mean_interval
 from cosimlib.synthetic.edison import EDISON, UTILIZATION
 from cosimlib.timesharing import comparison
@@ -285,7 +286,7 @@ def _unlike_edison(evidence: Evidence) -> str:
     if evidence.edison and math.isclose(evidence.load, UTILIZATION, rel_tol=0.01):
         return ""
     busy = evidence.noise_free.batch.utilization
-    here = f"of {evidence.load:g}" if evidence.edison else f"that keeps it {busy:.0%} busy"
+    here = f"of {evidence.load:g}" if evidence.edison else f"that keeps it {percent(busy, 0)} busy"
     return f"of Edison and its load of {UTILIZATION}; here is one {here}"
 
 
@@ -318,7 +319,7 @@ def _why(evidence: Evidence, unlimited_holds: bool, limited: RunSummary | None) 
     if unlimited_holds and waited:
         assumed = "nodes' memory is assumed, for it is not in the log"
         which = "which of them need much is not printed" if evidence.edison else assumed
-        return f"{waited:.1%} of the jobs wait for memory; {which}"
+        return f"{percent(waited, 1)} of the jobs wait for memory; {which}"
     sizes = "; how sizes go with lengths and estimates is not printed" if evidence.edison else ""
     return f"so with unlimited memory, too{sizes}"
 

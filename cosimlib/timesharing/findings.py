@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlib.display import percent
 from cosimlib.synthetic.edison import UTILIZATION
 from cosimlib.timesharing import comparison
 from cosimlib.timesharing.noise import NOISE
@@ -136,7 +137,10 @@ class Finding(NamedTuple):
 def same_utilization(evidence: Evidence) -> Finding:
     """Batch scheduling and time-sharing reach about the same utilization, that of the paper."""
     batch, shared, unlimited = (run.utilization for run in evidence.noise_free[:3])
-    ours = f"batch {batch:.0%}, sharing {shared:.0%} (memory unlimited {unlimited:.0%})"
+    ours = (
+        f"batch {percent(batch, 0)}, sharing {percent(shared, 0)} (memory unlimited "
+        f"{percent(unlimited, 0)})"
+    )
     apart, freed = (float(np.ptp([batch, busy, UTILIZATION])) for busy in (shared, unlimited))
     return Finding(ours, apart, freed=freed)
 
@@ -184,7 +188,7 @@ def noise_batch_quartile(evidence: Evidence) -> Finding:
     """Noise raises the 75th percentile of slowdowns under batch scheduling."""
     without, noisy = evidence.batch_pair
     before, after = without.quantile(0.75), noisy.quantile(0.75)
-    why = f"{_longer(evidence)}, and {1 - noisy.waited:.0%} of them start at once"
+    why = f"{_longer(evidence)}, and {percent(1 - noisy.waited, 0)} of them start at once"
     return Finding(f"{before:.2f} → {after:.2f}", after / before, why)
 
 
@@ -248,7 +252,7 @@ def crossover_large(evidence: Evidence) -> Finding:
     better = "batch is" if hours[0][0] == 0.0 else "time-sharing is"
     none = f"{better} better whatever the run time, for large jobs and for all"
     if math.isnan(hours[0][1]):
-        none = f"no jobs of {LARGE:.0%} of the machine or more"
+        none = f"no jobs of {percent(LARGE, 0)} of the machine or more"
     ours = f"{told[0]} (memory unlimited {told[1]}) h"
     return Finding(ours, limited, why, freed, none=none)
 
@@ -258,7 +262,7 @@ def overhead_5(evidence: Evidence) -> Finding:
     free, taxed = evidence.overhead(0.0), evidence.overhead(0.05)
     slow = free.mean_slowdown, taxed.mean_slowdown
     drop, factor = free.utilization - taxed.utilization, slow[1] / slow[0]
-    ours = f"slowdown {slow[0]:.1f} → {slow[1]:.1f}, utilization {-drop:+.1%}"
+    ours = f"slowdown {slow[0]:.1f} → {slow[1]:.1f}, utilization {percent(-drop, 1, signed=True)}"
     why = f"slowdown × {factor:.2f}, {100 * drop:.1f} points of utilization"
     cost = factor if drop <= POINTS_OF_OVERHEAD else math.inf
     return Finding(ours, cost, f"{why}{_few_days(evidence.days)}")
@@ -269,8 +273,9 @@ def overhead_knee(evidence: Evidence) -> Finding:
     slow = {overhead: run.mean_slowdown for overhead, run in sorted(evidence.by_overhead.items())}
     free, some, most = (evidence.overhead(part).mean_slowdown for part in (0.0, 0.08, 0.13))
     early, late = math.log(some / free) / 0.08, math.log(most / some) / 0.05
-    rates = f"by {math.expm1(0.01 * early):.0%} and by {math.expm1(0.01 * late):.0%} a point"
-    ours = ", ".join(f"{overhead:.0%}: {mean:.1f}" for overhead, mean in slow.items())
+    grown = (percent(math.expm1(0.01 * each), 0) for each in (early, late))
+    rates = f"by {' and by '.join(grown)} a point"
+    ours = ", ".join(f"{percent(overhead, 0)}: {mean:.1f}" for overhead, mean in slow.items())
     why = f"steadily: below and above 8 % it grows {rates} of overhead{_few_days(evidence.days)}"
     none = "no overhead up to 8 % slows jobs down"
     return Finding(ours, late / early if early > 0 else math.nan, why, none=none)
@@ -279,7 +284,7 @@ def overhead_knee(evidence: Evidence) -> Finding:
 def overhead_13(evidence: Evidence) -> Finding:
     """The utilization at an overhead of 13 % is the printed one."""
     busy = evidence.overhead(0.13).utilization
-    why = f"{busy / 0.87:.0%} of the 0.87 that are left, the paper's 0.83 are 95 %"
+    why = f"{percent(busy / 0.87, 0)} of the 0.87 that are left, the paper's 0.83 are 95 %"
     return Finding(f"{busy:.3f}", busy, f"{why}{_few_days(evidence.days)}")
 
 
@@ -372,12 +377,12 @@ def _few_days(days: float) -> str:
 
 def _start_at_once(batch: RunSummary) -> str:
     """Share of the jobs that do not wait under batch scheduling, as text."""
-    return f"{1 - batch.waited:.0%} of the jobs start at once in batch"
+    return f"{percent(1 - batch.waited, 0)} of the jobs start at once in batch"
 
 
 def _longer(evidence: Evidence) -> str:
     """Growth of run times under noise, as text."""
-    return f"noise makes these jobs {evidence.noise_cost:.1%} longer"
+    return f"noise makes these jobs {percent(evidence.noise_cost, 1)} longer"
 
 
 def _means(evidence: Evidence, run: str) -> tuple[float, float]:
@@ -415,4 +420,4 @@ def _hours(crossover: float) -> str:
 
 def _part(value: float) -> str:
     """Percent; "none" for NaN."""
-    return "none" if math.isnan(value) else f"{value:.0%}"
+    return "none" if math.isnan(value) else percent(value, 0)

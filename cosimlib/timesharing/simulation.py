@@ -34,6 +34,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.display import percent
 from cosimlib.system import System
 from cosimlib.timesharing import maxmin, state
 from cosimlib.timesharing.bounds import (
@@ -166,7 +167,7 @@ def _policy_name(
     overhead: float = 0.0, spmd: bool = True, noise: float | None = None, fcfs: bool = False
 ) -> str:
     """Name of the policy: "time-sharing", with what differs from the default in brackets."""
-    details = [f"overhead {overhead:.1%}"] if overhead else []
+    details = [f"overhead {percent(overhead, 1)}"] if overhead else []
     details += [] if spmd else ["not SPMD"]
     details += ["noise"] if noise else []
     details += ["FCFS"] if fcfs else []

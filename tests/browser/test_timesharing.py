@@ -29,12 +29,12 @@ def test_controls_move_shares_and_ratios(page, address, tmp_path):
     expect(explorer.title).to_have_text(title)
     explorer.slider("overhead").focus()
     page.keyboard.press("ArrowRight")
-    expect(explorer.title).to_have_text(re.compile(r"^time-sharing \(overhead 1\.0%\): mean"))
+    expect(explorer.title).to_have_text(re.compile(r"^time-sharing \(overhead 1\.0 %\): mean"))
     explorer.choose("jobs", "not SPMD: the mean of all nodes")
-    expect(explorer.title).to_have_text(re.compile(r"^time-sharing \(overhead 1\.0%, not SPMD\)"))
+    expect(explorer.title).to_have_text(re.compile(r"^time-sharing \(overhead 1\.0 %, not SPMD\)"))
     explorer.slider("noise").focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    expect(explorer.title).to_have_text(re.compile(r"overhead 1\.0%, not SPMD, noise\): mean"))
+    expect(explorer.title).to_have_text(re.compile(r"overhead 1\.0 %, not SPMD, noise\): mean"))
     assert explorer.pictures(), "no key was followed by a picture"
     explorer.picture(tmp_path, "timesharing-noisy")

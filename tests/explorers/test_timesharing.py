@@ -164,7 +164,7 @@ def test_it_opens_with_what_is_asked_for():
     assert panel.settings == {**asked, "moment": pytest.approx(100_000 / HOUR)}
     assert_shows(panel)
     assert [isinstance(child, go.FigureWidget) for child in panel.children].count(True) == 1
-    assert repr(panel).startswith("time-sharing (overhead 5.0%, not SPMD, noise): mean slowdown")
+    assert repr(panel).startswith("time-sharing (overhead 5.0 %, not SPMD, noise): mean slowdown")
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_boxes_have_quartiles_whiskers_and_means(schedules, runs):
 
 @pytest.mark.parametrize(
     ("utilizations", "batch", "expected"),
-    [((0.6291, 0.6293), 0.629, (0.60915, 0.64915)), ((0.7, 0.8), 0.6, (0.584, 0.816))],
+    [((0.6291, 0.6293), 0.629, (60.915, 64.915)), ((0.7, 0.8), 0.6, (58.4, 81.6))],
     ids=["equal", "different"],
 )
 def test_utilizations_that_are_about_equal_look_so(utilizations, batch, expected):
@@ -143,7 +143,7 @@ def test_overheads_and_turnarounds_are_drawn_by_memory_and_application(runs):
         columns=["memory", "overhead", "utilization", "slowdown"],
     )
     drawn = figures.plot_overheads(costs, batch=0.75, title="t")
-    assert [list(t.y) for t in drawn.data] == [[0.8, 0.7], [3.0, 5.0], [0.8], [2.0]]
+    assert [list(t.y) for t in drawn.data] == [[80.0, 70.0], [3.0, 5.0], [80.0], [2.0]]
     table = turnaround_times(applications(64 / 5576), *runs)
     drawn = figures.plot_turnarounds(table, title="t")
     assert len(drawn.data) == 12 and {t.name for t in drawn.data} == {"batch", "time-sharing"}

@@ -162,7 +162,7 @@ def test_numbers_of_edison_are_unknown_on_a_log():
         "turnaround-scales", "turnaround-batch",
     }  # fmt: skip
     assert verdicts["crossover"].why == (
-        "of Edison and its load of 0.89; here is one that keeps it 89% busy"
+        "of Edison and its load of 0.89; here is one that keeps it 89 % busy"
     )
     assert judge(PAPER._replace(load=0.886))["crossover"].holds is True
     light = judge(PAPER._replace(load=0.87))
@@ -252,7 +252,7 @@ def test_crossovers_at_the_ends_are_told_in_words():
             "unlimited_memory": replace(FREED, slowdown_sums=summary(large=none).slowdown_sums,
                                         **alone)}  # fmt: skip
     found = judge(with_noise_free(**runs))["crossover-large"]
-    assert found.holds is None and found.why == "no jobs of 1% of the machine or more"
+    assert found.holds is None and found.why == "no jobs of 1 % of the machine or more"
     assert "nan" not in found.ours and "→ none" in found.ours
     twice = judge(*[with_noise_free(**runs)] * 2)["crossover-large"]
     assert twice.ours.endswith("no number in 2 of 2 seeds") and twice.why == found.why

@@ -9,18 +9,18 @@ from cosimlib.timesharing import judge, lost_late
 from tests.timesharing.test_claims import BATCH, FREED, NOISE_FREE, PAPER, summary, with_noise_free
 
 OURS = {
-    "same-utilization": "batch 89%, sharing 89% (memory unlimited 88%)",
+    "same-utilization": "batch 89 %, sharing 89 % (memory unlimited 88 %)",
     "slowdown-timesharing": "7.9 (memory unlimited 7)",
     "slowdown-order": "137 > 7.9 > 3.3; memory unlimited 7, 3",
     "noise-timesharing": "7.9 → 13",
-    "noise-wins": "100% of the bins, 100% of the jobs",
+    "noise-wins": "100 % of the bins, 100 % of the jobs",
     "short-jobs-better": "600 (memory unlimited 750); best bin 600",
     "long-jobs-worse": "5 (memory unlimited 5); worst bin 5",
     "crossover": "3.3 (memory unlimited 2.73) h",
     "crossover-large": "3.3 → 4.76 (memory unlimited 2.73 → 2.79) h",
     "cpu-load-mean": "9 (memory unlimited 8)",
     "cpu-load-week": "15 (memory unlimited 14)",
-    "turnaround-scales": "in 100% (memory unlimited 100%) of 3 applications",
+    "turnaround-scales": "in 100 % (memory unlimited 100 %) of 3 applications",
     "turnaround-largest": "median factor 26.7 (memory unlimited 40)",
 }
 
@@ -56,7 +56,7 @@ def test_memory_is_blamed_only_where_unlimited_memory_passes(claim):
     verdict = judge(with_noise_free(shared=wrong))[claim]
     assert verdict.holds is False
     assert (
-        verdict.why == "30.0% of the jobs wait for memory; which of them need much is not printed"
+        verdict.why == "30.0 % of the jobs wait for memory; which of them need much is not printed"
     )
     both = with_noise_free(shared=wrong, unlimited_memory=replace(FREED, **FAILS_FREED[claim]))
     verdict = judge(both)[claim]
@@ -83,7 +83,7 @@ def test_few_jobs_on_a_node_are_a_reason_on_edison_only():
 def test_on_a_log_the_nodes_memory_is_assumed():
     slow = with_noise_free(shared=summary(mean=200.0))._replace(edison=False)
     assert judge(slow)["slowdown-order"].why == (
-        "30.0% of the jobs wait for memory; nodes' memory is assumed, for it is not in the log"
+        "30.0 % of the jobs wait for memory; nodes' memory is assumed, for it is not in the log"
     )
 
 
@@ -91,7 +91,7 @@ def test_jobs_that_are_not_spmd_are_explained_by_their_own_runs():
     """Memory where unlimited memory passes, and the share that waits is theirs."""
     not_spmd = summary(mean=21.0, waited=0.026, cpu_load=2.6)
     verdicts = judge(with_noise_free(not_spmd=not_spmd))
-    own = "2.6% of the jobs wait for memory; which of them need much is not printed"
+    own = "2.6 % of the jobs wait for memory; which of them need much is not printed"
     assert verdicts["slowdown-not-spmd"].why == own
     assert verdicts["slowdown-not-spmd"].ours == "21 (memory unlimited 3)"
     assert verdicts["slowdown-order"].why == own

@@ -214,7 +214,10 @@ def test_limited_memory_makes_jobs_wait_and_unlimited_memory_nobody():
     [
         ({}, "time-sharing (memory unlimited)"),
         ({"spmd": False}, "time-sharing (not SPMD, memory unlimited)"),
-        ({"overhead": 0.1, "noise": 0.1}, "time-sharing (overhead 10.0%, noise, memory unlimited)"),
+        (
+            {"overhead": 0.1, "noise": 0.1},
+            "time-sharing (overhead 10.0 %, noise, memory unlimited)",
+        ),
     ],
     ids=str,
 )
