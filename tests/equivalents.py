@@ -9,6 +9,8 @@ _MORE_WORK = (
 _UNUSED = "room for one more, which is not used"
 _NONE = "any number below 0 says that there is none"
 _LISTED = "whether reservations are in the heap or not only decides where the next one is looked up"
+_LISTED_TWICE = "a job that is in the heap is listed again at the moment at which it is there"
+_NO_START = "no reservation is at either infinity"
 _ROUNDING = "a relative change of 1e-13 is rounding, which may be taken or left"
 _EITHER = "of two bottlenecks with the same level either will do, with the same rate"
 _SUMMED_ANEW = "the sum is kept by whatever moves rates; anew it is the same but for rounding"
@@ -23,10 +25,16 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "-np.inf -> +np.inf": _MORE_WORK,
         "holes.begin_pass(plan.holes) -> dropped": _MORE_WORK,
         "holes.end_pass(plan.holes) -> dropped": _MORE_WORK,
-        "start <= holes.any_since(plan.holes, plan.kind[job]) -> "
-        "start < holes.any_since(plan.holes, plan.kind[job])": _MORE_WORK,
+        "start <= holes.any_since(plan.holes, kind) -> start < holes.any_since(plan.holes, kind)": (
+            _MORE_WORK
+        ),
         "room >= 2 * nodes -> room > 2 * nodes": _ONE_BY_ONE,
         "2 * nodes -> 3 * nodes": _ONE_BY_ONE,
+        "plan.unlisted[0] < np.inf -> plan.unlisted[0] <= np.inf": _LISTED_TWICE,
+        "moment == start -> moment > start": "a job that moves to where it is changes nothing",
+        "(-np.inf, 0, 0, -np.inf) -> (-np.inf, 0, 1, -np.inf)": _NO_START,
+        "-np.inf -> +np.inf [2]": _NO_START,
+        "-np.inf -> +np.inf [3]": _NO_START,
         "moment <= now -> moment < now": (
             "a job that moves to now is listed as due, and the loop starts it at the same instant"
         ),
@@ -108,7 +116,13 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "moment before which there was nothing for the previous one"
         ),
     },
+    "kernels/availability.py:min_free": {
+        "place + 1 -> place + 2 [3]": (
+            "the last breakpoint is left out, from which on all nodes are free: no minimum is there"
+        ),
+    },
     "kernels/holes.py:empty": {
+        "np.zeros(1, np.int64) -> np.zeros(2, np.int64)": _UNUSED,
         "class_of(total_nodes) + 1 -> class_of(total_nodes) + 2": _UNUSED,
     },
     "kernels/holes.py:forget": {
@@ -138,6 +152,7 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
     },
     "timesharing/maxmin.py:join": {
         "mine < level -> mine <= level": _EITHER,
+        "-1 -> +1": "a job has a node, whose finite level takes the place of what stood there",
         "-1 -> -2": _NONE,
         "-1 -> -2 [2]": _NONE,
         "(0.0, -1) -> (1.0, -1)": (

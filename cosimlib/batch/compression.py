@@ -29,22 +29,22 @@ def compress(
     """
     if plan.unlisted[0] < np.inf:
         list_all(plan, started, waiting, last)
-    left_until, place, stays = -np.inf, 0, -1
+    left_until, place, kept_kind, kept_start = -np.inf, 0, 0, -np.inf
     holes.begin_pass(plan.holes)
     while place < last:
         first, job = place, waiting.job[place]
         place += 1
-        start = plan.start[job]
-        if start <= holes.any_since(plan.holes, plan.kind[job]):
+        kind, start = plan.kind[job], plan.start[job]
+        if start == kept_start and kind == kept_kind:
             continue
-        if stays >= 0 and plan.kind[job] == plan.kind[stays] and start == plan.start[stays]:
+        if start <= holes.any_since(plan.holes, kind):
             continue
         nodes, request = jobs.nodes[job], jobs.requested_time[job]
         moment, at, room = _earlier_start(plan, job, nodes, request, start)
         if moment == start:
-            stays = job
+            kept_kind, kept_start = kind, start
             continue
-        stays = -1
+        kept_start = -np.inf
         while place < last and room >= 2 * nodes and _alike(plan, waiting, first, place):
             place, room = place + 1, room - nodes
         _move(jobs, plan, waiting, first, place, moment, at)

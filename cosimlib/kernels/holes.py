@@ -51,9 +51,9 @@ def empty(kinds: int, total_nodes: int) -> Holes:
         np.full(LENGTHS * classes, np.inf),
         np.zeros((REMEMBERED, classes)),
         np.zeros((REMEMBERED, classes)),
-        np.full(1, REMEMBERED + 1),
+        np.zeros(1, np.int64),
         np.zeros(kinds, np.int64),
-        np.zeros(kinds),
+        np.full(kinds, -np.inf),
         np.zeros(kinds, np.int64),
     )
 
