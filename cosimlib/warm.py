@@ -7,13 +7,27 @@ same kernels first at the same time would each compile them.
 import argparse
 import gc
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 
 import pandas as pd
 
 from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
+from cosimlib.compiled import (
+    BATCH,
+    BURSTS,
+    CONSERVATIVE,
+    COSCHEDULING,
+    ELASTIC,
+    EVICTION,
+    FILLING,
+    TIMESHARING,
+    compiling,
+    is_compiled,
+)
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.elastic import (
     drained,
@@ -26,22 +40,9 @@ from cosimlib.elastic import (
 )
 from cosimlib.eviction import SOLVERS, solve_blocked, solve_overlapping, solve_spectrum
 from cosimlib.eviction.comparison import scaled_problem
-from cosimlib.kernels.compiled import (
-    BATCH,
-    BURSTS,
-    CONSERVATIVE,
-    COSCHEDULING,
-    ELASTIC,
-    EVICTION,
-    FILLING,
-    TIMESHARING,
-    compiling,
-    is_compiled,
-)
 from cosimlib.kernels.jit import cache_folder
 from cosimlib.ondemand import simulate_ondemand
 from cosimlib.policies import BUILT_IN
-from cosimlib.sweep import sweep
 from cosimlib.sweep.pools import count_cores
 from cosimlib.system import System
 from cosimlib.timesharing import (
@@ -58,17 +59,25 @@ YOUNG = 50_000
 
 def warm(jobs: int | None = None, parts: Collection[str] | None = None) -> None:
     """Compile what is not compiled yet, in so many processes; by default in as many as cores."""
-    missing = [part for part in (PARTS if parts is None else parts) if not is_compiled(part)]
-    jobs = jobs or count_cores()
-    shared = set().union(*NEEDS.values())
-    for some in (shared.intersection(missing), set(missing) - shared):
-        # In the order of `PARTS`: what takes longest is not left for the end.
-        these = [part for part in PARTS if part in some]
-        if not these:
-            continue
-        processes = min(jobs, len(these))
-        executor = processes if processes > 1 else None
-        sweep(compile_part, {"part": these}, executor=executor, errors="raise")
+    missing = {part for part in (PARTS if parts is None else parts) if not is_compiled(part)}
+    # Those that wait for others come last; else what takes longest is not left for the end.
+    these = sorted(missing, key=lambda part: (part in NEEDS, [*PARTS].index(part)))
+    compile_one = partial(_compile_after, missing)
+    processes = min(jobs or count_cores(), len(these))
+    if processes < 2:
+        for part in these:
+            compile_one(part)
+        return
+    # Not a sweep's workers, which are copies of a process that has run simulators.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        list(pool.map(compile_one, these))
+
+
+def _compile_after(missing: Set[str], part: str) -> None:
+    """Compile a part after the missing ones that it needs, or while another process does these."""
+    for need in sorted(NEEDS.get(part, set()) & missing):
+        compile_part(need)
+    compile_part(part)
 
 
 def is_warm() -> bool:
@@ -76,7 +85,7 @@ def is_warm() -> bool:
     return all(map(is_compiled, PARTS))
 
 
-def compile_part(part: str) -> dict[str, bool]:
+def compile_part(part: str) -> None:
     """Run the simulators or solvers of one part on the smallest input that there is."""
     limits = gc.get_threshold()
     gc.freeze()
@@ -89,7 +98,6 @@ def compile_part(part: str) -> dict[str, bool]:
     finally:
         gc.set_threshold(*limits)
         gc.unfreeze()
-    return {"compiled": True}
 
 
 def _small() -> tuple[Workload, System]:

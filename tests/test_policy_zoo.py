@@ -14,6 +14,7 @@ from cosimlib.zoo import MEASURES, page, run_zoo, semantics, standing
 from cosimlib.zoo.command import main
 from cosimlib.zoo.runs import drawn, zoo_logs
 from cosimlib.zoo.standing import speeds
+from tests.zoo import ZOO
 
 NAMES = ("FCFS", "EASY", "EASY (sjbf)")
 POLICIES = {name: BUILT_IN[name] for name in NAMES}
@@ -238,7 +239,8 @@ def test_a_log_that_no_policy_can_schedule_is_said(tmp_path, capsys):
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):
     out = ["--out", str(tmp_path / "out")]
-    for arguments in (["no-such-log"], ["--policy", str(tmp_path / "none.py")], ["--jobs", "0"]):
+    no_jobs = [str(ZOO / "three-jobs.swf.gz"), "--jobs", "0"]
+    for arguments in (["no-such-log"], ["--policy", str(tmp_path / "none.py")], no_jobs):
         assert main([*arguments, *out]) == 1
         assert capsys.readouterr().err.startswith("zoo: ")
     assert not (tmp_path / "out").exists()

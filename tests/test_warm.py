@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from cosimlib import warm
+from cosimlib import compiled, warm
 from cosimlib.eviction import SOLVERS
-from cosimlib.kernels import compiled
 from cosimlib.policies import BUILT_IN
 from tests.suites import ROOT
 

@@ -34,7 +34,7 @@ LITTLE = ("1-eviction", "2-coscheduling", "3-timesharing")
 """Notebooks whose claims say how little of a log they are of, where its widest jobs do not fit."""
 
 SMALL: dict[str, dict[str, object]] = {
-    "0-your-log": {"budget": 2e5, "replicates": 3},
+    "0-your-log": {"budget": 5e4, "replicates": 3},
     "1-eviction": {"time_limit": 0.002, "horizon": 240.0},
     "2-coscheduling": {"days": 0.5, "seeds": 1},
     "3-timesharing": {"overheads": [0.0, 0.05]},
@@ -55,6 +55,14 @@ def _measured_once():
         scale = functools.lru_cache(lambda sizes: cs.eviction.comparison.scale_solvers(sizes))
         patch.setattr(cs.eviction, "scale_solvers", lambda sizes: scale(tuple(sizes)))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _few_shares(monkeypatch):
+    """The least and the greatest share of paired jobs are enough, too, and a short made-up log."""
+    shares, made = cs.coscheduling.PROPORTIONS, cs.synthetic.lomonosov
+    monkeypatch.setattr(cs.coscheduling, "PROPORTIONS", (shares[0], shares[-1]))
+    monkeypatch.setattr(cs.synthetic, "lomonosov", lambda days, **how: made(min(days, 9), **how))
 
 
 @pytest.fixture(autouse=True)

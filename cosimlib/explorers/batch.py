@@ -21,13 +21,13 @@ from cosimlib import synthetic
 from cosimlib.audit import audit, check_capacity, check_columns, check_times
 from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
+from cosimlib.compiled import BATCH, CONSERVATIVE
 from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.meanwhile import answered_meanwhile, begin
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.batch import plot_batch
-from cosimlib.kernels.compiled import BATCH, CONSERVATIVE
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.schedule import Schedule

@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, IntSlider, Play, SelectionSlider, Widget, link
 
 from cosimlib import checks as check
+from cosimlib.compiled import COSCHEDULING
 from cosimlib.coscheduling import (
     MACHINES,
     CoupledSchedule,
@@ -36,7 +37,6 @@ from cosimlib.explorers.logs import Log, busy, estimated, fitting, instant
 from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.coscheduling import plot_coupled_moment
-from cosimlib.kernels.compiled import COSCHEDULING
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE

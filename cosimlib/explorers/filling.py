@@ -17,13 +17,13 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
+from cosimlib.compiled import FILLING
 from cosimlib.display import count, percent
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.filling import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
-from cosimlib.kernels.compiled import FILLING
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates

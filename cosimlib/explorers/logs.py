@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.compiled import BATCH
 from cosimlib.display import calendar, count
 from cosimlib.explorers.meanwhile import answered_meanwhile
-from cosimlib.kernels.compiled import BATCH
 from cosimlib.metrics import busy_stretch
 from cosimlib.policies import SIMULATORS
 from cosimlib.prepare import with_assumed_machine

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numba
 
-from cosimlib.kernels.compiled import is_compiled
+from cosimlib.compiled import is_compiled
 from cosimlib.kernels.fingerprint import PACKAGE
 from cosimlib.sweep.pools import count_cores
 

@@ -25,12 +25,12 @@ from ipywidgets import (
 
 from cosimlib import checks as check
 from cosimlib import synthetic
+from cosimlib.compiled import BURSTS
 from cosimlib.display import count, or_unknown
 from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
 from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.ondemand_day import plot_day
-from cosimlib.kernels.compiled import BURSTS
 from cosimlib.ondemand import (
     POLICIES,
     OnDemandSchedule,

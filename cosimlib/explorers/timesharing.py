@@ -18,12 +18,12 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
+from cosimlib.compiled import TIMESHARING
 from cosimlib.display import count, or_unknown, percent
 from cosimlib.explorers.logs import busy, estimated, fitting
 from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.timesharing_moment import plot_sharing
-from cosimlib.kernels.compiled import TIMESHARING
 from cosimlib.metrics import offered_load
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import EDISON

@@ -28,7 +28,7 @@ def test_controls_move_the_figure_and_a_slow_browser_shows_it_again(page, addres
 
     page.add_init_script(HASTE)
     explorer = Explorer(page)
-    explorer.open(address, "filling", r"^filling A: utilization [\d.]+% to [\d.]+%$")
+    explorer.open(address, "filling", r"^filling A: utilization [\d.]+ % to [\d.]+ %$")
     explorer.count()
     explorer.picture(tmp_path, "filling")
     text = explorer.title.text_content()

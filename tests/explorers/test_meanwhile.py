@@ -8,11 +8,10 @@ import numba
 import pytest
 
 import cosimlib as cs
-from cosimlib import warm
+from cosimlib import compiled, warm
+from cosimlib.compiled import BATCH, CONSERVATIVE
 from cosimlib.explorers import meanwhile
 from cosimlib.explorers.meanwhile import answered_meanwhile, begin, end_interpreter, told
-from cosimlib.kernels import compiled
-from cosimlib.kernels.compiled import BATCH, CONSERVATIVE
 
 pytestmark = pytest.mark.skipif(
     numba.config.DISABLE_JIT or os.name != "posix", reason="nothing is compiled here"

@@ -1,6 +1,7 @@
 """Kernels without wrappers: Python that called one would crash, so that only kernels may."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,13 @@ def decorators(node: ast.FunctionDef) -> set[str]:
     return {each.id for each in node.decorator_list if isinstance(each, ast.Name)}
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def functions(path: Path) -> list[ast.FunctionDef]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [node for node in nodes(path) if isinstance(node, ast.FunctionDef)]
 
 
 def called(tree: ast.AST, modules: set[str]) -> set[str]:
@@ -47,6 +52,6 @@ def test_only_kernels_call_inner_kernels(room):
     others = [path for path in PACKAGE.rglob("*.py") if path not in paths]
     modules = {f"cosimlib.{room}.{path.stem}" for path in paths}
     for path in others:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ImportFrom) and node.module in modules:
                 assert not inner & {alias.name for alias in node.names}, path
