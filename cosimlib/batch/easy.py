@@ -183,10 +183,10 @@ def _backfill(
     extra: int,
 ) -> tuple[int, int]:
     """Start all jobs that fit without delaying the head; return the free and the extra nodes."""
-    place = ranked.next_fitting(ordered, jobs, kind, free, now, shadow_time, extra)
+    place, at = ranked.next_fitting(ordered, jobs, kind, 0, free, now, shadow_time, extra)
     while place >= 0:
         free, extra = _overtake(jobs, ordered, started, kind, place, free, now, shadow_time, extra)
-        place = ranked.next_fitting(ordered, jobs, kind, free, now, shadow_time, extra)
+        place, at = ranked.next_fitting(ordered, jobs, kind, at, free, now, shadow_time, extra)
     return free, extra
 
 

@@ -115,7 +115,7 @@ def head(
         while not np.isnan(start_time[counts[OLDEST]]):
             counts[OLDEST] += 1
         return _place_of(ranked, rank, counts[OLDEST])
-    return next_fitting(ranked, jobs, kind, ANY, now, FOREVER, ANY)
+    return next_fitting(ranked, jobs, kind, 0, ANY, now, FOREVER, ANY)[0]
 
 
 @inlined_kernel
@@ -131,13 +131,18 @@ def fits(
 
 @inner_kernel
 def next_fitting(
-    ranked: Ranked, jobs: Any, kind: int, free: int, now: float, shadow_time: float, extra: int
-) -> int:
-    """The first place in order whose job may be backfilled now (see `sieve.search`), or -1."""
+    ranked: Ranked, jobs: Any, kind: int, since: int, free: int, now: float, shadow_time: float,
+    extra: int,
+) -> tuple[int, int]:  # fmt: skip
+    """The first place in order whose job may be backfilled now (see `sieve.search`), or -1.
+
+    Blocks of the chain before `since` hold none. The second number is the chain's place of its
+    block, before which there is none until more nodes are free.
+    """
     if kind == WFP:
-        return _highest(ranked, jobs, free, now, shadow_time, extra)
+        return _highest(ranked, jobs, free, now, shadow_time, extra), 0
     few, widest = min(free, extra), sieve.class_of(free)
-    for at in range(ranked.counts[BLOCKS]):
+    for at in range(since, ranked.counts[BLOCKS]):
         block = ranked.chain[at]
         if sieve.may_hold(ranked.bounds, block, free, few, widest, now, shadow_time):
             first, last = block * BLOCK, block * BLOCK + ranked.size[block]
@@ -145,9 +150,9 @@ def next_fitting(
                 ranked.waiting, jobs.requested_time, first, last, free, now, shadow_time, extra
             )
             if place < last:
-                return place
+                return place, at
             _bound_anew(ranked, jobs, kind, block)
-    return -1
+    return -1, 0
 
 
 @inner_kernel

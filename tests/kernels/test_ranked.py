@@ -77,9 +77,11 @@ class Queues:
         ends = self.now + self.jobs.requested_time
         fine = self.jobs.nodes <= np.where(ends <= shadow_time, free, min(free, extra))
         wanted = [job for job in self.in_order() if fine[job]]
-        place = ranked.next_fitting(self.blocks, self.jobs, self.kind, *state)
+        place, at = ranked.next_fitting(self.blocks, self.jobs, self.kind, 0, *state)
         assert wanted[:1] == ([] if place < 0 else [self.job_at(place)])
         if place >= 0:
+            again = ranked.next_fitting(self.blocks, self.jobs, self.kind, at, *state)
+            assert again == (place, at), "nothing is missed from its block on"
             assert ranked.fits(self.blocks, self.jobs, place, *state)
         return place
 
