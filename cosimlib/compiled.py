@@ -1,14 +1,18 @@
 """Notes of the parts of the package that are compiled, beside the kernels.
 
-`cosimlib.warm` says what the parts are. A note holds when the package's files were changed, since
-Numba compiles anew what was touched since.
+`cosimlib.warm` says what the parts are. A note records when the package's files were last changed,
+by which Numba and for which processor: it compiles anew for others, and what was touched since.
 """
 
 import hashlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+
+import numba
+from llvmlite import binding
 
 from cosimlib.files import locked, write_whole
 from cosimlib.kernels.fingerprint import PACKAGE
@@ -27,13 +31,16 @@ def is_compiled(part: str) -> bool:
 
 @contextmanager
 def compiling(part: str) -> Iterator[bool]:
-    """Whether a part is still to be compiled, which one process at a time does; then a note."""
+    """Whether a part is still to be compiled, which one process at a time does; then a note.
+
+    Where Numba is told to compile nothing, nothing is noted.
+    """
     mark = _note(part).with_suffix(".lock")
     mark.touch()
     with locked(mark):
         needed = not is_compiled(part)
         yield needed
-        if needed:
+        if needed and not numba.config.DISABLE_JIT:
             write_whole(_note(part), _changed())
 
 
@@ -44,6 +51,8 @@ def _note(part: str) -> Path:
 
 @cache
 def _changed() -> bytes:
-    """When each of the package's files was changed, as a hash."""
+    """When each of the package's files was changed, and what compiles them, as a hash."""
     times = [(str(path), path.stat().st_mtime_ns) for path in sorted(PACKAGE.rglob("*.py"))]
-    return hashlib.sha256(repr(times).encode()).hexdigest().encode()
+    processor = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    compiler = numba.__version__, sys.implementation.cache_tag, *processor
+    return hashlib.sha256(repr((times, compiler)).encode()).hexdigest().encode()

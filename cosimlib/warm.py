@@ -62,7 +62,7 @@ def warm(jobs: int | None = None, parts: Collection[str] | None = None) -> None:
     missing = {part for part in (PARTS if parts is None else parts) if not is_compiled(part)}
     # Those that wait for others come last; else what takes longest is not left for the end.
     these = sorted(missing, key=lambda part: (part in NEEDS, [*PARTS].index(part)))
-    compile_one = partial(_compile_after, missing)
+    compile_one = partial(_compile_after, {part for part in PARTS if not is_compiled(part)})
     processes = min(jobs or count_cores(), len(these))
     if processes < 2:
         for part in these:

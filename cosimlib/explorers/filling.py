@@ -24,7 +24,7 @@ from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.filling import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
-from cosimlib.policies import SIMULATORS
+from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
@@ -117,7 +117,8 @@ def explore_filling(
         "save_every": save_every, "queue_depth": depth, "seed": seed,
     }  # fmt: skip
     _check(known=known, **values)
-    simulate = answered_meanwhile(_simulate, FILLING)
+    ours = all(SIMULATORS[policy] is BUILT_IN[policy] for policy in SIMULATED)
+    simulate = answered_meanwhile(_simulate, FILLING) if ours else _simulate
     simulated = lru_cache(maxsize=8)(partial(simulate, workload, system or LOMONOSOV, jobs))
     controls = _controls(values, known)
     if workload is not None:

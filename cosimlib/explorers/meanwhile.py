@@ -5,15 +5,17 @@ explorer's jobs are few: interpreted, most take a second or two. So one process 
 one interprets, and whoever asks gets the answer of the one that is done first.
 """
 
+import atexit
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import wraps
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from threading import Lock
+from threading import Lock, RLock, Thread
 from typing import Any, TypeVar
 
 import numba
@@ -25,14 +27,15 @@ from cosimlib.sweep.pools import count_cores
 PAUSE = 0.1
 """Seconds after which a process that waits for an answer looks whether it can do without."""
 TOLD = (
-    "Simulators are being compiled, once per version; until then they are interpreted, which is "
-    "slower."
+    "Simulators are being compiled, once per version; until then some answers take a few seconds."
 )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _compiling: dict[str, subprocess.Popen] = {}
 _interpreters: list["_Interpreter"] = []
+_changing = RLock()
+"""Held by a thread that starts or ends a process."""
 
 
 def answered_meanwhile(function: Function, part: str) -> Function:
@@ -48,15 +51,16 @@ def answered_meanwhile(function: Function, part: str) -> Function:
         Of `cosimlib.warm`: the part that compiles what it calls. Compiling begins at once.
     """
     if _is_ready(part) or not begin(part):
+        _end_idle()
         return function
 
     @wraps(function)
     def answer(*given: Any, **knobs: Any) -> Any:
         found = None
-        if not _is_ready(part):
-            found = _interpreter().ask((function, given, knobs), part)
-        elif not told():
-            end_interpreter()
+        if _is_ready(part):
+            _end_idle()
+        else:
+            found = _ask((function, given, knobs), part)
         return function(*given, **knobs) if found is None else found[0]
 
     return answer  # type: ignore[return-value]
@@ -66,20 +70,25 @@ def begin(*parts: str) -> bool:
     """Compile parts in another process, unless they are; whether there is a core for it."""
     if numba.config.DISABLE_JIT or os.name != "posix" or count_cores() < 2:
         return False
-    for part in parts:
-        if part not in _compiling and not is_compiled(part):
-            command = [sys.executable, "-m", "cosimlib.warm", "--jobs", "1", part]
-            # It goes on when this process ends: the next one finds what it compiled.
-            _compiling[part] = subprocess.Popen(
-                command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
+    try:
+        for part in parts:
+            with _changing:
+                if part not in _compiling and not is_compiled(part):
+                    command = [sys.executable, "-m", "cosimlib.warm", "--jobs", "1", part]
+                    # It goes on when this process ends: the next one finds what it compiled.
+                    _compiling[part] = subprocess.Popen(
+                        command, env=_environment(), stdin=subprocess.DEVNULL,
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                        start_new_session=True,
+                    )  # fmt: skip
+    except OSError:  # no room for another process
+        return False
     return True
 
 
 def told() -> str:
     """What a reader should know while something is being compiled; else empty."""
-    return "" if all(map(_is_ready, _compiling)) else TOLD
+    return "" if all(map(_is_ready, list(_compiling))) else TOLD
 
 
 def _is_ready(part: str) -> bool:
@@ -94,17 +103,30 @@ def _environment(**also: str) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), **also}
 
 
-def _interpreter() -> "_Interpreter":
-    """The one that lives, or a new one."""
-    if not _interpreters:
-        _interpreters.append(_Interpreter())
-    return _interpreters[0]
+def _ask(question: tuple[Callable, tuple, dict], part: str) -> tuple[Any] | None:
+    """The interpreter's answer in a tuple; None where the part is compiled before, or without."""
+    try:
+        with _changing:
+            if not _interpreters:
+                _interpreters.append(_Interpreter())
+            interpreter = _interpreters[0]
+        return interpreter.ask(question, part)
+    except OSError:  # no room for another process
+        return None
 
 
+def _end_idle() -> None:
+    """End the interpreting process where all that was asked for is compiled."""
+    if not told():
+        end_interpreter()
+
+
+@atexit.register
 def end_interpreter() -> None:
     """End the interpreting process, if there is one."""
-    for each in list(_interpreters):
-        each.end()
+    with _changing:
+        for each in list(_interpreters):
+            each.end()
 
 
 class _Interpreter:
@@ -115,7 +137,7 @@ class _Interpreter:
         self._channel, other = Pipe()
         with other:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(other.fileno())],
+                [sys.executable, "-c", f"from {__name__} import main; main({other.fileno()})"],
                 env=_environment(NUMBA_DISABLE_JIT="1"), pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
@@ -139,16 +161,18 @@ class _Interpreter:
 
     def end(self) -> None:
         """End the process, and what it is at."""
-        if self in _interpreters:
-            _interpreters.remove(self)
-        self._channel.close()
-        self._process.kill()
-        self._process.wait()
+        with _changing:
+            if self in _interpreters:
+                _interpreters.remove(self)
+            self._channel.close()
+            self._process.kill()
+            self._process.wait()
 
 
 def main(descriptor: int) -> None:
     """Answer questions until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     with Connection(descriptor) as channel:
         while True:
             try:
@@ -162,5 +186,8 @@ def main(descriptor: int) -> None:
                 channel.send(answer)
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
+def _leave_with(parent: int) -> None:
+    """End this process once the one that started it is gone, whatever it is at."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)

@@ -329,13 +329,15 @@ def _simulate(
             workload, rate=rate, nodes=_part(size, most), run_time=run_time * MINUTE,
             longest_delay=longest_delay * MINUTE, notice=announced, seed=seed,
         )  # fmt: skip
-    return simulate_ondemand(
+    schedule = simulate_ondemand(
         workload, replace(system, aggregate_bandwidth=bandwidth), stream, policy=policy,
         deadline=deadline, notice=notice if _are_announced(stream) else "ignore",
         interval=interval * MINUTE, seed=seed,
         start_up=None if isinstance(start_up, str) else start_up,
         reserved=_part(reserved, most) if policy == "reserve" else 0,
     )  # fmt: skip
+    schedule.allocations  # noqa: B018 - kernels reckon them too, and they go with the schedule
+    return schedule
 
 
 def _are_announced(bursts: Workload) -> bool:

@@ -12,6 +12,7 @@ from cosimlib import compiled, warm
 from cosimlib.compiled import BATCH, CONSERVATIVE
 from cosimlib.explorers import meanwhile
 from cosimlib.explorers.meanwhile import answered_meanwhile, begin, end_interpreter, told
+from cosimlib.policies import BUILT_IN, SIMULATORS
 
 pytestmark = pytest.mark.skipif(
     numba.config.DISABLE_JIT or os.name != "posix", reason="nothing is compiled here"
@@ -123,3 +124,25 @@ def test_an_explorer_shows_the_same_and_says_that_simulators_are_being_compiled(
     panel.choose(policy="conservative")
     assert panel.picture == first and panel.text.value == text
     assert meanwhile.TOLD not in panel.told.value
+    assert not meanwhile._interpreters, "nobody needs it any more"
+
+
+def test_a_policy_that_a_user_put_in_the_place_of_ours_is_asked_here(compilers, monkeypatch):
+    easy = BUILT_IN["EASY"]
+    monkeypatch.setitem(SIMULATORS, "EASY", lambda *given, **knobs: easy(*given, **knobs))
+    cs.explore_batch(jobs=40)
+    monkeypatch.setitem(SIMULATORS, "filling A", lambda *given, **knobs: easy(*given))
+    with pytest.raises((AttributeError, TypeError)):
+        cs.explore_filling(jobs=40)
+    assert not meanwhile._interpreters
+
+
+def test_without_room_for_processes_all_is_done_here(compilers, monkeypatch):
+    def refuse(*_, **__):
+        raise BlockingIOError("no more processes")
+
+    begin(BATCH)
+    monkeypatch.setattr(meanwhile.subprocess, "Popen", refuse)
+    assert answered_meanwhile(process_and_mode, BATCH)() == (os.getpid(), False)
+    assert not begin(CONSERVATIVE)
+    assert answered_meanwhile(process_and_mode, CONSERVATIVE) is process_and_mode
