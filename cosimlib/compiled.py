@@ -5,6 +5,8 @@ by which Numba and for which processor: it compiles anew for others, and what wa
 """
 
 import hashlib
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,13 +16,32 @@ from pathlib import Path
 import numba
 from llvmlite import binding
 
-from cosimlib.files import locked, write_whole
+from cosimlib.files import importing_this, locked, write_whole
 from cosimlib.kernels.fingerprint import PACKAGE
 from cosimlib.kernels.jit import cache_folder
 
 BATCH, CONSERVATIVE, FILLING = "batch", "conservative backfilling", "filling"
 BURSTS, TIMESHARING, COSCHEDULING = "bursts", "time-sharing", "coscheduling"
 ELASTIC, EVICTION = "elastic partitions", "eviction"
+
+
+def part_of(policy: str) -> str:
+    """The part that compiles a policy of `policies.BUILT_IN`."""
+    if "fill" in policy:
+        return FILLING
+    return CONSERVATIVE if policy.startswith("conservative") else BATCH
+
+
+def compile_apart(*options: str) -> subprocess.Popen:
+    """Begin ``python -m cosimlib.warm`` with options; it goes on when this process ends.
+
+    Whoever comes later finds what it compiled.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", "cosimlib.warm", *options], env=importing_this(os.environ),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
 
 
 def is_compiled(part: str) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -75,6 +75,14 @@ def checkout() -> Path:
     """The checkout that the package lies in, or else the current folder."""
     above = PACKAGE.parent
     return above if (above / "pyproject.toml").is_file() else Path.cwd()
+
+
+def importing_this(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which other processes, wherever they run, import this very package."""
+    if not (PACKAGE.parent / "pyproject.toml").is_file():
+        return dict(environment)  # it is installed
+    paths = [str(PACKAGE.parent), environment.get("PYTHONPATH", "")]
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def check_folder(name: str, path: Path) -> None:

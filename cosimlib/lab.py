@@ -9,11 +9,11 @@ import hashlib
 import ipaddress
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cosimlib.compiled import compile_apart
 from cosimlib.files import FRONT_PAGE, checkout, write_whole
 
 FOLDER, RECORD = "lab", ".copied.json"
@@ -34,20 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     for line in copy_notebooks(root / "notebooks", root / FOLDER):
         print(line, flush=True)
-    compile_meanwhile()
+    compile_apart()
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root / FOLDER}"]
     command += [f"--LabApp.default_url=/lab/tree/{FRONT_PAGE}"]
     if os.geteuid() == 0:
         command += ["--allow-root", "--ServerApp.ip=127.0.0.1"]
     os.execv(sys.executable, [*command, *options])
-
-
-def compile_meanwhile() -> None:
-    """Compile simulators and solvers in a process of its own, while a browser starts."""
-    subprocess.Popen(
-        [sys.executable, "-m", "cosimlib.warm"], stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
 
 
 def open_address(options: Sequence[str]) -> str:

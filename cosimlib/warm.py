@@ -7,7 +7,7 @@ same kernels first at the same time would each compile them.
 import argparse
 import gc
 import warnings
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -27,6 +27,7 @@ from cosimlib.compiled import (
     TIMESHARING,
     compiling,
     is_compiled,
+    part_of,
 )
 from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.elastic import (
@@ -62,20 +63,19 @@ def warm(jobs: int | None = None, parts: Collection[str] | None = None) -> None:
     missing = {part for part in (PARTS if parts is None else parts) if not is_compiled(part)}
     # Those that wait for others come last; else what takes longest is not left for the end.
     these = sorted(missing, key=lambda part: (part in NEEDS, [*PARTS].index(part)))
-    compile_one = partial(_compile_after, {part for part in PARTS if not is_compiled(part)})
     processes = min(jobs or count_cores(), len(these))
     if processes < 2:
         for part in these:
-            compile_one(part)
+            _compile_after_needs(part)
         return
     # Not a sweep's workers, which are copies of a process that has run simulators.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        list(pool.map(compile_one, these))
+        list(pool.map(_compile_after_needs, these))
 
 
-def _compile_after(missing: Set[str], part: str) -> None:
-    """Compile a part after the missing ones that it needs, or while another process does these."""
-    for need in sorted(NEEDS.get(part, set()) & missing):
+def _compile_after_needs(part: str) -> None:
+    """Compile a part after those that it needs, or wait while another process does these."""
+    for need in sorted(NEEDS.get(part, ())):
         compile_part(need)
     compile_part(part)
 
@@ -115,17 +115,10 @@ def _evict() -> None:
 
 def _schedule(family: str) -> None:
     for name, simulate in BUILT_IN.items():
-        if _family(name) == family:
+        if part_of(name) == family:
             simulate(*_small())
             if family != FILLING:
                 simulate(*_small(), order="wfp")
-
-
-def _family(name: str) -> str:
-    """The part that compiles a registered policy."""
-    if "fill" in name:
-        return FILLING
-    return CONSERVATIVE if name.startswith("conservative") else BATCH
 
 
 def _cut_in() -> None:

@@ -32,7 +32,7 @@ from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
 from cosimlib.kernels import ranked, releases, running
 from cosimlib.kernels.jit import allocating_kernel, embedded_kernel, kernel
 from cosimlib.kernels.queue import WFP
-from cosimlib.kernels.ranked import SUBMITTED, WAITING, Ranked
+from cosimlib.kernels.ranked import ADMITTED, WAITING, Ranked
 from cosimlib.kernels.running import Running
 from cosimlib.kernels.sieve import FOREVER
 from cosimlib.schedule import Schedule
@@ -120,17 +120,17 @@ def _in_order(
     ordered, started = ranked.empty(n), running.empty(n, total_nodes)
     start_time, waiting, counts = started.start_time, ordered.waiting, ordered.counts
     free, head, shadow_time, extra = total_nodes, 0, -np.inf, total_nodes
-    while counts[SUBMITTED] < n or len(started.ends) > 0:
-        now = running.next_instant(jobs.submit_time, counts[SUBMITTED], started.ends)
-        decided, new = False, counts[SUBMITTED]
+    while counts[ADMITTED] < n or len(started.ends) > 0:
+        now = running.next_instant(jobs.submit_time, counts[ADMITTED], started.ends)
+        decided, new = False, counts[ADMITTED]
         place = new
         while not decided and len(started.ends) > 0 and started.ends[0][0] <= now:
             free += jobs.nodes[running.end_next(jobs, started)]
             shadow_time, decided = -np.inf, per_event
-        while not decided and counts[SUBMITTED] < n and jobs.submit_time[counts[SUBMITTED]] <= now:
+        while not decided and counts[ADMITTED] < n and jobs.submit_time[counts[ADMITTED]] <= now:
             place = ranked.submit(ordered, jobs, rank, kind)
             decided = per_event
-        if now <= shadow_time and counts[SUBMITTED] == new + 1 and rank[head] <= rank[new]:
+        if now <= shadow_time and counts[ADMITTED] == new + 1 and rank[head] <= rank[new]:
             if ranked.fits(ordered, jobs, place, free, now, shadow_time, extra):
                 free, extra = _overtake(
                     jobs, ordered, started, kind, place, free, now, shadow_time, extra

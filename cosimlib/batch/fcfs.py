@@ -5,10 +5,10 @@ from heapq import heappop, heappush
 import numpy as np
 
 from cosimlib.batch.orders import Order, policy_name, prepare
-from cosimlib.kernels import queue, ranked, running
+from cosimlib.kernels import ranked, running
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.queue import HEAD_FIRST
-from cosimlib.kernels.ranked import SUBMITTED, WAITING
+from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED
+from cosimlib.kernels.ranked import ADMITTED, WAITING
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import JobArrays, Workload
@@ -52,7 +52,7 @@ def simulate_fcfs(
     array([ 0., 10., 10.])
     """
     run = prepare(workload, system, order, kill_at_request, requested_time=False)
-    if run.kind in (queue.SUBMITTED, HEAD_FIRST):
+    if run.kind in (SUBMITTED, HEAD_FIRST):
         start_time = _in_order_of_submission(run.jobs, run.total_nodes)
     else:
         start_time = _in_order(run.jobs, run.rank, run.kind, run.total_nodes)
@@ -84,11 +84,11 @@ def _in_order(jobs: JobArrays, rank: np.ndarray, kind: int, total_nodes: int) ->
     n = jobs.submit_time.size
     start_time, ends, ordered = np.full(n, np.nan), running.empty_ends(), ranked.empty(n)
     free, waiting, counts = total_nodes, ordered.waiting, ordered.counts
-    while counts[SUBMITTED] < n or len(ends) > 0:
-        now = running.next_instant(jobs.submit_time, counts[SUBMITTED], ends)
+    while counts[ADMITTED] < n or len(ends) > 0:
+        now = running.next_instant(jobs.submit_time, counts[ADMITTED], ends)
         while len(ends) > 0 and ends[0][0] <= now:
             free += jobs.nodes[heappop(ends)[1]]
-        while counts[SUBMITTED] < n and jobs.submit_time[counts[SUBMITTED]] <= now:
+        while counts[ADMITTED] < n and jobs.submit_time[counts[ADMITTED]] <= now:
             ranked.submit(ordered, jobs, rank, kind)
         while free > 0 and counts[WAITING] > 0:
             place = ranked.head(ordered, jobs, rank, start_time, kind, now)

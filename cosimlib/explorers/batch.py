@@ -25,7 +25,7 @@ from cosimlib.compiled import BATCH, CONSERVATIVE
 from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
-from cosimlib.explorers.meanwhile import answered_meanwhile, begin
+from cosimlib.explorers.meanwhile import begin, simulator
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
@@ -168,14 +168,6 @@ def _takes_order(policy: str) -> bool:
     return any(knob.name == "order" or knob.kind is knob.VAR_KEYWORD for knob in knobs)
 
 
-def _simulator(policy: str) -> Callable[..., Schedule]:
-    """What simulates a policy now."""
-    simulate = SIMULATORS[policy]
-    if simulate is not BUILT_IN.get(policy):
-        return simulate
-    return answered_meanwhile(simulate, CONSERVATIVE if "conservative" in policy else BATCH)
-
-
 def _made(jobs: int, nodes: int, load: float, seed: int) -> Workload:
     """Jobs of Lublin's and Feitelson's model."""
     return synthetic.lublin(jobs, nodes=nodes, load=load, seed=seed)
@@ -266,7 +258,7 @@ def _drawer(made: Callable[..., Workload], system: System) -> Callable[..., tupl
     ) -> tuple[go.Figure, str]:
         workload = made(load, seed, estimates, factor)
         knobs = {"order": order} if _takes_order(policy) else {}
-        schedule = _simulator(policy)(workload, system, **knobs)
+        schedule = simulator(policy)(workload, system, **knobs)
         check.instance(f"the result of {policy!r}", schedule, Schedule)
         if SIMULATORS[policy] is not BUILT_IN.get(policy):
             _audit_started(schedule)

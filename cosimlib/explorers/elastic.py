@@ -27,6 +27,7 @@ from cosimlib.elastic import (
     preemption_values,
 )
 from cosimlib.explorers.logs import busy, fitting, instant, recorded, wide_enough
+from cosimlib.explorers.meanwhile import simulator
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib.kernels.occupancy import IDLE
@@ -192,7 +193,7 @@ def _fixed_because(schedule: Schedule) -> str:
 
 def _schedule(source: Schedule, nodes: int) -> Schedule:
     """The workload on another number of nodes, under the same policy."""
-    return SIMULATORS[source.policy](source.workload, source.system.with_nodes(nodes))
+    return simulator(source.policy)(source.workload, source.system.with_nodes(nodes))
 
 
 def _controls(source: Schedule, at: float, knobs: dict[str, Any], why: str) -> dict[str, Widget]:

@@ -17,14 +17,12 @@ from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.compiled import FILLING
 from cosimlib.display import count, percent
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
-from cosimlib.explorers.meanwhile import answered_meanwhile
+from cosimlib.explorers.meanwhile import simulator
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.filling import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
-from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
@@ -117,9 +115,7 @@ def explore_filling(
         "save_every": save_every, "queue_depth": depth, "seed": seed,
     }  # fmt: skip
     _check(known=known, **values)
-    ours = all(SIMULATORS[policy] is BUILT_IN[policy] for policy in SIMULATED)
-    simulate = answered_meanwhile(_simulate, FILLING) if ours else _simulate
-    simulated = lru_cache(maxsize=8)(partial(simulate, workload, system or LOMONOSOV, jobs))
+    simulated = lru_cache(maxsize=8)(partial(_simulate, workload, system or LOMONOSOV, jobs))
     controls = _controls(values, known)
     if workload is not None:
         controls["accuracy"].observe(partial(_switch, controls), names="value")
@@ -203,8 +199,7 @@ def _simulate(
     else:
         workload = with_round_estimates(source, float(accuracy), seed=seed)
     runs = tuple(
-        SIMULATORS[policy](workload, system, queue_depth=queue_depth or None)
-        for policy in SIMULATED
+        simulator(policy)(workload, system, queue_depth=queue_depth or None) for policy in SIMULATED
     )
     return runs, *full_queue(runs[0], queue_depth)
 

@@ -12,11 +12,9 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.compiled import BATCH
 from cosimlib.display import calendar, count
-from cosimlib.explorers.meanwhile import answered_meanwhile
+from cosimlib.explorers.meanwhile import simulator
 from cosimlib.metrics import busy_stretch
-from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.prepare import with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_missing_estimates
@@ -146,9 +144,7 @@ def recorded(source: Workload | Schedule, system: System | None = None, *, jobs:
         return Recorded(Schedule.recorded(log.workload, log.system), log.notes)
     starts = "Starts" if unknown == len(log.workload) else count(unknown, "start")
     log = estimated(busy(log, jobs))
-    easy = SIMULATORS["EASY"]
-    easy = answered_meanwhile(easy, BATCH) if easy is BUILT_IN["EASY"] else easy
-    schedule = easy(log.workload, log.system)
+    schedule = simulator("EASY")(log.workload, log.system)
     verb = "is" if unknown == 1 < len(log.workload) else "are"
     return Recorded(
         schedule, (*log.notes, f"{starts} {verb} not recorded; all starts shown are EASY's.")

@@ -20,8 +20,9 @@ from typing import Any, TypeVar
 
 import numba
 
-from cosimlib.compiled import is_compiled
-from cosimlib.kernels.fingerprint import PACKAGE
+from cosimlib.compiled import compile_apart, is_compiled, part_of
+from cosimlib.files import importing_this
+from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.sweep.pools import count_cores
 
 PAUSE = 0.1
@@ -66,6 +67,14 @@ def answered_meanwhile(function: Function, part: str) -> Function:
     return answer  # type: ignore[return-value]
 
 
+def simulator(policy: str) -> Callable[..., Any]:
+    """What simulates a registered policy now; ours are answered meanwhile, a user's own are not."""
+    simulate = SIMULATORS[policy]
+    if simulate is not BUILT_IN.get(policy):
+        return simulate
+    return answered_meanwhile(simulate, part_of(policy))
+
+
 def begin(*parts: str) -> bool:
     """Compile parts in another process, unless they are; whether there is a core for it."""
     if numba.config.DISABLE_JIT or os.name != "posix" or count_cores() < 2:
@@ -74,13 +83,7 @@ def begin(*parts: str) -> bool:
         for part in parts:
             with _changing:
                 if part not in _compiling and not is_compiled(part):
-                    command = [sys.executable, "-m", "cosimlib.warm", "--jobs", "1", part]
-                    # It goes on when this process ends: the next one finds what it compiled.
-                    _compiling[part] = subprocess.Popen(
-                        command, env=_environment(), stdin=subprocess.DEVNULL,
-                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                        start_new_session=True,
-                    )  # fmt: skip
+                    _compiling[part] = compile_apart("--jobs", "1", part)
     except OSError:  # no room for another process
         return False
     return True
@@ -95,12 +98,6 @@ def _is_ready(part: str) -> bool:
     """Whether a part is compiled, or whoever compiled it has ended."""
     process = _compiling.get(part)
     return is_compiled(part) if process is None else process.poll() is not None
-
-
-def _environment(**also: str) -> dict[str, str]:
-    """This process's environment, and where the package lies."""
-    paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), **also}
 
 
 def _ask(question: tuple[Callable, tuple, dict], part: str) -> tuple[Any] | None:
@@ -138,8 +135,9 @@ class _Interpreter:
         with other:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", f"from {__name__} import main; main({other.fileno()})"],
-                env=_environment(NUMBA_DISABLE_JIT="1"), pass_fds=[other.fileno()],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=importing_this(os.environ | {"NUMBA_DISABLE_JIT": "1"}),
+                pass_fds=[other.fileno()], stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
 
     def ask(self, question: tuple[Callable, tuple, dict], part: str) -> tuple[Any] | None:
@@ -152,12 +150,11 @@ class _Interpreter:
                         self.end()
                         return None
                 return self._channel.recv()
-        except Exception:  # whatever went wrong there, this process can do it
+        except BaseException as error:
             self.end()
-            return None
-        except BaseException:
-            self.end()
-            raise
+            if not isinstance(error, Exception):
+                raise
+            return None  # whatever went wrong there, this process can do it
 
     def end(self) -> None:
         """End the process, and what it is at."""

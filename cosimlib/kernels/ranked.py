@@ -23,7 +23,7 @@ from cosimlib.kernels.sieve import BLOCK, FOREVER, Sieve
 FILLED = 48
 """Jobs per block that is made anew, or up to which one is not split."""
 
-BLOCKS, WAITING, SUBMITTED, OLDEST = range(4)
+BLOCKS, WAITING, ADMITTED, OLDEST = range(4)
 """Cells of `Ranked.counts`: blocks in the chain, waiting jobs, jobs submitted, the first of them
 that may wait."""
 
@@ -74,7 +74,7 @@ def _most_blocks(waiting: int) -> int:
 def submit(ranked: Ranked, jobs: Any, rank: np.ndarray, kind: int) -> int:
     """Insert the next job at the place of its rank; return that."""
     job_at, wanted, counts = ranked.waiting.job, ranked.waiting.wanted, ranked.counts
-    job = counts[SUBMITTED]
+    job = counts[ADMITTED]
     if counts[BLOCKS] > _most_blocks(counts[WAITING]):
         _make_anew(ranked, jobs, kind)
     at = _block_of(ranked, rank, job)
@@ -90,7 +90,7 @@ def submit(ranked: Ranked, jobs: Any, rank: np.ndarray, kind: int) -> int:
         place -= 1
     job_at[place], wanted[place] = job, jobs.nodes[job]
     ranked.size[block] += 1
-    counts[SUBMITTED] += 1
+    counts[ADMITTED] += 1
     counts[WAITING] += 1
     _bound(ranked, jobs, kind, place)
     return place

@@ -23,7 +23,8 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-PACKAGE = Path(__file__).resolve().parents[1]
+from cosimlib.files import PACKAGE, importing_this
+
 INJECTED = "injected-parameters"
 TEXTS = {".csv", ".html", ".ipynb", ".json", ".md", ".svg", ".txt"}
 BEFORE = "before its first cell"
@@ -100,10 +101,8 @@ def _begin(path: Path, environment: Mapping[str, str]) -> None:
 def execute(task: Task, channel: Any, environment: Mapping[str, str]) -> None:
     """Execute a task in this process, in the runner's environment, and send how it goes."""
     _begin(task.log, environment)
-    if (PACKAGE.parent / "pyproject.toml").is_file():
-        # The kernel runs elsewhere, and must import the package whose source was fingerprinted.
-        paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    # The kernel runs elsewhere, and must import the package whose source was fingerprinted.
+    os.environ.update(importing_this(os.environ))
     started = time.monotonic()
     kernel = _Kernel(channel)
     try:

@@ -163,7 +163,8 @@ def test_every_control_shows_what_the_simulator_says(name, values):
 
 def test_costs_change_no_start_and_are_not_simulated_again(monkeypatch):
     panel = explore_filling(jobs=100)
-    monkeypatch.setattr("cosimlib.explorers.filling.SIMULATORS", {})
+    for name in SIMULATED:
+        monkeypatch.delitem(SIMULATORS, name)
     panel.choose(overhead=0.4, speed=0.6, save_every=3, policy="filling C")
     assert_shows(panel, synthetic_jobs(panel.settings, jobs=100))
     with pytest.raises(KeyError):
@@ -201,10 +202,9 @@ def test_a_change_draws_once_and_simulates_only_what_it_changes(monkeypatch):
 
         return call
 
-    module = "cosimlib.explorers.filling."
-    simulators = {name: counted("runs", SIMULATORS[name]) for name in SIMULATED}
-    monkeypatch.setattr(module + "SIMULATORS", simulators)
-    monkeypatch.setattr(module + "plot_use", counted("draws", plot_use))
+    for name in SIMULATED:
+        monkeypatch.setitem(SIMULATORS, name, counted("runs", SIMULATORS[name]))
+    monkeypatch.setattr("cosimlib.explorers.filling.plot_use", counted("draws", plot_use))
     panel = explore_filling(jobs=200)
     for name, value, runs in (
         (None, None, 4), ("policy", "filling B, kill", 0), ("overhead", 0.5, 0), ("speed", 0.6, 0),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cosimlib.kernels import ranked, sieve
 from cosimlib.kernels.queue import HEAD_FIRST, STATIC, TAKEN, WFP
-from cosimlib.kernels.ranked import BLOCKS, SUBMITTED, WAITING
+from cosimlib.kernels.ranked import ADMITTED, BLOCKS, WAITING
 from cosimlib.kernels.sieve import FOREVER
 
 pytestmark = pytest.mark.skipif(
@@ -40,7 +40,7 @@ class Queues:
         self.blocks, self.start_time = ranked.empty(n), np.full(n, np.nan)
 
     def submit(self):
-        job = len(self.start_time[: self.blocks.counts[SUBMITTED]])
+        job = len(self.start_time[: self.blocks.counts[ADMITTED]])
         self.now = self.jobs.submit_time[job]
         place = ranked.submit(self.blocks, self.jobs, self.rank, self.kind)
         self.waiting.append(job)
@@ -120,7 +120,7 @@ def test_heads_and_searches_are_those_of_a_sorted_list(seed, kind, fullest):
     """The queue grows up to `fullest`, and shrinks to almost nothing, again and again."""
     rng = np.random.default_rng(seed)
     queues, growing = Queues(rng, 160, kind), True
-    while queues.blocks.counts[SUBMITTED] < queues.n:
+    while queues.blocks.counts[ADMITTED] < queues.n:
         growing = len(queues.waiting) < (fullest if growing else 2)
         if growing or rng.random() < 0.2:
             queues.submit()
