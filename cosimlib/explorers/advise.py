@@ -20,7 +20,9 @@ from cosimlib import checks as check
 from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
 from cosimlib.advise.spectrum import spectrum_of
 from cosimlib.advise.words import jobs_table, title_of
+from cosimlib.compiled import EVICTION
 from cosimlib.display import duration
+from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.advise import plot_advice
 from cosimlib.units import MINUTE
@@ -79,7 +81,7 @@ def explore_advise(
     asked: dict[str, Any] = {
         "within": within, "step": step, "partition": partition, "constraint": constraint,
     }  # fmt: skip
-    first = advise(1, source, model=model, **asked)
+    first = answered_meanwhile(advise, EVICTION)(1, source, model=model, **asked)
     most = max(choice.moment.reachable for choice in first.choices)
     if most < 1 or len(first.choices) == 1:
         raise ValueError(
@@ -134,11 +136,11 @@ def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> 
     @lru_cache(maxsize=64)
     def advised(nodes_needed: int, bandwidth: float, interval: float) -> Advice:
         scaled = model.scaled(bandwidth=bandwidth, interval=interval)
-        return advise(nodes_needed, cluster, model=scaled, **asked)
+        return answered_meanwhile(advise, EVICTION)(nodes_needed, cluster, model=scaled, **asked)
 
     @lru_cache(maxsize=4)
     def losses(bandwidth: float, interval: float) -> pd.DataFrame:
-        return spectrum_of(advised(1, bandwidth, interval))
+        return answered_meanwhile(spectrum_of, EVICTION)(advised(1, bandwidth, interval))
 
     def draw(
         *, nodes_needed: int, deadline: float, bandwidth: float, interval: float

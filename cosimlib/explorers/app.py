@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ipywidgets import HTML, FileUpload, HBox, VBox, Widget
 
 from cosimlib import checks as check
+from cosimlib.compiled import BATCH
 from cosimlib.elastic import prioritize
 from cosimlib.eviction import choose_scenario
 from cosimlib.explorers.advise import explore_advise
@@ -22,11 +23,11 @@ from cosimlib.explorers.coscheduling import explore_coscheduling
 from cosimlib.explorers.elastic import explore_elastic
 from cosimlib.explorers.eviction import explore_eviction
 from cosimlib.explorers.filling import explore_filling
+from cosimlib.explorers.meanwhile import answered_meanwhile, simulator
 from cosimlib.explorers.ondemand import explore_ondemand
 from cosimlib.explorers.panel import Panel
 from cosimlib.explorers.timesharing import explore_timesharing
 from cosimlib.files import checkout
-from cosimlib.policies import SIMULATORS
 from cosimlib.prepare import prepare_schedule
 from cosimlib.synthetic import peregrine
 from cosimlib.system import System
@@ -64,7 +65,8 @@ def _eviction(paths: Sequence[Path]) -> Panel:
     log = _log(paths)
     if log is not None:
         return explore_eviction(log)
-    scenario = choose_scenario(prepare_schedule(), jobs=24, occupied=4352, seed=0)
+    schedule = answered_meanwhile(prepare_schedule, BATCH)()
+    scenario = choose_scenario(schedule, jobs=24, occupied=4352, seed=0)
     return explore_eviction(scenario.schedule, at=scenario.at, nodes_needed=scenario.nodes // 2)
 
 
@@ -80,7 +82,7 @@ def _elastic(paths: Sequence[Path]) -> Panel:
     if log is not None:
         return explore_elastic(log)
     workload = prioritize(peregrine(seed=0), {"bigmem": 10.0})
-    return explore_elastic(SIMULATORS["EASY"](workload, System.of(20)))
+    return explore_elastic(simulator("EASY")(workload, System.of(20)))
 
 
 def _advise(paths: Sequence[Path]) -> Panel:

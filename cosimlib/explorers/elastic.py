@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
+from cosimlib.compiled import ELASTIC
 from cosimlib.elastic import (
     GRACE_PERIODS,
     POLICIES,
@@ -27,7 +28,7 @@ from cosimlib.elastic import (
     preemption_values,
 )
 from cosimlib.explorers.logs import busy, fitting, instant, recorded, wide_enough
-from cosimlib.explorers.meanwhile import simulator
+from cosimlib.explorers.meanwhile import answered_meanwhile, simulator
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib.kernels.occupancy import IDLE
@@ -116,7 +117,8 @@ def explore_elastic(
         "grace_period": grace_period,
         "seed": seed,
     }
-    preempted_jobs(source, at, **knobs)  # refuses what it cannot take before a control does
+    # Refuses what it cannot take before a control does.
+    answered_meanwhile(preempted_jobs, ELASTIC)(source, at, **knobs)
     why = _fixed_because(source)
     controls = _controls(source, at, knobs, why)
     disable(controls["nodes"], why)
@@ -240,10 +242,9 @@ def _draw(
 ) -> tuple[go.Figure, str]:
     """Figure and text for the controls' values."""
     schedule = scheduled(nodes)
-    values = _window(schedule, at, window, knobs["policy"], seed)
+    preempted = answered_meanwhile(_preempted, ELASTIC)
+    values, touched, jobs = preempted(schedule, at, window=window, seed=seed, **knobs)
     taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[: knobs["preempted"]])
-    touched = preempted_jobs(schedule, at, seed=seed, **knobs)
-    jobs = _running(schedule, at, touched)
     idle = knobs["preempted"] - int(touched["nodes_taken"].sum())
     wasted, began = touched["wasted_cycles"].sum(), schedule.workload.began
     title = (
@@ -258,6 +259,15 @@ def _draw(
     )
     picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title, began=began)
     return picture, text
+
+
+def _preempted(
+    schedule: Schedule, at: float, *, window: float, seed: int, **knobs: Any
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Vectors around a moment, the jobs preempted at it, and all that run."""
+    touched = preempted_jobs(schedule, at, seed=seed, **knobs)
+    values = _window(schedule, at, window, knobs["policy"], seed)
+    return values, touched, _running(schedule, at, touched)
 
 
 def _window(schedule: Schedule, at: float, window: float, policy: str, seed: int) -> pd.DataFrame:

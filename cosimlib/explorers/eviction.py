@@ -14,11 +14,13 @@ from html import escape
 from math import log10
 from typing import Any
 
+import numba
 import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
+from cosimlib.compiled import EVICTION
 from cosimlib.display import count
 from cosimlib.eviction import (
     EvictionPlan,
@@ -32,6 +34,7 @@ from cosimlib.eviction import (
     solve_spectrum,
 )
 from cosimlib.explorers.logs import instant, recorded, with_memory
+from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.eviction import plot_trade_off
 from cosimlib.metrics import occupied_nodes
@@ -260,35 +263,52 @@ def _controls(problem: EvictionProblem, bandwidth: float, interval: float) -> di
 
 def _drawer(problem: EvictionProblem, pose: Pose) -> Draw:
     """What the panel calls with the controls' values; it solves only where it has to."""
-    # Compiles before the first solution, so that the time shown is the solver's.
-    solve_spectrum(EvictionProblem(problem.jobs, 0, 0.0, problem.step)).plan(0)
 
     @lru_cache(maxsize=1)
-    def solved(bandwidth: float, interval: float) -> EvictionSpectrum:
-        return solve_spectrum(pose(bandwidth, interval))
+    def solved(bandwidth: float, interval: float) -> tuple[EvictionSpectrum, str]:
+        return answered_meanwhile(_timed, EVICTION)(solve_spectrum, pose(bandwidth, interval))
 
     @lru_cache(maxsize=1)
     def planned(
         solver: str, nodes_needed: int, bandwidth: float, interval: float
     ) -> tuple[EvictionPlan, str]:
-        spectrum = solved(bandwidth, interval)
+        spectrum, _ = solved(bandwidth, interval)
+        best = answered_meanwhile(_least_loss, EVICTION)
         if solver == PAPER:
-            return spectrum.plan(nodes_needed), ""
+            return best(spectrum, nodes_needed), ""
+        problem = spectrum.problem.asking(nodes_needed)
         try:
-            SOLVERS[solver](EvictionProblem(problem.jobs, 0, 0.0, problem.step))
-            return SOLVERS[solver](spectrum.problem.asking(nodes_needed)), ""
+            plan, took = answered_meanwhile(_timed, EVICTION)(SOLVERS[solver], problem)
         except MemoryError as error:
-            return spectrum.plan(nodes_needed), f" · not {LABELS[solver]}: {escape(str(error))}"
+            why = f" · not {LABELS[solver]}: {escape(str(error))}"
+            return best(spectrum, nodes_needed), why
+        return plan, f" · {LABELS[solver]}: {took}" if took else ""
 
     def draw(
         *, nodes_needed: int, deadline: float, bandwidth: float, interval: float, solver: str
     ) -> tuple[go.Figure, str]:
-        spectrum = solved(bandwidth, interval)
-        plan, why = planned(solver, nodes_needed, bandwidth, interval)
+        spectrum, took = solved(bandwidth, interval)
+        plan, also = planned(solver, nodes_needed, bandwidth, interval)
         picture = plot_trade_off(spectrum, plan, deadline, title=_title(plan, deadline))
-        return picture, _text(spectrum, plan, deadline) + why
+        surface = f" · whole surface of {spectrum.loss.size:,} problems solved"
+        within = f" in {took}" if took else ""
+        return picture, _text(plan, deadline) + surface + within + also
 
     return draw
+
+
+def _timed(solve: Callable[[EvictionProblem], Any], problem: EvictionProblem) -> tuple[Any, str]:
+    """A solver's answer, and how long it took once compiled; "" where it is interpreted."""
+    solve(EvictionProblem(problem.jobs, 0, 0.0, problem.step))  # compiles, or loads what is
+    answer = solve(problem)
+    milliseconds = np.atleast_1d(answer.response_time)[-1] * 1e3
+    took = f"{milliseconds:,.{0 if milliseconds >= 10 else 2}f} ms"
+    return answer, "" if numba.config.DISABLE_JIT else took
+
+
+def _least_loss(spectrum: EvictionSpectrum, nodes_needed: int) -> EvictionPlan:
+    """The spectrum's plan for a number of nodes."""
+    return spectrum.plan(nodes_needed)
 
 
 def _title(plan: EvictionPlan, deadline: float) -> str:
@@ -298,8 +318,8 @@ def _title(plan: EvictionPlan, deadline: float) -> str:
     return f"{count(needed, 'node')} within {minutes:.4g} minutes: {loss:,.1f} node-hours lost"
 
 
-def _text(spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float) -> str:
-    """The line under the figure."""
+def _text(plan: EvictionPlan, deadline: float) -> str:
+    """What a plan costs, and what it frees."""
     row = plan.row(deadline)
     told = [
         f"loss {plan.loss[row]:,.2f} node-hours",
@@ -312,10 +332,6 @@ def _text(spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float) -> st
             f"standing still {timed.blocked[row]:,.2f} node-hours until the burst starts after "
             f"{timed.free_time[row]:,g} s"
         )
-    if plan.solver != PAPER:
-        told.append(f"{LABELS[plan.solver]}: {plan.response_time[-1] * 1e3:.2g} ms")
-    surface, seconds = spectrum.loss.size, spectrum.response_time
-    told.append(f"whole surface of {surface:,} problems solved in {seconds * 1e3:.1f} ms")
     return " · ".join(told)
 
 

@@ -188,7 +188,8 @@ def test_only_what_changes_the_problem_solves_it_again(monkeypatch):
     solved = []
 
     def solve(problem):
-        solved.append(problem)
+        if problem.horizon > 0:  # others only compile
+            solved.append(problem)
         return solve_spectrum(problem)
 
     solve_spectrum = eviction.solve_spectrum

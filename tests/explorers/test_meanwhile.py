@@ -12,6 +12,7 @@ from cosimlib import compiled, warm
 from cosimlib.compiled import BATCH, CONSERVATIVE
 from cosimlib.explorers import meanwhile
 from cosimlib.explorers.meanwhile import answered_meanwhile, begin, end_interpreter, told
+from cosimlib.files import checkout
 from cosimlib.policies import BUILT_IN, SIMULATORS
 
 pytestmark = pytest.mark.skipif(
@@ -125,6 +126,40 @@ def test_an_explorer_shows_the_same_and_says_that_simulators_are_being_compiled(
     assert panel.picture == first and panel.text.value == text
     assert meanwhile.TOLD not in panel.told.value
     assert not meanwhile._interpreters, "nobody needs it any more"
+
+
+def schedule():
+    workload = cs.synthetic.with_scaled_estimates(cs.synthetic.lublin(60, nodes=64, seed=1))
+    return cs.simulate_easy(workload, workload.machine)
+
+
+def saved_queue():
+    return [checkout() / "docs" / "advise" / name for name in ("squeue.json", "sinfo.json")]
+
+
+@pytest.mark.parametrize(
+    ("explore", "source", "change"),
+    [
+        (cs.explore_eviction, schedule, {"solver": "greedy"}),
+        (cs.explore_elastic, schedule, {"policy": "LIFO", "nodes": 70}),
+        (cs.explore_advise, saved_queue, {"nodes_needed": 3}),
+    ],
+)
+def test_what_solves_for_one_moment_is_interpreted_too(compilers, explore, source, change):
+    source = source()
+    early = explore(source)
+    early.choose(**change)
+    assert meanwhile._interpreters and meanwhile.TOLD in early.told.value
+    assert " ms" not in early.text.value, "an interpreter's times are not the solver's"
+    for compiler in compilers.values():
+        compiler.ended = True
+    late = explore(source)
+    late.choose(**change)
+    assert not meanwhile._interpreters
+    assert early.picture == late.picture
+    assert (" ms" in late.text.value) == ("solver" in change)
+    if "solver" not in change:
+        assert early.text.value == late.text.value
 
 
 def test_a_policy_that_a_user_put_in_the_place_of_ours_is_asked_here(compilers, monkeypatch):
