@@ -1,6 +1,6 @@
 """Notes of the parts of the package that are compiled, beside the kernels.
 
-`cosimlib.warm` says what the parts are. A note records when the package's files were last changed,
+`cosimlib.warm` says what the parts are. A note records when files that hold kernels were changed,
 by which Numba and for which processor: it compiles anew for others, and what was touched since.
 """
 
@@ -11,18 +11,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
-import numba
 from llvmlite import binding
 
 from cosimlib.files import importing_this, locked, write_whole
 from cosimlib.kernels.fingerprint import PACKAGE
-from cosimlib.kernels.jit import cache_folder
+from cosimlib.kernels.jit import cache_folder, is_interpreted
 
 BATCH, CONSERVATIVE, FILLING = "batch", "conservative backfilling", "filling"
 BURSTS, TIMESHARING, COSCHEDULING = "bursts", "time-sharing", "coscheduling"
 ELASTIC, EVICTION = "elastic partitions", "eviction"
+
+DECORATORS = b"kernels.jit import"
+"""What files that hold kernels have in them."""
 
 
 def part_of(policy: str) -> str:
@@ -61,7 +64,7 @@ def compiling(part: str) -> Iterator[bool]:
     with locked(mark):
         needed = not is_compiled(part)
         yield needed
-        if needed and not numba.config.DISABLE_JIT:
+        if needed and not is_interpreted():
             write_whole(_note(part), _changed())
 
 
@@ -72,8 +75,9 @@ def _note(part: str) -> Path:
 
 @cache
 def _changed() -> bytes:
-    """When each of the package's files was changed, and what compiles them, as a hash."""
-    times = [(str(path), path.stat().st_mtime_ns) for path in sorted(PACKAGE.rglob("*.py"))]
+    """When each file that holds kernels was changed, and what compiles them, as a hash."""
+    holding = [path for path in sorted(PACKAGE.rglob("*.py")) if DECORATORS in path.read_bytes()]
+    times = [(str(path), path.stat().st_mtime_ns) for path in holding]
     processor = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
-    compiler = numba.__version__, sys.implementation.cache_tag, *processor
+    compiler = version("numba"), sys.implementation.cache_tag, *processor
     return hashlib.sha256(repr((times, compiler)).encode()).hexdigest().encode()

@@ -14,7 +14,6 @@ from html import escape
 from math import log10
 from typing import Any
 
-import numba
 import numpy as np
 import plotly.graph_objects as go
 from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider, Widget
@@ -37,6 +36,7 @@ from cosimlib.explorers.logs import instant, recorded, with_memory
 from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Draw, Panel, disable
 from cosimlib.figures.eviction import plot_trade_off
+from cosimlib.kernels.jit import is_interpreted
 from cosimlib.metrics import occupied_nodes
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -303,7 +303,7 @@ def _timed(solve: Callable[[EvictionProblem], Any], problem: EvictionProblem) ->
     answer = solve(problem)
     milliseconds = np.atleast_1d(answer.response_time)[-1] * 1e3
     took = f"{milliseconds:,.{0 if milliseconds >= 10 else 2}f} ms"
-    return answer, "" if numba.config.DISABLE_JIT else took
+    return answer, "" if is_interpreted() else took
 
 
 def _least_loss(spectrum: EvictionSpectrum, nodes_needed: int) -> EvictionPlan:

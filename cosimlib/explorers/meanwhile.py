@@ -18,10 +18,9 @@ from multiprocessing.connection import Connection
 from threading import Lock, RLock, Thread
 from typing import Any, TypeVar
 
-import numba
-
 from cosimlib.compiled import compile_apart, is_compiled, part_of
 from cosimlib.files import importing_this
+from cosimlib.kernels.jit import is_interpreted
 from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.sweep.pools import count_cores
 
@@ -77,7 +76,7 @@ def simulator(policy: str) -> Callable[..., Any]:
 
 def begin(*parts: str) -> bool:
     """Compile parts in another process, unless they are; whether there is a core for it."""
-    if numba.config.DISABLE_JIT or os.name != "posix" or count_cores() < 2:
+    if is_interpreted() or os.name != "posix" or count_cores() < 2:
         return False
     try:
         for part in parts:
@@ -92,6 +91,18 @@ def begin(*parts: str) -> bool:
 def told() -> str:
     """What a reader should know while something is being compiled; else empty."""
     return "" if all(map(_is_ready, list(_compiling))) else TOLD
+
+
+def when_compiled(act: Callable[[], None]) -> None:
+    """Call `act` in a thread once all that was asked for is compiled."""
+
+    def wait() -> None:
+        while told():
+            time.sleep(PAUSE)
+        end_interpreter()
+        act()
+
+    Thread(target=wait, daemon=True).start()
 
 
 def _is_ready(part: str) -> bool:

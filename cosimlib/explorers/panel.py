@@ -26,7 +26,7 @@ from ipywidgets import (
 
 from cosimlib import checks as check
 from cosimlib.explorers.live import LiveFigure
-from cosimlib.explorers.meanwhile import told
+from cosimlib.explorers.meanwhile import told, when_compiled
 from cosimlib.explorers.ruler import Ruler
 from cosimlib.figures.markup import plain
 
@@ -96,6 +96,8 @@ class Panel(VBox):
         for control in self.controls.values():
             control.observe(self._redraw, names="value")
         self.ruler.observe(self._fit, names="width")
+        if told():
+            when_compiled(self._tell)
 
     def __repr__(self) -> str:
         title = (self._shown.layout.title.text or "").replace("<br>", " ")
@@ -203,7 +205,12 @@ class Panel(VBox):
         # page that is loaded again asks for.
         self.figure._repr_mimebundle_()
         self._shown = picture
-        self.text.value, self.told.value = text, self._reasons()
+        self.text.value = text
+        self._tell()
+
+    def _tell(self) -> None:
+        """Show what is to be known of the controls now."""
+        self.told.value = self._reasons()
 
 
 def disable(control: Widget, why: str) -> None:

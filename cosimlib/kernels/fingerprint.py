@@ -89,8 +89,12 @@ def _is_seen(part: ast.AST, near: bool, whole: bool) -> bool:
 
 
 def _holds_kernels(tree: ast.AST) -> bool:
-    """Whether a file mentions a decorator of kernels, or Numba."""
-    words = {getattr(node, "name", None) or _label(node) for node in ast.walk(tree)}
+    """Whether a file imports or applies a decorator of kernels, or imports Numba."""
+    words: set[str | None] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, IMPORT):
+            words |= {getattr(node, "module", None), *(alias.name for alias in node.names)}
+        words |= {_label(decorator) for decorator in getattr(node, "decorator_list", [])}
     return any(word.split(".")[0] in {*KERNELS, "numba"} for word in words if word)
 
 

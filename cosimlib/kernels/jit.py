@@ -94,6 +94,11 @@ def _compiled(function: Function, **options: bool) -> Function:
         numba.config.CACHE_DIR = previous
 
 
+def is_interpreted() -> bool:
+    """Whether Numba is told to compile nothing, so that kernels are Python."""
+    return bool(numba.config.DISABLE_JIT)
+
+
 @cache
 def cache_folder() -> Path:
     """Folder of kernels compiled from this source: beside it, or else in the user's cache."""

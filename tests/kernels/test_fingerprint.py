@@ -137,10 +137,19 @@ def test_functions_count_where_a_constant_may_come_from_them(small, constant):
 
 def test_a_new_file_begins_a_new_folder_only_if_it_holds_kernels(small):
     before = folder_of(small)
-    (small / "told.py").write_text('"""Words."""\nimport math\n\n\ndef f():\n    return math.pi\n')
+    (small / "told.py").write_text('"""Words."""\nimport math\ndef kernel(): return math.pi\n')
     assert folder_of(small) == before
     (small / "more.py").write_text(CALLED)
     assert folder_of(small) != before
+
+
+def test_what_only_shows_results_is_not_seen(monkeypatch):
+    """A new constant or import of a figure or an explorer throws no kernels away."""
+    before, sources = fingerprint.kernel_hash(), fingerprint._sources()
+    shows = [name for name in sources if name.split("/")[1] in ("explorers", "figures")]
+    edited = {name: text + b"\nimport math" * (name in shows) for name, text in sources.items()}
+    monkeypatch.setattr(fingerprint, "_sources", lambda: edited)
+    assert len(shows) > 20 and fingerprint.kernel_hash.__wrapped__() == before
 
 
 def test_the_hash_is_remembered_until_a_file_changes(small, monkeypatch):
