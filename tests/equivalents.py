@@ -18,6 +18,8 @@ _LOOKS_ANEW = "all nodes of the job are then looked at, which finds the limit th
 _ONCE_MORE = "the level is then computed once more, from limits that do not bind: the same"
 _NO_LIMIT = "without a limit the bound is infinite, and nobody asks which node it is of"
 
+_ONE_BLOCK = "the same jobs lie in the same order, in blocks made anew one block sooner or later"
+_MOST = "`TAKEN` is the largest number of its kind"
 _EITHER_SIDE = "either side may make room, if there is any"
 
 EQUIVALENTS: dict[str, dict[str, str]] = {
@@ -53,6 +55,9 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "the search begins now, at the profile's first moment, and finds nothing before the "
             "moment before which there is nothing"
         ),
+    },
+    "batch/fcfs.py:_in_order": {
+        "free > 0 -> free >= 0": "every job wants a node, so that none starts where none is free",
     },
     "batch/loop.py:_forget_started": {
         "counts[FIRST] < counts[LAST] -> counts[FIRST] >= counts[LAST]": (
@@ -129,6 +134,45 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "holes.coming[:] = np.inf -> dropped": (
             "they are read at the end of a pass only, and each pass begins with none"
         ),
+    },
+    "kernels/holes.py:first_since": {
+        "first >= start -> first > start": (
+            "either answer is not before the start, which is all that is asked"
+        ),
+    },
+    "kernels/ranked.py:_most_blocks": {
+        "2 * waiting // FILLED + 16 -> 2 * waiting // FILLED + 17": _ONE_BLOCK,
+    },
+    "kernels/ranked.py:submit": {
+        "counts[BLOCKS] > _most_blocks(counts[WAITING]) -> "
+        "counts[BLOCKS] >= _most_blocks(counts[WAITING])": _ONE_BLOCK,
+    },
+    "kernels/ranked.py:fits": {
+        "place + 1 -> place + 2": "only whether the first of the places is found is asked",
+    },
+    "kernels/ranked.py:next_fitting": {
+        "(_highest(ranked, jobs, free, now, shadow_time, extra), 0) -> "
+        "(_highest(ranked, jobs, free, now, shadow_time, extra), 1)": (
+            "where scores decide, every search is one of all blocks"
+        ),
+        "(-1, 0) -> (-1, 1)": "a search that found none does not go on",
+        "-1 -> -2": _NONE,
+    },
+    "kernels/ranked.py:_highest": {
+        "-1 -> -2": _NONE,
+        "-1.0 -> -2.0": "no score is below 0",
+        "most > best -> most >= best": "of such a block no score is higher, and it changes nothing",
+    },
+    "kernels/ranked.py:_block_of": {
+        "low + high + 1 -> low + high + 2": (
+            "the search halves what is left anywhere above the low end, and not above the high one"
+        ),
+    },
+    "kernels/ranked.py:_make_anew": {
+        "waiting.wanted[place] != TAKEN -> waiting.wanted[place] < TAKEN": _MOST,
+    },
+    "kernels/ranked.py:_bound": {
+        "ranked.waiting.wanted[place] != TAKEN -> ranked.waiting.wanted[place] < TAKEN": _MOST,
     },
     "kernels/rising.py:reserve": {
         "jobs > 1 -> jobs >= 1": "of one job the room that was found holds one",

@@ -49,8 +49,12 @@ class Ranked(NamedTuple):
 
 @allocating_kernel
 def empty(n: int) -> Ranked:
-    """A queue without jobs, with room for `n`."""
-    blocks = _most_blocks(n) + 2
+    """A queue without jobs, with room for `n`.
+
+    Fewer blocks than that are ever in use: each had half of `FILLED` jobs of its own when it was
+    split off.
+    """
+    blocks = _most_blocks(n)
     ranked = Ranked(
         queue.empty(BLOCK * blocks),
         np.zeros(blocks, np.int64),

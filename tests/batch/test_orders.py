@@ -196,6 +196,23 @@ def test_per_event_decides_between_two_ends_of_one_instant():
     assert per_event == [0, 0, 8, 5]
 
 
+def test_a_submission_may_find_another_head_where_scores_grow():
+    """At t=1 job 1 is the head, which leaves no node over. By t=10 job 2 has the highest score, and
+    leaves nodes over at t=100: job 3 may start, though neither has a node come free nor does the
+    job that has just been submitted fit.
+    """
+    jobs = {
+        "submit_time": [0, 1, 1, 1, 10],
+        "run_time": [100, 10, 10, 150, 1],
+        "requested_time": [100, 1000, 20, 150, 1],
+        "nodes": [8, 10, 5, 1, 9],
+    }
+    workload = Workload(pd.DataFrame(jobs), "growing scores")
+    starts = audit(simulate_easy(workload, System.of(10), order="wfp")).start_time.tolist()
+    assert starts[3] == 10
+    assert starts == naive.easy_starts(workload.jobs, 10, "wfp")
+
+
 def test_policies_are_named_after_their_knobs():
     workload = Workload(
         pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})

@@ -126,6 +126,16 @@ def test_of_holes_long_past_only_classes_are_known():
     assert machine.first_since(0) == 10.0
 
 
+def test_of_holes_opened_since_a_kind_was_looked_at_each_is_known():
+    """However many there were before."""
+    machine = Machine([(4, 9)])
+    for _ in range(REMEMBERED):
+        machine.give_back(30, 31, 0)
+    machine.learn(0)
+    machine.give_back(10, 18, 4)
+    assert machine.first_since(0) == END
+
+
 def test_a_pass_knows_the_holes_of_the_pass_before_and_its_own():
     machine = Machine([(4, 8)])
     machine.give_back(10, 18, 4)
