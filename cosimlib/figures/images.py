@@ -5,6 +5,7 @@ import importlib.util
 import json
 import queue
 import re
+import sys
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -85,10 +86,8 @@ class Images:
 
     async def _draw_all(self) -> None:
         """Draw in one session, as many figures at once as there are tabs."""
-        from kaleido import Kaleido
-
         # The synchronous server of kaleido waits for ever where its browser does not start.
-        async with Kaleido(n=self.tabs, mathjax=False) as browser:
+        async with _browser(self.tabs) as browser:
             await asyncio.gather(*(self._draw_some(browser) for _ in range(self.tabs)))
 
     async def _draw_some(self, browser: Any) -> None:
@@ -112,6 +111,20 @@ def figures_in(folder: str | Path) -> list[Path]:
     return [path for path in found if path.with_suffix(".html").is_file()]
 
 
+def _browser(tabs: int) -> Any:
+    """A session of kaleido that loads its page once per tab: drawing takes less than loading it."""
+    from kaleido import Kaleido
+
+    class Browser(Kaleido):
+        async def _return_kaleido_tab(self, tab: Any) -> None:
+            if sys.exc_info()[0] is None:
+                await self.tabs_ready.put(tab)
+            else:  # nobody knows in which state a figure that cannot be drawn leaves the page
+                await super()._return_kaleido_tab(tab)
+
+    return Browser(n=tabs, mathjax=False)
+
+
 async def _draw_one(browser: Any, path: Path) -> None:
     """Draw both pictures of a figure, then write them."""
     figure = still(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
@@ -120,7 +133,7 @@ async def _draw_one(browser: Any, path: Path) -> None:
     png = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
     svg = await browser.calc_fig(content, opts={"format": "svg", **options})
     write_whole(path.with_suffix(".png"), png)
-    write_whole(path.with_suffix(".svg"), _fix_ids(svg.decode()).encode())
+    write_whole(path.with_suffix(".svg"), _fixed(svg.decode()).encode())
 
 
 def _with_fixed_ids(figure: go.Figure) -> dict:
@@ -131,11 +144,16 @@ def _with_fixed_ids(figure: go.Figure) -> dict:
     return content
 
 
-def _fix_ids(svg: str) -> str:
-    """The drawing with the random part of its elements' ids, and of what refers to them, fixed."""
+def _fixed(svg: str) -> str:
+    """The drawing with what is random fixed: a part of ids, and the order of attributes."""
     for drawing in set(re.findall(r'id="(?:top)?defs-([0-9a-f]{6})"', svg)):
         svg = re.sub(rf"""((?:id="|href="#|url\(['"]?#)[a-z]+-?){drawing}""", r"\g<1>000000", svg)
-    return svg
+    attribute = r'\s[^\s="<>]+="[^"]*"'
+    return re.sub(
+        rf"(<[\w:-]+)((?:{attribute})+)",
+        lambda tag: tag[1] + "".join(sorted(re.findall(attribute, tag[2]))),
+        svg,
+    )
 
 
 def _reason(error: Exception) -> str:

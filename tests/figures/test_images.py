@@ -174,3 +174,28 @@ def test_images_are_the_same_bytes_twice(tmp_path):
     assert "data: Theta 2023" in texts
     used = re.findall(r"""url\(['"]?#([^'")]+)""", svg)
     assert used and all(f'id="{name}"' in svg for name in used)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not has_browser(), reason="no Chromium found; BROWSER_PATH may name one")
+def test_the_page_is_loaded_anew_only_after_a_figure_that_cannot_be_drawn(tmp_path, monkeypatch):
+    tabs = pytest.importorskip("kaleido._kaleido_tab", reason="images need kaleido")
+    drawn, loaded, tab = [], [], tabs._KaleidoTab
+    draw, load = tab._calc_fig, tab.reload
+
+    async def draw_all_but_the_third(self, *given, **knobs):
+        drawn.append(given)
+        if len(drawn) == 3:
+            raise RuntimeError("a picture too many")
+        return await draw(self, *given, **knobs)
+
+    async def load_again(self):
+        loaded.append(len(drawn))
+        await load(self)
+
+    monkeypatch.setattr(tab, "_calc_fig", draw_all_but_the_third)
+    monkeypatch.setattr(tab, "reload", load_again)
+    for name in "abc":
+        Publisher(tmp_path, "Theta 2023").publish(line(width=300, height=200), name, NUMBERS)
+    assert render_images([tmp_path]) == 2
+    assert loaded == [3] and len(drawn) == 5
