@@ -181,9 +181,34 @@ def extend(
 
     It ends where none of the others could begin before the moment `before`, for jobs placed before
     one only take nodes from it; return their first place and the free nodes. Reservations are
-    `listed` in the heap, or not. Equal neighbors are placed together, as many at the earliest start
-    as have room; the search for the next of their kind begins there: while nodes are only taken no
-    earlier start appears.
+    `listed` in the heap, or not.
+    """
+    due = True
+    while due:
+        place, end, due = _reserve(jobs, plan, order, place, now, before, listed)
+        while place < end:
+            job = order[place]
+            if jobs.nodes[job] <= free:
+                running.start(jobs, started, job, now)
+                free -= jobs.nodes[job]
+            place += 1
+    return place, free
+
+
+@inner_kernel
+def _reserve(
+    jobs: JobArrays,
+    plan: Plan,
+    order: np.ndarray,
+    place: int,
+    now: float,
+    before: float,
+    listed: bool,
+) -> tuple[int, int, bool]:
+    """As `extend`, until jobs have a reservation for now: their places, and whether there are any.
+
+    Equal neighbors are placed together, as many at the earliest start as have room; the search for
+    the next of their kind begins there: while nodes are only taken no earlier start appears.
     """
     wanted, apart = place - 1, plan.coming.bounds[0] < plan.coming.bounds[1]
     while place < order.size:
@@ -212,14 +237,14 @@ def extend(
                 plan.start[job] = moment
                 if np.isnan(plan.first_start[job]):
                     plan.first_start[job] = moment
-                if moment <= now and nodes <= free:
-                    running.start(jobs, started, job, now)
-                    free -= nodes
-                elif moment > now and listed:
+                if moment > now and listed:
                     heap.push(plan.due, job, moment)
             place += placed
+            if moment <= now:
+                holes.learn(plan.holes, kind, moment)
+                return place - placed, place, True
         holes.learn(plan.holes, kind, moment)
-    return place, free
+    return place, place, False
 
 
 @inner_kernel

@@ -20,6 +20,9 @@ from cosimlib.kernels.sieve import class_of
 LENGTHS, REMEMBERED = 64, 64
 """How many classes of lengths there are, and how many holes are remembered one by one."""
 
+STRIDE = 16
+"""Breakpoints that are compared at a time."""
+
 
 class Holes(NamedTuple):
     """New holes by class and one by one, and what is known of every kind.
@@ -145,10 +148,14 @@ def note(holes: Holes, profile: Profile, place: int, begin: float, after: int, e
         nodes = 1 << nodes_class
         since, until = begin, end
         if free[place] >= nodes:
+            while left - STRIDE >= first and _all_free(free[left - STRIDE : left], nodes):
+                left -= STRIDE
             while left > first and free[left - 1] >= nodes:
                 left -= 1
             since = min(times[left], begin)
         if free[after - 1] >= nodes:
+            while right + STRIDE <= last and _all_free(free[right : right + STRIDE], nodes):
+                right += STRIDE
             while right < last and free[right] >= nodes:
                 right += 1
             until = times[right] if right < last else np.inf
@@ -158,6 +165,15 @@ def note(holes: Holes, profile: Profile, place: int, begin: float, after: int, e
         holes.begin[row, nodes_class], holes.end[row, nodes_class] = since, until
         _lower(holes.since, LENGTHS * nodes_class, length, since)
         _lower(holes.coming, LENGTHS * nodes_class, length, since)
+
+
+@inlined_kernel
+def _all_free(free: np.ndarray, nodes: int) -> bool:
+    """Whether `nodes` nodes are free at all of `STRIDE` breakpoints, compared side by side."""
+    fine = True
+    for place in range(STRIDE):
+        fine &= free[place] >= nodes
+    return fine
 
 
 @inner_kernel
