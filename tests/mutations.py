@@ -13,6 +13,7 @@ are listed with a reason in `equivalents`, and do not count.
 """
 
 import argparse
+import ast
 import json
 import multiprocessing
 import os
@@ -20,7 +21,7 @@ import random
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 
@@ -39,9 +40,38 @@ PLAIN = {"NUMBA_DISABLE_JIT": "1", "COSIMLIB_WORKERS": "1", "TQDM_DISABLE": "1"}
 
 
 def rooms_of(file: str) -> tuple[str, ...]:
-    """The folders of tests for a file of the package; for kernels that rooms share batch's, too."""
-    room = Path(file).parts[1]
-    return ("tests/kernels", "tests/batch") if room == "kernels" else (f"tests/{room}",)
+    """The folders of tests for a file of the package.
+
+    For kernels that rooms share they are those of batch, too, or else of all that use them.
+    """
+    room, name = Path(file).parts[1:3]
+    if room != "kernels":
+        return (f"tests/{room}",)
+    users = _users(Path(name).stem)
+    return ("tests/kernels", *(f"tests/{each}" for each in sorted(users & {"batch"} or users)))
+
+
+def _users(module: str) -> set[str]:
+    """Rooms with kernels that import a module of shared kernels, or one that imports it."""
+    rooms: set[str] = set()
+    for path, imported in _imported_kernels().items():
+        if {module, "jit"} <= imported:
+            room = path.parts[0]
+            rooms |= _users(path.stem) if room == "kernels" else {room}
+    return rooms
+
+
+@cache
+def _imported_kernels() -> dict[Path, set[str]]:
+    """For every file of the package, the modules of shared kernels that it imports."""
+    shared, found = f"{PACKAGE.name}.kernels", {}
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        names = {alias.name for node in froms if node.module == shared for alias in node.names}
+        inside = {str(node.module).removeprefix(f"{shared}.") for node in froms}
+        found[path.relative_to(PACKAGE)] = names | inside
+    return found
 
 
 def judge(rooms: Sequence[str], mutations: Sequence[Mutation], results: Path) -> None:
@@ -86,6 +116,14 @@ def equivalent(mutation: Mutation) -> bool:
     return mutation.change in EQUIVALENTS.get(_place(mutation), {})
 
 
+def outdated() -> list[str]:
+    """Entries of `equivalents` that are no change of a kernel any more."""
+    files = sorted({PACKAGE / place.split(":")[0] for place in EQUIVALENTS})
+    there = {(_place(each), each.change) for path in files for each in mutations_of(path)}
+    listed = [(place, change) for place, changes in EQUIVALENTS.items() for change in changes]
+    return [f"{place}: {change}" for place, change in listed if (place, change) not in there]
+
+
 def earlier(results: Path) -> dict[str, dict]:
     """Results of mutations that were judged before, by their names."""
     if not results.exists():
@@ -117,6 +155,8 @@ def main() -> int:
     known = {key for key, row in before.items() if row["caught"] or not asked.again}
     left = [each for each in mutations if each.key not in known and not equivalent(each)]
     print(f"{len(mutations)} mutations, {len(mutations) - len(left)} of them judged before")
+    for each in outdated():
+        print(f"listed as equivalent, but there is none: {each}")
     judge_all(left, asked.jobs, asked.results)
     return tell(mutations, earlier(asked.results))
 

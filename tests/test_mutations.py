@@ -38,3 +38,11 @@ def test_results_are_found_again_by_name(tmp_path):
     path.write_text('{"key": "a", "caught": false}\n{"key": "a", "caught": true}\n')
     assert earlier(path) == {"a": {"key": "a", "caught": True}}
     assert rooms_of("cosimlib/batch/plan.py") == ("tests/batch",)
+
+
+def test_shared_kernels_are_judged_by_tests_of_rooms_that_use_them():
+    for module in ("queue", "shifts", "sorting"):
+        assert rooms_of(f"cosimlib/kernels/{module}.py") == ("tests/kernels", "tests/batch")
+    assert rooms_of("cosimlib/kernels/copying.py") == (
+        "tests/kernels", "tests/elastic", "tests/eviction"
+    )  # fmt: skip
