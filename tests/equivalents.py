@@ -18,6 +18,7 @@ _LOOKS_ANEW = "all nodes of the job are then looked at, which finds the limit th
 _ONCE_MORE = "the level is then computed once more, from limits that do not bind: the same"
 _NO_LIMIT = "without a limit the bound is infinite, and nobody asks which node it is of"
 
+_WANTS = "every job wants a node, so that none starts where none is free"
 _ONE_BLOCK = "the same jobs lie in the same order, in blocks made anew one block sooner or later"
 _MOST = "`TAKEN` is the largest number of its kind"
 _EITHER_SIDE = "either side may make room, if there is any"
@@ -57,7 +58,7 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         ),
     },
     "batch/fcfs.py:_in_order": {
-        "free > 0 -> free >= 0": "every job wants a node, so that none starts where none is free",
+        "free > 0 -> free >= 0": _WANTS,
     },
     "batch/loop.py:_forget_started": {
         "counts[FIRST] < counts[LAST] -> counts[FIRST] >= counts[LAST]": (
@@ -180,6 +181,7 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
     "kernels/sieve.py:empty": {
         "n // BLOCK -> n * BLOCK": "more blocks than the queue fills, of which none is read",
     },
+    "kernels/sieve.py:search": {"free > 0 -> free >= 0": _WANTS},
     "kernels/shifts.py:make_room": {
         "first > 0 -> first > 1": _EITHER_SIDE,
         "place - first < last - place -> place - first <= last - place": _EITHER_SIDE,

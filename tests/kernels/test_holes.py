@@ -136,6 +136,17 @@ def test_of_holes_opened_since_a_kind_was_looked_at_each_is_known():
     assert machine.first_since(0) == END
 
 
+def test_nothing_is_known_of_a_kind_once_holes_are_forgotten():
+    """A hole from 10 s on is forgotten; so is that none had begun before `END`."""
+    machine = Machine([(4, 8)])
+    machine.give_back(10, 18, 4)
+    holes.forget(machine.holes)
+    assert machine.first_since(0) == np.inf
+    machine.start = [10]
+    machine.give_back(5, 10, 4)
+    assert machine.first_since(0) == machine.earliest(0) == 5
+
+
 def test_a_pass_knows_the_holes_of_the_pass_before_and_its_own():
     machine = Machine([(4, 8)])
     machine.give_back(10, 18, 4)
