@@ -50,7 +50,7 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "extend(jobs, plan, started, order, 0, now, free, np.inf, False) -> "
         "extend(jobs, plan, started, order, 0, now, free, np.inf, True)": _LISTED,
     },
-    "batch/plan.py:extend": {
+    "batch/plan.py:_reserve": {
         "max(now, holes.none_before(plan.holes, kind)) -> "
         "min(now, holes.none_before(plan.holes, kind))": (
             "the search begins now, at the profile's first moment, and finds nothing before the "
@@ -135,6 +135,11 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "holes.coming[:] = np.inf -> dropped": (
             "they are read at the end of a pass only, and each pass begins with none"
         ),
+        "REMEMBERED + 1 -> REMEMBERED + 2": "any number above `REMEMBERED` is too many",
+        "REMEMBERED + 1 -> REMEMBERED - 1": (
+            "the holes opened since are then looked at one by one, without which no job has an "
+            "earlier start than that of the plan made anew"
+        ),
     },
     "kernels/holes.py:first_since": {
         "first >= start -> first > start": (
@@ -188,6 +193,10 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "place - first < last - place -> place - first >= last - place": _EITHER_SIDE,
         "place - first -> place + first": _EITHER_SIDE,
         "last - place -> last + place": _EITHER_SIDE,
+    },
+    "kernels/sorting.py:ascending": {
+        "first + 1 -> first - 1": "a number is not moved past the first of its stretch",
+        "width < size -> width <= size": "all is merged with nothing, and stays as it is",
     },
     "ondemand/gathering.py:_next_to_kill": {"-1 -> -2": _NONE},
     "ondemand/moves.py:begin": {

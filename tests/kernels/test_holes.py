@@ -136,10 +136,14 @@ def test_of_holes_opened_since_a_kind_was_looked_at_each_is_known():
     assert machine.first_since(0) == END
 
 
+def test_nothing_is_known_of_a_kind_at_first():
+    assert holes.none_before(holes.empty(1, NODES), 0) == -np.inf
+
+
 def test_nothing_is_known_of_a_kind_once_holes_are_forgotten():
-    """A hole from 10 s on is forgotten; so is that none had begun before `END`."""
+    """A plan made anew has room from 10 s on, which is no new hole; then it is widened to 5 s."""
     machine = Machine([(4, 8)])
-    machine.give_back(10, 18, 4)
+    machine.change(10, 18, 4)
     holes.forget(machine.holes)
     assert machine.first_since(0) == np.inf
     machine.start = [10]
