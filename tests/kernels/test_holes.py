@@ -33,12 +33,31 @@ class Machine:
     def change(self, begin, end, count):
         """Take or give back nodes; places of the first breakpoints at or after both moments."""
         self.cells[begin:end] += count
-        return availability.add(self.profile, float(begin), float(end), count)
+        places = availability.add(self.profile, float(begin), float(end), count)
+        times, free, (first, last), _ = self.profile
+        times[:first], times[last:], free[:first], free[last:] = np.inf, -np.inf, NODES, NODES
+        return places
 
     def give_back(self, begin, end, count):
         """Open a hole, or widen one."""
         place, after = self.change(begin, end, count)
         holes.note(self.holes, self.profile, place, float(begin), after, float(end))
+        row = (self.holes.opened[0] - 1) % REMEMBERED
+        for nodes_class, hole in enumerate(self.holes_of(begin, end)):
+            assert hole[1] == self.holes.end[row, nodes_class]
+            assert hole[0] in (self.holes.begin[row, nodes_class], None)
+
+    def holes_of(self, begin, end):
+        """For each class of nodes, beginning and end of the hole of what came free; or none."""
+        for nodes_class in range(self.holes.begin.shape[1]):
+            fits = self.cells >= 1 << nodes_class
+            since, until = begin, end
+            while fits[begin] and since > 0 and fits[since - 1]:
+                since -= 1
+            while fits[end - 1] and until < SECONDS and fits[until]:
+                until += 1
+            found = since, until if until < SECONDS else np.inf
+            yield found if fits[begin:end].any() else (None, -np.inf)
 
     def earliest(self, kind):
         """The first second from which a job fits."""
@@ -102,6 +121,13 @@ def test_a_hole_concerns_jobs_that_it_can_hold():
     assert found == [10.0, 10.0, 10.0, END, 10.0, np.inf, np.inf]
     begin = [holes.any_since(machine.holes, kind) for kind in range(len(kinds))]
     assert begin == [10.0, 10.0, 10.0, 10.0, 10.0, np.inf, 10.0]
+
+
+def test_a_hole_without_end_is_for_jobs_of_any_length():
+    machine = Machine([(4, 8)])
+    machine.holes.cell[0] = holes.cell_of(4, np.inf)
+    machine.give_back(10, END, 4)
+    assert holes.first_since(machine.holes, 0, np.inf, float(END)) == 10.0
 
 
 def test_holes_that_touch_are_one():
