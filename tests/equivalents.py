@@ -20,6 +20,7 @@ _NO_LIMIT = "without a limit the bound is infinite, and nobody asks which node i
 
 _WANTS = "every job wants a node, so that none starts where none is free"
 _ONE_BLOCK = "the same jobs lie in the same order, in blocks made anew one block sooner or later"
+_STRIDES = "what is not passed over in strides is passed over one by one"
 _MOST = "`TAKEN` is the largest number of its kind"
 _EITHER_SIDE = "either side may make room, if there is any"
 
@@ -144,6 +145,20 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
     "kernels/holes.py:first_since": {
         "first >= start -> first > start": (
             "either answer is not before the start, which is all that is asked"
+        ),
+    },
+    "kernels/holes.py:note": {
+        "-1 -> -2 [3]": "no class is below either",
+        "left - STRIDE >= first -> left - STRIDE > first": _STRIDES,
+        "right + STRIDE <= last -> right + STRIDE < last": _STRIDES,
+    },
+    "kernels/holes.py:_all_free": {
+        "fine = True -> fine = False": _STRIDES,
+        "free[place] >= nodes -> free[place] > nodes": _STRIDES,
+    },
+    "kernels/holes.py:_lower": {
+        "beginnings[origin + length] > moment -> beginnings[origin + length] >= moment": (
+            "what begins at the moment already is written as it was"
         ),
     },
     "kernels/ranked.py:_most_blocks": {

@@ -33,15 +33,15 @@ class Machine:
     def change(self, begin, end, count):
         """Take or give back nodes; places of the first breakpoints at or after both moments."""
         self.cells[begin:end] += count
-        places = availability.add(self.profile, float(begin), float(end), count)
-        times, free, (first, last), _ = self.profile
-        times[:first], times[last:], free[:first], free[last:] = np.inf, -np.inf, NODES, NODES
-        return places
+        return availability.add(self.profile, float(begin), float(end), count)
 
     def give_back(self, begin, end, count):
-        """Open a hole, or widen one."""
+        """Open a hole, or widen one; nothing outside the profile's bounds may count."""
         place, after = self.change(begin, end, count)
-        holes.note(self.holes, self.profile, place, float(begin), after, float(end))
+        times, free, (first, last), _ = self.profile
+        times[:first], free[:first] = np.inf, NODES
+        there = self.profile._replace(times=times[:last], free=free[:last])
+        holes.note(self.holes, there, place, float(begin), after, float(end))
         row = (self.holes.opened[0] - 1) % REMEMBERED
         for nodes_class, hole in enumerate(self.holes_of(begin, end)):
             assert hole[1] == self.holes.end[row, nodes_class]
