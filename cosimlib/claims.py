@@ -43,6 +43,10 @@ LEAST_USED = 0.5
 """Share of a log's node-hours from which on numbers tell something about the log."""
 
 
+LEAST_JOBS = 100
+"""Jobs of a log from which on it can decide claims, where a system does not ask for more."""
+
+
 class Verdict(NamedTuple):
     """Our number beside a claim; whether it holds, None where that is unknown; why not.
 
@@ -71,6 +75,14 @@ def by_construction(ours: str, holds: bool, why: str) -> Verdict:
     Where it does not hold all the same, it fails: then something is wrong with us.
     """
     return Verdict(ours, bool(holds), why if holds else f"although built in: {why}", bool(holds))
+
+
+def of_enough_jobs(found: Mapping[str, Verdict], jobs: float) -> dict[str, Verdict]:
+    """The verdicts; all are unknown where jobs are fewer than `LEAST_JOBS`, of none as found."""
+    if not 0 < jobs < LEAST_JOBS:
+        return dict(found)
+    why = f"too few jobs: {jobs:,}, of at least {LEAST_JOBS}"
+    return {claim: unknown(one.ours, why) for claim, one in found.items()}
 
 
 class Claims:

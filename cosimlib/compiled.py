@@ -1,7 +1,7 @@
 """Notes of the parts of the package that are compiled, beside the kernels.
 
-`cosimlib.warm` says what the parts are. A note records when files that hold kernels were changed,
-by which Numba and for which processor: it compiles anew for others, and what was touched since.
+`cosimlib.warm` says what the parts are. A note records the text of the files that hold kernels, by
+which Numba they were compiled and for which processor: it compiles anew where one is another.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def compile_apart(*options: str) -> subprocess.Popen:
 def is_compiled(part: str) -> bool:
     """Whether a part is compiled from the files as they were when this process first asked."""
     note = _note(part)
-    return note.exists() and note.read_bytes() == _changed()
+    return note.exists() and note.read_bytes() == _state()
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def compiling(part: str) -> Iterator[bool]:
         needed = not is_compiled(part)
         yield needed
         if needed and not is_interpreted():
-            write_whole(_note(part), _changed())
+            write_whole(_note(part), _state())
 
 
 def _note(part: str) -> Path:
@@ -74,10 +74,10 @@ def _note(part: str) -> Path:
 
 
 @cache
-def _changed() -> bytes:
-    """When each file that holds kernels was changed, and what compiles them, as a hash."""
-    holding = [path for path in sorted(PACKAGE.rglob("*.py")) if DECORATORS in path.read_bytes()]
-    times = [(str(path), path.stat().st_mtime_ns) for path in holding]
+def _state() -> bytes:
+    """The files that hold kernels, and what compiles them, as a hash."""
+    texts = [path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))]
+    holding = [text for text in texts if DECORATORS in text]
     processor = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     compiler = version("numba"), sys.implementation.cache_tag, *processor
-    return hashlib.sha256(repr((times, compiler)).encode()).hexdigest().encode()
+    return hashlib.sha256(repr((holding, compiler)).encode()).hexdigest().encode()

@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from decimal import Decimal
 
 from cosimlib.units import DAY, HOUR, MINUTE
 
@@ -114,8 +115,8 @@ def percent(share: float, places: int | None = None, *, signed: bool = False) ->
     """A share with up to three digits, "83 %", "0.3 %", or so many places; signed "+7.5 %"."""
     if not math.isfinite(share):
         return UNKNOWN
-    form = f"{'+' if signed else ''}{'.3g' if places is None else f'.{places}f'}"
-    text = f"{100 * share:{form}} %"
+    digits = f"{100 * share:{'.3g' if places is None else f'.{places}f'}}"
+    text = f"{Decimal(digits) + 0:{'+' if signed else ''},f} %"  # no exponent, no -0
     return f"−{text[1:]}" if text.startswith("-") else text
 
 

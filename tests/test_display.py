@@ -149,6 +149,7 @@ def test_what_killed_runs_held_is_told():
     ("text", "told"),
     [(percent(0.83412), "83.4 %"), (percent(1), "100 %"), (percent(0.5, 0), "50 %"),
      (percent(0.07512, 1, signed=True), "+7.5 %"), (percent(-0.829, 1, signed=True), "−82.9 %"),
+     (percent(12.345), "1,230 %"), (percent(-1e-5, 1), "0.0 %"), (percent(1e-7), "0.00001 %"),
      (percent(-0.25), "−25 %"), (percent(float("nan"), 1), "unknown")],
 )  # fmt: skip
 def test_shares_are_told_in_per_cent(text, told):

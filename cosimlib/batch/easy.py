@@ -22,7 +22,7 @@ After one submission without ends only the new job needs testing, unless it is t
 change with time. The free nodes, the shadow time and the remaining extra nodes are unchanged: every
 backfilled job either ends by the shadow time or was charged to the extra nodes. A job that was
 refused did not fit, or would have ended too late, and would end later still if it started now. A
-search of a long queue passes over blocks in which nothing can do (`kernels.ranked`).
+search of a long queue passes over blocks that hold no job that may start (`kernels.ranked`).
 """
 
 import numpy as np

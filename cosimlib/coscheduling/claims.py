@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.claims import Verdict, by_construction, unknown, verdict
+from cosimlib.claims import Verdict, by_construction, of_enough_jobs, unknown, verdict
 from cosimlib.coscheduling.comparison import (
     BASE,
     UNSCHEDULED,
@@ -49,8 +49,6 @@ OF_MADE_UP_JOBS = ("holding-may-deadlock", "nobody-waits-for-ever")
 """Claims judged on jobs made for them, whatever the log."""
 NO_LIMIT = "the paper prints no number, nor what would be acceptable"
 STUCK = "in each seed some jobs never start"
-LEAST_JOBS = 100
-"""Jobs of the first machine below which a comparison decides nothing."""
 
 
 class Evidence(NamedTuple):
@@ -89,10 +87,7 @@ def judge(evidence: Evidence) -> dict[str, Verdict]:
         "modest-factor": modest_factor(evidence.by_load, evidence.by_share),
     }
     few = int(runs.loc[runs["machine"] != EUREKA, "jobs"].max())
-    if few < LEAST_JOBS:
-        why = f"too few jobs: {few}, of at least {LEAST_JOBS}"
-        compared = {claim: unknown(found.ours, why) for claim, found in compared.items()}
-    return compared | {
+    return of_enough_jobs(compared, few) | {
         "holding-may-deadlock": holding_may_deadlock(evidence.locked),
         "release-solves-deadlock": release_solves_deadlock(evidence, runs),
         "nobody-waits-for-ever": nobody_waits_for_ever(evidence.outage),

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.claims import Verdict, by_construction, unknown, verdict
+from cosimlib.claims import Verdict, by_construction, of_enough_jobs, unknown, verdict
 from cosimlib.display import UNKNOWN, percent
 from cosimlib.elastic.reading import SHORT, Reading, measure
 from cosimlib.schedule import Schedule
@@ -156,11 +156,12 @@ class Evidence(NamedTuple):
 
 def judge(evidence: Evidence) -> dict[str, Verdict]:
     """Verdicts on the claims about preemption policies, by their ids in `data/claims.csv`."""
-    return {
+    found = {
         **{claim: decide(evidence, claim) for claim in RULES},
         "peregrine-days": peregrine_days(evidence),
         "stale-vectors-degrade": stale_vectors_degrade(evidence),
     }
+    return of_enough_jobs(found, len(evidence.schedule.workload))
 
 
 def decide(evidence: Evidence, claim: str) -> Verdict:

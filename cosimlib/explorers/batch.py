@@ -25,7 +25,7 @@ from cosimlib.compiled import BATCH, CONSERVATIVE
 from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
-from cosimlib.explorers.meanwhile import begin, simulator
+from cosimlib.explorers.meanwhile import answered_meanwhile, begin, simulator
 from cosimlib.explorers.panel import Panel, disable
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
@@ -245,7 +245,10 @@ def _compared(
     ordered = order != "submit" and _takes_order(policy)
     first = {f"{policy} ({order})": (policy, {"order": order})} if ordered else {policy: policy}
     policies = {**first, **{name: name for name in OFFERED if name not in first}}
-    return compare_where_possible(
+    ours = all(SIMULATORS[name] is BUILT_IN.get(name) for name in {policy, *OFFERED})
+    in_turn = answered_meanwhile(compare_where_possible, CONSERVATIVE)
+    compare = in_turn if ours else compare_where_possible
+    return compare(
         made(**shown), policies, system=system, replicates=REPLICATES, seed=int(shown["seed"])
     )
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import wraps
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from pathlib import Path
 from threading import Lock, RLock, Thread
 from typing import Any, TypeVar
 
@@ -31,6 +32,12 @@ TOLD = (
 )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Question = tuple[Path, Callable[..., Any], tuple, dict[str, Any]]
+"""The folder in which it is asked, a function and its arguments."""
+Answer = tuple[Any, Exception | None]
+"""A value, or what was raised."""
+REFUSALS = (ValueError, MemoryError)
+"""What functions raise for arguments that they refuse, wherever they run."""
 
 _compiling: dict[str, subprocess.Popen] = {}
 _interpreters: list["_Interpreter"] = []
@@ -60,8 +67,13 @@ def answered_meanwhile(function: Function, part: str) -> Function:
         if _is_ready(part):
             _end_idle()
         else:
-            found = _ask((function, given, knobs), part)
-        return function(*given, **knobs) if found is None else found[0]
+            found = _ask((Path.cwd(), function, given, knobs), part)
+        if found is None:
+            return function(*given, **knobs)
+        value, refusal = found
+        if refusal is not None:
+            raise refusal
+        return value
 
     return answer  # type: ignore[return-value]
 
@@ -111,8 +123,8 @@ def _is_ready(part: str) -> bool:
     return is_compiled(part) if process is None else process.poll() is not None
 
 
-def _ask(question: tuple[Callable, tuple, dict], part: str) -> tuple[Any] | None:
-    """The interpreter's answer in a tuple; None where the part is compiled before, or without."""
+def _ask(question: Question, part: str) -> Answer | None:
+    """The interpreter's answer; None where the part is compiled before, or there is none."""
     try:
         with _changing:
             if not _interpreters:
@@ -151,8 +163,8 @@ class _Interpreter:
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
 
-    def ask(self, question: tuple[Callable, tuple, dict], part: str) -> tuple[Any] | None:
-        """The answer in a tuple; None where the part is compiled before, or there is none."""
+    def ask(self, question: Question, part: str) -> Answer | None:
+        """The answer; None where the part is compiled before, or there is none."""
         try:
             with self._one_by_one:
                 self._channel.send(question)
@@ -184,14 +196,21 @@ def main(descriptor: int) -> None:
     with Connection(descriptor) as channel:
         while True:
             try:
-                function, given, knobs = channel.recv()
-                answer = (function(*given, **knobs),)
+                channel.send(_answer_to(channel.recv()))
             except EOFError:
                 return
             except Exception:  # whoever asked does it too, and says what is wrong
                 channel.send(None)
-            else:
-                channel.send(answer)
+
+
+def _answer_to(question: Question) -> Answer:
+    """What a function returns, or for what it refuses its arguments."""
+    folder, function, given, knobs = question
+    os.chdir(folder)
+    try:
+        return function(*given, **knobs), None
+    except REFUSALS as refusal:
+        return None, refusal
 
 
 def _leave_with(parent: int) -> None:

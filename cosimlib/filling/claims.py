@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.claims import Verdict, by_construction, unknown, verdict
+from cosimlib.claims import Verdict, by_construction, of_enough_jobs, unknown, verdict
 from cosimlib.display import percent
 from cosimlib.metrics import mean_interval
 from cosimlib.metrics.intervals import Interval
@@ -66,6 +66,8 @@ class Evidence(NamedTuple):
         Jobs that start at another time under policy A than without containers.
     queued : float, default 1.0
         Share of a log's node-hours that `loads` are of.
+    jobs : float, default inf
+        Jobs that all of this is of.
     """
 
     recorded: pd.Series
@@ -76,11 +78,12 @@ class Evidence(NamedTuple):
     saves: pd.DataFrame
     moved: int
     queued: float = 1.0
+    jobs: float = np.inf
 
 
 def judge(evidence: Evidence) -> dict[str, Verdict]:
     """A verdict on each claim about filling, by its name in `data/claims.csv`."""
-    return {
+    found = {
         "load-about-0.9": load_about_90_percent(evidence),
         "load-as-low-as-0.7": load_as_low_as_70_percent(evidence),
         "inaccurate-estimates-idle": inaccurate_estimates_idle(evidence),
@@ -92,6 +95,7 @@ def judge(evidence: Evidence) -> dict[str, Verdict]:
         "periodic-saves-keep-most": periodic_saves_keep_most(evidence),
         "young-interval": young_interval_is_best(evidence),
     }
+    return of_enough_jobs(found, evidence.jobs)
 
 
 def load_about_90_percent(evidence: Evidence) -> Verdict:

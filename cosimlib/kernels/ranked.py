@@ -1,4 +1,4 @@
-"""A long queue in order of ranks, in blocks, so that nothing takes a walk over all that wait.
+"""An unrolled sorted list: a long queue by rank, in blocks, so that no search walks over all of it.
 
 Jobs lie in blocks of up to 64 places, and `chain` has the blocks in the queue's order. A job comes
 in at the place of its rank, for which at most the jobs behind it in its block move up; a full block
@@ -35,8 +35,12 @@ ANY: Any = np.int64(TAKEN - 1)
 
 
 class Ranked(NamedTuple):
-    """Places of jobs, block by block, of which the first `size` of each block count; bounds of the
-    blocks; the blocks in order; what is waiting, for a moment; counts."""
+    """A queue in blocks.
+
+    `waiting` has the places of jobs, block by block, of which the first `size` of each block count;
+    `bounds` and `steepness` say what a search need not look at; `chain` has the blocks in order;
+    `moving` has room for all jobs while blocks are made anew; `counts` as `BLOCKS` and so on say.
+    """
 
     waiting: Queue
     size: np.ndarray

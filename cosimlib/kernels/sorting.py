@@ -1,6 +1,6 @@
 """Sorting inside kernels: one stable order of real numbers, compiled once for all that ask for it.
 
-A merge sort of its own takes a fifth of the time to compile that Numba's takes, and sorts as fast.
+This merge sort compiles in half the time of Numba's, half a second less, and is a quarter slower.
 """
 
 import numpy as np

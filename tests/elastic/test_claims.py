@@ -61,10 +61,12 @@ def sweep(fresh=(0.1, 0.1, 0.1), old=(0.25, 0.28, 0.3), other=None):
 
 
 def busy(days):
-    """On three nodes, a job of one node for so many days, beside it one of two for a tenth."""
-    jobs = pd.DataFrame({"submit_time": 0.0, "run_time": [days * DAY, 0.1 * days * DAY],
-                         "nodes": [1, 2]})  # fmt: skip
-    return Schedule.from_starts(Workload(jobs, "PEREGRINE"), System.of(3), [0.0, 0.0], "EASY")
+    """On three nodes, a job of one for so many days, beside it 100 of two, in all for a tenth."""
+    each = 0.001 * days * DAY
+    jobs = pd.DataFrame({"submit_time": 0.0, "run_time": [days * DAY, *[each] * 100],
+                         "nodes": [1, *[2] * 100]})  # fmt: skip
+    starts = [0.0, *(each * np.arange(100))]
+    return Schedule.from_starts(Workload(jobs, "PEREGRINE"), System.of(3), starts, "EASY")
 
 
 CLASSES = {"bigmem": "queue", "gaussian": "application"}
@@ -206,3 +208,12 @@ def test_readings_of_the_sampling_rule_stand_side_by_side():
     assert list(table) == ["after the last state", "literally", "difference"]
     assert table.loc["most-jobs-outlast-grace"].tolist() == pytest.approx([0.7, 0.9, 0.2])
     assert np.isnan(table.loc["htc-short-grace-better", "literally"])
+
+
+def test_a_handful_of_jobs_decides_nothing():
+    workload = PAPER.schedule.workload
+    few = Schedule.from_starts(
+        Workload(workload.jobs[:99], "few"), System.of(3), PAPER.schedule.start_time[:99], "EASY"
+    )
+    verdicts = judge(PAPER._replace(schedule=few))
+    assert {verdict.why for verdict in verdicts.values()} == {"too few jobs: 99, of at least 100"}

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from pathlib import Path
 
 import numba
 import pytest
@@ -14,6 +15,7 @@ from cosimlib.explorers import meanwhile
 from cosimlib.explorers.meanwhile import answered_meanwhile, begin, end_interpreter, told
 from cosimlib.files import checkout
 from cosimlib.policies import BUILT_IN, SIMULATORS
+from cosimlib.workload import InvalidWorkloadError
 
 pytestmark = pytest.mark.skipif(
     numba.config.DISABLE_JIT or os.name != "posix", reason="nothing is compiled here"
@@ -48,7 +50,7 @@ class Compiler:
 
 
 @pytest.fixture
-def compilers(monkeypatch, tmp_path):
+def compilers(alone, monkeypatch, tmp_path):
     """Compiling processes by part; nothing is compiled yet."""
     started = {}
     monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
@@ -98,6 +100,38 @@ def test_what_the_other_process_cannot_do_is_done_here(compilers):
     assert answered_meanwhile(divide, BATCH)(1, other=2) == 0.5
 
 
+def refuse(value, error):
+    raise error(value)
+
+
+def test_what_is_refused_there_is_refused_and_not_tried_again(compilers):
+    for error in (ValueError, MemoryError, InvalidWorkloadError):
+        with pytest.raises(error, match=r"^3 at 9$"):
+            answered_meanwhile(refuse, BATCH)("3 at 9", error)
+    with pytest.raises(RuntimeError):
+        answered_meanwhile(refuse, BATCH)("done here again", RuntimeError)
+
+
+def give_what_cannot_be_sent():
+    return lambda: 1
+
+
+def test_an_answer_that_cannot_be_sent_is_found_here_and_ends_nobody(compilers):
+    there, _ = answered_meanwhile(process_and_mode, BATCH)()
+    assert answered_meanwhile(give_what_cannot_be_sent, BATCH)()() == 1
+    assert answered_meanwhile(process_and_mode, BATCH)() == (there, True)
+
+
+def folder():
+    return Path.cwd()
+
+
+def test_paths_are_those_of_the_folder_in_which_is_asked(compilers, monkeypatch, tmp_path):
+    answered_meanwhile(process_and_mode, BATCH)()
+    monkeypatch.chdir(tmp_path)
+    assert answered_meanwhile(folder, BATCH)() == tmp_path
+
+
 def test_nobody_waits_for_an_answer_once_the_part_is_compiled(compilers):
     asked = answered_meanwhile(here, BATCH)
     poll, since = compilers[BATCH].poll, time.monotonic()
@@ -111,8 +145,10 @@ def test_a_part_is_compiled_by_one_process_and_by_a_command_that_there_is(compil
     interpreter, *options = compilers[CONSERVATIVE].command
     assert interpreter == sys.executable and options[:2] == ["-m", "cosimlib.warm"]
     ran = []
-    monkeypatch.setitem(warm.PARTS, CONSERVATIVE, lambda: ran.append(CONSERVATIVE))
-    assert warm.main(options[2:]) == 0 and ran == [CONSERVATIVE]
+    for part in warm.PARTS:
+        monkeypatch.setitem(warm.PARTS, part, lambda part=part: ran.append(part))
+    assert warm.main(options[2:]) == 0
+    assert set(ran) == warm.NEEDS[CONSERVATIVE] | {CONSERVATIVE} and ran[-1] == CONSERVATIVE
 
 
 def test_an_explorer_shows_the_same_and_says_that_simulators_are_being_compiled(compilers):

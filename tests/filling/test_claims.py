@@ -256,3 +256,9 @@ def test_verdicts_of_runs_are_those_of_their_schedules():
     assert verdicts["gain-of-policy-a"].ours == "1.0000 of it"
     held_up = f"{100 * save.held_up.mean():.1f} %"
     assert verdicts["policy-b-delays"].ours.startswith(f"{held_up} to {held_up} of the jobs")
+
+
+def test_a_handful_of_jobs_decides_nothing():
+    assert all(verdict.holds for verdict in judge(PAPER._replace(jobs=100)).values())
+    verdicts = judge(PAPER._replace(jobs=99))
+    assert {verdict.why for verdict in verdicts.values()} == {"too few jobs: 99, of at least 100"}
