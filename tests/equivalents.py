@@ -20,6 +20,7 @@ _NO_LIMIT = "without a limit the bound is infinite, and nobody asks which node i
 
 _WANTS = "every job wants a node, so that none starts where none is free"
 _ONE_BLOCK = "the same jobs lie in the same order, in blocks made anew one block sooner or later"
+_WHOLE_PASS = "a pass over the whole queue starts what a look at the new job alone would"
 _STRIDES = "what is not passed over in strides is passed over one by one"
 _MOST = "`TAKEN` is the largest number of its kind"
 _EITHER_SIDE = "either side may make room, if there is any"
@@ -56,6 +57,29 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "min(now, holes.none_before(plan.holes, kind))": (
             "the search begins now, at the profile's first moment, and finds nothing before the "
             "moment before which there is nothing"
+        ),
+    },
+    "batch/easy.py:_in_order": {
+        "(total_nodes, 0, -np.inf, total_nodes) -> (total_nodes, 1, -np.inf, total_nodes)": (
+            "the head is asked for only once it is found, together with its shadow time"
+        ),
+        "now <= shadow_time -> now < shadow_time": _WHOLE_PASS,
+        "rank[head] <= rank[new] -> rank[head] < rank[new]": _WHOLE_PASS,
+        "new + 1 -> new - 1": _WHOLE_PASS,
+        "free > 0 -> free >= 0": _WANTS,
+        "free > 0 -> free >= 0 [2]": (
+            "nothing starts where no node is free; once one is, the head is found anew"
+        ),
+        "counts[WAITING] > 1 -> counts[WAITING] >= 1": (
+            "the promise to a head that waits alone is the one that it has when another job comes"
+        ),
+    },
+    "batch/easy.py:_promise": {
+        "(FOREVER, 0) -> (FOREVER, 1)": "every job ends by then, and needs no extra nodes",
+    },
+    "batch/fcfs.py:_in_order_of_submission": {
+        "ends[0][0] <= now -> ends[0][0] < now": (
+            "nodes that come free now are still taken back if the job lacks them, and else later"
         ),
     },
     "batch/fcfs.py:_in_order": {

@@ -46,6 +46,13 @@ submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
           2       50             50     1    10    2       10         2
           3       50             50     1    20   20       20         3
 """,
+    "job 2 ends at the shadow time, and leaves the one extra node to job 3, which is long": """
+submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
+          0       10             10     2     0    0        0         0
+          1       10             10     3    10   10       10        10
+          2        8              8     1    10    2       10         2
+          3       50             50     1    18    3       18         3
+""",
     "job 0 ends early, yet job 2 ends by the promise made to job 1, which is kept, no better": """
 submit_time run_time requested_time nodes  fcfs easy no_extra first_fit
           0        4             10     3     0    0        0         0
