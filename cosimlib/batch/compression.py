@@ -73,8 +73,8 @@ def _earlier_start(
     before = profile.times[left] if left < place else start
     not_before = holes.first_since(plan.holes, kind, request, before)
     if not_before < before:
-        moment, inside = availability.earlier_start(
-            profile, nodes, request, start, before, not_before
+        moment, inside = availability.earlier_start_near(
+            profile, nodes, request, start, before, not_before, left
         )
         not_before = min(moment, before)
         if moment < before:
@@ -103,7 +103,9 @@ def _move(
     availability.add_between(profile, at, moment, right, until, -nodes)
     # Where the move is shorter than the grain of the times at the end, nothing comes free.
     if left < end:
-        opened, closed = availability.add(profile, left, end, nodes)
+        opened = availability.place_at(profile, left)
+        closed = availability.place_near(profile, end, opened)
+        opened, closed = availability.add_between(profile, opened, left, closed, end, nodes)
         holes.note(plan.holes, profile, opened, left, closed, end)
     for place in range(first, last):
         job = waiting.job[place]
