@@ -216,15 +216,16 @@ def _reserve(
             wanted = _next_before(jobs, plan, order, place, now, before)
             if wanted == order.size:
                 break
-        end = queue.next_different(jobs.nodes, jobs.requested_time, order, place)
-        kind = plan.kind[order[place]]
-        moment = max(now, holes.none_before(plan.holes, kind))
+        kind, end = plan.kind[order[place]], place + 1
+        while end < order.size and plan.kind[order[end]] == kind:
+            end += 1
+        moment, near = max(now, holes.none_before(plan.holes, kind)), -1
         while place < end:
             job = order[place]
             nodes, request = jobs.nodes[job], jobs.requested_time[job]
             if apart:
-                moment, placed = rising.reserve(
-                    plan.profile, plan.coming, nodes, request, moment, end - place
+                moment, placed, near = rising.reserve(
+                    plan.profile, plan.coming, nodes, request, moment, near, end - place
                 )
             else:
                 moment, placed = availability.reserve(

@@ -78,10 +78,24 @@ def _settle_next(profile: Profile, coming: Coming) -> None:
 
 @frugal_kernel
 def reserve(
-    profile: Profile, coming: Coming, nodes: int, duration: float, not_before: float, jobs: int
-) -> tuple[float, int]:
-    """As `availability.reserve`: start and number of the jobs that are placed."""
-    place, end, room = _find(profile, coming, nodes, duration, not_before)
+    profile: Profile,
+    coming: Coming,
+    nodes: int,
+    duration: float,
+    not_before: float,
+    near: int,
+    jobs: int,
+) -> tuple[float, int, int]:
+    """As `availability.reserve`: start and number of the jobs that are placed; about their place.
+
+    The search begins at `not_before`, which lies near the place `near`, or anywhere where that is
+    negative.
+    """
+    if near < 0 or profile.times[profile.bounds[0]] >= not_before:
+        near = availability.place_at(profile, not_before)
+    else:
+        near = availability.place_near(profile, not_before, near)
+    place, end, room = _find(profile, coming, nodes, duration, near)
     moment, placed = profile.times[place], 1
     if jobs > 1:
         placed = min(jobs, room // nodes)
@@ -90,7 +104,7 @@ def reserve(
     else:
         availability.take_on(profile, place, placed * nodes)
         _expect(coming, moment + duration, placed * nodes)
-    return moment, placed
+    return moment, placed, place
 
 
 @inlined_kernel
@@ -107,11 +121,11 @@ def _expect(coming: Coming, time: float, count: int) -> None:
 
 @inlined_kernel
 def _find(
-    profile: Profile, coming: Coming, nodes: int, duration: float, not_before: float
+    profile: Profile, coming: Coming, nodes: int, duration: float, place: int
 ) -> tuple[int, int, int]:
-    """First and last (exclusive) breakpoint of the earliest run, and the nodes free throughout."""
+    """First and last (exclusive) breakpoint of the earliest run from the breakpoint `place` on, and
+    the nodes free throughout."""
     times, free, bounds, _ = profile
-    place = availability.place_at(profile, not_before)
     while True:
         while place < bounds[1] and free[place] < nodes:
             place += 1
