@@ -88,8 +88,7 @@ def reserve(
 ) -> tuple[float, int, int]:
     """As `availability.reserve`: start and number of the jobs that are placed; about their place.
 
-    The search begins at `not_before`, which lies near the place `near`, or anywhere where that is
-    negative.
+    Where the place `near` is not negative the search for `not_before` begins there.
     """
     if near < 0 or profile.times[profile.bounds[0]] >= not_before:
         near = availability.place_at(profile, not_before)
@@ -123,8 +122,7 @@ def _expect(coming: Coming, time: float, count: int) -> None:
 def _find(
     profile: Profile, coming: Coming, nodes: int, duration: float, place: int
 ) -> tuple[int, int, int]:
-    """First and last (exclusive) breakpoint of the earliest run from the breakpoint `place` on, and
-    the nodes free throughout."""
+    """First and last (exclusive) breakpoint of the earliest run from a place on; its free nodes."""
     times, free, bounds, _ = profile
     while True:
         while place < bounds[1] and free[place] < nodes:
