@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import availability, heap, holes, queue, rising, running
+from cosimlib.kernels import availability, heap, holes, rising, running
 from cosimlib.kernels.availability import Profile
 from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.holes import Holes
