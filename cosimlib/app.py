@@ -16,10 +16,10 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from cosimlib.compiled import compile_meanwhile
 from cosimlib.extras import needed_by
 from cosimlib.files import checkout
 from cosimlib.lab import open_address
-from cosimlib.warm import warm
 
 with needed_by("python -m cosimlib.app"):
     import nbformat
@@ -46,8 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with needed_by("python -m cosimlib.app"):
             server = _server()
-        print("compiling the kernels, unless that is done", flush=True)
-        warm()
+        compile_meanwhile()
     except ImportError as error:
         print(error, file=sys.stderr)
         return 1

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -45,6 +45,13 @@ def compile_apart(*options: str) -> subprocess.Popen:
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
     )  # fmt: skip
+
+
+def compile_meanwhile() -> None:
+    """Compile all parts beside this process and say so; without room for that, as they are used."""
+    with suppress(OSError):
+        compile_apart()
+        print("kernels are compiled in the background, unless they are; also when this ends")
 
 
 def is_compiled(part: str) -> bool:

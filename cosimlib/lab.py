@@ -11,10 +11,9 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from cosimlib.compiled import compile_apart
+from cosimlib.compiled import compile_meanwhile
 from cosimlib.files import FRONT_PAGE, checkout, write_whole
 
 FOLDER, RECORD = "lab", ".copied.json"
@@ -35,8 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     for line in copy_notebooks(root / "notebooks", root / FOLDER):
         print(line, flush=True)
-    with suppress(OSError):  # without room for another process, kernels compile when first called
-        compile_apart()
+    compile_meanwhile()
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root / FOLDER}"]
     command += [f"--LabApp.default_url=/lab/tree/{FRONT_PAGE}"]
     if os.geteuid() == 0:

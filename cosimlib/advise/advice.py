@@ -267,6 +267,7 @@ def advise(
     1      60.0     3     13         47     8    True
     """
     check.whole("nodes_needed", nodes_needed, 1)
+    check.seconds("within", within)
     if not isinstance(cluster, Cluster):
         sources = [cluster] if isinstance(cluster, str | Path) else list(cluster or ())
         cluster = read_cluster(*sources, now=now)

@@ -1,6 +1,6 @@
 """The explorers as pages for readers: a panel, and a picker for files of their own.
 
-A page shows itself at once and its panel when that is drawn: the first time kernels compile.
+A page shows itself at once, and its panel when that is drawn.
 """
 
 import html
@@ -41,7 +41,7 @@ ASKING = "jupyter.widget.control"
 """What a browser opens to ask for all widgets of a page, and closes when it has them."""
 PATIENCE = 10.0
 """Seconds that a panel waits for a browser; after that it is drawn for one to come."""
-PREPARING = "The explorer is being prepared; the first time, that may take a minute or two …"
+PREPARING = "The explorer is being prepared; the first time, that may take some seconds …"
 READABLE = "a made-up machine; SWF, sacct, PBS, Batsim and more can be read"
 
 

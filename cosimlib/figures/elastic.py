@@ -69,7 +69,7 @@ def plot_vectors(
     theme.style(picture, title=title, height=130 + 220 * len(vectors), margin={"t": 95})
     picture.update_xaxes(showgrid=False)
     picture.update_xaxes(title="days since the start", row=len(vectors))
-    boxes = "" if intervals is None or intervals.empty else " Red boxes are jobs of high priority."
+    boxes = "" if intervals is None or intervals.empty else " Orange: jobs of high priority."
     return footnote(picture, f"The host takes the nodes of the least value first.{boxes}")
 
 

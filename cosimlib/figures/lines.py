@@ -76,7 +76,7 @@ def plot_curves(
         )  # fmt: skip
     theme.style(picture, title=title, height=430, margin={"t": 95, "b": 130})
     picture.update_layout(legend={"orientation": "h", "y": -0.27, "yanchor": "top", "x": 0})
-    picture.update_yaxes(title=labels.get(y, y), col=1)
+    picture.update_yaxes(title=labels.get(y, y), title_standoff=12, col=1)
     picture.update_xaxes(title=labels.get(x, x), title_standoff=8, matches=None if own_x else "x")
     for column, value in enumerate(values if own_x else [], start=1):
         picture.update_xaxes(title=labels.get(str(value), labels.get(x, x)), col=column)

@@ -324,11 +324,11 @@ def plot_turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
                 line={"color": theme.color(policy, number), "dash": theme.DASHES[number]},
                 marker={"symbol": theme.MARKERS[number], "size": 6}, **where,
             )  # fmt: skip
-    theme.style(picture, title=title, height=150 + ROW * rows, margin={"t": 100, "b": 100})
+    theme.style(picture, title=title, height=170 + ROW * rows, margin={"t": 100, "b": 120})
     picture.update_xaxes(**_logarithmic(table["nodes"]), matches="x")
     picture.update_xaxes(title="nodes", row=rows)
     picture.update_yaxes(**_logarithmic(table["turnaround_time"]))
-    picture.update_yaxes(title="turnaround, min", col=1)
+    picture.update_yaxes(title="turnaround, min", title_standoff=12, col=1)
     picture.update_layout(legend={"orientation": "h", "y": -0.28 / rows, "yanchor": "top", "x": 0})
     return footnote(
         picture,

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         return _complain(str(error), FAILED)
     except KeyboardInterrupt:
-        return _complain("interrupted; results that were not finished are dropped", INTERRUPTED)
+        return _complain("interrupted; its results are dropped, older ones stay", INTERRUPTED)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -135,7 +135,7 @@ def test_an_interrupt_ends_all_processes_and_leaves_nothing(sleeper, tmp_path):
     runner.send_signal(signals.SIGINT)
     _, complaints = runner.communicate(timeout=120)
     assert runner.returncode == 130
-    assert complaints == "reproduce: interrupted; results that were not finished are dropped\n"
+    assert complaints == "reproduce: interrupted; its results are dropped, older ones stay\n"
     assert list((tmp_path / "figures").iterdir()) == []
     assert wait_for(lambda: not any(map(is_running, processes)))
 
