@@ -306,7 +306,7 @@ def _draw(scheduled: Scheduled, *, event: int, **settings: Any) -> tuple[go.Figu
     interval = settings["release_interval"]
     how = f"released every {interval / MINUTE:g} min" if interval else "never released"
     began = schedule.workload.began
-    moment = f"minute {at / MINUTE:.4g}" if began is None else instant(at, began)
+    moment = f"minute {round(at / MINUTE, 2):,.10g}" if began is None else instant(at, began)
     when = f"{moment}, event {place} of {len(events)}"
     title = f"{schedule.policy}, held nodes {how}: {when}"
     picture = plot_coupled_moment(schedule, at=at, title=title, names=names)

@@ -100,7 +100,7 @@ def assert_shows(panel, schedule):
     interval = panel.settings["release_interval"]
     how = f"released every {interval / MINUTE:g} min" if interval else "never released"
     assert panel.figure.layout.title.text == (
-        f"{schedule.policy}, held nodes {how}: minute {at / MINUTE:g}, event {event} of "
+        f"{schedule.policy}, held nodes {how}: minute {round(at / MINUTE, 2):g}, event {event} of "
         f"{len(events)}"
     )
     *sentences, outcome = panel.text.value.split("<br>")

@@ -77,7 +77,7 @@ def test_vectors_are_the_values_given_with_boxes(schedule):
     assert box.line.color == theme.VERMILION
     notes = [figure, plot_vectors({"PAP": values}, title="H", intervals=boxes[:0])]
     told = [each.layout.annotations[-1].text.replace("<br>", " ") for each in notes]
-    assert ["Red boxes" in text for text in told] == [True, False]
+    assert ["Orange: jobs" in text for text in told] == [True, False]
 
 
 def test_cumulative_curves_are_thinned_to_their_ends(schedule):
