@@ -20,6 +20,10 @@ _NO_LIMIT = "without a limit the bound is infinite, and nobody asks which node i
 
 _WANTS = "every job wants a node, so that none starts where none is free"
 _ONE_BLOCK = "the same jobs lie in the same order, in blocks made anew one block sooner or later"
+_RESERVED_NOW = "jobs get now the reservations that they would get if they were looked at later"
+_KNOWN_LESS = (
+    "while nodes are only taken, what was known of a kind before stays true: less is spared"
+)
 _WHOLE_PASS = "a pass over the whole queue starts what a look at the new job alone would"
 _STRIDES = "what is not passed over in strides is passed over one by one"
 _MOST = "`TAKEN` is the largest number of its kind"
@@ -58,6 +62,13 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "the search begins now, at the profile's first moment, and finds nothing before the "
             "moment before which there is nothing"
         ),
+        "place - 1 -> place - 2": "any place before the first is passed by it",
+        "place - 1 -> place + 1": _RESERVED_NOW,
+        "place > wanted -> place >= wanted": "it is asked twice whether that job begins in time",
+        "place > wanted -> place <= wanted": _RESERVED_NOW,
+        "wanted == order.size -> wanted > order.size": _RESERVED_NOW,
+        "holes.learn(plan.holes, kind, moment) -> dropped": _KNOWN_LESS,
+        "holes.learn(plan.holes, kind, moment) -> dropped [2]": _KNOWN_LESS,
     },
     "batch/easy.py:_in_order": {
         "(total_nodes, 0, -np.inf, total_nodes) -> (total_nodes, 1, -np.inf, total_nodes)": (
