@@ -104,18 +104,17 @@ def test_equal_jobs_are_placed_as_if_one_by_one(intervals, now, wanted, last, jo
 
 
 @settings(max_examples=100)
-@given(INTERVALS, st.integers(0, 10), st.integers(1, 3), st.integers(1, 10))
-def test_a_search_goes_on_from_where_another_ended_in_vain(intervals, now, wanted, last):
+@given(INTERVALS, st.integers(0, 10), st.integers(1, 3), st.integers(1, 10), st.integers(0, 20))
+def test_a_search_goes_on_from_where_another_ended_in_vain(intervals, now, wanted, last, near):
     profile, _ = filled(intervals, now)
     start = availability.earliest_start(profile, NODES, float(last), -np.inf)
     availability.add(profile, start, start + last, -wanted)
     moment, room = availability.earlier_start(
         profile, wanted, float(last), start, np.inf, float(now)
     )
-    assert availability.earlier_start(profile, wanted, float(last), start, np.inf, moment) == (
-        moment,
-        room,
-    )
+    again = (profile, wanted, float(last), start, np.inf, moment)
+    assert availability.earlier_start(*again) == (moment, room)
+    assert availability.earlier_start_near(*again, near) == (moment, room)
 
 
 @settings(max_examples=50)
