@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numba
+from numba import types
 
 from cosimlib.kernels import fingerprint
 from cosimlib.kernels.fingerprint import kernel_hash, source_hash
@@ -89,9 +90,25 @@ def _compiled(function: Function, **options: bool) -> Function:
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
+        return _for_any_constant(numba.njit(cache=True, nogil=True, **options)(function))
     finally:
         numba.config.CACHE_DIR = previous
+
+
+def _for_any_constant(compiled: Function) -> Function:
+    """Let a kernel be compiled for types only: Numba would do it anew for each constant argument.
+
+    Kernels that are inlined see constants all the same.
+    """
+    if not is_interpreted():
+        ask = compiled.get_call_template  # type: ignore[attr-defined]
+
+        def ask_by_type(args: tuple, kws: dict) -> tuple:
+            named = {name: types.unliteral(each) for name, each in kws.items()}
+            return ask(tuple(map(types.unliteral, args)), named)
+
+        compiled.get_call_template = ask_by_type  # type: ignore[attr-defined]
+    return compiled
 
 
 def is_interpreted() -> bool:

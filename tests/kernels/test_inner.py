@@ -1,4 +1,7 @@
-"""Kernels without wrappers: Python that called one would crash, so that only kernels may."""
+"""Kernels without wrappers: only kernels call them, with constants or not.
+
+Python that called one would crash.
+"""
 
 import ast
 from functools import cache
@@ -7,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cosimlib.kernels.fingerprint import KERNELS
+from cosimlib.kernels.jit import inner_kernel, is_interpreted, kernel
 from tests.suites import ROOT
 
 PACKAGE = ROOT / "cosimlib"
@@ -55,3 +59,23 @@ def test_only_kernels_call_inner_kernels(room):
         for node in nodes(path):
             if isinstance(node, ast.ImportFrom) and node.module in modules:
                 assert not inner & {alias.name for alias in node.names}, path
+
+
+@inner_kernel
+def shifted(value, by, upwards):
+    return value + by if upwards else value - by
+
+
+@kernel
+def shift_all(value):
+    total, by = 0.0, 0
+    while by < 3:
+        total += shifted(value, by, True) - shifted(value, 2, False)
+        by += 1
+    return total
+
+
+@pytest.mark.skipif(is_interpreted(), reason="nothing is compiled here")
+def test_a_kernel_is_compiled_once_for_all_constants_that_it_is_given():
+    assert shift_all(5.0) == shift_all.py_func(5.0) == 9.0
+    assert len(shifted.signatures) == 1
