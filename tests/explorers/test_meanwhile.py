@@ -157,7 +157,7 @@ def test_an_explorer_shows_the_same_and_says_that_simulators_are_being_compiled(
     assert meanwhile.TOLD in panel.told.value
     compilers[BATCH].ended = compilers[CONSERVATIVE].ended = True
     until = time.monotonic() + 60
-    while panel.told.value and time.monotonic() < until:
+    while meanwhile.TOLD in panel.told.value and time.monotonic() < until:
         time.sleep(0.1)
     assert meanwhile.TOLD not in panel.told.value, "as soon as it is so, whatever controls do"
     panel.choose(policy="FCFS")
