@@ -42,7 +42,6 @@ MARKUP = re.compile(r"<|&(?=#?\w+;)")
 LEAST_USED = 0.5
 """Share of a log's node-hours from which on numbers tell something about the log."""
 
-
 LEAST_JOBS = 100
 """Jobs of a log from which on it can decide claims, where a system does not ask for more."""
 

@@ -6,6 +6,7 @@ which Numba they were compiled and for which processor: it compiles anew where o
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,8 +25,8 @@ BATCH, CONSERVATIVE, FILLING = "batch", "conservative backfilling", "filling"
 BURSTS, TIMESHARING, COSCHEDULING = "bursts", "time-sharing", "coscheduling"
 ELASTIC, EVICTION = "elastic partitions", "eviction"
 
-DECORATORS = b"kernels.jit import"
-"""What files that hold kernels have in them."""
+DECORATED = re.compile(rb"^ *@\w*kernel$", re.MULTILINE)
+"""A line that every file that holds kernels has."""
 
 
 def part_of(policy: str) -> str:
@@ -84,7 +85,7 @@ def _note(part: str) -> Path:
 def _state() -> bytes:
     """The files that hold kernels, and what compiles them, as a hash."""
     texts = [path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))]
-    holding = [text for text in texts if DECORATORS in text]
+    holding = [text for text in texts if DECORATED.search(text)]
     processor = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     compiler = version("numba"), sys.implementation.cache_tag, *processor
     return hashlib.sha256(repr((holding, compiler)).encode()).hexdigest().encode()

@@ -81,7 +81,7 @@ def explore_advise(
     asked: dict[str, Any] = {
         "within": within, "step": step, "partition": partition, "constraint": constraint,
     }  # fmt: skip
-    first = answered_meanwhile(advise, EVICTION)(1, source, model=model, **asked)
+    first = _advise(1, source, model=model, **asked)
     most = max(choice.moment.reachable for choice in first.choices)
     if most < 1 or len(first.choices) == 1:
         raise ValueError(
@@ -130,13 +130,18 @@ def _rounded(advice: Advice) -> str:
     )
 
 
+def _advise(*given: Any, **knobs: Any) -> Advice:
+    """As `advise`."""
+    return answered_meanwhile(advise, EVICTION)(*given, **knobs)
+
+
 def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:
     """What the panel calls with the controls' values; it solves only where it has to."""
 
     @lru_cache(maxsize=64)
     def advised(nodes_needed: int, bandwidth: float, interval: float) -> Advice:
         scaled = model.scaled(bandwidth=bandwidth, interval=interval)
-        return answered_meanwhile(advise, EVICTION)(nodes_needed, cluster, model=scaled, **asked)
+        return _advise(nodes_needed, cluster, model=scaled, **asked)
 
     @lru_cache(maxsize=4)
     def losses(bandwidth: float, interval: float) -> pd.DataFrame:

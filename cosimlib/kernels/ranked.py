@@ -30,8 +30,8 @@ that may wait."""
 ROUNDING = 1e-9
 """What rounding may take from a bound of scores, relative to it, and more."""
 
-ANY: Any = np.int64(TAKEN - 1)
-"""More nodes than any job wants; of NumPy's type, lest kernels be compiled for a constant apart."""
+ANY = TAKEN - 1
+"""More nodes than any job wants."""
 
 
 class Ranked(NamedTuple):
