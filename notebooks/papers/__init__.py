@@ -1,0 +1,1 @@
+"""Papers: their experiments, measures, figures and verdicts, which only their notebooks use."""

@@ -1,0 +1,1 @@
+"""A study of our own: bursts of on-demand work on a batch machine."""

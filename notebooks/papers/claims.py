@@ -1,0 +1,376 @@
+"""Verdicts: a paper's statements, the rules that decide them, and our numbers beside them.
+
+`data/claims.csv` has one row per statement: what the paper says and where, and the rule by which
+it is judged. A paper measures `Samples`; `decide` is the only place that judges them.
+
+A rule has a *statistic* and *limits*. Several named samples must all meet the limits; with "any"
+before the statistic, one is enough.
+
+- ``value``: every number lies within the limits.
+- ``by construction``: the same, but the model or its input builds the statement in. It says nothing
+  about the paper, and is counted apart.
+- ``every seed``: the statement holds if the numbers of all seeds lie within the limits, fails if
+  none does, and is unknown if seeds disagree.
+- ``mean``, ``geometric mean``: it holds if the confidence interval of the mean over seeds lies
+  within the limits, fails if it lies outside, and is unknown if it contains a limit. One number
+  decides alone. ``mean, 99 %`` has another level than 95 %.
+- ``range``: a printed number holds if it lies between the least and the greatest seed. It is
+  unknown if these are farther apart than the printed number is from 0.
+- ``none``: nothing printed could decide it; it is unknown.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.files import checkout
+from cosimlib.metrics import mean_interval
+
+STATED = ["system", "number", "claim", "statement", "paper_value", "source"]
+RULED = ["statistic", "limits", "reason", "data"]
+VERDICTS = ("holds", "fails", "unknown", "by construction")
+LEVEL = 0.95
+LIMITS = re.compile(
+    r"(?P<sign>[<>≤≥=]) (?P<one>\S+)|(?P<least>\S+) to (?P<most>\S+)|(?P<mid>\S+) ± (?P<off>\S+)"
+)
+STATISTIC = re.compile(
+    r"(?P<some>any )?(?P<name>value|by construction|every seed|(?:geometric )?mean|range|none)"
+    r"(?:, (?P<level>[\d.]+) %)?"
+)
+
+
+class Limits(NamedTuple):
+    """The numbers between which a statement is true; an end counts unless it is `open`."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    open: bool = False
+
+    def hold(self, value: float) -> bool:
+        """Whether a number lies within them; NaN does not."""
+        if self.open:
+            return bool(self.least < value < self.most)
+        return bool(self.least <= value <= self.most)
+
+
+class Rule(NamedTuple):
+    """How a statement is judged: a row of `data/claims.csv`.
+
+    `reason` says why the limits are what they are, `data` what the numbers must be measured on.
+    """
+
+    statistic: str
+    limits: Limits = Limits()
+    words: str = ""
+    reason: str = ""
+    data: str = ""
+    level: float = LEVEL
+    some: bool = False
+
+
+class Samples(NamedTuple):
+    """What was measured for one statement: a number per seed.
+
+    Parameters
+    ----------
+    values : sequence of float, or mapping of str to sequences
+        One number per seed; several quantities by their names.
+    shown : str
+        The format of a number, with its unit; where a % follows the number, it is times 100.
+    ours : str
+        The numbers in words, where the format is not enough; by default they are made from it.
+    why : str
+        What explains that the statement fails, or what builds it in.
+    missing : str
+        Why the data cannot decide; empty where they can.
+    data : str
+        What these numbers were measured on, where that is not what the others were.
+    """
+
+    values: Sequence[float] | Mapping[str, Sequence[float]] = ()
+    shown: str = "{:.3g}"
+    ours: str = ""
+    why: str = ""
+    missing: str = ""
+    data: str = ""
+
+
+class Verdict(NamedTuple):
+    """Our numbers beside a statement, what they decide, and why."""
+
+    ours: str
+    verdict: str
+    why: str = ""
+    data: str = ""
+
+
+def decide(samples: Samples, rule: Rule) -> Verdict:
+    """The verdict of a rule on samples: holds, fails, unknown, or by construction.
+
+    Raises
+    ------
+    ValueError
+        Where a statement fails, or is unknown or built in, and nothing says why.
+    """
+    named = _named(samples.values)
+    ours = samples.ours or "; ".join(_words(rule, samples.shown, *each) for each in named.items())
+    if samples.missing or rule.statistic == "none":
+        return Verdict(ours, "unknown", samples.missing or rule.reason, samples.data)
+    if not named or any(len(values) == 0 or np.isnan(values).any() for values in named.values()):
+        return Verdict(ours, "unknown", samples.why or "no number", samples.data)
+    found = {name: _judge(rule, np.asarray(each, float)) for name, each in named.items()}
+    verdict = _together(list(found.values()), rule.some)
+    why = samples.why
+    if verdict == "unknown":
+        why = _undecided(rule, {name: named[name] for name in found if found[name] == verdict})
+    if verdict == "holds" and rule.statistic == "by construction":
+        verdict = "by construction"
+    if verdict != "holds" and not why.strip():
+        raise ValueError(f"a statement is '{verdict}' ({ours}) and nothing says why")
+    return Verdict(ours, verdict, "" if verdict == "holds" else why, samples.data)
+
+
+def _named(values: Sequence[float] | Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    """Samples by name; those of one quantity have an empty name."""
+    if isinstance(values, Mapping):
+        return dict(values)
+    return {"": values} if len(values) else {}
+
+
+def _judge(rule: Rule, values: np.ndarray) -> str:
+    """What one quantity's numbers decide."""
+    limits = rule.limits
+    within = np.array([limits.hold(value) for value in values])
+    if rule.statistic in ("value", "by construction"):
+        return "holds" if within.all() else "fails"
+    if rule.statistic == "range":
+        least, greatest = values.min(), values.max()
+        if greatest - least > abs(limits.least + limits.most) / 2:
+            return "unknown"
+        return "holds" if least <= limits.most and greatest >= limits.least else "fails"
+    if rule.statistic == "every seed" or values.size == 1 or not np.isfinite(values).all():
+        return "holds" if within.all() else "unknown" if within.any() else "fails"
+    if rule.statistic == "geometric mean" and values.min() <= 0:
+        return "holds" if within.all() else "unknown" if within.any() else "fails"
+    _, low, high = interval(rule, values)
+    if limits.hold(low) and limits.hold(high):
+        return "holds"
+    outside = high < limits.least or low > limits.most
+    touching = limits.open and (high == limits.least or low == limits.most)
+    return "fails" if outside or touching else "unknown"
+
+
+def _together(found: list[str], some: bool) -> str:
+    """One verdict of several: all must hold, or with `some` one."""
+    decisive, other = ("holds", "fails") if some else ("fails", "holds")
+    if decisive in found:
+        return decisive
+    return other if set(found) == {other} else "unknown"
+
+
+def interval(rule: Rule, values: Iterable[float]) -> tuple[float, float, float]:
+    """The mean of numbers over seeds with the ends of its confidence interval."""
+    if rule.statistic != "geometric mean":
+        return mean_interval(values, level=rule.level)
+    mean, low, high = np.exp(mean_interval(np.log(list(values)), level=rule.level))
+    return float(mean), float(low), float(high)
+
+
+def _undecided(rule: Rule, named: Mapping[str, Sequence[float]]) -> str:
+    """Why numbers do not decide."""
+    name, values = next(iter(named.items()))
+    of = f" of {name}" if name else ""
+    true = sum(map(rule.limits.hold, values))
+    if rule.statistic == "range":
+        return (
+            f"with {len(values)} seeds our numbers{of} are farther apart than the paper's is from 0"
+        )
+    if rule.statistic == "every seed":
+        return f"true{of} with {true} of {len(values)} seeds"
+    return f"the interval{of} over {len(values)} seeds contains the limit ({rule.words})"
+
+
+def _words(rule: Rule, shown: str, name: str, values: Sequence[float]) -> str:
+    """A quantity's numbers in words: mean and interval, or mean, least and greatest."""
+    found = np.asarray(values, float)
+    positive = rule.statistic == "mean" or found.min() > 0
+    if "mean" in rule.statistic and found.size > 1 and np.isfinite(found).all() and positive:
+        middle, low, high = interval(rule, found)
+    else:
+        middle, low, high = found.mean(), found.min(), found.max()
+    text = written(shown, middle)
+    low, high = (_number(written(shown, end)) for end in (low, high))
+    if low != high:
+        text += f" ({low} to {high}; {found.size} seeds)"
+    return f"{name} {text}" if name else text
+
+
+def written(shown: str, value: float) -> str:
+    """A number in its format, times 100 before a %, with a real minus sign."""
+    text = shown.format(100 * value if "} %" in shown else value)
+    return text.replace("-", "−", 1) if value < 0 else text
+
+
+def _number(text: str) -> str:
+    """The number in a text, without its words."""
+    found = re.search(r"[+−]?(?:[\d,.]*\d(?:e[+-]\d+)?|inf)(?: %)?", text)
+    return found[0] if found else text
+
+
+def read_rules(path: Path | None = None) -> pd.DataFrame:
+    """Statements of papers with their rules, in order: the columns of `data/claims.csv`.
+
+    Raises
+    ------
+    ValueError
+        Names the line that lacks a value, or whose number, statistic or limits cannot be read.
+    """
+    path = checkout() / "data" / "claims.csv" if path is None else path
+    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    expected = STATED + RULED
+    if list(table.columns) != expected:
+        raise ValueError(
+            f"{path.name}: line 1: columns are {', '.join(table.columns)}; "
+            f"expected {', '.join(expected)}"
+        )
+    for line, row in enumerate(table.itertuples(index=False), start=2):
+        where = f"{path.name}: line {line}"
+        optional = ("limits",) if row.statistic == "none" else ()
+        empty = [n for n in expected if not getattr(row, n).strip() and n not in optional]
+        if empty:
+            raise ValueError(f"{where}: no {empty[0]}; every column is needed")
+        if not row.number.isdecimal():
+            raise ValueError(f"{where}: number {row.number!r} is not a number")
+        read_rule(row, where)
+    twice = table.duplicated(["system", "claim"])
+    if twice.any():
+        line = int(twice.to_numpy().argmax())
+        claim = table["claim"].iloc[line]
+        raise ValueError(f"{path.name}: line {line + 2}: claim '{claim}' is there twice; rename it")
+    return table.assign(number=table["number"].astype(int))
+
+
+def read_rule(row: object, where: str = "claims.csv") -> Rule:
+    """The rule of a row of `data/claims.csv`."""
+    texts = {name: str(getattr(row, name)) for name in RULED}
+    found = STATISTIC.fullmatch(texts["statistic"])
+    if found is None:
+        raise ValueError(
+            f"{where}: statistic {texts['statistic']!r}; expected value, by construction, every "
+            "seed, mean, geometric mean, range or none, such as 'any mean, 99 %'"
+        )
+    level = float(found["level"]) / 100 if found["level"] else LEVEL
+    words = texts["limits"]
+    limits = read_limits(words, where) if found["name"] != "none" else Limits()
+    return Rule(
+        found["name"], limits, words, texts["reason"], texts["data"], level, bool(found["some"])
+    )
+
+
+def read_limits(text: str, where: str = "claims.csv") -> Limits:
+    """Limits such as "> 0", "≤ 0.1", "= 1", "0.8 to 1.2" (ends included), "14.3 ± 0.05"."""
+    found = LIMITS.fullmatch(text)
+    try:
+        if found is None:
+            raise ValueError
+        if found["sign"]:
+            one = float(found["one"])
+            least = one if found["sign"] in ">≥=" else -math.inf
+            most = one if found["sign"] in "<≤=" else math.inf
+            return Limits(least, most, open=found["sign"] in "<>")
+        if found["mid"]:
+            middle, off = float(found["mid"]), float(found["off"])
+            return Limits(middle - off, middle + off)
+        return Limits(float(found["least"]), float(found["most"]))
+    except ValueError:
+        expected = "such as '> 0', '≤ 0.1', '= 1', '0.8 to 1.2', '14.3 ± 0.05'"
+        raise ValueError(f"{where}: limits {text!r}; expected {expected}") from None
+
+
+class Claims:
+    """The statements about one system, to be judged by our samples.
+
+    Parameters
+    ----------
+    system : str
+        As in the first column of `data/claims.csv`, such as ``"1-eviction"``.
+    data : str
+        What our numbers were measured on, as the scorecard prints it.
+    table : pd.DataFrame, optional
+        As `read_rules` returns it.
+    """
+
+    def __init__(self, system: str, *, data: str, table: pd.DataFrame | None = None) -> None:
+        table = read_rules() if table is None else table
+        rows = table[table["system"] == system]
+        if rows.empty:
+            known = ", ".join(table["system"].drop_duplicates())
+            raise KeyError(f"no claims about system '{system}'; known are {known}")
+        self.system, self.data = system, data
+        self._stated = rows.set_index("claim")
+        self.rules = {row.claim: read_rule(row) for row in rows.itertuples(index=False)}
+        self.verdicts: dict[str, Verdict] = {}
+
+    def judge(self, samples: Mapping[str, Samples]) -> None:
+        """Decide every statement that samples are given of, each once."""
+        for claim, measured in samples.items():
+            if claim not in self.rules:
+                known = ", ".join(self.rules)
+                raise KeyError(f"{self.system} has no claim '{claim}'; known are {known}")
+            if claim in self.verdicts:
+                raise ValueError(
+                    f"{self.system}: claim '{claim}' was judged already; judge it once"
+                )
+            try:
+                self.verdicts[claim] = decide(measured, self.rules[claim])
+            except ValueError as error:
+                raise ValueError(f"{self.system}: claim '{claim}': {error}") from error
+
+    def table(self) -> pd.DataFrame:
+        """Every statement about the system, in the table's order, with our number and the verdict.
+
+        Returns
+        -------
+        pd.DataFrame
+            `system`, `number`, `claim`, `statement`, `source`, `paper` (its value), `statistic`,
+            `limits`, `reason`, `ours`, `data`, `verdict`, `why`.
+        """
+        unjudged = Verdict("", "unknown", "not measured in this run")
+        found = [self.verdicts.get(claim, unjudged) for claim in self._stated.index]
+        table = self._stated.reset_index().rename(columns={"paper_value": "paper"})
+        table = table.assign(
+            ours=[one.ours for one in found],
+            data=[one.data or self.data for one in found],
+            verdict=[one.verdict for one in found],
+            why=[one.why for one in found],
+        )
+        return table[JUDGED]
+
+
+JUDGED = [
+    "system", "number", "claim", "statement", "source", "paper", "statistic", "limits", "reason",
+    "ours", "data", "verdict", "why",
+]  # fmt: skip
+
+
+def of_enough_jobs(samples: Mapping[str, Samples], jobs: float, *, least: int = 100
+                   ) -> dict[str, Samples]:  # fmt: skip
+    """The samples; none decides anything where jobs are fewer than `least`."""
+    check.whole("least", least, 1)
+    if jobs >= least:
+        return dict(samples)
+    why = f"too few jobs: {jobs:,}, of at least {least}"
+    return {claim: one._replace(missing=one.missing or why) for claim, one in samples.items()}
+
+
+def measure(
+    measures: Mapping[str, Callable[..., Samples]], *evidence: object
+) -> dict[str, Samples]:
+    """The samples of every claim: each function of a paper's measures called on its evidence."""
+    return {claim: one(*evidence) for claim, one in measures.items()}

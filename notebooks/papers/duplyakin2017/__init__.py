@@ -1,0 +1,1 @@
+"""Duplyakin, Johnson and Ricci (ScienceCloud 2017): elastic partitions and preemption vectors."""

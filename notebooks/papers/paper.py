@@ -1,0 +1,113 @@
+"""A run of a paper's notebook: its data, its figures as they are published, and its scorecard."""
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from cosimlib.figures import Publisher
+from cosimlib.files import write_whole
+from papers.claims import Claims, Samples
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
+
+MARKUP = re.compile(r"<|&(?=#?\w+;)")
+"""What a browser would take for HTML in a table's cell; a log's name may hold it."""
+SHOWN = ["number", "claim", "paper", "statistic", "limits", "ours", "data", "verdict", "why"]
+
+
+class Drawing(NamedTuple):
+    """A figure, the numbers that it draws, and a note for who sees it alone."""
+
+    figure: go.Figure
+    numbers: pd.DataFrame
+    note: str = ""
+
+
+class Paper:
+    """One run of a paper's notebook.
+
+    Parameters
+    ----------
+    system : str
+        As in `data/claims.csv`, such as ``"5-elastic"``.
+    citation : str
+        Such as ``"Duplyakin et al. 2017"``.
+    figures : mapping of str to functions
+        By the names that files get, such as ``"figure-5"``; each returns a `Drawing`.
+    data : str
+        What this run shows, such as ``"Theta 2023"``.
+    output : str or Path
+        The folder of figures and claims; empty: nothing is written.
+    own : bool, default True
+        Whether these are the paper's data. On others nothing is judged.
+    used : float, optional
+        Share of a log's node-hours that is used, as `cs.metrics.share_used` gives it.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        citation: str,
+        figures: Mapping[str, Callable[..., Drawing]],
+        *,
+        data: str,
+        output: str | Path = "",
+        own: bool = True,
+        used: float | None = None,
+    ) -> None:
+        self.system, self.figures, self.own, self.output = system, figures, own, output
+        self.publisher = Publisher(output, data, paper=citation, used=used)
+        self.data = self.publisher.data
+
+    def figure(self, name: str, /, *data: object, **knobs: object) -> go.Figure:
+        """Draw and publish a figure; ``"5"`` stands for ``"figure-5"``.
+
+        `data` and `knobs` are what the paper's function of that name takes.
+        """
+        name = f"figure-{name}" if name.isdecimal() else name
+        if name not in self.figures:
+            raise KeyError(f"{self.system} has no figure '{name}'; known are {list(self.figures)}")
+        drawing = self.figures[name](*data, **knobs)
+        return self.publisher.publish(drawing.figure, name, drawing.numbers, note=drawing.note)
+
+    def scorecard(self, samples: Mapping[str, Samples], *, data: str = "") -> "Styler | str":
+        """Judge the samples, write `claims.csv` and show the table.
+
+        `data` says what was measured, where the figures' label is not enough ("5 seeds").
+        """
+        if not self.own:
+            return (
+                f"{self.data} is not the paper's machine, so its claims are not judged here. "
+                "notebooks/0-your-log.ipynb reports on a log."
+            )
+        claims = Claims(self.system, data=data or self.data)
+        claims.judge(samples)
+        table = claims.table()
+        if self.output:
+            path = Path(self.output) / "claims.csv"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())
+        return _shown(table, claims.data)
+
+
+def _shown(table: pd.DataFrame, data: str) -> "Styler":
+    """The scorecard of this run as a notebook shows it, under the data that it was judged on."""
+    others = table["data"] != data
+    caption = f"Data: {data}" + (", unless another is named" if others.any() else "")
+    table = table[SHOWN].assign(data=table["data"].where(others, ""))
+    shown = (table if others.any() else table.drop(columns="data")).style
+    left = {"text-align": "left"}
+    props = {"selector": "caption", "props": [*left.items(), ("caption-side", "top")]}
+    shown = shown.format(without_markup).set_caption(without_markup(caption))
+    return shown.hide(axis="index").set_properties(**left).set_table_styles([props])
+
+
+def without_markup(cell: object) -> str:
+    """A text in which a browser finds no HTML."""
+    return MARKUP.sub(lambda found: html.escape(found[0]), str(cell))

@@ -1,0 +1,147 @@
+"""The engine of verdicts: each statistic by hand, on either side of its limits."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from papers.claims import (
+    RULED,
+    STATED,
+    Claims,
+    Limits,
+    Rule,
+    Samples,
+    decide,
+    of_enough_jobs,
+    read_limits,
+    read_rule,
+    read_rules,
+)
+
+FACT = ["1-trial", "1", "a-claim", "Something is so", "so", "Someone 2020, I"]
+
+
+def rule(statistic: str, limits: str, reason: str = "set before the run") -> Rule:
+    row = pd.Series(dict(zip(RULED, (statistic, limits, reason, "any"), strict=True)))
+    return read_rule(row)
+
+
+def judged(statistic: str, limits: str, values, **given) -> str:
+    return decide(Samples(values, why="explained", **given), rule(statistic, limits)).verdict
+
+
+@pytest.mark.parametrize(
+    ("statistic", "limits", "values", "verdict"),
+    [
+        ("value", "> 0", [1.0], "holds"),
+        ("value", "> 0", [0.0], "fails"),
+        ("value", "≥ 0", [0.0], "holds"),
+        ("value", "0.8 to 1.2", [0.8, 1.2], "holds"),
+        ("value", "0.8 to 1.2", [0.8, 1.3], "fails"),
+        ("value", "= 1", [1.0], "holds"),
+        ("by construction", "= 0", [0.0], "by construction"),
+        ("by construction", "= 0", [1.0], "fails"),
+        ("every seed", "< 0", [-1.0, -2.0], "holds"),
+        ("every seed", "< 0", [-1.0, 2.0], "unknown"),
+        ("every seed", "< 0", [1.0, 2.0], "fails"),
+        ("mean", "> 0", [1.0, 1.1, 0.9], "holds"),
+        ("mean", "> 0", [1.0, -1.1, 0.9], "unknown"),
+        ("mean", "> 0", [-1.0, -1.1, -0.9], "fails"),
+        ("mean", "≥ 2", [2.0, 2.0], "holds"),
+        ("mean", "> 0", [0.0, 0.0], "fails"),
+        ("mean", "> 0", [3.0], "holds"),
+        ("geometric mean", "1 to 4", [1.9, 2.0, 2.1], "holds"),
+        ("geometric mean", "1 to 4", [0.5, 8.0], "unknown"),
+        ("range", "0.143 ± 0.0005", [0.14, 0.15], "holds"),
+        ("range", "0.143 ± 0.0005", [0.15, 0.16], "fails"),
+        ("range", "0.143 ± 0.0005", [0.0, 0.2], "unknown"),
+        ("none", "", [1.0], "unknown"),
+    ],
+)
+def test_each_statistic(statistic, limits, values, verdict):
+    assert judged(statistic, limits, values) == verdict
+
+
+def test_a_wider_level_decides_less():
+    values = [1.0, 1.4, 0.9, 0.35]
+    assert judged("mean", "> 0", values) == "holds"
+    assert judged("mean, 99.9 %", "> 0", values) == "unknown"
+
+
+def test_several_quantities_must_all_hold_or_any():
+    up, down, open_ = [1.0, 1.1], [-1.0, -1.1], [1.0, -1.0]
+    assert judged("mean", "> 0", {"a": [1, 1.1, 1], "b": [1, 1.2, 1]}) == "holds"
+    assert judged("mean", "> 0", {"a": up, "b": [-1, -1.1, -1], "c": open_}) == "fails"
+    assert judged("mean", "> 0", {"a": [1, 1.1, 1], "c": open_}) == "unknown"
+    assert judged("any mean", "> 0", {"a": [1, 1.1, 1], "b": down}) == "holds"
+    assert judged("any mean", "> 0", {"b": [-1, -1.1, -1], "c": open_}) == "unknown"
+
+
+def test_numbers_in_words():
+    mean = decide(Samples([0.1, 0.2, 0.3], "{:+.1f} % more", why="w"), rule("mean", "> 0.5"))
+    assert mean == ("+20.0 % more (−4.8 % to +44.8 %; 3 seeds)", "fails", "w", "")
+    one = decide(Samples({"A": [2.0], "B": [3.0]}, "{:.0f} h", why="w"), rule("value", "> 0"))
+    assert one.ours == "A 2 h; B 3 h"
+
+
+def test_a_verdict_that_needs_a_reason_has_one():
+    with pytest.raises(ValueError, match="nothing says why"):
+        decide(Samples([1.0]), rule("value", "> 2"))
+    missing = decide(Samples(ours="–", missing="no job waits"), rule("value", "> 2"))
+    assert missing == ("–", "unknown", "no job waits", "")
+    assert judged("mean", "> 0", [1.0, math.nan]) == "unknown"
+
+
+def test_few_jobs_decide_nothing():
+    samples = {"a": Samples([1.0])}
+    assert of_enough_jobs(samples, 100) == samples
+    assert of_enough_jobs(samples, 99)["a"].missing == "too few jobs: 99, of at least 100"
+
+
+@pytest.mark.parametrize("text", ["", "> x", "between 1 and 2", "≈ 3", "1 to"])
+def test_limits_that_cannot_be_read_are_named(text):
+    with pytest.raises(ValueError, match=r"claims.csv: limits"):
+        read_limits(text)
+
+
+def test_limits():
+    assert read_limits("> 0") == Limits(0.0, math.inf, True)
+    assert read_limits("14.3 ± 0.5") == Limits(13.8, 14.8)
+    assert not read_limits("≥ 1").hold(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("number", "one", "line 2: number 'one' is not a number"),
+        ("source", " ", "line 2: no source"),
+        ("statistic", "median", "line 2: statistic 'median'"),
+        ("limits", "about 3", "line 2: limits 'about 3'"),
+        ("reason", "", "line 2: no reason"),
+    ],
+)
+def test_a_table_with_a_bad_row_is_refused(tmp_path, column, value, said):
+    row = dict(zip(STATED + RULED, [*FACT, "value", "> 0", "why", "any"], strict=True))
+    pd.DataFrame([row | {column: value}]).to_csv(tmp_path / "claims.csv", index=False)
+    with pytest.raises(ValueError, match=said):
+        read_rules(tmp_path / "claims.csv")
+
+
+def test_a_statement_is_judged_once_and_unjudged_ones_are_unknown():
+    facts = [[*FACT, "value", "> 0", "why", "any"], [*FACT, "value", "> 0", "why", "any"]]
+    table = pd.DataFrame(facts, columns=STATED + RULED)
+    table.loc[1, "claim"] = "another"
+    claims = Claims("1-trial", data="a log", table=table.assign(number=1))
+    claims.judge({"a-claim": Samples([1.0])})
+    assert claims.table()["verdict"].tolist() == ["holds", "unknown"]
+    with pytest.raises(ValueError, match="judged already"):
+        claims.judge({"a-claim": Samples([1.0])})
+    with pytest.raises(KeyError, match="has no claim 'b'"):
+        claims.judge({"b": Samples([1.0])})
+
+
+def test_the_table_of_the_checkout_can_be_read():
+    table = read_rules()
+    assert table["system"].nunique() == 6
+    assert len(table) >= 101
