@@ -205,9 +205,9 @@ def _words(rule: Rule, shown: str, name: str, values: Sequence[float]) -> str:
     else:
         middle, low, high = found.mean(), found.min(), found.max()
     text = written(shown, middle)
-    low, high = (_number(written(shown, end)) for end in (low, high))
-    if low != high:
-        text += f" ({low} to {high}; {found.size} seeds)"
+    ends = [_number(written(shown, end)) for end in (low, high)]
+    if ends[0] != ends[1]:
+        text += f" ({ends[0]} to {ends[1]}; {found.size} seeds)"
     return f"{name} {text}" if name else text
 
 
