@@ -16,6 +16,11 @@ import numpy as np
 
 T = TypeVar("T")
 
+
+class ArgumentError(ValueError):
+    """An argument outside what a function takes."""
+
+
 MOST_WINDOWS = 10_000_000
 """Windows of a series at most: as many hours are 1,141 years."""
 
@@ -41,7 +46,7 @@ def that(
     *,
     none: bool | str = False,
     where: str = "",
-    error: type[Exception] = ValueError,
+    error: type[Exception] = ArgumentError,
 ) -> None:
     """Any condition on an argument, refused in the words of the other checks."""
     if none:
@@ -133,7 +138,7 @@ def window(start: float, end: float, *, name: str = "window") -> None:
     for side, value in (("start", start), ("end", end)):
         that(side, value, is_number(value), "seconds")
     if not start < end:
-        raise ValueError(f"{name} from {start:.15g} to {end:.15g} s; expected start before end")
+        raise ArgumentError(f"{name} from {start:.15g} to {end:.15g} s; expected start before end")
 
 
 def windows(first: float, last: float, every: float) -> None:
@@ -144,7 +149,7 @@ def windows(first: float, last: float, every: float) -> None:
     room(span, (last - first) / every, advice, most=MOST_WINDOWS)
 
 
-def machine(system: T | None, where: str, *, error: type[Exception] = ValueError) -> T:
+def machine(system: T | None, where: str, *, error: type[Exception] = ArgumentError) -> T:
     """The system that was given or that a workload knows."""
     if system is None:
         raise error(f"{where}: its machine is unknown; give a system, e.g. System.of(128)")
@@ -152,7 +157,7 @@ def machine(system: T | None, where: str, *, error: type[Exception] = ValueError
 
 
 def columns(
-    table: Any, needed: Sequence[str], *, where: str = "", error: type[Exception] = ValueError
+    table: Any, needed: Sequence[str], *, where: str = "", error: type[Exception] = ArgumentError
 ) -> None:
     """The columns that a table must have."""
     for name in needed:
@@ -167,7 +172,7 @@ def rows(
     expected: str,
     *,
     row: Callable[[int], str],
-    error: type[Exception] = ValueError,
+    error: type[Exception] = ArgumentError,
 ) -> None:
     """A condition on each row of a column; the error names the first that breaks it by `row`."""
     broken = ~np.asarray(fine, dtype=bool)
@@ -187,7 +192,7 @@ def room(
     """
     if values > most:
         told = f"{values:,.0f} {what}; expected {most:,.0f} at most: {advice}"
-        raise ValueError(f"{_prefix(where)}{told}")
+        raise ArgumentError(f"{_prefix(where)}{told}")
 
 
 def nor_others(number: int) -> str:

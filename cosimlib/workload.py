@@ -361,7 +361,14 @@ def _typed(jobs: pd.DataFrame, label: Callable[[int], str]) -> pd.DataFrame:
         wanted[column] = exact
     wanted |= {c: OPTIONAL_COLUMNS[c].dtype for c in jobs if c in OPTIONAL_COLUMNS}
     other = {name: kind for name, kind in wanted.items() if jobs[name].dtype != kind}
-    return jobs.astype(other) if other else jobs
+    try:
+        return jobs.astype(other) if other else jobs
+    except (ValueError, TypeError, OverflowError) as error:
+        workload = label(0).rpartition(": job")[0]
+        raise InvalidWorkloadError(
+            f"{workload}: columns {', '.join(other)} ({error}); expected "
+            f"{', '.join(other.values())}"
+        ) from error
 
 
 def rules(jobs: pd.DataFrame) -> tuple[tuple[str, np.ndarray, str], ...]:

@@ -29,9 +29,8 @@ from cosimlib.advise.queue import (
     refuse_untold,
 )
 from cosimlib.display import Displayed, Facts, count
-from cosimlib.traces.account import TraceError, read_bytes
+from cosimlib.traces.account import TraceError, largest_log, read_bytes, too_large
 from cosimlib.traces.documents import label
-from cosimlib.traces.limits import excess, largest
 
 COMMANDS = {"squeue": ("squeue", "--all", "--json"), "sinfo": ("sinfo", "--all", "--json")}
 PATIENCE = 60.0
@@ -223,11 +222,11 @@ def _loaded(source: str | Path) -> tuple[Path, bytes, float]:
 
 def _piped(path: Path, pipe: BinaryIO) -> bytes:
     """All that a pipe gives, as far as a log may have so much."""
-    chunks, left = [], (most := largest())
+    chunks, left = [], (most := largest_log())
     while chunk := pipe.read(1 << 20):
         left -= len(chunk)
         if left < 0:
-            raise TraceError(f"{path}: {excess(most)}")
+            raise too_large(path, most)
         chunks.append(chunk)
     return b"".join(chunks)
 

@@ -19,7 +19,7 @@ from cosimlib.prepare import with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_missing_estimates
 from cosimlib.system import THETA, System
-from cosimlib.traces.overfull import overfull
+from cosimlib.traces.oversubscription import oversubscription
 from cosimlib.units import DAY
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
@@ -153,7 +153,7 @@ def recorded(source: Workload | Schedule, system: System | None = None, *, jobs:
 
 def wide_enough(schedule: Schedule) -> Recorded:
     """The schedule on a machine of as many nodes as it ever holds, where it has fewer."""
-    most, had, *_ = overfull(schedule)
+    most, had, *_ = oversubscription(schedule)
     if len(schedule.system.partitions) > 1 or most <= had:
         return Recorded(schedule)
     wider = Schedule(schedule.workload, schedule.system.with_nodes(most), schedule.policy,

@@ -4,7 +4,7 @@ The log
 
 - `open_log`: a log made ready for all that follows; `Log`
 - `example_log`: a small synthetic log, starts and users included
-- `overfull`: nodes held beyond those of the machine; `Overfull`
+- `oversubscription`: nodes held beyond those of the machine; `Oversubscription`
 - `reading_table`, `machine_table`: the account of its records, and the machine
 
 What happened
@@ -52,13 +52,13 @@ from cosimlib.report.use import (
     window_blocks,
     window_name,
 )
-from cosimlib.traces.overfull import Overfull, overfull
+from cosimlib.traces.oversubscription import Oversubscription, oversubscription
 
 __all__ = [
     "Freeable",
     "Grade",
     "Log",
-    "Overfull",
+    "Oversubscription",
     "compare_to_recorded",
     "example_log",
     "fill_idle",
@@ -70,7 +70,7 @@ __all__ = [
     "machine_table",
     "mean_costs",
     "open_log",
-    "overfull",
+    "oversubscription",
     "reading_table",
     "replay",
     "sample_hours",

@@ -19,7 +19,7 @@ from cosimlib.prepare import KNOWN, with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.traces import SYNTHETIC
-from cosimlib.traces.overfull import Overfull, overfull
+from cosimlib.traces.oversubscription import Oversubscription, oversubscription
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
@@ -41,7 +41,7 @@ class Log(NamedTuple):
         which the record holds more than there are); none of what is known.
     used : float
         Node-hours of the schedule's jobs ÷ those of all jobs in the log.
-    held : Overfull
+    held : Oversubscription
         How far the schedule holds more nodes than the machine has.
     """
 
@@ -50,7 +50,7 @@ class Log(NamedTuple):
     schedule: Schedule
     lacks: dict[str, str]
     used: float
-    held: Overfull
+    held: Oversubscription
 
 
 def open_log(
@@ -90,7 +90,7 @@ def open_log(
     if workload.column("user").isna().all():
         lacks["users"] = "this log names no users"
     schedule = _schedule(workload, machine, lacks)
-    held = overfull(schedule)
+    held = oversubscription(schedule)
     if held.most > held.nodes:
         workload = workload.noted("noted", held.note, held.jobs)
     if held.lack:

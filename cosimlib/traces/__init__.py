@@ -15,15 +15,14 @@ from cosimlib import checks as check
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.alcf import is_alcf, read_alcf
 from cosimlib.traces.alibaba import is_alibaba, read_alibaba
+from cosimlib.traces.bags import is_condor, is_peregrine, read_condor, read_peregrine
 from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
 from cosimlib.traces.columns import is_columns, read_columns, write_csv, write_parquet
-from cosimlib.traces.condor import is_condor, read_condor
 from cosimlib.traces.fugaku import is_fugaku, read_fugaku
-from cosimlib.traces.overfull import tell_overfull
+from cosimlib.traces.oversubscription import print_oversubscription
 from cosimlib.traces.parquet import names_in
 from cosimlib.traces.pbs import is_pbs, read_pbs
-from cosimlib.traces.peregrine import is_peregrine, read_peregrine
 from cosimlib.traces.pm100 import is_pm100, read_pm100
 from cosimlib.traces.slurm import is_sacct, read_sacct
 from cosimlib.traces.swf import is_swf, read_swf, write_swf
@@ -140,7 +139,7 @@ def load(
                 f"{str(name_or_path)!r} is neither a file nor a known trace; known are "
                 f"{', '.join(TRACES)}"
             )
-        return _told(_read(path, options), options)
+        return _printed(_read(path, options), options)
     trace = TRACES[known]
     path = fetch_trace(known, folder=folder)
     defaults: dict[str, Any] = {"name": known}
@@ -149,7 +148,7 @@ def load(
     workload = _read(path, defaults | options)
     if trace.machine is not None:
         workload = replace(workload, machine=trace.machine)
-    return _told(workload, options)
+    return _printed(workload, options)
 
 
 load_trace = load
@@ -173,10 +172,10 @@ def _read(path: Path, options: dict[str, Any]) -> Workload:
     return read(path, **options)
 
 
-def _told(workload: Workload, options: dict[str, Any]) -> Workload:
+def _printed(workload: Workload, options: dict[str, Any]) -> Workload:
     """The workload; that it holds more nodes than there are is printed, where readers print."""
     if options.get("verbose", True):
-        tell_overfull(workload)
+        print_oversubscription(workload)
     return workload
 
 

@@ -7,20 +7,37 @@ three per reason, `Workload.account` keeps the counts, and a verbose reader prin
 import csv
 import gzip
 import io
+import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
+from cosimlib.display import quantity
 from cosimlib.system import System
-from cosimlib.traces.limits import excess, largest
 from cosimlib.workload import InvalidWorkloadError, Workload, account_table
+
+P = ParamSpec("P")
 
 GZIP_MAGIC = b"\x1f\x8b"
 CHUNK = 1 << 20
 """Bytes that are decompressed at a time."""
+
+SIZE_LIMIT = "COSIMLIB_LARGEST_LOG"
+"""Environment variable: bytes that a log may have, decompressed."""
+SHARE_OF_MEMORY = 16
+"""By default a log may have this part of the memory: its jobs take up to 13 times their text."""
+UNKNOWN_MEMORY = 8e9
+
+DAMAGES = (ValueError, TypeError, KeyError, OverflowError, MemoryError, RecursionError,
+           NotImplementedError, OSError, csv.Error)  # fmt: skip
+"""What parsers raise for a damaged file; pyarrow's own exceptions are of these kinds, too."""
 
 
 class TraceError(ValueError):
@@ -60,6 +77,58 @@ class Account:
         return "\n".join(lines)
 
 
+def parses(expected: str) -> Callable[[Callable[P, Workload]], Callable[P, Workload]]:
+    """Decorator of readers: what a parser raises for a damaged file becomes a `TraceError`.
+
+    Errors that already say what is wrong pass: `TraceError`, wrong arguments, missing files and
+    packages. `expected` names the format.
+    """
+
+    def decorate(read: Callable[P, Workload]) -> Callable[P, Workload]:
+        @wraps(read)
+        def checked(*arguments: P.args, **options: P.kwargs) -> Workload:
+            try:
+                return read(*arguments, **options)
+            except (TraceError, check.ArgumentError, FileNotFoundError, IsADirectoryError):
+                raise
+            except DAMAGES as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
+                path = arguments[0] if arguments else options["path"]
+                if isinstance(error, InvalidWorkloadError):
+                    broken = str(error).removeprefix(f"{base_name(Path(str(path)))}: ")
+                    raise TraceError(f"{path}: {broken}") from error
+                problem = (str(error).splitlines() or [type(error).__name__])[0]
+                raise TraceError(f"{path}: damaged, or not {expected} ({problem})") from error
+
+        return checked
+
+    return decorate
+
+
+def largest_log() -> float:
+    """Bytes that a log may have, decompressed: a share of the memory, or as SIZE_LIMIT says."""
+    given = os.environ.get(SIZE_LIMIT)
+    if given is None:
+        memory = UNKNOWN_MEMORY
+        with suppress(AttributeError, OSError, ValueError):
+            memory = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+        return memory / SHARE_OF_MEMORY
+    with suppress(ValueError):
+        if float(given) > 0:
+            return float(given)
+    raise ValueError(f"{SIZE_LIMIT}={given!r}; expected a number of bytes above 0, such as 4e9")
+
+
+def too_large(path: Path, most: float) -> TraceError:
+    """The error for a log with more than `most` bytes."""
+    return TraceError(
+        f"{path}: more than {quantity(most / 1e6, 'MB')}, which a log may have here once it is "
+        f"decompressed (by default a {SHARE_OF_MEMORY}th of the memory); {SIZE_LIMIT}=4e9 allows "
+        "4 GB"
+    )
+
+
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed where it is gzip.
 
@@ -69,7 +138,7 @@ def read_bytes(path: Path) -> bytes:
     IsADirectoryError
     TraceError
         For a gzip file that is cut short or damaged, a file named ``.gz`` that is not gzip, or one
-        with more bytes than `limits.largest`.
+        with more bytes than `largest_log`.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the path of a log")
@@ -78,9 +147,9 @@ def read_bytes(path: Path) -> bytes:
             f"no trace at {path}; give the path of a file, or the name of a known trace to "
             "cosimlib.traces.load"
         )
-    most = largest()
+    most = largest_log()
     if path.stat().st_size > most:
-        raise TraceError(f"{path}: {excess(most)}")
+        raise too_large(path, most)
     data = path.read_bytes()
     if not data.startswith(GZIP_MAGIC):
         if data and path.suffix == ".gz":
@@ -105,7 +174,7 @@ def _decompressed(path: Path, data: bytes, most: float) -> bytes:
         while chunk := file.read(CHUNK):
             size += len(chunk)
             if size > most:
-                raise TraceError(f"{path}: {excess(most)}")
+                raise too_large(path, most)
             chunks.append(chunk)
     return b"".join(chunks)
 
@@ -177,10 +246,7 @@ def assemble(
     jobs = in_order(jobs, account)
     note(jobs, machine, account)
     empty = [column for column in jobs if column != "requested_time" and jobs[column].isna().all()]
-    try:
-        workload = Workload(jobs.drop(columns=empty), name, machine, account.frame(), began)
-    except InvalidWorkloadError as error:
-        raise TraceError(f"{path}: {error}") from error
+    workload = Workload(jobs.drop(columns=empty), name, machine, account.frame(), began)
     if verbose:
         print(account.text(name, len(jobs), records))
     return workload

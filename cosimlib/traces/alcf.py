@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.system import THETA, System
-from cosimlib.traces.account import Account, assemble, read_bytes
+from cosimlib.traces.account import Account, assemble, parses, read_bytes
 from cosimlib.traces.records import began
 from cosimlib.traces.texts import read_csv
 from cosimlib.workload import Workload
@@ -38,6 +38,7 @@ CONSTANT = 0.99
 """A job number that so large a part of the rows have is none."""
 
 
+@parses("a job log of Argonne's")
 def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True) -> Workload:
     """The jobs of a DIM_JOB_COMPOSITE log of Argonne, CSV or gzip of it.
 
@@ -163,7 +164,7 @@ def _job_ids(table: pd.DataFrame, account: Account) -> pd.Series:
         number = f"{shares.index[0]:.0f}"
         account.add("noted", f"COBALT_JOBID {number} as nearly everywhere, unknown", same.sum())
         numbers = numbers.where(~same)
-    leading = table["JOB_NAME"].str.extract(r"^(\d{1,15})", expand=False).astype("Float64")
+    leading = table["JOB_NAME"].str.extract(r"^([0-9]{1,15})", expand=False).astype("Float64")
     numbers = numbers.where((numbers % 1 == 0) & (numbers.abs() < 2.0**53))
     return numbers.fillna(leading.astype("float64")).astype("Int64")
 

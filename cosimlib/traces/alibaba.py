@@ -19,7 +19,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.system import System
-from cosimlib.traces.account import Account, assemble, base_name, read_bytes
+from cosimlib.traces.account import Account, assemble, base_name, parses, read_bytes
 from cosimlib.traces.texts import read_csv
 from cosimlib.workload import Workload
 
@@ -34,6 +34,7 @@ NODES = "node_info_df.csv"
 NODES_FORMAT = f"a table of nodes such as Alibaba's {NODES}"
 
 
+@parses("Alibaba's table of jobs")
 def read_alibaba(
     path: str | Path,
     *,
@@ -128,7 +129,7 @@ def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
     kind = table["job_type"].str.strip().str.lower().map(TYPES).astype("string")
     unknown = kind.isna()
     account.add("noted", "neither HP nor Spot, queue as it is written", int(unknown.sum()))
-    number = table["job_name"].where(table["job_name"].str.fullmatch(r"\d{1,15}").fillna(False))
+    number = table["job_name"].where(table["job_name"].str.fullmatch(r"[0-9]{1,15}").fillna(False))
     return pd.DataFrame(
         {
             "submit_time": table["submit_time"] - table["submit_time"].min(),

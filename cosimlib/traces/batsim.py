@@ -22,7 +22,15 @@ import pandas as pd
 
 from cosimlib.files import write_whole
 from cosimlib.system import System
-from cosimlib.traces.account import Account, TraceError, assemble, base_name, compressed, read_bytes
+from cosimlib.traces.account import (
+    Account,
+    TraceError,
+    assemble,
+    base_name,
+    compressed,
+    parses,
+    read_bytes,
+)
 from cosimlib.traces.documents import Document, number
 from cosimlib.traces.texts import Texts, read_csv
 from cosimlib.workload import Workload, check_workload
@@ -43,6 +51,7 @@ DEEPEST = 8
 MOST_RESOURCES = 10**8
 
 
+@parses("Batsim's jobs.csv or workload")
 def read_batsim(
     path: str | Path, *, system: System | None = None, name: str | None = None, verbose: bool = True
 ) -> Workload:
@@ -160,7 +169,7 @@ def _from_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
             "limit": texts.numbers("requested_time"),
             "resources": texts.numbers("requested_number_of_resources"),
             "start": starts,
-            "job": pd.to_numeric(texts.labels("job_id").str.extract(r"^(?:.*!)?(\d{1,15})$")[0]),
+            "job": pd.to_numeric(texts.labels("job_id").str.extract(r"^(?:.*!)?([0-9]{1,15})$")[0]),
             "profile": texts.labels("profile"),
             "status": status.where(state.isna() | ~state.str.contains("KILLED"), 0),
             "rejected": state.fillna("").str.contains("REJECTED"),
@@ -172,7 +181,7 @@ def _from_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
 def _resources(texts: Texts) -> int:
     """One more than the highest number in sets like ``0-3 7``; 0 where unknown."""
     allocated = texts.labels("allocated_resources").dropna()
-    last = allocated.str.extract(r"(\d{1,9})\s*$", expand=False).dropna()
+    last = allocated.str.extract(r"([0-9]{1,9})\s*$", expand=False).dropna()
     highest = int(last.astype("int64").max()) + 1 if len(last) else 0
     return highest if highest <= MOST_RESOURCES else 0
 

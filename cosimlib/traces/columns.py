@@ -24,14 +24,14 @@ from cosimlib.traces.account import (
     compressed,
     in_order,
     note,
+    parses,
     read_bytes,
     shortened,
 )
-from cosimlib.traces.parquet import DAMAGES, MAGIC, check_size, damage
+from cosimlib.traces.parquet import MAGIC, check_size
 from cosimlib.traces.texts import Texts, check_widths, line_of
 from cosimlib.workload import (
     OPTIONAL_COLUMNS,
-    InvalidWorkloadError,
     Workload,
     account_table,
     check_workload,
@@ -44,6 +44,7 @@ FORMAT = "a workload's own columns, submit_time, run_time, nodes and others"
 OTHERS = "a CSV of Argonne's (DIM_JOB_COMPOSITE), Batsim's, Fugaku's or Peregrine's"
 
 
+@parses("a workload's own columns")
 def read_columns(
     path: str | Path, *, system: System | None = None, name: str | None = None, verbose: bool = True
 ) -> Workload:
@@ -70,7 +71,7 @@ def read_columns(
         Naming the line of a CSV, or the job, its value and what was expected.
     """
     path = Path(path)
-    is_parquet = path.is_file() and path.open("rb").read(4) == MAGIC
+    is_parquet = _begins_as_parquet(path)
     jobs, known = _from_parquet(path) if is_parquet else (_from_csv(path), {})
     if not len(jobs):
         raise TraceError(f"{path}: no job in it; expected {FORMAT}")
@@ -79,20 +80,25 @@ def read_columns(
     if submit_time.notna().all():
         jobs = in_order(jobs.assign(submit_time=submit_time), account)
     name = name or known.get("name") or base_name(path)
-    try:
-        workload = Workload(
-            jobs,
-            name,
-            system or _system(known.get("machine")),
-            _account(known.get("account")),
-            _began(known.get("began")),
-        )
-    except (InvalidWorkloadError, *DAMAGES) as error:
-        raise TraceError(f"{path}: {str(error).removeprefix(f'{name}: ')}") from error
+    workload = Workload(
+        jobs,
+        name,
+        system or _system(known.get("machine")),
+        _account(known.get("account")),
+        _began(known.get("began")),
+    )
     workload = _noted(workload, account, stored=bool(known))
     if verbose:
         print(account.text(name, len(workload), records))
     return workload
+
+
+def _begins_as_parquet(path: Path) -> bool:
+    """Whether a path is a file with parquet's first bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == MAGIC
 
 
 def write_csv(workload: Workload, path: str | Path) -> Path:
@@ -148,11 +154,8 @@ def _from_csv(path: Path) -> pd.DataFrame:
     if not data.strip():
         raise TraceError(f"{path}: the file is empty; expected {FORMAT}")
     check_widths(path, data)
-    try:
-        table = pd.read_csv(io.BytesIO(data), dtype="str", encoding="utf-8-sig", index_col=False,
-                            encoding_errors="replace", skipinitialspace=True)  # fmt: skip
-    except ValueError as error:
-        raise TraceError(f"{path}: not a CSV ({error}); expected {FORMAT}") from error
+    table = pd.read_csv(io.BytesIO(data), dtype="str", encoding="utf-8-sig", index_col=False,
+                        encoding_errors="replace", skipinitialspace=True)  # fmt: skip
     table.columns = table.columns.str.strip()
     table = table.loc[:, ~table.columns.duplicated()]
     if missing := [column for column in NEEDED if column not in table]:
@@ -204,18 +207,12 @@ def _typed(texts: Texts, column: str) -> pd.Series:
 def _from_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The columns of a parquet file, and what its metadata tell of the workload."""
     with needed_by(f"reading {path.name}"):
-        import pyarrow
         import pyarrow.parquet as parquet
-    try:
-        footer = parquet.read_metadata(path)
-        check_size(path, footer, footer.schema.to_arrow_schema().names)
-        table = parquet.read_table(path)
-        metadata = (table.schema.metadata or {}).get(KEY, b"{}")
-        jobs, known = table.to_pandas(), json.loads(metadata)
-    except TraceError:
-        raise
-    except (pyarrow.ArrowException, OSError, *DAMAGES) as error:
-        raise damage(path, error, FORMAT) from error
+    footer = parquet.read_metadata(path)
+    check_size(path, footer, footer.schema.to_arrow_schema().names)
+    table = parquet.read_table(path)
+    metadata = (table.schema.metadata or {}).get(KEY, b"{}")
+    jobs, known = table.to_pandas(), json.loads(metadata)
     if missing := [column for column in NEEDED if column not in jobs]:
         raise TraceError(f"{path}: no column {', '.join(missing)}; expected {FORMAT}")
     return jobs, known if isinstance(known, dict) else {}

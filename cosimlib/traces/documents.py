@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from cosimlib import checks as check
-from cosimlib.traces.account import TraceError
-from cosimlib.traces.limits import largest
+from cosimlib.traces.account import TraceError, largest_log
 
 SPACE = " \t\r\n"
 DECODER = json.JSONDecoder()
@@ -36,7 +35,7 @@ class Document:
     def __init__(self, path: Path, data: bytes, expected: str) -> None:
         self.path, self.expected = path, expected
         self.text = data.decode("utf-8-sig", "replace")
-        self.most = int(largest() / VALUE_SHARE)
+        self.most = int(largest_log() / VALUE_SHARE)
         self.rest: dict[str, Any] = {}
 
     def jobs(self, name: str = "jobs") -> Iterator[tuple[int, Any]]:

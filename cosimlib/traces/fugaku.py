@@ -20,7 +20,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.system import System
 from cosimlib.traces import records
-from cosimlib.traces.account import Account, assemble, base_name, read_bytes
+from cosimlib.traces.account import Account, assemble, base_name, parses, read_bytes
 from cosimlib.traces.parquet import labels, names_in, numbers, read_batches, seconds
 from cosimlib.traces.records import Unit
 from cosimlib.traces.texts import read_csv
@@ -38,6 +38,7 @@ STATUS = {"COMPLETED": 1, "FAILED": 0}
 UNLIMITED = 2.0**60
 
 
+@parses("a month of F-DATA")
 def read_fugaku(
     path: str | Path, *, unit: Unit = "nodes", name: str | None = None, verbose: bool = True
 ) -> Workload:
@@ -129,7 +130,7 @@ def _columns(batch: pd.DataFrame) -> pd.DataFrame:
         "limit": batch["elpl"],
         "nodes": _first_known(batch, "nnuma", "nnumu", "nnumr"),
         "cores": _first_known(batch, "cnumat", "cnumut", "cnumr"),
-        "job": pd.to_numeric(batch["jid"].str.extract(r"(\d{1,15})$", expand=False)).astype(
+        "job": pd.to_numeric(batch["jid"].str.extract(r"([0-9]{1,15})$", expand=False)).astype(
             "float64"
         ),
         "user": batch["usr"],

@@ -7,14 +7,11 @@ from typing import Any
 import pandas as pd
 
 from cosimlib.extras import needed_by
-from cosimlib.traces.account import TraceError
-from cosimlib.traces.limits import excess, largest
+from cosimlib.traces.account import TraceError, largest_log, too_large
 from cosimlib.traces.texts import epoch_of
 
 MAGIC = b"PAR1"
 ROWS = 65_536
-DAMAGES = (ValueError, TypeError, KeyError, OverflowError, MemoryError)
-"""What pyarrow raises besides its own exceptions where a file is damaged."""
 
 
 def read_batches(
@@ -31,24 +28,20 @@ def read_batches(
         For a file that is damaged, or without one of the columns `needed`.
     """
     with needed_by(f"reading {path.name}"):
-        import pyarrow
         import pyarrow.parquet as parquet
     if not path.is_file():
         raise FileNotFoundError(f"no trace at {path}; give the path of a file")
-    try:
-        with parquet.ParquetFile(path, memory_map=True) as file:
-            names = file.schema_arrow.names
-            missing = [column for column in needed if column not in names]
-            if missing:
-                raise TraceError(f"{path}: no column {', '.join(missing)}; expected {format_name}")
-            columns = [column for column in wanted if column in names]
-            check_size(path, file.metadata, columns)
-            for batch in file.iter_batches(ROWS, columns=columns):
-                yield batch.to_pandas(ignore_metadata=True)
-    except TraceError:
-        raise
-    except (pyarrow.ArrowException, OSError, *DAMAGES) as error:
-        raise damage(path, error, format_name) from error
+    with parquet.ParquetFile(path, memory_map=True) as file:
+        names = file.schema_arrow.names
+        missing = [column for column in needed if column not in names]
+        if missing:
+            raise TraceError(f"{path}: no column {', '.join(missing)}; expected {format_name}")
+        columns = [column for column in wanted if column in names]
+        check_size(path, file.metadata, columns)
+        if not file.metadata.num_rows:
+            raise TraceError(f"{path}: no row in it; expected {format_name}")
+        for batch in file.iter_batches(ROWS, columns=columns):
+            yield batch.to_pandas(ignore_metadata=True)
 
 
 def check_size(path: Path, metadata: Any, wanted: Collection[str]) -> None:
@@ -63,17 +56,9 @@ def check_size(path: Path, metadata: Any, wanted: Collection[str]) -> None:
         for column in columns
         if column.path_in_schema.partition(".")[0] in wanted
     )
-    most = largest()
+    most = largest_log()
     if max(8.0 * metadata.num_rows * len(wanted), stored) > most:
-        raise TraceError(f"{path}: {excess(most)}")
-
-
-def damage(path: Path, error: BaseException, format_name: str) -> TraceError:
-    """The error for a file that pyarrow cannot read."""
-    problem = (str(error).splitlines() or [type(error).__name__])[0]
-    return TraceError(
-        f"{path}: not a parquet file, or a damaged one ({problem}); expected {format_name}"
-    )
+        raise too_large(path, most)
 
 
 def names_in(path: Path) -> bytes:
@@ -112,6 +97,6 @@ def labels(table: pd.DataFrame, column: str) -> pd.Series:
     if column not in table:
         return pd.Series(pd.NA, index=table.index, dtype="string")
     values = table[column]
-    if pd.api.types.is_float_dtype(values):
-        values = values.astype("Int64")
+    if pd.api.types.is_float_dtype(values) and (values.isna() | (values % 1 == 0)).all():
+        values = values.where(values.abs() < 2.0**53).astype("Int64")
     return values.astype("string")

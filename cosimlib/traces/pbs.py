@@ -23,12 +23,22 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.system import System
 from cosimlib.traces import records
-from cosimlib.traces.account import Account, TraceError, assemble, base_name, read_bytes, shortened
+from cosimlib.traces.account import (
+    Account,
+    TraceError,
+    assemble,
+    base_name,
+    parses,
+    read_bytes,
+    shortened,
+)
 from cosimlib.traces.records import ARRIVALS, UNITS, Arrival, Unit
 from cosimlib.traces.texts import Texts, batches
 from cosimlib.workload import Workload
 
-LINE = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;([A-Za-z]+);([^;]*);(.*)", re.DOTALL)
+LINE = re.compile(
+    r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;([A-Za-z]+);([^;]*);(.*)", re.DOTALL | re.ASCII
+)
 PAIR = re.compile(r'(?:^|(?<=\s))([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 KEYS = {
     "ctime": "ctime", "qtime": "qtime", "etime": "etime", "start": "start", "end": "end",
@@ -39,15 +49,16 @@ KEYS = {
     "user": "user", "group": "group", "account": "account", "queue": "queue",
     "Exit_status": "exit",
 }  # fmt: skip
-CHUNK = re.compile(r"(?:^|(?<=\+))(?:(\d{1,9})|[A-Za-z][\w.-]*)(?=[:+]|$)([^+]*)")
+CHUNK = re.compile(r"(?:^|(?<=\+))(?:([0-9]{1,9})|[A-Za-z][\w.-]*)(?=[:+]|$)([^+]*)")
 PER_CHUNK = {
-    "ncpus": re.compile(r":(?:ncpus|ppn)=(\d{1,9})"),
-    "ngpus": re.compile(r":n?gpus=(\d{1,9})"),
+    "ncpus": re.compile(r":(?:ncpus|ppn)=([0-9]{1,9})"),
+    "ngpus": re.compile(r":n?gpus=([0-9]{1,9})"),
 }
 CANCELLED = 271
 """Exit status of a job that was deleted: 256 + SIGTERM."""
 
 
+@parses("an accounting log of PBS")
 def read_pbs(
     path: str | Path,
     *,
@@ -166,7 +177,7 @@ def _columns(path: Path, rows: list[list]) -> pd.DataFrame:
         "nodes": nodes,
         "cores": texts.numbers("slots").fillna(texts.numbers("ncpus")).fillna(asked),
         "gpus": texts.numbers("ngpus").fillna(_sums(chunks, "ngpus")),
-        "job": pd.to_numeric(text["id"].str.extract(r"^(\d{1,15})", expand=False)).astype(
+        "job": pd.to_numeric(text["id"].str.extract(r"^([0-9]{1,15})", expand=False)).astype(
             "float64"
         ),
         "user": texts.labels("user"),

@@ -12,7 +12,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.system import System
 from cosimlib.traces import records
-from cosimlib.traces.account import Account, assemble, base_name
+from cosimlib.traces.account import Account, assemble, base_name, parses
 from cosimlib.traces.parquet import labels, numbers, read_batches, seconds
 from cosimlib.traces.records import ARRIVALS, UNITS, Arrival, Unit
 from cosimlib.units import MINUTE
@@ -31,6 +31,7 @@ INFINITE = 2.0**31
 """Slurm's INFINITE and NO_VAL, as time limits, are close to 2³²."""
 
 
+@parses("the job table of PM100")
 def read_pm100(
     path: str | Path,
     *,

@@ -25,17 +25,17 @@ NO_VALUE = ("", "Unknown", "None", "N/A", "None assigned")
 NEEDED = ("Submit", "Start", "End", "State")
 FREE = ("JobName", "Comment", "SubmitLine", "WorkDir", "AdminComment", "SystemComment", "Extra",
         "Reason", "Container", "StdOut", "StdErr", "StdIn")  # fmt: skip
-TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|\d+|Unknown|None|N/A|"
-WHOLE = r"\d+(\.\d+)?[KM]?|"
+TIME = r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]|[0-9]+|Unknown|None|N/A|"
+WHOLE = r"[0-9]+(\.[0-9]+)?[KM]?|"
 FORMS = {
     **dict.fromkeys(("Submit", "Eligible", "Start", "End"), re.compile(TIME)),
     **dict.fromkeys(("ElapsedRaw", "NNodes", "NCPUS", "AllocNodes", "AllocCPUS"),
                     re.compile(WHOLE)),
-    "JobID": re.compile(r"\d+([_+.\[].*)?"),
-    "JobIDRaw": re.compile(r"\d+(\..*)?"),
-    "TimelimitRaw": re.compile(r"\d+|UNLIMITED|Partition_Limit|"),
+    "JobID": re.compile(r"[0-9]+([_+.\[].*)?"),
+    "JobIDRaw": re.compile(r"[0-9]+(\..*)?"),
+    "TimelimitRaw": re.compile(r"[0-9]+|UNLIMITED|Partition_Limit|"),
     "State": re.compile(r"[A-Z][A-Z_]+( by \S+)?\+?"),
-    "ExitCode": re.compile(r"\d+:\d+|"),
+    "ExitCode": re.compile(r"[0-9]+:[0-9]+|"),
 }  # fmt: skip
 """What fields look like that a record is checked by where its division is in doubt."""
 LABELS = {"User": "user", "Account": "group", "Partition": "queue", "QOS": "qos",
@@ -179,7 +179,9 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
     table["cores"] = _filled(_counts(texts, "NCPUS"), texts, "AllocCPUS", _counts)
     table["gpus"] = _gpus(texts.labels("AllocTRES"))
     number = texts.labels("JobIDRaw").fillna(texts.labels("JobID"))
-    table["job"] = pd.to_numeric(number.str.extract(r"^(\d{1,15})", expand=False)).astype("float64")
+    table["job"] = pd.to_numeric(number.str.extract(r"^([0-9]{1,15})", expand=False)).astype(
+        "float64"
+    )
     labels = {column: texts.labels(name) for name, column in LABELS.items()}
     others = {
         "step": number.str.contains(".", regex=False).fillna(False).astype("bool"),
@@ -220,7 +222,7 @@ def _counts(texts: Texts, column: str) -> pd.Series:
     scaled = values.str.endswith(tuple(THOUSANDS)).fillna(False).astype("bool")
     if not scaled.any():
         return texts.numbers(column, "a whole number")
-    parts = values.where(scaled).str.extract(r"^(\d{1,9}(?:\.\d+)?)([KM])$")
+    parts = values.where(scaled).str.extract(r"^([0-9]{1,9}(?:\.[0-9]+)?)([KM])$")
     numbers = pd.to_numeric(parts[0]).astype("float64") * parts[1].map(THOUSANDS).astype("float64")
     others = Texts(texts.path, pd.DataFrame({column: values.mask(numbers.notna())}), texts.line)
     return others.numbers(column, "a whole number").fillna(numbers.round())
@@ -228,12 +230,12 @@ def _counts(texts: Texts, column: str) -> pd.Series:
 
 def _gpus(granted: pd.Series) -> pd.Series:
     """GPUs of AllocTRES: the total, or the sum over their types where there is none."""
-    total = pd.to_numeric(granted.str.extract(r"gres/gpu=(\d{1,9})", expand=False)).astype(
+    total = pd.to_numeric(granted.str.extract(r"gres/gpu=([0-9]{1,9})", expand=False)).astype(
         "float64"
     )
     typed = granted[total.isna() & granted.str.contains("gres/gpu:", regex=False).fillna(False)]
     if not len(typed):
         return total
-    counts = typed.str.extractall(r"gres/gpu:[^=,]+=(\d{1,9})")[0].astype("float64")
+    counts = typed.str.extractall(r"gres/gpu:[^=,]+=([0-9]{1,9})")[0].astype("float64")
     sums = counts.groupby(level=0).sum()
     return total.fillna(sums.reindex(granted.index).where(sums.reindex(granted.index) > 0, np.nan))

@@ -17,25 +17,32 @@ heterogeneous jobs are jobs of their own; so is each try of a job that was reque
 """
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.system import System
 from cosimlib.traces import records
-from cosimlib.traces.account import Account, TraceError, assemble, base_name, read_bytes
+from cosimlib.traces.account import Account, TraceError, assemble, base_name, parses, read_bytes
+from cosimlib.traces.documents import Document, label, number
 from cosimlib.traces.hosts import count_hosts
-from cosimlib.traces.records import ARRIVALS, UNITS, Arrival, Unit
-from cosimlib.traces.sacct_json import is_json, read_json
+from cosimlib.traces.records import ARRIVALS, COLUMNS, UNITS, Arrival, Unit
 from cosimlib.traces.sacct_text import is_text, read_text
+from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
+FIELDS = ("submit", "eligible", "start", "end", "elapsed", "limit", "nodes", "cores", "gpus",
+          "job", "user", "group", "queue", "qos", "hosts", "state")  # fmt: skip
+"""Columns of a record of JSON, in the order of `_row`."""
 FINISHED = {"COMPLETED": 1, "CANCELLED": 5}
 """SWF's status by Slurm's state; every other state of a job that ended is 0, failed."""
 UNSTARTED = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 """States of jobs that wait, whatever their record says of an earlier try."""
 
 
+@parses("what sacct prints")
 def read_sacct(
     path: str | Path,
     *,
@@ -95,7 +102,7 @@ def read_sacct(
     if not data.strip():
         raise TraceError(f"{path}: the file is empty; expected what sacct prints")
     as_json = data.lstrip()[:1] in (b"{", b"[")
-    table = read_json(path, data) if as_json else read_text(path, data)
+    table = _read_json(path, data) if as_json else read_text(path, data)
     del data
     count = len(table)
     table = account.drop(table, _drop_rules(table, unit))
@@ -110,7 +117,7 @@ def read_sacct(
 
 def is_sacct(beginning: bytes) -> bool:
     """Whether a file begins as what ``sacct`` prints does."""
-    return is_json(beginning) or is_text(beginning)
+    return _is_json(beginning) or is_text(beginning)
 
 
 def _drop_rules(table: pd.DataFrame, unit: str) -> list[tuple[str, pd.Series]]:
@@ -143,10 +150,7 @@ def _note(table: pd.DataFrame, unit: str, account: Account) -> None:
 
 def _states(table: pd.DataFrame) -> pd.Series:
     """Slurm's states without what may follow them, empty where unknown."""
-    known = table["state"].dropna().unique()
-    return (
-        table["state"].map({state: state.split(" ")[0].rstrip("+") for state in known}).fillna("")
-    )
+    return table["state"].str.split(" ").str[0].str.rstrip("+").fillna("").astype("string")
 
 
 def _status(table: pd.DataFrame) -> pd.Series:
@@ -166,3 +170,52 @@ def _cores(table: pd.DataFrame) -> int:
     most = density.max() if len(density) else 1.0
     common = (density == most).mean() > 0.5
     return int(most) if most >= 1 and most % 1 == 0 and common else 1
+
+
+def _is_json(beginning: bytes) -> bool:
+    """Whether a JSON document begins with jobs of ``sacct``'s."""
+    return beginning.lstrip()[:1] == b"{" and b'"submission"' in beginning
+
+
+def _read_json(path: Path, data: bytes) -> pd.DataFrame:
+    """The records as a table with the columns of `records.COLUMNS`, `hosts`, `step`, `local`."""
+    document = Document(path, data, "what sacct --json prints")
+    rows: list[tuple] = []
+    for place, job in document.jobs():
+        if not isinstance(job, dict) or not isinstance(job.get("time"), dict):
+            raise document.refuse(place, f"jobs[{len(rows)}] has no times")
+        rows.append(_row(job))
+    table = pd.DataFrame(rows, columns=list(FIELDS)).astype(COLUMNS | {"hosts": "string"})
+    table["hosts"] = table["hosts"].mask(table["hosts"].isin(["", "None assigned"]))
+    for column in ("submit", "eligible", "start", "end"):
+        table[column] = table[column].where(table[column] > 0)
+    return table.assign(step=False, local=False, rounded=False)
+
+
+def _row(job: dict[str, Any]) -> tuple:
+    """One job's values in the order of `FIELDS`."""
+    times, tres = job["time"], job.get("tres")
+    granted = tres.get("allocated") if isinstance(tres, dict) else None
+    state = job.get("state")
+    state = state.get("current") if isinstance(state, dict) else state
+    state = state[0] if isinstance(state, list) and state else state
+    clock = ("submission", "eligible", "start", "end", "elapsed")
+    return (
+        *(number(times.get(key)) for key in clock),
+        number(times.get("limit")) * MINUTE,
+        _granted(granted, "node"),
+        _granted(granted, "cpu"),
+        _granted(granted, "gres", "gpu"),
+        number(job.get("job_id")),
+        *(label(job.get(key)) for key in ("user", "account", "partition", "qos", "nodes")),
+        state if isinstance(state, str) else None,
+    )
+
+
+def _granted(tres: Any, kind: str, name: str | None = None) -> float:
+    """How much of a trackable resource a job was given; NaN where unknown."""
+    for each in tres if isinstance(tres, list) else ():
+        if isinstance(each, dict) and each.get("type") == kind and name in (None, each.get("name")):
+            count = number(each.get("count"))
+            return count if count >= 0 else np.nan
+    return np.nan

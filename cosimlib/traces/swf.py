@@ -16,12 +16,17 @@ Records that are not jobs are dropped, each counted under the first of these rea
 4. its run time is unknown;
 5. neither the requested nor the allocated number of processors is known.
 
-Logs of Frontier have three more columns, and their nodes in the last of them: `traces.frontier`.
+Frontier's logs of 2024 and 2025 have three more columns: 19 the GPUs used, 20 a soft limit of time,
+21 a descriptor such as ``frontier:excl:2500x112``: the machine, whether its nodes are exclusive,
+nodes and hardware threads per node. The descriptor has the number of nodes; the processors of
+columns 5 and 8 are sometimes nodes, sometimes cores, and are not used. (Maheshwari, Klusáček,
+Suter, Brewer, JSSPP 2026.)
 """
 
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,10 +36,18 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.files import write_whole
 from cosimlib.system import System
-from cosimlib.traces import frontier
-from cosimlib.traces.account import Account, TraceError, assemble, compressed, read_bytes, shortened
+from cosimlib.traces.account import (
+    Account,
+    TraceError,
+    assemble,
+    compressed,
+    parses,
+    read_bytes,
+    shortened,
+)
 from cosimlib.traces.swf_header import (
     header_machine,
+    header_size,
     header_start,
     infer_cores,
     parse_header,
@@ -59,10 +72,17 @@ CANCELLED = 5
 LIMIT = 2.0**53
 """Below it, float64 counts whole numbers exactly."""
 
+DESCRIBED_NUMBERS = ("used_gpus", "soft_requested_time")
+DESCRIBED_COLUMNS = (*DESCRIBED_NUMBERS, "descriptor")
+DESCRIPTOR = r"^[^\s:]+:([^\s:]*):([0-9]{1,7})x([0-9]{1,7})$"
+RECORD = re.compile(rb"^[ \t]*[-+\d.][^\r\n;]*", re.MULTILINE)
+FRONTIER = System("Frontier", {"main": 9_408}, memory_per_node=512.0)
+
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 INDENTED_COMMENT = re.compile(rb"^[ \t]+;", re.MULTILINE)
 
 
+@parses("a log in Standard Workload Format")
 def read_swf(
     path: str | Path,
     *,
@@ -113,8 +133,8 @@ def read_swf(
     data = read_bytes(path)
     header = parse_header(data)
     name = name or path.name.removesuffix(".gz").removesuffix(".swf")
-    is_frontier = frontier.has_descriptors(data)
-    fields = (*FIELDS, *frontier.COLUMNS) if is_frontier else FIELDS
+    is_frontier = _has_descriptors(data)
+    fields = (*FIELDS, *DESCRIBED_COLUMNS) if is_frontier else FIELDS
     table = _parse_table(path, data, fields)
     records, account = len(table), Account()
     wide = f"more than {len(fields)} columns, the rest ignored"
@@ -122,7 +142,7 @@ def read_swf(
     table = account.drop(table, _drop_rules(table))
     if is_frontier:
         jobs = _jobs(table, 1, account)
-        machine: System | None = frontier.machine(table, header)
+        machine: System | None = _described_machine(table, header)
     else:
         if cores_per_node is None:
             held = table["allocated_processors"]
@@ -215,7 +235,7 @@ def _parse_table(path: Path, data: bytes, fields: tuple[str, ...]) -> pd.DataFra
     ):
         _raise_first_bad_line(path, data, "no descriptor in every line", fields)
     known = table[numbers].where(table[numbers] >= 0)
-    return known if len(fields) == len(numbers) else frontier.described(table.assign(**known))
+    return known if len(fields) == len(numbers) else _described(table.assign(**known))
 
 
 def _raise_first_bad_line(
@@ -279,7 +299,7 @@ def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
 def _jobs(table: pd.DataFrame, cores_per_node: int, account: Account) -> pd.DataFrame:
     """The columns of a workload from those of a log."""
     if "described_nodes" in table:
-        special = frontier.columns(table, account)
+        special = _described_columns(table, account)
     else:
         special = _sizes(table, cores_per_node, account)
     return pd.DataFrame(
@@ -413,3 +433,40 @@ def _as_written(values: pd.Series) -> pd.Series:
         return values.astype("int64")
     written = [int(value) if value.is_integer() else value for value in values.tolist()]
     return pd.Series(written, index=values.index, dtype="object")
+
+
+def _has_descriptors(data: bytes) -> bool:
+    """Whether the first record of a log has a descriptor in its 21st column."""
+    first = RECORD.search(data)
+    tokens = first[0].split() if first else []
+    return len(tokens) > 20 and re.match(DESCRIPTOR.encode(), tokens[20]) is not None
+
+
+def _described(table: pd.DataFrame) -> pd.DataFrame:
+    """The records with `described_nodes`, `threads_per_node` and `exclusive`."""
+    parts = table.pop("descriptor").astype("string").str.extract(DESCRIPTOR)
+    numbers = parts[[1, 2]].astype("Float64").astype("float64")
+    return table.assign(
+        described_nodes=numbers[1],
+        threads_per_node=numbers[2],
+        exclusive=(parts[0] == "excl").fillna(False).astype("bool"),
+    )
+
+
+def _described_columns(table: pd.DataFrame, account: Account) -> dict[str, pd.Series]:
+    """The columns of jobs that differ from those of other logs in SWF."""
+    account.add("noted", "not exclusive: it may share its nodes", int((~table["exclusive"]).sum()))
+    return {
+        "nodes": table["described_nodes"],
+        "memory": pd.Series(np.nan, index=table.index),
+        "used_gpus": table["used_gpus"].round().astype("Int64"),
+        "soft_requested_time": table["soft_requested_time"],
+    }
+
+
+def _described_machine(table: pd.DataFrame, header: dict[str, str]) -> System:
+    """Frontier, with the nodes in the log's header where it tells them."""
+    threads = table["threads_per_node"].mode()
+    cores = int(threads.iloc[0]) if len(threads) and threads.iloc[0] >= 1 else 1
+    nodes = header_size(header, "MaxNodes") or FRONTIER.total_nodes
+    return replace(FRONTIER, partitions={"main": nodes}, cores_per_node=cores)

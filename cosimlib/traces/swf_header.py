@@ -71,7 +71,7 @@ def header_start(header: dict[str, str]) -> pd.Timestamp | None:
     try:
         return start.tz_convert(ZoneInfo(header["TimeZoneString"].strip()))
     except (KeyError, ValueError, OSError):
-        found = re.match(r"[+-]?\d{1,5}(?!\d)", header.get("TimeZone", ""))
+        found = re.match(r"[+-]?[0-9]{1,5}(?![0-9])", header.get("TimeZone", ""))
         ahead = int(found[0]) if found else 0
     if not 0 < abs(ahead) < LARGEST_OFFSET:
         return start
@@ -90,5 +90,5 @@ def start_lines(start: pd.Timestamp | None) -> list[str]:
 
 def header_size(header: dict[str, str], key: str) -> int:
     """The number at the beginning of a value: 9216 of ``9,216 (batch)``; 0 where there is none."""
-    found = re.match(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+", header.get(key, ""))
+    found = re.match(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+", header.get(key, ""))
     return int(found[0].replace(",", "")) if found else 0

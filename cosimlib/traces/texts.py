@@ -19,7 +19,7 @@ from cosimlib.traces.account import TraceError, shortened
 from cosimlib.units import DAY, HOUR, MINUTE
 
 INSTANT = "seconds of the epoch, a time such as 2026-01-31T23:59:59"
-LENGTH = r"^(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,9}):(\d{1,9}(?:\.\d+)?)$"
+LENGTH = r"^(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)$"
 LATEST = 2.0**52
 
 BATCH = 50_000

@@ -10,9 +10,9 @@ import pytest
 
 from cosimlib.advise import cluster
 from cosimlib.traces import TraceError, load_trace
-from cosimlib.traces.account import read_bytes
+from cosimlib.traces.account import SIZE_LIMIT as KNOB
+from cosimlib.traces.account import largest_log, read_bytes
 from cosimlib.traces.documents import Document
-from cosimlib.traces.limits import KNOB, largest
 
 SMALL = 1_000_000
 LARGE = gzip.compress(b"1 " * 20_000_000)
@@ -62,13 +62,13 @@ def test_what_may_be_read_is_read(tmp_path, small):
 
 def test_the_limit_is_a_part_of_the_memory_or_what_the_knob_says(monkeypatch):
     monkeypatch.delenv(KNOB, raising=False)
-    assert 10**7 < largest() < 10**12
+    assert 10**7 < largest_log() < 10**12
     monkeypatch.setenv(KNOB, "4e9")
-    assert largest() == 4e9
+    assert largest_log() == 4e9
     for told in ("much", "-1", "nan", "0"):
         monkeypatch.setenv(KNOB, told)
         with pytest.raises(ValueError, match=f"{KNOB}='{told}'; expected a number of bytes"):
-            largest()
+            largest_log()
 
 
 def test_one_value_may_be_a_part_of_a_document(small):

@@ -109,7 +109,7 @@ def test_missing_columns_and_damage_are_refused(fugaku, pm100, tmp_path):
         whole[:500] + b"\0" * 900 + whole[1400:],
     ):
         (tmp_path / "cut.parquet").write_bytes(content)
-        with pytest.raises(TraceError, match=r"cut\.parquet: not a parquet file, or a damaged one"):
+        with pytest.raises(TraceError, match=r"cut\.parquet: damaged, or not a month of F-DATA"):
             read_fugaku(tmp_path / "cut.parquet")
     with pytest.raises(FileNotFoundError, match="no trace at"):
         read_fugaku(tmp_path / "missing.parquet")

@@ -1,8 +1,8 @@
-"""Records that hold more nodes than their machine has: how many, for how much work, of which jobs.
+"""Oversubscription: records that hold more nodes than their machine has, and how many more.
 
 Clocks that are not exact, and machines that grow, overrun by little. Jobs that share nodes, of
 which each counts for all of each node, and sizes in another unit than the machine's, overrun by
-much: what is idle on such a machine the record does not tell.
+much: the record does not show what is idle on such a machine.
 """
 
 from typing import NamedTuple
@@ -15,10 +15,10 @@ from cosimlib.schedule import Schedule
 from cosimlib.workload import Workload
 
 TOLERATED = 0.01
-"""Share of the node-seconds beyond the machine up to which idle nodes are told all the same."""
+"""Share of the node-seconds beyond the machine up to which idle nodes are known all the same."""
 
 
-class Overfull(NamedTuple):
+class Oversubscription(NamedTuple):
     """Nodes held beyond those of the machine.
 
     Parameters
@@ -58,7 +58,7 @@ class Overfull(NamedTuple):
         )
 
 
-def overfull(schedule: Schedule) -> Overfull:
+def oversubscription(schedule: Schedule) -> Oversubscription:
     """How far a schedule holds more nodes than its machine has."""
     allocations, nodes = schedule.allocations, schedule.total_nodes
     columns = (allocations[name].to_numpy() for name in ("start", "end", "nodes"))
@@ -70,7 +70,7 @@ def overfull(schedule: Schedule) -> Overfull:
     until = np.append(0.0, np.cumsum(over))[:-1] if times.size else np.zeros(0)
     ends = (schedule.start_time, schedule.end_time)
     begin, end = (np.interp(at, times, until) if times.size else np.zeros_like(at) for at in ends)
-    return Overfull(
+    return Oversubscription(
         int(held.max(initial=0)),
         nodes,
         float(beyond.sum()) / total if total > 0 else 0.0,
@@ -78,8 +78,8 @@ def overfull(schedule: Schedule) -> Overfull:
     )
 
 
-def tell_overfull(workload: Workload) -> None:
-    """Print how far a log's records hold more nodes than the machine that it tells of, if they do.
+def print_oversubscription(workload: Workload) -> None:
+    """Print how far a log's records hold more nodes than its machine has, if they do.
 
     Jobs that are wider than the machine, or whose start is unknown, do not count.
     """
@@ -87,6 +87,6 @@ def tell_overfull(workload: Workload) -> None:
         return
     starts = workload.column("recorded_start").notna()
     fitting = starts & (workload.jobs["nodes"] <= workload.machine.total_nodes)
-    held = overfull(Schedule.recorded(workload.keep(fitting, "unknown start, or too wide")))
+    held = oversubscription(Schedule.recorded(workload.keep(fitting, "unknown start, or too wide")))
     if held.most > held.nodes:
         print(f"{workload.name}: {held.note}")

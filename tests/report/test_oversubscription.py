@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from cosimlib.report import machine_table, open_log, overfull
+from cosimlib.report import machine_table, open_log, oversubscription
 from cosimlib.traces import load
 from tests.report.test_nodes import scheduled
 from tests.zoo import ZOO
@@ -13,21 +13,21 @@ from tests.zoo import ZOO
 def test_nodes_beyond_the_machine_are_counted_for_as_long_as_they_are_held():
     """Ten nodes: 14 are held for one hour of six, and of the three jobs two run then."""
     schedule = scheduled([(0, 3, 4, 8), (2, 2, 4, 6), (5, 1, 4, 10)], nodes=10)
-    held = overfull(schedule)
+    held = oversubscription(schedule)
     assert held.most == 14 and held.jobs == 2
     assert held.share == pytest.approx(4 / (24 + 12 + 10))
     assert "up to 14 of 10 nodes held at once" in held.lack and "NODES=" in held.lack
 
 
 def test_little_beyond_the_machine_is_noted_and_idle_nodes_are_known():
-    held = overfull(scheduled([(0, 100, 100, 8), (99, 1, 1, 3)], nodes=10))
+    held = oversubscription(scheduled([(0, 100, 100, 8), (99, 1, 1, 3)], nodes=10))
     assert (held.most, held.jobs, held.lack) == (11, 2, "")
     assert held.share == pytest.approx(1 / 803) and "0.125 % of the node-hours" in held.note
 
 
 def test_a_full_machine_and_jobs_that_last_no_time_are_not_overrun():
-    assert overfull(scheduled([(0, 1, 1, 10), (1, 1, 1, 10)], nodes=10))[2:] == (0.0, 0)
-    assert overfull(scheduled([(0, 0, 1, 10), (0, 0, 1, 10)], nodes=10))[2:] == (0.0, 0)
+    assert oversubscription(scheduled([(0, 1, 1, 10), (1, 1, 1, 10)], nodes=10))[2:] == (0.0, 0)
+    assert oversubscription(scheduled([(0, 0, 1, 10), (0, 0, 1, 10)], nodes=10))[2:] == (0.0, 0)
 
 
 def test_a_log_says_so_where_it_is_loaded(capsys):
