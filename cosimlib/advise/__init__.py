@@ -5,14 +5,13 @@ an `Advice`: the plan of every deadline, as `table()` and `jobs()`. ``cosim-advi
 a command. `read_model` reads what a site knows of its applications' checkpoints.
 """
 
-from cosimlib.advise.advice import Advice, advise
+from cosimlib.advise.advice import Advice, advise, spectrum_of
 from cosimlib.advise.checkpoints import Application, CheckpointModel, read_model
 from cosimlib.advise.cluster import Cluster, read_cluster
 from cosimlib.advise.explain import explanation
 from cosimlib.advise.listing import commands_of, document_of
-from cosimlib.advise.situation import Moment, Situation
-from cosimlib.advise.spectrum import spectrum_of
-from cosimlib.advise.words import text_of
+from cosimlib.advise.snapshot import Moment, Snapshot
+from cosimlib.advise.text import text_of
 
 __all__ = [
     "Advice",
@@ -20,7 +19,7 @@ __all__ = [
     "CheckpointModel",
     "Cluster",
     "Moment",
-    "Situation",
+    "Snapshot",
     "advise",
     "commands_of",
     "document_of",

@@ -1,10 +1,12 @@
 """Advice for a live cluster: which jobs to stop for K nodes by when, at least loss.
 
-`advise` poses one eviction problem per deadline (see `cosimlib.advise.situation`) and solves it
+`advise` poses one eviction problem per deadline (see `cosimlib.advise.snapshot`) and solves it
 with the solvers of `cosimlib.eviction`: waits for checkpoints overlap and writes come one after
 another (`solve_overlapping`). Deadlines at which the same jobs are there share one solution. Where
 its table would be too large, the paper's sum of durations (`solve_dynamic`) or the greedy plan take
 its place; these may lose more than the least, and the advice says so.
+
+The spectrum of an advice: the least loss for any number of nodes and every deadline.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +20,12 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.advise.checkpoints import CheckpointModel, read_model
 from cosimlib.advise.cluster import Cluster, read_cluster
-from cosimlib.advise.situation import Moment, Situation
-from cosimlib.advise.thinning import useful_groups
+from cosimlib.advise.snapshot import Moment, Snapshot, useful_groups
 from cosimlib.display import Displayed, Facts, count, duration, quantity
 from cosimlib.eviction import (
     EvictionProblem,
     TimedPlan,
+    least_losses,
     solve_dynamic,
     solve_greedy,
     solve_overlapping,
@@ -34,6 +36,10 @@ from cosimlib.units import MINUTE
 MEMORY = 2**28
 """Bytes of choices that the solutions of all deadlines may take together."""
 SOLVERS = (solve_overlapping, solve_dynamic)
+HIGHEST = 160
+"""Numbers of nodes, at most, that the spectrum has a row for."""
+CELLS = 4_000_000_000
+"""Cells of tables, at most, that are improved for a spectrum; a billion takes about two seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +94,11 @@ class Choice:
         mine = place[moment.group] if len(moment.group) else np.zeros(0, dtype=np.int64)
         taken = mine >= 0
         job, mine = moment.jobs[taken], mine[taken]
-        told = moment.situation.judged.iloc[job]
+        told = moment.snapshot.judged.iloc[job]
         action = np.array(ACTIONS, dtype=object)[self.action[mine]]
         itself = np.isfinite(told["app_write"].to_numpy())
         action = np.where((action == "app") & ~itself, "sys", action)
-        loss = np.where(action == "kill", moment.situation.loss[job], 0.0)
+        loss = np.where(action == "kill", moment.snapshot.loss[job], 0.0)
         table = pd.DataFrame(
             {"job": job, "group": self.groups[mine], "action": action, "loss": loss,
              "stop": self.stop[mine], "begin": self.begin[mine], "end": self.end[mine]}
@@ -109,7 +115,7 @@ class Advice(Displayed):
 
     Parameters
     ----------
-    situation : Situation
+    snapshot : Snapshot
         The cluster as a burst sees it.
     nodes_needed : int
     horizon, step : float
@@ -118,7 +124,7 @@ class Advice(Displayed):
         One per deadline, from now to the horizon.
     """
 
-    situation: Situation
+    snapshot: Snapshot
     nodes_needed: int
     horizon: float
     step: float
@@ -127,7 +133,7 @@ class Advice(Displayed):
     @property
     def cluster(self) -> Cluster:
         """The cluster as Slurm told it."""
-        return self.situation.cluster
+        return self.snapshot.cluster
 
     @property
     def deadlines(self) -> np.ndarray:
@@ -142,7 +148,7 @@ class Advice(Displayed):
     @cached_property
     def free(self) -> int:
         """Nodes free now."""
-        return int(self.situation.free.sum())
+        return int(self.snapshot.free.sum())
 
     def choice(self, deadline: float | None = None) -> Choice:
         """The plan of the last deadline, or of the last one up to `deadline` (seconds)."""
@@ -192,7 +198,7 @@ class Advice(Displayed):
             `freed` (nodes, by the group), `loss` (node-hours), `stop`, `begin`, `end` (seconds).
         """
         taken = self.choice(deadline).jobs()
-        jobs, judged = self.cluster.jobs.iloc[taken["job"]], self.situation.judged
+        jobs, judged = self.cluster.jobs.iloc[taken["job"]], self.snapshot.judged
         shown = jobs[["job_id", "label", "user", "name", "partition", "hosts"]]
         more = judged.iloc[taken["job"]][["application", "nodes"]]
         parts = [part.reset_index(drop=True) for part in (shown, more, taken.drop(columns="job"))]
@@ -275,25 +281,25 @@ def advise(
         cluster = replace(cluster, now=now)
     if not isinstance(model, CheckpointModel):
         model = CheckpointModel() if model is None else read_model(model)
-    situation = Situation(cluster, model, partition, constraint)
-    choices = _choices(situation, nodes_needed, within, step)
-    return Advice(situation, nodes_needed, within, step, tuple(choices))
+    snapshot = Snapshot(cluster, model, partition, constraint)
+    choices = _choices(snapshot, nodes_needed, within, step)
+    return Advice(snapshot, nodes_needed, within, step, tuple(choices))
 
 
-def runs_of_deadlines(situation: Situation, deadlines: np.ndarray) -> Iterator[np.ndarray]:
+def runs_of_deadlines(snapshot: Snapshot, deadlines: np.ndarray) -> Iterator[np.ndarray]:
     """Deadlines in runs at which the same jobs are there."""
-    seen = [situation.outlasting(deadline).tobytes() for deadline in deadlines.tolist()]
+    seen = [snapshot.outlasting(deadline).tobytes() for deadline in deadlines.tolist()]
     changes = [n for n in range(1, len(seen)) if seen[n] != seen[n - 1]]
     yield from np.split(deadlines, changes)
 
 
-def _choices(situation: Situation, needed: int, within: float, step: float) -> list[Choice]:
+def _choices(snapshot: Snapshot, needed: int, within: float, step: float) -> list[Choice]:
     """The plan of each deadline."""
     deadlines = EvictionProblem.empty(horizon=within, step=step).deadlines
-    runs = list(runs_of_deadlines(situation, deadlines))
+    runs = list(runs_of_deadlines(snapshot, deadlines))
     choices = []
     for run in runs:
-        moments = [situation.at(float(run[-1]))]
+        moments = [snapshot.at(float(run[-1]))]
         moments = [*(replace(moments[0], deadline=each) for each in run[:-1].tolist()), moments[0]]
         choices += _solved(moments, needed, step, MEMORY // len(runs))
     return choices
@@ -344,3 +350,50 @@ def plan_for(
             plan = replace(plan, proven=np.zeros_like(plan.proven))
         return plan if isinstance(plan, TimedPlan) else TimedPlan.of(plan), rows
     return TimedPlan.of(solve_greedy(smaller)), rows
+
+
+def spectrum_of(advice: Advice) -> pd.DataFrame:
+    """The least loss for any number of nodes, by every deadline, in node-hours.
+
+    Returns
+    -------
+    pd.DataFrame
+        Rows: numbers of nodes, about `HIGHEST` at most, from 0 to all that can be had; columns:
+        deadlines (seconds); NaN where so many cannot be had.
+
+    Raises
+    ------
+    ValueError
+        Where the cluster is too large for it: with a longer step, a shorter horizon or a partition
+        it may do.
+    """
+    snapshot, step = advice.snapshot, advice.step
+    runs = list(runs_of_deadlines(snapshot, advice.deadlines))
+    moments = [snapshot.at(float(run[-1])) for run in runs]
+    _check_size(moments, step)
+    most = max(moment.reachable for moment in moments)
+    nodes = np.unique(np.linspace(0, most, min(most, HIGHEST) + 1).round().astype(np.int64))
+    columns = []
+    for run, moment in zip(runs, moments, strict=True):
+        losses = least_losses(moment.problem(moment.deadline, step), memory_limit=2**31)
+        had = advice.free + moment.ended
+        row = np.clip(nodes - had, 0, losses.shape[0] - 1)
+        places = np.rint(run / step).astype(np.int64)
+        columns.append(np.where(nodes[:, None] <= moment.reachable, losses[row][:, places], np.nan))
+    index = pd.Index(nodes, name="nodes_needed")
+    deadlines = pd.Index(advice.deadlines, name="deadline")
+    return pd.DataFrame(np.hstack(columns), index=index, columns=deadlines)
+
+
+def _check_size(moments: list, step: float) -> None:
+    """Raise where the tables of all problems would take minutes."""
+    cells = 0.0
+    for moment in moments:
+        rows = moment.deadline / step + 1
+        cells += rows * (rows + 1) / 2 * moment.groups * len(moment.nodes) / 2
+    if cells > CELLS:
+        raise ValueError(
+            f"the spectrum of {moments[0].groups:,} groups and {len(moments[0].nodes):,} nodes has "
+            f"{cells:,.0f} cells; expected at most {CELLS:,}: take a longer step, a shorter "
+            "horizon or one partition"
+        )

@@ -18,8 +18,11 @@ it has done since its start. An application names the jobs that it is about by p
 
 A checkpoint takes ``max(nodes · size / aggregate_bandwidth, size / node_bandwidth)`` seconds, as in
 Maurya et al. (DS-RT 2020), Equation 1.
+
+Durations as operators type them: ``900``, ``90s``, ``15m``, ``1h30m``, ``2d``.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -31,9 +34,8 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.advise.durations import seconds_of
 from cosimlib.advise.queue import RUNNING
-from cosimlib.units import HOUR
+from cosimlib.units import DAY, HOUR, MINUTE
 
 PATTERNS = {"job_name": "name", "command": "command", "account": "account",
             "partition": "partition", "user": "user", "qos": "qos"}  # fmt: skip
@@ -43,6 +45,9 @@ CRITICAL_SHARE = 0.4
 """Critical data per memory: the middle of the 20–60 % that Maurya et al. take."""
 NODE_BANDWIDTH = 1.0
 INTERVAL = HOUR
+UNITS = {"s": 1.0, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
+PART = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)")
+WHOLE = re.compile(rf"(?:{PART.pattern}\s*)+")
 
 
 @dataclass(frozen=True)
@@ -262,3 +267,24 @@ def _only(table: Mapping[str, Any], known: Any, where: str) -> None:
     for key in table:
         if key not in known:
             raise ValueError(f"{where}: no key {key!r}; expected {', '.join(known)}")
+
+
+def seconds_of(value: object, name: str, *, above: float | None = None) -> float:
+    """Seconds of a number or of a text such as ``"15m"``.
+
+    Raises
+    ------
+    ValueError
+        Naming the value and what was expected.
+    """
+    found = value
+    if isinstance(value, str):
+        text = value.strip().lower()
+        if re.fullmatch(r"\d+(?:\.\d+)?", text):
+            found = float(text)
+        elif WHOLE.fullmatch(text):
+            found = sum(float(number) * UNITS[unit] for number, unit in PART.findall(text))
+        else:
+            check.that(name, value, False, "seconds, or a duration such as '90s', '15m', '1h30m'")
+    check.seconds(name, found, above=above)
+    return float(found)  # type: ignore[arg-type]

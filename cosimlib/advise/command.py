@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cosimlib import checks as check
-from cosimlib.advise.advice import Advice, advise
-from cosimlib.advise.checkpoints import read_model
+from cosimlib.advise.advice import Advice, advise, spectrum_of
+from cosimlib.advise.checkpoints import read_model, seconds_of
 from cosimlib.advise.cluster import read_cluster
-from cosimlib.advise.durations import seconds_of
 from cosimlib.advise.explain import explanation
 from cosimlib.advise.listing import commands_of, document_of
-from cosimlib.advise.spectrum import spectrum_of
-from cosimlib.advise.words import text_of, title_of
+from cosimlib.advise.text import text_of, title_of
 from cosimlib.files import write_whole
 
 DESCRIPTION = """Which jobs to stop so that a burst gets its nodes in time, at the least loss.

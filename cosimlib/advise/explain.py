@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.advise.advice import Advice, Choice, plan_for
-from cosimlib.advise.words import clean, due, lost, what
+from cosimlib.advise.text import clean, deadline_text, lost, what
 from cosimlib.display import count, duration
 from cosimlib.eviction import EvictionProblem
 
@@ -22,7 +22,7 @@ LARGEST = 200_000_000
 def explanation(advice: Advice, deadline: float | None = None) -> str:
     """Why these jobs, and not others, by a deadline (seconds; by default the last)."""
     choice = advice.choice(deadline)
-    by = due(choice)
+    by = deadline_text(choice)
     if not choice.possible:
         return (
             f"{by}: no set of jobs is enough; all that may be stopped, what is free and what ends "
@@ -148,7 +148,7 @@ def _named(advice: Advice, choice: Choice, group: int) -> str:
     moment = choice.moment
     rows = moment.jobs[moment.group == group]
     jobs = advice.cluster.jobs.iloc[rows]
-    applications = sorted(set(advice.situation.judged["application"].iloc[rows]) - {""})
+    applications = sorted(set(advice.snapshot.judged["application"].iloc[rows]) - {""})
     labels = jobs["label"].tolist()
     shown = f"job {labels[0]} ({clean(jobs['name'].iloc[0])})"
     if len(labels) > 1:

@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from cosimlib.advise.advice import Advice, Choice
-from cosimlib.advise.notes import notes_on, unused
-from cosimlib.advise.words import clean, due, lost, nodes_of
+from cosimlib.advise.text import clean, deadline_text, lost, nodes_of, notes_on, unused
 from cosimlib.display import duration
 from cosimlib.traces.hosts import fold_hosts
 
@@ -21,33 +20,33 @@ FORMAT = "cosim-advise 1"
 
 def document_of(advice: Advice) -> dict[str, Any]:
     """An advice as a document for `json.dumps`: numbers are finite, what is unknown is null."""
-    situation, cluster = advice.situation, advice.cluster
+    snapshot, cluster = advice.snapshot, advice.cluster
     return {
         "format": FORMAT,
         "asked": {
             "nodes": advice.nodes_needed,
             "within_seconds": advice.horizon,
             "step_seconds": advice.step,
-            "partition": situation.partition,
-            "constraint": situation.constraint,
-            "model": situation.model.source or None,
+            "partition": snapshot.partition,
+            "constraint": snapshot.constraint,
+            "model": snapshot.model.source or None,
         },
         "cluster": {
             "name": cluster.name,
             "slurm": cluster.release or None,
             "now": cluster.now,
-            "nodes": int(situation.asked.sum()),
+            "nodes": int(snapshot.asked.sum()),
             "free": advice.free,
             "free_nodes": fold_hosts(nodes_of(advice, advice.choices[0])["free now"]),
-            "planned": situation.planned,
-            "unused": unused(situation),
+            "planned": snapshot.planned,
+            "unused": unused(snapshot),
             "jobs": len(cluster.jobs),
             "waiting": cluster.waiting,
             "held": cluster.held,
         },
         "possible": advice.possible,
         "deadlines": [_deadline(advice, choice) for choice in advice.choices],
-        "notes": notes_on(situation),
+        "notes": notes_on(snapshot),
     }
 
 
@@ -123,7 +122,7 @@ def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
 
 
 def _opening(advice: Advice, choice: Choice) -> str:
-    by = due(choice, before="within")
+    by = deadline_text(choice, before="within")
     return (
         f"# {advice.nodes_needed:,} nodes {by}: {advice.free:,} free, {choice.moment.ended:,} by "
         f"themselves, {choice.freed:,} by stopping; {lost(choice.loss)} node-hours lost"
@@ -137,7 +136,7 @@ def _checkpoint(advice: Advice, taken: Any, job: pd.Series) -> list[tuple[float,
         return [(taken.stop, "", f"{name} reaches its own checkpoint: see that it is written")]
     if taken.action != "sys" or not math.isfinite(taken.begin):
         return []
-    template = advice.situation.judged["checkpoint_command"].iloc[taken.job]
+    template = advice.snapshot.judged["checkpoint_command"].iloc[taken.job]
     if not template:
         return [(taken.begin, "", f"{name}: take a system-level checkpoint here")]
     command = template.replace("{job}", shlex.quote(name))

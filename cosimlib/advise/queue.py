@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.advise.resources import UNTOLD_RESOURCES, granted
+from cosimlib.advise.machine import UNTOLD_RESOURCES, granted
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.documents import Document, label, number
 from cosimlib.traces.hosts import expand_hosts, is_host_list

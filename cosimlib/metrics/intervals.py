@@ -1,11 +1,10 @@
-"""Confidence interval of a mean over seeds: Student's, for few values of independent runs."""
+"""Confidence interval of a mean over seeds: Student's t, for few values of independent runs."""
 
-import math
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 
 class Interval(NamedTuple):
@@ -37,34 +36,6 @@ def mean_interval(values: Iterable[float], *, level: float = 0.95) -> Interval:
         return Interval(mean, -np.inf, np.inf)
     if not np.isfinite(sample).all():
         return Interval(mean, np.nan, np.nan)
-    spread = float(sample.std(ddof=1)) / math.sqrt(sample.size)
-    half = spread and spread * student_quantile(0.5 + level / 2, freedom)
+    spread = float(sample.std(ddof=1)) / sample.size**0.5
+    half = spread and spread * float(stdtrit(freedom, 0.5 + level / 2))
     return Interval(mean, mean - half, mean + half)
-
-
-@lru_cache(maxsize=1000)
-def student_quantile(probability: float, freedom: int) -> float:
-    """Quantile of Student's t distribution, from a half to 1, by bisection of its distribution."""
-    low, high = 0.0, 1.0
-    while _student(high, freedom) < probability:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _student(middle, freedom) > probability else (middle, high)
-    return high
-
-
-def _student(t: float, freedom: int) -> float:
-    """Distribution function of Student's t at t ≥ 0: the finite series in cos² of the angle.
-
-    Abramowitz and Stegun, *Handbook of Mathematical Functions*, 26.7.3 and 26.7.4.
-    """
-    angle = math.atan(t / math.sqrt(freedom))
-    sine, square = math.sin(angle), math.cos(angle) ** 2
-    odd = freedom % 2
-    term = total = (math.cos(angle) if odd else 1.0) if freedom > 1 else 0.0
-    for k in range(2 + odd, freedom - 1, 2):
-        term *= square * (k - 1) / k
-        total += term
-    inside = (angle + sine * total) * 2 / math.pi if odd else sine * total
-    return 0.5 + inside / 2

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from cosimlib.advise import CheckpointModel, advise, commands_of, read_cluster, text_of
 from cosimlib.advise import advice as advice_module
-from cosimlib.advise.advice import plan_for
+from cosimlib.advise.advice import plan_for, spectrum_of
 from cosimlib.advise.checkpoints import Application
-from cosimlib.advise.spectrum import spectrum_of
-from cosimlib.advise.thinning import useful_groups
+from cosimlib.advise.snapshot import useful_groups
 from cosimlib.eviction import EvictionProblem, solve_overlapping
 from tests.advise import naive
 from tests.advise.queues import DIALECTS, NOW, Job, machine_of

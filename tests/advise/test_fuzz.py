@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosimlib.advise import advise, commands_of, document_of, explanation, read_cluster, text_of
+from cosimlib.advise.advice import spectrum_of
 from cosimlib.advise.command import main
-from cosimlib.advise.spectrum import spectrum_of
 from cosimlib.eviction import InfeasibleEvictionError
 from tests.advise.queues import DIALECTS, NOW, Job, machine_of
 from tests.suites import ROOT

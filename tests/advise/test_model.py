@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cosimlib.advise import CheckpointModel, advise, read_cluster, read_model
-from cosimlib.advise.checkpoints import model_of
-from cosimlib.advise.durations import seconds_of
+from cosimlib.advise.checkpoints import model_of, seconds_of
 from tests.advise.queues import Job, machine_of
 from tests.suites import ROOT
 
@@ -19,7 +18,7 @@ def judged(tmp_path, job: Job, *applications: dict, machine=MACHINE) -> dict:
     """What a model says of one job on nodes n1, n2, …"""
     cluster = read_cluster(*machine_of((job,), max(1, len(job.hosts))).save(tmp_path))
     model = model_of({"machine": machine, "application": list(applications)})
-    return advise(1, cluster, model=model).situation.judged.iloc[0].to_dict()
+    return advise(1, cluster, model=model).snapshot.judged.iloc[0].to_dict()
 
 
 def test_checkpoints_by_hand(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cosimlib.advise import advise, read_cluster, text_of
 from cosimlib.advise.machine import satisfying
-from cosimlib.advise.notes import notes_on
+from cosimlib.advise.text import notes_on
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.hosts import expand_hosts, fold_hosts, is_host_list
 from tests.advise.queues import DIALECTS, NOW, Job, Machine, Node, machine_of
@@ -58,7 +58,7 @@ def test_a_suspended_job_stands_and_a_completing_one_goes_in_24_11():
     assert cluster.jobs.set_index("label")["run"]["18"] == 9.0
     assert states(real("24.11", "squeue-2"))["19"] == "completing"
     advice = advise(6, cluster, within=300)
-    assert advice.situation.until[3] == np.inf, "it does not end while it stands"
+    assert advice.snapshot.until[3] == np.inf, "it does not end while it stands"
     assert "1 job suspended" in text_of(advice)
 
 
@@ -109,7 +109,7 @@ def test_an_old_file_with_a_new_time_is_doubted(tmp_path):
     os.utime(path, (NOW + 86_400, NOW + 86_400))
     cluster = read_cluster(path)
     assert "tell the moment by --now" in cluster.notes[0]
-    told = " ".join(notes_on(advise(1, cluster).situation))
+    told = " ".join(notes_on(advise(1, cluster).snapshot))
     assert "1 job past its limit" in told
     assert advise(1, cluster).table()["end"].max() == 0, "nobody knows when it ends"
 

@@ -59,7 +59,7 @@ def test_advice_on_a_real_slurm_holds(asked):
     assert (cluster.waiting, cluster.held) == (1, 1)
     advice = advise(1, cluster)
     assert slurm.idle() == {"n5", "n7"}, "Slurm calls the node of a suspended job idle"
-    assert set(cluster.places[0][advice.situation.free]) == {"n7"}
+    assert set(cluster.places[0][advice.snapshot.free]) == {"n7"}
     assert "1 draining or drained" in text_of(advice)
     assert "1 job without a limit" in text_of(advice)
 
@@ -80,8 +80,8 @@ def test_advice_on_a_real_slurm_holds(asked):
 
 
 def test_partitions_and_features_of_a_real_slurm(asked):
-    assert advise(1, partition="big", within=0).situation.asked.sum() == 4
-    assert advise(1, constraint="slow", within=0).situation.asked.sum() == 4
+    assert advise(1, partition="big", within=0).snapshot.asked.sum() == 4
+    assert advise(1, constraint="slow", within=0).snapshot.asked.sum() == 4
     with pytest.raises(ValueError, match="no partition 'gpu'; there are: big, main"):
         advise(1, partition="gpu")
 
@@ -114,4 +114,4 @@ def test_reserved_nodes_and_limits_of_a_real_slurm(asked):
     assert "1 job in a reservation, to which its nodes fall back: left alone" in told
     assert advice.table()["end"].tolist() == [0, 1, 1], "n7, at its limit"
     row = cluster.jobs["job_id"].tolist().index(inside)
-    assert not advice.situation.stoppable[row]
+    assert not advice.snapshot.stoppable[row]

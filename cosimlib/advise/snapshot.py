@@ -13,20 +13,29 @@ A group is killed as a whole, or checkpointed as a whole: as `app` each job save
 can, by its own checkpoint or else at system level; as `sys` all of them at system level. Waits of a
 group overlap, its writes add up. A node counts for nothing while a job is on it that cannot be
 stopped (protected by the model, in a reservation, or untold) and outlasts the deadline.
+
+Groups that no least-loss plan needs, left out before a solver runs.
+
+Of groups with checkpoints of equal length, one that frees as many nodes and loses no more can take
+the place of another. So a group is of no use where so many others can take its place that they
+would free what is needed without it: at least one plan of least loss does without all such groups.
+With few nodes needed, few of ten thousand groups are left.
 """
 
+from bisect import bisect_left, insort
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from cosimlib.advise.checkpoints import CheckpointModel
 from cosimlib.advise.cluster import Cluster
 from cosimlib.advise.machine import refuse_no_partition, satisfying
 from cosimlib.advise.queue import COMPLETING, RUNNING, SUSPENDED, UNTOLD
 from cosimlib.eviction import EvictionProblem
-from cosimlib.kernels.jit import inner_kernel, kernel
 from cosimlib.units import HOUR
 
 GRACE = 300.0
@@ -34,7 +43,7 @@ GRACE = 300.0
 
 
 @dataclass(frozen=True, eq=False)
-class Situation:
+class Snapshot:
     """A cluster as a burst sees it: which nodes count, which jobs may be stopped, which end when.
 
     Parameters
@@ -189,7 +198,7 @@ class Moment:
 
     Parameters
     ----------
-    situation : Situation
+    snapshot : Snapshot
     deadline : float
         Seconds from now.
     gone : np.ndarray
@@ -203,7 +212,7 @@ class Moment:
         Nodes that stopping can free, and the group that holds each.
     """
 
-    situation: Situation
+    snapshot: Snapshot
     deadline: float
     gone: np.ndarray
     jobs: np.ndarray
@@ -215,7 +224,7 @@ class Moment:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per group, with the columns of an eviction problem (node-hours, seconds)."""
-        told, n = self.situation.judged.iloc[self.jobs], self.groups
+        told, n = self.snapshot.judged.iloc[self.jobs], self.groups
         app_write, sys_write = (told[name].to_numpy() for name in ("app_write", "sys_write"))
         by_app = np.isfinite(app_write)
         wait = np.zeros(n)
@@ -227,7 +236,7 @@ class Moment:
         return pd.DataFrame(
             {
                 "nodes": np.bincount(self.owner, minlength=n),
-                "loss": np.bincount(self.group, self.situation.loss[self.jobs], minlength=n),
+                "loss": np.bincount(self.group, self.snapshot.loss[self.jobs], minlength=n),
                 "app_time": wait + own,
                 "sys_time": np.bincount(self.group, sys_write, minlength=n),
                 "app_wait": wait,
@@ -242,46 +251,53 @@ class Moment:
     @property
     def reachable(self) -> int:
         """Nodes that can be free by the deadline if every group is stopped."""
-        return int(self.situation.free.sum()) + self.ended + len(self.nodes)
+        return int(self.snapshot.free.sum()) + self.ended + len(self.nodes)
 
     def needed(self, nodes_needed: int) -> int:
         """Nodes that stopping has to free."""
-        return max(0, nodes_needed - int(self.situation.free.sum()) - self.ended)
+        return max(0, nodes_needed - int(self.snapshot.free.sum()) - self.ended)
 
     def problem(self, horizon: float, step: float) -> EvictionProblem:
         """The eviction problem over the groups, for no node as yet."""
         return EvictionProblem(self.table, 0, horizon, step)
 
 
-@kernel
-def _components(job, node, leader, jobs, nodes):
+def _components(
+    job: np.ndarray, node: np.ndarray, leader: np.ndarray, jobs: int, nodes: int
+) -> np.ndarray:
     """A label per job: equal for jobs joined by pairs of job and node, or by their leader."""
-    leaders = 0
-    for n in range(jobs):
-        leaders = max(leaders, leader[n] + 1)
-    parent = np.arange(jobs + nodes + leaders)
-    for pair in range(job.size):
-        _join(parent, job[pair], jobs + node[pair])
-    for n in range(jobs):
-        if leader[n] >= 0:
-            _join(parent, n, jobs + nodes + leader[n])
-    label = np.empty(jobs, dtype=np.int64)
-    for n in range(jobs):
-        label[n] = _root(parent, n)
-    return label
+    led = np.flatnonzero(leader >= 0)
+    one = np.concatenate([job, led])
+    other = np.concatenate([jobs + node, jobs + nodes + leader[led]])
+    size = jobs + nodes + int(leader.max(initial=-1)) + 1
+    joined = coo_array((np.ones(one.size, dtype=np.int8), (one, other)), shape=(size, size))
+    return connected_components(joined, directed=False)[1][:jobs]
 
 
-@inner_kernel
-def _join(parent, one, other):
-    """Make two trees one; the root of the lower number stays."""
-    one, other = _root(parent, one), _root(parent, other)
-    parent[max(one, other)] = min(one, other)
-
-
-@inner_kernel
-def _root(parent, n):
-    """The root of a tree, its path halved."""
-    while parent[n] != n:
-        parent[n] = parent[parent[n]]
-        n = parent[n]
-    return n
+def useful_groups(problem: EvictionProblem, nodes_needed: int) -> np.ndarray:
+    """Rows of the groups that a plan of least loss may need for `nodes_needed` nodes."""
+    if nodes_needed == 0:
+        return np.zeros(0, dtype=np.int64)
+    release, app_write, sys_write, _ = problem.writes
+    beyond = len(problem.deadlines)
+    reached = release + app_write < beyond
+    kind = np.stack([
+        np.where(reached, release, -1), np.where(reached, app_write, -1),
+        np.minimum(sys_write, beyond),
+    ])  # fmt: skip
+    nodes = np.minimum(problem.arrays.nodes, nodes_needed)
+    loss = problem.arrays.loss
+    order = np.lexsort((-nodes, loss, *kind))
+    change = np.any(np.diff(kind[:, order], axis=1) != 0, axis=0)
+    starts = np.concatenate([[True], change]) if order.size else np.zeros(0, dtype=bool)
+    kept: list[int] = []
+    cheaper: list[int] = []
+    listed = zip(order.tolist(), nodes[order].tolist(), starts.tolist(), strict=True)
+    for row, size, begins in listed:
+        if begins:
+            cheaper = []
+        place = bisect_left(cheaper, size)
+        if len(cheaper) - place < -(-nodes_needed // size):
+            kept.append(row)
+            insort(cheaper, size)
+    return np.sort(np.array(kept, dtype=np.int64))

@@ -1,16 +1,19 @@
 """Advice as text for a terminal: the table of deadlines, the jobs to stop, the remarks.
 
 Names of jobs and users are anyone's choice: what could steer a terminal is taken out of them.
+
+Remarks on an advice: what was left out of account, what was assumed, what to know.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from cosimlib.advise.advice import Advice, Choice
-from cosimlib.advise.notes import notes_on, unused
-from cosimlib.advise.queue import COMPLETING, SUSPENDED
+from cosimlib.advise.queue import COMPLETING, RUNNING, SUSPENDED
+from cosimlib.advise.snapshot import GRACE, Snapshot
 from cosimlib.display import count, duration
 from cosimlib.traces.hosts import fold_hosts
 
@@ -28,16 +31,16 @@ def text_of(advice: Advice, deadline: float | None = None) -> str:
         heading(advice),
         deadlines_table(advice),
         jobs_table(advice, deadline),
-        "\n".join(f"note: {clean(note, 400)}" for note in notes_on(advice.situation)),
+        "\n".join(f"note: {clean(note, 400)}" for note in notes_on(advice.snapshot)),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def heading(advice: Advice) -> str:
     """What is asked, and the nodes and jobs of the cluster."""
-    situation, cluster = advice.situation, advice.cluster
-    asked = [f"partition {situation.partition}"] if situation.partition else []
-    asked += [f"with {situation.constraint}"] if situation.constraint else []
+    snapshot, cluster = advice.snapshot, advice.cluster
+    asked = [f"partition {snapshot.partition}"] if snapshot.partition else []
+    asked += [f"with {snapshot.constraint}"] if snapshot.constraint else []
     slurm = f", Slurm {clean(cluster.release)}" if cluster.release else ""
     where = clean(" ".join(asked), 80)
     within = f"within {duration(advice.horizon)}" if advice.horizon else "now"
@@ -46,9 +49,9 @@ def heading(advice: Advice) -> str:
         f"{clean(cluster.name, 60)} at {cluster.moment:%Y-%m-%d %H:%M:%S %Z}{slurm}",
     ]
     if cluster.nodes is not None:
-        bad = ", ".join(f"{number:,} {why}" for why, number in unused(situation).items())
+        bad = ", ".join(f"{number:,} {why}" for why, number in unused(snapshot).items())
         lines.append(
-            f"nodes: {int(situation.asked.sum()):,}, of which {advice.free:,} free"
+            f"nodes: {int(snapshot.asked.sum()):,}, of which {advice.free:,} free"
             f"{'; of no use: ' + bad if bad else ''}"
         )
     state = cluster.jobs["state"]
@@ -94,7 +97,7 @@ def deadlines_table(advice: Advice) -> str:
     return f"{text}\n* not proven to be the least" if unproven else text
 
 
-def due(choice: Choice, before: str = "by") -> str:
+def deadline_text(choice: Choice, before: str = "by") -> str:
     """The deadline of a choice: "now", or "by" so long."""
     deadline = choice.moment.deadline
     return "now" if deadline == 0 else f"{before} {duration(deadline)}"
@@ -103,7 +106,7 @@ def due(choice: Choice, before: str = "by") -> str:
 def jobs_table(advice: Advice, deadline: float | None = None) -> str:
     """The jobs to stop by a deadline, and the nodes that the burst then has."""
     choice = advice.choice(deadline)
-    by = due(choice)
+    by = deadline_text(choice)
     if not choice.possible:
         return (
             f"{by}: impossible, {count(choice.moment.reachable, 'node')} at most can be free "
@@ -135,7 +138,7 @@ def nodes_of(advice: Advice, choice: Choice) -> dict[str, list[str]]:
     index, moment = advice.cluster.places[0], choice.moment
     taken = moment.nodes[np.isin(moment.owner, choice.groups)]
     return {
-        "free now": index[advice.situation.free].tolist(),
+        "free now": index[advice.snapshot.free].tolist(),
         "free by themselves": index[moment.gone].tolist(),
         "freed": index[taken].tolist(),
     }
@@ -180,3 +183,78 @@ def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def notes_on(snapshot: Snapshot) -> list[str]:
+    """All remarks, one sentence each."""
+    return [*_on_nodes(snapshot), *_on_jobs(snapshot), *_on_model(snapshot),
+            *snapshot.cluster.notes]  # fmt: skip
+
+
+def unused(snapshot: Snapshot) -> dict[str, int]:
+    """Numbers of nodes asked for that are of no use, by the reason."""
+    why = snapshot.why[snapshot.asked]
+    return dict(sorted(Counter(why[why != ""].tolist()).items()))
+
+
+def _on_nodes(snapshot: Snapshot) -> list[str]:
+    cluster = snapshot.cluster
+    if cluster.nodes is None:
+        return ["without the output of sinfo nobody knows which nodes are free, drained or "
+                "reserved: only nodes with jobs count, each job with whole nodes"]  # fmt: skip
+    notes = []
+    if snapshot.planned:
+        notes.append(
+            f"Slurm plans {count(snapshot.planned, 'free node')} for waiting jobs, which may "
+            "start there first"
+        )
+    if not snapshot.asked.any():
+        notes.append("no node is in the partition and has the features asked for")
+    return notes
+
+
+def _on_jobs(snapshot: Snapshot) -> list[str]:
+    """Jobs that are not simply running, each kind in a sentence."""
+    jobs, until = snapshot.cluster.jobs, snapshot.until
+    state = jobs["state"].to_numpy()
+    completing, endless = state == COMPLETING, ~np.isfinite(until)
+    over = (state == RUNNING) & (jobs["end"].to_numpy() < snapshot.cluster.now - GRACE)
+    reserved = (jobs["reservation"] != "").to_numpy()
+    kept = ~snapshot.judged["evict"].to_numpy()
+    limitless = (state == RUNNING) & np.isnan(jobs["end"].to_numpy())
+    told = [
+        (state == SUSPENDED, "suspended: can only be killed, and does not end by itself"),
+        (completing & ~endless, "completing: expected to be gone within the first step"),
+        (completing & endless,
+         f"completing for more than {duration(GRACE)}: its nodes are not counted on"),
+        (over, "past its limit: not expected to end by itself"),
+        (limitless, "without a limit: not expected to end by itself"),
+        (reserved, "in a reservation, to which its nodes fall back: left alone"),
+        (kept, "protected by the model: left alone"),
+    ]  # fmt: skip
+    return [f"{count(int(mask.sum()), 'job')} {text}" for mask, text in told if mask.any()]
+
+
+def _on_model(snapshot: Snapshot) -> list[str]:
+    """What the checkpoint model knows of the jobs that may be stopped."""
+    if not snapshot.model.applications:
+        return ["no checkpoint model: every job can only be killed, and loses all since its start"]
+    judged = snapshot.judged
+    may = snapshot.stoppable
+    writes = np.isfinite(judged["app_write"]) | np.isfinite(judged["sys_write"])
+    unknown = may & (judged["application"] == "").to_numpy()
+    notes = []
+    if unknown.any():
+        notes.append(
+            f"{count(int(unknown.sum()), 'job')} of no application of the model: can only be killed"
+        )
+    named = judged["application"].isin(
+        [each.name for each in snapshot.model.applications if each.checkpoint]
+    )
+    unsized = may & (named & ~writes & (snapshot.cluster.jobs["state"] == RUNNING)).to_numpy()
+    if unsized.any():
+        notes.append(
+            f"{count(int(unsized.sum()), 'job')} whose memory neither Slurm nor the model tells: "
+            "can only be killed"
+        )
+    return notes
