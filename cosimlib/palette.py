@@ -17,7 +17,7 @@ NAMED = {
     "greedy": GREEN,
     "backtracking": VERMILION,
     "spectrum": PURPLE,
-    "literal": ORANGE,
+    "as printed": ORANGE,
     "least loss (paper)": BLUE,
     "least loss, waits overlap": PURPLE,
     "recorded": BLACK,

@@ -42,13 +42,13 @@ from cosimlib.elastic import (
 from cosimlib.eviction import (
     SOLVERS,
     TimedPlan,
+    solve_as_printed,
     solve_blocked,
     solve_greedy,
-    solve_literal,
     solve_overlapping,
     solve_spectrum,
 )
-from cosimlib.eviction.comparison import scaled_problem
+from cosimlib.eviction.scenarios import scaled_problem
 from cosimlib.kernels.jit import cache_folder
 from cosimlib.ondemand import simulate_ondemand
 from cosimlib.policies import BUILT_IN
@@ -118,7 +118,7 @@ def _small() -> tuple[Workload, System]:
 
 def _evict() -> None:
     problem = scaled_problem(2, 4)
-    also: list[Callable] = [solve_literal, solve_spectrum, solve_overlapping, solve_blocked]
+    also: list[Callable] = [solve_as_printed, solve_spectrum, solve_overlapping, solve_blocked]
     for solve in [*SOLVERS.values(), *also]:
         solve(problem)
     TimedPlan.of(solve_greedy(problem)).blocked  # noqa: B018

@@ -123,31 +123,33 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "wanted + 1 -> wanted + 2 [2]": _UNUSED,
     },
     "elastic/waste.py:_waste": {"-1 -> -2": _NONE, "-1 -> -2 [2]": _NONE},
-    "eviction/backtracking.py:_search": {
+    "eviction/search.py:_search": {
         "visits > 0 -> visits >= 0": "one choice more is tried between two readings of the clock",
     },
-    "eviction/blocked.py:_fill_backwards": {
+    "eviction/overlapping.py:_fill_backwards": {
         "table[0, 0] = 0.0 -> table[0, 0] = 1.0": (
             "all cells are one node-millisecond more, and the least stays the least"
         ),
     },
-    "eviction/blocked.py:_relax_costs": {
+    "eviction/dynamic.py:relax": {
         "from_kill[cell] + kill < best -> from_kill[cell] + kill <= best": (
             "of plans that lose and block as little, another is taken"
         ),
     },
-    "eviction/literal.py:_algorithm_1": {
+    "eviction/dynamic.py:_algorithm_1": {
         "b[to, t] > a[n, t] + loss[job] -> b[to, t] >= a[n, t] + loss[job]": (
             "of plans that lose as little, another is taken"
         ),
     },
     "eviction/overlapping.py:plan_overlapping": {
-        "min(nodes[:job].sum() + 1, nodes_needed) -> max(nodes[:job].sum() + 1, nodes_needed)": (
+        "min(jobs.nodes[:job].sum() + 1, nodes_needed) -> "
+        "max(jobs.nodes[:job].sum() + 1, nodes_needed)": (
             "more cells are filled; no least plan passes them, for a job less would do"
         ),
     },
-    "eviction/writing.py:order_of_writes": {
-        "release[job] + app_write[job] -> release[job] - app_write[job]": (
+    "eviction/plan.py:order_of_writes": {
+        "writes.release[job] + writes.app_write[job] -> "
+        "writes.release[job] - writes.app_write[job]": (
             "a write that would end after the horizon has no length and is released at its end; "
             "any other ends within it"
         ),

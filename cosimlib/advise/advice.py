@@ -25,7 +25,7 @@ from cosimlib.display import Displayed, Facts, count, duration, quantity
 from cosimlib.eviction import (
     EvictionProblem,
     TimedPlan,
-    least_losses,
+    least_loss,
     solve_dynamic,
     solve_greedy,
     solve_overlapping,
@@ -375,7 +375,7 @@ def spectrum_of(advice: Advice) -> pd.DataFrame:
     nodes = np.unique(np.linspace(0, most, min(most, HIGHEST) + 1).round().astype(np.int64))
     columns = []
     for run, moment in zip(runs, moments, strict=True):
-        losses = least_losses(moment.problem(moment.deadline, step), memory_limit=2**31)
+        losses = least_loss(moment.problem(moment.deadline, step), memory_limit=2**31)
         had = advice.free + moment.ended
         row = np.clip(nodes - had, 0, losses.shape[0] - 1)
         places = np.rint(run / step).astype(np.int64)

@@ -1,18 +1,22 @@
 """Eviction: running jobs are killed or checkpointed to free nodes by a deadline, at least loss.
 
-An `EvictionProblem` goes into a solver and becomes an `EvictionPlan`; `choose_scenarios` finds
-moments of a schedule to solve, `compare_solvers` measures, `judge` judges the paper's claims.
+An `EvictionProblem` goes into a solver and becomes an `EvictionPlan`; `choose_scenario` finds a
+moment of a schedule to solve.
 
-Beyond the paper, waits for checkpoints overlap and only writes come one after another:
-`solve_overlapping` then loses least, `solve_blocked` minimizes the node-hours lost *and* those that
-stand still until the burst starts. Both return a `TimedPlan`, which tells when each job stops and
-is written; `TimedPlan.of` tells it of any other plan. For compiled loops there are kernels:
-`writing.order_of_writes`, `blocked.plan_blocked`, `overlapping.plan_overlapping`.
+- `problem`: the model; from a schedule to a problem
+- `plan`: what a solver returns, and when checkpoints are written
+- `dynamic`: the optimum for all deadlines in one pass, for one number of nodes or for all
+- `search`: greedy and backtracking, a run per deadline
+- `overlapping`: the optimum where waits for checkpoints overlap, also of nodes blocked until then
+- `scenarios`: moments of schedules, and problems of any size
+
+The paper adds waits and writes up. `solve_overlapping` and `solve_blocked` let waits overlap, so
+that only writes come one after another, and return a `TimedPlan`, which says when each job stops
+and is written; `TimedPlan.of` says it of any other plan. For compiled loops there are kernels:
+`plan.order_of_writes`, `dynamic.relax_all` and `read_plans`, `search.evict_greedily`,
+`overlapping.plan_blocked` and `plan_overlapping`.
 """
 
-from cosimlib.eviction.backtracking import solve_backtracking
-from cosimlib.eviction.blocked import solve_blocked
-from cosimlib.eviction.checkpointing import daly_interval
 from cosimlib.eviction.claims import judge
 from cosimlib.eviction.comparison import (
     compare_solvers,
@@ -20,13 +24,15 @@ from cosimlib.eviction.comparison import (
     losses_over_seeds,
     relative_loss,
     scale_solvers,
-    scaled_problem,
     seconds_by_horizon,
 )
-from cosimlib.eviction.dynamic import EvictionSpectrum, solve_dynamic, solve_spectrum
+from cosimlib.eviction.dynamic import (
+    EvictionSpectrum,
+    solve_as_printed,
+    solve_dynamic,
+    solve_spectrum,
+)
 from cosimlib.eviction.evidence import Evidence, response_times, speedups
-from cosimlib.eviction.greedy import solve_greedy
-from cosimlib.eviction.literal import solve_literal
 from cosimlib.eviction.moments import (
     FullMoments,
     full_moments,
@@ -35,9 +41,9 @@ from cosimlib.eviction.moments import (
     summarize_moments,
     survey_moments,
 )
-from cosimlib.eviction.overlapping import least_losses, solve_overlapping
-from cosimlib.eviction.plan import EvictionPlan
-from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError
+from cosimlib.eviction.overlapping import least_loss, solve_blocked, solve_overlapping
+from cosimlib.eviction.plan import EvictionPlan, TimedPlan
+from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError, daly_interval
 from cosimlib.eviction.scenarios import (
     EXPENDABLE,
     NEARLY_FULL,
@@ -45,9 +51,12 @@ from cosimlib.eviction.scenarios import (
     choose_scenario,
     choose_scenarios,
     commonest_occupancy,
+    draw_scenario,
+    find_scenario,
+    scaled_problem,
     short_shares,
 )
-from cosimlib.eviction.writing import TimedPlan
+from cosimlib.eviction.search import solve_backtracking, solve_greedy
 
 SOLVERS = {
     "dynamic": solve_dynamic,
@@ -72,11 +81,13 @@ __all__ = [
     "commonest_occupancy",
     "compare_solvers",
     "daly_interval",
+    "draw_scenario",
     "equal_to_separate_runs",
+    "find_scenario",
     "full_moments",
     "judge",
     "kinds_of_evictions",
-    "least_losses",
+    "least_loss",
     "losses_over_seeds",
     "mean_losses",
     "relative_loss",
@@ -85,11 +96,11 @@ __all__ = [
     "scaled_problem",
     "seconds_by_horizon",
     "short_shares",
+    "solve_as_printed",
     "solve_backtracking",
     "solve_blocked",
     "solve_dynamic",
     "solve_greedy",
-    "solve_literal",
     "solve_overlapping",
     "solve_spectrum",
     "speedups",

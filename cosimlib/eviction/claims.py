@@ -76,7 +76,7 @@ def same_optimum(evidence: Evidence) -> Verdict:
     searched = by_solver[by_solver["solver"] == "backtracking"]
     exact = searched[searched["optimal"]]
     equal = np.ones(len(exact), dtype=bool)
-    for solver in ("dynamic", "literal"):
+    for solver in ("dynamic", "as printed"):
         loss = by_solver[by_solver["solver"] == solver]["loss"].reindex(exact.index)
         equal &= np.isclose(exact["loss"], loss, atol=1e-6)
     ours = f"equal in {equal.sum()} of {len(exact)} proven plans, of {len(searched)} in all"

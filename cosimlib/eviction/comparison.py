@@ -7,16 +7,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from cosimlib import checks as check
-from cosimlib.eviction.backtracking import solve_backtracking
-from cosimlib.eviction.checkpointing import ALLOCATED_SHARE, CRITICAL_SHARE, checkpoint_time
-from cosimlib.eviction.dynamic import solve_dynamic, solve_spectrum
-from cosimlib.eviction.greedy import solve_greedy
-from cosimlib.eviction.literal import solve_literal
+from cosimlib.eviction.dynamic import solve_as_printed, solve_dynamic, solve_spectrum
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import EvictionProblem
-from cosimlib.system import THETA, System
-from cosimlib.units import HOUR
+from cosimlib.eviction.scenarios import scaled_problem
+from cosimlib.eviction.search import solve_backtracking, solve_greedy
 
 REPEATED_BELOW = 0.05
 """Seconds up to which a run of backtracking is repeated."""
@@ -56,7 +51,7 @@ def compare_solvers(
         for case in _asking(problem, nodes_needed):
             plans = [
                 _median_plan(solve_dynamic, case, repeat),
-                _median_plan(solve_literal, case, repeat),
+                _median_plan(solve_as_printed, case, repeat),
                 _median_plan(solve_greedy, case, repeat),
                 _median_backtracking(case, repeat, time_limit),
             ]
@@ -141,41 +136,6 @@ def losses_over_seeds(
 def _asking(problem: EvictionProblem, nodes_needed: Iterable[int]) -> list[EvictionProblem]:
     """A problem for each number of nodes needed that its jobs hold."""
     return [problem.asking(needed) for needed in nodes_needed if needed <= problem.total_nodes]
-
-
-def scaled_problem(
-    jobs: int,
-    nodes: int,
-    *,
-    needed: float = 0.25,
-    horizon: float = 900.0,
-    step: float = 60.0,
-    system: System = THETA,
-    seed: int = 0,
-) -> EvictionProblem:
-    """A random problem of any size: `jobs` jobs that hold `nodes` nodes in all.
-
-    Sizes are in proportion to exponential draws, at least one node each; each job is at a uniform
-    moment between two hourly application checkpoints; memory is drawn as the paper does.
-    `needed` is the share of the nodes that are needed; `horizon` and `step` are in seconds.
-    """
-    check.whole("jobs", jobs, 1, nodes)
-    random = np.random.default_rng(seed)
-    weight = random.exponential(size=jobs)
-    held = 1 + random.multinomial(nodes - jobs, weight / weight.sum())
-    since_checkpoint = random.uniform(0, HOUR, jobs)
-    allocated = system.memory_per_node * random.uniform(*ALLOCATED_SHARE, jobs)
-    critical = allocated * random.uniform(*CRITICAL_SHARE, jobs)
-    table = pd.DataFrame(
-        {
-            "nodes": held,
-            "loss": held * since_checkpoint / HOUR,
-            "app_time": HOUR - since_checkpoint + checkpoint_time(held, critical, system),
-            "sys_time": checkpoint_time(held, allocated, system),
-            "app_wait": HOUR - since_checkpoint,
-        }
-    )
-    return EvictionProblem(table, int(nodes * needed), horizon, step)
 
 
 def scale_solvers(

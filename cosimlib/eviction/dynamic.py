@@ -12,6 +12,11 @@ bits per cell: 1,000 jobs, 10,000 nodes and 61 deadlines take 153 MB. Two solver
 - `solve_dynamic`: at least `nodes_needed` nodes. A cell that frees enough is final, so no cell
   beyond ``nodes_needed`` is ever a source and the node axis ends one widest job behind it.
 - `solve_spectrum`: each number of nodes from 0 to all that are held, for each deadline.
+
+`solve_as_printed` is the paper's listing to the letter. It fills the table for all nodes that are
+held, copies both matrices for each job, compares losses alone, and looks for each deadline's plan
+among all cells. The paper's statements about response times are about this form. A set of job
+strategies, the paper's ``u[n, t]``, is kept as two bits per job.
 """
 
 import time
@@ -26,13 +31,14 @@ from cosimlib.eviction.problem import (
     KILL,
     MILLISECONDS_PER_HOUR,
     SYS,
+    EvictionArrays,
     EvictionProblem,
     check_problem,
 )
-from cosimlib.kernels.copying import copy
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 
 MEMORY_LIMIT = 2**30
+JOBS_PER_WORD = 32
 
 
 def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> EvictionPlan:
@@ -65,11 +71,9 @@ def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     check_problem(problem)
     begin = time.perf_counter()
     table, chosen = _fill(problem, problem.nodes_needed, problem.nodes_needed, memory_limit)
-    choices = _plans(table, chosen, problem.nodes_needed, *problem.arrays)
+    choices = read_plans(table, chosen, problem.arrays, problem.nodes_needed)
     elapsed = time.perf_counter() - begin
-    deadlines = len(problem.deadlines)
-    proven, response_time = np.ones(deadlines, dtype=bool), np.full(deadlines, elapsed)
-    return EvictionPlan(problem, "dynamic", choices, proven, response_time)
+    return EvictionPlan.optimum(problem, "dynamic", choices, elapsed)
 
 
 def solve_spectrum(
@@ -134,12 +138,8 @@ class EvictionSpectrum(Displayed):
     def plan(self, nodes_needed: int) -> EvictionPlan:
         """The plan for `nodes_needed` nodes, read from the table without solving again."""
         problem = self.problem.asking(nodes_needed)
-        choices = _plans(self.table, self.chosen, nodes_needed, *problem.arrays)
-        deadlines = len(problem.deadlines)
-        response_time = np.full(deadlines, self.response_time)
-        return EvictionPlan(
-            problem, "dynamic", choices, np.ones(deadlines, dtype=bool), response_time
-        )
+        choices = read_plans(self.table, self.chosen, problem.arrays, nodes_needed)
+        return EvictionPlan.optimum(problem, "dynamic", choices, self.response_time)
 
     def _heading(self) -> str:
         nodes, jobs = self.problem.total_nodes, len(self.problem)
@@ -154,6 +154,43 @@ class EvictionSpectrum(Displayed):
         }
 
 
+def solve_as_printed(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> EvictionPlan:
+    """The optimal plan of each deadline, by Algorithm 1 as printed.
+
+    Parameters
+    ----------
+    problem : EvictionProblem
+    memory_limit : int, default 2**30
+        Bytes that the four matrices may take.
+
+    Raises
+    ------
+    MemoryError
+        Where they would take more.
+    """
+    check_problem(problem)
+    begin = time.perf_counter()
+    deadlines, n = len(problem.deadlines), len(problem)
+    words = max(1, -(-n // JOBS_PER_WORD))
+    needed = 2 * 8 * (problem.total_nodes + 1) * deadlines * (1 + words)
+    if needed > memory_limit:
+        raise MemoryError(
+            f"{n} jobs × {deadlines} deadlines × {problem.total_nodes} nodes take {needed:,} "
+            f"bytes; memory_limit is {memory_limit:,}: solve_dynamic takes less"
+        )
+    choices = _algorithm_1(*problem.arrays, problem.nodes_needed, deadlines, words)
+    return EvictionPlan.optimum(problem, "as printed", choices, time.perf_counter() - begin)
+
+
+def check_memory(table: str, needed: int, limit: int) -> None:
+    """Raise where a table, such as "8 jobs × 16 deadlines", needs more bytes than the limit."""
+    if needed > limit:
+        raise MemoryError(
+            f"{table} take {needed:,} bytes; memory_limit is {limit:,}: take a longer step or "
+            "raise the limit"
+        )
+
+
 def _fill(
     problem: EvictionProblem, least: int, limit: int, memory: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -161,74 +198,96 @@ def _fill(
 
     Only cells that can still reach `least` nodes matter, and only those below `limit` are sources.
     """
-    arrays = problem.arrays
-    widest = int(arrays.nodes.max(initial=0))
-    width = min(problem.total_nodes, max(limit - 1, 0) + widest) + 1
-    rows = len(problem.deadlines)
-    shape = (len(problem), rows, -(-width // 4))
+    jobs, rows = len(problem), len(problem.deadlines)
+    width = table_width(problem.arrays.nodes, limit)
+    shape = (jobs, rows, packed_width(width))
     needed = shape[0] * shape[1] * shape[2] + 8 * rows * width
-    if needed > memory:
-        raise MemoryError(
-            f"{len(problem)} jobs × {rows} deadlines × {width - 1} nodes take {needed:,} bytes of "
-            f"choices; memory_limit is {memory:,}: take a longer step or raise the limit"
-        )
+    check_memory(f"{jobs} jobs × {rows} deadlines × {width - 1} nodes", needed, memory)
     table = np.full((rows, width), np.inf)
     table[0, 0] = 0.0
     chosen = np.zeros(shape, dtype=np.uint8)
-    _relax_all(*arrays, least, limit, table, chosen)
+    relax_all(problem.arrays, least, limit, table, chosen)
     return table, chosen
 
 
 @kernel
-def _relax_all(nodes, loss, app_steps, sys_steps, least, limit, table, chosen):
-    """Improve the table by each job in turn, from sources that matter (see `_fill`)."""
+def table_width(nodes: np.ndarray, nodes_needed: int) -> int:
+    """Numbers of nodes, from 0, that a plan may free without a job that it could do without."""
+    widest = 0
+    for held in nodes:
+        widest = max(widest, held)
+    return min(nodes.sum(), max(nodes_needed - 1, 0) + widest) + 1
+
+
+@kernel
+def packed_width(width: int) -> int:
+    """Bytes that the choices of so many cells take."""
+    return (width + 3) // 4
+
+
+@kernel
+def relax_all(
+    jobs: EvictionArrays, least: int, limit: int, table: np.ndarray, chosen: np.ndarray
+) -> None:
+    """Improve the table by each job in turn, from sources that matter (see `_fill`).
+
+    `chosen` has a row of packed choices for each job and step.
+    """
     rows, width = table.shape
     unreachable = np.full(width, np.inf)
     before = np.empty(width)
     choice = np.zeros(4 * chosen.shape[2], dtype=np.uint8)
-    remaining = nodes.sum()
+    remaining = jobs.nodes.sum()
     reached = 0
-    for job in range(nodes.size):
+    for job in range(jobs.nodes.size):
         low = max(0, least - remaining)
         high = max(low, min(reached + 1, limit))
-        shift = nodes[job]
+        held, costs = jobs.nodes[job], (jobs.loss[job], 0.0, 0.0)
         for t in range(rows - 1, -1, -1):
-            copy(table[t, low:high], before[low:high])
-            app, sys = t - app_steps[job], t - sys_steps[job]
+            before[low:high] = table[t, low:high]
+            app, sys = t - jobs.app_steps[job], t - jobs.sys_steps[job]
             from_app = before if app == t else (table[app] if app >= 0 else unreachable)
             from_sys = before if sys == t else (table[sys] if sys >= 0 else unreachable)
-            _relax(
-                before[low:high], loss[job], from_app[low:high], from_sys[low:high],
-                table[t, low + shift : high + shift], choice[low + shift : high + shift],
-            )  # fmt: skip
-            _pack(choice, chosen[job, t])
-        choice[low + shift : high + shift] = 0
-        remaining -= nodes[job]
-        reached += nodes[job]
+            sources = before[low:high], from_app[low:high], from_sys[low:high]
+            cells, taken = table[t, low + held : high + held], choice[low + held : high + held]
+            relax(sources, costs, cells, taken)
+            pack(choice, chosen[job, t])
+        choice[low + held : high + held] = 0
+        remaining -= held
+        reached += held
 
 
-@allocating_kernel
-def _relax(from_kill, loss, from_app, from_sys, cells, choice):
-    """Improve contiguous cells by one job's kill, app or sys; `choice` tells which."""
+@kernel
+def relax(
+    sources: tuple[np.ndarray, np.ndarray, np.ndarray],
+    costs: tuple[float, float, float],
+    cells: np.ndarray,
+    choice: np.ndarray,
+) -> None:
+    """Improve contiguous cells by one job's kill, app or sys; `choice` tells which.
+
+    Each of the three adds its cost to the cells that it comes from.
+    """
+    from_kill, from_app, from_sys = sources
+    kill, app, sys = costs
     for cell in range(cells.size):
         best = cells[cell]
         action = 0
-        kill = from_kill[cell] + loss
-        if kill < best:
-            best = kill
+        if from_kill[cell] + kill < best:
+            best = from_kill[cell] + kill
             action = KILL
-        if from_app[cell] < best:
-            best = from_app[cell]
+        if from_app[cell] + app < best:
+            best = from_app[cell] + app
             action = APP
-        if from_sys[cell] < best:
-            best = from_sys[cell]
+        if from_sys[cell] + sys < best:
+            best = from_sys[cell] + sys
             action = SYS
         cells[cell] = best
         choice[cell] = action
 
 
-@allocating_kernel
-def _pack(choice, packed):
+@kernel
+def pack(choice: np.ndarray, packed: np.ndarray) -> None:
     """Four cells per byte: cell n stands in byte ``n % quarter`` at bits ``2 * (n // quarter)``."""
     quarter = packed.size
     for byte in range(quarter):
@@ -241,26 +300,34 @@ def _pack(choice, packed):
 
 
 @kernel
-def _plans(table, chosen, nodes_needed, nodes, loss, app_steps, sys_steps):
+def unpack(packed: np.ndarray, n: int) -> int:
+    """The choice that `pack` keeps for cell `n`."""
+    quarter = packed.size
+    return (packed[n % quarter] >> (2 * (n // quarter))) & 3
+
+
+@kernel
+def read_plans(
+    table: np.ndarray, chosen: np.ndarray, jobs: EvictionArrays, nodes_needed: int
+) -> np.ndarray:
     """Choices (deadlines × jobs), traced back from each deadline's best cell."""
     rows, width = table.shape
-    choices = np.zeros((rows, nodes.size), dtype=np.uint8)
-    quarter = chosen.shape[2]
+    choices = np.zeros((rows, jobs.nodes.size), dtype=np.uint8)
     best, best_t, best_n = np.inf, 0, 0
     for deadline in range(rows):
         for n in range(nodes_needed, width):
             if table[deadline, n] < best:
                 best, best_t, best_n = table[deadline, n], deadline, n
         t, n = best_t, best_n
-        for job in range(nodes.size - 1, -1, -1):
-            action = (chosen[job, t, n % quarter] >> (2 * (n // quarter))) & 3
+        for job in range(jobs.nodes.size - 1, -1, -1):
+            action = unpack(chosen[job, t], n)
             choices[deadline, job] = action
             if action != 0:
-                n -= nodes[job]
+                n -= jobs.nodes[job]
             if action == APP:
-                t -= app_steps[job]
+                t -= jobs.app_steps[job]
             elif action == SYS:
-                t -= sys_steps[job]
+                t -= jobs.sys_steps[job]
     return choices
 
 
@@ -282,3 +349,51 @@ def _at_least(table):
                 least, least_steps = loss[t, n], steps[t, n]
             loss[t, n], steps[t, n] = least, least_steps
     return loss, steps
+
+
+@kernel
+def _algorithm_1(jn, loss, ta, ts, K, T, words):  # noqa: N803
+    """Choices (deadlines × jobs) by the listing's own lines and names; `T` deadlines from 0."""
+    M = jn.sum()  # noqa: N806
+    a = np.full((M + 1, T), np.inf)
+    a[0, 0] = 0.0
+    u = np.zeros((M + 1, T, words), dtype=np.uint64)
+    for job in range(jn.size):
+        b, v = a.copy(), u.copy()
+        word, bit = job // JOBS_PER_WORD, np.uint64(2 * (job % JOBS_PER_WORD))
+        for n in range(M + 1 - jn[job]):
+            to = n + jn[job]
+            for t in range(T):
+                if a[n, t] == np.inf:
+                    continue
+                if b[to, t] > a[n, t] + loss[job]:
+                    b[to, t] = a[n, t] + loss[job]
+                    v[to, t] = u[n, t]
+                    v[to, t, word] |= np.uint64(KILL) << bit
+                if t + ta[job] < T and b[to, t + ta[job]] > a[n, t]:
+                    b[to, t + ta[job]] = a[n, t]
+                    v[to, t + ta[job]] = u[n, t]
+                    v[to, t + ta[job], word] |= np.uint64(APP) << bit
+                if t + ts[job] < T and b[to, t + ts[job]] > a[n, t]:
+                    b[to, t + ts[job]] = a[n, t]
+                    v[to, t + ts[job]] = u[n, t]
+                    v[to, t + ts[job], word] |= np.uint64(SYS) << bit
+        a, u = b, v
+    choices = np.zeros((T, jn.size), dtype=np.uint8)
+    for i in range(T):
+        x, y = _argmin(a, K, i)
+        for job in range(jn.size):
+            word, bit = job // JOBS_PER_WORD, np.uint64(2 * (job % JOBS_PER_WORD))
+            choices[i, job] = (u[x, y, word] >> bit) & np.uint64(3)
+    return choices
+
+
+@kernel
+def _argmin(a, least, last):
+    """Nodes from `least` and time up to `last` of the least loss, then of the least time."""
+    best, x, y = np.inf, 0, 0
+    for n in range(least, a.shape[0]):
+        for t in range(last + 1):
+            if a[n, t] < best or (a[n, t] == best and t < y):
+                best, x, y = a[n, t], n, t
+    return x, y

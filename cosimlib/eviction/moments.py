@@ -13,14 +13,12 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.eviction.blocked import solve_blocked
-from cosimlib.eviction.checkpointing import draw_memory, running_jobs_at
 from cosimlib.eviction.dynamic import solve_dynamic
-from cosimlib.eviction.greedy import solve_greedy
-from cosimlib.eviction.overlapping import solve_overlapping
-from cosimlib.eviction.problem import EvictionProblem
+from cosimlib.eviction.overlapping import solve_blocked, solve_overlapping
+from cosimlib.eviction.plan import TimedPlan
+from cosimlib.eviction.problem import EvictionProblem, draw_memory, running_jobs_at
 from cosimlib.eviction.scenarios import NEARLY_FULL
-from cosimlib.eviction.writing import TimedPlan
+from cosimlib.eviction.search import solve_greedy
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
 from cosimlib.system import System

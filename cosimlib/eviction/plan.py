@@ -1,6 +1,24 @@
-"""Eviction plans: the action for each running job per deadline, and its loss."""
+"""Eviction plans: the action for each running job per deadline, its loss, and when it is written.
+
+An `EvictionPlan` counts as the paper does: it adds all durations up, as if the file system were
+busy while an application runs on to its next checkpoint. In a `TimedPlan` only *writes* come one
+after another; waits go on at the same time. The burst starts at `free_time`, when the last write
+ends. Until then
+
+- a killed job is stopped from now on (if it ran on, it would lose as much as it computes);
+- a job with a system-level checkpoint runs on until its write begins;
+- a job with an application-level checkpoint runs on until the application reaches it, and stops
+  there, although its write may begin later.
+
+Writes follow the *writing order* and are as late as `free_time` allows: without a gap they end with
+it. By default the jobs that reach no checkpoint of their own within the horizon come first, by
+Smith's rule: ascending nodes per second of writing, the order in which they block the fewest
+node-hours in all. Then come the others in the order in which they reach theirs.
+"""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -15,7 +33,10 @@ from cosimlib.eviction.problem import (
     MILLISECONDS_PER_HOUR,
     SYS,
     EvictionProblem,
+    WriteArrays,
 )
+from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.sorting import ascending
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +47,7 @@ class EvictionPlan(Displayed):
     ----------
     problem : EvictionProblem
     solver : str
-        `dynamic`, `greedy` or `backtracking`.
+        `dynamic`, `as printed`, `greedy`, `backtracking`, `overlapping` or `blocked`.
     choices : np.ndarray
         One row per deadline, one column per job: an index into `ACTIONS`.
     proven : np.ndarray
@@ -52,6 +73,15 @@ class EvictionPlan(Displayed):
     choices: np.ndarray
     proven: np.ndarray
     response_time: np.ndarray
+
+    @classmethod
+    def optimum(
+        cls, problem: EvictionProblem, solver: str, choices: np.ndarray, seconds: float
+    ) -> Self:
+        """Plans of all deadlines, known to be optimal `seconds` after the call."""
+        deadlines = len(problem.deadlines)
+        proven, response_time = np.ones(deadlines, dtype=bool), np.full(deadlines, seconds)
+        return cls(problem, solver, choices, proven, response_time)
 
     @property
     def deadlines(self) -> np.ndarray:
@@ -128,16 +158,157 @@ class EvictionPlan(Displayed):
 
     def _facts(self) -> Facts:
         return {
-            "at once": lambda: self._told(0),
-            f"within {duration(self.deadlines[-1])}": lambda: self._told(-1),
+            "at once": lambda: self._summary(0),
+            f"within {duration(self.deadlines[-1])}": lambda: self._summary(-1),
             "proven optimal": lambda: (
                 f"{count(int(self.proven.sum()), 'deadline')} of {len(self.proven)}"
             ),
         }
 
-    def _told(self, row: int) -> str:
+    def _summary(self, row: int) -> str:
         """The loss of a deadline, and how many jobs are evicted how."""
         counts = np.bincount(self.choices[row], minlength=len(ACTIONS))
         actions = [f"{counts[action]} {ACTIONS[action]}" for action in (KILL, APP, SYS)]
         lost = quantity(self.loss[row], "node-hours lost", digits=2)
         return f"{lost}, {self.nodes_freed[row]:,} nodes freed ({', '.join(actions)})"
+
+
+class Timetable(NamedTuple):
+    """When writes begin and end (steps), and when jobs stop (ms), deadlines × jobs; -1 for never.
+
+    `free` is the step in which the last write ends, one per deadline.
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    stop: np.ndarray
+    free: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TimedPlan(EvictionPlan):
+    """An eviction plan that says when each checkpoint is written.
+
+    Parameters
+    ----------
+    order : np.ndarray
+        The rows of the jobs in the writing order, one row of it per deadline.
+    """
+
+    order: np.ndarray
+
+    @classmethod
+    def of(cls, plan: EvictionPlan, order: np.ndarray | None = None) -> Self:
+        """Any plan, its checkpoints written in the default order, or in another.
+
+        In the default order they are written not later than the paper's sum of durations says:
+        waits overlap.
+        """
+        order = writing_order(plan.problem) if order is None else order
+        orders = np.broadcast_to(order, plan.choices.shape)
+        return cls(
+            plan.problem, plan.solver, plan.choices, plan.proven, plan.response_time, orders
+        )  # fmt: skip
+
+    @property
+    def checkpoint_time(self) -> np.ndarray:
+        """Seconds of writing checkpoints, waits left out, one value per deadline."""
+        writes = self.problem.writes
+        steps = (self.choices == APP) @ writes.app_write + (self.choices == SYS) @ writes.sys_write
+        return steps * float(self.problem.step)
+
+    @property
+    def free_time(self) -> np.ndarray:
+        """Seconds until all nodes are free and the burst starts, one value per deadline."""
+        return self._timetable.free * float(self.problem.step)
+
+    @property
+    def blocked(self) -> np.ndarray:
+        """Node-hours that evicted jobs hold, stopped, before the burst starts, one per deadline."""
+        times, nodes = self._timetable, self.problem.arrays.nodes
+        free = times.free[:, None] * (self.problem.step * 1e3)
+        blocked = np.where(self.choices == KEEP, 0.0, free - times.stop)
+        return blocked @ nodes / MILLISECONDS_PER_HOUR
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Node-hours lost or blocked, one value per deadline."""
+        return self.loss + self.blocked
+
+    def writes(self, deadline: float) -> pd.DataFrame:
+        """Jobs evicted by `deadline` (seconds) as they stop: when, and when they are written.
+
+        Returns
+        -------
+        pd.DataFrame
+            `job`, `action`, `nodes`, `stop`, `begin` and `end` of its write (seconds from now, NaN
+            for a kill), in the order of `stop`.
+        """
+        row, seconds = self.row(deadline), float(self.problem.step)
+        table = self.actions(deadline)[["job", "action", "nodes"]]
+        evicted = self.choices[row] != KEEP
+        begin, end, stop = (part[row, evicted] for part in self._timetable[:3])
+        times = {
+            "stop": stop / 1e3,
+            "begin": np.where(begin < 0, np.nan, begin * seconds),
+            "end": np.where(end < 0, np.nan, end * seconds),
+        }
+        return table.assign(**times).sort_values(["stop", "begin"], kind="stable")
+
+    def table(self) -> pd.DataFrame:
+        """One row per deadline as of any plan, with `free_time` (s) and `blocked` (node-hours)."""
+        return super().table().assign(free_time=self.free_time, blocked=self.blocked)
+
+    @cached_property
+    def _timetable(self) -> Timetable:
+        """When all jobs of all deadlines stop and are written."""
+        choices = np.ascontiguousarray(self.choices)
+        order = np.ascontiguousarray(self.order, dtype=np.int64)
+        return _write_all(choices, order, self.problem.writes, self.problem.step * 1e3)
+
+
+def writing_order(problem: EvictionProblem) -> np.ndarray:
+    """Rows of a problem's jobs in the default order of writing (see the module's first lines)."""
+    return order_of_writes(problem.arrays.nodes, problem.writes, len(problem.deadlines))
+
+
+@kernel
+def order_of_writes(nodes: np.ndarray, writes: WriteArrays, rows: int) -> np.ndarray:
+    """The default order of writing, for a horizon of ``rows - 1`` steps; one value per job."""
+    smith = np.empty(nodes.size)
+    for job in range(nodes.size):
+        smith[job] = nodes[job] / max(writes.sys_write[job], 1e-9)
+    order = ascending(smith)
+    reached = np.empty(nodes.size)
+    for place, job in enumerate(order):
+        in_time = writes.release[job] + writes.app_write[job] < rows
+        reached[place] = writes.release[job] if in_time else -1
+    return order[ascending(reached)]
+
+
+@kernel
+def _write_all(
+    choices: np.ndarray, order: np.ndarray, writes: WriteArrays, step: float
+) -> Timetable:
+    """The times of all deadlines' plans; a step takes `step` milliseconds."""
+    begin = np.full(choices.shape, -1, dtype=np.int64)
+    end = np.full(choices.shape, -1, dtype=np.int64)
+    stop = np.full(choices.shape, -1.0)
+    free = np.zeros(choices.shape[0], dtype=np.int64)
+    for row in range(choices.shape[0]):
+        for job in order[row]:
+            if choices[row, job] == APP:
+                free[row] = max(free[row], writes.release[job]) + writes.app_write[job]
+            elif choices[row, job] == SYS:
+                free[row] += writes.sys_write[job]
+        left = free[row]
+        for job in order[row, ::-1]:
+            action = choices[row, job]
+            if action in (APP, SYS):
+                end[row, job] = left
+                left -= writes.app_write[job] if action == APP else writes.sys_write[job]
+                begin[row, job] = left
+                stop[row, job] = writes.app_wait[job] if action == APP else left * step
+            elif action != KEEP:
+                stop[row, job] = 0.0
+    return Timetable(begin, end, stop, free)

@@ -7,6 +7,8 @@ the nearest number of occupied nodes, else it draws one from the schedule's jobs
 which. `choose_scenarios` does so for several numbers of jobs, of which some may fit no schedule.
 On request a scenario outlasts the evictions that are asked of it: its jobs all run for the latest
 deadline (`lasts`) from the moment of the eviction on, as where the paper marks its regions.
+
+`scaled_problem` needs no schedule: it draws a problem of any size.
 """
 
 from collections.abc import Iterable
@@ -16,9 +18,16 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.eviction.problem import (
+    ALLOCATED_SHARE,
+    CRITICAL_SHARE,
+    EvictionProblem,
+    checkpoint_time,
+)
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
-from cosimlib.units import MINUTE
+from cosimlib.system import THETA, System
+from cosimlib.units import HOUR, MINUTE
 from cosimlib.workload import Workload
 
 EXPENDABLE = 30 * MINUTE
@@ -257,6 +266,41 @@ def draw_scenario(
             f"{schedule.name}: {DRAWS} draws of {jobs} jobs gave none within {occupied} nodes"
         )
     return _in_random_phase(schedule, np.sort(draws[best]), random, lasts)
+
+
+def scaled_problem(
+    jobs: int,
+    nodes: int,
+    *,
+    needed: float = 0.25,
+    horizon: float = 900.0,
+    step: float = 60.0,
+    system: System = THETA,
+    seed: int = 0,
+) -> EvictionProblem:
+    """A random problem of any size: `jobs` jobs that hold `nodes` nodes in all.
+
+    Sizes are in proportion to exponential draws, at least one node each; each job is at a uniform
+    moment between two hourly application checkpoints; memory is drawn as the paper does.
+    `needed` is the share of the nodes that are needed; `horizon` and `step` are in seconds.
+    """
+    check.whole("jobs", jobs, 1, nodes)
+    random = np.random.default_rng(seed)
+    weight = random.exponential(size=jobs)
+    held = 1 + random.multinomial(nodes - jobs, weight / weight.sum())
+    since_checkpoint = random.uniform(0, HOUR, jobs)
+    allocated = system.memory_per_node * random.uniform(*ALLOCATED_SHARE, jobs)
+    critical = allocated * random.uniform(*CRITICAL_SHARE, jobs)
+    table = pd.DataFrame(
+        {
+            "nodes": held,
+            "loss": held * since_checkpoint / HOUR,
+            "app_time": HOUR - since_checkpoint + checkpoint_time(held, critical, system),
+            "sys_time": checkpoint_time(held, allocated, system),
+            "app_wait": HOUR - since_checkpoint,
+        }
+    )
+    return EvictionProblem(table, int(nodes * needed), horizon, step)
 
 
 def _in_random_phase(

@@ -26,9 +26,9 @@ from cosimlib.eviction import (
     EvictionProblem,
     EvictionSpectrum,
     TimedPlan,
+    solve_as_printed,
     solve_blocked,
     solve_greedy,
-    solve_literal,
     solve_overlapping,
     solve_spectrum,
 )
@@ -47,7 +47,7 @@ Pose = Callable[[float, float], EvictionProblem]
 
 PAPER = "dynamic"
 SOLVERS: dict[str, Callable[[EvictionProblem], EvictionPlan]] = {
-    "literal": solve_literal,
+    "literal": solve_as_printed,
     "greedy": solve_greedy,
     "overlapping": solve_overlapping,
     "blocked": solve_blocked,

@@ -1,6 +1,6 @@
 """Checkpoints of batch jobs: how often applications write them, and how long each takes.
 
-Sizes and bandwidths are those of `cosimlib.eviction.checkpointing`; seconds are rounded up to whole
+Sizes and bandwidths are those of `cosimlib.eviction.problem`; seconds are rounded up to whole
 ones, so that times stay exact. Reading takes as long as writing. Daly's optimum interval for a
 checkpoint of δ seconds and a mean time M between failures is, for δ < 2M,
 ``√(2δM) · (1 + √(δ / 2M) / 3 + δ / 18M) − δ``, else M (Daly, Future Generation Computer Systems
@@ -10,7 +10,7 @@ checkpoint of δ seconds and a mean time M between failures is, for δ < 2M,
 import numpy as np
 import pandas as pd
 
-from cosimlib.eviction.checkpointing import checkpoint_time, draw_memory
+from cosimlib.eviction.problem import checkpoint_time, draw_memory
 from cosimlib.system import System
 from cosimlib.workload import Workload
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.eviction.blocked import plan_blocked, table_width
-from cosimlib.eviction.dynamic import _plans, _relax_all
-from cosimlib.eviction.greedy import _evict
-from cosimlib.eviction.problem import APP, KEEP, KILL, SYS
-from cosimlib.eviction.writing import order_of_writes
+from cosimlib.eviction.dynamic import packed_width, read_plans, relax_all, table_width
+from cosimlib.eviction.overlapping import plan_blocked
+from cosimlib.eviction.plan import order_of_writes
+from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionArrays, WriteArrays
+from cosimlib.eviction.search import evict_greedily
 from cosimlib.kernels import heap
 from cosimlib.kernels.jit import allocating_kernel, inner_kernel
 from cosimlib.kernels.sorting import ascending
@@ -55,14 +55,11 @@ class Rules(NamedTuple):
 
 
 class Durations(NamedTuple):
-    """What checkpoints of the jobs of a `Choice` take, in steps, but `app_wait` in milliseconds."""
+    """What checkpoints of the jobs of a `Choice` take, in steps: both kinds, and their writes."""
 
     app: np.ndarray
     sys: np.ndarray
-    release: np.ndarray
-    app_write: np.ndarray
-    sys_write: np.ndarray
-    app_wait: np.ndarray
+    writes: WriteArrays
 
 
 class Choice(NamedTuple):
@@ -113,9 +110,7 @@ def make_plan(
         rows += int(np.floor(time / rules.step * (1 + 1e-12)))
     durations = in_steps(choice, rules.step, rows)
     choices = solve(rules, choice, durations, needed, rows)
-    order = order_of_writes(
-        choice.nodes, durations.release, durations.app_write, durations.sys_write, rows
-    )
+    order = order_of_writes(choice.nodes, durations.writes, rows)
     row, delay, loss, blocked = _choose_deadline(rules, choice, choices, order, busy, early)
     begins = timetable(choice, choices[row], order, busy, early)[0]
     for place in range(choice.job.size):
@@ -168,7 +163,7 @@ def in_steps(choice: Choice, step: float, rows: int) -> Durations:
         write[place] = min(steps, app[place]) if app[place] < rows else 0
         release[place] = app[place] - write[place]
         wait[place] = np.round(min(choice.app_wait[place], rows * step) * 1e3)
-    return Durations(app, sys, release, write, sys, wait)
+    return Durations(app, sys, WriteArrays(release, write, sys, wait))
 
 
 @allocating_kernel
@@ -177,7 +172,6 @@ def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows:
     nodes, loss = choice.nodes, np.empty(choice.nodes.size)
     for place in range(nodes.size):
         loss[place] = np.round(choice.loss[place] * 1000.0)
-    app, sys, release, app_write, sys_write, app_wait = durations
     choices = np.zeros((rows, nodes.size), np.uint8)
     if rules.solver == PREEMPT or rules.solver == SHRINK:
         for place in ascending(loss):
@@ -186,15 +180,17 @@ def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows:
                 needed -= nodes[place]
         return choices
     if rules.solver == GREEDY:
-        for row in range(rows):
-            _evict(nodes, loss, app, sys, needed, row, choices[row])
-        return choices
+        return evict_greedily(nodes, loss, durations.app, durations.sys, needed, rows)
     if rules.solver == DYNAMIC_BLOCKED:
-        order = order_of_writes(nodes, release, app_write, sys_write, rows)
+        order = order_of_writes(nodes, durations.writes, rows)
+        release, app_write, sys_write, app_wait = durations.writes
         plans = plan_blocked(
-            nodes[order], loss[order], release[order], app_write[order], sys_write[order],
-            app_wait[order], needed, rows, rules.step * 1e3,
-        )  # fmt: skip
+            EvictionArrays(nodes[order], loss[order], durations.app[order], durations.sys[order]),
+            WriteArrays(release[order], app_write[order], sys_write[order], app_wait[order]),
+            needed,
+            rows,
+            rules.step * 1e3,
+        )
         for row in range(rows):
             for place, job in enumerate(order):
                 choices[row, job] = plans[row, place]
@@ -202,9 +198,10 @@ def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows:
     width = table_width(nodes, needed)
     table = np.full((rows, width), np.inf)
     table[0, 0] = 0.0
-    chosen = np.zeros((nodes.size, rows, (width + 3) // 4), np.uint8)
-    _relax_all(nodes, loss, app, sys, needed, needed, table, chosen)
-    return _plans(table, chosen, needed, nodes, loss, app, sys)
+    chosen = np.zeros((nodes.size, rows, packed_width(width)), np.uint8)
+    evictable = EvictionArrays(nodes, loss, durations.app, durations.sys)
+    relax_all(evictable, needed, needed, table, chosen)
+    return read_plans(table, chosen, evictable, needed)
 
 
 @allocating_kernel

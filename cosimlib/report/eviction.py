@@ -15,7 +15,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.eviction import EvictionProblem, solve_spectrum
-from cosimlib.eviction.checkpointing import running_jobs_at
+from cosimlib.eviction.problem import running_jobs_at
 from cosimlib.metrics import occupied_nodes, running_jobs
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System

@@ -22,16 +22,15 @@ from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.elastic import simulate_elastic
 from cosimlib.eviction import (
     EvictionProblem,
+    solve_as_printed,
     solve_backtracking,
     solve_blocked,
     solve_dynamic,
     solve_greedy,
-    solve_literal,
     solve_overlapping,
     solve_spectrum,
 )
-from cosimlib.eviction.comparison import scaled_problem
-from cosimlib.eviction.scenarios import draw_scenario
+from cosimlib.eviction.scenarios import draw_scenario, scaled_problem
 from cosimlib.files import write_whole
 from cosimlib.filling import simulate_filling
 from cosimlib.metrics import utilization
@@ -58,7 +57,7 @@ from pathlib import Path
 from cosimlib.kernels import jit
 jit.cache_folder = lambda: Path({folder!r})
 begin = time.perf_counter()
-from cosimlib.eviction.comparison import scaled_problem
+from cosimlib.eviction.scenarios import scaled_problem
 from cosimlib.eviction import solve_dynamic
 problem = scaled_problem(24, 4352)
 imported = time.perf_counter()
@@ -96,7 +95,7 @@ def eviction_rows() -> list[tuple]:
     spectrum = median_of(lambda: solve_spectrum(problem), 21)
     literal, overlapping, blocked = (
         median_of(partial(solve, problem), 21)
-        for solve in (solve_literal, solve_overlapping, solve_blocked)
+        for solve in (solve_as_printed, solve_overlapping, solve_blocked)
     )
     loss_only = median_of(lambda: naive.integer_program(problem, then_time=False), 3)
     loss_then_time = median_of(lambda: naive.integer_program(problem), 3)

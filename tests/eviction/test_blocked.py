@@ -15,8 +15,8 @@ from cosimlib.eviction import (
     solve_dynamic,
     solve_greedy,
 )
-from cosimlib.eviction.comparison import scaled_problem
-from cosimlib.eviction.writing import writing_order
+from cosimlib.eviction.plan import writing_order
+from cosimlib.eviction.scenarios import scaled_problem
 from tests.eviction import naive_writing as slow
 
 COLUMNS = ["nodes", "loss", "app_time", "sys_time", "app_wait"]
@@ -93,7 +93,7 @@ def test_who_reaches_no_checkpoint_in_time_is_written_first():
 
 def test_who_stays_never_stops():
     jobs = frame((10, 5.0, np.inf, 60.0, np.inf), (20, 5.0, np.inf, 60.0, np.inf))
-    moments = TimedPlan.of(solve_dynamic(EvictionProblem(jobs, 10, 60.0)))._moments
+    moments = TimedPlan.of(solve_dynamic(EvictionProblem(jobs, 10, 60.0)))._timetable
     assert [part[-1, 1] for part in moments[:3]] == [-1, -1, -1]
 
 

@@ -27,7 +27,7 @@ def table(seconds=None, optimum=OPTIMUM, greedy=GREEDY, bound=False, optimal=Tru
     rows = []
     for (scenario, needed), times in seconds.items():
         losses = (optimum, greedy, optimum, optimum)
-        names = ("dynamic", "greedy", "backtracking", "literal")
+        names = ("dynamic", "greedy", "backtracking", "as printed")
         solvers = zip(names, times, losses, strict=True)
         for solver, spent, loss in solvers:
             searched = solver == "backtracking"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cosimlib.eviction import solve_backtracking, solve_dynamic, solve_greedy, solve_literal
+from cosimlib.eviction import solve_as_printed, solve_backtracking, solve_dynamic, solve_greedy
 from cosimlib.eviction.comparison import (
     _plan_rows,
     compare_solvers,
@@ -35,7 +35,7 @@ def test_each_solver_has_a_row_per_case_and_deadline(comparison):
 def test_response_times_accumulate_but_for_dynamic_programming(comparison):
     for (_, _, solver), part in comparison.groupby(["scenario", "nodes_needed", "solver"]):
         steps = np.diff(part["response_time"])
-        at_once = solver in ("dynamic", "literal")
+        at_once = solver in ("dynamic", "as printed")
         assert (steps == 0).all() if at_once else (steps >= 0).all()
 
 
@@ -98,7 +98,7 @@ def test_seconds_by_horizon_are_of_the_solver_given():
 
     def solve(problem):
         calls.append(problem.horizon)
-        return solve_literal(problem)
+        return solve_as_printed(problem)
 
     seconds = seconds_by_horizon(scaled_problem(4, 50), [60.0, 120.0], solve=solve, repeat=2)
     assert list(seconds) == [60.0, 120.0] and min(seconds.values()) > 0

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cosimlib.eviction import EvictionProblem, least_losses, solve_dynamic, solve_overlapping
-from cosimlib.eviction.comparison import scaled_problem
+from cosimlib.eviction import EvictionProblem, least_loss, solve_dynamic, solve_overlapping
+from cosimlib.eviction.scenarios import scaled_problem
 from tests.eviction import naive_writing as slow
 from tests.eviction.test_blocked import frame, problems
 
@@ -77,8 +77,8 @@ def test_tables_that_are_too_large_are_refused():
 
 @settings(deadline=None)
 @given(problems())
-def test_the_least_losses_are_those_of_a_plan_for_each_number_of_nodes(problem):
-    losses = least_losses(problem)
+def test_the_least_loss_are_those_of_a_plan_for_each_number_of_nodes(problem):
+    losses = least_loss(problem)
     assert losses.shape == (problem.total_nodes + 1, len(problem.deadlines))
     for needed in range(problem.total_nodes + 1):
         plan = solve_overlapping(problem.asking(needed))
@@ -88,4 +88,4 @@ def test_the_least_losses_are_those_of_a_plan_for_each_number_of_nodes(problem):
 def test_too_many_losses_are_refused():
     problem = EvictionProblem(frame((5, 2.0, 300.0, np.inf, 240.0)), 0, 600.0)
     with pytest.raises(MemoryError, match="11 deadlines and 5 nodes take 6,336 bytes"):
-        least_losses(problem, memory_limit=6000)
+        least_loss(problem, memory_limit=6000)

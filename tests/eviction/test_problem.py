@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cosimlib.eviction import EvictionProblem, scenarios
-from cosimlib.eviction.checkpointing import (
+from cosimlib.eviction.problem import (
     checkpoint_time,
     daly_interval,
     draw_memory,

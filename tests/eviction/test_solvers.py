@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from cosimlib.eviction import (
     EvictionProblem,
     InfeasibleEvictionError,
+    solve_as_printed,
     solve_backtracking,
     solve_dynamic,
     solve_greedy,
-    solve_literal,
     solve_spectrum,
 )
-from cosimlib.eviction.backtracking import _search
 from cosimlib.eviction.dynamic import _fill
+from cosimlib.eviction.search import _levels, _search
 from tests.eviction import naive as slow
 
 COLUMNS = ["nodes", "loss", "app_time", "sys_time"]
@@ -77,7 +77,7 @@ def test_a_small_problem_by_hand():
 
 def test_application_level_is_preferred_where_loss_and_time_are_equal():
     jobs = frame((4, 1.0, 90.0, 120.0))
-    for solve in (solve_dynamic, solve_literal, solve_backtracking, solve_greedy):
+    for solve in (solve_dynamic, solve_as_printed, solve_backtracking, solve_greedy):
         plan = solve(EvictionProblem(jobs, 4, 120.0))
         assert plan.actions(120.0)["action"].tolist() == ["app"], solve.__name__
 
@@ -123,7 +123,7 @@ def test_greedy_checkpoints_by_descending_loss_then_kills_by_ascending():
 def test_exact_solvers_agree_with_enumeration(problem):
     expected = slow.enumerate_plans(problem)
     assert outcomes(solve_dynamic(problem)) == expected
-    assert outcomes(solve_literal(problem)) == expected
+    assert outcomes(solve_as_printed(problem)) == expected
     for look_ahead in (False, True):
         assert outcomes(solve_backtracking(problem, look_ahead=look_ahead)) == expected
     spectrum = solve_spectrum(problem)
@@ -165,7 +165,8 @@ def test_dynamic_agrees_with_a_mixed_integer_program(n, seed):
 def test_plans_free_enough_nodes_in_time_and_add_up(problem):
     spectrum = solve_spectrum(problem)
     best = solve_dynamic(problem)
-    for plan in (best, solve_literal(problem), solve_greedy(problem), solve_backtracking(problem)):
+    others = [solve(problem) for solve in (solve_as_printed, solve_greedy, solve_backtracking)]
+    for plan in (best, *others):
         assert (plan.nodes_freed >= problem.nodes_needed).all()
         assert (plan.checkpoint_time <= plan.deadlines).all()
         assert (plan.loss >= best.loss - 1e-9).all()
@@ -185,11 +186,11 @@ def test_plans_free_enough_nodes_in_time_and_add_up(problem):
 
 def test_algorithm_1_as_printed_agrees_on_more_jobs_than_a_word_holds():
     problem = random_problem(40, seed=8, total=900)
-    plan = solve_literal(problem)
+    plan = solve_as_printed(problem)
     assert outcomes(plan) == outcomes(solve_dynamic(problem))
-    assert plan.solver == "literal" and plan.optimal and len(set(plan.response_time)) == 1
+    assert plan.solver == "as printed" and plan.optimal and len(set(plan.response_time)) == 1
     with pytest.raises(MemoryError, match="solve_dynamic takes less"):
-        solve_literal(problem, memory_limit=10**5)
+        solve_as_printed(problem, memory_limit=10**5)
 
 
 def test_greedys_response_times_are_equal_parts_of_one_loop():
@@ -215,11 +216,9 @@ def test_equal_losses_compare_equal_in_any_order_of_summation():
 
 def test_a_search_comes_back_for_the_clock_before_its_end():
     problem = random_problem(60, seed=5)
-    n, needed = len(problem), problem.nodes_needed
-    remaining = np.append(problem.arrays.nodes[::-1].cumsum()[::-1], 0)
-    state = remaining, np.full(n, -1), np.zeros((n + 1, 3)), np.full(2, np.inf)
-    choice = np.zeros(n, np.uint8)
-    assert 0 <= _search(*problem.arrays, *state, choice, needed, 1, 0) < n
+    levels, best = _levels(problem, look_ahead=True), np.full(2, np.inf)
+    choice = np.zeros(len(problem), np.uint8)
+    assert 0 <= _search(levels, best, choice, problem.nodes_needed, 1, 0) < len(problem)
 
 
 @pytest.mark.compiled("the clock is read too rarely without compiled kernels")
@@ -249,7 +248,7 @@ def test_choices_of_a_large_problem_fit_in_one_gibibyte():
 
 def test_no_nodes_needed_evicts_no_job():
     problem = random_problem(5, seed=1).asking(0)
-    for solve in (solve_dynamic, solve_literal, solve_greedy, solve_backtracking):
+    for solve in (solve_dynamic, solve_as_printed, solve_greedy, solve_backtracking):
         assert not solve(problem).choices.any()
 
 
@@ -315,7 +314,7 @@ def test_a_deadline_outside_the_horizon_is_refused():
 
 def test_a_problem_without_jobs():
     empty = frame().astype(float)
-    for solve in (solve_dynamic, solve_literal, solve_greedy, solve_backtracking):
+    for solve in (solve_dynamic, solve_as_printed, solve_greedy, solve_backtracking):
         assert solve(EvictionProblem(empty, 0, 60.0)).loss.tolist() == [0, 0]
     with pytest.raises(InfeasibleEvictionError):
         EvictionProblem(empty, 1, 60.0)

@@ -14,10 +14,10 @@ from cosimlib.eviction import (
     EvictionProblem,
     InfeasibleEvictionError,
     TimedPlan,
+    solve_as_printed,
     solve_blocked,
     solve_dynamic,
     solve_greedy,
-    solve_literal,
     solve_overlapping,
 )
 from cosimlib.explorers import eviction, explore_eviction
@@ -115,7 +115,7 @@ def test_every_slider_shows_what_the_solver_says(name, values, surface_changes):
 
 
 SOLVE = {
-    "literal": solve_literal,
+    "literal": solve_as_printed,
     "greedy": solve_greedy,
     "overlapping": solve_overlapping,
     "blocked": solve_blocked,

@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 import pytest
 
 from cosimlib.eviction import solve_dynamic, solve_spectrum
-from cosimlib.eviction.comparison import scaled_problem
 from cosimlib.eviction.moments import KINDS
+from cosimlib.eviction.scenarios import scaled_problem
 from cosimlib.figures import theme
 from cosimlib.figures.eviction import (
     LARGEST_HEIGHT,

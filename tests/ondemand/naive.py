@@ -12,7 +12,7 @@ from math import ceil
 import pandas as pd
 
 from cosimlib.eviction import EvictionProblem, solve_blocked, solve_dynamic, solve_greedy
-from cosimlib.eviction.writing import writing_order
+from cosimlib.eviction.plan import writing_order
 
 WAITING = ("wait", "reserve")
 
