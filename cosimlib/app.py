@@ -76,9 +76,9 @@ def write_pages(pages: Path, private: Path) -> None:
     spec = private / "kernels" / KERNEL
     pages.mkdir(parents=True)
     spec.mkdir(parents=True)
-    told = {"display_name": "Python 3", "language": "python"}
-    (spec / "kernel.json").write_text(json.dumps({**told, "argv": LAUNCHER}), encoding="utf-8")
-    kernel = {**told, "name": KERNEL}
+    language = {"display_name": "Python 3", "language": "python"}
+    (spec / "kernel.json").write_text(json.dumps({**language, "argv": LAUNCHER}), encoding="utf-8")
+    kernel = {**language, "name": KERNEL}
     notary = NotebookNotary(data_dir=str(private))
     with closing(notary.store):
         for name in PAGES:

@@ -191,8 +191,8 @@ def room(
     `what` it holds, in the plural, and `advice` on how to need fewer.
     """
     if values > most:
-        told = f"{values:,.0f} {what}; expected {most:,.0f} at most: {advice}"
-        raise ArgumentError(f"{_prefix(where)}{told}")
+        problem = f"{values:,.0f} {what}; expected {most:,.0f} at most: {advice}"
+        raise ArgumentError(f"{_prefix(where)}{problem}")
 
 
 def nor_others(number: int) -> str:

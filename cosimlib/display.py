@@ -97,8 +97,8 @@ def _in(number: float, unit: str) -> str:
     if not math.isfinite(number):
         return UNKNOWN
     size = abs(number)
-    told = f"{size:.2g}" if size < 1 else f"{size:,.1f}".removesuffix(".0")
-    return f"{'−' if number < 0 else ''}{told} {unit}"
+    digits = f"{size:.2g}" if size < 1 else f"{size:,.1f}".removesuffix(".0")
+    return f"{'−' if number < 0 else ''}{digits} {unit}"
 
 
 def calendar(instant: datetime) -> str:

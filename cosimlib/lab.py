@@ -71,21 +71,23 @@ def copy_notebooks(source: Path, target: Path) -> list[str]:
         Folders. The target's files that are no copies are left alone.
     """
     target.mkdir(parents=True, exist_ok=True)
-    told = []
+    messages = []
     copied = _read_record(target / RECORD)
     for path in sorted(path for path in source.rglob("*") if _is_content(path, source)):
         name = path.relative_to(source).as_posix()
         copy, new = target / name, _digest(path)
         if copy.is_file() and _digest(copy) not in (copied.get(name), new):
             if new != copied.get(name):
-                told.append(f"{target.name}/{name} was edited and is kept; delete it for a new one")
+                messages.append(
+                    f"{target.name}/{name} was edited and is kept; delete it for a new one"
+                )
             continue
         if not copy.is_file() or copied.get(name) != new:
             copy.parent.mkdir(parents=True, exist_ok=True)
             write_whole(copy, path.read_bytes())
         copied[name] = new
     write_whole(target / RECORD, (json.dumps(copied, indent=1) + "\n").encode())
-    return told
+    return messages
 
 
 def _is_content(path: Path, source: Path) -> bool:

@@ -146,8 +146,8 @@ def with_assumed_machine(workload: Workload, nodes: int | None = None) -> Worklo
     check.whole("nodes", nodes, 1, none="for what the log says")
     if nodes is not None:
         machine = (workload.machine or System(workload.name, {"main": nodes})).with_nodes(nodes)
-        told = replace(workload, machine=machine)
-        return told.noted("noted", f"machine of {count(nodes, 'node')}, as given", len(workload))
+        known = replace(workload, machine=machine)
+        return known.noted("noted", f"machine of {count(nodes, 'node')}, as given", len(workload))
     if workload.machine is not None or not len(workload):
         return workload
     width, start = workload.jobs["nodes"].to_numpy(), workload.column("recorded_start")

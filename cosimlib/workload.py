@@ -335,9 +335,9 @@ def _requests(seconds: pd.Series) -> str:
 def _entries(account: pd.DataFrame, most: int = 2) -> str:
     """The entries of an account in one line: drops first, then what concerns most records."""
     order = account.sort_values(["action", "records"], ascending=[True, False], kind="stable")
-    told = [f"{action} {n:,} ({reason})" for action, reason, n in order.head(most).to_numpy()]
-    rest = len(account) - len(told)
-    return "; ".join([*told, f"and {rest} more"] if rest else told)
+    entries = [f"{action} {n:,} ({reason})" for action, reason, n in order.head(most).to_numpy()]
+    rest = len(account) - len(entries)
+    return "; ".join([*entries, f"and {rest} more"] if rest else entries)
 
 
 def _label(name: str, jobs: pd.DataFrame, job: int) -> str:

@@ -94,9 +94,9 @@ class Choice:
         mine = place[moment.group] if len(moment.group) else np.zeros(0, dtype=np.int64)
         taken = mine >= 0
         job, mine = moment.jobs[taken], mine[taken]
-        told = moment.snapshot.judged.iloc[job]
+        rows = moment.snapshot.judged.iloc[job]
         action = np.array(ACTIONS, dtype=object)[self.action[mine]]
-        itself = np.isfinite(told["app_write"].to_numpy())
+        itself = np.isfinite(rows["app_write"].to_numpy())
         action = np.where((action == "app") & ~itself, "sys", action)
         loss = np.where(action == "kill", moment.snapshot.loss[job], 0.0)
         table = pd.DataFrame(
@@ -211,11 +211,11 @@ class Advice(Displayed):
 
     def _facts(self) -> Facts:
         return {
-            "at once": lambda: self._told(self.choices[0]),
-            f"within {duration(self.horizon)}": lambda: self._told(self.choices[-1]),
+            "at once": lambda: self._entry(self.choices[0]),
+            f"within {duration(self.horizon)}": lambda: self._entry(self.choices[-1]),
         }
 
-    def _told(self, choice: Choice) -> str:
+    def _entry(self, choice: Choice) -> str:
         """One plan in a few words."""
         if not choice.possible:
             return f"impossible: {count(choice.moment.reachable, 'node')} at most"

@@ -190,18 +190,18 @@ def read_model(path: str | Path) -> CheckpointModel:
     """
     path = Path(path)
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not TOML: {error}") from error
-    return model_of(told, str(path))
+    return model_of(table, str(path))
 
 
-def model_of(told: Mapping[str, Any], where: str = "model") -> CheckpointModel:
+def model_of(table: Mapping[str, Any], where: str = "model") -> CheckpointModel:
     """The model of a TOML document that is read already."""
-    _only(told, ("machine", "application"), where)
-    machine, listed = told.get("machine", {}), told.get("application", [])
+    _only(table, ("machine", "application"), where)
+    machine, listed = table.get("machine", {}), table.get("application", [])
     _table(machine, "[machine]", where)
     if not isinstance(listed, list):
         check.that("application", listed, False, "tables [[application]]", where=where)
@@ -218,12 +218,12 @@ def model_of(told: Mapping[str, Any], where: str = "model") -> CheckpointModel:
     return CheckpointModel(applications, source=where, **numbers)
 
 
-def _application(told: Any, where: str) -> Application:
+def _application(table: Any, where: str) -> Application:
     """One table of a TOML document, checked."""
-    _table(told, "a table [[application]]", where)
+    _table(table, "a table [[application]]", where)
     known = {each.name for each in fields(Application)} - {"patterns"}
-    _only(told, [*sorted(known), *PATTERNS], where)
-    values = dict(told)
+    _only(table, [*sorted(known), *PATTERNS], where)
+    values = dict(table)
     name = values.pop("name", None)
     if not isinstance(name, str) or not name:
         check.that("name", name, False, "a text", where=where)

@@ -23,10 +23,10 @@ from cosimlib.advise.queue import (
     EARLIEST,
     LATEST,
     RUNNING,
-    UNTOLD,
+    UNKNOWN,
     held_by,
     read_queue,
-    refuse_untold,
+    refuse_errors,
 )
 from cosimlib.display import Displayed, Facts, count
 from cosimlib.traces.account import TraceError, largest_log, read_bytes, too_large
@@ -139,12 +139,12 @@ def read_cluster(*sources: str | Path, now: float | None = None) -> Cluster:
         check.number("now", now, above=EARLIEST, below=LATEST, kind="seconds since 1970,")
     texts = [_loaded(source) for source in sources] or [_asked(name) for name in COMMANDS]
     found: dict[str, tuple[Path, bytes, float, str]] = {}
-    for path, data, told_at in texts:
+    for path, data, recorded_at in texts:
         kind = _kind(path, data)
         key = "squeue" if kind == "jobs" else "sinfo"
         if key in found:
             raise TraceError(f"{path}: a second output of {key}; {found[key][0]} is the first")
-        found[key] = (path, data, told_at, kind)
+        found[key] = (path, data, recorded_at, kind)
     if "squeue" not in found:
         names = ", ".join(str(path) for path, _, _ in texts)
         raise TraceError(f"{names}: no jobs; expected also what squeue --json prints")
@@ -155,15 +155,15 @@ def _assembled(
     found: dict[str, tuple[Path, bytes, float, str]], now: float | None, *, saved: bool
 ) -> Cluster:
     """The cluster of what squeue, and perhaps sinfo, said."""
-    path, data, told_at, _ = found["squeue"]
-    jobs, counts, rest, moment = read_queue(path, data, now, told_at)
-    refuse_untold(path, rest)
+    path, data, recorded_at, _ = found["squeue"]
+    jobs, counts, rest, moment = read_queue(path, data, now, recorded_at)
+    refuse_errors(path, rest)
     notes = list(_doubts(jobs, moment, saved and now is None and "last_update" not in rest))
     nodes = None
     if "sinfo" in found:
         place, data, _, kind = found["sinfo"]
         nodes, more = read_machine(place, data, kind)
-        refuse_untold(place, more)
+        refuse_errors(place, more)
     meta = rest.get("meta")
     slurm = (meta.get("slurm") or meta.get("Slurm")) if isinstance(meta, dict) else None
     slurm = slurm if isinstance(slurm, dict) else {}
@@ -189,11 +189,11 @@ def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
         notes.append(
             f"{count(ahead, 'job')} started after the moment of the advice: is it the right one?"
         )
-    untold = jobs.loc[jobs["state"] == UNTOLD, "label"].tolist()
-    if untold:
+    unknown = jobs.loc[jobs["state"] == UNKNOWN, "label"].tolist()
+    if unknown:
         notes.append(
-            f"{count(len(untold), 'job')} left alone: state, start or nodes cannot be told "
-            f"({_listed(untold)})"
+            f"{count(len(unknown), 'job')} left alone: state, start or nodes cannot be told "
+            f"({_listed(unknown)})"
         )
     return notes
 
@@ -245,8 +245,8 @@ def _asked(name: str) -> tuple[Path, bytes, float]:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise TraceError(f"{shown}: {error}") from error
     if done.returncode:
-        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise TraceError(f"{shown} failed: {told[-1] if told else f'code {done.returncode}'}")
+        printed = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise TraceError(f"{shown} failed: {printed[-1] if printed else f'code {done.returncode}'}")
     return Path(shown), done.stdout, time.time()
 
 

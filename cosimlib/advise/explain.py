@@ -93,13 +93,13 @@ def _left(advice: Advice, choice: Choice, needed: int) -> list[str]:
 
 def _ways(row: pd.Series, deadline: float) -> str:
     """The checkpoints of a group in words."""
-    told = []
+    ways = []
     for name, column in (("its own checkpoint", "app_time"), ("a system one", "sys_time")):
         seconds = row[column]
         if np.isfinite(seconds):
             late = " (too late)" if seconds > deadline else ""
-            told.append(f"{name} takes {duration(seconds)}{late}")
-    return f"; {', '.join(told)}" if told else "; no checkpoint is known"
+            ways.append(f"{name} takes {duration(seconds)}{late}")
+    return f"; {', '.join(ways)}" if ways else "; no checkpoint is known"
 
 
 def _more(extra: float) -> str:
@@ -154,5 +154,5 @@ def _named(advice: Advice, choice: Choice, group: int) -> str:
     if len(labels) > 1:
         shown = f"{len(labels):,} jobs that share nodes ({', '.join(labels[:4])}"
         shown += ", …)" if len(labels) > 4 else ")"
-    told = f", {', '.join(clean(name) for name in applications)}" if applications else ""
-    return f"{shown}{told}, {count(int(moment.table['nodes'][group]), 'node')}"
+    names = f", {', '.join(clean(name) for name in applications)}" if applications else ""
+    return f"{shown}{names}, {count(int(moment.table['nodes'][group]), 'node')}"

@@ -91,8 +91,8 @@ def _entry(entry: dict[str, Any]) -> tuple[list[str] | None, dict[str, Any]]:
     """The names of the nodes that an entry is about, and what it says of them."""
     grouped = isinstance(entry.get("nodes"), dict)
     node = entry.get("node")
-    told = node.get("state") if isinstance(node, dict) else entry.get("state")
-    states = {part for text in _texts(told) for part in text.upper().replace("*", "").split("+")}
+    state = node.get("state") if isinstance(node, dict) else entry.get("state")
+    states = {part for text in _texts(state) for part in text.upper().replace("*", "").split("+")}
     states |= {text.upper() for text in _texts(entry.get("state_flags"))}
     features, reservation = entry.get("features"), label(entry.get("reservation"))
     if isinstance(features, dict):
@@ -119,9 +119,9 @@ def _entry(entry: dict[str, Any]) -> tuple[list[str] | None, dict[str, Any]]:
 
 def _capacity(entry: dict[str, Any]) -> dict[str, float]:
     """What each of an entry's nodes has."""
-    told = granted(entry.get("tres"))
-    if told is not None:
-        return told._asdict()
+    resources = granted(entry.get("tres"))
+    if resources is not None:
+        return resources._asdict()
     cpus, memory, gres = (entry.get(key) for key in ("cpus", "memory", "gres"))
     cpus = cpus.get("maximum") if isinstance(cpus, dict) else cpus
     memory = memory.get("maximum") if isinstance(memory, dict) else entry.get("real_memory")
@@ -245,7 +245,7 @@ class Resources(NamedTuple):
     gpus: float
 
 
-UNTOLD_RESOURCES = Resources(math.nan, math.nan, math.nan)
+UNKNOWN_RESOURCES = Resources(math.nan, math.nan, math.nan)
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ both are only counted. What else holds nodes is
 - *running*: also while its nodes boot, or while it is resized or signalled;
 - *suspended*: it holds its nodes, computes nothing, and its end does not come nearer;
 - *completing*: over, its nodes being cleaned up;
-- *untold*: it holds nodes, but its state, its start or its nodes cannot be read from its record.
+- *unknown*: it holds nodes, but its state, its start or its nodes cannot be read from its record.
 """
 
 from collections import Counter
@@ -20,12 +20,12 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.advise.machine import UNTOLD_RESOURCES, granted
+from cosimlib.advise.machine import UNKNOWN_RESOURCES, granted
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.documents import Document, label, number
 from cosimlib.traces.hosts import expand_hosts, is_host_list
 
-RUNNING, SUSPENDED, COMPLETING, UNTOLD = "running", "suspended", "completing", "untold"
+RUNNING, SUSPENDED, COMPLETING, UNKNOWN = "running", "suspended", "completing", "unknown"
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 OVER = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL",
         "DEADLINE", "OUT_OF_MEMORY", "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL"}  # fmt: skip
@@ -48,7 +48,7 @@ COLUMNS = {
 
 
 def read_queue(
-    path: Path, data: bytes, now: float | None, told_at: float
+    path: Path, data: bytes, now: float | None, recorded_at: float
 ) -> tuple[pd.DataFrame, Counter[str], dict[str, Any], float]:
     """The jobs that hold nodes, counts of the others, the rest of the document, and its moment.
 
@@ -58,8 +58,8 @@ def read_queue(
         For errors.
     data : bytes
     now : float or None
-        Seconds since 1970; by default the document's `last_update`, or else `told_at`.
-    told_at : float
+        Seconds since 1970; by default the document's `last_update`, or else `recorded_at`.
+    recorded_at : float
         The file's time, for documents that do not tell their own.
 
     Returns
@@ -92,7 +92,7 @@ def read_queue(
             raise document.refuse(place, f"job {int(job_id)} stands there twice")
         seen.add(int(job_id))
         rows.append(_row(int(job_id), job, state))
-    moment = now if now is not None else _moment(document.rest, told_at)
+    moment = now if now is not None else _moment(document.rest, recorded_at)
     table = pd.DataFrame(rows, columns=[*list(COLUMNS), "suspend"])
     table = table.astype(COLUMNS | {"suspend": "float64"})
     return _timed(table, moment), counts, document.rest, moment
@@ -100,8 +100,8 @@ def read_queue(
 
 def _state(job: dict[str, Any]) -> str:
     """What a job does, in this module's words."""
-    told = job.get("job_state")
-    states = {str(each).upper() for each in (told if isinstance(told, list) else [told])}
+    state = job.get("job_state")
+    states = {str(each).upper() for each in (state if isinstance(state, list) else [state])}
     if states & ENDING:
         return COMPLETING
     if states & STOPPED:
@@ -111,7 +111,7 @@ def _state(job: dict[str, Any]) -> str:
         return "held" if held else "waiting"
     if states & OVER:
         return "over"
-    return RUNNING if states & COMPUTING else UNTOLD
+    return RUNNING if states & COMPUTING else UNKNOWN
 
 
 def _row(job_id: int, job: dict[str, Any], state: str) -> tuple:
@@ -119,7 +119,7 @@ def _row(job_id: int, job: dict[str, Any], state: str) -> tuple:
     hosts = _hosts(job)
     start, end = number(job.get("start_time")), number(job.get("end_time"))
     if not (hosts and EARLIEST < start < LATEST):
-        state = UNTOLD
+        state = UNKNOWN
     unlimited = not number(job.get("time_limit")) >= 0
     array, task = number(job.get("array_job_id")), number(job.get("array_task_id"))
     het, part = number(job.get("het_job_id")), number(job.get("het_job_offset"))
@@ -129,7 +129,7 @@ def _row(job_id: int, job: dict[str, Any], state: str) -> tuple:
     if het > 0 and part >= 0:
         shown = f"{int(het)}+{int(part)}"
     names = ("name", "user_name", "account", "partition", "qos", "command")
-    resources = granted(job.get("tres_alloc_str")) or UNTOLD_RESOURCES
+    resources = granted(job.get("tres_alloc_str")) or UNKNOWN_RESOURCES
     cpus = number(job.get("cpus"))
     return (
         job_id, shown, int(het) if het > 0 else 0,
@@ -151,10 +151,10 @@ def _hosts(job: dict[str, Any]) -> str:
     return found if isinstance(found, str) and _expanded(found) else ""
 
 
-def _moment(rest: dict[str, Any], told_at: float) -> float:
+def _moment(rest: dict[str, Any], recorded_at: float) -> float:
     """The document's own time, or else that of its file."""
     update = number(rest.get("last_update"))
-    return update if EARLIEST < update < LATEST else told_at
+    return update if EARLIEST < update < LATEST else recorded_at
 
 
 def _timed(table: pd.DataFrame, now: float) -> pd.DataFrame:
@@ -179,11 +179,13 @@ def _expanded(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(expand_hosts(text))) if text and is_host_list(text) else ()
 
 
-def refuse_untold(path: Path, rest: dict[str, Any]) -> None:
+def refuse_errors(path: Path, rest: dict[str, Any]) -> None:
     """Raise for a document in which Slurm reports an error of its own."""
     errors = rest.get("errors")
     if isinstance(errors, list) and errors:
         first = errors[0]
-        told = first.get("description") or first.get("error") if isinstance(first, dict) else first
-        check.that("errors", str(told or first)[:200], False, "none: ask Slurm again",
+        message = (
+            first.get("description") or first.get("error") if isinstance(first, dict) else first
+        )
+        check.that("errors", str(message or first)[:200], False, "none: ask Slurm again",
                    where=str(path), error=TraceError)  # fmt: skip

@@ -12,7 +12,7 @@ A burst needs whole nodes. By a deadline it has
 A group is killed as a whole, or checkpointed as a whole: as `app` each job saves itself the way it
 can, by its own checkpoint or else at system level; as `sys` all of them at system level. Waits of a
 group overlap, its writes add up. A node counts for nothing while a job is on it that cannot be
-stopped (protected by the model, in a reservation, or untold) and outlasts the deadline.
+stopped (protected by the model, in a reservation, or unknown) and outlasts the deadline.
 
 Groups that no least-loss plan needs, left out before a solver runs.
 
@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import connected_components
 from cosimlib.advise.checkpoints import CheckpointModel
 from cosimlib.advise.cluster import Cluster
 from cosimlib.advise.machine import refuse_no_partition, satisfying
-from cosimlib.advise.queue import COMPLETING, RUNNING, SUSPENDED, UNTOLD
+from cosimlib.advise.queue import COMPLETING, RUNNING, SUSPENDED, UNKNOWN
 from cosimlib.eviction import EvictionProblem
 from cosimlib.units import HOUR
 
@@ -81,7 +81,7 @@ class Snapshot:
         until = np.where(going, 1.0, np.where(left > 0, left, np.inf))
         completing = (state == COMPLETING).to_numpy()
         until = np.where(completing, np.where(left < -GRACE, np.inf, 1.0), until)
-        return np.where(state.isin([SUSPENDED, UNTOLD]), np.inf, until)
+        return np.where(state.isin([SUSPENDED, UNKNOWN]), np.inf, until)
 
     @cached_property
     def stoppable(self) -> np.ndarray:
@@ -224,11 +224,11 @@ class Moment:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per group, with the columns of an eviction problem (node-hours, seconds)."""
-        told, n = self.snapshot.judged.iloc[self.jobs], self.groups
-        app_write, sys_write = (told[name].to_numpy() for name in ("app_write", "sys_write"))
+        rows, n = self.snapshot.judged.iloc[self.jobs], self.groups
+        app_write, sys_write = (rows[name].to_numpy() for name in ("app_write", "sys_write"))
         by_app = np.isfinite(app_write)
         wait = np.zeros(n)
-        np.maximum.at(wait, self.group, np.where(by_app, told["app_wait"].to_numpy(), 0.0))
+        np.maximum.at(wait, self.group, np.where(by_app, rows["app_wait"].to_numpy(), 0.0))
         own = np.bincount(self.group, np.where(by_app, app_write, sys_write), minlength=n)
         any_app = np.bincount(self.group, by_app, minlength=n) > 0
         own = np.where(any_app, own, np.inf)

@@ -56,11 +56,11 @@ def heading(advice: Advice) -> str:
         )
     state = cluster.jobs["state"]
     kinds = [(SUSPENDED, "suspended"), (COMPLETING, "completing")]
-    told = [
+    remarks = [
         f"{int((state == kind).sum()):,} {name}" for kind, name in kinds if (state == kind).any()
     ]
     held = f" ({cluster.held:,} held)" if cluster.held else ""
-    inside = f" ({', '.join(told)})" if told else ""
+    inside = f" ({', '.join(remarks)})" if remarks else ""
     lines.append(f"jobs: {len(state):,} on nodes{inside}, {cluster.waiting:,} waiting{held}")
     return "\n".join(lines)
 
@@ -69,9 +69,9 @@ def title_of(advice: Advice, deadline: float | None = None) -> str:
     """One line: what is asked by a deadline, and what it loses."""
     choice = advice.choice(deadline)
     by = "at once" if choice.moment.deadline == 0 else f"within {duration(choice.moment.deadline)}"
-    told = f"{lost(choice.loss)} node-hours lost" if choice.possible else "impossible"
+    outcome = f"{lost(choice.loss)} node-hours lost" if choice.possible else "impossible"
     where = f"queue of {clean(advice.cluster.name, 60)}"
-    return f"{where}: {count(advice.nodes_needed, 'node')} {by}, {told}"
+    return f"{where}: {count(advice.nodes_needed, 'node')} {by}, {outcome}"
 
 
 def deadlines_table(advice: Advice) -> str:
@@ -222,7 +222,7 @@ def _on_jobs(snapshot: Snapshot) -> list[str]:
     reserved = (jobs["reservation"] != "").to_numpy()
     kept = ~snapshot.judged["evict"].to_numpy()
     limitless = (state == RUNNING) & np.isnan(jobs["end"].to_numpy())
-    told = [
+    cases = [
         (state == SUSPENDED, "suspended: can only be killed, and does not end by itself"),
         (completing & ~endless, "completing: expected to be gone within the first step"),
         (completing & endless,
@@ -232,7 +232,7 @@ def _on_jobs(snapshot: Snapshot) -> list[str]:
         (reserved, "in a reservation, to which its nodes fall back: left alone"),
         (kept, "protected by the model: left alone"),
     ]  # fmt: skip
-    return [f"{count(int(mask.sum()), 'job')} {text}" for mask, text in told if mask.any()]
+    return [f"{count(int(mask.sum()), 'job')} {text}" for mask, text in cases if mask.any()]
 
 
 def _on_model(snapshot: Snapshot) -> list[str]:

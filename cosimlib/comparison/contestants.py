@@ -74,13 +74,13 @@ def _contestant(policy: Any) -> Contestant:
         return Contestant(policy, simulator, simulator is BUILT_IN.get(policy))
     if isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], Mapping):
         whose, knobs = policy[0], dict(policy[1])
-        told = ", ".join(f"{name}={value}" for name, value in knobs.items())
+        settings = ", ".join(f"{name}={value}" for name, value in knobs.items())
         if callable(whose):
             inner = _contestant(partial(whose, **knobs))
         else:
             inner = _contestant(whose)
             inner = inner._replace(simulate=partial(inner.simulate, **knobs))
-        return inner._replace(label=f"{inner.label} ({told})" if told else inner.label)
+        return inner._replace(label=f"{inner.label} ({settings})" if settings else inner.label)
     check.that("policy", policy, callable(policy), EXPECTED)
     label = function_name(policy)
     if _is_decision(policy):

@@ -83,11 +83,11 @@ class Comparison(Displayed):
         Of all pairs, or of those with the policy `against` as their second. Measures that are one
         number per schedule are told of whatever the statistic.
         """
-        told = self._told(statistic, group)
+        chosen = self._chosen(statistic, group)
         if against is not None:
             check.choice("against", against, self.policies)
-            told &= self.table["against"] == against
-        pairs = self.table[told]
+            chosen &= self.table["against"] == against
+        pairs = self.table[chosen]
         differences = pairs[pairs["quantity"] == "difference"].to_dict("records")
         ratios = pairs[pairs["quantity"] == "ratio"].to_dict("records")
         return [
@@ -97,7 +97,7 @@ class Comparison(Displayed):
 
     def brief(self, statistic: str = "mean", *, group: str = ALL) -> pd.DataFrame:
         """Values in words, "2.0 h (1.6 h to 2.4 h)", one row per policy, one column per measure."""
-        values = self.table[self._told(statistic, group) & (self.table["quantity"] == "value")]
+        values = self.table[self._chosen(statistic, group) & (self.table["quantity"] == "value")]
         texts = []
         for row in values.to_dict("records"):
             on_log, low, high = in_unit(row, row["measure"])
@@ -109,7 +109,7 @@ class Comparison(Displayed):
         columns = {m: [texts_of[m, policy] for policy in self.policies] for m in measures}
         return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
 
-    def _told(self, statistic: str, group: str) -> pd.Series:
+    def _chosen(self, statistic: str, group: str) -> pd.Series:
         """Mask of the rows of a statistic, or of measures that have none, and a group."""
         check.choice("statistic", statistic, STATISTICS)
         check.choice("group", group, dict.fromkeys(self.table["group"]))
@@ -143,10 +143,10 @@ def in_unit(row: Mapping[Any, Any], measure: str) -> list[str]:
     numbers = [np.nan if row[name] is None else row[name] for name in ("log", "low", "high")]
     if measure in SECONDS:
         return durations(*numbers)
-    return [_told(number) for number in numbers]
+    return [_written(number) for number in numbers]
 
 
-def _told(number: float) -> str:
+def _written(number: float) -> str:
     """A number without a unit in three digits, or more before the point."""
     if not np.isfinite(number):
         return UNKNOWN
@@ -234,11 +234,13 @@ def _verdicts(difference: pd.DataFrame) -> list[str]:
 def _sentence(difference: dict, ratio: dict, level: str) -> str:
     """A pair in one sentence, by its ratio where it has one."""
     policy, against, measure = (difference[name] for name in ("policy", "against", "measure"))
-    told = measure if difference["statistic"] == "value" else f"{difference['statistic']} {measure}"
+    quantity = (
+        measure if difference["statistic"] == "value" else f"{difference['statistic']} {measure}"
+    )
     if difference["verdict"] == UNKNOWN:
-        return f"{told}, {policy} and {against}: unknown, too few of the logs have such jobs"
+        return f"{quantity}, {policy} and {against}: unknown, too few of the logs have such jobs"
     if difference["verdict"] == EQUAL:
-        return f"{told}, {policy} and {against}: equal in {level} of logs"
+        return f"{quantity}, {policy} and {against}: equal in {level} of logs"
     sign = "÷"
     numbers = [f"{ratio[name]:,.3g}" for name in ("log", "low", "high")]
     if not np.isfinite([ratio[name] for name in ("log", "low", "high")]).all():
@@ -248,5 +250,6 @@ def _sentence(difference: dict, ratio: dict, level: str) -> str:
     ending = "this log cannot tell" if verdict == CANNOT_TELL else f"{policy} is {verdict}"
     on_log, low, high = numbers
     return (
-        f"{told}, {policy} {sign} {against}: {on_log}, in {level} of logs {low} to {high}: {ending}"
+        f"{quantity}, {policy} {sign} {against}: {on_log}, in {level} of logs {low} to {high}: "
+        f"{ending}"
     )

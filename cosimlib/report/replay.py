@@ -54,8 +54,8 @@ class Grade(NamedTuple):
     @property
     def word(self) -> str:
         """The grade by `GRADES`; "unknown" where there is no correlation."""
-        told = round(float(self.correlation), DECIMALS)
-        fitting = (word for word, least in GRADES.items() if told >= least)
+        shown = round(float(self.correlation), DECIMALS)
+        fitting = (word for word, least in GRADES.items() if shown >= least)
         return next(fitting, UNKNOWN)
 
     @property

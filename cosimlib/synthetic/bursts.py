@@ -94,8 +94,8 @@ def bursts(
         "nodes": rng.choice(sizes, len(times)).astype(np.int64),
         "longest_delay": float(longest_delay),
     })  # fmt: skip
-    told, expected = _notices(rng, times, shares, ahead, latest)
-    table = table.assign(notice_time=told, expected_time=expected)
+    announced, expected = _notices(rng, times, shares, ahead, latest)
+    table = table.assign(notice_time=announced, expected_time=expected)
     return Workload(table, f"bursts (seed {seed})")
 
 
@@ -146,6 +146,6 @@ def _notices(
         np.select([kind == "early", kind == "late"], [part * length, -part * latest], 0.0)
     )
     expected = np.maximum(expected, 0.0)
-    told = np.clip(expected - length, 0.0, np.minimum(expected, times))
+    announced = np.clip(expected - length, 0.0, np.minimum(expected, times))
     unknown = kind == "none"
-    return np.where(unknown, np.nan, told), np.where(unknown, np.nan, expected)
+    return np.where(unknown, np.nan, announced), np.where(unknown, np.nan, expected)
