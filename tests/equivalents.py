@@ -101,13 +101,13 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "the loop behind it closes gaps at the front, too; the first only saves it work"
         ),
     },
-    "coscheduling/loop.py:_change": {
-        "state.machine.due[machine] = 1 -> state.machine.due[machine] = 2": (
-            "a machine is due where this is not 0"
+    "coscheduling/simulation.py:_change": {
+        "state.machine.needs_pass[machine] = 1 -> state.machine.needs_pass[machine] = 2": (
+            "a machine has a pass where this is not 0"
         ),
         "1 -> 2": "that some went down is asked as above 0 only",
     },
-    "coscheduling/passes.py:_ranked": {
+    "coscheduling/kernel.py:_ranked": {
         "fitting + 1 -> fitting + 2": _UNUSED,
         "fitting += 1 -> fitting += 2 [3]": (
             "one too many of the jobs is asked for, of which there are no more"

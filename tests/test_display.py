@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import cosimlib as cs
-from cosimlib.coscheduling.example import MACHINES, deadlock_example
+from cosimlib.coscheduling import MACHINES, deadlock_example
 from cosimlib.display import bar_options, count, duration, durations, percent, quantity
 from cosimlib.eviction import EvictionSpectrum
 

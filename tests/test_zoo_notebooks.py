@@ -19,7 +19,6 @@ ODDEST = {
     "several-partitions three-jobs wider-than-the-machine",
     "1-eviction": "all-at-one-second no-requested-times no-run-lasts three-jobs "
     "wider-than-the-machine",
-    "2-coscheduling": "all-at-one-second three-jobs wider-than-the-machine",
     "4-filling": "over-committed six-requested-times-missing three-jobs",
     "5-elastic": "all-at-one-second no-run-lasts two-sizes",
     "6-ondemand": "a-year-of-gaps wider-than-the-machine",
@@ -30,13 +29,12 @@ Notebook 3, the quickest, runs on each log; in a thorough run every notebook doe
 on two more in `tests/ondemand`.
 """
 
-LITTLE = ("1-eviction", "2-coscheduling", "3-timesharing")
+LITTLE = ("1-eviction", "3-timesharing")
 """Notebooks whose claims say how little of a log they are of, where its widest jobs do not fit."""
 
 SMALL: dict[str, dict[str, object]] = {
     "0-your-log": {"budget": 5e4, "replicates": 3},
     "1-eviction": {"time_limit": 0.002, "horizon": 240.0},
-    "2-coscheduling": {"days": 0.5, "seeds": 1},
     "3-timesharing": {"overheads": [0.0, 0.05]},
     "4-filling": {"accuracies": [0.0, 1.0], "queue_depths": [10, 100]},
     "5-elastic": {"nodes": 8, "preempted": 4},
@@ -58,10 +56,9 @@ def _measured_once():
 
 
 @pytest.fixture(autouse=True)
-def _few_shares(monkeypatch):
-    """The least and the greatest share of paired jobs are enough, too, and a short made-up log."""
-    shares, made = cs.coscheduling.PROPORTIONS, cs.synthetic.lomonosov
-    monkeypatch.setattr(cs.coscheduling, "PROPORTIONS", (shares[0], shares[-1]))
+def _short_log(monkeypatch):
+    """A short made-up log is enough."""
+    made = cs.synthetic.lomonosov
     monkeypatch.setattr(cs.synthetic, "lomonosov", lambda days, **how: made(min(days, 9), **how))
 
 

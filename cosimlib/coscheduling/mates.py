@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib import synthetic
+from cosimlib.system import System
 from cosimlib.traces.account import TraceError, read_table
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -62,6 +64,29 @@ def couple(
     links = pd.array(mate, dtype="Int64")
     links[mate < 0] = pd.NA
     return replace(together, jobs=together.jobs.assign(mate=links))
+
+
+def couple_logs(logs: Mapping[str, Workload], mates: str | Path = "") -> tuple[Workload, System]:
+    """One workload of several machines' logs, and the system of their machines.
+
+    Clocks are not shifted. Jobs wider than their machine are left out and missing estimates are
+    drawn. A machine whose nodes the log does not say is as wide as its widest job.
+
+    Parameters
+    ----------
+    logs : mapping of str to Workload
+        By the name of their partition.
+    mates : str or Path, default ""
+        A CSV file for `read_mates`; empty: no job has a mate.
+    """
+    machines, sizes = {}, {}
+    for name, log in logs.items():
+        widest = int(log.jobs["nodes"].max())
+        sizes[name] = log.machine.total_nodes if log.machine else widest
+        narrow = log.keep(log.jobs["nodes"] <= sizes[name], "wider than its machine")
+        machines[name] = synthetic.with_drawn_estimates(narrow)
+    groups = read_mates(mates, machines) if mates else None
+    return couple(machines, groups), System("+".join(sizes), sizes)
 
 
 def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.ndarray:

@@ -31,7 +31,7 @@ from cosimlib.coscheduling import (
     simulate_coscheduling,
     sync_up_overhead,
 )
-from cosimlib.coscheduling.example import PAIRS
+from cosimlib.coscheduling.deadlock import PAIRS
 from cosimlib.display import percent
 from cosimlib.explorers.logs import Log, busy, estimated, fitting, instant
 from cosimlib.explorers.meanwhile import answered_meanwhile

@@ -39,7 +39,6 @@ Comparisons
 - `plot_curves`, `plot_series`: lines over a parameter, or over time
 - `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
 - `plot_nothing`: a sentence in the place of a figure, where the data cannot answer
-- `plot_schemes`: schemes of coscheduling
 - `plot_load`: the load reached without containers
 - `plot_cumulative`, `cumulative_table`, `plot_violins`: waste of preemption policies
 - `plot_bins`, `bin_table`, `plot_boxes`, `box_table`: slowdown by size and length of jobs

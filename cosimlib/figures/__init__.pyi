@@ -5,7 +5,6 @@ from .batch import plot_batch as plot_batch
 from .comparison import plot_comparison as plot_comparison
 from .coscheduling import plot_coupled_gantt as plot_coupled_gantt
 from .coscheduling import plot_coupled_moment as plot_coupled_moment
-from .coscheduling import plot_schemes as plot_schemes
 from .elastic import cumulative_table as cumulative_table
 from .elastic import plot_cumulative as plot_cumulative
 from .elastic import plot_owners as plot_owners

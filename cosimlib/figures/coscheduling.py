@@ -1,4 +1,4 @@
-"""Figures of coscheduling: bars per scheme, and Gantt charts of held and used nodes."""
+"""Gantt charts of coupled machines: nodes that run, and nodes held idle for a mate."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,19 +9,14 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
-from cosimlib.coscheduling.comparison import BASE, UNSCHEDULED, in_letters
 from cosimlib.coscheduling.deadlock import event_times, job_states
-from cosimlib.coscheduling.measures import IDEAL
 from cosimlib.coscheduling.schedule import CoupledSchedule
-from cosimlib.display import count
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
 from cosimlib.figures.still import CONTROLS
 from cosimlib.placement import node_stretches
 from cosimlib.units import MINUTE
 
-HATCHES = {"HH": "", "HY": "/", "YH": "\\", "YY": ".", BASE: "", IDEAL: "x"}
-NAMES = {BASE: "base (no coscheduling)", IDEAL: "ideal (mates wait for one another, nobody else)"}
 MOST_NAMED = 5
 """Waiting jobs that are named above their machine; of more only the number is given."""
 CONTROLS_HEIGHT = 105
@@ -31,78 +26,6 @@ PLAY_PACE = 700
 
 MATES = "A group of mates has one color on all machines; gray jobs have no mates."
 GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
-
-
-def plot_schemes(
-    table: pd.DataFrame,
-    *,
-    by: str,
-    measure: str,
-    title: str,
-    unit: str,
-    label: str,
-    beside: Sequence[str] = UNSCHEDULED,
-) -> go.Figure:
-    """Bar chart of one measure: a panel per machine, a bar per scheme and value of a column.
-
-    Whiskers are the 95 % confidence intervals of the means, where they are not all numbers.
-
-    Parameters
-    ----------
-    table : pd.DataFrame
-        `machine`, `by`, `scheme`, `measure`, `mean`, `low`, `high`, `seeds`, as of
-        `coscheduling.averages`.
-    by : str
-        The column along the horizontal axis, parts of one, shown in percent.
-    measure : str
-    title, unit, label : str
-        Above the figure, beside the vertical axis, under the horizontal one.
-    beside : sequence of str, default ("base", "ideal")
-        What is drawn beside the schemes: the base, without coscheduling, and the ideal.
-    """
-    check.instance("table", table, pd.DataFrame)
-    left_out = [name for name in UNSCHEDULED if name not in beside]
-    table = table[(table["measure"] == measure) & ~table["scheme"].isin(left_out)]
-    machines = list(dict.fromkeys(table["machine"]))
-    letters = "abcdefgh"[: len(machines)]
-    headings = [
-        f"({a}) {name[:1].upper()}{name[1:]}" for a, name in zip(letters, machines, strict=True)
-    ]
-    picture = make_subplots(cols=len(machines), subplot_titles=headings, horizontal_spacing=0.11)
-    for column, machine in enumerate(machines, start=1):
-        here = table[table["machine"] == machine]
-        for scheme in dict.fromkeys(here["scheme"]):
-            part = here[here["scheme"] == scheme]
-            picture.add_trace(_bars(part, scheme, by, column == 1), row=1, col=column)
-    theme.style(picture, title=title, height=430, barmode="group", bargap=0.22, bargroupgap=0.06)
-    picture.update_layout(
-        margin={"t": 95, "b": 100},
-        legend={"orientation": "h", "y": -0.25, "yanchor": "top", "x": 0},
-    )
-    picture.update_xaxes(title=label, type="category", title_standoff=8)
-    picture.update_yaxes(rangemode="nonnegative")
-    picture.update_yaxes(title=unit, col=1)
-    seeds = int(table["seeds"].max()) if len(table) else 0
-    return footnote(
-        picture,
-        f"Bars are means over {count(seeds, 'seed')}, whiskers their 95 % confidence intervals. "
-        + in_letters(machines),
-    )
-
-
-def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
-    """The bars of one scheme on one machine."""
-    pattern = {"shape": HATCHES[scheme], "fillmode": "overlay", "fgcolor": theme.BLACK,
-               "fgopacity": 0.55, "solidity": 0.12, "size": 7}  # fmt: skip
-    half = (part["high"] - part["mean"]).where(np.isfinite(part["high"])).round(4)
-    return go.Bar(
-        x=[f"{100 * value:g} %" for value in part[by]], y=part["mean"].round(4).tolist(),
-        name=NAMES.get(scheme, scheme), legendgroup=scheme, showlegend=legend,
-        marker={"color": "white" if scheme == IDEAL else theme.color(scheme),
-                "line": {"color": theme.BLACK, "width": 0.5}, "pattern": pattern},
-        error_y={"type": "data", "array": half.astype(object).where(half.notna(), None).tolist(),
-                 "thickness": 1, "width": 2, "color": theme.BLACK},
-    )  # fmt: skip
 
 
 def plot_coupled_gantt(

@@ -22,11 +22,15 @@ SHOWN = ["number", "claim", "paper", "statistic", "limits", "ours", "data", "ver
 
 
 class Drawing(NamedTuple):
-    """A figure, the numbers that it draws, and a note for who sees it alone."""
+    """A figure, the numbers that it draws, and a note for who sees it alone.
+
+    `data` says what it shows, where that is not the run's data.
+    """
 
     figure: go.Figure
     numbers: pd.DataFrame
     note: str = ""
+    data: str = ""
 
 
 class Paper:
@@ -73,8 +77,10 @@ class Paper:
         name = f"figure-{name}" if name.isdecimal() else name
         if name not in self.figures:
             raise KeyError(f"{self.system} has no figure '{name}'; known are {list(self.figures)}")
-        drawing = self.figures[name](*data, **knobs)
-        return self.publisher.publish(drawing.figure, name, drawing.numbers, note=drawing.note)
+        drawing, publisher = self.figures[name](*data, **knobs), self.publisher
+        if drawing.data:
+            publisher = Publisher(self.output, drawing.data, paper=publisher.paper)
+        return publisher.publish(drawing.figure, name, drawing.numbers, note=drawing.note)
 
     def scorecard(self, samples: Mapping[str, Samples], *, data: str = "") -> "Styler | str":
         """Judge the samples, write `claims.csv` and show the table.

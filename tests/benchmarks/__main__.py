@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cosimlib import coscheduling, elastic, synthetic, traces
+from cosimlib import elastic, synthetic, traces
 from cosimlib.batch import simulate_easy, simulate_fcfs
-from cosimlib.coscheduling import simulate_coscheduling
+from cosimlib.coscheduling import SCHEMES, simulate_coscheduling
 from cosimlib.elastic import simulate_elastic
 from cosimlib.eviction import (
     EvictionProblem,
@@ -40,6 +40,14 @@ from cosimlib.synthetic.intrepid import EUREKA_NODES, INTREPID_NODES
 from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import THETA, System
 from cosimlib.traces import read_swf
+from papers.tang2011.experiment import (
+    PROPORTIONS,
+    UTILIZATIONS,
+    Experiment,
+    by_utilization,
+    compare,
+    month_of_intrepid,
+)
 from tests.benchmarks.batch import scheduler_rows
 from tests.benchmarks.explorers import explorer_rows
 from tests.benchmarks.imports import import_rows
@@ -201,19 +209,16 @@ def _peak_memory() -> float:
 
 def coscheduling_rows() -> list[tuple]:
     """A month of Intrepid and the fullest Eureka per scheme; both experiments of the notebook."""
-    workload = coscheduling.by_utilization(coscheduling.month_of_intrepid(), load=0.75)
+    workload = by_utilization(month_of_intrepid(), load=0.75)
     machines = System.of(intrepid=INTREPID_NODES, eureka=EUREKA_NODES)
     rows = []
-    for scheme in (None, *coscheduling.SCHEMES):
+    for scheme in (None, *SCHEMES):
         run = partial(simulate_coscheduling, workload, machines, schemes=scheme)
         what = f"Intrepid and Eureka, {len(workload):,} jobs, {scheme or 'base'}"
         rows.append((what, median_of(run, 3), "s", "<= 2"))
     begin = time.perf_counter()
-    for make, values, by in (
-        (coscheduling.by_utilization, coscheduling.UTILIZATIONS, "load"),
-        (coscheduling.by_proportion, coscheduling.PROPORTIONS, "share"),
-    ):
-        coscheduling.compare_schemes(make, values, by=by, seeds=range(5), executor=2)
+    for grid in ({"load": UTILIZATIONS}, {"share": PROPORTIONS}):
+        compare(Experiment(days=30.0), grid, executor=2)
     seconds = time.perf_counter() - begin
     return [*rows, ("both coscheduling experiments, 5 seeds, 2 processes", seconds, "s", "<= 180")]
 

@@ -1,14 +1,11 @@
 """Mates: coupling workloads, finding mates, reading them, and what is refused."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib.coscheduling import by_utilization, compare_schemes, month_of_intrepid
 from cosimlib.coscheduling.mates import (
     couple,
     mate_groups,
@@ -118,24 +115,6 @@ def one_sided_pairs(first, second, window):
 def test_one_sided_mates_agree_with_the_definition(first, second, window):
     found = mates_by_proximity(two(first, second), window=window, one_sided=True)
     assert list(found.itertuples(index=False, name=None)) == one_sided_pairs(first, second, window)
-
-
-def test_the_authors_mates_reach_the_workload_and_the_comparison():
-    """With 60 s and one side, no mate of Eureka comes before its mate, none later than 60 s."""
-    intrepid = month_of_intrepid(days=2.0)
-    knobs = {"window": 60.0, "one_sided": True}
-    jobs = by_utilization(intrepid, load=0.5, **knobs).jobs
-    eureka = jobs[(jobs["partition"] == "eureka") & jobs["mate"].notna()]
-    later = eureka["submit_time"].to_numpy() - jobs["submit_time"].to_numpy()[
-        eureka["mate"].to_numpy(dtype=int)
-    ]  # fmt: skip
-    assert len(eureka) > 10 and (later >= 0).all() and (later <= 60).all() and later.max() > 10
-    both = by_utilization(intrepid, load=0.5, window=60.0).jobs
-    assert both["mate"].notna().sum() > jobs["mate"].notna().sum()
-    make = partial(by_utilization, **knobs)
-    table = compare_schemes(make, [0.5], by="load", seeds=[0], days=2.0, schemes=["YY"])
-    paired = table[(table["scheme"] == "YY") & (table["machine"] == "eureka")]["paired"]
-    assert paired.tolist() == [len(eureka)]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.025, 0.1, 0.33, 1.0])

@@ -1,18 +1,15 @@
-"""Bars per scheme, and Gantt charts of held and used nodes, on a few jobs known by heart."""
+"""Gantt charts of held and used nodes, on a few jobs known by heart."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.coscheduling import SCHEMES, simulate_coscheduling
+from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.figures.coscheduling import (
     GROUP_COLORS,
     plot_coupled_gantt,
     plot_coupled_moment,
-    plot_schemes,
 )
-from cosimlib.figures.footnotes import AIR, LINE_HEIGHT
-from cosimlib.figures.legends import ROW, legend_depth
 from cosimlib.figures.publishing import Publisher
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -27,81 +24,6 @@ def schedule():
     jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
     machines = System.of(A=10, B=10)
     return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), machines, schemes="HH")
-
-
-@pytest.fixture(scope="module")
-def table():
-    """The k-th scheme at the v-th value takes 10 v + k minutes, give or take 2, and loses k."""
-    rows = [
-        (machine, value, scheme, measure, mean, mean - 2, mean + 2, 5)
-        for machine in ("intrepid", "eureka")
-        for v, value in enumerate((0.1, 0.33), start=1)
-        for k, scheme in enumerate(("base", "ideal", *SCHEMES))
-        for measure, mean in (("wait", 10.0 * v + k), ("lost", float(k)))
-    ]
-    columns = ["machine", "share", "scheme", "measure", "mean", "low", "high", "seeds"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-WORDS = {"title": "Wait", "unit": "minutes", "label": "proportion"}
-
-
-def test_a_bar_per_scheme_and_value_is_as_high_as_the_mean(table):
-    picture = plot_schemes(table, by="share", measure="wait", **WORDS)
-    assert [bar.legendgroup for bar in picture.data] == ["base", "ideal", *SCHEMES] * 2
-    assert picture.data[0].name == "base (no coscheduling)"
-    assert all(list(bar.x) == ["10 %", "33 %"] for bar in picture.data)
-    heights = [list(bar.y) for bar in picture.data[:6]]
-    assert heights == [[10 + k, 20 + k] for k in range(6)]
-    headings = [note.text for note in picture.layout.annotations[:2]]
-    assert headings == ["(a) Intrepid", "(b) Eureka"]
-    assert picture.layout.title.text == "Wait" and picture.layout.yaxis.title.text == "minutes"
-    assert {bar.xaxis for bar in picture.data[:6]} == {"x"}
-    assert [bar.showlegend for bar in picture.data] == [True] * 6 + [False] * 6
-
-
-def test_whiskers_are_intervals_and_there_are_none_of_one_seed(table):
-    picture = plot_schemes(table, by="share", measure="wait", **WORDS)
-    for bar in picture.data:
-        assert list(bar.error_y.array) == [2, 2] and bar.error_y.arrayminus is None
-    assert "means over 5 seeds, whiskers their 95 % confidence" in footnotes(picture)
-    single = table.assign(low=-np.inf, high=np.inf, seeds=1)
-    picture = plot_schemes(single, by="share", measure="wait", **WORDS)
-    assert all(list(bar.error_y.array) == [None, None] for bar in picture.data)
-    assert "means over 1 seed," in footnotes(picture)
-
-
-def footnotes(picture) -> str:
-    return " ".join(note.text for note in picture.layout.annotations).replace("<br>", " ")
-
-
-def test_a_legend_of_two_rows_ends_above_the_note(table):
-    tall = plot_schemes(table, by="share", measure="wait", **WORDS)
-    low = plot_schemes(table, by="share", measure="wait", beside=(), **WORDS)
-    for picture, air in ((tall, AIR), (low, 0)):
-        note = picture.layout.annotations[-1]
-        lines = note.text.count("<br>") + 1
-        assert legend_depth(picture) + air <= -note.yshift - LINE_HEIGHT * lines
-    assert legend_depth(tall) > legend_depth(low) + ROW
-
-
-def test_what_measures_nothing_is_left_out(table):
-    only = plot_schemes(table, by="share", measure="lost", beside=(), **WORDS)
-    assert [bar.name for bar in only.data] == [*SCHEMES] * 2
-    assert [list(bar.y) for bar in only.data[:4]] == [[k, k] for k in range(2, 6)]
-    ideal = plot_schemes(table, by="share", measure="wait", beside=("ideal",), **WORDS)
-    assert [bar.legendgroup for bar in ideal.data] == ["ideal", *SCHEMES] * 2
-
-
-def test_a_scheme_has_one_color_and_pattern_whatever_else_is_drawn(table):
-    both = plot_schemes(table, by="share", measure="wait", **WORDS)
-    only = plot_schemes(table, by="share", measure="lost", beside=(), **WORDS)
-    looks = [
-        {bar.legendgroup: (bar.marker.color, bar.marker.pattern.shape) for bar in picture.data}
-        for picture in (both, only)
-    ]
-    assert looks[1].items() <= looks[0].items()
-    assert len(set(looks[0].values())) == 6
 
 
 def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):

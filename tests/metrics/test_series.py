@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from cosimlib import metrics, synthetic
 from cosimlib.batch import simulate_easy
-from cosimlib.coscheduling import simulate_coscheduling
-from cosimlib.coscheduling.example import MACHINES, deadlock_example
+from cosimlib.coscheduling import MACHINES, deadlock_example, simulate_coscheduling
 from cosimlib.elastic import draw_preemptions, simulate_elastic
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
