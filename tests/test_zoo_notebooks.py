@@ -21,12 +21,10 @@ ODDEST = {
     "wider-than-the-machine",
     "4-filling": "over-committed six-requested-times-missing three-jobs",
     "5-elastic": "all-at-one-second no-run-lasts two-sizes",
-    "6-ondemand": "a-year-of-gaps wider-than-the-machine",
 }
 """By notebook, the logs that lack most of what it reads.
 
-Notebook 3, the quickest, runs on each log; in a thorough run every notebook does. Notebook 6 runs
-on two more in `tests/ondemand`.
+Notebook 3, the quickest, runs on each log; in a thorough run every notebook does.
 """
 
 LITTLE = ("1-eviction", "3-timesharing")
@@ -38,7 +36,6 @@ SMALL: dict[str, dict[str, object]] = {
     "3-timesharing": {"overheads": [0.0, 0.05]},
     "4-filling": {"accuracies": [0.0, 1.0], "queue_depths": [10, 100]},
     "5-elastic": {"nodes": 8, "preempted": 4},
-    "6-ondemand": {"rates": [4], "seeds": 2},
 }
 """By notebook, parameters with which it is done soon."""
 

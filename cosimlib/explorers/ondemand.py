@@ -30,7 +30,7 @@ from cosimlib.display import count, or_unknown
 from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
 from cosimlib.explorers.meanwhile import answered_meanwhile
 from cosimlib.explorers.panel import Draw, Panel, disable
-from cosimlib.figures.ondemand_day import plot_day
+from cosimlib.figures.ondemand import plot_day
 from cosimlib.ondemand import (
     POLICIES,
     OnDemandSchedule,

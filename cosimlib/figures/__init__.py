@@ -31,7 +31,6 @@ Eviction
 On-demand bursts
 
 - `plot_ondemand`, `plot_day`: a machine's nodes and what they are used for
-- `plot_ledger`, `plot_best`: node-hours by policy, and the best policy
 
 Comparisons
 

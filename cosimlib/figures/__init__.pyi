@@ -28,10 +28,8 @@ from .gantt import plot_nodes as plot_nodes
 from .lines import plot_curves as plot_curves
 from .lines import plot_series as plot_series
 from .nothing import plot_nothing as plot_nothing
-from .ondemand import plot_best as plot_best
-from .ondemand import plot_ledger as plot_ledger
+from .ondemand import plot_day as plot_day
 from .ondemand import plot_ondemand as plot_ondemand
-from .ondemand_day import plot_day as plot_day
 from .publishing import Publisher as Publisher
 from .report import plot_freeable as plot_freeable
 from .report import plot_idle as plot_idle

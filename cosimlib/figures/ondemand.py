@@ -1,21 +1,20 @@
-"""Bursts on a batch machine: the ledger of node-hours by policy, the best policy, a Gantt chart."""
+"""Bursts on a batch machine: a Gantt chart by node, and a day with its ledger and its delays."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
 from cosimlib.figures import theme
-from cosimlib.figures.gantt import faded
-from cosimlib.figures.legends import LETTER
 from cosimlib.figures.nothing import plot_nothing
-from cosimlib.ondemand import LEDGER, OVERHEAD, OnDemandSchedule
+from cosimlib.ondemand import LEDGER, OnDemandSchedule, ledger
 from cosimlib.palette import WINE
 from cosimlib.placement import lowest_blocks
-from cosimlib.units import HOUR
+from cosimlib.units import DAY, HOUR, MINUTE
 
 USE_STYLES = {
     "batch": ("batch jobs", theme.BLUE, ""),
@@ -31,129 +30,14 @@ USE_STYLES = {
 ARRIVAL = {"width": 1.2, "dash": "dot", "color": WINE}
 """The line at which a burst is submitted."""
 
+ACTION_MARKS = {
+    "kill": ("killed", "x"),
+    "app": ("evicted at its own checkpoint", "circle"),
+    "sys": ("evicted by a checkpoint", "diamond"),
+}
+"""Name and marker of each kind of eviction."""
 
-def plot_ledger(
-    hours: pd.DataFrame, costs: pd.DataFrame, *, title: str, why: str = ""
-) -> go.Figure:
-    """Where a machine's node-hours go by policy, to its capacity, and what evictions cost.
-
-    Parameters
-    ----------
-    hours : pd.DataFrame
-        Node-hours: one row per policy, the columns of `ondemand.LEDGER`.
-    costs : pd.DataFrame
-        Node-hours per burst: one row per policy, the columns of `ondemand.OVERHEAD`, and `low` and
-        `high`, the interval of their sum.
-    title : str
-    why : str
-        Said in the place of the figure where there are no rows.
-    """
-    check.instance("hours", hours, pd.DataFrame)
-    if hours.empty:
-        return plot_nothing(title, why or "no burst came")
-    picture = make_subplots(
-        cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.05, shared_yaxes=True,
-        subplot_titles=("(a) the machine's node-hours", "(b) cost per burst"),
-    )  # fmt: skip
-    shares = 100 * hours[list(LEDGER)].div(hours[list(LEDGER)].sum(axis=1), axis=0)
-    for use in LEDGER:
-        bar = _bar(shares[use], use, "%{y}: %{x:.2f} %")
-        drawn = hours[use].gt(0).any() or (use in costs and costs[use].gt(0).any())
-        picture.add_trace(bar.update(showlegend=bool(drawn)), row=1, col=1)
-    for use in OVERHEAD:
-        bar = _bar(costs[use], use, "%{y}: %{x:,.1f} node-hours").update(showlegend=False)
-        picture.add_trace(bar, row=1, col=2)
-    total = costs[list(OVERHEAD)].sum(axis=1)
-    picture.add_trace(_whiskers(total, costs["low"], costs["high"]), row=1, col=2)
-    tall = 42 * max(len(hours), 4)
-    left = max(75.0, 25 + LETTER * max(len(str(name)) for name in hours.index))
-    theme.style(picture, title=title, height=tall + 250, barmode="stack",
-                bargap=0.35, margin={"l": left, "t": 90, "b": 160})  # fmt: skip
-    picture.update_layout(legend={"orientation": "h", "traceorder": "normal", "x": 0,
-                                  "y": -55 / tall, "yanchor": "top"})  # fmt: skip
-    picture.update_xaxes(title="percent", range=[0, 100], col=1)
-    known = costs["high"].where(costs["high"] < float("inf")).fillna(0.0)
-    most = max(float(known.max()), float(total.max()), 1.0)
-    picture.update_xaxes(title="node-hours", range=[0, 1.05 * most], col=2)
-    return picture.update_yaxes(autorange="reversed", col=1)
-
-
-def _bar(values: pd.Series, use: str, hover: str) -> go.Bar:
-    """One use's bars, stacked by policy."""
-    name, tint, shape = USE_STYLES[use]
-    return go.Bar(
-        y=list(values.index), x=values.to_numpy(dtype=float).round(3), name=name, orientation="h",
-        legendgroup=use, hovertemplate=hover,
-        marker={"color": tint, "line": {"color": theme.BLACK, "width": 0.5},
-                "pattern": use_pattern(shape)},
-    )  # fmt: skip
-
-
-def _whiskers(total: pd.Series, low: pd.Series, high: pd.Series) -> go.Scatter:
-    """The interval of each sum, where it has ends."""
-    known = low.gt(-float("inf")) & high.lt(float("inf"))
-    return go.Scatter(
-        y=list(total.index), x=total.round(3), mode="markers", showlegend=False,
-        hoverinfo="skip", name="95 % interval", cliponaxis=False,
-        marker={"size": 4, "color": theme.BLACK},
-        error_x={"type": "data", "symmetric": False, "color": theme.BLACK,
-                 "array": (high - total).where(known, 0.0).round(3),
-                 "arrayminus": (total - low).where(known, 0.0).round(3)},
-    )  # fmt: skip
-
-
-def plot_best(
-    table: pd.DataFrame, *, x: str, y: str, title: str, labels: dict[str, str], why: str = ""
-) -> go.Figure:
-    """A map of the best policy: one square per combination of two parameters.
-
-    Parameters
-    ----------
-    table : pd.DataFrame
-        One row per square: columns `x` and `y`, `policy`, `mean`, and `tied`, the policies that are
-        as good as far as can be told.
-    x, y : str
-    title : str
-    labels : dict of str to str
-        What the axes say, by column.
-    why : str
-        Said in the place of the figure where there are no rows.
-    """
-    check.instance("table", table, pd.DataFrame)
-    if table.empty:
-        return plot_nothing(title, why or "no burst came")
-    picture = theme.figure(title=title, height=170 + 95 * table[y].nunique(), margin={"b": 110},
-                           barmode="overlay")  # fmt: skip
-    across, up = (list(dict.fromkeys(table[name])) for name in (x, y))
-    for place, (policy, part) in enumerate(table.groupby("policy", sort=False)):
-        texts = [_square(str(policy), *row) for row in part[["mean", "tied"]].to_numpy()]
-        tint = theme.GREY if policy == "none" else theme.color(str(policy), place)
-        places = [across.index(value) for value in part[x]]
-        rows = [up.index(value) for value in part[y]]
-        picture.add_bar(
-            x=places, y=[0.92] * len(part), base=[row - 0.46 for row in rows], name=str(policy),
-            width=0.92, text=texts, textposition="inside", insidetextanchor="middle",
-            textangle=0, constraintext="none",
-            textfont={"size": 12 if len(across) < 4 else 9, "color": theme.BLACK},
-            marker={"color": faded(tint, 0.4), "line": {"color": theme.BLACK, "width": 1}},
-            hovertemplate="%{text}<extra></extra>",
-        )  # fmt: skip
-    for axis, values, name in (("xaxis", across, x), ("yaxis", up, y)):
-        ticks = [value if isinstance(value, str) else f"{value:,}" for value in values]
-        picture.update_layout({axis: {
-            "title": labels.get(name, name), "tickmode": "array", "showgrid": False,
-            "tickvals": list(range(len(values))), "ticktext": ticks,
-            "range": [-0.6, len(values) - 0.4],
-        }})  # fmt: skip
-    return picture.update_layout(showlegend=False)
-
-
-def _square(policy: str, mean: float, tied: str) -> str:
-    """What stands in a square of the map."""
-    if pd.isna(mean):
-        return policy
-    others = f"<br>or {tied.replace(', ', ',<br>')}" if tied else ""
-    return f"<b>{policy}</b><br>{mean:,.1f}{others}"
+BARS = ("shown", "all")
 
 
 def plot_ondemand(
@@ -178,17 +62,169 @@ def plot_ondemand(
         return plot_nothing(title, "no job runs in these hours")
     picture = theme.figure(title=title, height=460, barmode="overlay", margin={"b": 110})
     picture.add_traces(list(use_bars(blocks, start)))
-    told = (
-        list(bursts) or schedule.bursts.query("submit_time >= @start and submit_time < @end").index
-    )
-    for burst in told:
+    marked = list(bursts) or list(_bursts_within(schedule, start, end).index)
+    for burst in marked:
         moment = float(schedule.workload.jobs["submit_time"][burst])
         picture.add_vline(round((moment - start) / HOUR, 4), line=ARRIVAL)
-    if len(told):
+    if marked:
         picture.add_scatter(x=[None], y=[None], mode="lines", line=ARRIVAL, name="a burst comes")
     picture.update_layout(legend={"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0})
     picture.update_xaxes(title="hours", range=[0, (end - start) / HOUR])
     return picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes])
+
+
+def plot_day(
+    schedule: OnDemandSchedule, *, start: float, end: float, title: str, bursts_shown: int = 500
+) -> go.Figure:
+    """Gantt chart by node with evictions marked, the ledger beside it, delays of bursts below.
+
+    Parameters
+    ----------
+    schedule : OnDemandSchedule
+    start, end : float
+        The window of the chart, seconds. The ledger has it beside the whole schedule; delays are
+        those of all bursts, the window shaded.
+    title : str
+    bursts_shown : int, default 500
+        Most bursts whose delays are drawn: of more, the first in the window and around it.
+
+    Returns
+    -------
+    go.Figure
+        With as many traces whatever the schedule; the last three are the delays of bursts in time,
+        those of bursts that miss their deadline, and the deadlines.
+    """
+    check.instance("schedule", schedule, OnDemandSchedule)
+    picture = make_subplots(
+        rows=2, cols=2, column_widths=[0.78, 0.22], row_heights=[0.7, 0.3],
+        horizontal_spacing=0.09, vertical_spacing=0.16,
+        specs=[[{}, {"rowspan": 2}], [{}, None]],
+    )  # fmt: skip
+    _add_nodes(picture, schedule, start, end)
+    _add_ledger(picture, schedule, start, end)
+    _add_delays(picture, schedule, start, end, bursts_shown)
+    theme.style(
+        picture, title=title, height=620, barmode="stack", bargap=0.25, margin={"t": 80, "b": 125},
+        legend={"orientation": "h", "x": 0, "y": -0.14, "yanchor": "top", "traceorder": "normal"},
+    )  # fmt: skip
+    return picture
+
+
+def _add_nodes(picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float) -> None:
+    """Nodes over time by use, the arrivals of bursts, and evictions."""
+    blocks = use_blocks(schedule, start, end)
+    picture.add_traces(list(use_bars(blocks, start)), rows=1, cols=1)
+    bursts = _bursts_within(schedule, start, end)
+    picture.add_scatter(
+        x=_hours(bursts["submit_time"] - start), y=np.full(len(bursts), schedule.total_nodes),
+        mode="markers", name="a burst comes", cliponaxis=False, row=1, col=1,
+        marker={"symbol": "triangle-down", "size": 11, "color": WINE},
+        text=_descriptions(bursts), hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
+    _add_evictions(picture, schedule, blocks, start, end)
+    picture.update_xaxes(
+        title=theme.hours_since(
+            schedule.workload.began, f"hours since second {start:,.0f} of the trace", start=start
+        ),
+        range=[0, (end - start) / HOUR],
+        row=1,
+        col=1,
+    )
+    picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes], row=1, col=1)
+
+
+def _add_evictions(
+    picture: go.Figure, schedule: OnDemandSchedule, blocks: pd.DataFrame, start: float, end: float
+) -> None:
+    """A marker in the middle of what each evicted job held last."""
+    evictions = schedule.evictions.query("time > @start and time <= @end")
+    widest = blocks.sort_values("nodes", kind="stable").drop_duplicates(["job", "end"], keep="last")
+    found = evictions.merge(widest, left_on=["job", "time"], right_on=["job", "end"])
+    for action, (label, symbol) in ACTION_MARKS.items():
+        part = found[found["action"] == action]
+        picture.add_scatter(
+            x=_hours(part["time"] - start), y=part["node"] + part["nodes"] / 2, mode="markers",
+            name=label, row=1, col=1, customdata=part["job"],
+            marker={"symbol": symbol, "size": 9, "color": "white",
+                    "line": {"width": 1.5, "color": theme.BLACK}},
+            hovertemplate=f"job %{{customdata}}: {label} at hour %{{x:.2f}}<extra></extra>",
+        )  # fmt: skip
+
+
+def _add_ledger(picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float) -> None:
+    """Node-hours by use in percent of the machine's, in the window and in all."""
+    hours = pd.DataFrame(
+        {"shown": ledger(schedule, start=start, end=end), "all": ledger(schedule)}
+    )[list(BARS)]
+    total = hours.sum()
+    shares = (100 * hours / total.where(total > 0, 1.0)).round(3)
+    for use in LEDGER:
+        label, tint, shape = USE_STYLES[use]
+        picture.add_bar(
+            x=list(BARS), y=shares.loc[use].to_numpy(), name=label, row=1, col=2,
+            showlegend=use == "idle", customdata=hours.loc[use].round(1).to_numpy(),
+            marker={"color": tint, "line": {"color": theme.BLACK, "width": 0.5},
+                    "pattern": use_pattern(shape)},
+            hovertemplate=f"%{{x}}, {label}: %{{y:.2f}} %, %{{customdata:,.1f}} node-hours"
+            "<extra></extra>",
+        )  # fmt: skip
+    picture.update_yaxes(ticksuffix=" %", range=[0, 100], row=1, col=2)
+    picture.update_xaxes(title="node-hours", row=1, col=2)
+
+
+def _add_delays(
+    picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float, most: int
+) -> None:
+    """Delays of bursts over the whole schedule, in time or not, and their deadlines."""
+    bursts = schedule.bursts
+    middle = (start + end) / 2
+    near = (bursts["submit_time"] - middle).abs().sort_values(kind="stable").index[:most]
+    bursts = bursts.loc[near].sort_values("submit_time", kind="stable")
+    first, last = schedule.span
+    for missed, tint, name, symbol in (
+        (False, theme.BLUE, "delay of a burst in time", "circle"),
+        (True, theme.VERMILION, "delay beyond the deadline", "x"),
+    ):
+        part = bursts[bursts["missed"] == missed]
+        picture.add_scatter(
+            x=_days(part["submit_time"] - first), y=(part["delay"] / MINUTE).round(3), name=name,
+            mode="markers", marker={"color": tint, "symbol": symbol, "size": 8}, row=2, col=1,
+            text=_descriptions(part), hovertemplate="%{text}<extra></extra>", cliponaxis=False,
+        )  # fmt: skip
+    picture.add_scatter(
+        x=_days(bursts["submit_time"] - first), y=(bursts["longest_delay"] / MINUTE).round(3),
+        name="deadline", mode="lines", line={"color": theme.BLACK, "dash": "dash", "width": 1},
+        row=2, col=1, hoverinfo="skip",
+    )  # fmt: skip
+    picture.add_vrect(
+        (start - first) / DAY, (end - first) / DAY, fillcolor=theme.YELLOW, opacity=0.3,
+        line_width=0, layer="below", row=2, col=1,
+    )  # fmt: skip
+    longest = max([*(bursts["delay"] / MINUTE), *(bursts["longest_delay"] / MINUTE), 1.0])
+    span = max((last - first) / DAY, (end - first) / DAY, 1e-6)
+    picture.update_xaxes(title="days since the first submission", range=[0, span], row=2, col=1)
+    picture.update_yaxes(title="delay (min)", range=[0, 1.1 * longest], row=2, col=1)
+
+
+def _bursts_within(schedule: OnDemandSchedule, start: float, end: float) -> pd.DataFrame:
+    """The bursts that are submitted in a window."""
+    return schedule.bursts.query("submit_time >= @start and submit_time < @end")
+
+
+def _descriptions(bursts: pd.DataFrame) -> list[str]:
+    """Nodes and delay of each burst, as a text."""
+    return [
+        f"burst {job}: {row.nodes:,} nodes, starts {row.delay / MINUTE:,.1f} min late"
+        for job, row in zip(bursts.index, bursts.itertuples(), strict=True)
+    ]
+
+
+def _hours(seconds: pd.Series) -> pd.Series:
+    return (seconds / HOUR).round(4)
+
+
+def _days(seconds: pd.Series) -> pd.Series:
+    return (seconds / DAY).round(5)
 
 
 def use_blocks(schedule: OnDemandSchedule, start: float, end: float) -> pd.DataFrame:

@@ -8,10 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from cosimlib import checks as check
 from cosimlib.audit import audit
-from cosimlib.metrics import job_groups, mean_interval, node_hours_by_use
-from cosimlib.metrics.intervals import Interval
+from cosimlib.metrics import node_hours_by_use
 from cosimlib.ondemand.schedule import OnDemandSchedule
 from cosimlib.ondemand.simulation import simulate_ondemand
 from cosimlib.ondemand.workloads import draw_bursts
@@ -27,19 +25,6 @@ them; checkpoints read; idle nodes."""
 
 OVERHEAD = ("lost", "writing", "blocked", "rereading")
 """What evictions cost."""
-
-MOST_MISSED = 0.05
-"""Share of deadlines that a policy may miss and still serve bursts."""
-
-MOST_STRETCH = 1.5
-"""Mean turnaround of bursts, of their run times, that a policy may have and still serve them."""
-
-FAN = {
-    f"{told} & {came}": {"policy": policy, "notice": notice}
-    for told, notice in (("N", "ignore"), ("CUA", "collect"), ("CUP", "predict"))
-    for came, policy in (("PAA", "preempt"), ("SPAA", "shrink"))
-}
-"""The six mechanisms of Fan et al. by their names, as arguments of `simulate_ondemand`."""
 
 
 def ledger(
@@ -185,96 +170,3 @@ def _run(
 def _redrawn(workload: Workload, seed: int) -> Workload:
     """The log of a seed, drawn once for all policies."""
     return resample(workload, seed, unit="weeks")
-
-
-def interval_table(runs: pd.DataFrame, measures: Iterable[str]) -> pd.DataFrame:
-    """Means over seeds and their 95 % intervals, one row per policy, stream and measure.
-
-    Returns
-    -------
-    pd.DataFrame
-        `policy`, `stream`, `measure`, `mean`, `low`, `high`; NaN, the ends of one seed's, too.
-    """
-    rows = []
-    for (policy, stream), part in runs.groupby(["policy", "stream"], sort=False):
-        for name in measures:
-            rows.append((policy, stream, name, *_interval(part[name].dropna())))
-    return pd.DataFrame(rows, columns=["policy", "stream", "measure", "mean", "low", "high"])
-
-
-def paired_table(runs: pd.DataFrame, measure: str, *, against: str) -> pd.DataFrame:
-    """Differences to one policy on the same seeds, with 95 % intervals, per policy and stream.
-
-    Returns
-    -------
-    pd.DataFrame
-        `policy`, `stream`, `difference`, `low`, `high`, and `tells`: whether the interval leaves
-        out 0, ``"yes"``, ``"no"``, or ``"unknown"`` where there are no two seeds.
-    """
-    check.choice("against", against, list(dict.fromkeys(runs["policy"])))
-    wide = runs.pivot_table(measure, ["stream", "seed"], "policy", sort=False, dropna=False)
-    rows = []
-    for policy in wide.columns.drop(against):
-        apart = (wide[policy] - wide[against]).groupby("stream", sort=False)
-        for stream, values in apart:
-            mean, low, high = _interval(values.dropna())
-            tells = "unknown" if np.isnan(low) else "yes" if low > 0 or high < 0 else "no"
-            rows.append((policy, stream, mean, low, high, tells))
-    return pd.DataFrame(rows, columns=["policy", "stream", "difference", "low", "high", "tells"])
-
-
-def _interval(values: pd.Series) -> Interval:
-    """The mean of some seeds and its interval, which one seed does not have."""
-    found = mean_interval(values)
-    return found if len(values) > 1 else Interval(found.mean, np.nan, np.nan)
-
-
-def best_table(
-    runs: pd.DataFrame,
-    *,
-    measure: str = "overhead",
-    most_missed: float = MOST_MISSED,
-    most_stretch: float = MOST_STRETCH,
-) -> pd.DataFrame:
-    """The policy of least `measure` per stream, of those that serve its bursts well enough.
-
-    That is, miss few enough deadlines, and slow bursts down little enough.
-
-    Returns
-    -------
-    pd.DataFrame
-        One row per stream that has bursts: `stream`, `policy` (``"none"`` where none serves),
-        `mean` of the measure, and `tied`, the others of which the seeds cannot tell it, by paired
-        95 % intervals, as a text.
-    """
-    rows = []
-    for stream, part in runs.groupby("stream", sort=False):
-        means = part.groupby("policy", sort=False)[["missed", "stretch", measure]].mean()
-        fine = (means["missed"] <= most_missed) & ~(means["stretch"] > most_stretch)
-        served = means[fine & means[measure].notna()]
-        if served.empty:
-            if means["missed"].notna().any():
-                rows.append((stream, "none", np.nan, ""))
-            continue
-        best = str(served[measure].idxmin())
-        others = paired_table(part[part["policy"].isin(served.index)], measure, against=best)
-        tied = others.loc[others["tells"] != "yes", "policy"]
-        rows.append((stream, best, float(served[measure].min()), ", ".join(tied)))
-    return pd.DataFrame(rows, columns=["stream", "policy", "mean", "tied"])
-
-
-def slowdown_table(schedules: Mapping[str, OnDemandSchedule]) -> pd.DataFrame:
-    """Mean bounded slowdown of batch jobs by class of size, one row per policy and class.
-
-    Returns
-    -------
-    pd.DataFrame
-        `policy`, `nodes` (the class), `jobs`, `slowdown`; classes without jobs are left out.
-    """
-    rows = []
-    for name, schedule in schedules.items():
-        group = job_groups(schedule.workload, "size")[~schedule.on_demand]
-        slowdown = schedule.bounded_slowdown()[~schedule.on_demand]
-        for label, values in slowdown.groupby(group, observed=True):
-            rows.append((name, str(label), len(values), float(values.mean())))
-    return pd.DataFrame(rows, columns=["policy", "nodes", "jobs", "slowdown"])

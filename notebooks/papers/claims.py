@@ -16,6 +16,8 @@ before the statistic, one is enough.
   decides alone. ``mean, 99 %`` has another level than 95 %.
 - ``range``: a printed number holds if it lies between the least and the greatest seed. It is
   unknown if these are farther apart than the printed number is from 0.
+- ``no difference``: it holds if the confidence interval of the mean over seeds contains a number
+  within the limits: the seeds do not tell a difference. It fails if the interval lies outside.
 - ``none``: nothing printed could decide it; it is unknown.
 """
 
@@ -29,6 +31,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.display import percent
 from cosimlib.files import checkout
 from cosimlib.metrics import mean_interval
 
@@ -40,7 +43,8 @@ LIMITS = re.compile(
     r"(?P<sign>[<>≤≥=]) (?P<one>\S+)|(?P<least>\S+) to (?P<most>\S+)|(?P<mid>\S+) ± (?P<off>\S+)"
 )
 STATISTIC = re.compile(
-    r"(?P<some>any )?(?P<name>value|by construction|every seed|(?:geometric )?mean|range|none)"
+    r"(?P<some>any )?(?P<name>value|by construction|every seed|(?:geometric )?mean|range"
+    r"|no difference|none)"
     r"(?:, (?P<level>[\d.]+) %)?"
 )
 
@@ -156,6 +160,9 @@ def _judge(rule: Rule, values: np.ndarray) -> str:
         return "holds" if least <= limits.most and greatest >= limits.least else "fails"
     if rule.statistic == "every seed" or values.size == 1 or not np.isfinite(values).all():
         return "holds" if within.all() else "unknown" if within.any() else "fails"
+    if rule.statistic == "no difference":
+        _, low, high = interval(rule, values)
+        return "holds" if low <= limits.most and high >= limits.least else "fails"
     if rule.statistic == "geometric mean" and values.min() <= 0:
         return "holds" if within.all() else "unknown" if within.any() else "fails"
     _, low, high = interval(rule, values)
@@ -199,8 +206,11 @@ def _undecided(rule: Rule, named: Mapping[str, Sequence[float]]) -> str:
 def _words(rule: Rule, shown: str, name: str, values: Sequence[float]) -> str:
     """A quantity's numbers in words: mean and interval, or mean, least and greatest."""
     found = np.asarray(values, float)
-    positive = rule.statistic == "mean" or found.min() > 0
-    if "mean" in rule.statistic and found.size > 1 and np.isfinite(found).all() and positive:
+    if not found.size:
+        return f"{name} –".strip()
+    averaged = rule.statistic in ("mean", "geometric mean", "no difference")
+    positive = rule.statistic != "geometric mean" or found.min() > 0
+    if averaged and found.size > 1 and np.isfinite(found).all() and positive:
         middle, low, high = interval(rule, found)
     else:
         middle, low, high = found.mean(), found.min(), found.max()
@@ -263,7 +273,7 @@ def read_rule(row: object, where: str = "claims.csv") -> Rule:
     if found is None:
         raise ValueError(
             f"{where}: statistic {texts['statistic']!r}; expected value, by construction, every "
-            "seed, mean, geometric mean, range or none, such as 'any mean, 99 %'"
+            "seed, mean, geometric mean, range, no difference or none, such as 'any mean, 99 %'"
         )
     level = float(found["level"]) / 100 if found["level"] else LEVEL
     words = texts["limits"]
@@ -367,6 +377,22 @@ def of_enough_jobs(samples: Mapping[str, Samples], jobs: float, *, least: int = 
         return dict(samples)
     why = f"too few jobs: {jobs:,}, of at least {least}"
     return {claim: one._replace(missing=one.missing or why) for claim, one in samples.items()}
+
+
+def of_enough_use(
+    samples: Mapping[str, Samples], used: float | None, *, least: float = 0.5
+) -> dict[str, Samples]:
+    """The samples; none decides anything where less of a log's node-hours is used.
+
+    `used` is their share, as `cs.metrics.share_used` gives it; None where nothing is left out.
+    """
+    if used is None or used >= least:
+        return dict(samples)
+    part = f"only {percent(used)} of the log's node-hours were used"
+    return {
+        claim: one._replace(missing=f"{one.missing}; {part}" if one.missing else part)
+        for claim, one in samples.items()
+    }
 
 
 def measure(

@@ -13,8 +13,7 @@ import pytest
 from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_ondemand
-from cosimlib.figures.ondemand import USE_STYLES
-from cosimlib.figures.ondemand_day import ACTION_MARKS
+from cosimlib.figures.ondemand import ACTION_MARKS, USE_STYLES
 from cosimlib.metrics import busy_stretch
 from cosimlib.ondemand import LEDGER, POLICIES, draw_bursts, ledger, measure, simulate_ondemand
 from cosimlib.ondemand.simulation import NOTICES

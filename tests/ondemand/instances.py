@@ -114,3 +114,20 @@ def theirs(instance: Instance, machine: type[Machine] = Machine) -> Machine:
 def _whole(value: Any) -> Any:
     """A whole number where it is one; no checkpoints are an interval that no run reaches."""
     return int(value) if value == value and abs(value) < 1e9 else value
+
+
+SIX = {name: {"policy": name} for name in ("wait", "kill", "dynamic", "dynamic_blocked")}
+SIX |= {f"reserve {n}": {"policy": "reserve", "reserved": n} for n in (1, 4)}
+STREAM = {"rate": 200.0, "nodes": 4, "run_time": 60.0, "longest_delay": 240.0}
+
+
+def sixty_jobs() -> Workload:
+    """Jobs of up to five nodes and 15 minutes, over three hours; some of a debug queue."""
+    draws = np.random.default_rng(1)
+    run_time = draws.integers(50, 900, 60).astype(float)
+    table = pd.DataFrame({
+        "submit_time": np.sort(draws.integers(1_000, 12_000, 60)), "run_time": run_time,
+        "requested_time": run_time + 60, "nodes": draws.integers(1, 6, 60),
+        "queue": np.where(draws.random(60) < 0.2, "debug", "batch"),
+    })  # fmt: skip
+    return Workload(table, "sixty")

@@ -14,6 +14,7 @@ from papers.claims import (
     Samples,
     decide,
     of_enough_jobs,
+    of_enough_use,
     read_limits,
     read_rule,
     read_rules,
@@ -56,6 +57,9 @@ def judged(statistic: str, limits: str, values, **given) -> str:
         ("range", "0.143 ± 0.0005", [0.14, 0.15], "holds"),
         ("range", "0.143 ± 0.0005", [0.15, 0.16], "fails"),
         ("range", "0.143 ± 0.0005", [0.0, 0.2], "unknown"),
+        ("no difference", "= 0", [-1.0, 1.1, 0.5], "holds"),
+        ("no difference", "= 0", [1.0, 1.1, 0.9], "fails"),
+        ("no difference", "= 0", [0.0, 0.0], "holds"),
         ("none", "", [1.0], "unknown"),
     ],
 )
@@ -97,6 +101,14 @@ def test_few_jobs_decide_nothing():
     samples = {"a": Samples([1.0])}
     assert of_enough_jobs(samples, 100) == samples
     assert of_enough_jobs(samples, 99)["a"].missing == "too few jobs: 99, of at least 100"
+
+
+def test_a_small_part_of_a_log_decides_nothing():
+    samples = {"a": Samples([1.0]), "b": Samples(missing="no job waits")}
+    assert of_enough_use(samples, None) == of_enough_use(samples, 0.5) == samples
+    little = of_enough_use(samples, 0.0675)
+    part = "only 6.75 % of the log's node-hours were used"
+    assert [one.missing for one in little.values()] == [part, f"no job waits; {part}"]
 
 
 @pytest.mark.parametrize("text", ["", "> x", "between 1 and 2", "≈ 3", "1 to"])
