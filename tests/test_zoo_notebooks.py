@@ -1,6 +1,5 @@
 """Notebooks on odd logs: each runs to its end, and says in words what a log cannot answer."""
 
-import functools
 
 import numba
 import pytest
@@ -17,8 +16,6 @@ LOGS = sorted(ZOO.glob("*.swf.gz"))[:: 4 if numba.config.DISABLE_JIT else 1]
 ODDEST = {
     "0-your-log": "all-at-one-second no-header no-requested-times no-run-lasts over-committed "
     "several-partitions three-jobs wider-than-the-machine",
-    "1-eviction": "all-at-one-second no-requested-times no-run-lasts three-jobs "
-    "wider-than-the-machine",
     "4-filling": "over-committed six-requested-times-missing three-jobs",
     "5-elastic": "all-at-one-second no-run-lasts two-sizes",
 }
@@ -27,12 +24,11 @@ ODDEST = {
 Notebook 3, the quickest, runs on each log; in a thorough run every notebook does.
 """
 
-LITTLE = ("1-eviction", "3-timesharing")
+LITTLE = ("3-timesharing",)
 """Notebooks whose claims say how little of a log they are of, where its widest jobs do not fit."""
 
 SMALL: dict[str, dict[str, object]] = {
     "0-your-log": {"budget": 5e4, "replicates": 3},
-    "1-eviction": {"time_limit": 0.002, "horizon": 240.0},
     "3-timesharing": {"overheads": [0.0, 0.05]},
     "4-filling": {"accuracies": [0.0, 1.0], "queue_depths": [10, 100]},
     "5-elastic": {"nodes": 8, "preempted": 4},
@@ -41,15 +37,6 @@ SMALL: dict[str, dict[str, object]] = {
 
 
 COMPILED = pytest.mark.compiled("a hundred notebooks need compiled kernels")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _measured_once():
-    """Response times on random problems, which are the same whatever the log, measured once."""
-    with pytest.MonkeyPatch.context() as patch:
-        scale = functools.lru_cache(lambda sizes: cs.eviction.comparison.scale_solvers(sizes))
-        patch.setattr(cs.eviction, "scale_solvers", lambda sizes: scale(tuple(sizes)))
-        yield
 
 
 @pytest.fixture(autouse=True)

@@ -17,44 +17,22 @@ and is written; `TimedPlan.of` says it of any other plan. For compiled loops the
 `overlapping.plan_blocked` and `plan_overlapping`.
 """
 
-from cosimlib.eviction.claims import judge
-from cosimlib.eviction.comparison import (
-    compare_solvers,
-    equal_to_separate_runs,
-    losses_over_seeds,
-    relative_loss,
-    scale_solvers,
-    seconds_by_horizon,
-)
 from cosimlib.eviction.dynamic import (
     EvictionSpectrum,
     solve_as_printed,
     solve_dynamic,
     solve_spectrum,
 )
-from cosimlib.eviction.evidence import Evidence, response_times, speedups
-from cosimlib.eviction.moments import (
-    FullMoments,
-    full_moments,
-    kinds_of_evictions,
-    mean_losses,
-    summarize_moments,
-    survey_moments,
-)
 from cosimlib.eviction.overlapping import least_loss, solve_blocked, solve_overlapping
 from cosimlib.eviction.plan import EvictionPlan, TimedPlan
 from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError, daly_interval
 from cosimlib.eviction.scenarios import (
     EXPENDABLE,
-    NEARLY_FULL,
     Scenario,
     choose_scenario,
-    choose_scenarios,
-    commonest_occupancy,
     draw_scenario,
     find_scenario,
     scaled_problem,
-    short_shares,
 )
 from cosimlib.eviction.search import solve_backtracking, solve_greedy
 
@@ -66,36 +44,19 @@ SOLVERS = {
 
 __all__ = [
     "EXPENDABLE",
-    "NEARLY_FULL",
     "SOLVERS",
     "EvictionPlan",
     "EvictionProblem",
     "EvictionSpectrum",
-    "Evidence",
-    "FullMoments",
     "InfeasibleEvictionError",
     "Scenario",
     "TimedPlan",
     "choose_scenario",
-    "choose_scenarios",
-    "commonest_occupancy",
-    "compare_solvers",
     "daly_interval",
     "draw_scenario",
-    "equal_to_separate_runs",
     "find_scenario",
-    "full_moments",
-    "judge",
-    "kinds_of_evictions",
     "least_loss",
-    "losses_over_seeds",
-    "mean_losses",
-    "relative_loss",
-    "response_times",
-    "scale_solvers",
     "scaled_problem",
-    "seconds_by_horizon",
-    "short_shares",
     "solve_as_printed",
     "solve_backtracking",
     "solve_blocked",
@@ -103,7 +64,4 @@ __all__ = [
     "solve_greedy",
     "solve_overlapping",
     "solve_spectrum",
-    "speedups",
-    "summarize_moments",
-    "survey_moments",
 ]

@@ -3,15 +3,13 @@
 In a scenario a given number of jobs fills a given number of nodes for some time, and none of the
 jobs is expendable, that is, runs for less than 30 minutes. The paper has three: 12, 16 and 24 jobs
 on 4352 of Theta's nodes. `choose_scenario` takes the longest one in a schedule, else the one with
-the nearest number of occupied nodes, else it draws one from the schedule's jobs; `origin` tells
-which. `choose_scenarios` does so for several numbers of jobs, of which some may fit no schedule.
-On request a scenario outlasts the evictions that are asked of it: its jobs all run for the latest
-deadline (`lasts`) from the moment of the eviction on, as where the paper marks its regions.
+the nearest number of occupied nodes, else it draws one from the schedule's jobs; `origin` says
+which. On request a scenario outlasts the evictions that are asked of it: its jobs all run for the
+latest deadline (`lasts`) from the moment of the eviction on, as where the paper marks its regions.
 
 `scaled_problem` needs no schedule: it draws a problem of any size.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,17 +29,7 @@ from cosimlib.units import HOUR, MINUTE
 from cosimlib.workload import Workload
 
 EXPENDABLE = 30 * MINUTE
-NEARLY_FULL = 4200 / 4352
-"""Of the most frequent number of occupied nodes: the machine is nearly full from there on."""
 DRAWS = 100_000
-ORIGINS = {
-    "exact": "in the schedule these jobs, and no others, run at this moment, on so many nodes",
-    "nearest": "in the schedule these jobs, and no others, run at this moment; no so many jobs "
-    "hold a number of nodes nearer to the one looked for",
-    "drawn": "jobs of the schedule, drawn until they fill so many nodes, each at a random point "
-    "of its run",
-}
-"""What the word in a scenario's name means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +47,7 @@ class Scenario:
         The moment of the eviction: the middle of the interval on a whole second, earlier where it
         would not last; for drawn jobs, the moment at which each is at its random point.
     origin : str
-        `exact`, `nearest` or `drawn`; `none` where the schedule has no such scenario.
-    why : str, default ""
-        Why it has none.
+        `exact`, `nearest` or `drawn`.
     """
 
     schedule: Schedule
@@ -70,12 +56,6 @@ class Scenario:
     end: float
     at: float
     origin: str
-    why: str = ""
-
-    @classmethod
-    def empty(cls, schedule: Schedule, why: str) -> "Scenario":
-        """A scenario that the schedule does not have: no jobs, at no time."""
-        return cls(schedule, np.zeros(0, dtype=np.int64), 0.0, 0.0, 0.0, "none", why)
 
     @property
     def nodes(self) -> int:
@@ -85,19 +65,12 @@ class Scenario:
     @property
     def name(self) -> str:
         """The scenario in words, for figures."""
-        if self.why:
-            return "no scenario"
         return f"{len(self.jobs)} jobs on {self.nodes:,} nodes ({self.origin})"
-
-    @property
-    def meaning(self) -> str:
-        """The origin of the scenario's jobs, in a sentence."""
-        return f"{self.origin}: {ORIGINS[self.origin]}." if self.origin in ORIGINS else ""
 
     @property
     def moments(self) -> tuple[float, float, float]:
         """Begin, end and eviction in seconds after the earliest start, as in `table`."""
-        first = float(self.schedule.start_time[self.jobs].min(initial=np.inf))
+        first = float(self.schedule.start_time[self.jobs].min())
         return self.begin - first, self.end - first, self.at - first
 
     def table(self) -> pd.DataFrame:
@@ -107,52 +80,6 @@ class Scenario:
         columns = {"start": jobs["start_time"] - origin, "end": jobs["end_time"] - origin}
         table = jobs[["nodes", "run_time"]].assign(**columns)
         return table.rename_axis("job").sort_values("start", kind="stable")
-
-
-def commonest_occupancy(durations: pd.Series, total_nodes: int) -> int:
-    """The number of nodes from 1 to all that is occupied longest; 0 where none ever is.
-
-    Parameters
-    ----------
-    durations : pd.Series
-        Seconds per number of occupied nodes, as of `metrics.held_durations`.
-    total_nodes : int
-        A recorded log may hold more than there are.
-    """
-    within = durations[(durations.index > 0) & (durations.index <= total_nodes)]
-    return int(within.sort_values(ascending=False, kind="stable").index[0]) if len(within) else 0
-
-
-def short_shares(workload: Workload) -> pd.Series:
-    """Share of the jobs that are expendable: of `all`, and of those of few and of many nodes.
-
-    Classes without a job are NaN.
-    """
-    short, nodes = workload.jobs["run_time"] < EXPENDABLE, workload.jobs["nodes"]
-    classes = {"all": nodes > 0, "≤ 8 nodes": nodes <= 8, "≥ 128 nodes": nodes >= 128}
-    return pd.Series({name: short[inside].mean() for name, inside in classes.items()})
-
-
-def choose_scenarios(
-    schedule: Schedule, *, jobs: Iterable[int], occupied: int, lasts: float = 0.0, seed: int = 0
-) -> list[Scenario]:
-    """`choose_scenario` for each number of jobs; empty with a reason where there is none."""
-    scenarios = []
-    for number in jobs:
-        try:
-            scenario = choose_scenario(
-                schedule, jobs=number, occupied=occupied, lasts=lasts, seed=seed
-            )
-        except LookupError:
-            least = max(EXPENDABLE, lasts)
-            many = int((schedule.jobs["run_time"] >= least).sum())
-            scenario = Scenario.empty(schedule, (
-                f"no {number} jobs of at least {least / MINUTE:g} minutes run together on "
-                f"about {occupied:,} nodes, the most frequent number in use, nor can they be drawn "
-                f"from the {many:,} jobs of that length"
-            ))  # fmt: skip
-        scenarios.append(scenario)
-    return scenarios
 
 
 def choose_scenario(

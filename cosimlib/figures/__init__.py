@@ -22,10 +22,8 @@ A log
 
 Eviction
 
-- `plot_scenario`: the jobs of a scenario
 - `plot_plan`, `plan_table`, `plot_jobs`: a plan
 - `plot_loss_surface`, `surface_table`, `plot_trade_off`: the loss of all plans
-- `plot_moments`: evictions at every full moment
 - `plot_advice`: the loss for any number of nodes of a live cluster
 
 On-demand bursts

@@ -15,10 +15,8 @@ from .eviction import plan_table as plan_table
 from .eviction import plot_jobs as plot_jobs
 from .eviction import plot_loss_surface as plot_loss_surface
 from .eviction import plot_plan as plot_plan
-from .eviction import plot_scenario as plot_scenario
 from .eviction import plot_trade_off as plot_trade_off
 from .eviction import surface_table as surface_table
-from .eviction_moments import plot_moments as plot_moments
 from .filling import node_table as node_table
 from .filling import plot_filling as plot_filling
 from .filling import plot_load as plot_load

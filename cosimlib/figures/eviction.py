@@ -1,4 +1,4 @@
-"""Figures of eviction: a scenario, the least loss by nodes and deadline, a plan, its jobs."""
+"""Figures of eviction: the least loss by nodes and deadline, a plan, its jobs."""
 
 import numpy as np
 import pandas as pd
@@ -7,11 +7,10 @@ from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
 from cosimlib.display import count
-from cosimlib.eviction import EvictionPlan, EvictionSpectrum, Scenario
+from cosimlib.eviction import EvictionPlan, EvictionSpectrum
 from cosimlib.eviction.problem import ACTIONS, KEEP
 from cosimlib.figures import theme
 from cosimlib.figures.footnotes import footnote
-from cosimlib.figures.gantt import plot_gantt
 from cosimlib.figures.nothing import plot_nothing
 
 LARGEST_HEIGHT = 160
@@ -30,16 +29,6 @@ MEANING = {
 
 
 NO_JOBS = "the problem has no job that could be evicted"
-
-
-def plot_scenario(scenario: Scenario, *, title: str) -> go.Figure:
-    """Gantt chart of a scenario's jobs: when all of them run, and the moment of the eviction."""
-    check.instance("scenario", scenario, Scenario)
-    if scenario.why:
-        return plot_nothing(title, scenario.why)
-    begin, end, at = scenario.moments
-    picture = plot_gantt(scenario.table(), title=title, region=(begin, end), moment=at)
-    return footnote(picture, scenario.meaning)
 
 
 def plot_loss_surface(

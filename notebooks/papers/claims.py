@@ -93,6 +93,9 @@ class Samples(NamedTuple):
         What explains that the statement fails, or what builds it in.
     missing : str
         Why the data cannot decide; empty where they can.
+    doubt : str
+        Why numbers outside the limits decide nothing, such as a time limit that makes them lower
+        bounds: what would fail is unknown then. Empty where they decide.
     data : str
         What these numbers were measured on, where that is not what the others were.
     """
@@ -102,6 +105,7 @@ class Samples(NamedTuple):
     ours: str = ""
     why: str = ""
     missing: str = ""
+    doubt: str = ""
     data: str = ""
 
 
@@ -131,6 +135,8 @@ def decide(samples: Samples, rule: Rule) -> Verdict:
     found = {name: _judge(rule, np.asarray(each, float)) for name, each in named.items()}
     verdict = _together(list(found.values()), rule.some)
     why = samples.why
+    if verdict == "fails" and samples.doubt:
+        return Verdict(ours, "unknown", samples.doubt, samples.data)
     if verdict == "unknown":
         why = _undecided(rule, {name: named[name] for name in found if found[name] == verdict})
     if verdict == "holds" and rule.statistic == "by construction":

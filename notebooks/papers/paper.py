@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MARKUP = re.compile(r"<|&(?=#?\w+;)")
 """What a browser would take for HTML in a table's cell; a log's name may hold it."""
+NUMBER = re.compile(r"\d+[a-z]?")
+"""A figure's number in the paper."""
 SHOWN = ["number", "claim", "paper", "statistic", "limits", "ours", "data", "verdict", "why"]
 
 
@@ -70,11 +72,11 @@ class Paper:
         self.data = self.publisher.data
 
     def figure(self, name: str, /, *data: object, **knobs: object) -> go.Figure:
-        """Draw and publish a figure; ``"5"`` stands for ``"figure-5"``.
+        """Draw and publish a figure; ``"1a"`` stands for ``"figure-1a"``.
 
         `data` and `knobs` are what the paper's function of that name takes.
         """
-        name = f"figure-{name}" if name.isdecimal() else name
+        name = f"figure-{name}" if NUMBER.fullmatch(name) else name
         if name not in self.figures:
             raise KeyError(f"{self.system} has no figure '{name}'; known are {list(self.figures)}")
         drawing, publisher = self.figures[name](*data, **knobs), self.publisher

@@ -6,7 +6,6 @@ import plotly.graph_objects as go
 import pytest
 
 from cosimlib.eviction import solve_dynamic, solve_spectrum
-from cosimlib.eviction.moments import KINDS
 from cosimlib.eviction.scenarios import scaled_problem
 from cosimlib.figures import theme
 from cosimlib.figures.eviction import (
@@ -17,7 +16,6 @@ from cosimlib.figures.eviction import (
     plot_plan,
     surface_table,
 )
-from cosimlib.figures.eviction_moments import plot_moments
 from cosimlib.figures.gantt import clock, plot_gantt
 from cosimlib.figures.lines import plot_curves, plot_series
 from cosimlib.policies import SIMULATORS
@@ -54,26 +52,6 @@ def test_series_of_known_beginning_are_over_dates(began, first, title):
     later = "03:30:00" if "Paris" in title else "02:30:00"
     assert list(line.x) == [first, f"2011-03-27 {later}"]
     assert (figure.layout.xaxis.type, figure.layout.xaxis.title.text) == ("date", title)
-
-
-def test_moments_have_a_panel_of_jobs_and_one_per_number_of_nodes():
-    shares = [0.5, 0.0, 0.3, 0.2]
-    kinds = pd.DataFrame(
-        [(needed, deadline, kind, share) for needed in (8, 16) for deadline in (0.0, 60.0)
-         for kind, share in zip(KINDS, shares, strict=True)],
-        columns=["nodes_needed", "deadline", "kind", "share"],
-    )  # fmt: skip
-    figure = plot_moments(kinds, pd.Series([4, 4, 6, 12]), title="Moments")
-    jobs, *bars = figure.data
-    assert list(jobs.x) == [4, 6, 12] and list(jobs.y) == [50.0, 25.0, 25.0]
-    assert [bar.name for bar in bars] == [*KINDS.values()] * 2
-    assert [list(bar.y) for bar in bars[:4]] == [[50.0] * 2, [0.0] * 2, [30.0] * 2, [20.0] * 2]
-    assert all(list(bar.x) == [0.0, 1.0] for bar in bars)
-    assert sum(bar.showlegend for bar in bars) == 4
-    titles = [note.text for note in figure.layout.annotations[:3]]
-    assert titles == ["(a) jobs, median 5", "(b) K = 8", "(c) K = 16"]
-    nothing = plot_moments(kinds.head(0), pd.Series(dtype=float), title="Moments")
-    assert "at no hour is the machine nearly full" in nothing.layout.annotations[0].text
 
 
 def test_gantt_bars_run_from_start_to_end():

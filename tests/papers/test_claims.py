@@ -97,6 +97,13 @@ def test_a_verdict_that_needs_a_reason_has_one():
     assert judged("mean", "> 0", [1.0, math.nan]) == "unknown"
 
 
+def test_numbers_in_doubt_may_hold_but_never_fail():
+    holds = decide(Samples([5.0], doubt="the search was stopped"), rule("value", "≥ 4.5"))
+    assert holds == ("5", "holds", "", "")
+    unknown = decide(Samples([4.0], doubt="the search was stopped"), rule("value", "≥ 4.5"))
+    assert unknown == ("4", "unknown", "the search was stopped", "")
+
+
 def test_few_jobs_decide_nothing():
     samples = {"a": Samples([1.0])}
     assert of_enough_jobs(samples, 100) == samples

@@ -1,1 +1,19 @@
-"""Maurya et al. (DS-RT 2020): evicting batch jobs for on-demand ones."""
+"""Maurya et al. (DS-RT 2020): evicting batch jobs for on-demand ones.
+
+`experiment` prepares a log and runs evictions, `measures` has a function per claim, `figures` one
+per figure. `paper_of` makes the run of the notebook on a log.
+"""
+
+from pathlib import Path
+
+from papers.maurya2020.experiment import Log
+from papers.maurya2020.figures import FIGURES
+from papers.paper import Paper
+
+
+def paper_of(log: Log, output: str | Path = "") -> Paper:
+    """A run of the notebook on a log; its figures and claims are written into `output`."""
+    return Paper(
+        "1-eviction", "Maurya et al. 2020", FIGURES,
+        data=log.name, output=output, own=log.own, used=log.used,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Evictions at every full moment: which moments, what each loses, and the summary of all."""
+"""Full moments of a log, scenarios and figures of Maurya et al.: by hand and against solvers."""
 
 import numpy as np
 import pandas as pd
@@ -8,23 +8,39 @@ from cosimlib.batch import simulate_fcfs
 from cosimlib.eviction import (
     EvictionProblem,
     TimedPlan,
-    full_moments,
-    kinds_of_evictions,
-    mean_losses,
-    short_shares,
     solve_blocked,
     solve_dynamic,
     solve_greedy,
     solve_overlapping,
-    summarize_moments,
-    survey_moments,
 )
-from cosimlib.eviction.moments import COLUMNS, KINDS
 from cosimlib.synthetic import theta
 from cosimlib.system import THETA, System
+from papers.maurya2020.experiment import (
+    SURVEY,
+    Setting,
+    choose_scenarios,
+    commonest_occupancy,
+    full_moments,
+    middle_problem,
+    occupancy_of,
+    pose,
+    setting_of,
+    short_shares,
+    survey_moments,
+    variants,
+)
+from papers.maurya2020.figures import (
+    FIGURES,
+    KINDS,
+    kinds_of_evictions,
+    mean_node_hours,
+    plot_moments,
+    summarize_moments,
+)
 from tests.eviction.test_problem import schedule
 
 HOUR = 3600
+SETTING = Setting(THETA.with_nodes(180), (20, 80, 10_000), seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -43,26 +59,26 @@ def test_full_moments_are_the_whole_hours_at_which_nearly_all_nodes_are_held():
         (100 + 3 * HOUR, HOUR, 100), (100 + 3 * HOUR, HOUR, 1), (100 + 4 * HOUR, 100, 5),
         system=System.of(100),
     )  # fmt: skip
-    moments = full_moments(example, occupied=100)
+    moments = full_moments(example, SETTING, occupied=100)
     assert moments.times.tolist() == [100.0, 100.0 + 2 * HOUR]
     assert moments.jobs.tolist() == [2, 1] and moments.total == 2 and moments.hours == 4
-    assert moments.told == "all 2 full moments, one per hour at most, of 4 hours"
-    assert full_moments(example, occupied=99).total == 3
+    assert moments.summary == "all 2 full moments, one per hour at most, of 4 hours"
+    assert full_moments(example, SETTING, occupied=99).total == 3
 
 
 def test_of_too_many_moments_each_second_or_third_is_taken(busy):
-    every = full_moments(busy, occupied=165)
-    half = full_moments(busy, occupied=165, most=165 * 136 * every.jobs.sum() * 0.6)
+    every = full_moments(busy, SETTING, occupied=165)
+    half = full_moments(busy, SETTING, occupied=165, most=165 * 136 * every.jobs.sum() * 0.6)
     assert every.total > 4 and half.total == every.total
     stride = np.flatnonzero(every.times == half.times[1])[0]
     assert stride > 1 and half.times.tolist() == every.times[::stride].tolist()
-    assert half.told.startswith(f"{len(half.times)} of {every.total} full moments")
+    assert half.summary.startswith(f"{len(half.times)} of {every.total} full moments")
 
 
 def test_the_survey_says_what_the_solvers_find_at_each_moment(busy):
-    moments = full_moments(busy, occupied=165)
-    survey = survey_moments(busy, moments, nodes_needed=[20, 80, 10_000], seed=3)
-    assert list(survey) == COLUMNS and len(survey) == len(moments.times) * 2 * 16
+    moments = full_moments(busy, SETTING, occupied=165)
+    survey = survey_moments(busy, moments, SETTING)
+    assert list(survey) == SURVEY and len(survey) == len(moments.times) * 2 * 16
     for needed, moment in ((20, moments.times[0]), (80, moments.times[-1])):
         problem = EvictionProblem.from_schedule(busy, at=moment, nodes_needed=needed, seed=3)
         part = survey[(survey["moment"] == moment) & (survey["nodes_needed"] == needed)]
@@ -80,7 +96,7 @@ def test_the_survey_says_what_the_solvers_find_at_each_moment(busy):
 
 
 def test_kinds_of_evictions_add_up(busy):
-    survey = survey_moments(busy, full_moments(busy, occupied=165), nodes_needed=[20, 80])
+    survey = survey_moments(busy, full_moments(busy, SETTING, occupied=165), SETTING)
     kinds = kinds_of_evictions(survey)
     assert len(kinds) == 2 * 16 * 4 and set(kinds["kind"]) == set(KINDS)
     sums = kinds.groupby(["nodes_needed", "deadline"])["share"].sum()
@@ -94,7 +110,7 @@ def losses(greedy, optimum):
         for moment, pairs in enumerate(zip(greedy, optimum, strict=True))
         for deadline, *pair in zip((0.0, 60.0, 120.0), *pairs, strict=True)
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=SURVEY)
 
 
 def test_a_summary_by_hand():
@@ -113,8 +129,8 @@ def test_a_summary_by_hand():
     assert kinds["nobody loses"].tolist() == [0.0, 0.0, 0.5]
 
 
-def test_mean_losses_are_over_the_moments():
-    means = mean_losses(losses([(9, 7, 4), (5, 2, 0)], [(9, 3, 2), (5, 0, 0)]))
+def test_mean_node_hours_are_over_the_moments():
+    means = mean_node_hours(losses([(9, 7, 4), (5, 2, 0)], [(9, 3, 2), (5, 0, 0)]))
     assert len(means) == 3 * 5
     by_plan = means.groupby(["counted", "plan"])["node_hours"].apply(list)
     assert by_plan["lost", "greedy"] == [7.0, 4.5, 2.0]
@@ -126,16 +142,34 @@ def test_mean_losses_are_over_the_moments():
 @pytest.mark.parametrize("rows", [[(0, 0, 4)], [(0, 7200, 4)], []])
 def test_schedules_without_a_full_moment_have_empty_tables(rows):
     example = schedule(*rows, system=System.of(8))
-    moments = full_moments(example, occupied=8 if rows else 0)
-    assert moments.total == 0 and moments.told.startswith("no moment of ")
-    survey = survey_moments(example, moments, nodes_needed=[2])
-    assert survey.empty and list(survey) == COLUMNS
+    moments = full_moments(example, SETTING, occupied=8 if rows else 0)
+    assert moments.total == 0 and moments.summary.startswith("no moment of ")
+    survey = survey_moments(example, moments, SETTING)
+    assert survey.empty and list(survey) == SURVEY
     assert kinds_of_evictions(survey).empty and summarize_moments(survey).empty
 
 
 def test_moments_must_be_asked_for_with_a_limit_above_nothing(busy):
     with pytest.raises(ValueError, match="most=0; expected a number above 0"):
-        full_moments(busy, occupied=165, most=0)
+        full_moments(busy, SETTING, occupied=165, most=0)
+
+
+def test_scenarios_that_a_schedule_does_not_have_are_empty_and_say_why():
+    example = schedule((0, 7200, 60), (1000, 7200, 40))
+    both, none = choose_scenarios(example, jobs=[2, 9], occupied=100)
+    assert both.scenario.origin == "exact" and not both.why
+    assert none.name == "no scenario" and none.scenario is None
+    assert none.why.startswith("no 9 jobs of at least 30 minutes run together on about 100 nodes")
+    (none,) = choose_scenarios(example, jobs=[9], occupied=100, lasts=3600.0)
+    assert none.why.startswith("no 9 jobs of at least 60 minutes run together")
+    assert "no 9 jobs" in FIGURES["figure-2"](none).figure.layout.annotations[0].text
+
+
+def test_the_commonest_occupancy_is_within_the_machine_and_not_idle():
+    durations = pd.Series({0: 9.0, 4: 1.0, 8: 5.0, 16: 7.0})
+    assert commonest_occupancy(durations, 8) == 8
+    assert commonest_occupancy(durations, 16) == 16
+    assert commonest_occupancy(durations.head(1), 8) == 0
 
 
 def test_short_jobs_are_counted_by_size():
@@ -148,3 +182,41 @@ def test_short_jobs_are_counted_by_size():
     few = short_shares(schedule((0, 60, 4)).workload)
     assert few["all"] == 1.0 and np.isnan(few["≥ 128 nodes"])
     assert short_shares(theta(seed=0)).between(0, 1).all()
+
+
+def test_moments_have_a_panel_of_jobs_and_one_per_number_of_nodes():
+    shares = [0.5, 0.0, 0.3, 0.2]
+    kinds = pd.DataFrame(
+        [(needed, deadline, kind, share) for needed in (8, 16) for deadline in (0.0, 60.0)
+         for kind, share in zip(KINDS, shares, strict=True)],
+        columns=["nodes_needed", "deadline", "kind", "share"],
+    )  # fmt: skip
+    figure = plot_moments(kinds, pd.Series([4, 4, 6, 12]), title="Moments")
+    jobs, *bars = figure.data
+    assert list(jobs.x) == [4, 6, 12] and list(jobs.y) == [50.0, 25.0, 25.0]
+    assert [bar.name for bar in bars] == [meaning for meaning, *_ in KINDS.values()] * 2
+    assert [list(bar.y) for bar in bars[:4]] == [[50.0] * 2, [0.0] * 2, [30.0] * 2, [20.0] * 2]
+    assert all(list(bar.x) == [0.0, 1.0] for bar in bars)
+    assert sum(bar.showlegend for bar in bars) == 4
+    titles = [note.text for note in figure.layout.annotations[:3]]
+    assert titles == ["(a) jobs, median 5", "(b) K = 8", "(c) K = 16"]
+    nothing = plot_moments(kinds.head(0), pd.Series(dtype=float), title="Moments")
+    assert "at no hour is the machine nearly full" in nothing.layout.annotations[0].text
+
+
+def test_scenarios_are_posed_with_the_settings_memory_and_intervals():
+    example = schedule((0, 7200, 60), (1000, 7200, 40), system=System.of(100))
+    occupancy = occupancy_of(example)
+    assert (occupancy.most_frequent, occupancy.total_nodes, occupancy.jobs) == (100, 100, 2)
+    setting = setting_of(occupancy, seed=2)
+    assert setting.nodes_needed == (11, 23, 47) and setting.system.total_nodes == 100
+    cases = choose_scenarios(example, jobs=[2, 9], occupied=100)
+    (name, problem), *others = pose(cases, setting).items()
+    assert name == "2 jobs on 100 nodes (exact)" and not others
+    assert middle_problem({name: problem}, setting) == (name, problem)
+    assert middle_problem({}, setting)[1].total_nodes == 0
+    daly = setting._replace(interval=0.0)
+    assert daly.interval_of(example).shape == (2,)
+    table = variants(cases, setting)
+    assert table.shape == (1, 4) and table["as above"].equals(table["every hour"])
+    assert variants(cases[1:], setting).empty

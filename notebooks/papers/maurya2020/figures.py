@@ -1,0 +1,345 @@
+"""Figures 1 to 8 of Maurya et al. (DS-RT 2020), and ours beyond them, each with its numbers."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum
+from cosimlib.figures import (
+    plan_table,
+    plot_curves,
+    plot_gantt,
+    plot_nothing,
+    plot_plan,
+    plot_series,
+    plot_trade_off,
+    surface_table,
+    theme,
+)
+from cosimlib.units import MINUTE
+from papers.maurya2020.experiment import SURVEY, Case, FullMoments, Month, Occupancy
+from papers.paper import Drawing
+
+LABELS = {"nodes_needed": "K =", "minutes": "deadline (minutes)"}
+NEEDED = "K: nodes needed."
+ORIGINS = {
+    "exact": "in the schedule these jobs, and no others, run at this moment, on so many nodes",
+    "nearest": "in the schedule these jobs, and no others, run at this moment; no so many jobs "
+    "hold a number of nodes nearer to the one looked for",
+    "drawn": "jobs of the schedule, drawn until they fill so many nodes, each at a random point "
+    "of its run",
+}
+"""What the word in a scenario's name means."""
+KINDS = {
+    "nobody loses": ("no loss: greedy finds that too", theme.SKY, ""),
+    "greedy is enough": ("a loss, and greedy's is the least", theme.GREEN, "."),
+    "greedy loses, needlessly": ("no loss is possible, but greedy has one", theme.ORANGE, "/"),
+    "greedy loses more": ("a loss, and greedy's is larger", theme.VERMILION, "x"),
+}
+"""Kinds of evictions by the least loss and greedy's: meaning, color and pattern."""
+PLANS = {
+    "greedy": ("greedy", "lost"),
+    "optimum": ("least loss (paper)", "lost"),
+    "overlapping": ("least loss, waits overlap", "lost"),
+    "cost_of_optimum": ("least loss (paper)", "lost or blocked"),
+    "least_cost": ("least loss and standing still", "lost or blocked"),
+}
+"""The plan, and the node-hours of it that a column of the survey counts."""
+SUMMARY = ["moments", "above", "none", "free", "free_overlapping", "first", "largest", "last",
+           "saved_overlapping", "saved_blocked"]  # fmt: skip
+
+
+def figure_1a(month: Month) -> Drawing:
+    """Occupied nodes, hour by hour."""
+    reference = (float(month.total_nodes), f"all {month.total_nodes:,} nodes")
+    title = "Figure 1a. Occupied nodes, hourly mean"
+    figure = plot_series(
+        month.nodes, title=title, unit="nodes", reference=reference, began=month.began
+    )
+    return Drawing(figure, month.nodes.rename("nodes").to_frame())
+
+
+def figure_1b(month: Month) -> Drawing:
+    """Running jobs in the same hours."""
+    title = "Figure 1b. Running jobs, hourly mean"
+    figure = plot_series(month.jobs, title=title, unit="jobs", began=month.began)
+    return Drawing(figure, month.jobs.rename("jobs").to_frame())
+
+
+def draw_scenario(number: int, case: Case) -> Drawing:
+    """Gantt chart of a scenario's jobs: when all of them run, and the moment of the eviction."""
+    title = f"Figure {number}. {case.name}"
+    if case.scenario is None:
+        columns = ["nodes", "run_time", "start", "end"]
+        return Drawing(plot_nothing(title, case.why), pd.DataFrame(columns=columns))
+    begin, end, at = case.scenario.moments
+    table = case.scenario.table()
+    figure = plot_gantt(table, title=title, region=(begin, end), moment=at)
+    return Drawing(figure, table, note=origin_of(case))
+
+
+def origin_of(case: Case) -> str:
+    """The origin of a scenario's jobs, in a sentence."""
+    return f"{case.scenario.origin}: {ORIGINS[case.scenario.origin]}." if case.scenario else ""
+
+
+def draw_response_times(number: int, comparison: pd.DataFrame, case: Case) -> Drawing:
+    """Response times accumulated over deadlines, a panel per number of nodes needed."""
+    part = comparison[comparison["scenario"] == case.name]
+    part = part.assign(milliseconds=part["response_time"] * 1e3, minutes=part["deadline"] / MINUTE)
+    figure = plot_curves(
+        part, x="minutes", y="milliseconds", line="solver", panel="nodes_needed",
+        title=f"Figure {number}. Response time, {case.name}", bound="bound", log="y",
+        labels=LABELS | {"milliseconds": "response time (ms)"}, why=case.why,
+    )  # fmt: skip
+    note = f"{NEEDED} as printed: Algorithm 1, line by line. {origin_of(case)}"
+    return Drawing(figure, part, note=note.strip())
+
+
+def figure_8(excess: pd.DataFrame, cases: Iterable[Case], draws: int) -> Drawing:
+    """Greedy's loss beyond the optimum: the mean and the range of draws of the jobs' memory."""
+    excess = excess.assign(minutes=excess["deadline"] / MINUTE)
+    figure = plot_curves(
+        excess.round(3), x="minutes", y="excess", line="scenario", panel="nodes_needed",
+        title="Figure 8. Loss of greedy beyond the optimum", band=("least", "most"),
+        labels=LABELS | {"excess": "excess loss (node-hours)"},
+    )  # fmt: skip
+    first = f"{NEEDED} Means and ranges of {draws} draws of memory."
+    return Drawing(figure, excess, note=" ".join(dict.fromkeys([first, *map(origin_of, cases)])))
+
+
+def draw_moments(survey: pd.DataFrame, moments: FullMoments, occupancy: Occupancy) -> Drawing:
+    """How many jobs run at full moments, and by deadline the share of each kind of eviction."""
+    kinds, jobs = kinds_of_evictions(survey), survey.groupby("moment")["jobs"].first()
+    full, total = "the machine is nearly full", occupancy.total_nodes
+    if occupancy.most_frequent < 0.9 * total:
+        full = f"about {occupancy.most_frequent:,} of {total:,} nodes are held, as most often"
+    title = f"Evictions at the hours at which {full}"
+    summary = moments.summary[0].upper() + moments.summary[1:]
+    note = f"{NEEDED} Losses are of node-hours, by killed jobs. {summary}."
+    return Drawing(plot_moments(kinds, jobs, title=title), kinds, note=note)
+
+
+def plot_moments(kinds: pd.DataFrame, jobs: pd.Series, *, title: str) -> go.Figure:
+    """A histogram of the jobs at each moment, and bars of `kinds_of_evictions` for each K."""
+    if kinds.empty:
+        return plot_nothing(title, "at no hour is the machine nearly full with few enough jobs")
+    sizes = list(kinds["nodes_needed"].drop_duplicates())
+    headings = [
+        f"({letter}) K = {size:,}" for letter, size in zip("bcdefghij", sizes, strict=False)
+    ]
+    figure = make_subplots(
+        cols=1 + len(sizes), horizontal_spacing=0.05, column_widths=[1.1] + [1.0] * len(sizes),
+        subplot_titles=[f"(a) jobs, median {jobs.median():g}", *headings],
+    )  # fmt: skip
+    counts = 100 * jobs.value_counts(normalize=True).sort_index()
+    figure.add_bar(
+        x=counts.index.to_numpy(), y=counts.round(2).to_numpy(), showlegend=False,
+        marker={"color": theme.GREY, "line": {"color": theme.BLACK, "width": 0.5}},
+        hovertemplate="%{x} jobs at %{y} % of the moments<extra></extra>", row=1, col=1,
+    )  # fmt: skip
+    for column, size in enumerate(sizes, start=2):
+        for bar in _kind_bars(kinds[kinds["nodes_needed"] == size], shown=column == 2):
+            figure.add_trace(bar, row=1, col=column)
+    theme.style(figure, title=title, height=440, barmode="stack", bargap=0.05)
+    legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "traceorder": "normal"}
+    figure.update_layout(margin={"t": 95, "b": 125}, legend=legend)
+    _label_panels(figure, sizes, float(np.max(jobs)), kinds["deadline"].max() / MINUTE)
+    return figure
+
+
+def _kind_bars(part: pd.DataFrame, *, shown: bool) -> list[go.Bar]:
+    """Bars of each kind's share over the deadlines; in the legend where `shown`."""
+    pattern = {"fillmode": "overlay", "solidity": 0.15, "fgcolor": theme.BLACK,
+               "fgopacity": 0.6, "size": 6}  # fmt: skip
+    bars = []
+    for kind, (meaning, color, shape) in KINDS.items():
+        share = part[part["kind"] == kind]
+        marker = {"color": color, "line": {"color": theme.BLACK, "width": 0.5},
+                  "pattern": pattern | {"shape": shape}}  # fmt: skip
+        x, y = (share["deadline"] / MINUTE).to_numpy(), (100 * share["share"]).round(2).to_numpy()
+        bars.append(
+            go.Bar(x=x, y=y, name=meaning, legendgroup=kind, showlegend=shown, marker=marker)
+        )
+    return bars
+
+
+def _label_panels(figure: go.Figure, sizes: list[int], jobs: float, minutes: float) -> None:
+    """Titles and ticks of the axes, up to so many jobs and minutes."""
+    figure.update_yaxes(title="share of the full moments (%)", title_standoff=4, col=1)
+    figure.update_xaxes(title="running jobs", dtick=theme.whole_step(jobs), tick0=0, col=1)
+    for column in range(2, 2 + len(sizes)):
+        figure.update_yaxes(range=[0, 100], showticklabels=column == 2, col=column)
+        step = theme.whole_step(minutes, 5)
+        figure.update_xaxes(title="deadline (min)", dtick=step, tick0=0, col=column)
+
+
+def draw_mean_loss(survey: pd.DataFrame, moments: FullMoments) -> Drawing:
+    """Mean node-hours lost over the full moments, by plan."""
+    means = mean_node_hours(survey)
+    title = "Node-hours lost, mean of the full moments"
+    return _means(means[means["counted"] == "lost"], moments, title, "mean node-hours lost")
+
+
+def draw_mean_cost(survey: pd.DataFrame, moments: FullMoments) -> Drawing:
+    """The same counted with the nodes that plans block, and the plans that cost the least."""
+    means = mean_node_hours(survey)
+    cost = means[(means["counted"] != "lost") | (means["plan"] == "least loss (paper)")]
+    cost = cost.assign(plan=cost["plan"] + ": " + cost["counted"])
+    title = "Node-hours lost or standing still, mean of the full moments"
+    return _means(cost, moments, title, "mean node-hours")
+
+
+def _means(means: pd.DataFrame, moments: FullMoments, title: str, label: str) -> Drawing:
+    """Means over the deadlines, a line per plan and a panel per number of nodes needed."""
+    figure = plot_curves(
+        means, x="minutes", y="node_hours", line="plan", panel="nodes_needed", title=title,
+        labels=LABELS | {"node_hours": label}, why=moments.summary,
+    )  # fmt: skip
+    return Drawing(figure, means, note=NEEDED)
+
+
+def draw_surface(name: str, spectrum: EvictionSpectrum, plan: EvictionPlan) -> Drawing:
+    """The least loss for every K and deadline of a scenario, and a plan for ten minutes."""
+    title, deadline = f"Least loss for every K and deadline, {name}", plan.deadlines[-1]
+    figure = plot_trade_off(spectrum, plan, min(600.0, deadline), title=title)
+    return Drawing(figure, surface_table(spectrum))
+
+
+def draw_plan(name: str, plan: EvictionPlan) -> Drawing:
+    """What each deadline loses, and how the nodes are freed."""
+    title = f"The optimal plans for K = {plan.problem.nodes_needed:,}. {name}"
+    return Drawing(plot_plan(plan, title=title), plan_table(plan))
+
+
+def draw_scaling(by_jobs: pd.DataFrame, by_nodes: pd.DataFrame) -> Drawing:
+    """Response time on ever larger problems: by jobs, and by nodes."""
+    panels = {"jobs on 4,352 nodes": "jobs", "nodes held by 24 jobs": "nodes"}
+    tables = [
+        table.assign(size=table[column], panel=panel)
+        for table, (panel, column) in zip((by_jobs, by_nodes), panels.items(), strict=True)
+    ]
+    growing = pd.concat(tables, ignore_index=True)
+    growing["milliseconds"] = growing["response_time"] * 1e3
+    figure = plot_curves(
+        growing, x="size", y="milliseconds", line="solver", panel="panel", log="xy", own_x=True,
+        title="Response time on ever larger problems",
+        labels=panels | {"milliseconds": "response time (ms)"},
+    )  # fmt: skip
+    note = "spectrum: plans for all K and deadlines at once."
+    return Drawing(figure, growing, note=note, data="random problems, seed 0")
+
+
+def scenario_table(cases: Iterable[Case]) -> pd.DataFrame:
+    """Where each scenario comes from, and how long it lasts."""
+    rows = [
+        (each.name, each.origin, each.nodes, each.end - each.begin, each.end - each.at)
+        for each, _ in cases
+        if each is not None
+    ]
+    columns = ["scenario", "origin", "nodes", "lasts (s)", "after the eviction (s)"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def first_jobs(problems: Mapping[str, EvictionProblem]) -> pd.DataFrame:
+    """The jobs of the first problem, rounded."""
+    return next(iter(problems.values()), EvictionProblem.empty()).jobs.round(1)
+
+
+def kinds_of_evictions(survey: pd.DataFrame) -> pd.DataFrame:
+    """The share of moments of each of `KINDS`, by nodes needed and deadline of `survey_moments`.
+
+    Returns
+    -------
+    pd.DataFrame
+        `nodes_needed`, `deadline` (s), `kind`, `share`.
+    """
+    lossless = survey["optimum"] <= 1e-9
+    worse = survey["greedy"] > survey["optimum"] + 1e-9
+    conditions = [lossless & ~worse, ~lossless & ~worse, lossless & worse, ~lossless & worse]
+    kinds = dict(zip(KINDS, conditions, strict=True))
+    keys = [survey["nodes_needed"], survey["deadline"]]
+    share = pd.DataFrame(kinds, index=survey.index).groupby(keys).mean()
+    return share.rename_axis(columns="kind").stack().rename("share").reset_index()  # noqa: PD013
+
+
+def mean_node_hours(survey: pd.DataFrame) -> pd.DataFrame:
+    """Mean node-hours over the moments of `survey_moments`, by nodes needed, deadline and plan.
+
+    Returns
+    -------
+    pd.DataFrame
+        `nodes_needed`, `deadline` (s), `plan`, `counted` (`lost`, or `lost or blocked`),
+        `node_hours`, `minutes`.
+    """
+    mean = survey.groupby(["nodes_needed", "deadline"], as_index=False)[SURVEY[4:]].mean()
+    parts = [
+        mean[["nodes_needed", "deadline"]].assign(
+            plan=plan, counted=counted, node_hours=mean[column], minutes=mean["deadline"] / MINUTE
+        )
+        for column, (plan, counted) in PLANS.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def summarize_moments(survey: pd.DataFrame) -> pd.DataFrame:
+    """One row per number of nodes needed: what `survey_moments` says at the last deadline.
+
+    Returns
+    -------
+    pd.DataFrame
+        By `nodes_needed`: `moments`; the share at which greedy's excess over the optimum at the
+        last deadline is `above` that at the first; at which its excess at the last is `none`; at
+        which the optimum is `free` of loss then, and also if waits overlap (`free_overlapping`);
+        mean node-hours of greedy's excess at the `first` and the `last` deadline, and of each
+        moment's `largest`; `saved_overlapping`, the share of the optimum's loss at the last
+        deadline that overlapping waits save, and `saved_blocked`, the share of its node-hours lost
+        or blocked that the plans of the least cost save.
+    """
+    rows = {needed: _summary(part) for needed, part in survey.groupby("nodes_needed")}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=SUMMARY)
+    return table.rename_axis("nodes_needed").astype({"moments": "int64"}).round(3)
+
+
+def _summary(part: pd.DataFrame) -> list[float]:
+    """`SUMMARY` of the moments of one number of nodes needed."""
+    excess = (part["greedy"] - part["optimum"]).round(6)
+    final = part["deadline"] == part["deadline"].max()
+    begin, end = excess[part["deadline"] == 0].to_numpy(), excess[final].to_numpy()
+    last = part[final]
+    return [
+        len(last),
+        (end > begin).mean(),
+        (end == 0).mean(),
+        (last["optimum"] <= 1e-9).mean(),
+        (last["overlapping"] <= 1e-9).mean(),
+        begin.mean(),
+        excess.groupby(part["moment"]).max().mean(),
+        end.mean(),
+        1 - _ratio(last["overlapping"].sum(), last["optimum"].sum()),
+        1 - _ratio(last["least_cost"].sum(), last["cost_of_optimum"].sum()),
+    ]
+
+
+def _ratio(part: float, whole: float) -> float:
+    """A share of something; of 0, all of it."""
+    return part / whole if whole > 0 else 1.0
+
+
+FIGURES: dict[str, Callable[..., Drawing]] = {
+    "figure-1a": figure_1a,
+    "figure-1b": figure_1b,
+    **{f"figure-{number}": partial(draw_scenario, number) for number in (2, 3, 4)},
+    **{f"figure-{number}": partial(draw_response_times, number) for number in (5, 6, 7)},
+    "figure-8": figure_8,
+    "full-moments": draw_moments,
+    "losses-at-full-moments": draw_mean_loss,
+    "costs-at-full-moments": draw_mean_cost,
+    "loss-surface": draw_surface,
+    "plan": draw_plan,
+    "scaling": draw_scaling,
+}
