@@ -1,7 +1,9 @@
-# `make` alone prints the targets. Everything runs in an environment of its own, $(VENV).
+# `make` alone prints the targets. Everything runs in an environment of its own, VENV.
+# It needs GNU make 3.81 or newer, and bash.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -13,61 +15,111 @@ NODES ?=
 POLICY ?=
 ARGS ?=
 
-PY := "$(VENV)/bin/python"
-LOG := $(if $(CORES), --cores "$(CORES)")$(if $(NODES), --nodes "$(NODES)")
-AT_ONCE := $(if $(filter-out logical auto,$(JOBS)), --jobs "$(JOBS)")
-empty :=
-space := $(empty) $(empty)
-STAMP := $(subst $(space),\ ,$(VENV))/setup.stamp
+# Whatever variables hold is data: make expands no value, and the shell gets all in the environment.
+VARIABLES := PYTHON VENV SCALE TRACE JOBS CORES NODES POLICY ARGS
+$(foreach name,$(VARIABLES),$(eval override $(name) := $$(value $(name))))
+export $(VARIABLES)
+MAKEOVERRIDES :=
 # Python keeps what it compiled in this environment: else each of many processes compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Names of files reach the shell as data: the name of a log that somebody else gave is no code.
-export TRACE POLICY
 
-.PHONY: help setup reproduce test lab app docs zoo bench check notebooks lock clean
+PY := "$$VENV/bin/python"
+MACHINE := $${CORES:+--cores="$$CORES"} $${NODES:+--nodes="$$NODES"}
+
+RUNS := $(patsubst notebooks/%.ipynb,figures/%/run.json,$(wildcard notebooks/[0-9]*.ipynb))
+FOLDERS := $(RUNS:/run.json=)
+LIBRARY := $(shell find cosimlib -name '[!.]*.py') $(wildcard data/*.csv)
+PAPERS := $(addprefix notebooks/papers/,__init__.py claims.py paper.py)
+PAGES := $(addprefix notebooks/papers/,gallery.html gallery.py scorecard.py)
+
+.PHONY: help setup reproduce runs test lab app docs zoo bench check notebooks lock clean FORCE
+.PHONY: $(FOLDERS) $(FOLDERS:=/)
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "  variables: PYTHON=$(PYTHON) VENV=$(VENV) SCALE=$(SCALE) TRACE=$(TRACE) CORES=$(CORES) NODES=$(NODES) JOBS=$(JOBS) POLICY=$(POLICY)"
+	@echo "  one notebook alone: make figures/1-eviction"
+	@printf '  variables:'; for name in $(VARIABLES); do printf ' %s=%s' "$$name" "$${!name}"; done; echo
 
-setup: $(STAMP) ## make the environment, with exactly the versions in requirements.lock
+setup: ## make the environment, with exactly the versions in requirements.lock
+	@.ci/setup
 
-reproduce: $(STAMP) ## run every notebook into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, NODES=512, JOBS=2, ARGS="--limit 10")
-	$(PY) -m cosimlib.reproduce --scale "$(SCALE)"$(if $(TRACE), --trace "$$TRACE")$(LOG)$(AT_ONCE)$(if $(ARGS), $(ARGS))
+reproduce: setup ## run stale notebooks into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, NODES=512, JOBS=2)
+	@cores=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); \
+	case "$$JOBS" in \
+		logical|auto) jobs=$$cores ;; \
+		''|0*|*[!0-9]*) echo "make: JOBS='$$JOBS'; expected a number from 1 on" >&2; exit 2 ;; \
+		*) jobs=$$JOBS ;; \
+	esac; \
+	: "$${COSIMLIB_WORKERS:=$$((cores / jobs < 2 ? 2 : cores / jobs))}"; export COSIMLIB_WORKERS; \
+	$(MAKE) --no-print-directory --keep-going -j "$$jobs" runs; status=$$?; \
+	$(MAKE) --no-print-directory figures/index.html || status=$$?; \
+	[ ! -f figures/scorecard.md ] || sed -n '3s/^/scorecard: /p' figures/scorecard.md; \
+	echo "gallery: figures/index.html"; exit $$status
 
-test: $(STAMP) ## run the tests, and the notebooks against their stored outputs
-	@$(PY) -m pytest -p tests.suites -n $(JOBS) --nbval --nbval-current-env \
+runs: $(RUNS)
+
+$(foreach folder,$(FOLDERS),$(eval $(folder) $(folder)/: $(folder)/run.json))
+
+# What a notebook reads beside the library.
+figures/1-eviction/run.json: $(PAPERS) $(wildcard notebooks/papers/maurya2020/*.py)
+figures/2-coscheduling/run.json: $(PAPERS) $(wildcard notebooks/papers/tang2011/*.py)
+figures/3-timesharing/run.json: $(PAPERS) $(wildcard notebooks/papers/hofmeyr2016/*.py)
+figures/4-filling/run.json: $(PAPERS) $(wildcard notebooks/papers/polyakov2018/*.py)
+figures/5-elastic/run.json: $(PAPERS) $(wildcard notebooks/papers/duplyakin2017/*.py)
+figures/6-ondemand/run.json: $(PAPERS) $(wildcard notebooks/papers/bursts/*.py)
+
+# A notebook is stale where one of its files is newer than its results, or where these were made
+# with other variables: the scale, and its log where it reads one.
+$(RUNS): figures/%/run.json: notebooks/%.ipynb $(LIBRARY) FORCE | setup
+	@asked="$$SCALE|$$ARGS"; \
+	if grep -q '"trace:' $<; then \
+		asked="$$asked|$$TRACE|$$CORES|$$NODES|$$(ls -- data/traces $${COSIMLIB_TRACES:+"$$COSIMLIB_TRACES"} 2>&1)"; \
+		[ ! -f "$$TRACE" ] || asked="$$asked|$$(cksum <"$$TRACE")"; \
+	fi; \
+	asked=$$(printf %s "$$asked" | cksum); \
+	[ -z "$(firstword $(filter-out FORCE,$?))" ] && [ "$$asked" = "$$(cat $(@D)/asked 2>/dev/null)" ] || { \
+		set -f; export TQDM_DISABLE=1 OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-1}; \
+		$(PY) -m papers.run $< $(@D) --scale="$$SCALE" --trace="$$TRACE" $(MACHINE) $$ARGS && \
+		echo "$$asked" >$(@D)/asked; \
+	}
+
+figures/index.html: $(wildcard figures/*/*.ipynb) $(PAGES) | setup
+	@$(PY) -m papers.scorecard figures
+	@$(PY) -m papers.gallery figures
+
+test: setup ## run the tests, and the notebooks against their stored outputs
+	@$(PY) -m pytest -p tests.suites -n "$$JOBS" --nbval --nbval-current-env \
 		--nbval-cell-timeout 300 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
-lab: $(STAMP) ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)
-	@$(PY) -m cosimlib.lab $(ARGS)
+lab: setup ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)
+	@set -f; $(PY) -m cosimlib.lab $$ARGS
 
-app: $(STAMP) ## serve the explorers without code, one page with links (ARGS=--no-browser)
-	@$(PY) -m cosimlib.app $(ARGS)
+app: setup ## serve the explorers without code, one page with links (ARGS=--no-browser)
+	@set -f; $(PY) -m cosimlib.app $$ARGS
 
-docs: $(STAMP) ## build the documentation into build/docs/html, offline
+docs: setup ## build the documentation into build/docs/html, offline
 	@$(PY) -m docs.build
 
-zoo: $(STAMP) ## compare all policies on all logs that are here, or on TRACE=path (POLICY=file.py adds yours)
-	$(PY) -m cosimlib.zoo$(if $(POLICY), --policy "$$POLICY")$(if $(TRACE), "$$TRACE")$(LOG)
+zoo: setup ## compare all policies on all logs that are here, or on TRACE=path (POLICY=file.py adds yours)
+	@$(PY) -m cosimlib.zoo $${POLICY:+--policy="$$POLICY"} $(MACHINE) $${TRACE:+-- "$$TRACE"}
 
-bench: $(STAMP) ## measure how fast simulators and solvers are
+bench: setup ## measure how fast simulators and solvers are
 	$(PY) -m tests.benchmarks
 
-check: $(STAMP) ## lint, format, types, layers, and the tests' coverage without the JIT
+check: setup ## lint, format, types, layers, and the tests' coverage without the JIT
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
-	"$(VENV)/bin/lint-imports"
+	"$$VENV/bin/lint-imports"
 	$(PY) -m coverage erase
-	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -p tests.suites -n $(JOBS) -m "not browser" tests
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -p tests.suites -n "$$JOBS" -m "not browser" tests
 	$(PY) -m coverage combine --quiet
 	$(PY) -m coverage report
 
-notebooks: $(STAMP) ## execute the committed notebooks and store their outputs
+notebooks: setup ## execute the committed notebooks and store their outputs
 	$(PY) -m tests.refresh_notebooks
 
-lock: $(STAMP) ## renew requirements.lock from pyproject.toml (then: make setup test)
+lock: setup ## renew requirements.lock from pyproject.toml (then: make setup test)
 	$(PY) -m pip install --quiet uv
 	$(PY) -m uv pip compile pyproject.toml --upgrade --universal --python-version 3.11 \
 		--fork-strategy fewest --all-extras --generate-hashes --no-emit-index-url --quiet \
@@ -78,29 +130,3 @@ clean: ## remove what runs leave behind: figures and caches, not data or the env
 	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find cosimlib tests notebooks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune \
 		-exec rm -rf {} +
-
-# The stamp comes last, so that the next call completes a setup that was interrupted. An environment
-# that another Python made, or that is half made, is made anew.
-$(STAMP): pyproject.toml requirements.lock
-	@rm -f "$@"
-	@found=$$("$(PYTHON)" --version 2>&1) || found=missing; \
-	"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' 2>/dev/null || { \
-		echo "setup: needs Python 3.11 to 3.14; '$(PYTHON)' is $$found." \
-			"Name another one: make setup PYTHON=python3.12" >&2; exit 1; }
-	@show='print(sys.version_info[:2])'; \
-	if [ "$$($(PY) -c "import pip, sys; $$show" 2>&1)" != "$$("$(PYTHON)" -c "import sys; $$show")" ]; then \
-		"$(PYTHON)" -m venv --clear "$(VENV)" || { \
-			echo "setup: '$(PYTHON) -m venv' failed (Debian, Ubuntu: apt install python3-venv)" >&2; \
-			exit 1; }; \
-	fi
-	@trap 'exit 130' INT TERM; \
-	if uv=$$(command -v uv) || { $(PY) -m pip install --quiet uv && uv="$(VENV)/bin/uv"; }; then \
-		"$$uv" pip install --quiet --python $(PY) --require-hashes -r requirements.lock && \
-		"$$uv" pip install --quiet --python $(PY) --no-deps -e .; \
-	else \
-		echo "setup: no uv to be had; pip does the same in a minute or two" && \
-		$(PY) -m pip install --quiet --require-hashes -r requirements.lock && \
-		$(PY) -m pip install --quiet --no-deps -e .; \
-	fi
-	@touch "$@"
-	@echo "setup: $(VENV) is ready"

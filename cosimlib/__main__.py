@@ -1,7 +1,6 @@
 """`python -m cosimlib`: the commands that there are."""
 
 COMMANDS = {
-    "reproduce": "run the notebooks into figures/: figures, numbers, the scorecard of claims",
     "zoo": "compare all policies on all logs that are here, or on yours",
     "convert": "turn a job log into another format",
     "advise": "which jobs of a Slurm to stop for some nodes by when (also: cosim-advise)",

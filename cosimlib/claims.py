@@ -1,15 +1,15 @@
 """Claims: the statements of papers, our numbers, and verdicts.
 
 `data/claims.csv` is the one table of what papers state, one row per fact. A notebook fills in its
-system's rows; `scorecard` joins the tables of all notebooks. A claim that was not checked, or that
-the data cannot decide, is `unknown`: it is never left out. Nor is a claim decided on less than half
-of a log's node-hours. What a model or its input cannot but give is `by construction`: it says
-nothing about the paper, and is counted apart from what holds.
+system's rows; `papers.scorecard` joins the tables of all notebooks. A claim that was not checked,
+or that the data cannot decide, is `unknown`: it is never left out. Nor is a claim decided on less
+than half of a log's node-hours. What a model or its input cannot but give is `by construction`: it
+says nothing about the paper, and is counted apart from what holds.
 """
 
 import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.display import count, percent, used_data
+from cosimlib.display import percent, used_data
 from cosimlib.files import write_whole
 
 if TYPE_CHECKING:
@@ -235,11 +235,12 @@ def read_statements(path: Path | None = None) -> pd.DataFrame:
     """
     path = statements_path() if path is None else path
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    if list(table.columns) != STATED:
+    if list(table.columns[: len(STATED)]) != STATED:
         raise ValueError(
             f"{path.name}: line 1: columns are {', '.join(table.columns)}; "
             f"expected {', '.join(STATED)}"
         )
+    table = table[STATED]  # what follows are rules, which `papers.claims` reads
     for line, row in enumerate(table.itertuples(index=False), start=2):
         empty = [name for name in STATED if not getattr(row, name).strip()]
         if empty:
@@ -264,57 +265,6 @@ def statements_path() -> Path:
     raise FileNotFoundError("no data/claims.csv beside the package or in it; install it anew")
 
 
-def scorecard(tables: Iterable[pd.DataFrame]) -> tuple[str, str]:
-    """The claims of all systems in one table, as CSV and as Markdown with counts.
-
-    Parameters
-    ----------
-    tables : iterable of pd.DataFrame
-        Each as `Claims.table` gives it. Where two hold the same claim on the same data, the
-        first counts.
-    """
-    given = [table[CHECKED] for table in tables]
-    union = pd.concat(given, ignore_index=True) if given else pd.DataFrame(columns=CHECKED)
-    strange = sorted(set(union["verdict"]) - set(VERDICTS))
-    if strange:
-        raise ValueError(f"verdict '{strange[0]}' is none of {', '.join(VERDICTS)}")
-    union = union.drop_duplicates(["system", "claim", "data"])
-    union = union.sort_values(["system", "data"], kind="stable", ignore_index=True)
-    return union.to_csv(index=False, lineterminator="\n"), _markdown(union)
-
-
-def _markdown(union: pd.DataFrame) -> str:
-    """A heading, a summary and one table a system, for GitHub."""
-    lines = ["# Scorecard", "", f"{_counts(union)}.", ""]
-    for system, table in union.groupby("system", sort=True):
-        lines += [f"## {_escaped(system)}", "", f"{_counts(table)}.", ""]
-        lines += ["| no. | the paper says | its value | ours | data | verdict | why |"]
-        lines += ["|---:|---|---|---|---|---|---|"]
-        for row in table.itertuples(index=False):
-            cells = (row.number, row.statement, row.paper, row.ours, row.data, row.verdict, row.why)
-            lines.append("| " + " | ".join(_escaped(cell) for cell in cells) + " |")
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _counts(table: pd.DataFrame) -> str:
-    """How many claims, and how many of each verdict."""
-    counts = table["verdict"].value_counts()
-    if table.empty:
-        return "no claim: no notebook here has checked one"
-    holds, fails, unknown, built_in = (int(counts.get(verdict, 0)) for verdict in VERDICTS)
-    verbs = (
-        f"{holds} {'holds' if holds == 1 else 'hold'}, {fails} {'fails' if fails == 1 else 'fail'}"
-    )
-    return f"{count(len(table), 'claim')}: {verbs}, {unknown} unknown, {built_in} by construction"
-
-
 def _without_markup(cell: object) -> str:
     """A text in which a browser finds no HTML."""
     return MARKUP.sub(lambda found: html.escape(found[0]), str(cell))
-
-
-def _escaped(cell: object) -> str:
-    """Text in a table cell, without anything that GitHub would take for markup."""
-    text = "".join(f"\\{letter}" if letter in "\\`*_[]<>|~$" else letter for letter in str(cell))
-    return "<br>".join(text.split("\n"))

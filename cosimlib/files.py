@@ -1,7 +1,10 @@
-"""Files written wholly or not at all, locks, and the checkout that the package lies in."""
+"""Files and folders written wholly or not at all, locks, and the checkout of the package."""
 
+import glob
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +18,8 @@ PACKAGE = Path(__file__).resolve().parent
 FRONT_PAGE = "index.ipynb"
 """The one notebook of `notebooks/` that computes nothing: it leads to the others."""
 TEMPORARY = ".writing-"
-"""How names of files begin that are not whole yet."""
+"""How names of files and folders begin that are not whole yet."""
+NEW, OLD = "new", "old"
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -41,21 +45,54 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Nobody else is in such a block of the same file or folder; waits while somebody is.
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A new folder that takes a target's place where the block ends without an error.
+
+    It lies in a temporary folder beside the target. Where a process is killed, the temporary folder
+    stays, and goes with the next one for the same target.
+    """
+    target = target.absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f"{TEMPORARY}{target.name}-"
+    for left in target.parent.glob(f"{glob.escape(prefix)}*"):
+        with locked(left, wait=False) as is_free:
+            if is_free:
+                _clear(left, target)
+    work = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    with locked(work):
+        try:
+            (work / NEW).mkdir()
+            yield work / NEW
+            if target.exists():
+                target.rename(work / OLD)
+            (work / NEW).rename(target)
+        finally:
+            _clear(work, target)
+
+
+def _clear(work: Path, target: Path) -> None:
+    """Delete a temporary folder, once an older target that was moved into it is back."""
+    if (work / OLD).exists() and not target.exists():
+        (work / OLD).rename(target)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Nobody else is in such a block of the same file or folder; whether that is so.
 
     Locks are of this machine (`flock`) and go with their process. Where a file system has none,
     nobody waits.
     """
-    mark = lock(path, wait=True)
+    mark = _lock(path, wait)
     try:
-        yield
+        yield mark is not None
     finally:
         if mark is not None:
             os.close(mark)
 
 
-def lock(path: Path, *, wait: bool = False) -> int | None:
+def _lock(path: Path, wait: bool) -> int | None:
     """A file descriptor that holds a file's or folder's lock; None where it cannot be had."""
     if fcntl is None:
         return None

@@ -7,12 +7,10 @@ notebook's outputs must equal those stored, a lax one must only run without an e
 
 import json
 import os
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-import numba
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
@@ -31,9 +29,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("COSIMLIB_WORKERS", "1")
 
 THOROUGH = os.environ.get("COSIMLIB_THOROUGH") == "1"
-"""Whether laws draw all of their examples, and every notebook runs on every odd log.
+"""Whether laws draw all of their examples, and explorers' notebooks run in kernels, too.
 
-Then explorers' notebooks run in kernels, too: `tests/explorers/test_notebooks.py` runs their cells.
+`tests/explorers/test_notebooks.py` runs their cells.
 """
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,9 +39,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SLOW = frozenset(
     ROOT / "tests" / name
     for name in (
-        "advise/test_command.py", "kernels/test_jit.py", "reproduce/test_command.py",
-        "reproduce/test_execute.py", "sweep/test_workers.py", "test_front_door.py",
-        "test_pages.py", "test_suites.py", "testing/test_check_policy.py",
+        "advise/test_command.py", "kernels/test_jit.py", "papers/test_run.py",
+        "sweep/test_workers.py", "test_front_door.py", "test_make.py", "test_pages.py",
+        "test_suites.py", "testing/test_check_policy.py",
     )
 )  # fmt: skip
 """Files of few tests that take long, for most of them start other processes."""
@@ -68,14 +66,6 @@ def has_inputs(path: Path) -> bool:
     return all(find_trace(name) is not None for name in named)
 
 
-def pytest_sessionstart(session):
-    """Compile the kernels once, before several test processes would each compile them."""
-    processes = session.config.getoption("numprocesses", None)
-    if processes and not hasattr(session.config, "workerinput") and not numba.config.DISABLE_JIT:
-        command = [sys.executable, "-m", "cosimlib.warm", "--jobs", str(processes)]
-        subprocess.run(command, cwd=ROOT, check=True)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path, parent):
     """Tell nbval's collector whether this notebook's outputs count."""
@@ -88,16 +78,11 @@ def pytest_collect_file(file_path, parent):
 
 
 class ByFile(LoadScopeScheduling):
-    """Gives the tests of a file to one process, and to one those that drive a browser.
-
-    Odd logs are the exception: each is a run of its own, and together they take the longest.
-    """
+    """Gives the tests of a file to one process, and to one those that drive a browser."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        if file.startswith("tests/browser"):
-            return "tests/browser"
-        return nodeid if file == "tests/test_zoo_notebooks.py" else file
+        return "tests/browser" if file.startswith("tests/browser") else file
 
 
 def pytest_xdist_make_scheduler(config, log):
@@ -121,7 +106,6 @@ def pytest_collection_modifyitems(items):
             item.path == LONGEST,
             item.path.suffix == ".ipynb",
             item.path in SLOW,
-            item.path.stem == "test_zoo_notebooks",
         )
         return [not each for each in first], -files[item.path], str(item.path)
 

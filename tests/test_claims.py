@@ -1,6 +1,5 @@
 """Claims keep the paper's order, insist on reasons, and end up in one scorecard."""
 
-import io
 import shutil
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cosimlib import claims
-from cosimlib.claims import CHECKED, STATED, Claims, read_statements, scorecard, statements_path
+from cosimlib.claims import CHECKED, STATED, Claims, read_statements, statements_path
 
 HEADER = ",".join(STATED) + "\n"
 
@@ -97,44 +96,6 @@ def test_write_makes_the_folder_and_leaves_only_the_table(stated, tmp_path):
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["claims.csv"]
     read = pd.read_csv(tmp_path / "deep" / "claims.csv", dtype=str, keep_default_na=False)
     pd.testing.assert_frame_equal(read, kept.table().astype({"number": str}), check_dtype=False)
-
-
-def test_scorecard_joins_systems_and_counts(stated):
-    one = Claims("1-a", data="real", table=stated)
-    one.row("first", ours="3×", holds=True)
-    one.row("third", ours="9", holds=False, why="prices rose")
-    two = Claims("2-b", data="real", table=stated)
-    two.fill({"first": claims.by_construction("1", True, "the input")})
-    text, markdown = scorecard([two.table(), one.table(), one.table()])
-    read = pd.read_csv(io.StringIO(text), keep_default_na=False)
-    assert list(zip(read["system"], read["claim"], strict=True)) == [
-        ("1-a", "first"),
-        ("1-a", "second"),
-        ("1-a", "third"),
-        ("2-b", "first"),
-    ]
-    counts = "4 claims: 1 holds, 1 fails, 1 unknown, 1 by construction"
-    assert counts in markdown.splitlines()[2]
-    assert "3 claims: 1 holds, 1 fails, 1 unknown, 0 by construction" in markdown
-    assert "1 claim: 0 hold, 0 fail, 0 unknown, 1 by construction" in markdown
-
-
-def test_scorecard_markdown_survives_github(stated):
-    kept = Claims("1-a", data="<b>", table=stated)
-    kept.row("first", ours="1\n2", holds=True)
-    rows = [line for line in scorecard([kept.table()])[1].splitlines() if line.startswith("|")]
-    unescaped = [row.replace("\\|", "").count("|") for row in rows]
-    assert unescaped == [8] * 5
-    assert "A is \\| faster" in rows[2] and "1<br>2" in rows[2] and "\\<b\\>" in rows[2]
-    assert "B\\_1 is \\*never\\*" in rows[3] and "\\$5 to \\~\\$6" in rows[4]
-
-
-def test_scorecard_of_nothing_and_of_nonsense(stated):
-    text, markdown = scorecard([])
-    assert text == ",".join(CHECKED) + "\n" and "\n\nno claim: no notebook" in markdown
-    wrong = Claims("1-a", data="x", table=stated).table().assign(verdict="perhaps")
-    with pytest.raises(ValueError, match="verdict 'perhaps' is none of holds, fails, unknown, by"):
-        scorecard([wrong])
 
 
 def test_eviction_paper_states_nine_claims():

@@ -117,14 +117,6 @@ except ImportError as error:
     assert run(program).strip() == expected
 
 
-def test_the_command_without_papermill_says_what_to_install():
-    program = "import runpy, sys; sys.modules['papermill'] = None; "
-    program += "runpy.run_module('cosimlib.reproduce', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    needs = 'python -m cosimlib.reproduce needs papermill: pip install "cosimlib[notebooks]"\n'
-    assert (done.returncode, done.stderr) == (1, needs)
-
-
 def test_an_import_that_fails_for_another_reason_is_passed_on():
     expected = "No module named 'no_such_module'"
     with pytest.raises(ModuleNotFoundError, match=expected), needed_by("a test"):

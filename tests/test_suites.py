@@ -8,8 +8,6 @@ import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 
-from cosimlib.reproduce.plan import plan_runs
-from cosimlib.traces import TRACES
 from tests.refresh_notebooks import NotebookError, refresh, tidy
 from tests.suites import ROOT, SUITES, members
 
@@ -56,16 +54,6 @@ def test_tidying_keeps_which_trace_a_notebook_names():
     assert (
         notebook.metadata["cosimlib"] == {"trace": "KTH-SP2"} and "other" not in notebook.metadata
     )
-
-
-@pytest.mark.parametrize("path", members("strict"), ids=name)
-def test_every_paper_runs_on_a_real_trace_and_on_synthetic_data(path, tmp_path, monkeypatch):
-    named = TRACES[nbformat.read(path, as_version=4).metadata["cosimlib"]["trace"]]
-    (tmp_path / named.file_name).write_text("; a stand-in\n")
-    monkeypatch.setenv("COSIMLIB_TRACES", str(tmp_path))
-    runs = plan_runs([path], scale="quick", trace=None, values={})
-    assert [run.name for run in runs] == [path.stem, f"{path.stem}-synthetic"]
-    assert [run.trace and run.trace.name for run in runs] == [named.file_name, None]
 
 
 def test_refreshing_stores_outputs_once(write):

@@ -11,9 +11,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from cosimlib.claims import CHECKED
 from cosimlib.figures.publishing import Publisher, share_library
-from cosimlib.reproduce.gallery import write_gallery
+from papers import gallery
+from papers.claims import JUDGED
 from tests.browser.conftest import browser_path
 
 __all__ = ["browser_path"]
@@ -65,13 +65,24 @@ def figures(tmp_path):
     publish(tmp_path, "0-log", ["Zero", f"Load of {ATTACK}", "a <b>bold</b> <i>x</i> &lt; y"])
     publish(tmp_path, "1-log synthetic", [], trace=ATTACK)
     (tmp_path / "0-log" / "figure-3.png").write_bytes(b"png")
-    row = dict.fromkeys(CHECKED, "x") | {"system": "1-log", "verdict": "holds", "number": "1"}
+    row = dict.fromkeys(JUDGED, "x") | {"system": "1-log", "verdict": "holds", "number": "1"}
     rows = [row, row | {"system": ATTACK, "ours": ATTACK, "verdict": "fails", "why": "a & b"}]
     rows.append(row | {"verdict": "by construction"})
     pd.DataFrame(rows).to_csv(tmp_path / "claims.csv", index=False)
-    (tmp_path / "claims.md").write_text("")
-    write_gallery(tmp_path, "3 claims: 1 holds.")
+    (tmp_path / "scorecard.md").write_text("# Scorecard\n\n3 claims: 1 holds.\n")
+    (tmp_path / "index.html").write_text(gallery.gallery(tmp_path), encoding="utf-8")
     return tmp_path
+
+
+def test_images_are_drawn_of_figures_that_have_none(figures, monkeypatch):
+    asked = []
+    monkeypatch.setattr(gallery, "render_images", lambda folders: asked.extend(folders))
+    monkeypatch.setattr("sys.argv", ["gallery", str(figures)])
+    for _ in range(2):
+        gallery.main()
+        for name in (1, 2, 3):
+            (figures / "0-log" / f"figure-{name}.svg").touch()
+    assert asked == [figures / "0-log"]
 
 
 def test_every_link_leads_to_a_file_or_a_place_of_the_page(figures):
@@ -126,7 +137,7 @@ def test_claims_can_be_filtered_and_pages_open_from_disk(figures, browser_path, 
         assert shown.count() == 1 and page.locator("#shown").inner_text() == "1 of 3 claims"
         page.locator("#verdict").select_option("")
         page.locator("#system").select_option(ATTACK)
-        assert shown.count() == 1 and shown.locator("td").nth(4).inner_text() == ATTACK
+        assert shown.count() == 1 and shown.locator("td").nth(6).inner_text() == ATTACK
         page.set_viewport_size({"width": 700, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") == 700
         assert "the paper says" in shown.locator("td").nth(2).evaluate(

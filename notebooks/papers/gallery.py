@@ -1,4 +1,4 @@
-"""Gallery of what runs wrote: one page, `index.html`, of every figure and of the scorecard.
+"""Gallery: all figures and the scorecard on one page, ``python -m papers.gallery FIGURES``.
 
 It opens from disk. A picture is shown where there is one, and loaded when it comes into sight; the
 interactive pages that it leads to share one copy of Plotly. Whatever comes from a log or a paper,
@@ -9,36 +9,40 @@ import csv
 import html
 import json
 import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from cosimlib.claims import VERDICTS
 from cosimlib.figures.footnotes import FOOTER, NOTE
+from cosimlib.figures.images import figures_in, render_images
 from cosimlib.files import write_whole
-from cosimlib.reproduce.plan import RECORD, given
+from papers.claims import VERDICTS
+from papers.scorecard import COLUMNS, RECORD, own_parameters
 
-PAGE = "index.html"
 TEMPLATE = Path(__file__).with_name("gallery.html")
-HEADINGS = {"system": "system", "number": "no.", "statement": "the paper says",
-            "paper": "its value", "ours": "ours", "data": "data", "verdict": "verdict",
-            "why": "why"}  # fmt: skip
-"""Of the scorecard, by column of `claims.csv`."""
+HEADINGS = {"system": "system"} | COLUMNS
 BREAK = re.compile(r"\s*<br\s*/?>\s*")
 MARKUP = re.compile(r"</?(?:a|b|em|i|s|span|strong|sub|sup|u)(?:\s[^<>]*)?>")
 
 
-def write_gallery(figures: Path, counts: str) -> Path:
-    """Write the page of a folder of results; its path.
+def main() -> None:
+    """Draw the figures that have no image yet, and write the page of a folder of results."""
+    figures = Path(sys.argv[1])
+    folders = (record.parent for record in figures.glob(f"[!.]*/{RECORD}"))
+    render_images(folder for folder in folders if not _has_images(folder))
+    write_whole(figures / "index.html", gallery(figures).encode())
 
-    Parameters
-    ----------
-    figures : Path
-        With a folder per run, and the scorecard's `claims.csv`.
-    counts : str
-        How many claims hold, in words.
-    """
+
+def _has_images(folder: Path) -> bool:
+    """Whether every figure of a run has its static image."""
+    return all(figure.with_suffix(".svg").is_file() for figure in figures_in(folder))
+
+
+def gallery(figures: Path) -> str:
+    """The page of a folder that has a folder per run, and the scorecard."""
     folders = sorted((path.parent for path in figures.glob(f"[!.]*/{RECORD}")), key=_natural)
     with (figures / "claims.csv").open(encoding="utf-8", newline="") as file:
         claims = list(csv.DictReader(file))
@@ -47,17 +51,16 @@ def write_gallery(figures: Path, counts: str) -> Path:
         f'<a href="#{place}">{html.escape(f"{place}: {data}" if data else place)}</a>'
         for place, data in places
     )
-    page = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+    scorecard = (figures / "scorecard.md").read_text(encoding="utf-8")
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         contents="\n".join(contents),
         sections="\n".join(map(_section, folders)),
-        counts=html.escape(counts.removesuffix(".")),
+        counts=html.escape(scorecard.splitlines()[2]),
         systems=_options(dict.fromkeys(claim["system"] for claim in claims)),
         verdicts=_options(VERDICTS),
         headings="".join(f"<th>{heading}" for heading in HEADINGS.values()),
         claims="\n".join(map(_claim, claims)),
     )
-    write_whole(figures / PAGE, page.encode())
-    return figures / PAGE
 
 
 def _section(folder: Path) -> str:
@@ -115,7 +118,7 @@ def _claim(claim: dict[str, str]) -> str:
     return f"{row}{''.join(shown)}</tr>"
 
 
-def _options(names: Any) -> str:
+def _options(names: Iterable[str]) -> str:
     """The options of a list to choose from."""
     return "".join(f"<option>{html.escape(name)}</option>" for name in names)
 
@@ -133,8 +136,9 @@ def _title(notebook: Path) -> str:
 
 def _data(folder: Path) -> str:
     """What a run was made from: its trace, its scale, and what else was given."""
-    parameters = _record(folder)["parameters"]
-    return ", ".join([parameters["trace"], parameters["scale"], *given(parameters)])
+    given = _record(folder)["parameters"]
+    common = [given[name] for name in ("trace", "scale") if name in given]
+    return ", ".join([*common, *own_parameters(given)])
 
 
 def _record(folder: Path) -> dict[str, Any]:
@@ -161,3 +165,7 @@ def _written(page: Path) -> int:
 def _natural(path: Path) -> list[tuple[int, str]]:
     """Order of names in which 10 comes after 9."""
     return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", path.name)]
+
+
+if __name__ == "__main__":
+    main()

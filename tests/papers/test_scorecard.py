@@ -1,0 +1,85 @@
+"""The scorecard joins the verdicts of all notebooks, counts them, and survives GitHub."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from papers import scorecard
+from papers.claims import JUDGED, Claims, Samples, read_rules
+
+CHECKED = ["system", "number", "claim", "statement", "paper", "ours", "data", "verdict", "why"]
+
+
+def write(figures, name, table, **parameters):
+    """The folder of a run with its verdicts."""
+    (figures / name).mkdir()
+    if table is not None:
+        table.to_csv(figures / name / "claims.csv", index=False)
+    record = {"parameters": {"scale": "quick", "trace": "synthetic", **parameters}}
+    (figures / name / "run.json").write_text(json.dumps(record))
+
+
+def judged(system, **verdicts):
+    """A table as a paper writes it, with one claim per verdict."""
+    row = dict.fromkeys(JUDGED, "x") | {"system": system, "data": "a log"}
+    rows = [row | {"claim": claim, "verdict": verdict} for claim, verdict in verdicts.items()]
+    return pd.DataFrame(rows, columns=JUDGED)
+
+
+@pytest.fixture
+def figures(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["scorecard", str(tmp_path)])
+    return tmp_path
+
+
+def test_verdicts_of_all_notebooks_are_joined_and_counted(figures):
+    write(figures, "2-b", judged("2-b", one="holds", two="unknown"), horizon=1800)
+    write(figures, "1-a", judged("1-a", one="fails", two="holds", three="by construction"))
+    write(figures, "0-log", None)
+    (figures / ".writing-1-a").mkdir()
+    scorecard.main()
+    table = pd.read_csv(figures / "claims.csv")
+    assert table.columns.tolist() == JUDGED
+    assert table["system"].tolist() == ["1-a"] * 3 + ["2-b"] * 2
+    assert table["data"].tolist() == ["a log"] * 3 + ["a log; horizon 1800"] * 2
+    lines = (figures / "scorecard.md").read_text().splitlines()
+    assert lines[2] == "5 claims: 2 hold, 1 fails, 1 unknown, 1 by construction."
+    assert lines[6] == "3 claims: 1 holds, 1 fails, 0 unknown, 1 by construction."
+    assert lines[8] == (
+        "| no. | the paper says | its value | statistic | limits | ours | data | verdict | why |"
+    )
+
+
+def test_a_table_of_nothing_has_its_columns(figures):
+    scorecard.main()
+    assert (figures / "claims.csv").read_text() == ",".join(JUDGED) + "\n"
+    assert "\n\nno claim: no notebook here" in (figures / "scorecard.md").read_text()
+
+
+def test_limits_stand_beside_our_number(figures):
+    rules = read_rules()
+    claims = Claims("1-a", data="a log", table=rules.iloc[:1].assign(
+        system="1-a", claim="first", statistic="value", limits="≥ 30"))  # fmt: skip
+    claims.judge({"first": Samples([31.0], "{:.0f} times")})
+    write(figures, "1-a", claims.table())
+    scorecard.main()
+    [row] = [line for line in (figures / "scorecard.md").read_text().splitlines() if "≥ 30" in line]
+    assert "| value | ≥ 30 | 31 times | a log | holds |  |" in row
+
+
+def test_what_github_takes_for_markup_is_escaped(figures):
+    table = judged("1-a_b", one="holds").assign(statement="A | B_1 <b> *never*\n$5 ~$6", why="`x`")
+    write(figures, "1-a", table)
+    scorecard.main()
+    text = (figures / "scorecard.md").read_text()
+    assert r"A \| B\_1 \<b\> \*never\*<br>\$5 \~\$6" in text
+    assert "## 1-a\\_b" in text and r"\`x\`" in text
+
+
+def test_tables_without_rules_have_empty_ones(figures):
+    row = dict.fromkeys(CHECKED, "x") | {"verdict": "holds"}
+    write(figures, "1-a", pd.DataFrame([row]))
+    scorecard.main()
+    table = pd.read_csv(figures / "claims.csv", keep_default_na=False)
+    assert table["limits"].tolist() == [""] and table["verdict"].tolist() == ["holds"]

@@ -1,0 +1,171 @@
+"""The Makefile: what is stale, several notebooks at once, and variables that are data to it."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.suites import ROOT
+
+STUB = """\
+#!/bin/bash
+# In the place of Python: notes its arguments, and writes what the real one would.
+printf '%s\\n' "$*" >>"$LOGGED"
+case "$2" in
+  papers.run)
+    [ "$3" != notebooks/9-failing.ipynb ] || exit 1
+    mkdir -p "$4" && touch "$4/run.json" && cp "$3" "$4" ;;
+  papers.scorecard) printf '# Scorecard\\n\\n2 claims.\\n' >"$3/scorecard.md" ;;
+  papers.gallery) touch "$3/index.html" ;;
+esac
+"""
+NOTEBOOKS = {"1-eviction": '"trace: str"', "4-filling": '"scale: str"'}
+VALUES = [
+    "$(shell touch pwned)x.swf", "`touch pwned`", "$$(touch pwned)", "';touch pwned;'",
+    '";touch pwned;"', "a b;touch pwned", "a\ntouch pwned", "x\\y %s $x", "-x",
+]  # fmt: skip
+TARGETS = ["help", "setup", "reproduce", "figures/1-eviction", "test", "lab", "app", "docs", "zoo",
+           "bench", "check", "notebooks", "lock"]  # fmt: skip
+NAMES = ["PYTHON", "SCALE", "TRACE", "JOBS", "CORES", "NODES", "POLICY", "ARGS"]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A checkout with two small notebooks, whose environment has a stub for Python."""
+    for name in ("Makefile", ".ci/setup"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    texts = {f"notebooks/{name}.ipynb": text for name, text in NOTEBOOKS.items()}
+    names = ("__init__.py", "claims.py", "paper.py", "gallery.py", "gallery.html", "scorecard.py")
+    texts |= {f"notebooks/papers/{name}": "" for name in (*names, "maurya2020/measures.py")}
+    texts |= {"cosimlib/batch/easy.py": "", "data/claims.csv": "", "notebooks/index.ipynb": ""}
+    texts |= {"pyproject.toml": "", "requirements.lock": "", ".venv/bin/python": STUB}
+    texts |= {".venv/bin/lint-imports": "#!/bin/bash\n"}
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for path in (tmp_path / ".venv" / "bin").iterdir():
+        path.chmod(0o755)
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    (tmp_path / ".venv" / "setup.stamp").touch()
+    return tmp_path
+
+
+def make(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    """Run make in a project, with no variable of ours in the environment but those given."""
+    ours = {"VENV", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "COSIMLIB_TRACES", *NAMES}
+    env = {name: value for name, value in os.environ.items() if name not in ours}
+    env |= {"LOGGED": str(project / "logged"), **environment}
+    return subprocess.run(
+        ["make", *arguments], cwd=project, env=env, capture_output=True, text=True
+    )
+
+
+def ran(project: Path, *arguments: str, **environment: str) -> list[str]:
+    """The notebooks that a call of make runs."""
+    (project / "logged").unlink(missing_ok=True)
+    done = make(project, *(arguments or ("reproduce",)), **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return sorted(
+        line.split()[3].removeprefix("figures/") for line in logged(project, "papers.run")
+    )
+
+
+def logged(project: Path, module: str) -> list[str]:
+    """The arguments of every call of a module of Python."""
+    path = project / "logged"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line for line in lines if line.startswith(f"-m {module}")]
+
+
+def touch(path: Path) -> None:
+    """Make a file newer than all that was written until now, whatever the clock's resolution."""
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    os.utime(path, (time.time() + 5, time.time() + 5))
+
+
+def test_all_run_once_and_then_nothing_is_written(project):
+    """So that it works in a folder that cannot be written."""
+    assert ran(project) == [*NOTEBOOKS]
+    assert len(logged(project, "papers.gallery")) == 1
+    before = {path: path.stat().st_mtime_ns for path in project.rglob("*")}
+    done = make(project, "reproduce")
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.endswith("scorecard: 2 claims.\ngallery: figures/index.html\n")
+    assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("edited", "stale"),
+    [
+        ("notebooks/4-filling.ipynb", ["4-filling"]),
+        ("notebooks/papers/maurya2020/measures.py", ["1-eviction"]),
+        ("notebooks/papers/claims.py", [*NOTEBOOKS]),
+        ("cosimlib/batch/easy.py", [*NOTEBOOKS]),
+        ("data/claims.csv", [*NOTEBOOKS]),
+        ("notebooks/index.ipynb", []),
+        ("notebooks/papers/gallery.py", []),
+    ],
+)
+def test_what_is_edited_makes_its_notebooks_stale(project, edited, stale):
+    ran(project)
+    touch(project / edited)
+    assert ran(project) == stale
+
+
+def test_variables_make_notebooks_stale_that_read_them(project):
+    log = project / "a log.swf"
+    log.write_text("1")
+    assert ran(project) == [*NOTEBOOKS]
+    assert ran(project, "reproduce", "SCALE=paper") == [*NOTEBOOKS]
+    assert ran(project, "reproduce", "SCALE=paper") == []
+    assert ran(project, "reproduce", f"TRACE={log}", SCALE="paper") == ["1-eviction"]
+    assert ran(project, TRACE=str(log), SCALE="paper") == []
+    log.write_text("2")
+    assert ran(project, TRACE=str(log), SCALE="paper") == ["1-eviction"]
+    assert ran(project, TRACE=str(log), SCALE="paper", NODES="9") == ["1-eviction"]
+    [line] = logged(project, "papers.run")
+    assert line.endswith(f"--scale=paper --trace={log} --nodes=9")
+
+
+def test_one_notebook_alone(project):
+    assert ran(project, "figures/1-eviction") == ["1-eviction"]
+    assert ran(project, "figures/1-eviction/", "ARGS=-p horizon 1800") == ["1-eviction"]
+    assert logged(project, "papers.run")[0].endswith("--trace= -p horizon 1800")
+    assert ran(project, "figures/1-eviction") == ["1-eviction"]
+
+
+def test_others_go_on_where_one_fails_and_it_is_run_again(project):
+    (project / "notebooks" / "9-failing.ipynb").write_text("")
+    for _ in range(2):
+        done = make(project, "reproduce")
+        assert done.returncode == 2 and "figures/9-failing/run.json" in done.stderr
+        assert done.stdout.endswith("scorecard: 2 claims.\ngallery: figures/index.html\n")
+    assert len(logged(project, "papers.run")) == 4
+    assert (project / "figures" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("jobs", ["many", "0", "1 2", "-1", ""])
+def test_a_number_of_jobs_that_is_none_is_refused(project, jobs):
+    done = make(project, "reproduce", f"JOBS={jobs}")
+    assert done.returncode == 2 and f"JOBS='{jobs}'; expected a number" in done.stderr
+    assert not (project / "logged").exists()
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_variables_are_data(project, value):
+    given = [f"{name}={value}" for name in NAMES]
+    for target in TARGETS:
+        make(project, target, *given)
+        make(project, "-n", target, *given)
+        make(project, target, **dict.fromkeys(NAMES, value))
+        make(project, target, f"VENV={value}", "PYTHON=nowhere")
+        assert not list(project.rglob("pwned*")), target
+    assert f" TRACE={value} " in make(project, "help", *given).stdout
+    make(project, "figures/1-eviction", f"TRACE={value}")
+    assert f"--trace={value}" in (project / "logged").read_text()
