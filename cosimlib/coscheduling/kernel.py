@@ -120,129 +120,6 @@ def empty(job: np.recarray, machine: np.recarray) -> State:
     )
 
 
-@allocating_kernel
-def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
-    """Insert `job` in its machine's queue, which is kept in order of rows."""
-    machine = jobs.job.machine[job]
-    queue, place = state.queue[machine], state.machine.queued[machine]
-    while place > 0 and queue[place - 1] > job:
-        queue[place] = queue[place - 1]
-        place -= 1
-    queue[place] = job
-    state.machine.queued[machine] += 1
-    state.job.status[job] = QUEUED
-
-
-@allocating_kernel
-def take(jobs: CoupledJobs, state: State, job: int) -> None:
-    """Give a queued job its nodes, idle for now."""
-    machine = jobs.job.machine[job]
-    _remove(state.queue[machine], state.machine.queued[machine], job)
-    state.machine.queued[machine] -= 1
-    state.holding[machine, state.machine.holders[machine]] = job
-    state.machine.holders[machine] += 1
-    state.machine.free[machine] -= jobs.job.nodes[job]
-    state.job.status[job] = HOLDING
-
-
-@allocating_kernel
-def hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
-    """Let a queued job keep its nodes idle from now on."""
-    take(jobs, state, job)
-    state.job.hold_since[job] = now
-    state.machine.held[jobs.job.machine[job]] += jobs.job.nodes[job]
-
-
-@allocating_kernel
-def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
-    """Return a job that has nodes, idle, to its queue."""
-    machine = jobs.job.machine[job]
-    _end_hold(jobs, state, job, now)
-    _remove(state.holding[machine], state.machine.holders[machine], job)
-    state.machine.holders[machine] -= 1
-    state.machine.free[machine] += jobs.job.nodes[job]
-    enqueue(jobs, state, job)
-
-
-@allocating_kernel
-def start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
-    """Let a queued or a holding job run from now on."""
-    if state.job.status[job] == QUEUED:
-        take(jobs, state, job)
-    machine = jobs.job.machine[job]
-    _end_hold(jobs, state, job, now)
-    _remove(state.holding[machine], state.machine.holders[machine], job)
-    state.machine.holders[machine] -= 1
-    state.job.status[job] = STARTED
-    state.job.start_time[job] = now
-    heappush(state.ends, (now + jobs.job.run_time[job], job))
-    state.machine.expected[machine] = releases.add(
-        state.expected_end[machine],
-        state.expected_nodes[machine],
-        state.machine.expected[machine],
-        now + jobs.job.requested_time[job],
-        jobs.job.nodes[job],
-    )
-
-
-@allocating_kernel
-def retire(jobs: CoupledJobs, state: State, job: int) -> None:
-    """Free the nodes of a job that ends, and drop its expected release."""
-    machine = jobs.job.machine[job]
-    state.machine.free[machine] += jobs.job.nodes[job]
-    state.machine.expected[machine] = releases.remove(
-        state.expected_end[machine],
-        state.expected_nodes[machine],
-        state.machine.expected[machine],
-        state.job.start_time[job] + jobs.job.requested_time[job],
-        jobs.job.nodes[job],
-    )
-
-
-@allocating_kernel
-def reservation(
-    jobs: CoupledJobs, rules: Rules, state: State, machine: int, wanted: int, now: float
-) -> tuple[float, int]:
-    """Shadow time and extra nodes of a blocked job: running jobs end as expected, but not in the
-    next `least_remaining` seconds, and holding jobs start now."""
-    size, holders = state.machine.expected[machine], state.machine.holders[machine]
-    times, nodes = state.expected_end[machine], state.expected_nodes[machine]
-    if holders > 0:
-        times, nodes = np.empty(size + holders, np.float64), np.empty(size + holders, np.int64)
-        for place in range(size):
-            times[place] = state.expected_end[machine, place]
-            nodes[place] = state.expected_nodes[machine, place]
-    for place in range(holders):
-        job = state.holding[machine, place]
-        end = now + jobs.job.requested_time[job]
-        size = releases.add(times, nodes, size, end, jobs.job.nodes[job])
-    return releases.shadow(
-        times, nodes, size, state.machine.free[machine], wanted, now + rules.least_remaining
-    )
-
-
-@allocating_kernel
-def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
-    """End the interval in which `job` held nodes, if it did, and log it."""
-    since = state.job.hold_since[job]
-    if np.isnan(since):
-        return
-    state.job.hold_since[job] = np.nan
-    state.machine.held[jobs.job.machine[job]] -= jobs.job.nodes[job]
-    if now > since:
-        state.log.append((job, since, now))
-
-
-@allocating_kernel
-def _remove(line: np.ndarray, size: int, job: int) -> None:
-    """Remove `job` from the first `size` places of a list, whose order stays."""
-    place = 0
-    while line[place] != job:
-        place += 1
-    for later in range(place, size - 1):
-        line[later] = line[later + 1]
-
-
 @embedded_kernel
 def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float) -> None:
     """The machine's own pass: each queued job that may start has a turn, the most urgent first."""
@@ -276,10 +153,48 @@ def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: floa
 
 
 @allocating_kernel
+def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
+    """Insert `job` in its machine's queue, which is kept in order of rows."""
+    machine = jobs.job.machine[job]
+    queue, place = state.queue[machine], state.machine.queued[machine]
+    while place > 0 and queue[place - 1] > job:
+        queue[place] = queue[place - 1]
+        place -= 1
+    queue[place] = job
+    state.machine.queued[machine] += 1
+    state.job.status[job] = QUEUED
+
+
+@allocating_kernel
+def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Return a job that has nodes, idle, to its queue."""
+    machine = jobs.job.machine[job]
+    _end_hold(jobs, state, job, now)
+    _remove(state.holding[machine], state.machine.holders[machine], job)
+    state.machine.holders[machine] -= 1
+    state.machine.free[machine] += jobs.job.nodes[job]
+    enqueue(jobs, state, job)
+
+
+@allocating_kernel
+def retire(jobs: CoupledJobs, state: State, job: int) -> None:
+    """Free the nodes of a job that ends, and drop its expected release."""
+    machine = jobs.job.machine[job]
+    state.machine.free[machine] += jobs.job.nodes[job]
+    state.machine.expected[machine] = releases.remove(
+        state.expected_end[machine],
+        state.expected_nodes[machine],
+        state.machine.expected[machine],
+        state.job.start_time[job] + jobs.job.requested_time[job],
+        jobs.job.nodes[job],
+    )
+
+
+@allocating_kernel
 def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
     """Algorithm 1: start with all mates, or else hold or yield by the machine's scheme."""
     if jobs.job.group[job] < 0:
-        start(jobs, state, job, now)
+        _start(jobs, state, job, now)
     elif _mates_can_start(jobs, rules, state, job, now):
         _start_group(jobs, state, job, now)
     else:
@@ -298,7 +213,7 @@ def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
         holds = idle <= rules.most_idle
     holds = holds or state.job.yields[job] >= rules.max_yields
     if holds and state.machine.held[machine] + jobs.job.nodes[job] <= rules.held_limit[machine]:
-        hold(jobs, state, job, now)
+        _hold(jobs, state, job, now)
         return
     state.job.yields[job] += 1
     state.job.yielding[job] = 1
@@ -321,7 +236,7 @@ def _expected_wait(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
         if state.job.status[mate] == UNSUBMITTED:
             return np.inf
         if state.job.status[mate] == QUEUED and nodes > state.machine.free[machine]:
-            shadow_time = reservation(jobs, rules, state, machine, nodes, now)[0]
+            shadow_time = _reservation(jobs, rules, state, machine, nodes, now)[0]
             longest = max(longest, shadow_time - now)
     return longest
 
@@ -369,7 +284,7 @@ def _start_group(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
         if mate == job or (
             state.job.status[mate] == HOLDING and state.machine.down[jobs.job.machine[mate]] == 0
         ):
-            start(jobs, state, mate, now)
+            _start(jobs, state, mate, now)
 
 
 @allocating_kernel
@@ -389,10 +304,73 @@ def _try_start_mate(jobs: CoupledJobs, rules: Rules, state: State, mate: int, no
             continue
         extra = left
         if job == mate:
-            take(jobs, state, job)
+            _take(jobs, state, job)
         else:
-            start(jobs, state, job, now)
+            _start(jobs, state, job, now)
     return state.job.status[mate] == HOLDING
+
+
+@allocating_kernel
+def _take(jobs: CoupledJobs, state: State, job: int) -> None:
+    """Give a queued job its nodes, idle for now."""
+    machine = jobs.job.machine[job]
+    _remove(state.queue[machine], state.machine.queued[machine], job)
+    state.machine.queued[machine] -= 1
+    state.holding[machine, state.machine.holders[machine]] = job
+    state.machine.holders[machine] += 1
+    state.machine.free[machine] -= jobs.job.nodes[job]
+    state.job.status[job] = HOLDING
+
+
+@allocating_kernel
+def _hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Let a queued job keep its nodes idle from now on."""
+    _take(jobs, state, job)
+    state.job.hold_since[job] = now
+    state.machine.held[jobs.job.machine[job]] += jobs.job.nodes[job]
+
+
+@allocating_kernel
+def _start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """Let a queued or a holding job run from now on."""
+    if state.job.status[job] == QUEUED:
+        _take(jobs, state, job)
+    machine = jobs.job.machine[job]
+    _end_hold(jobs, state, job, now)
+    _remove(state.holding[machine], state.machine.holders[machine], job)
+    state.machine.holders[machine] -= 1
+    state.job.status[job] = STARTED
+    state.job.start_time[job] = now
+    heappush(state.ends, (now + jobs.job.run_time[job], job))
+    state.machine.expected[machine] = releases.add(
+        state.expected_end[machine],
+        state.expected_nodes[machine],
+        state.machine.expected[machine],
+        now + jobs.job.requested_time[job],
+        jobs.job.nodes[job],
+    )
+
+
+@allocating_kernel
+def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
+    """End the interval in which `job` held nodes, if it did, and log it."""
+    since = state.job.hold_since[job]
+    if np.isnan(since):
+        return
+    state.job.hold_since[job] = np.nan
+    state.machine.held[jobs.job.machine[job]] -= jobs.job.nodes[job]
+    if now > since:
+        state.log.append((job, since, now))
+
+
+@allocating_kernel
+def _remove(line: np.ndarray, size: int, job: int) -> None:
+    """Remove `job` from the first `size` places of a list, whose order stays."""
+    place = 0
+    while line[place] != job:
+        place += 1
+    for later in range(place, size - 1):
+        line[later] = line[later + 1]
 
 
 @allocating_kernel
@@ -412,11 +390,33 @@ def _beside_reservation(
     machine, nodes = jobs.job.machine[job], jobs.job.nodes[job]
     if nodes > state.machine.free[machine]:
         if shadow_time == np.inf:
-            shadow_time, extra = reservation(jobs, rules, state, machine, nodes, now)
+            shadow_time, extra = _reservation(jobs, rules, state, machine, nodes, now)
         return False, shadow_time, extra, extra
     if now + jobs.job.requested_time[job] <= shadow_time:
         return True, shadow_time, extra, extra
     return nodes <= extra, shadow_time, extra, extra - nodes
+
+
+@allocating_kernel
+def _reservation(
+    jobs: CoupledJobs, rules: Rules, state: State, machine: int, wanted: int, now: float
+) -> tuple[float, int]:
+    """Shadow time and extra nodes of a blocked job: running jobs end as expected, but not in the
+    next `least_remaining` seconds, and holding jobs start now."""
+    size, holders = state.machine.expected[machine], state.machine.holders[machine]
+    times, nodes = state.expected_end[machine], state.expected_nodes[machine]
+    if holders > 0:
+        times, nodes = np.empty(size + holders, np.float64), np.empty(size + holders, np.int64)
+        for place in range(size):
+            times[place] = state.expected_end[machine, place]
+            nodes[place] = state.expected_nodes[machine, place]
+    for place in range(holders):
+        job = state.holding[machine, place]
+        end = now + jobs.job.requested_time[job]
+        size = releases.add(times, nodes, size, end, jobs.job.nodes[job])
+    return releases.shadow(
+        times, nodes, size, state.machine.free[machine], wanted, now + rules.least_remaining
+    )
 
 
 @allocating_kernel

@@ -52,29 +52,19 @@ def plot_coupled_gantt(
         Whether a slider steps through the events.
     """
     check.instance("schedule", schedule, CoupledSchedule)
-    table = node_stretches(schedule)
     events = event_times(schedule)
     until = until or 1.05 * max(events[-1], 1.0)
-    machines = list(schedule.system.partitions)
-    picture = make_subplots(rows=len(machines), shared_xaxes=True, vertical_spacing=0.09)
     labels = [str(job) for job in range(len(schedule.workload))] if names is None else list(names)
-    for row in table.itertuples():
-        trace = _block(row, labels[row.job], int(schedule.group[row.job]), until)
-        picture.add_trace(trace, row=machines.index(row.machine) + 1, col=1)
-    for name, shape in (("runs", ""), ("holds, nodes idle", "/")):
-        picture.add_trace(_legend_entry(name, shape), row=1, col=1)
-    theme.style(picture, title=title, barmode="overlay", margin_b=80 + CONTROLS_HEIGHT * steps)
+    picture = _gantt(schedule, until, labels, title)
     picture.update_layout(
-        height=190 + 150 * len(machines) + CONTROLS_HEIGHT * steps,
+        height=190 + 150 * len(schedule.system.partitions) + CONTROLS_HEIGHT * steps,
+        margin={"b": 80 + CONTROLS_HEIGHT * steps},
         meta={CONTROLS: CONTROLS_HEIGHT * steps},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
     )
-    for row, (machine, nodes) in enumerate(schedule.system.partitions.items(), start=1):
-        picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, col=1)
-    picture.update_xaxes(range=[0, until / MINUTE])
-    picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
-    footnote(picture, MATES)
-    return _stepped(picture, table, events, until) if steps else picture
+    footnote(picture.update_xaxes(range=[0, until / MINUTE]), MATES)
+    return (
+        _stepped(picture, schedule, [*events[events < until], until], labels) if steps else picture
+    )
 
 
 def plot_coupled_moment(
@@ -102,29 +92,40 @@ def plot_coupled_moment(
         Seconds at which the axis ends; by default 5 % after the last event.
     """
     check.instance("schedule", schedule, CoupledSchedule)
-    table = node_stretches(schedule)
     first, last = event_times(schedule)[[0, -1]].tolist()
     until = until or last + 0.05 * max(last - first, 1.0)
     machines = list(schedule.system.partitions)
     headings = [f"waiting on {name}: {_queue(schedule, name, at, names)}" for name in machines]
+    picture = _gantt(schedule, at, names, title, headings)
+    picture.add_vline(at / MINUTE, line={"color": theme.VERMILION, "width": 2})
+    picture.update_layout(height=170 + 160 * len(machines), margin={"t": 90, "b": 60})
+    return picture.update_xaxes(range=[first / MINUTE, until / MINUTE])
+
+
+def _gantt(
+    schedule: CoupledSchedule,
+    at: float,
+    names: Sequence[str],
+    title: str,
+    headings: Sequence[str] = (),
+) -> go.Figure:
+    """The machines' nodes up to an instant, one trace per machine and two for the legend."""
+    machines = schedule.system.partitions
     picture = make_subplots(
-        rows=len(machines), shared_xaxes=True, vertical_spacing=0.13, subplot_titles=headings
-    )
+        rows=len(machines), shared_xaxes=True, subplot_titles=headings or None,
+        vertical_spacing=0.13 if headings else 0.09,
+    )  # fmt: skip
     picture.update_annotations(x=0, xanchor="left", font={"size": 12})
-    for row, (machine, nodes) in enumerate(schedule.system.partitions.items(), start=1):
-        here = table[(table["machine"] == machine) & (table["start"] < at)]
-        picture.add_trace(_blocks(here, at, names, schedule.group), row=row, col=1)
+    blocks = _blocks(schedule, at, names)
+    for row, (trace, (machine, nodes)) in enumerate(zip(blocks, machines.items(), strict=True), 1):
+        picture.add_trace(trace, row=row, col=1)
         ticks = {"tick0": 0, "dtick": theme.whole_step(nodes, 5)}
         picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, **ticks)
     for name, shape in (("runs", ""), ("holds, nodes idle", "/")):
         picture.add_trace(_legend_entry(name, shape), row=1, col=1)
-    picture.add_vline(at / MINUTE, line={"color": theme.VERMILION, "width": 2})
-    theme.style(picture, title=title, barmode="overlay", margin={"t": 90, "b": 60})
-    picture.update_layout(
-        height=170 + 160 * len(machines),
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-    )
-    picture.update_xaxes(range=[first / MINUTE, until / MINUTE])
+    theme.style(picture, title=title, barmode="overlay")
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"}
+    picture.update_layout(legend=legend)
     return picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
 
 
@@ -137,19 +138,27 @@ def _queue(schedule: CoupledSchedule, machine: str, at: float, names: Sequence[s
     return ", ".join(named) + more or "none"
 
 
-def _blocks(table: pd.DataFrame, at: float, names: Sequence[str], groups: np.ndarray) -> go.Bar:
-    """The blocks of one machine as one trace, cut at an instant."""
-    group = groups[table["job"].to_numpy(dtype=np.int64)]
-    tints = [GROUP_COLORS[g % len(GROUP_COLORS)] if g >= 0 else theme.GREY for g in group]
+def _blocks(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[go.Bar]:
+    """The blocks of nodes over time, one trace per machine, cut at an instant."""
+    table = node_stretches(schedule)
+    group = schedule.group[table["job"].to_numpy(np.int64)]
+    table = table.assign(end=table["end"].clip(upper=at), group=group)[table["start"] < at]
+    return [
+        _bars(table[table["machine"] == machine], names) for machine in schedule.system.partitions
+    ]
+
+
+def _bars(table: pd.DataFrame, names: Sequence[str]) -> go.Bar:
+    """The blocks of one machine: mates in one color, held nodes hatched."""
+    tints = [GROUP_COLORS[g % len(GROUP_COLORS)] if g >= 0 else theme.GREY for g in table["group"]]
     holds = (table["state"] == "holds").tolist()
     labels = [names[job] for job in table["job"]]
     pattern = {"shape": ["/" if held else "" for held in holds], "fillmode": "replace",
                "fgcolor": tints, "bgcolor": ["white" if held else tint for held, tint
                                              in zip(holds, tints, strict=True)],
                "solidity": 0.3, "size": 11, "fgopacity": 0.7}  # fmt: skip
-    ends = table["end"].clip(upper=at)
     return go.Bar(
-        x=((ends - table["start"]) / MINUTE).round(4).tolist(),
+        x=((table["end"] - table["start"]) / MINUTE).round(4).tolist(),
         base=(table["start"] / MINUTE).round(4).tolist(),
         y=(table["node"] + table["nodes"] / 2).tolist(), width=table["nodes"].tolist(),
         orientation="h", showlegend=False, textposition="inside",
@@ -158,30 +167,6 @@ def _blocks(table: pd.DataFrame, at: float, names: Sequence[str], groups: np.nda
         marker={"color": tints, "pattern": pattern, "line": {"color": theme.BLACK, "width": 1}},
         customdata=list(zip(labels, table["state"], table["nodes"], strict=True)),
         hovertemplate="%{customdata[0]} %{customdata[1]}, %{customdata[2]} nodes<extra></extra>",
-    )  # fmt: skip
-
-
-def _extent(row, until: float) -> tuple[float, float]:
-    """Beginning and length of a block in minutes, cut at `until`."""
-    begin, end = min(row.start, until), min(row.end, until)
-    return round(begin / MINUTE, 4), round((end - begin) / MINUTE, 4)
-
-
-def _block(row, label: str, group: int, until: float) -> go.Bar:
-    """One block of nodes over time."""
-    begin, length = _extent(row, until)
-    color = GROUP_COLORS[group % len(GROUP_COLORS)] if group >= 0 else theme.GREY
-    holds = row.state == "holds"
-    pattern = {"shape": "/" if holds else "", "fillmode": "replace", "fgcolor": color,
-               "bgcolor": "white", "solidity": 0.3, "size": 11, "fgopacity": 0.7}  # fmt: skip
-    return go.Bar(
-        x=[length], base=[begin], y=[row.node + row.nodes / 2], width=[row.nodes],
-        orientation="h", showlegend=False, name=label,
-        marker={"color": color, "pattern": pattern if holds else {},
-                "line": {"color": theme.BLACK, "width": 1}},
-        text=[f"<b>{label}</b>" + (" holds" if holds else "")], textposition="inside",
-        insidetextanchor="middle", textangle=0, insidetextfont={"color": theme.BLACK},
-        hovertemplate=f"{label} {row.state}, {row.nodes} nodes<extra></extra>",
     )  # fmt: skip
 
 
@@ -196,18 +181,13 @@ def _legend_entry(name: str, shape: str) -> go.Bar:
 
 
 def _stepped(
-    picture: go.Figure, table: pd.DataFrame, events: np.ndarray, until: float
+    picture: go.Figure, schedule: CoupledSchedule, stops: Sequence[float], names: Sequence[str]
 ) -> go.Figure:
     """The chart with a slider: one step per event, the whole chart last."""
-    stops = [*events[events < until].tolist(), until]
     frames, marks = [], []
     for stop in stops:
-        name = f"{stop / MINUTE:g}"
-        bars = []
-        for row in table.itertuples():
-            begin, length = _extent(row, stop)
-            bars.append(go.Bar(base=[begin], x=[length if row.start < stop else None]))
-        frames.append(go.Frame(data=bars, name=name, traces=list(range(len(table)))))
+        name, bars = f"{stop / MINUTE:g}", _blocks(schedule, stop, names)
+        frames.append(go.Frame(data=bars, name=name, traces=list(range(len(bars)))))
         marks.append({"label": name, "method": "animate", "args": [[name], _animation(0)]})
     picture.frames = frames
     value = {"prefix": "up to minute ", "xanchor": "left"}

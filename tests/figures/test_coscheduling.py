@@ -1,5 +1,7 @@
 """Gantt charts of held and used nodes, on a few jobs known by heart."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,16 +28,39 @@ def schedule():
     return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), machines, schemes="HH")
 
 
+class Block(NamedTuple):
+    name: str
+    axis: str
+    start: float
+    end: float
+    nodes: int
+    hatched: bool
+    color: str
+
+
+def blocks(picture) -> list[Block]:
+    """The blocks of all machines; the last two traces are the legend's."""
+    return [
+        Block(label[0], bars.yaxis, start, start + length, nodes, shape == "/", color)
+        for bars in picture.data[:-2]
+        for label, start, length, nodes, shape, color in zip(
+            bars.customdata, bars.base, bars.x, bars.width, bars.marker.pattern.shape,
+            bars.marker.color, strict=True,
+        )
+    ]  # fmt: skip
+
+
 def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):
     picture = plot_coupled_gantt(schedule, title="Small", names=NAMES)
-    blocks = picture.data[:-2]
-    hatched = [bool(block.marker.pattern.shape) for block in blocks]
-    assert hatched == [True, False, True, False, False]
+    hatched = {(block.name, block.start): block.hatched for block in blocks(picture)}
+    assert hatched == {
+        ("a", 0): True, ("a", 20): True, ("a", 30): False, ("c", 10): False, ("b", 30): False
+    }  # fmt: skip
     steps = picture.layout.sliders[0].steps
     assert [step.label for step in steps[:-1]] == ["0", "10", "20", "30", "70", "90"]
     assert len(picture.frames) == len(steps)
     assert picture.frames[1].data[0].x == (10.0,)
-    assert picture.frames[-1].data[0].x == blocks[0].x
+    assert picture.frames[-1].data[0].x == picture.data[0].x
     still = plot_coupled_gantt(schedule, title="Small", steps=False)
     assert not still.frames and not still.layout.sliders and not still.layout.updatemenus
 
@@ -53,19 +78,16 @@ def test_frames_are_drawn_anew_never_moved_and_none_before_a_click(schedule, tmp
 
 
 def test_gantt_blocks_are_where_and_when_jobs_have_nodes(schedule):
-    blocks = plot_coupled_gantt(schedule, title="Small", names=NAMES).data[:-2]
-    drawn = {
-        (bar.name, bar.yaxis, bar.base[0], bar.base[0] + bar.x[0], bar.width[0]) for bar in blocks
-    }
-    assert drawn == {
+    drawn = blocks(plot_coupled_gantt(schedule, title="Small", names=NAMES))
+    assert {(bar.name, bar.axis, bar.start, bar.end, bar.nodes) for bar in drawn} == {
         ("a", "y", 0, 20, 5), ("a", "y", 20, 30, 5), ("a", "y", 30, 90, 5), ("c", "y", 10, 70, 2),
         ("b", "y2", 30, 90, 4),
     }  # fmt: skip
 
 
 def test_mates_have_one_color_and_jobs_without_mates_are_gray(schedule):
-    blocks = plot_coupled_gantt(schedule, title="Small", names=NAMES).data[:-2]
-    colors = {bar.name: bar.marker.color for bar in blocks}
+    drawn = blocks(plot_coupled_gantt(schedule, title="Small", names=NAMES))
+    colors = {bar.name: bar.color for bar in drawn}
     assert colors["a"] == colors["b"] == GROUP_COLORS[0] and colors["c"] not in GROUP_COLORS
 
 
@@ -78,7 +100,7 @@ def test_a_hold_without_an_end_is_drawn_to_the_end_of_the_picture():
     # A starts its job when B goes down at 30 s; B's waits for its manager until 600 s.
     assert schedule.start_time.tolist() == [30, 600]
     picture = plot_coupled_gantt(schedule, title="Cut", until=300.0)
-    assert [bar.base[0] + bar.x[0] for bar in picture.data[:-2]] == [0.5, 5, 5]
+    assert [bar.end for bar in blocks(picture)] == [0.5, 5]
 
 
 def test_a_moment_shows_what_happened_until_then_and_who_waits(schedule):
