@@ -171,14 +171,14 @@ def solve_as_printed(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIM
     check_problem(problem)
     begin = time.perf_counter()
     deadlines, n = len(problem.deadlines), len(problem)
-    words = max(1, -(-n // JOBS_PER_WORD))
-    needed = 2 * 8 * (problem.total_nodes + 1) * deadlines * (1 + words)
+    per_cell = max(1, -(-n // JOBS_PER_WORD))
+    needed = 2 * 8 * (problem.total_nodes + 1) * deadlines * (1 + per_cell)
     if needed > memory_limit:
         raise MemoryError(
             f"{n} jobs × {deadlines} deadlines × {problem.total_nodes} nodes take {needed:,} "
             f"bytes; memory_limit is {memory_limit:,}: solve_dynamic takes less"
         )
-    choices = _algorithm_1(*problem.arrays, problem.nodes_needed, deadlines, words)
+    choices = _algorithm_1(*problem.arrays, problem.nodes_needed, deadlines, per_cell)
     return EvictionPlan.optimum(problem, "as printed", choices, time.perf_counter() - begin)
 
 
@@ -246,8 +246,8 @@ def relax_all(
         for t in range(rows - 1, -1, -1):
             before[low:high] = table[t, low:high]
             app, sys = t - jobs.app_steps[job], t - jobs.sys_steps[job]
-            from_app = before if app == t else (table[app] if app >= 0 else unreachable)
-            from_sys = before if sys == t else (table[sys] if sys >= 0 else unreachable)
+            from_app = source_row(table, app, t, before, unreachable)
+            from_sys = source_row(table, sys, t, before, unreachable)
             sources = before[low:high], from_app[low:high], from_sys[low:high]
             cells, taken = table[t, low + held : high + held], choice[low + held : high + held]
             relax(sources, costs, cells, taken)
@@ -255,6 +255,16 @@ def relax_all(
         choice[low + held : high + held] = 0
         remaining -= held
         reached += held
+
+
+@kernel
+def source_row(
+    table: np.ndarray, row: int, current: int, before: np.ndarray, unreachable: np.ndarray
+) -> np.ndarray:
+    """A row of the table that a checkpoint leads from; of the current one, what was `before`."""
+    if row == current:
+        return before
+    return table[row] if row >= 0 else unreachable
 
 
 @kernel
@@ -352,12 +362,12 @@ def _at_least(table):
 
 
 @kernel
-def _algorithm_1(jn, loss, ta, ts, K, T, words):  # noqa: N803
+def _algorithm_1(jn, loss, ta, ts, K, T, per_cell):  # noqa: N803
     """Choices (deadlines × jobs) by the listing's own lines and names; `T` deadlines from 0."""
     M = jn.sum()  # noqa: N806
     a = np.full((M + 1, T), np.inf)
     a[0, 0] = 0.0
-    u = np.zeros((M + 1, T, words), dtype=np.uint64)
+    u = np.zeros((M + 1, T, per_cell), dtype=np.uint64)
     for job in range(jn.size):
         b, v = a.copy(), u.copy()
         word, bit = job // JOBS_PER_WORD, np.uint64(2 * (job % JOBS_PER_WORD))

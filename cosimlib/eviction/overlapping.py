@@ -44,6 +44,7 @@ from cosimlib.eviction.dynamic import (
     packed_width,
     relax,
     relax_all,
+    source_row,
     table_width,
     unpack,
 )
@@ -358,8 +359,8 @@ def _fill_backwards(
             app, sys = u - writes.app_write[job], u - writes.sys_write[job]
             if u > start - writes.release[job]:
                 app = -1
-            from_app = before if app == u else (table[app] if app >= 0 else unreachable)
-            from_sys = before if sys == u else (table[sys] if sys >= 0 else unreachable)
+            from_app = source_row(table, app, u, before, unreachable)
+            from_sys = source_row(table, sys, u, before, unreachable)
             sources = before[low:high], from_app[low:high], from_sys[low:high]
             costs = kill, app_cost, held * (u * step)
             cells, taken = table[u, low + held : high + held], choice[low + held : high + held]

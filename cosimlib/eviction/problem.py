@@ -316,13 +316,7 @@ def running_jobs_at(
     check.number("at", at, kind="seconds of the schedule's clock")
     check_rigid(schedule, "an eviction")
     intervals = _intervals(schedule.workload, interval)
-    running = (schedule.start_time <= at) & (at < schedule.end_time)
-    if not running.any():
-        raise ValueError(
-            f"{schedule.name}: no job runs at={at:g}; the schedule runs from "
-            f"{schedule.start_time.min():g} to {schedule.end_time.max():g} s"
-        )
-    job = np.flatnonzero(running)
+    job = _running(schedule, at)
     jobs = schedule.workload.jobs
     nodes = jobs["nodes"].to_numpy()[job]
     if memory is None:
@@ -425,6 +419,17 @@ def _write_arrays(problem: EvictionProblem) -> WriteArrays:
     app_write = np.where(app_steps < len(problem.deadlines), np.minimum(app_write, app_steps), 0)
     release = app_steps - app_write
     return WriteArrays(release, app_write, np.array(problem.arrays.sys_steps), np.round(wait * 1e3))
+
+
+def _running(schedule: Schedule, at: float) -> np.ndarray:
+    """Numbers of the jobs that run at a moment, at least one."""
+    running = (schedule.start_time <= at) & (at < schedule.end_time)
+    if not running.any():
+        raise ValueError(
+            f"{schedule.name}: no job runs at={at:g}; the schedule runs from "
+            f"{schedule.start_time.min():g} to {schedule.end_time.max():g} s"
+        )
+    return np.flatnonzero(running)
 
 
 def _intervals(workload: Workload, interval: float | np.ndarray) -> np.ndarray:

@@ -142,8 +142,8 @@ def test_moments_of_a_plan_add_up(problem):
         written = writes.dropna(subset="begin").sort_values(["begin", "end"])
         assert (written["begin"].to_numpy()[1:] >= written["end"].to_numpy()[:-1]).all()
         free = plan.free_time[[0, -1][row]]
-        still = (writes["nodes"] * (free - writes["stop"])).sum() / 3600
-        assert still == pytest.approx(plan.blocked[[0, -1][row]])
+        blocked = (writes["nodes"] * (free - writes["stop"])).sum() / 3600
+        assert blocked == pytest.approx(plan.blocked[[0, -1][row]])
         assert written["end"].max() == free or written.empty
     assert sorted(plan.table()) == sorted(
         ["deadline", "loss", "checkpoint_time", "nodes_freed", "optimal", "free_time", "blocked"]
@@ -246,11 +246,11 @@ def test_tables_that_are_too_large_are_refused():
 @settings(deadline=None)
 @given(problems())
 def test_the_least_loss_is_that_of_a_plan_for_each_number_of_nodes(problem):
-    losses = least_loss(problem)
-    assert losses.shape == (problem.total_nodes + 1, len(problem.deadlines))
+    loss = least_loss(problem)
+    assert loss.shape == (problem.total_nodes + 1, len(problem.deadlines))
     for needed in range(problem.total_nodes + 1):
         plan = solve_overlapping(problem.asking(needed))
-        assert np.allclose(losses[needed], plan.loss, atol=1e-9)
+        assert np.allclose(loss[needed], plan.loss, atol=1e-9)
 
 
 def test_too_many_losses_are_refused():

@@ -117,5 +117,5 @@ def test_dalys_interval_is_near_youngs_and_never_above_the_time_between_failures
 
 
 def test_no_problem_frees_no_node():
-    nothing = EvictionProblem.empty(horizon=120.0)
-    assert nothing.total_nodes == 0 and nothing.deadlines.tolist() == [0.0, 60.0, 120.0]
+    empty = EvictionProblem.empty(horizon=120.0)
+    assert empty.total_nodes == 0 and empty.deadlines.tolist() == [0.0, 60.0, 120.0]

@@ -43,9 +43,9 @@ def table(seconds=None, optimum=OPTIMUM, greedy=GREEDY, bound=False, optimal=Tru
     seconds = PAPER_SECONDS if seconds is None else seconds
     rows = []
     for (scenario, needed), times in seconds.items():
-        losses = (optimum, greedy, optimum, optimum)
+        lost_by = (optimum, greedy, optimum, optimum)
         names = ("dynamic", "greedy", "backtracking", "as printed")
-        solvers = zip(names, times, losses, strict=True)
+        solvers = zip(names, times, lost_by, strict=True)
         for solver, spent, loss in solvers:
             searched = solver == "backtracking"
             for deadline, lost in zip(DEADLINES, loss, strict=True):
@@ -59,9 +59,9 @@ def table(seconds=None, optimum=OPTIMUM, greedy=GREEDY, bound=False, optimal=Tru
 def survey(optimum=(90.0, 40.0, 10.0), greedy=(90.0, 80.0, 60.0)):
     """A table of `survey_moments`: two moments, two numbers of nodes, these losses."""
     rows = [
-        (moment, needed, deadline, *losses)
+        (moment, needed, deadline, *pair)
         for moment, needed in product((0.0, 3600.0), (512, 1024))
-        for deadline, *losses in zip((0.0, 300.0, 900.0), greedy, optimum, strict=True)
+        for deadline, *pair in zip((0.0, 300.0, 900.0), greedy, optimum, strict=True)
     ]
     columns = ["moment", "nodes_needed", "deadline", "greedy", "optimum"]
     return pd.DataFrame(rows, columns=columns)
@@ -290,9 +290,9 @@ def test_scaling_has_a_row_per_size_and_solver():
 def test_cases_that_ask_for_more_nodes_than_are_held_are_left_out(comparison):
     small = {"small": scaled_problem(5, 100)}
     assert set(compare_solvers(small, nodes_needed=(20, 101))["nodes_needed"]) == {20}
-    nothing = compare_solvers({}, nodes_needed=(20,))
-    assert nothing.empty and sorted(nothing) == sorted(comparison)
-    assert relative_loss(nothing).empty
+    empty = compare_solvers({}, nodes_needed=(20,))
+    assert empty.empty and sorted(empty) == sorted(comparison)
+    assert relative_loss(empty).empty
 
 
 def test_one_pass_finds_what_runs_for_each_deadline_alone_do():

@@ -103,7 +103,7 @@ def test_kinds_of_evictions_add_up(busy):
     assert sums.to_numpy() == pytest.approx(np.ones(32))
 
 
-def losses(greedy, optimum):
+def survey_of(greedy, optimum):
     """A survey of two moments at deadlines 0, 60 and 120 s."""
     rows = [
         (moment, 3, 8, deadline, *pair, pair[1], 2 * pair[1], pair[1])
@@ -115,7 +115,7 @@ def losses(greedy, optimum):
 
 def test_a_summary_by_hand():
     """Greedy's excess goes 0, 4, 2 at one moment and 0, 2, 0 at the other."""
-    survey = losses([(9, 7, 4), (5, 2, 0)], [(9, 3, 2), (5, 0, 0)])
+    survey = survey_of([(9, 7, 4), (5, 2, 0)], [(9, 3, 2), (5, 0, 0)])
     (row,) = summarize_moments(survey).reset_index().to_dict("records")
     assert row == {
         "nodes_needed": 8, "moments": 2, "above": 0.5, "none": 0.5, "free": 0.5,
@@ -130,7 +130,7 @@ def test_a_summary_by_hand():
 
 
 def test_mean_node_hours_are_over_the_moments():
-    means = mean_node_hours(losses([(9, 7, 4), (5, 2, 0)], [(9, 3, 2), (5, 0, 0)]))
+    means = mean_node_hours(survey_of([(9, 7, 4), (5, 2, 0)], [(9, 3, 2), (5, 0, 0)]))
     assert len(means) == 3 * 5
     by_plan = means.groupby(["counted", "plan"])["node_hours"].apply(list)
     assert by_plan["lost", "greedy"] == [7.0, 4.5, 2.0]
@@ -200,8 +200,8 @@ def test_moments_have_a_panel_of_jobs_and_one_per_number_of_nodes():
     assert sum(bar.showlegend for bar in bars) == 4
     titles = [note.text for note in figure.layout.annotations[:3]]
     assert titles == ["(a) jobs, median 5", "(b) K = 8", "(c) K = 16"]
-    nothing = plot_moments(kinds.head(0), pd.Series(dtype=float), title="Moments")
-    assert "at no hour is the machine nearly full" in nothing.layout.annotations[0].text
+    empty = plot_moments(kinds.head(0), pd.Series(dtype=float), title="Moments")
+    assert "at no hour is the machine nearly full" in empty.layout.annotations[0].text
 
 
 def test_scenarios_are_posed_with_the_settings_memory_and_intervals():
