@@ -250,9 +250,9 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
         "first + 1 -> first - 1": "a number is not moved past the first of its stretch",
         "width < size -> width <= size": "all is merged with nothing, and stays as it is",
     },
-    "ondemand/gathering.py:_next_to_kill": {"-1 -> -2": _NONE},
-    "ondemand/moves.py:begin": {
-        "state.jobs[job].stage = RUNNING -> dropped": (
+    "ondemand/kernel.py:_next_to_kill": {"-1 -> -2": _NONE},
+    "ondemand/state.py:start_job": {
+        "own.stage = RUNNING -> dropped": (
             "the stage is asked when a job is called or submitted; no job has begun by then, for "
             "calls come before submissions"
         ),

@@ -13,7 +13,9 @@ ends. Until then
 Writes follow the *writing order* and are as late as `free_time` allows: without a gap they end with
 it. By default the jobs that reach no checkpoint of their own within the horizon come first, by
 Smith's rule: ascending nodes per second of writing, the order in which they block the fewest
-node-hours in all. Then come the others in the order in which they reach theirs.
+node-hours in all. Then come the others by the step in which they reach theirs, and within a step by
+Smith's rule again. The rule takes the times of system-level checkpoints, also for jobs that write
+an application-level one.
 """
 
 from dataclasses import dataclass

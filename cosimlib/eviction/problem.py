@@ -255,10 +255,6 @@ def daly_interval(
 ) -> np.ndarray:
     """Daly's interval between application checkpoints per job, for fault tolerance alone, seconds.
 
-    With a checkpoint that takes `delta` and a mean time `m` between failures of the job's nodes it
-    is ``sqrt(2 delta m) (1 + sqrt(delta / 2m) / 3 + delta / 18m) - delta``, and `m` where `delta`
-    is ``2 m`` or more.
-
     Parameters
     ----------
     workload : Workload
@@ -267,19 +263,72 @@ def daly_interval(
         Mean time between failures of one node, seconds; that of a job is this ÷ its nodes.
     seed : int, default 0
         Of the memory drawn per job, as in `draw_memory`.
+    """
+    check.seconds("node_mtbf", node_mtbf, above=0)
+    nodes = workload.jobs["nodes"].to_numpy(dtype=np.float64)
+    critical = draw_memory(workload, system, seed=seed)["critical"].to_numpy()
+    return optimum_interval(checkpoint_time(nodes, critical, system), node_mtbf / nodes)
+
+
+def optimum_interval(checkpoint: np.ndarray, mtbf: np.ndarray) -> np.ndarray:
+    """Daly's optimum seconds of work between two checkpoints of `checkpoint` seconds each.
+
+    With δ seconds per checkpoint and a mean time M between failures it is
+    ``√(2δM) · (1 + √(δ / 2M) / 3 + δ / 18M) − δ``, and M where δ is 2M or more.
 
     References
     ----------
     J. Daly: A higher order estimate of the optimum checkpoint interval for restart dumps. Future
     Generation Computer Systems 22 (2006), equation 37.
     """
-    check.seconds("node_mtbf", node_mtbf, above=0)
-    nodes = workload.jobs["nodes"].to_numpy(dtype=np.float64)
-    critical = draw_memory(workload, system, seed=seed)["critical"].to_numpy()
-    delta, mtbf = checkpoint_time(nodes, critical, system), node_mtbf / nodes
-    small = delta / (2 * mtbf)
-    estimate = np.sqrt(2 * delta * mtbf) * (1 + np.sqrt(small) / 3 + small / 9) - delta
+    small = checkpoint / (2 * mtbf)
+    estimate = np.sqrt(2 * checkpoint * mtbf) * (1 + np.sqrt(small) / 3 + small / 9) - checkpoint
     return np.where(small < 1, estimate, mtbf)
+
+
+def checkpoint_table(
+    workload: Workload,
+    system: System,
+    *,
+    interval: float | str | None = 3600.0,
+    node_mtbf: float = 157_680_000.0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Interval and writing times of each job's checkpoints, seconds.
+
+    Times are rounded up to whole seconds, so that those of schedules stay exact. Reading takes as
+    long as writing.
+
+    Parameters
+    ----------
+    workload : Workload
+    system : System
+        With memory and bandwidths.
+    interval : float, "daly" or None, default 3600.0
+        Seconds of progress from one application checkpoint to the next; None: there are none.
+    node_mtbf : float, default 5 years
+        Mean time between failures of a node, for Daly's interval, seconds.
+    seed : int, default 0
+        Of the memory drawn per job, see `eviction.draw_memory`.
+
+    Returns
+    -------
+    pd.DataFrame
+        `interval` (infinite where there is none), `app_write`, `sys_write`; one row per job.
+    """
+    memory = draw_memory(workload, system, seed=seed)
+    nodes = workload.jobs["nodes"].to_numpy()
+    app, sys = (
+        np.ceil(checkpoint_time(nodes, memory[size].to_numpy(), system))
+        for size in ("critical", "allocated")
+    )
+    if interval is None:
+        seconds = np.full(len(workload), np.inf)
+    elif isinstance(interval, str):
+        seconds = np.maximum(1.0, np.round(optimum_interval(app, node_mtbf / nodes)))
+    else:
+        seconds = np.full(len(workload), float(interval))
+    return pd.DataFrame({"interval": seconds, "app_write": app, "sys_write": sys})
 
 
 def running_jobs_at(

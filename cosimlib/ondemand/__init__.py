@@ -1,24 +1,17 @@
 """On-demand bursts on a batch machine: who makes way, and what that costs.
 
 - `simulate_ondemand`: EASY with bursts, by the policies of `POLICIES`; `OnDemandSchedule`
-- `checkpoint_table`, `daly_interval`: how often jobs write checkpoints, and how long it takes
+- `checkpoint_table`: how often jobs write checkpoints, and how long it takes
 - `draw_bursts`, `bursts_from_queue`: bursts for a log
 - `ledger`, `measure`: node-hours by use, and all that a schedule is compared by
 - `compare_ondemand`: policies on streams of bursts, over seeds
 """
 
+from cosimlib.eviction.problem import checkpoint_table
 from cosimlib.ondemand.audit import audit_ondemand
-from cosimlib.ondemand.checkpoints import checkpoint_table, daly_interval
-from cosimlib.ondemand.comparison import (
-    LEDGER,
-    OVERHEAD,
-    compare_ondemand,
-    ledger,
-    measure,
-)
-from cosimlib.ondemand.schedule import OnDemandSchedule
-from cosimlib.ondemand.simulation import POLICIES, simulate_ondemand
-from cosimlib.ondemand.workloads import bursts_from_queue, draw_bursts
+from cosimlib.ondemand.schedule import LEDGER, OVERHEAD, OnDemandSchedule, ledger, measure
+from cosimlib.ondemand.simulation import POLICIES, compare_ondemand, simulate_ondemand
+from cosimlib.synthetic.bursts import bursts_from_queue, draw_bursts
 
 __all__ = [
     "LEDGER",
@@ -29,7 +22,6 @@ __all__ = [
     "bursts_from_queue",
     "checkpoint_table",
     "compare_ondemand",
-    "daly_interval",
     "draw_bursts",
     "ledger",
     "measure",

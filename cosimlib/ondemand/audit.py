@@ -9,12 +9,18 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_columns
 from cosimlib.kernels.steps import step_function
-from cosimlib.ondemand.schedule import OnDemandSchedule, attempt_keys
+from cosimlib.ondemand.schedule import (
+    CHANGES_RATES,
+    EVICTS_NOBODY,
+    WRITES_NOTHING,
+    OnDemandSchedule,
+    attempt_keys,
+)
 
 EXACT = 1e-6
 """Seconds by which sums of times may differ, besides what floats do not tell apart."""
 
-PACED = 1e-5
+ROUNDED = 1e-5
 """Seconds by which they may where jobs go slower, whose times are rounded to `state.GRAIN`."""
 
 ROUNDINGS = 8
@@ -81,7 +87,7 @@ def _check_stretches(schedule: OnDemandSchedule, demand: partial) -> None:
     fine = np.where(kind == "hold", some, (nodes == wanted) | fewer)
     demand("nodes", nodes, np.where(turn, (nodes >= 0) & (nodes <= wanted), fine),
            "what it asks for, or some of it while nodes are held for it")  # fmt: skip
-    demand("kind", kind, ~turn | (_base_policy(schedule) == "share"),
+    demand("kind", kind, ~turn | (schedule.mechanism == "share"),
            "no turns but under share")  # fmt: skip
     demand("end", end, (start < end) & (end < np.inf), "an end after its start")
     of_bursts = np.isin(kind, ["hold", "burst"])
@@ -89,8 +95,8 @@ def _check_stretches(schedule: OnDemandSchedule, demand: partial) -> None:
     demand("kind", kind, of_class, "that of a job of its class")
     before, after = table["before"].to_numpy(), table["after"].to_numpy()
     demand("before", before, before >= 0, "progress from 0")
-    still = np.isin(kind, ["read", "write", "stand", "turn"])
-    demand("after", after, ~still | (after == before), "the same progress as before")
+    idle = np.isin(kind, ["read", "write", "stand", "turn"])
+    demand("after", after, ~idle | (after == before), "the same progress as before")
     least, most = _computing_time(schedule, table)
     length, exact = (end - start) * nodes / wanted, _exact(schedule)
     fine = (length >= least - exact) & (length <= most + exact)
@@ -99,22 +105,17 @@ def _check_stretches(schedule: OnDemandSchedule, demand: partial) -> None:
            "the progress that its time allows")  # fmt: skip
 
 
-def _base_policy(schedule: OnDemandSchedule) -> str:
-    """The policy without its knobs."""
-    return schedule.policy.split(" ")[0]
-
-
-def _exact(schedule: OnDemandSchedule, *, paced: bool = True) -> float:
-    """Seconds by which sums of times may differ; `paced` where jobs may have gone slower."""
-    paced = paced and _base_policy(schedule) in ("shrink", "share")
+def _exact(schedule: OnDemandSchedule, *, slower: bool = True) -> float:
+    """Seconds by which sums of times may differ; `slower` where jobs may have gone slower."""
+    slower = slower and schedule.mechanism in CHANGES_RATES
     ends = schedule.end_time[np.isfinite(schedule.end_time)]
     last = float(np.abs(ends).max(initial=0.0))
-    return (PACED if paced else EXACT) + ROUNDINGS * float(np.spacing(last))
+    return (ROUNDED if slower else EXACT) + ROUNDINGS * float(np.spacing(last))
 
 
 def _may_shrink(schedule: OnDemandSchedule, nodes: np.ndarray) -> np.ndarray:
     """Whether the job of each stretch may hold so few nodes."""
-    if schedule.least_nodes is None or _base_policy(schedule) != "shrink":
+    if schedule.least_nodes is None or schedule.mechanism != "shrink":
         return np.zeros(len(nodes), bool)
     job = schedule.stretches["job"].to_numpy()
     wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
@@ -247,7 +248,7 @@ def _check_ends(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
                 f"{row['after']:.15g}")  # fmt: skip
     last = ~attempts["job"].duplicated(keep="last")
     run_time = schedule.workload.jobs["run_time"].to_numpy()[attempts["job"]]
-    done = (attempts["after"] - run_time).abs() <= _exact(schedule, paced=False)
+    done = (attempts["after"] - run_time).abs() <= _exact(schedule, slower=False)
     ends = attempts["end"] == schedule.end_time[attempts["job"]]
     unfinished = ~evicted & ~(last & done & ends)
     if unfinished.any():
@@ -266,8 +267,8 @@ def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) ->
     submit = schedule.workload.jobs["submit_time"].to_numpy()
     run_time = schedule.workload.jobs["run_time"].to_numpy()
     begun = attempts.groupby("job")["start"].min().reindex(range(len(submit))).to_numpy()
-    nothing = np.isnan(begun)
-    begun = np.where(nothing & (run_time == 0), schedule.end_time, begun)
+    never = np.isnan(begun)
+    begun = np.where(never & (run_time == 0), schedule.end_time, begun)
     fine = (schedule.start_time == begun) & (begun >= submit)
     if not fine.all():
         job = int((~fine).argmax())
@@ -315,7 +316,7 @@ def _check_bursts(schedule: OnDemandSchedule) -> None:
         _refuse(schedule, held["job"].iloc[int(twice.argmax())], "has nodes held for it twice")
     bursts = table[table["kind"] == "burst"]
     again = bursts["job"].duplicated().to_numpy()
-    if again.any() and _base_policy(schedule) != "share":
+    if again.any() and schedule.mechanism != "share":
         _refuse(schedule, bursts["job"].iloc[int(again.argmax())], "runs in several stretches")
 
 
@@ -348,11 +349,10 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
 
 def _check_policy(schedule: OnDemandSchedule) -> None:
     """Raise for evictions that the policy does not make, and for reserved nodes that are taken."""
-    name = _base_policy(schedule)
-    table = schedule.evictions
-    if name in ("wait", "reserve", "share") and len(table):
+    name, table = schedule.mechanism, schedule.evictions
+    if name in EVICTS_NOBODY and len(table):
         _refuse(schedule, table["job"].iloc[0], f"is evicted; {name} evicts nobody")
-    if name in ("kill", "preempt", "shrink") and (table["action"] != "kill").any():
+    if name in WRITES_NOTHING and (table["action"] != "kill").any():
         _refuse(schedule, table["job"].iloc[0], f"writes a checkpoint; {name} writes none")
     if schedule.reserved:
         _check_reserved(schedule)

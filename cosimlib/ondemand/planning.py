@@ -1,8 +1,34 @@
-"""Eviction plans inside the loop: the problem of an instant, its solver, and the deadline chosen.
+"""Jobs that make way for a burst: eviction plans, stops at checkpoints, smaller jobs, shared nodes.
 
-The solvers are those of `cosimlib.eviction`, as kernels. A plan gives each running batch job that
-no other burst has chosen one of four actions; the row of the plan, a number of steps, is the
-deadline by which the nodes are to be free.
+*Eviction plans.* The solvers are those of `cosimlib.eviction`, as kernels. A plan gives each
+running batch job that no other burst has chosen one of four actions; the row of the plan, a number
+of steps, is the deadline by which the nodes are to be free. Checkpoints are written in the order of
+`cosimlib.eviction.plan`: first those of jobs that reach no checkpoint of their own by the last
+deadline, then the others by the step in which they reach theirs. Within each of the two, and within
+a step, they follow Smith's rule on the times of system-level checkpoints, whatever is written.
+
+*Ties.* Several sets of jobs may lose equally little. `dynamic` takes the one that needs the fewest
+steps, of these the one that frees the fewest nodes, and of these the one that spares the jobs
+submitted last: among such sets, compare the last job in which they differ. A job whose kill loses
+nothing is killed rather than written. `dynamic_blocked` does the same, counts only steps of
+writing, and spares the jobs that would be written first. `kill` is `dynamic` with no step to wait.
+`greedy` takes jobs of equal loss in order of submission for checkpoints, and in reverse order to be
+killed. `preempt` and `shrink` kill them in order of submission. Of deadlines that are equally good,
+the earliest is taken.
+
+*Stops after a checkpoint* (CUP of Fan et al.). From its notice on, a burst counts on the nodes of
+the jobs that are expected to end before it comes, besides those that it holds. For what is still
+lacking it chooses jobs that write a checkpoint of their own before its expected arrival: each is
+stopped right after the last one of these, so that it loses nothing. The job that leaves the fewest
+node-seconds idle until the arrival is chosen first, of equal ones the lower. What no such job can
+give is left to the arrival itself.
+
+*Smaller jobs.* A malleable job on part of its nodes goes that much slower: its work is conserved.
+
+*Shared nodes.* Jobs that share nodes with a burst, its *hosts*, take turns with it; a host's nodes
+that the burst does not need, and the burst's own nodes, stand still in the turn of the other. When
+a host ends, the nodes that it lent are the burst's own; when the burst ends, its hosts go on at
+full speed.
 """
 
 from typing import NamedTuple
@@ -17,14 +43,21 @@ from cosimlib.eviction.search import evict_greedily
 from cosimlib.kernels import heap
 from cosimlib.kernels.jit import allocating_kernel, inner_kernel
 from cosimlib.kernels.sorting import ascending
-from cosimlib.ondemand.pace import running_batch
 from cosimlib.ondemand.state import (
+    FREE,
     PLANS,
     RUN,
+    USED,
     Log,
     State,
+    change_rate,
+    elapsed_for,
+    expect_end,
+    log_stretch,
     next_row,
     progress,
+    remove_release,
+    time_of,
 )
 
 NO_SOLVER, LEAST_LOSS_KILL, PREEMPT, SHRINK, SHARE, GREEDY, DYNAMIC, DYNAMIC_BLOCKED = range(8)
@@ -54,15 +87,26 @@ class Rules(NamedTuple):
     turn: float = 0.5
 
 
+@allocating_kernel
+def running_batch(jobs: np.recarray, state: State) -> np.ndarray:
+    """The running batch jobs that make way for no burst and share nodes with none, in order."""
+    found, size = np.empty(state.counts[RUN], np.int64), 0
+    for job in state.running[: state.counts[RUN]]:
+        if not jobs[job].on_demand and state.jobs[job].victim < 0 and state.jobs[job].guest < 0:
+            found[size] = job
+            size += 1
+    return found[ascending(found[:size].astype(np.float64))]
+
+
 class Durations(NamedTuple):
-    """What checkpoints of the jobs of a `Choice` take, in steps: both kinds, and their writes."""
+    """What checkpoints of `Candidates` take, in steps: both kinds, and their writes."""
 
     app: np.ndarray
     sys: np.ndarray
     writes: WriteArrays
 
 
-class Choice(NamedTuple):
+class Candidates(NamedTuple):
     """The jobs that could be evicted, one value per job: losses in node-seconds, times in s."""
 
     job: np.ndarray
@@ -74,7 +118,7 @@ class Choice(NamedTuple):
 
 
 @allocating_kernel
-def candidates(jobs: np.recarray, state: State, now: float) -> Choice:
+def find_candidates(jobs: np.recarray, state: State, now: float) -> Candidates:
     """The running batch jobs that make way for no burst yet, in order of submission."""
     found = running_batch(jobs, state)
     loss, app_wait = np.empty(found.size), np.empty(found.size)
@@ -88,7 +132,7 @@ def candidates(jobs: np.recarray, state: State, now: float) -> Choice:
         else:
             due = jobs[job].interval * (np.floor(done / jobs[job].interval) + 1.0)
             app_wait[place] = max(state.jobs[job].origin - now, 0.0) + due - done
-    return Choice(found, state.jobs[found].width, loss, app_wait, app_write, sys_write)
+    return Candidates(found, state.jobs[found].width, loss, app_wait, app_write, sys_write)
 
 
 @allocating_kernel
@@ -96,8 +140,8 @@ def make_plan(
     jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, needed: int, now: float
 ) -> None:
     """Choose the jobs that make way for a burst, where all that could together hold enough."""
-    choice = candidates(jobs, state, now)
-    if choice.nodes.sum() < needed:
+    candidates = find_candidates(jobs, state, now)
+    if candidates.nodes.sum() < needed:
         return
     early, arrival = 0.0, jobs[burst].submit_time
     if now < arrival:
@@ -108,33 +152,40 @@ def make_plan(
         busy = _backlog(state, now)
         time = max(arrival + jobs[burst].longest_delay - now - busy, 0.0)
         rows += int(np.floor(time / rules.step * (1 + 1e-12)))
-    durations = in_steps(choice, rules.step, rows)
-    choices = solve(rules, choice, durations, needed, rows)
-    order = order_of_writes(choice.nodes, durations.writes, rows)
-    row, delay, loss, blocked = _choose_deadline(rules, choice, choices, order, busy, early)
-    begins = timetable(choice, choices[row], order, busy, early)[0]
-    for place in range(choice.job.size):
+    durations = in_steps(candidates, rules.step, rows)
+    choices = solve(rules, candidates, durations, needed, rows)
+    order = order_of_writes(candidates.nodes, durations.writes, rows)
+    row, delay, loss, blocked = _choose_deadline(rules, candidates, choices, order, busy, early)
+    begins = timetable(candidates, choices[row], order, busy, early)[0]
+    for place in range(candidates.job.size):
         if choices[row, place] != KEEP:
-            _order(state, choice, place, choices[row, place], burst, begins[place], now)
+            _order(state, candidates, place, choices[row, place], burst, begins[place], now)
     entry = log.plans[next_row(log, PLANS, log.plans)]
-    entry[0], entry[1], entry[2], entry[3] = burst, now, needed, choice.job.size
+    entry[0], entry[1], entry[2], entry[3] = burst, now, needed, candidates.job.size
     entry[4], entry[5], entry[6], entry[7] = row * rules.step, delay, loss, blocked
 
 
 @inner_kernel
 def _order(
-    state: State, choice: Choice, place: int, action: int, burst: int, begin: float, now: float
+    state: State,
+    candidates: Candidates,
+    place: int,
+    action: int,
+    burst: int,
+    begin: float,
+    now: float,
 ) -> None:
     """Order a job to make way for a burst; `begin` is when its checkpoint is written, from now."""
-    job = choice.job[place]
-    state.jobs[job].victim, state.jobs[job].action, state.jobs[job].decided = burst, action, now
-    state.jobs[job].write, state.jobs[job].write_begin = 0.0, now + begin
+    job = candidates.job[place]
+    own = state.jobs[job]
+    own.victim, own.action, own.decided = burst, action, now
+    own.write, own.write_begin = 0.0, now + begin
     if action == APP:
-        state.jobs[job].write = choice.app_write[place]
-        heap.push(state.ready, job, now + choice.app_wait[place])
+        own.write = candidates.app_write[place]
+        heap.push(state.ready, job, now + candidates.app_wait[place])
     elif action == SYS:
-        state.jobs[job].write = choice.sys_write[place]
-    if state.jobs[job].write > 0.0:
+        own.write = candidates.sys_write[place]
+    if own.write > 0.0:
         heap.push(state.writes, job, now + begin)
 
 
@@ -142,36 +193,40 @@ def _order(
 def _backlog(state: State, now: float) -> float:
     """Seconds until the file system has written what other bursts have ordered."""
     end = now
-    for place in range(state.counts[RUN]):
-        job = state.running[place]
-        if state.jobs[job].victim >= 0 and state.jobs[job].write > 0.0:
-            end = max(end, state.jobs[job].write_begin + state.jobs[job].write)
+    for job in state.running[: state.counts[RUN]]:
+        own = state.jobs[job]
+        if own.victim >= 0 and own.write > 0.0:
+            end = max(end, own.write_begin + own.write)
     return end - now
 
 
 @allocating_kernel
-def in_steps(choice: Choice, step: float, rows: int) -> Durations:
+def in_steps(candidates: Candidates, step: float, rows: int) -> Durations:
     """Durations as the solvers take them (`eviction.problem.WriteArrays`)."""
-    n = choice.job.size
+    n = candidates.job.size
     app, sys = np.empty(n, np.int64), np.empty(n, np.int64)
     release, write, wait = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     for place in range(n):
-        both = choice.app_wait[place] + choice.app_write[place]
+        both = candidates.app_wait[place] + candidates.app_write[place]
         app[place] = int(min(np.ceil(both / step * (1 - 1e-12)), float(rows)))
-        sys[place] = int(min(np.ceil(choice.sys_write[place] / step * (1 - 1e-12)), float(rows)))
-        steps = int(min(np.ceil(choice.app_write[place] / step * (1 - 1e-12)), float(rows)))
+        sys[place] = int(
+            min(np.ceil(candidates.sys_write[place] / step * (1 - 1e-12)), float(rows))
+        )
+        steps = int(min(np.ceil(candidates.app_write[place] / step * (1 - 1e-12)), float(rows)))
         write[place] = min(steps, app[place]) if app[place] < rows else 0
         release[place] = app[place] - write[place]
-        wait[place] = np.round(min(choice.app_wait[place], rows * step) * 1e3)
+        wait[place] = np.round(min(candidates.app_wait[place], rows * step) * 1e3)
     return Durations(app, sys, WriteArrays(release, write, sys, wait))
 
 
 @allocating_kernel
-def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows: int) -> np.ndarray:
+def solve(
+    rules: Rules, candidates: Candidates, durations: Durations, needed: int, rows: int
+) -> np.ndarray:
     """The action of each job (columns) for each deadline (rows), by the policy's solver."""
-    nodes, loss = choice.nodes, np.empty(choice.nodes.size)
+    nodes, loss = candidates.nodes, np.empty(candidates.nodes.size)
     for place in range(nodes.size):
-        loss[place] = np.round(choice.loss[place] * 1000.0)
+        loss[place] = np.round(candidates.loss[place] * 1000.0)
     choices = np.zeros((rows, nodes.size), np.uint8)
     if rules.solver == PREEMPT or rules.solver == SHRINK:
         for place in ascending(loss):
@@ -206,7 +261,7 @@ def solve(rules: Rules, choice: Choice, durations: Durations, needed: int, rows:
 
 @allocating_kernel
 def timetable(
-    choice: Choice, actions: np.ndarray, order: np.ndarray, busy: float, early: float
+    candidates: Candidates, actions: np.ndarray, order: np.ndarray, busy: float, early: float
 ) -> tuple[np.ndarray, float, float]:
     """When each checkpoint is written, when all are, and the node-seconds blocked until then.
 
@@ -216,37 +271,37 @@ def timetable(
     """
     end, last, begins = busy, early, np.zeros(order.size)
     for place in order:
-        write = _write_time(choice, actions, place)
+        write = _write_time(candidates, actions, place)
         if actions[place] == APP:
-            last = max(last, choice.app_wait[place])
-            end = max(end, choice.app_wait[place]) if write > 0.0 else end
+            last = max(last, candidates.app_wait[place])
+            end = max(end, candidates.app_wait[place]) if write > 0.0 else end
         end += write
     last = end if end > busy and end > last else last
     left, blocked = last, 0.0
     for place in order[::-1]:
-        left -= _write_time(choice, actions, place)
+        left -= _write_time(candidates, actions, place)
         begins[place] = left
         if actions[place] == APP:
-            blocked += choice.nodes[place] * (last - choice.app_wait[place])
+            blocked += candidates.nodes[place] * (last - candidates.app_wait[place])
         elif actions[place] == SYS:
-            blocked += choice.nodes[place] * (last - left)
+            blocked += candidates.nodes[place] * (last - left)
         elif actions[place] == KILL:
-            blocked += choice.nodes[place] * last
+            blocked += candidates.nodes[place] * last
     return begins, last, blocked
 
 
 @inner_kernel
-def _write_time(choice: Choice, actions: np.ndarray, place: int) -> float:
+def _write_time(candidates: Candidates, actions: np.ndarray, place: int) -> float:
     """Seconds for which the file system writes a job's checkpoint."""
     if actions[place] == APP:
-        return choice.app_write[place]
-    return choice.sys_write[place] if actions[place] == SYS else 0.0
+        return candidates.app_write[place]
+    return candidates.sys_write[place] if actions[place] == SYS else 0.0
 
 
 @allocating_kernel
 def _choose_deadline(
     rules: Rules,
-    choice: Choice,
+    candidates: Candidates,
     choices: np.ndarray,
     order: np.ndarray,
     busy: float,
@@ -256,10 +311,10 @@ def _choose_deadline(
     best, best_first, best_second = (0, 0.0, 0.0, 0.0), np.inf, np.inf
     for row in range(choices.shape[0]):
         loss = 0.0
-        for place in range(choice.job.size):
+        for place in range(candidates.job.size):
             if choices[row, place] == KILL:
-                loss += choice.loss[place]
-        blocked = timetable(choice, choices[row], order, busy, early)[2]
+                loss += candidates.loss[place]
+        blocked = timetable(candidates, choices[row], order, busy, early)[2]
         cost = loss + blocked if rules.solver == DYNAMIC_BLOCKED else loss
         delay = max(row * rules.step + busy - early, 0.0)
         first, second = cost + rules.weight * delay, 0.0
@@ -270,3 +325,171 @@ def _choose_deadline(
         if first < best_first or (first == best_first and second < best_second):
             best, best_first, best_second = (row, delay, loss, blocked), first, second
     return best
+
+
+@allocating_kernel
+def stop_after_checkpoints(jobs: np.recarray, state: State, burst: int, now: float) -> None:
+    """Choose the jobs that are to stop after a checkpoint, before a burst is expected."""
+    arrival = jobs[burst].expected_time
+    lacking = jobs[burst].nodes - state.jobs[burst].held
+    for job in state.running[: state.counts[RUN]]:
+        own = state.jobs[job]
+        if own.victim == burst or (own.victim < 0 and own.expected <= arrival):
+            lacking -= own.width
+    if lacking <= 0 or arrival <= now:
+        return
+    found = running_batch(jobs, state)
+    stops, idle = np.full(found.size, np.inf), np.full(found.size, np.inf)
+    for place in range(found.size):
+        own = state.jobs[found[place]]
+        stop = _last_checkpoint(jobs, state, found[place], now, arrival)
+        if own.expected > arrival and stop < np.inf:
+            stops[place], idle[place] = stop, own.width * (arrival - stop)
+    for place in ascending(idle):
+        if lacking <= 0 or stops[place] == np.inf:
+            return
+        own = state.jobs[found[place]]
+        own.victim, own.action, own.decided = burst, KILL, now
+        own.write, own.write_begin = 0.0, stops[place]
+        heap.push(state.ready, found[place], stops[place])
+        lacking -= own.width
+
+
+@allocating_kernel
+def _last_checkpoint(
+    jobs: np.recarray, state: State, job: int, now: float, arrival: float
+) -> float:
+    """When the last checkpoint that a job writes from now to the arrival is whole; or infinity."""
+    saved = progress(jobs, state, job, arrival)[1]
+    if saved <= progress(jobs, state, job, now)[1]:
+        return np.inf
+    base = state.jobs[job].origin_progress
+    seconds = elapsed_for(jobs, job, base, saved) + jobs[job].charge
+    return max(time_of(state, job, seconds), now)
+
+
+@allocating_kernel
+def shrink_jobs(jobs: np.recarray, state: State, log: Log, lacking: int, now: float) -> bool:
+    """Shrink malleable jobs so that so many nodes come free, if they can give as many.
+
+    Each gives the same part of what it can, rounded down; what is then lacking, one node each in
+    order of submission.
+    """
+    found = running_batch(jobs, state)
+    most = state.jobs[found].width - jobs[found].least_nodes
+    total = most.sum()
+    if total < lacking:
+        return False
+    gives = most * lacking // total
+    rest = lacking - gives.sum()
+    for place in range(found.size):
+        job = found[place]
+        if rest > 0 and gives[place] < most[place]:
+            gives[place] += 1
+            rest -= 1
+        if gives[place] > 0:
+            nodes = state.jobs[job].width - gives[place]
+            change_rate(jobs, state, log, job, nodes, nodes / jobs[job].nodes, now)
+            state.counts[FREE] += gives[place]
+    return True
+
+
+@allocating_kernel
+def expand_jobs(jobs: np.recarray, state: State, log: Log, now: float) -> None:
+    """Give free nodes to jobs that shrank, in order of submission, up to what they asked for."""
+    if state.counts[FREE] == 0:
+        return
+    for job in running_batch(jobs, state):
+        more = min(state.counts[FREE], jobs[job].nodes - state.jobs[job].width)
+        if more > 0:
+            nodes = state.jobs[job].width + more
+            change_rate(jobs, state, log, job, nodes, nodes / jobs[job].nodes, now)
+            state.counts[FREE] -= more
+
+
+@allocating_kernel
+def choose_hosts(jobs: np.recarray, state: State, lacking: int) -> np.ndarray:
+    """The jobs that share nodes with a burst, in the order chosen; none where all do not do.
+
+    The narrowest that is wide enough by itself, else the widest and again; ties: the lower job.
+    """
+    found = running_batch(jobs, state)
+    widths = state.jobs[found].width.copy()
+    chosen, size = np.empty(found.size, np.int64), 0
+    if widths.sum() < lacking:
+        return chosen[:0]
+    while lacking > 0:
+        best = -1
+        for place in range(found.size):
+            width = widths[place]
+            if width > 0 and (best < 0 or _is_better_host(width, widths[best], lacking)):
+                best = place
+        chosen[size] = found[best]
+        size += 1
+        lacking -= widths[best]
+        widths[best] = 0
+    return chosen[:size]
+
+
+@inner_kernel
+def _is_better_host(width: int, best: int, lacking: int) -> bool:
+    """Whether a job of this width is a better host than one of the best width so far."""
+    if width >= lacking:
+        return best < lacking or width < best
+    return width > best
+
+
+@inner_kernel
+def share_nodes(
+    jobs: np.recarray, state: State, log: Log, burst: int, hosts: np.ndarray, now: float
+) -> None:
+    """Let a burst that has just begun take turns with its hosts, on the nodes that it lacks."""
+    lacking = jobs[burst].nodes - state.jobs[burst].width
+    for job in hosts:
+        own = state.jobs[job]
+        change_rate(jobs, state, log, job, own.width, 1.0 - state.jobs[burst].speed, now)
+        own.guest, own.lent = burst, min(lacking, own.width)
+        lacking -= own.lent
+    state.jobs[burst].hosts = hosts.size
+
+
+@inner_kernel
+def end_sharing(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
+    """End the sharing that a job or burst which ends now takes part in."""
+    burst = job if jobs[job].on_demand else state.jobs[job].guest
+    if burst < 0 or state.jobs[burst].hosts == 0:
+        return
+    for host in state.running[: state.counts[RUN]]:
+        if state.jobs[host].guest == burst:
+            log_stretch(jobs, state, log, host, now)
+    log_stretch(jobs, state, log, burst, now)
+    if job == burst:
+        _free_hosts(jobs, state, log, burst, now)
+    else:
+        _leave_guest(jobs, state, log, job, now)
+
+
+@inner_kernel
+def _free_hosts(jobs: np.recarray, state: State, log: Log, burst: int, now: float) -> None:
+    """Let all hosts of a burst go on at full speed."""
+    for host in state.running[: state.counts[RUN]]:
+        own = state.jobs[host]
+        if own.guest == burst:
+            own.guest, own.lent = -1, 0
+            change_rate(jobs, state, log, host, own.width, 1.0, now)
+    state.jobs[burst].hosts = 0
+
+
+@inner_kernel
+def _leave_guest(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
+    """Leave the nodes that a host lent to its burst for good."""
+    own, burst = state.jobs[job], state.jobs[job].guest
+    guest, given = state.jobs[burst], own.lent
+    remove_release(jobs, state, job, own.width)
+    own.width -= given
+    expect_end(jobs, state, job)
+    own.guest, own.lent = -1, 0
+    state.counts[USED] += given
+    guest.hosts -= 1
+    speed = 1.0 if guest.hosts == 0 else guest.speed
+    change_rate(jobs, state, log, burst, guest.width + given, speed, now)

@@ -20,8 +20,9 @@ notice: at `notice_time` the scheduler learns of them and of the `expected_time`
 ever evicted. Under `wait` they stand before all batch jobs in the queue, under `reserve`
 ``reserved`` nodes are kept for them besides: batch jobs use these only where they are too wide for
 the others. Under the other policies a burst holds what is free and evicts the rest: `kill` whatever
-loses least, `greedy` and `dynamic` by the paper's solvers. `cosimlib.ondemand.gathering` has the
-rules: jobs are killed at the moment of the burst's start, not before it.
+loses least, `greedy` and `dynamic` by the paper's solvers. `cosimlib.ondemand.kernel` has the
+rules: jobs are killed at the moment of the burst's start, not before it. Of sets that lose equally
+little, `cosimlib.ondemand.planning` says which is taken, and in what order checkpoints are written.
 
 *Deadlines.* A plan exists for each whole step of delay up to the longest. `deadline` says which is
 taken: ``"earliest"``; ``"least_loss"``, the one that loses the fewest node-hours and of these the
@@ -32,11 +33,11 @@ nodes for a burst, and take free ones back, before the queue does, when it is ov
 nodes they go that much slower. Under `share` a burst takes turns with running jobs on the nodes
 that it lacks: it has `turn` of the time, they have the rest, memory is supposed to do for both, and
 the burst itself takes longer. A parallel job that shares some of its nodes waits with all of them.
-See `cosimlib.ondemand.pace`.
+See `cosimlib.ondemand.planning`.
 
 *Fan, Rich, Allcock, Papka and Lan* (Hybrid Workload Scheduling on HPC Systems, arXiv 2109.05412)
 have six mechanisms. At the notice nothing (N: ``"ignore"``), collect until the actual arrival (CUA:
-``"collect"``) or until the predicted one (CUP: ``"predict"``, see `cosimlib.ondemand.predicting`);
+``"collect"``) or until the predicted one (CUP: ``"predict"``, see `cosimlib.ondemand.planning`);
 at the arrival preempt (PAA: `preempt`, whoever loses least first) or shrink, then preempt (SPAA:
 `shrink`). We know their abstract and summaries, not their full text, and suppose: a job is
 malleable with probability `malleable`, not by its project; it starts on all its nodes, and can do
@@ -45,7 +46,7 @@ jobs that are preempted go on from their last checkpoint as others do, and have 
 pays for being set up anew; of the jobs chosen, those that are not needed are spared.
 
 *Fillers.* With `start_up`, containers work on all nodes that would idle, and never delay a job or
-burst (`cosimlib.ondemand.fillers`).
+burst (`cosimlib.ondemand.schedule`).
 
 *Notices*: ``"ignore"``; ``"collect"``, from the notice on free nodes are held for the burst;
 ``"prepare"``, `lead` seconds before the expected arrival it is served as if it had come, by a plan
@@ -54,56 +55,65 @@ stopped after their last checkpoint before the expected arrival. What is held fo
 not come `patience` seconds after it was expected is given up.
 """
 
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.ondemand.joining import checkpoints_of, draw_least_nodes, job_arrays, join
-from cosimlib.ondemand.loop import simulate
-from cosimlib.ondemand.planning import (
-    COLLECT,
-    DYNAMIC,
-    DYNAMIC_BLOCKED,
-    EARLIEST,
-    GREEDY,
-    IGNORE,
-    LEAST_LOSS,
-    LEAST_LOSS_KILL,
-    NO_SOLVER,
-    PREDICT,
-    PREEMPT,
-    PREPARE,
-    SHARE,
-    SHRINK,
-    WEIGHTED,
-    Rules,
+from cosimlib.audit import audit
+from cosimlib.eviction.problem import checkpoint_table
+from cosimlib.ondemand import planning
+from cosimlib.ondemand.kernel import simulate
+from cosimlib.ondemand.schedule import (
+    CHANGES_RATES,
+    EVICTS_NOBODY,
+    OnDemandSchedule,
+    eviction_table,
+    measure,
+    plan_table,
+    stretch_table,
 )
-from cosimlib.ondemand.schedule import OnDemandSchedule, eviction_table, plan_table, stretch_table
-from cosimlib.ondemand.state import GRAIN
+from cosimlib.ondemand.state import GRAIN, JOB
+from cosimlib.sweep import sweep
+from cosimlib.synthetic import resample
+from cosimlib.synthetic.bursts import draw_bursts
 from cosimlib.system import System
-from cosimlib.workload import Workload, check_run
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 POLICIES = {
-    "wait": NO_SOLVER,
-    "reserve": NO_SOLVER,
-    "kill": LEAST_LOSS_KILL,
-    "greedy": GREEDY,
-    "dynamic": DYNAMIC,
-    "dynamic_blocked": DYNAMIC_BLOCKED,
-    "preempt": PREEMPT,
-    "shrink": SHRINK,
-    "share": SHARE,
+    "wait": planning.NO_SOLVER,
+    "reserve": planning.NO_SOLVER,
+    "kill": planning.LEAST_LOSS_KILL,
+    "greedy": planning.GREEDY,
+    "dynamic": planning.DYNAMIC,
+    "dynamic_blocked": planning.DYNAMIC_BLOCKED,
+    "preempt": planning.PREEMPT,
+    "shrink": planning.SHRINK,
+    "share": planning.SHARE,
 }
-DEADLINES = {"earliest": EARLIEST, "least_loss": LEAST_LOSS, "weighted": WEIGHTED}
-NOTICES = {"ignore": IGNORE, "collect": COLLECT, "prepare": PREPARE, "predict": PREDICT}
+DEADLINES = {
+    "earliest": planning.EARLIEST,
+    "least_loss": planning.LEAST_LOSS,
+    "weighted": planning.WEIGHTED,
+}
+NOTICES = {
+    "ignore": planning.IGNORE,
+    "collect": planning.COLLECT,
+    "prepare": planning.PREPARE,
+    "predict": planning.PREDICT,
+}
 CHARGES = ("included", "added")
 
-PACED = ("shrink", "share")
-"""Policies under which jobs go slower: all times are rounded to `state.GRAIN`, a millionth."""
+LONGEST_DELAY = 900.0
+"""Of bursts without the column: the paper's latest deadline, seconds."""
 
 MOST_CHECKPOINTS = 10_000_000
-"""Checkpoints of all jobs at most that cost time, and are told one by one."""
+"""Checkpoints of all jobs at most that cost time, each of which is a row."""
 
 
 def simulate_ondemand(
@@ -192,23 +202,23 @@ def simulate_ondemand(
     if bursts is not None:
         check.instance("bursts", bursts, Workload, expected="a Workload, as synthetic.bursts draws")
     _check(policy, deadline, weight, notice, reserved, step, lead, patience, interval, charged)
-    _check_pace(malleable, least, turn, start_up)
+    _check_shares(malleable, least, turn, start_up)
     check.seconds("node_mtbf", node_mtbf, above=0)
     check.seed(seed)
     workload.arrays(system)
     most = system.total_nodes
     if policy == "reserve":
         check.whole("reserved", reserved, 1, most, where="reserve")
-    writes = policy not in ("wait", "reserve", "share") or charged == "added"
-    checkpoints = checkpoints_of(workload, system, writes, interval, node_mtbf, seed)
-    joined, batch_rows = join(workload, bursts, system)
-    joined = _in_grains(joined) if policy in PACED else joined
+    writes = policy not in EVICTS_NOBODY or charged == "added"
+    checkpoints = _checkpoints_of(workload, system, writes, interval, node_mtbf, seed)
+    joined, batch_rows = merge(workload, bursts, system)
+    joined = _in_grains(joined) if policy in CHANGES_RATES else joined
     checkpoints = checkpoints.set_index(batch_rows).reindex(joined.jobs.index)
     checkpoints = checkpoints.fillna({"interval": np.inf, "app_write": 0.0, "sys_write": 0.0})
     least_nodes = np.array(joined.jobs["nodes"], dtype=np.int64)
-    least_nodes[batch_rows] = draw_least_nodes(workload.jobs, malleable, least, seed)
-    jobs = job_arrays(joined, system, checkpoints, charged, notice, lead, least_nodes)
-    rules = Rules(
+    least_nodes[batch_rows] = _draw_least_nodes(workload.jobs, malleable, least, seed)
+    jobs = _job_arrays(joined, system, checkpoints, charged, notice, lead, least_nodes)
+    rules = planning.Rules(
         most, int(reserved), POLICIES[policy], DEADLINES[deadline], float(weight), float(step),
         NOTICES[notice], float(patience), float(turn),
     )  # fmt: skip
@@ -221,6 +231,7 @@ def simulate_ondemand(
         start_time,
         end_time,
         on_demand=jobs.on_demand,
+        mechanism=policy,
         stretches=stretch_table(log.stretches),
         evictions=eviction_table(log.evictions),
         plans=plan_table(log.plans),
@@ -229,6 +240,51 @@ def simulate_ondemand(
         least_nodes=least_nodes,
         start_up=start_up,
     )
+
+
+def compare_ondemand(
+    workload: Workload,
+    system: System,
+    policies: Mapping[str, Mapping[str, Any]],
+    streams: Mapping[str, Mapping[str, Any]],
+    seeds: Iterable[int],
+    *,
+    redrawn: bool = False,
+    executor: "int | Executor | Literal['cores'] | None" = None,
+) -> pd.DataFrame:
+    """Policies on streams of bursts over seeds: one row per policy, stream and seed.
+
+    Every policy sees the same bursts and the same memory of jobs on a seed; schedules are audited.
+
+    Parameters
+    ----------
+    workload : Workload
+    system : System
+    policies : dict of str to dict
+        Arguments of `simulate_ondemand` by the names that tables show.
+    streams : dict of str to dict
+        Arguments of `draw_bursts` by name.
+    seeds : iterable of int
+        Of the bursts, and of the memory drawn per job.
+    redrawn : bool, default False
+        Whether a seed also draws the log anew, by weeks (`synthetic.resample`): then intervals tell
+        how much another log of the same kind would differ, too.
+    executor
+        As of `sweep`.
+
+    Returns
+    -------
+    pd.DataFrame
+        `policy`, `stream`, `seed`, and what `measure` returns.
+    """
+    shared = {"workload": workload, "system": system, "policies": dict(policies),
+              "streams": dict(streams), "redrawn": redrawn}  # fmt: skip
+    # By seed, so that no more than one log drawn anew is kept.
+    grid = {"seed": [*seeds], "policy": [*policies], "stream": [*streams]}
+    runs = sweep(_run, grid, shared=shared, executor=executor, errors="raise")
+    by_policy = np.arange(len(runs)).reshape(-1, len(policies) * len(streams)).T.ravel()
+    names = ["policy", "stream", "seed"]
+    return runs.iloc[by_policy].reset_index(drop=True)[[*names, *runs.columns.drop(names)]]
 
 
 def _check(
@@ -268,7 +324,7 @@ def _in_grains(joined: Workload) -> Workload:
 
 
 def _check_checkpoints(workload: Workload, jobs: np.recarray) -> None:
-    """Raise where checkpoints that cost time, each of which is told, are all too many."""
+    """Raise where checkpoints that cost time, each of which is a row, are too many."""
     number = np.where(jobs.charge > 0, jobs.run_time / jobs.interval, 0.0)
     if number.size:
         job = int(number.argmax())
@@ -278,7 +334,7 @@ def _check_checkpoints(workload: Workload, jobs: np.recarray) -> None:
                    most=MOST_CHECKPOINTS, where=where)  # fmt: skip
 
 
-def _check_pace(malleable: float, least: float, turn: float, start_up: float | None) -> None:
+def _check_shares(malleable: float, least: float, turn: float, start_up: float | None) -> None:
     """Raise for the first of these that is out of its range."""
     for name, value in (("malleable", malleable), ("least", least)):
         fine = check.is_number(value) and 0 <= value <= 1
@@ -299,3 +355,138 @@ def _name(policy: str, deadline: str, weight: float, notice: str, reserved: int)
     if notice != "ignore":
         knobs.append(notice)
     return f"{policy} ({', '.join(knobs)})" if knobs else policy
+
+
+def _checkpoints_of(
+    workload: Workload,
+    system: System,
+    needed: bool,
+    interval: float | str | None,
+    node_mtbf: float,
+    seed: int,
+) -> pd.DataFrame:
+    """The checkpoints of batch jobs; without any where no policy asks for one."""
+    if needed and len(workload):
+        return checkpoint_table(workload, system, interval=interval, node_mtbf=node_mtbf, seed=seed)
+    none = {"interval": np.inf, "app_write": 0.0, "sys_write": 0.0}
+    return pd.DataFrame(none, index=workload.jobs.index, dtype=np.float64)
+
+
+def merge(
+    workload: Workload, bursts: Workload | None, system: System
+) -> tuple[Workload, np.ndarray]:
+    """Batch jobs and bursts in one workload, and the rows of the batch jobs in it."""
+    batch = workload.jobs.drop(columns="mate", errors="ignore").assign(on_demand=False)
+    if bursts is None or not len(bursts):
+        return replace(workload, jobs=batch), np.arange(len(batch))
+    extra = _burst_table(bursts, system)
+    table = pd.concat([batch, extra], ignore_index=True)
+    order = np.argsort(table["submit_time"].to_numpy(), kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    joined = replace(workload, jobs=table.iloc[order], name=f"{workload.name} + {bursts.name}")
+    return joined, place[: len(batch)]
+
+
+def _burst_table(bursts: Workload, system: System) -> pd.DataFrame:
+    """The bursts' jobs with all their columns filled in, and checked."""
+    bursts.arrays(system, requested_time=False)
+    jobs = bursts.jobs.drop(columns="mate", errors="ignore")
+    submit = jobs["submit_time"]
+    delay = (
+        jobs["longest_delay"] if "longest_delay" in jobs else pd.Series(LONGEST_DELAY, jobs.index)
+    )
+    notice, expected = (
+        jobs[name].astype("float64") if name in jobs else pd.Series(np.nan, jobs.index)
+        for name in ("notice_time", "expected_time")
+    )
+    rules = (
+        ("longest_delay", delay, (delay >= 0) & (delay < np.inf), "seconds from 0"),
+        ("notice_time", notice, notice.isna() | ((notice >= 0) & (notice <= submit)),
+         "seconds from 0 to its submit_time, or NaN for no notice"),
+        ("expected_time", expected, expected.isna() | ((expected >= notice) & (expected < np.inf)),
+         "seconds from its notice_time on, or NaN for no notice"),
+    )  # fmt: skip
+    for name, values, fine, text in rules:
+        check.rows(name, values, fine, text, row=bursts.label, error=InvalidWorkloadError)
+    requested = jobs["requested_time"].fillna(jobs["run_time"].clip(lower=1.0))
+    return jobs.assign(
+        on_demand=True,
+        requested_time=requested,
+        longest_delay=delay.astype("float64"),
+        notice_time=notice,
+        expected_time=expected.fillna(submit),
+    )
+
+
+def _job_arrays(
+    joined: Workload,
+    system: System,
+    checkpoints: pd.DataFrame,
+    charged: str,
+    notice: str,
+    lead: float,
+    least_nodes: np.ndarray,
+) -> np.recarray:
+    """The bridge to the kernels: one `JOB` per job."""
+    arrays, jobs = joined.arrays(system), joined.jobs
+    on_demand = np.array(jobs["on_demand"], dtype=np.bool_)
+
+    def column(name: str) -> np.ndarray:
+        values = jobs[name] if name in jobs else pd.Series(np.nan, jobs.index)
+        return np.array(values, dtype=np.float64)
+
+    notified, expected = column("notice_time"), column("expected_time")
+    call = np.full(len(jobs), np.inf)
+    if notice != "ignore":
+        call = np.maximum(notified, expected - lead) if notice == "prepare" else notified
+        call = np.where(call < arrays.submit_time, call, np.inf)
+    app_write = np.array(checkpoints["app_write"], dtype=np.float64)
+    columns = [
+        *arrays,
+        on_demand,
+        checkpoints["interval"],
+        app_write if charged == "added" else np.zeros(len(jobs)),
+        app_write,
+        checkpoints["sys_write"],
+        column("longest_delay"),
+        call,
+        expected,
+        least_nodes,
+    ]
+    return np.rec.fromarrays(columns, dtype=JOB)
+
+
+def _draw_least_nodes(jobs: pd.DataFrame, malleable: float, least: float, seed: int) -> np.ndarray:
+    """Nodes that each batch job may shrink to: all of them, but for a random share of the jobs.
+
+    Each job is malleable with probability `malleable`, and needs `least` of its nodes, rounded up.
+    """
+    nodes = jobs["nodes"].to_numpy(dtype=np.int64)
+    drawn = np.random.default_rng([seed, 1]).random(len(jobs)) < malleable
+    return np.where(drawn, np.maximum(1, np.ceil(least * nodes)), nodes).astype(np.int64)
+
+
+def _run(
+    policy: str,
+    stream: str,
+    seed: int,
+    workload: Workload,
+    system: System,
+    policies: Mapping[str, Mapping[str, Any]],
+    streams: Mapping[str, Mapping[str, Any]],
+    redrawn: bool,
+) -> dict[str, float]:
+    """One cell of `compare_ondemand`."""
+    if redrawn:
+        workload = _redrawn(workload, seed)
+    bursts = draw_bursts(workload, seed=seed, **streams[stream])
+    return measure(
+        audit(simulate_ondemand(workload, system, bursts, seed=seed, **policies[policy]))
+    )
+
+
+@lru_cache(maxsize=1)
+def _redrawn(workload: Workload, seed: int) -> Workload:
+    """The log of a seed, drawn once for all policies."""
+    return resample(workload, seed, unit="weeks")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.ondemand.loop import simulate
+from cosimlib.ondemand.kernel import simulate
 from cosimlib.ondemand.planning import Rules
 from cosimlib.ondemand.schedule import (
     OnDemandSchedule,
@@ -92,9 +92,10 @@ def schedule_of(instance: Instance) -> OnDemandSchedule:
     columns = ("submit_time", "run_time", "requested_time", "nodes", "longest_delay")
     table = pd.DataFrame({name: getattr(jobs, name) for name in columns})
     names = ("interval", "app_write", "sys_write", "charge")
+    policy = instance.rules["policy"]
     return OnDemandSchedule(
-        Workload(table, "random"), System.of(instance.nodes), instance.rules["policy"],
-        start_time, end_time, on_demand=jobs.on_demand, stretches=stretch_table(log.stretches),
+        Workload(table, "random"), System.of(instance.nodes), policy, start_time, end_time,
+        on_demand=jobs.on_demand, mechanism=policy, stretches=stretch_table(log.stretches),
         evictions=eviction_table(log.evictions), plans=plan_table(log.plans),
         checkpoints=pd.DataFrame({name: getattr(jobs, name) for name in names}),
         reserved=instance.rules["reserved"], least_nodes=jobs.least_nodes,

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from cosimlib import synthetic
-from cosimlib.ondemand import checkpoint_table, daly_interval, simulate_ondemand
+from cosimlib.eviction.problem import checkpoint_table, optimum_interval
+from cosimlib.ondemand import simulate_ondemand
 from cosimlib.system import THETA, System
 from cosimlib.units import DAY
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -97,10 +98,10 @@ def test_no_jobs_at_all_are_an_empty_schedule():
 def test_daly_s_interval_is_young_s_for_short_checkpoints_and_the_mtbf_for_endless_ones():
     seconds, mtbf = np.array([1.0, 60.0]), np.array([1e9, 1e6])
     young = np.sqrt(2 * seconds * mtbf)
-    assert daly_interval(seconds, mtbf) == pytest.approx(young - seconds, rel=3e-3)
-    assert daly_interval(np.array([50.0]), np.array([20.0])) == [20.0]
+    assert optimum_interval(seconds, mtbf) == pytest.approx(young - seconds, rel=3e-3)
+    assert optimum_interval(np.array([50.0]), np.array([20.0])) == [20.0]
     table = checkpoint_table(BATCH, MACHINE, interval="daly", node_mtbf=1e6)
-    expected = daly_interval(table["app_write"].to_numpy(), 1e6 / np.array([5, 3]))
+    expected = optimum_interval(table["app_write"].to_numpy(), 1e6 / np.array([5, 3]))
     assert table["interval"].tolist() == np.round(expected).tolist()
 
 

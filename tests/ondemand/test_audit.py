@@ -124,8 +124,12 @@ def test_nodes_held_for_a_burst_end_with_its_start():
 
 
 def test_policies_do_what_their_names_say():
-    refused(replace(saved(), policy="wait"), "wait: .* is evicted; wait evicts nobody")
-    refused(replace(saved(), policy="kill"), "writes a checkpoint; kill writes none")
+    refused(
+        replace(saved(), policy="wait", mechanism="wait"), "wait: .* is evicted; wait evicts nobody"
+    )
+    refused(
+        replace(saved(), policy="kill", mechanism="kill"), "writes a checkpoint; kill writes none"
+    )
 
 
 def test_reserved_nodes_that_are_taken_are_refused():

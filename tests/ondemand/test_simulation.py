@@ -13,7 +13,7 @@ from cosimlib import metrics
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.ondemand import POLICIES, simulate_ondemand
-from cosimlib.ondemand.loop import simulate
+from cosimlib.ondemand.kernel import simulate
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
@@ -113,6 +113,17 @@ def test_of_deadlines_that_are_as_good_the_earliest_is_taken():
         schedule = run(bursts=told, interval=1_000.0, lead=1_000.0, **knobs)
         assert schedule.plans[["loss", "delay", "deadline"]].to_numpy().tolist() == [[0, 0, 0]]
         assert schedule.evictions["action"].tolist() == ["kill"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "killed"), [("kill", [0, 1]), ("dynamic", [0, 1]), ("preempt", [0, 1]),
+                           ("greedy", [2, 3])]
+)  # fmt: skip
+def test_of_sets_that_lose_equally_little_the_one_of_the_docstring_is_taken(policy, killed):
+    """Four equal jobs on all nodes, and a burst that needs two of them and must not wait."""
+    jobs = workload_of(*[(0, 10_000, 10_000, 2)] * 4)
+    schedule = run(jobs, bursts_of((5_000, 100, 4, 0, np.nan, np.nan)), policy=policy)
+    assert schedule.evictions["job"].tolist() == killed
 
 
 def test_waiting_bursts_are_first_in_the_queue_and_nobody_is_evicted():
@@ -245,7 +256,7 @@ def test_killing_loses_as_little_as_any_choice_of_jobs_would():
 @pytest.mark.parametrize("policy", ["kill", "dynamic"])
 def test_a_log_that_outgrows_its_room_is_kept_whole(policy):
     jobs, rules = arguments(draw(7, policy))
-    whole, again = simulate(jobs, rules), simulate(jobs, rules, room=1)
+    whole, again = simulate(jobs, rules), simulate(jobs, rules, rows=1)
     for table, same in zip(whole[2], again[2], strict=True):
         np.testing.assert_array_equal(table, same)
     assert whole[2].size[0] > 1

@@ -147,9 +147,9 @@ def test_ledgers_with_containers_add_up_and_schedules_stay_as_they_are(policy):
 def test_turns_and_fewer_nodes_are_refused_where_the_policy_has_none():
     shared, shrunk = run(policy="share"), run(policy="shrink", malleable=1.0)
     with pytest.raises(InfeasibleScheduleError, match="kind='turn'; expected no turns but under"):
-        audit(replace(shared, policy="wait"))
+        audit(replace(shared, policy="wait", mechanism="wait"))
     with pytest.raises(InfeasibleScheduleError, match="expected what it asks for"):
-        audit(replace(shrunk, policy="preempt"))
+        audit(replace(shrunk, policy="preempt", mechanism="preempt"))
     with pytest.raises(InfeasibleScheduleError, match="expected what it asks for"):
         audit(replace(shrunk, least_nodes=np.array([3, 3, 4])))
     stretches = shrunk.stretches.assign(after=shrunk.stretches["after"] + 1)
