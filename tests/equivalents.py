@@ -113,12 +113,12 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
             "one too many of the jobs is asked for, of which there are no more"
         ),
     },
-    "elastic/machine.py:empty": {
+    "elastic/kernel.py:_empty_log": {
         "(0, 0, 0.0, 0.0, 0, 0) -> (0, 0, 0.0, 0.0, 1, 0)": (
             "what is in an empty list only gives it a type"
         ),
     },
-    "elastic/optimum.py:_cover": {
+    "elastic/waste.py:_cover": {
         "wanted + 1 -> wanted + 2": _UNUSED,
         "wanted + 1 -> wanted + 2 [2]": _UNUSED,
     },

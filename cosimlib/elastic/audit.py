@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns, check_held
-from cosimlib.elastic.matching import find, find_latest
 from cosimlib.elastic.schedule import HOST, NOTICE_INTERVAL, USER, ElasticSchedule
 from cosimlib.schedule import partition_numbers
 
@@ -179,7 +178,7 @@ def _check_runs_are_at_home(schedule: ElasticSchedule, runs: Runs) -> None:
     home = partition_numbers(schedule.workload, schedule.system)
     node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
     owner = _place(schedule.ownership["owner"], names)
-    found = find_latest((runs.node, runs.start), (node, since))
+    found = _find_latest((runs.node, runs.start), (node, since))
     inside = (found >= 0) & (owner[found] == home[runs.job]) & (runs.end <= until[found])
     _demand(schedule, inside, runs.job, "job {} runs on a node of another partition")
 
@@ -206,10 +205,10 @@ def _check_kills(schedule: ElasticSchedule, runs: Runs) -> None:
     kills = killed.node, killed.job, killed.end
     columns = _arrays(schedule.reclaims, "node", "killed", "released", "notified")
     node, job, released, notified = (column[columns[1] >= 0] for column in columns)
-    recorded = find((node, job, released), kills) >= 0
+    recorded = _find((node, job, released), kills) >= 0
     _demand(schedule, recorded, job, "job {} was not killed when a reclaim says so")
     due = released == notified + schedule.grace_period
-    withdrawn = find(kills, (node[due], job[due], released[due])) >= 0
+    withdrawn = _find(kills, (node[due], job[due], released[due])) >= 0
     fine = schedule.attempts["completed"].to_numpy(copy=True)
     fine[killed.attempt[withdrawn]] = True
     _demand(schedule, fine, schedule.attempts["job"],
@@ -221,7 +220,7 @@ def _check_departures(schedule: ElasticSchedule, runs: Runs) -> None:
     columns = _arrays(schedule.reclaims, "node", "notified", "released", "killed")
     node, notified, released, killed = (column[columns[2] > columns[1]] for column in columns)
     lasting = runs.where(runs.end > runs.start)
-    found = find_latest((node, notified), (lasting.node, lasting.start))
+    found = _find_latest((node, notified), (lasting.node, lasting.start))
     left = (found >= 0) & (lasting.end[found] == released) if lasting.node.size else found >= 0
     _demand(schedule, left, node, "node {} left at another time than the run on it ended")
     job, done = lasting.job[found], lasting.completed[found]
@@ -236,10 +235,10 @@ def _check_owners(schedule: ElasticSchedule) -> None:
     """Raise where ownership does not change with a release, from the partition that had it."""
     node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
     left, notified, released = _arrays(schedule.reclaims, "node", "notified", "released")
-    _demand(schedule, find((left, released), (node, since)) >= 0, left,
+    _demand(schedule, _find((left, released), (node, since)) >= 0, left,
             "node {} was released and stayed")  # fmt: skip
     names, waited = list(schedule.system.partitions), released > notified
-    found = find((left[waited], released[waited]), (node, until))
+    found = _find((left[waited], released[waited]), (node, until))
     had = _place(schedule.ownership["owner"], names)[found]
     fine = (had == _place(schedule.reclaims["partition"], names)[waited]) & (found >= 0)
     _demand(schedule, fine & (since[found] <= notified[waited]), left[waited],
@@ -271,7 +270,7 @@ def _check_use(schedule: ElasticSchedule) -> None:
     node, since, until = (
         column[users] for column in _arrays(schedule.ownership, "node", "start_time", "end_time")
     )
-    found = find((left, released), (node, since))
+    found = _find((left, released), (node, since))
     _demand(schedule, found >= 0, left, "node {} was released to no user")
     _demand(schedule, until[found] == since[found] + duration[request], left,
             "a user kept node {} for another time than asked for")  # fmt: skip
@@ -312,3 +311,31 @@ def _check_shortfalls(schedule: ElasticSchedule) -> None:
         fine[preemption] = np.union1d(users, drains).size == every
     _demand(schedule, fine, np.arange(time.size),
             "preemption {} was granted less than it asked for though nodes were left")  # fmt: skip
+
+
+def _find(wanted: tuple[np.ndarray, ...], rows: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The first of the rows that is equal in all columns to each of those wanted, -1 for none."""
+    size, columns = rows[0].size, [np.append(*each) for each in zip(rows, wanted, strict=True)]
+    order = np.lexsort([np.arange(columns[0].size) >= size, *columns[::-1]])
+    other = [np.append(True, each[order][1:] != each[order][:-1]) for each in columns]
+    group = np.flatnonzero(np.any(other, axis=0)) if order.size else order
+    first = np.repeat(order[group], np.diff(np.append(group, order.size)))
+    found = np.empty(order.size, dtype=np.int64)
+    found[order] = np.where(first < size, first, -1)
+    return found[size:]
+
+
+def _find_latest(
+    wanted: tuple[np.ndarray, np.ndarray], rows: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """The last of the rows of the same node that begins by the time wanted, -1 for none.
+
+    Both are nodes and times.
+    """
+    size, (node, time) = rows[0].size, (np.append(*each) for each in zip(rows, wanted, strict=True))
+    order = np.lexsort((np.arange(node.size) >= size, time, node))
+    latest = np.maximum.accumulate(np.where(order < size, np.arange(order.size), -1))
+    row = np.where(latest >= 0, order[latest], -1)
+    found = np.empty(order.size, dtype=np.int64)
+    found[order] = np.where((row >= 0) & (node[row] == node[order]), row, -1)
+    return found[size:]

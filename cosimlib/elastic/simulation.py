@@ -32,18 +32,52 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.elastic import host, schedule
-from cosimlib.elastic.machine import Rules, initial_state
-from cosimlib.elastic.policies import POLICIES, policy_number, priorities
+from cosimlib.elastic import schedule
+from cosimlib.elastic.kernel import COMING, HOST_OWNER, NONE, Rules, run
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
+from cosimlib.elastic.vectors import POLICIES, policy_number, priorities
+from cosimlib.kernels.occupancy import IDLE
+from cosimlib.metrics import busy_stretch
 from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload, check_run
+from cosimlib.units import DAY, HOUR
+from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload, check_run
 
 REQUESTS = ("time", "nodes", "duration")
 
 VALUES_PER_NODE = 16
 """Values that the simulation keeps of each node, or somewhat fewer."""
+
+JOBS = np.dtype(
+    [
+        ("submit_time", "f8"), ("run_time", "f8"), ("requested_time", "f8"), ("nodes", "i8"),
+        ("home", "i8"),  # its partition
+        ("order", "i8"),  # jobs by partition and submission: a table of its own, n rows too
+        ("place", "i8"),  # where a job stands in that order
+        ("state", "i8"), ("start_time", "f8"), ("end_time", "f8"),
+        ("attempt", "i8"),  # its latest row in the log of attempts
+    ]
+)  # fmt: skip
+NODES = np.dtype(
+    [
+        ("owner", "i8"), ("job", "i8"),
+        ("deadline", "f8"),  # when it is withdrawn; infinite unless it drains
+        ("use", "f8"),  # seconds for which a user wants it once it leaves; 0: the host wants it
+        ("back", "f8"),  # when a user gives it back; infinite unless it is a user's
+        ("holding", "i8"),  # its latest row in the log of holdings
+        ("reclaim", "i8"),  # its open row in the log of reclaims
+    ]
+)  # fmt: skip
+QUEUES = np.dtype(
+    [
+        ("head", "i8"),  # no job of the partition waits before this place of the order
+        ("last", "i8"),  # those before this place are submitted
+        ("waiting", "i8"),  # nodes that its waiting jobs want in all
+        ("changed", "?"),  # whether something happened that may let a job start
+    ]
+)  # fmt: skip
+"""One record per job, per node, per partition. Records, because a kernel that is handed two dozen
+arrays takes a minute to compile."""
 
 
 def simulate_elastic(
@@ -120,12 +154,121 @@ def simulate_elastic(
     partition, numbers = _partitions(workload, system), _policies(policy, names)
     arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
     priority = priorities(workload, numbers)
-    rules = Rules(sizes, numbers, float(grace_period), float(staleness), arrays.nodes, priority)
-    state = initial_state(arrays, partition, sizes, int(spare))
-    log = host.run(*state, rules, requests, np.random.default_rng(seed))
+    settled = float(grace_period), float(staleness)
+    rules = Rules(sizes, numbers, *settled, arrays.nodes, priority, requests)
+    records = _initial_records(arrays, partition, sizes, int(spare))
+    log = run(records, rules, np.random.default_rng(seed))
     granted = schedule.preemption_table(requests, log[4])
-    settings = granted, float(grace_period), float(staleness), int(spare)
-    return _schedule(workload, system, log, policy, settings)
+    return _schedule(workload, system, log, policy, (granted, *settled, int(spare)))
+
+
+def draw_preemptions(
+    *, rate: float, size: int, duration: float, horizon: float, seed: int = 0
+) -> pd.DataFrame:
+    """Poisson process of preemptions, as `simulate_elastic` takes them.
+
+    Parameters
+    ----------
+    rate : float
+        Mean number per day; 0 gives none. With one seed, moments scale with the rate.
+    size : int
+        Nodes of each.
+    duration : float
+        Seconds for which a user keeps a node.
+    horizon : float
+        Seconds after which none comes.
+    seed : int, default 0
+
+    Returns
+    -------
+    pd.DataFrame
+        `time` (s, ascending), `nodes`, `duration` (s).
+    """
+    check.number("rate", rate, least=0)
+    check.whole("size", size, 1)
+    check.seconds("duration", duration, above=0)
+    check.seconds("horizon", horizon)
+    check.seed(seed)
+    rng = np.random.default_rng(seed)
+    expected = rate * horizon / DAY
+    gaps = rng.exponential(size=int(expected + 10 * np.sqrt(expected) + 20))
+    times = np.cumsum(gaps) * DAY / rate if rate > 0 else np.empty(0)
+    times = np.round(times[times < horizon])
+    return pd.DataFrame({"time": times, "nodes": size, "duration": float(duration)})
+
+
+def as_batch(
+    workload: Workload,
+    *,
+    max_nodes: int = 20,
+    max_run_time: float = 24 * HOUR,
+    jobs: int | None = None,
+    request_factor: float = 1.0,
+) -> Workload:
+    """A log as one batch: the jobs that the paper would select, all submitted at time 0.
+
+    The batch is of one partition, which jobs no longer name: of several, that with most node-hours.
+    It may be without jobs; the account says how many were dropped for what.
+
+    Parameters
+    ----------
+    workload : Workload
+    max_nodes : int, default 20
+    max_run_time : float, default 24 h
+        Seconds; jobs of no run time are left out too, and so are those known not to have completed.
+    jobs : int, optional
+        Only so many of the jobs selected, those of `metrics.busy_stretch`.
+    request_factor : float, default 1.0
+        Requested times are run times × this.
+    """
+    check.whole("max_nodes", max_nodes, 1)
+    check.whole("jobs", jobs, 1, none=True)
+    check.seconds("max_run_time", max_run_time, above=0)
+    check.number("request_factor", request_factor, least=1)
+    kept = _busiest_partition(workload)
+    kept = kept.keep(kept.jobs["nodes"] <= max_nodes, f"more than {max_nodes} nodes")
+    run_time = kept.jobs["run_time"]
+    kept = kept.keep((run_time > 0) & (run_time <= max_run_time), "run time 0 or too long")
+    kept = kept.keep((kept.column("status").fillna(1) == 1).to_numpy(bool), "not completed")
+    kept = kept if jobs is None else busy_stretch(kept, jobs)
+    requested = kept.jobs["run_time"] * request_factor
+    jobs = kept.jobs.assign(submit_time=0.0, requested_time=requested)
+    return replace(kept, jobs=jobs, began=None)
+
+
+def _busiest_partition(workload: Workload) -> Workload:
+    """The jobs of the partition with most node-hours, without its name; all where none is named."""
+    partition = workload.column("partition")
+    work = workload.jobs["nodes"] * workload.jobs["run_time"]
+    by_name = work.groupby(partition).sum()
+    if len(by_name) > 1:
+        busiest = by_name.idxmax()
+        reason = f"not of partition {busiest}, which has most node-hours"
+        workload = workload.keep((partition == busiest).fillna(False).to_numpy(bool), reason)
+    return replace(workload, jobs=workload.jobs.drop(columns="partition", errors="ignore"))
+
+
+def _initial_records(
+    arrays: JobArrays, partition: np.ndarray, sizes: np.ndarray, spare: int
+) -> tuple[np.recarray, np.recarray, np.recarray]:
+    """Jobs, nodes and queues at the beginning: partitions have their nodes, no job is submitted.
+
+    Partitions have the first nodes, in order, the host has the last `spare`.
+    """
+    jobs = np.recarray(partition.size, JOBS)
+    for name, column in arrays._asdict().items():
+        jobs[name] = column
+    jobs.home, jobs.order = partition, np.argsort(partition, kind="stable")
+    jobs.place[jobs.order] = np.arange(partition.size)
+    jobs.state, jobs.attempt = COMING, NONE
+    nodes = np.recarray(int(sizes.sum()) + spare, NODES)
+    nodes.owner = np.append(np.repeat(np.arange(sizes.size), sizes), np.full(spare, HOST_OWNER))
+    nodes.job, nodes.holding, nodes.reclaim, nodes.use = IDLE, NONE, NONE, 0.0
+    nodes.deadline, nodes.back = np.inf, np.inf
+    queues = np.recarray(sizes.size, QUEUES)
+    queues.head = np.searchsorted(np.sort(partition), np.arange(sizes.size))
+    queues.last, queues.waiting, queues.changed = queues.head, 0, True
+    return jobs, nodes, queues
 
 
 def _partition_names(system: System) -> list[str]:

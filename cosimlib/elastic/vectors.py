@@ -1,10 +1,28 @@
-"""Preemption vectors of a schedule, and the nodes and jobs that a preemption would take.
+"""Preemption vectors: what each node is worth at a moment, and which nodes a preemption takes.
 
-Values are those of `elastic.policies`. The host takes the nodes of least value, ties to the lower
-number; RANDOM draws from the `seed`, one number per state and node in order.
+A preemption vector gives each node a value in [0, 1] (Duplyakin, Johnson and Ricci, ScienceCloud
+2017, Section 3.3). With elapsed the seconds that a node's job has run, a busy node's value is
+
+- RANDOM: uniform, drawn anew each time;
+- FIFO: longest elapsed - elapsed + 1 s: the longer it runs, the lower;
+- LIFO: elapsed: the longer it runs, the higher;
+- PAP (parallel-aware): elapsed · nodes of the job;
+- PAP+: elapsed · nodes · priority;
+
+divided by the vector's maximum (RANDOM: as drawn). An idle node's value is 0 under every policy.
+The 1 s in FIFO is ours: without it the oldest job's nodes would have the value of an idle node. The
+host takes the nodes of least value, ties to the lower number; RANDOM draws from the `seed`, one
+number per state and node in order.
+
+An execution state is a moment at which a single preemption may come. The paper records the state of
+a simulation whenever a job completes and, "while advancing through the simulated time between these
+moments", every 30 s. We read this as 30 s after the last recorded state: that gives the paper's
+number of samples for HTC, "over 14K"; a clock that ticks every 30 s whatever happens gives a third
+more (`restart=False`). For PEREGRINE both give about 168K. The jobs that run at a state, and their
+nodes, follow from the schedule (`kernels.occupancy`), so states are never stored.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,21 +30,28 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.elastic import policies
-from cosimlib.elastic.policies import policy_number
-from cosimlib.elastic.states import (
-    PREEMPTED,
-    check_preempted,
-    checked_grace_periods,
-    checked_moments,
-    follow,
-    moments_of,
-)
+from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.copying import copy
 from cosimlib.kernels.jit import kernel
-from cosimlib.schedule import Schedule
+from cosimlib.kernels.occupancy import IDLE
+from cosimlib.kernels.sorting import ascending
+from cosimlib.schedule import Schedule, check_rigid
+from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
+
+RANDOM, FIFO, LIFO, PAP, PAP_PLUS = range(5)
+POLICIES = ("RANDOM", "FIFO", "LIFO", "PAP", "PAP+")
+SAMPLING_INTERVAL = 30.0
+"""Seconds between two states, the paper's T."""
+PREEMPTED = 10
+"""Nodes that a preemption takes, the paper's P."""
+SHORT_GRACE_PERIODS = (60.0, 120.0, 1200.0, 1800.0)
+LONG_GRACE_PERIODS = tuple(hours * HOUR for hours in range(1, 7))
+GRACE_PERIODS = SHORT_GRACE_PERIODS + LONG_GRACE_PERIODS
+"""Seconds, those of the paper's figure 3 and of its figure 4."""
+MOST_HELD = 2.0**31
+"""Nodes of all jobs at most: 16 GiB."""
 
 
 class Agreement(NamedTuple):
@@ -34,6 +59,45 @@ class Agreement(NamedTuple):
 
     same: float
     common: float
+
+
+class Followed(NamedTuple):
+    """A schedule as kernels see it: the nodes that jobs hold over time, and their priorities."""
+
+    line: occupancy.Timeline
+    total_nodes: int
+    priority: np.ndarray
+
+
+def execution_states(
+    schedule: Schedule, *, every: float = SAMPLING_INTERVAL, restart: bool = True
+) -> np.ndarray:
+    """The distinct moments from the first start to before the last end, ascending, in seconds.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    every : float, default 30.0
+        Seconds between two regular states.
+    restart : bool, default True
+        Count `every` anew from each job's end. Otherwise regular states are the multiples of
+        `every` after the first start, and every end is a state besides.
+    """
+    check.seconds("every", every, above=0)
+    check_followed(schedule)
+    if schedule.start_time.size == 0:
+        return np.empty(0)
+    first, last = float(schedule.start_time.min()), float(schedule.end_time.max())
+    ends = np.unique(schedule.end_time)
+    if restart:
+        begins = np.append(first, ends[:-1])
+        counts = np.maximum(np.ceil((ends - begins) / every), 1).astype(np.int64)
+        step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        moments = np.repeat(begins, counts) + every * step
+    else:
+        regular = first + every * np.arange(np.ceil((last - first) / every))
+        moments = np.union1d(regular, ends)
+    return np.unique(moments[moments < last])
 
 
 def prioritize(
@@ -84,22 +148,26 @@ def preemption_values(
     seed : int, default 0
         Of RANDOM's draws.
     """
-    at, number = checked_moments(moments), policy_number(policy)
+    at, number = moments_of(schedule, moments), policy_number(policy)
     followed = follow(schedule, [number])
     check.seed(seed)
     values = np.empty((at.size, followed.total_nodes))
-    _vectors(followed.line, followed.priority, at, number, np.random.default_rng(seed), values)
-    index, columns = pd.Index(at, name="time"), pd.RangeIndex(followed.total_nodes, name="node")
-    return pd.DataFrame(values, index=index, columns=columns)
+    _vectors(followed, at, number, np.random.default_rng(seed), values)
+    return _by_node(values, at)
 
 
 def occupants(schedule: Schedule, moments: Sequence[float] | np.ndarray) -> pd.DataFrame:
     """The job on each node at each moment, -1 where it is idle: one row per moment."""
-    at, followed = checked_moments(moments), follow(schedule)
+    at, followed = moments_of(schedule, moments), follow(schedule)
     jobs = np.empty((at.size, followed.total_nodes), dtype=np.int64)
     _occupants(followed.line, at, jobs)
-    index, columns = pd.Index(at, name="time"), pd.RangeIndex(followed.total_nodes, name="node")
-    return pd.DataFrame(jobs, index=index, columns=columns)
+    return _by_node(jobs, at)
+
+
+def _by_node(values: np.ndarray, at: np.ndarray) -> pd.DataFrame:
+    """A table of one row per moment and one column per node."""
+    index, columns = pd.Index(at, name="time"), pd.RangeIndex(values.shape[1], name="node")
+    return pd.DataFrame(values, index=index, columns=columns)
 
 
 def preempted_jobs(
@@ -124,7 +192,7 @@ def preempted_jobs(
     check_preempted(preempted, values.size)
     taken = np.argsort(values, kind="stable")[:preempted]
     jobs, counts = np.unique(occupants(schedule, [at]).to_numpy()[0][taken], return_counts=True)
-    jobs, counts = jobs[jobs != occupancy.IDLE], counts[jobs != occupancy.IDLE]
+    jobs, counts = jobs[jobs != IDLE], counts[jobs != IDLE]
     nodes = schedule.workload.jobs["nodes"].to_numpy()[jobs]
     elapsed, remaining = at - schedule.start_time[jobs], schedule.end_time[jobs] - at
     killed = remaining >= grace
@@ -168,22 +236,212 @@ def compare_choices(
     check_preempted(preempted, followed.total_nodes)
     check.seed(seed)
     draws = np.random.default_rng(seed), np.random.default_rng(seed)
-    same, common = _agreement(followed.line, followed.priority, followed.total_nodes, at, *numbers,
-                              preempted, *draws)  # fmt: skip
+    same, common = _agreement(followed, at, numbers, preempted, *draws)
     if not at.size:
         return Agreement(float("nan"), float("nan"))
     return Agreement(same / at.size, common / (at.size * preempted))
 
 
+def check_followed(schedule: Schedule) -> None:
+    """Raise unless jobs run once, on the nodes of one partition, which then follow from times."""
+    check_rigid(schedule, "a preemption")
+    partitions = schedule.system.partitions
+    if len(partitions) > 1:
+        raise ValueError(
+            f"{schedule.name}: the system has {len(partitions)} partitions, "
+            f"{', '.join(partitions)}; a preemption is analyzed on one: schedule its jobs alone"
+        )
+
+
+def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
+    """A schedule with the numbers of the nodes that each job holds: always the lowest free.
+
+    `policies` are those that will value nodes: PAP+ needs priorities above 0.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a job is wider than the partition, or has a priority that PAP+ cannot take.
+    InfeasibleScheduleError
+        Where the schedule holds more nodes than the partition has.
+    """
+    check_followed(schedule)
+    partition, capacity = next(iter(schedule.system.partitions.items()))
+    nodes = schedule.workload.jobs["nodes"].to_numpy()
+    if (nodes > capacity).any():
+        job = int((nodes > capacity).argmax())
+        raise InvalidWorkloadError(
+            f"{schedule.workload.label(job)} asks for {nodes[job]} nodes; partition {partition!r} "
+            f"has {capacity}; drop it with Workload.keep or take a wider partition"
+        )
+    start_time, end_time = (
+        np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
+    )
+    check.room("nodes of all jobs", float(nodes.sum()), "keep fewer or narrower jobs",
+               most=MOST_HELD, where=schedule.name)  # fmt: skip
+    line = occupancy.timeline(start_time, end_time, np.array(nodes), capacity)
+    if (line.held == IDLE).any():
+        place = int((line.held == IDLE).argmax())
+        job = int(np.searchsorted(line.first, place, side="right")) - 1
+        raise InfeasibleScheduleError(
+            f"{schedule.policy}: {schedule.workload.label(job)} starts at "
+            f"t={start_time[job]:.15g} where fewer than its {nodes[job]} nodes are free; "
+            f"partition {partition!r} has {capacity}"
+        )
+    return Followed(line, capacity, priorities(schedule.workload, policies))
+
+
+def policy_number(policy: str, *, where: str = "") -> int:
+    """The number by which kernels know a preemption policy."""
+    check.choice("policy", policy, POLICIES, where=where)
+    return POLICIES.index(policy)
+
+
+def priorities(workload: Workload, policies: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Priorities, one per job, checked where PAP+ is among the policies: it multiplies by them.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        For the first job whose priority is not a number above 0.
+    """
+    priority = np.array(workload.column("priority"), dtype=np.float64)
+    if PAP_PLUS in policies:
+        fine = (priority > 0) & (priority < np.inf)
+        expected = "a number above 0 (1 is the default); give priorities with prioritize"
+        check.rows(
+            "priority", priority, fine, expected, row=workload.label, error=InvalidWorkloadError
+        )
+    return priority
+
+
+def check_preempted(preempted: int, total_nodes: int) -> None:
+    """Raise unless that many of the nodes can be preempted."""
+    expected = f"a whole number from 1 to the partition's {total_nodes} nodes (the paper's N)"
+    fine = check.is_whole(preempted, 1) and preempted <= total_nodes
+    check.that("preempted", preempted, fine, expected)
+
+
+def distinct(name: str, values: Iterable, kind: str) -> list:
+    """Values as a list, one or more, each of them once: twice would be one row of every table."""
+    several = isinstance(values, Iterable) and not isinstance(values, str)
+    listed = list(values) if several else []
+    fine = bool(listed) and len(set(listed)) == len(listed)
+    check.that(name, values, fine, f"a list of one or more {kind}, each once")
+    return listed
+
+
+def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
+    """Grace periods (s) as an array, once each of them is 0 or more and there once."""
+    periods = distinct("grace_periods", grace_periods, "numbers")
+    for period in periods:
+        check.seconds("grace_period", period)
+    return np.array(periods, dtype=np.float64)
+
+
+def moments_of(
+    schedule: Schedule, moments: Sequence[float] | np.ndarray | None = None
+) -> np.ndarray:
+    """Moments (s) as an array, once they are in ascending order; by default `execution_states`."""
+    if moments is None:
+        return execution_states(schedule)
+    at = np.array(moments, dtype=np.float64)
+    if at.ndim != 1 or not np.isfinite(at).all() or (np.diff(at) < 0).any():
+        raise ValueError("moments must be finite seconds in ascending order; sort them")
+    return at
+
+
 @kernel
-def _vectors(line, priority, at, policy, rng, values):
+def evaluate(
+    policy: int,
+    job: np.ndarray,
+    elapsed: np.ndarray,
+    held: np.ndarray,
+    priority: np.ndarray,
+    rng: np.random.Generator,
+    values: np.ndarray,
+) -> None:
+    """Write the preemption vector, one value per node, into `values`.
+
+    `job` and `elapsed` (s) are per node, `held` (nodes of a job) and `priority` per job. RANDOM
+    draws one number per node, idle nodes included, so that draws do not depend on what is idle.
+    """
+    longest = 0.0
+    if policy == FIFO:
+        for node in range(job.size):
+            if job[node] != IDLE:
+                longest = max(longest, elapsed[node])
+    largest = 0.0
+    for node in range(job.size):
+        draw = 1.0 - rng.random() if policy == RANDOM else 0.0
+        values[node] = 0.0
+        if job[node] == IDLE:
+            continue
+        if policy == RANDOM:
+            values[node] = draw
+            largest = 1.0
+            continue
+        value = longest - elapsed[node] + 1.0 if policy == FIFO else elapsed[node]
+        if policy >= PAP:
+            value *= held[job[node]]
+        if policy == PAP_PLUS:
+            value *= priority[job[node]]
+        values[node] = value
+        largest = max(largest, value)
+    if largest > 0.0:
+        for node in range(job.size):
+            values[node] /= largest
+
+
+@kernel
+def choose(values: np.ndarray, chosen: np.ndarray) -> bool:
+    """Mark the nodes of least value, as many as are marked already, ties to the lower number.
+
+    Returns whether they are others than before. From one moment to the next they rarely are, and
+    to see that takes one look at each node.
+    """
+    highest, last, lowest, first, wanted = -np.inf, 0, np.inf, 0, 0
+    for node in range(values.size):
+        if chosen[node]:
+            wanted += 1
+            if values[node] >= highest:
+                highest, last = values[node], node
+        elif values[node] < lowest:
+            lowest, first = values[node], node
+    if highest < lowest or (highest == lowest and last < first):
+        return False
+    chosen[:] = False
+    for node in ascending(values)[:wanted]:
+        chosen[node] = True
+    return True
+
+
+@kernel
+def least(values: np.ndarray, eligible: np.ndarray, wanted: int, chosen: np.ndarray) -> int:
+    """Mark in `chosen` the `wanted` eligible nodes of least value, ties to the lower number.
+
+    Returns how many were chosen: fewer where fewer are eligible.
+    """
+    chosen[:] = False
+    found = 0
+    for node in ascending(values):
+        if found == wanted:
+            break
+        if eligible[node]:
+            chosen[node] = True
+            found += 1
+    return found
+
+
+@kernel
+def _vectors(followed, at, policy, rng, values):
     """Preemption vectors (moments × nodes)."""
-    nodes = values.shape[1]
-    current, elapsed = occupancy.empty(nodes), np.empty(nodes)
+    line, total_nodes, priority = followed
+    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
-        policies.evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values[state])
+        evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values[state])
 
 
 @kernel
@@ -196,8 +454,10 @@ def _occupants(line, at, jobs):
 
 
 @kernel
-def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, other_rng):
+def _agreement(followed, at, policies, preempted, rng, other_rng):
     """In how many of the moments two policies choose the same nodes; nodes in common, in all."""
+    line, total_nodes, priority = followed
+    first, second = policies
     current = occupancy.empty(total_nodes)
     elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
     one, other = np.arange(total_nodes) < preempted, np.arange(total_nodes) < preempted
@@ -205,10 +465,10 @@ def _agreement(line, priority, total_nodes, at, first, second, preempted, rng, o
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
-        policies.evaluate(first, current.job, elapsed, line.nodes, priority, rng, values)
-        moved = policies.choose(values, one)
-        policies.evaluate(second, current.job, elapsed, line.nodes, priority, other_rng, values)
-        if policies.choose(values, other) or moved:
+        evaluate(first, current.job, elapsed, line.nodes, priority, rng, values)
+        changed = choose(values, one)
+        evaluate(second, current.job, elapsed, line.nodes, priority, other_rng, values)
+        if choose(values, other) or changed:
             both = (one & other).sum()
         agreed += both == preempted
         common += both

@@ -1,4 +1,4 @@
-"""Wasted cycles of a single preemption that may come at any moment, and policies compared by them.
+"""What a single preemption at any moment wastes: by policy, and at least.
 
 At a state, the P nodes of least value are preempted, as a thought: the simulation goes on as it is.
 Each job j that runs on one of them wastes, once, in node-seconds,
@@ -7,54 +7,65 @@ Each job j that runs on one of them wastes, once, in node-seconds,
     WC_j = (elapsed time + GP) · node count  otherwise
 
 with GP the grace period (Duplyakin, Johnson and Ricci, ScienceCloud 2017, Section 4.1); the state
-wastes their sum.
+wastes their sum. States are not stored: a kernel walks along the schedule, ranks the nodes once per
+state and fills one number per state and grace period.
 
-States are not stored. A kernel walks along the schedule, ranks the nodes once per state and fills
-one number per state and grace period; `compare_policies` keeps their quartiles and a density.
-Policies are compared by `medians`, a table with one row per grace period and one column per policy;
-NaN stands where there is no such number: no states, or a median of 0 to divide by.
+*Idle time.* A touched job that ends within the grace period wastes nothing, but the nodes that were
+wanted of it are then idle until the period is over, where the host waits for its end: "we could
+also count the cycles spent between the job completion and the end of GP, and treat such idle cycles
+as another evaluation metric". At a state,
+
+    idle = sum over touched jobs with remaining time < GP of (GP - remaining) · nodes taken of it.
+
+Their prototype, like `simulate_elastic`, gives a node back as soon as it is idle.
+
+*The least waste.* The nodes that run the jobs k₁, k₂, … come free together, for a job touched is
+wasted whole. So the least waste of P nodes is a covering knapsack problem: of the running jobs
+those of least cost whose nodes, with the idle ones, are P or more (system 1 solves the same for
+evictions). A vector of one number per node ranks jobs one by one and cannot solve it. Two optima
+bound it:
+
+- *blind*: without knowing when jobs end, each costs (elapsed + GP) · nodes, as if none ended within
+  the grace period. What is reported is what the choice then really wastes.
+- *foresighted*: with known ends, each costs what it will really waste. Nothing can waste less.
+
+Per node freed, a job costs elapsed + GP, however many nodes it has. LIFO therefore takes jobs in
+the order of cost per node, the greedy rule of the knapsack; PAP ranks them by total cost, and
+takes several old one-node jobs before one young job of many nodes.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.elastic.policies import POLICIES, choose, evaluate, policy_number, priorities
-from cosimlib.elastic.states import (
+from cosimlib.elastic.vectors import (
     GRACE_PERIODS,
+    POLICIES,
     PREEMPTED,
     check_preempted,
     checked_grace_periods,
+    choose,
     distinct,
+    evaluate,
     follow,
     moments_of,
+    policy_number,
 )
 from cosimlib.kernels import occupancy
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.schedule import Schedule
 from cosimlib.units import HOUR
 
-GRID = 160
-"""Values at which a density is given."""
-SHOWN = 0.99
-"""Share of the states that lie within that grid."""
-BINS = 2048
-"""Bins in which a density counts its values."""
 
+class Preemption(NamedTuple):
+    """A preemption at any moment: its policy's number, its nodes, its grace periods (s)."""
 
-class Comparison(NamedTuple):
-    """Wasted cycles of policies over all states: statistics, and densities for violins.
-
-    `summary` has one row per policy and grace period (s): `states`, `mean`, `25%`, `50%`, `75%`,
-    `max` in node-hours. `densities` has their densities (per node-hour) on a grid of `node_hours`
-    up to the 99th percentile.
-    """
-
-    summary: pd.DataFrame
-    densities: pd.DataFrame
+    policy: int
+    nodes: int
+    periods: np.ndarray
 
 
 def wasted_cycles(
@@ -91,46 +102,21 @@ def wasted_cycles(
     pd.DataFrame
         One row per state, indexed by `time`, one column per grace period.
     """
-    at = moments_of(schedule, moments)
-    jobs = len(schedule.workload)
+    at, jobs = moments_of(schedule, moments), len(schedule.workload)
     mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
     if mask.shape != (jobs,):
         raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
-    (wasted,) = _by_kind(
-        schedule, np.where(mask, 0, -1), 1, policy, preempted, grace_periods, at, seed
-    )
-    columns = pd.Index(checked_grace_periods(grace_periods), name="grace_period")
-    return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
+    periods, number = checked_grace_periods(grace_periods), policy_number(policy)
+    followed = follow(schedule, [number])
+    check_preempted(preempted, followed.total_nodes)
+    check.seed(seed)
+    wasted = np.zeros((at.size, periods.size))
+    asked = Preemption(number, int(preempted), periods)
+    _waste(followed, at, asked, mask, np.random.default_rng(seed), wasted)
+    return _by_state(wasted, at, periods)
 
 
-def wasted_by_priority(
-    schedule: Schedule,
-    *,
-    policy: str = "PAP",
-    preempted: int = PREEMPTED,
-    grace_period: float = 120.0,
-    moments: Sequence[float] | np.ndarray | None = None,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Node-seconds that a preemption would waste, by state: of jobs of high priority and of others.
-
-    High is any priority above 1; the parameters are those of `wasted_cycles`.
-
-    Returns
-    -------
-    pd.DataFrame
-        One row per state, indexed by `time`; columns are `high` and `default`.
-    """
-    at = moments_of(schedule, moments)
-    high = priorities(schedule.workload, [POLICIES.index("PAP+")]) > 1
-    wasted = _by_kind(
-        schedule, np.where(high, 0, 1), 2, policy, preempted, [grace_period], at, seed
-    )
-    parts = dict(zip(("high", "default"), wasted[:, :, 0], strict=True))
-    return pd.DataFrame(parts, index=pd.Index(at, name="time"))
-
-
-def compare_policies(
+def drained(
     schedule: Schedule,
     *,
     policies: Sequence[str] = POLICIES,
@@ -138,159 +124,89 @@ def compare_policies(
     grace_periods: Sequence[float] = GRACE_PERIODS,
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
-) -> Comparison:
-    """Quartiles and densities of wasted cycles, per policy and grace period.
+) -> pd.DataFrame:
+    """What becomes of touched jobs, over all states: one row per policy and grace period (s).
 
     The parameters are those of `wasted_cycles`.
-    """
-    at = moments_of(schedule, moments)
-    summaries, densities = [], []
-    for policy in distinct("policies", policies, f"of {', '.join(POLICIES)}"):
-        wasted = wasted_cycles(
-            schedule, policy=policy, preempted=preempted, grace_periods=grace_periods,
-            moments=at, seed=seed,
-        )  # fmt: skip
-        for period in wasted:
-            hours = wasted[period].to_numpy() / HOUR
-            named = {"policy": policy, "grace_period": period}
-            summaries.append(named | _summary(hours))
-            densities.append(_density_table(hours).assign(**named))
-    first = ["policy", "grace_period", "node_hours", "density"]
-    return Comparison(pd.DataFrame(summaries), pd.concat(densities, ignore_index=True)[first])
-
-
-def cumulative_waste(
-    schedule: Schedule,
-    *,
-    policies: Sequence[str] = ("PAP", "PAP+"),
-    preempted: int = PREEMPTED,
-    grace_period: float = 120.0,
-    moments: Sequence[float] | np.ndarray | None = None,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Cumulative wasted cycles over the states, of jobs of high priority and of the others.
-
-    High is any priority above 1.
 
     Returns
     -------
     pd.DataFrame
-        One row per state, indexed by `time`; columns are (policy, `high` or `default`), in
-        node-seconds.
+        `policy`, `grace_period`, `touched` (jobs per state), `killed` (share of these, NaN without
+        any), `idle` (node-hours per state).
     """
     at = moments_of(schedule, moments)
-    knobs: dict[str, Any] = {"preempted": preempted, "grace_period": grace_period, "seed": seed}
-    columns = {
-        policy: wasted_by_priority(schedule, policy=policy, moments=at, **knobs).cumsum()
-        for policy in distinct("policies", policies, f"of {', '.join(POLICIES)}")
-    }
-    return pd.concat(columns, axis=1, names=["policy", "priority"])
-
-
-def summarize(wasted: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Statistics of `wasted_cycles` by policy, as `Comparison.summary` has them."""
-    rows = [
-        {"policy": policy, "grace_period": period} | _summary(table[period].to_numpy() / HOUR)
-        for policy, table in wasted.items()
-        for period in table
-    ]
-    return pd.DataFrame(rows)
-
-
-def quantiles(summary: pd.DataFrame, statistic: str) -> pd.DataFrame:
-    """A statistic of `summarize`, such as the quartile ``"25%"``, by grace period and policy."""
-    return summary.pivot(  # noqa: PD010
-        index="grace_period", columns="policy", values=statistic
-    )
-
-
-def medians(comparison: Comparison) -> pd.DataFrame:
-    """Median node-hours wasted, by grace period (s) and policy."""
-    return quantiles(comparison.summary, "50%")
-
-
-def final_waste(cumulative: pd.DataFrame) -> pd.DataFrame:
-    """Node-seconds wasted over all states, by policy and `high`, `default` or `total`.
-
-    `cumulative` is of `cumulative_waste`; without states nothing is wasted.
-    """
-    table = cumulative.tail(1).sum().unstack()[["high", "default"]]  # noqa: PD010
-    return table.assign(total=table.sum(axis=1))
-
-
-def priority_change(waste: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Relative change of wasted cycles by PAP+ against PAP: one column per class of `final_waste`.
-
-    NaN where jobs waste nothing under PAP.
-    """
-    change = {name: table.loc["PAP+"] / table.loc["PAP"] - 1 for name, table in waste.items()}
-    return pd.DataFrame(change).replace([np.inf, -np.inf], np.nan)
-
-
-def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Gaussian kernel density estimate of values from 0 up, on an ascending grid from 0.
-
-    Values are counted in bins first, so that millions of them cost no more than thousands. The
-    bandwidth is Silverman's, ``0.9 min(deviation, interquartile range / 1.34) n^(-1/5)``, at least
-    half a grid step; what it would put below 0 is reflected. Values beyond the grid count for the
-    total only, so the integral over the grid is the share of values within it.
-    """
-    if values.size == 0:
-        return np.zeros(grid.size)
-    low, high = np.quantile(values, [0.25, 0.75])
-    deviation = float(values.std())
-    spread = min(deviation, (high - low) / 1.34) if high > low else deviation
-    bandwidth = max(0.9 * spread * values.size**-0.2, 0.5 * (grid[1] - grid[0]))
-    limit = grid[-1] + 5 * bandwidth
-    counts, edges = np.histogram(values, bins=BINS, range=(0.0, limit))
-    middles = (edges[:-1] + edges[1:]) / 2
-    filled = counts > 0
-    counts, middles = counts[filled], middles[filled]
-    kernels = np.exp(-0.5 * ((grid[:, None] - middles) / bandwidth) ** 2)
-    kernels += np.exp(-0.5 * ((grid[:, None] + middles) / bandwidth) ** 2)
-    return kernels @ counts / (values.size * bandwidth * np.sqrt(2 * np.pi))
-
-
-def _by_kind(
-    schedule: Schedule,
-    kind: np.ndarray,
-    kinds: int,
-    policy: str,
-    preempted: int,
-    grace_periods: Sequence[float],
-    at: np.ndarray,
-    seed: int,
-) -> np.ndarray:
-    """Node-seconds wasted by jobs of each kind (kinds × moments × grace periods), -1: of none."""
-    periods, number = checked_grace_periods(grace_periods), policy_number(policy)
-    followed = follow(schedule, [number])
+    periods = checked_grace_periods(grace_periods)
+    named = distinct("policies", policies, f"of {', '.join(POLICIES)}")
+    numbers = [policy_number(policy) for policy in named]
+    followed = follow(schedule, numbers)
     check_preempted(preempted, followed.total_nodes)
     check.seed(seed)
-    wasted = np.zeros((kinds, at.size, periods.size))
-    rng = np.random.default_rng(seed)
-    _waste(*followed, at, number, int(preempted), periods, kind, rng, wasted)
-    return wasted
+    tables = []
+    for policy, number in zip(named, numbers, strict=True):
+        killed, idle = np.zeros(periods.size, dtype=np.int64), np.zeros(periods.size)
+        asked = Preemption(number, int(preempted), periods)
+        touched = _drained(followed, at, asked, np.random.default_rng(seed), killed, idle)
+        table = {
+            "policy": policy,
+            "grace_period": periods,
+            "touched": touched / max(at.size, 1),
+            "killed": killed / touched if touched else np.nan,
+            "idle": idle / max(at.size, 1) / HOUR,
+        }
+        tables.append(pd.DataFrame(table))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _summary(hours: np.ndarray) -> dict[str, float]:
-    """Mean, quartiles and maximum over the states; NaN without states."""
-    if hours.size == 0:
-        return {"states": 0} | dict.fromkeys(("mean", "25%", "50%", "75%", "max"), np.nan)
-    low, median, high = np.quantile(hours, [0.25, 0.5, 0.75])
-    numbers = {"mean": hours.mean(), "25%": low, "50%": median, "75%": high, "max": hours.max()}
-    return {"states": hours.size} | {name: float(value) for name, value in numbers.items()}
+def least_waste(
+    schedule: Schedule,
+    *,
+    known_ends: bool = False,
+    preempted: int = PREEMPTED,
+    grace_periods: Sequence[float] = GRACE_PERIODS,
+    moments: Sequence[float] | np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Node-seconds wasted if the host takes the jobs of least cost, per state and grace period.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    known_ends : bool, default False
+        Whether the host knows when jobs end.
+    preempted : int, default 10
+    grace_periods : sequence of float
+        Seconds.
+    moments : sequence of float, optional
+        Ascending seconds; by default `execution_states`.
+
+    Returns
+    -------
+    pd.DataFrame
+        As of `wasted_cycles`: one row per state, indexed by `time`, one column per grace period.
+    """
+    at = moments_of(schedule, moments)
+    periods, followed = checked_grace_periods(grace_periods), follow(schedule)
+    check_preempted(preempted, followed.total_nodes)
+    wasted = np.zeros((at.size, periods.size))
+    _least_waste(followed, at, int(preempted), periods, known_ends, wasted)
+    return _by_state(wasted, at, periods)
 
 
-def _density_table(hours: np.ndarray) -> pd.DataFrame:
-    """The density on a grid of `GRID` values up to the share `SHOWN` of the states."""
-    largest = float(np.quantile(hours, SHOWN)) if hours.size else 0.0
-    grid = np.linspace(0.0, max(largest, 1e-3), GRID)
-    return pd.DataFrame({"node_hours": grid, "density": density(hours, grid)})
+def _by_state(wasted: np.ndarray, at: np.ndarray, periods: np.ndarray) -> pd.DataFrame:
+    """A table of one row per state and one column per grace period."""
+    columns = pd.Index(periods, name="grace_period")
+    return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
 
 
 @kernel
-def _waste(line, total_nodes, priority, at, policy, preempted, periods, kind, rng, wasted):
-    """Fill `wasted` (kinds × moments × grace periods)."""
+def _waste(followed, at, preemption, counted, rng, wasted):
+    """Fill `wasted` (moments × grace periods) with what counted jobs waste.
+
+    The jobs touched are found anew only where other nodes are taken than at the moment before, or
+    a job has started or ended.
+    """
+    line, total_nodes, priority = followed
+    policy, preempted, periods = preemption
     current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
     values, chosen = np.empty(total_nodes), np.arange(total_nodes) < preempted
     jobs, seen = np.empty(preempted, np.int64), np.full(line.nodes.size, -1)
@@ -306,12 +222,88 @@ def _waste(line, total_nodes, priority, at, policy, preempted, periods, kind, rn
                 job = current.job[node]
                 if chosen[node] and job != occupancy.IDLE and seen[job] != state:
                     seen[job] = state
-                    if kind[job] >= 0:
+                    if counted[job]:
                         jobs[touched] = job
                         touched += 1
         for job in jobs[:touched]:
             remaining, spent = line.end_time[job] - at[state], at[state] - line.start_time[job]
-            row, held = wasted[kind[job], state], line.nodes[job]
             for period in range(periods.size):
                 if remaining >= periods[period]:
-                    row[period] += (spent + periods[period]) * held
+                    wasted[state, period] += (spent + periods[period]) * line.nodes[job]
+
+
+@kernel
+def _drained(followed, at, preemption, rng, killed, idle):
+    """Fill killed jobs and idle node-seconds per grace period; return how many jobs are touched."""
+    line, total_nodes, priority = followed
+    policy, preempted, periods = preemption
+    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
+    values, chosen = np.empty(total_nodes), np.arange(total_nodes) < preempted
+    seen, touched = np.full(line.nodes.size, -1), 0
+    for state in range(at.size):
+        occupancy.advance(line, current, at[state])
+        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
+        evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
+        choose(values, chosen)
+        for node in range(total_nodes):
+            job = current.job[node]
+            if not chosen[node] or job == occupancy.IDLE:
+                continue
+            remaining = line.end_time[job] - at[state]
+            first = seen[job] != state
+            seen[job] = state
+            touched += first
+            for period in range(periods.size):
+                if remaining < periods[period]:
+                    idle[period] += periods[period] - remaining
+                elif first:
+                    killed[period] += 1
+    return touched
+
+
+@kernel
+def _least_waste(followed, at, preempted, periods, known_ends, wasted):
+    """Fill `wasted` (moments × grace periods)."""
+    line, total_nodes, _ = followed
+    current, running = occupancy.empty(total_nodes), np.empty(total_nodes, np.int64)
+    held, cost, real = np.empty(total_nodes, np.int64), np.empty(total_nodes), np.empty(total_nodes)
+    for state in range(at.size):
+        occupancy.advance(line, current, at[state])
+        size, idle = 0, 0
+        for node in range(total_nodes):
+            job = current.job[node]
+            if job == occupancy.IDLE:
+                idle += 1
+                continue
+            place = 0
+            while place < size and running[place] != job:
+                place += 1
+            if place == size:
+                running[size], held[size] = job, line.nodes[job]
+                size += 1
+        for period in range(periods.size):
+            for place in range(size):
+                job = running[place]
+                ends = line.end_time[job] - at[state] < periods[period]
+                whole = (at[state] - line.start_time[job] + periods[period]) * held[place]
+                real[place] = 0.0 if ends else whole
+                cost[place] = real[place] if known_ends else whole
+            wanted = max(preempted - idle, 0)
+            wasted[state, period] = _cover(held[:size], cost[:size], real[:size], wanted)
+
+
+@allocating_kernel
+def _cover(held, cost, real, wanted):
+    """What the jobs of least cost that hold `wanted` nodes or more really waste.
+
+    Dynamic programming over the nodes still wanted. Of equal costs the earlier found stays.
+    """
+    least, wastes = np.full(wanted + 1, np.inf), np.zeros(wanted + 1)
+    least[0] = 0.0
+    for job in range(held.size):
+        for covered in range(wanted, 0, -1):
+            rest = max(covered - held[job], 0)
+            if least[rest] + cost[job] < least[covered]:
+                least[covered] = least[rest] + cost[job]
+                wastes[covered] = wastes[rest] + real[job]
+    return wastes[wanted]

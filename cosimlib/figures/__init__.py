@@ -12,7 +12,7 @@ Schedules
 - `plot_coupled_gantt`, `plot_coupled_moment`: coupled machines, over time or at an instant
 - `plot_filling`, `node_table`, `plot_use`: filler containers
 - `plot_sharing`, `share_table`, `crowd_table`, `ratio_table`: jobs that share nodes
-- `plot_preemption`, `plot_vectors`, `plot_owners`: nodes taken from running jobs
+- `plot_preemption`, `plot_owners`: nodes taken from running jobs; nodes per owner
 
 A log
 
@@ -37,7 +37,6 @@ Comparisons
 - `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
 - `plot_nothing`: a sentence in the place of a figure, where the data cannot answer
 - `plot_load`: the load reached without containers
-- `plot_cumulative`, `cumulative_table`, `plot_violins`: waste of preemption policies
 - `plot_bins`, `bin_table`, `plot_boxes`, `box_table`: slowdown by size and length of jobs
 - `plot_lines`, `week_table`, `size_table`, `slowdown_table`: slowdown by week
 - `plot_overheads`, `plot_turnarounds`: time-sharing under overheads

@@ -5,12 +5,8 @@ from .batch import plot_batch as plot_batch
 from .comparison import plot_comparison as plot_comparison
 from .coscheduling import plot_coupled_gantt as plot_coupled_gantt
 from .coscheduling import plot_coupled_moment as plot_coupled_moment
-from .elastic import cumulative_table as cumulative_table
-from .elastic import plot_cumulative as plot_cumulative
 from .elastic import plot_owners as plot_owners
 from .elastic import plot_preemption as plot_preemption
-from .elastic import plot_vectors as plot_vectors
-from .elastic import plot_violins as plot_violins
 from .eviction import plan_table as plan_table
 from .eviction import plot_jobs as plot_jobs
 from .eviction import plot_loss_surface as plot_loss_surface

@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.display import percent
+from cosimlib.display import UNKNOWN, percent
 from cosimlib.files import checkout
 from cosimlib.metrics import mean_interval
 
@@ -98,6 +98,9 @@ class Samples(NamedTuple):
         bounds: what would fail is unknown then. Empty where they decide.
     data : str
         What these numbers were measured on, where that is not what the others were.
+    beside : mapping of str to sequences
+        The same under other assumptions, by their names: shown beside the values, never decisive.
+        Where a statement does not hold, the reason names those under which it would.
     """
 
     values: Sequence[float] | Mapping[str, Sequence[float]] = ()
@@ -107,6 +110,7 @@ class Samples(NamedTuple):
     missing: str = ""
     doubt: str = ""
     data: str = ""
+    beside: Mapping[str, Sequence[float]] = {}
 
 
 class Verdict(NamedTuple):
@@ -127,7 +131,8 @@ def decide(samples: Samples, rule: Rule) -> Verdict:
         Where a statement fails, or is unknown or built in, and nothing says why.
     """
     named = _named(samples.values)
-    ours = samples.ours or "; ".join(_words(rule, samples.shown, *each) for each in named.items())
+    shown = {**named, **samples.beside}
+    ours = samples.ours or "; ".join(_words(rule, samples.shown, *each) for each in shown.items())
     if samples.missing or rule.statistic == "none":
         return Verdict(ours, "unknown", samples.missing or rule.reason, samples.data)
     if not named or any(len(values) == 0 or np.isnan(values).any() for values in named.values()):
@@ -139,6 +144,12 @@ def decide(samples: Samples, rule: Rule) -> Verdict:
         return Verdict(ours, "unknown", samples.doubt, samples.data)
     if verdict == "unknown":
         why = _undecided(rule, {name: named[name] for name in found if found[name] == verdict})
+    if verdict != "holds":
+        why += "".join(
+            f"; with {name} it holds"
+            for name, values in samples.beside.items()
+            if len(values) and _judge(rule, np.asarray(values, float)) == "holds"
+        )
     if verdict == "holds" and rule.statistic == "by construction":
         verdict = "by construction"
     if verdict != "holds" and not why.strip():
@@ -214,6 +225,8 @@ def _words(rule: Rule, shown: str, name: str, values: Sequence[float]) -> str:
     found = np.asarray(values, float)
     if not found.size:
         return f"{name} –".strip()
+    if np.isnan(found).any():
+        return f"{name} {UNKNOWN}".strip()
     averaged = rule.statistic in ("mean", "geometric mean", "no difference")
     positive = rule.statistic != "geometric mean" or found.min() > 0
     if averaged and found.size > 1 and np.isfinite(found).all() and positive:

@@ -174,7 +174,9 @@ from cosimlib import elastic, synthetic
 from cosimlib.batch import simulate_easy
 from cosimlib.system import System
 for workload in (synthetic.htc(), synthetic.peregrine()):
-    elastic.compare_policies(simulate_easy(workload, System.of(20)))
+    schedule = simulate_easy(workload, System.of(20))
+    for policy in elastic.POLICIES:
+        elastic.wasted_cycles(schedule, policy=policy)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -184,7 +186,10 @@ def elastic_rows() -> list[tuple]:
     workloads = (synthetic.htc(), synthetic.peregrine())
     schedules = [simulate_easy(workload, System.of(20)) for workload in workloads]
     states = sum(elastic.execution_states(schedule).size for schedule in schedules)
-    seconds = median_of(lambda: [elastic.compare_policies(each) for each in schedules], 3)
+    pairs = [(schedule, policy) for schedule in schedules for policy in elastic.POLICIES]
+    seconds = median_of(
+        lambda: [elastic.wasted_cycles(schedule, policy=policy) for schedule, policy in pairs], 3
+    )
     asked = elastic.draw_preemptions(rate=4.0, size=10, duration=3600.0, horizon=60 * 86_400.0)
     protocol = median_of(
         lambda: simulate_elastic(workloads[1], System.of(20), preemptions=asked), 3

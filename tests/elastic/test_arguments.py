@@ -6,11 +6,9 @@ import pytest
 
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
-    compare_policies,
-    cumulative_waste,
+    drained,
     preempted_jobs,
     preemption_values,
-    priority_classes,
     same_choice,
     simulate_elastic,
     wasted_cycles,
@@ -34,8 +32,7 @@ def test_every_entry_point_of_pap_plus_rejects_invalid_priorities(priority):
         lambda: preemption_values(schedule, [0.0], policy="PAP+"),
         lambda: preempted_jobs(schedule, 0.0, policy="PAP+", preempted=1),
         lambda: same_choice(schedule, "LIFO", "PAP+", preempted=1),
-        lambda: compare_policies(schedule, preempted=1),
-        lambda: cumulative_waste(schedule, policies=["PAP"], preempted=1),
+        lambda: drained(schedule, preempted=1),
     ):
         with pytest.raises(InvalidWorkloadError, match=message):
             ask()
@@ -52,8 +49,7 @@ def test_every_entry_point_rejects_an_invalid_seed(seed):
         lambda: preemption_values(schedule, [0.0], seed=seed),
         lambda: preempted_jobs(schedule, 0.0, preempted=1, seed=seed),
         lambda: same_choice(schedule, "LIFO", "RANDOM", preempted=1, seed=seed),
-        lambda: compare_policies(schedule, preempted=1, seed=seed),
-        lambda: priority_classes(three_jobs(), [0.1], seed=seed),
+        lambda: drained(schedule, preempted=1, seed=seed),
     ):
         with pytest.raises(ValueError, match=f"^seed={seed!r}; expected a whole number from 0$"):
             ask()
@@ -68,12 +64,12 @@ def test_one_partition_of_two_is_enough_to_need_priorities():
 def test_errors_of_the_analysis_and_of_the_protocol_name_what_is_wrong():
     schedule = simulate_easy(three_jobs(), System.of(2))
     with pytest.raises(ValueError, match=r"preempted=3; .* 1 to the partition's 2 nodes"):
-        compare_policies(schedule, preempted=3)
+        drained(schedule, preempted=3)
     with pytest.raises(ValueError, match=r"preemption 0 has nodes=3; .* 1 to the 2 nodes of all"):
         requests = pd.DataFrame({"time": [0], "nodes": [3], "duration": [1]})
         simulate_elastic(three_jobs(), System.of(2), preemptions=requests)
     with pytest.raises(ValueError, match=r"grace_period=-1.0; expected seconds from 0"):
-        compare_policies(schedule, preempted=1, grace_periods=[-1.0])
+        drained(schedule, preempted=1, grace_periods=[-1.0])
     with pytest.raises(ValueError, match=r"grace_period=-1.0; expected seconds from 0"):
         simulate_elastic(three_jobs(), System.of(2), grace_period=-1.0)
     wide = three_jobs(nodes=[1, 3, 1])

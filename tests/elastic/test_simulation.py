@@ -11,6 +11,8 @@ from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
     HOST,
     USER,
+    as_batch,
+    draw_preemptions,
     execution_states,
     preempted_jobs,
     simulate_elastic,
@@ -20,6 +22,7 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.elastic.instances import (
     elastic_schedules,
     stretched,
+    three_jobs,
     users,
     workload,
 )
@@ -239,3 +242,80 @@ def test_no_jobs_make_an_empty_schedule():
     empty = workload(submit_time=[], run_time=[], requested_time=[], nodes=[])
     schedule = audit(simulate_elastic(empty, System.of(4)))
     assert len(schedule.start_time) == 0 and schedule.wasted_node_seconds == 0
+
+
+def test_drawn_preemptions_come_at_their_rate_and_scale():
+    drawn = draw_preemptions(rate=4.0, size=10, duration=60.0, horizon=1000 * 86_400.0)
+    assert len(drawn) == pytest.approx(4000, rel=0.05)
+    assert drawn["time"].is_monotonic_increasing and set(drawn["nodes"]) == {10}
+    assert draw_preemptions(rate=0, size=1, duration=1, horizon=1e6).empty
+    with pytest.raises(ValueError, match="rate=-1; expected a number from 0"):
+        draw_preemptions(rate=-1, size=1, duration=1, horizon=1e6)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"rate": -1.0}, "rate=-1.0; expected a number from 0"),
+        ({"rate": "4"}, "rate='4'; expected a number"),
+        ({"size": -2}, "size=-2; expected a whole number from 1"),
+        ({"size": 0}, "size=0; expected a whole number from 1"),
+        ({"size": 2.5}, "size=2.5; expected a whole number from 1"),
+        ({"duration": -3600.0}, "duration=-3600.0; expected seconds above 0"),
+        ({"duration": np.inf}, "duration=inf; expected seconds above 0"),
+        ({"horizon": -1.0}, "horizon=-1.0; expected seconds from 0"),
+        ({"horizon": np.nan}, "horizon=nan; expected"),
+        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
+    ],
+)
+def test_preemptions_are_not_drawn_from_nonsense(knobs, message):
+    fine = {"rate": 1.0, "size": 1, "duration": 60.0, "horizon": 1e6}
+    with pytest.raises(ValueError, match=message):
+        draw_preemptions(**fine | knobs)
+
+
+def log(**columns):
+    """A hundred jobs."""
+    times = {"submit_time": 0.0, "run_time": 60.0, "requested_time": 60.0, "nodes": 1}
+    jobs = pd.DataFrame({name: [value] * 100 for name, value in times.items()})
+    return Workload(jobs.assign(**columns), "log")
+
+
+def test_batch_is_of_the_partition_with_most_node_hours():
+    partition = ["small"] * 60 + ["large"] * 40
+    jobs = log(partition=partition, run_time=[60.0] * 60 + [600.0] * 40)
+    batch = as_batch(jobs)
+    assert len(batch) == 40 and "partition" not in batch.jobs
+    assert batch.account["reason"].tolist() == ["not of partition large, which has most node-hours"]
+    assert len(as_batch(log(partition="7"))) == 100, "one name alone tells nothing apart"
+
+
+def test_batch_of_some_jobs_is_of_a_busy_stretch():
+    run_time = [60.0] * 50 + [600.0] * 10 + [60.0] * 40
+    batch = as_batch(log(run_time=run_time, submit_time=3600.0 * 24 * np.arange(100)), jobs=10)
+    assert (batch.jobs["run_time"] == 600).all() and len(batch) == 10
+    assert batch.account["records"].tolist() == [50, 40]
+
+
+def test_batch_without_jobs_says_what_was_dropped():
+    batch = as_batch(three_jobs(), max_run_time=30.0)
+    assert not len(batch) and batch.account["records"].tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"max_nodes": 0}, "max_nodes=0; expected a whole number from 1"),
+        ({"max_nodes": 2.5}, "max_nodes=2.5; expected a whole"),
+        ({"max_run_time": 0.0}, "max_run_time=0.0; expected seconds above 0"),
+        ({"jobs": -1}, "jobs=-1; expected a whole number from 1"),
+        ({"request_factor": -1.0}, "request_factor=-1.0; expected a number from 1"),
+        ({"request_factor": 0.5}, "request_factor=0.5; expected a number from 1"),
+        ({"request_factor": "2"}, "request_factor='2'; expected a number from 1"),
+        ({"max_run_time": True}, "max_run_time=True; expected seconds above 0"),
+        ({"request_factor": np.nan}, "request_factor=nan; expected"),
+    ],
+)
+def test_batches_of_nonsense_are_refused(knobs, message):
+    with pytest.raises(ValueError, match=message):
+        as_batch(three_jobs(), **knobs)

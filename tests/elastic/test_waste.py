@@ -1,34 +1,30 @@
-"""Wasted cycles against closed forms and a slow oracle, and policies compared by them."""
+"""Wasted and idle cycles against closed forms and slow oracles, and the least waste there is."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
     POLICIES,
-    compare_policies,
-    cumulative_waste,
-    medians,
+    drained,
+    execution_states,
+    least_waste,
     preempted_jobs,
     same_choice,
     wasted_cycles,
 )
-from cosimlib.elastic.waste import density
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.elastic import naive
-from tests.elastic.instances import (
-    GOLDEN,
-    stretched,
-    three_jobs,
-)
+from tests.elastic.instances import GOLDEN, scheduled, stretched, three_jobs
 from tests.strategies import workloads
 
 NODES = 8
+SURE = ("FIFO", "LIFO", "PAP", "PAP+")
+"""Policies that draw nothing."""
 
 
 def test_wasted_cycles_by_hand():
@@ -86,34 +82,6 @@ def test_laws_of_wasted_cycles(workload):
     assert not narrow or same_choice(flat, "LIFO", "PAP", preempted=3) == 1
 
 
-def test_comparison_is_the_quartiles_of_all_states():
-    schedule = simulate_easy(synthetic.htc(copies=1), System.of(20))
-    summary, densities = compare_policies(schedule, policies=["LIFO"], grace_periods=[60.0, 120.0])
-    waste = wasted_cycles(schedule, policy="LIFO", grace_periods=[60.0, 120.0]) / 3600
-    np.testing.assert_allclose(summary["50%"], waste.median())
-    np.testing.assert_allclose(summary["mean"], waste.mean())
-    np.testing.assert_allclose(summary["75%"], waste.quantile(0.75))
-    for period, part in densities.groupby("grace_period"):
-        within = (waste[period] <= part["node_hours"].max()).mean()
-        area = np.trapezoid(part["density"], part["node_hours"])
-        assert area == pytest.approx(within, abs=0.03)
-
-
-def test_density_of_a_uniform_sample_is_flat():
-    grid = np.linspace(0.0, 1.0, 101)
-    found = density(np.linspace(0.0, 2.0, 20_001), grid)
-    np.testing.assert_allclose(found, 0.5, rtol=0.02)
-    assert density(np.empty(0), grid).tolist() == [0.0] * 101
-
-
-def test_cumulative_waste_parts_high_and_default():
-    table = cumulative_waste(GOLDEN, preempted=2, grace_period=0.0)
-    total = wasted_cycles(GOLDEN, policy="PAP+", preempted=2, grace_periods=[0.0])[0.0].cumsum()
-    np.testing.assert_allclose(table["PAP+"].sum(axis=1), total)
-    assert (table.diff().dropna() >= 0).all().all()
-    assert table["PAP+", "high"].iloc[-1] < table["PAP", "high"].iloc[-1]
-
-
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
@@ -154,15 +122,74 @@ def test_wrong_knobs_are_refused(knobs, message):
 )
 def test_policies_and_grace_periods_are_compared_once_each(knobs, message):
     with pytest.raises(ValueError, match=message):
-        compare_policies(simulate_easy(three_jobs(), System.of(2)), preempted=1, **knobs)
+        drained(simulate_easy(three_jobs(), System.of(2)), preempted=1, **knobs)
 
 
-def test_medians_are_those_of_the_comparison():
-    schedule = simulate_easy(synthetic.htc(copies=1), System.of(20))
-    comparison = compare_policies(schedule, policies=["FIFO", "LIFO"], grace_periods=[120.0, 60.0])
-    table = medians(comparison)
-    assert table.index.tolist() == [60.0, 120.0] and list(table) == ["FIFO", "LIFO"]
-    row = comparison.summary.query("policy == 'LIFO' and grace_period == 60")
-    assert table.loc[60.0, "LIFO"] == row["50%"].item()
-    empty = simulate_easy(synthetic.htc(copies=1).keep(np.zeros(1120, bool), "all"), System.of(20))
-    assert medians(compare_policies(empty)).isna().all(axis=None)
+def test_idle_time_by_hand():
+    """LIFO at t = 150 takes nodes 2 (idle), 1 (job 3, 50 s left) and 3 (job 2, 300 s left)."""
+    table = drained(
+        GOLDEN, policies=["LIFO"], preempted=3, grace_periods=[50, 60, 400], moments=[150.0]
+    )
+    assert table["touched"].tolist() == [2, 2, 2]
+    assert table["killed"].tolist() == [1.0, 0.5, 0.0]
+    assert (table["idle"] * 3600).tolist() == pytest.approx([0, 10, 350 + 100])
+
+
+@pytest.mark.parametrize("policy", SURE)
+@settings(max_examples=20)
+@given(workload=workloads(max_jobs=8), preempted=st.integers(1, NODES))
+def test_drained_agrees_with_the_oracle(policy, workload, preempted):
+    schedule = simulate_easy(stretched(workload, 25.0, priority=10.0), System.of(NODES))
+    states = len(naive.moments(schedule))
+    for grace in (0.0, 60.0, 150.0):
+        touched, killed, idle = naive.drained(schedule, policy, preempted, grace)
+        row = drained(schedule, policies=[policy], preempted=preempted, grace_periods=[grace]).iloc[
+            0
+        ]
+        assert row["touched"] == pytest.approx(touched / max(states, 1))
+        assert row["idle"] == pytest.approx(idle / max(states, 1) / 3600)
+        assert np.isnan(row["killed"]) if not touched else row["killed"] * touched == killed
+
+
+@pytest.mark.parametrize("known_ends", [False, True])
+@settings(max_examples=40, deadline=None)
+@given(workload=workloads(max_jobs=8), preempted=st.integers(1, NODES))
+def test_the_least_waste_agrees_with_all_sets_of_jobs(known_ends, workload, preempted):
+    schedule = simulate_easy(stretched(workload, 25.0), System.of(NODES))
+    for grace in (0.0, 60.0, 150.0):
+        mine = least_waste(
+            schedule, known_ends=known_ends, preempted=preempted, grace_periods=[grace]
+        )[grace]
+        expected = naive.least_waste(schedule, preempted, grace, known_ends)
+        assert all(low <= mine.iloc[row] <= high for row, (low, high) in enumerate(expected))
+
+
+@settings(max_examples=40)
+@given(workload=workloads(max_jobs=12), preempted=st.integers(1, NODES))
+def test_nothing_wastes_less_than_foresight(workload, preempted):
+    schedule = simulate_easy(stretched(workload, 25.0, priority=5.0), System.of(NODES))
+    knobs = {"preempted": preempted, "grace_periods": [0.0, 60.0, 200.0]}
+    least = least_waste(schedule, known_ends=True, **knobs)
+    blind = least_waste(schedule, **knobs)
+    assert (least <= blind + 1e-9).all(axis=None)
+    assert np.allclose(least[0.0], blind[0.0]), "without a grace period all ends are alike"
+    for policy in SURE:
+        assert (least <= wasted_cycles(schedule, policy=policy, **knobs) + 1e-9).all(axis=None)
+
+
+def test_a_young_wide_job_is_cheaper_than_old_narrow_ones():
+    """Two nodes of five: three hold jobs that have run for 130 s, two one that has for 70 s. LIFO
+    and the optimum take the wide one (140 node-seconds), PAP two of the others (260)."""
+    schedule = scheduled((0, 500, 1), (0, 500, 1), (0, 500, 1), (60, 500, 2), nodes=5)
+    knobs = {"preempted": 2, "grace_periods": [0.0], "moments": [130.0]}
+    assert least_waste(schedule, **knobs).to_numpy().tolist() == [[140.0]]
+    assert wasted_cycles(schedule, policy="LIFO", **knobs).to_numpy().tolist() == [[140.0]]
+    assert wasted_cycles(schedule, policy="PAP", **knobs).to_numpy().tolist() == [[260.0]]
+
+
+def test_no_jobs_leave_no_numbers():
+    schedule = simulate_easy(GOLDEN.workload.keep(np.zeros(4, bool), "all"), System.of(4))
+    assert execution_states(schedule).size == 0
+    table = drained(schedule, policies=["LIFO"], preempted=2, grace_periods=[60.0])
+    assert table["killed"].isna().all() and (table[["touched", "idle"]] == 0).all(axis=None)
+    assert least_waste(schedule, preempted=2).empty

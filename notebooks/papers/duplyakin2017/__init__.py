@@ -1,1 +1,52 @@
-"""Duplyakin, Johnson and Ricci (ScienceCloud 2017): elastic partitions and preemption vectors."""
+"""Duplyakin, Johnson and Ricci (ScienceCloud 2017): elastic partitions and preemption vectors.
+
+- `make_paper`: a run of the notebook, with its figures and its scorecard
+- `paper_inputs`, `Setting`: the workloads and the parameters; `simulate`: schedules; `Inputs`
+- `waste`, `summarize`, `quantiles`: what a preemption at any state wastes, by policy
+- `waste_by_priority`, `priority_change`: the same by priority; `example`: vectors of figure 5
+- `measure_schedules`, `numbers`, `compare_sizes`: what the claims are decided by
+- `measure_seed`, `measure_assumption`: one seed under `SCHEDULERS` or `ASSUMPTIONS`, for `sweep`
+- `lend`, `sweep_sequences`: the protocol with users; `samples`: the samples of every claim
+"""
+
+from pathlib import Path
+
+from papers.duplyakin2017.experiment import (
+    ASSUMPTIONS,
+    SCHEDULERS,
+    Inputs,
+    Setting,
+    example,
+    lend,
+    paper_inputs,
+    simulate,
+    sweep_sequences,
+)
+from papers.duplyakin2017.figures import FIGURES
+from papers.duplyakin2017.measures import (
+    compare_sizes,
+    measure_assumption,
+    measure_schedules,
+    measure_seed,
+    numbers,
+    priority_change,
+    quantiles,
+    samples,
+    summarize,
+    waste,
+    waste_by_priority,
+)
+from papers.paper import Paper
+
+__all__ = [
+    "ASSUMPTIONS", "SCHEDULERS", "Inputs", "Setting", "compare_sizes", "example", "lend",
+    "make_paper", "measure_assumption", "measure_schedules", "measure_seed", "numbers",
+    "paper_inputs", "priority_change", "quantiles", "samples", "simulate", "summarize",
+    "sweep_sequences", "waste", "waste_by_priority",
+]  # fmt: skip
+
+
+def make_paper(inputs: Inputs, *, seed: int = 0, output: str | Path = "") -> Paper:
+    """A run of the notebook on these inputs."""
+    label = f"{inputs.label} (seed {seed})"
+    return Paper("5-elastic", "Duplyakin et al. 2017", FIGURES, data=label, output=output)
