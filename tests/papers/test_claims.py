@@ -104,6 +104,16 @@ def test_numbers_in_doubt_may_hold_but_never_fail():
     assert unknown == ("4", "unknown", "the search was stopped", "")
 
 
+def test_what_stands_beside_does_not_decide():
+    beside = {"B": [3.0, 4.0]}
+    failed = decide(Samples({"A": [1.0, 1.0]}, beside=beside, why="w"), rule("every seed", "> 2"))
+    assert failed == ("A 1; B 3.5 (3 to 4; 2 seeds)", "fails", "w; with B it holds", "")
+    held = decide(Samples({"A": [3.0]}, beside={"B": [1.0]}), rule("every seed", "> 2"))
+    assert held == ("A 3; B 1", "holds", "", "")
+    none = decide(Samples({"A": [3.0]}, beside={"B": [math.nan]}), rule("every seed", "> 2"))
+    assert none.ours == "A 3; B unknown" and none.verdict == "holds"
+
+
 def test_few_jobs_decide_nothing():
     samples = {"a": Samples([1.0])}
     assert of_enough_jobs(samples, 100) == samples

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -132,7 +132,7 @@ class Inputs(NamedTuple):
 
     def draw(self, *, request_factor: float = 1.0, seed: int = 0) -> dict[str, Workload]:
         """HTC and PEREGRINE with a seed: order and draw of public jobs, or twins."""
-        knobs = {"request_factor": request_factor, "seed": seed}
+        knobs: dict[str, Any] = {"request_factor": request_factor, "seed": seed}
         return {
             "HTC": shuffled_copies(self.trace, **knobs) if self.trace is not None else htc(**knobs),
             "PEREGRINE": draw_peregrine(self.extract, **knobs)
@@ -256,7 +256,11 @@ def lend(workloads: Mapping[str, Workload], setting: Setting, *, seed: int = 0) 
         rate=4, size=setting.preempted, duration=6 * HOUR, horizon=20 * DAY, seed=seed
     )
     system = System("host", dict.fromkeys(workloads, setting.nodes))
-    knobs = {"policy": "PAP", "grace_period": setting.grace_period, "spare": setting.nodes // 4}
+    knobs: dict[str, Any] = {
+        "policy": "PAP",
+        "grace_period": setting.grace_period,
+        "spare": setting.nodes // 4,
+    }
     return audit(
         simulate_elastic(Workload.join(dict(workloads)), system, preemptions=users, **knobs)
     )
@@ -310,7 +314,11 @@ def _sequence(
     """What one run comes to; `most` is the useful node-seconds of the undisturbed one."""
     size = setting.preempted if size is None else size
     users = draw_preemptions(rate=rate, size=size, duration=HOUR, horizon=horizon, seed=seed)
-    knobs = {"grace_period": setting.grace_period, "staleness": staleness, "seed": seed}
+    knobs: dict[str, Any] = {
+        "grace_period": setting.grace_period,
+        "staleness": staleness,
+        "seed": seed,
+    }
     schedule = audit(
         simulate_elastic(
             workload, System.of(setting.nodes), policy=policy, preemptions=users, **knobs

@@ -99,7 +99,7 @@ def measure_schedules(
 
     `restart` is the reading of the sampling rule (`execution_states`), `seed` of RANDOM's draws.
     """
-    sampled = {
+    sampled: dict[str, dict[str, Any]] = {
         name: {"moments": execution_states(schedule, restart=restart), "seed": seed}
         for name, schedule in schedules._asdict().items()
         if name != "preferred"
@@ -112,8 +112,8 @@ def measure_schedules(
         htc=summarize(waste(schedules.htc, SHORT, **small, **sampled["htc"])),
         peregrine=summarize(wasted),
         larger=summarize(waste(schedules.larger, SHORT, **wide)),
-        choice=compare_choices(schedules.peregrine, *GOOD, **small, **sampled["peregrine"]),
-        larger_choice=compare_choices(schedules.larger, *GOOD, **wide),
+        choice=compare_choices(schedules.peregrine, "LIFO", "PAP", **small, **sampled["peregrine"]),
+        larger_choice=compare_choices(schedules.larger, "LIFO", "PAP", **wide),
         same_waste=_same_waste(wasted),
         tails=pd.DataFrame({policy: _tails(wasted[policy]) for policy in GOOD}).T,
         outlasting=min(
@@ -417,7 +417,7 @@ def measure_assumption(
     at = execution_states(schedule)
     knobs: dict[str, Any] = {"moments": at, "seed": seed}
     wasted = waste(schedule, SHORT, preempted=setting.preempted, **knobs)
-    choice = compare_choices(schedule, *GOOD, preempted=setting.preempted, **knobs)
+    choice = compare_choices(schedule, "LIFO", "PAP", preempted=setting.preempted, **knobs)
     gaussian = waste_by_priority(schedule, setting, **knobs).sum().unstack()  # noqa: PD010
     return {
         "states": at.size,
