@@ -1,4 +1,4 @@
-"""What a single preemption at any moment wastes: by policy, and at least.
+"""Wasted cycles of a single preemption at any moment: by policy, and the least there can be.
 
 At a state, the P nodes of least value are preempted, as a thought: the simulation goes on as it is.
 Each job j that runs on one of them wastes, once, in node-seconds,

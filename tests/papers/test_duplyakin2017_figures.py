@@ -28,7 +28,7 @@ def schedule():
 
 def test_violins_are_densities_and_light_whatever_the_number_of_states(schedule):
     wasted = waste(schedule)
-    figure, numbers, _ = figures.figure_3({"A": wasted, "B": wasted})
+    figure, numbers, *_ = figures.figure_3({"A": wasted, "B": wasted})
     assert len(figure.to_json()) < 500_000 and numbers["states"].min() > STATES
     medians = [trace for trace in figure.data if trace.mode == "markers"]
     assert len(medians) == 8
@@ -41,7 +41,7 @@ def test_violins_are_densities_and_light_whatever_the_number_of_states(schedule)
 
 @pytest.mark.compiled("millions of states need compiled kernels")
 def test_a_published_figure_of_violins_is_light(schedule, tmp_path):
-    figure, numbers, _ = figures.figure_4({"PEREGRINE": waste(schedule)})
+    figure, numbers, *_ = figures.figure_4({"PEREGRINE": waste(schedule)})
     assert numbers["states"].min() > 160_000 and len(numbers) == 24
     Publisher(tmp_path, "twins").publish(figure, "violins", numbers)
     sizes = {path.name: path.stat().st_size for path in tmp_path.glob("violins.*")}
@@ -69,7 +69,7 @@ def test_density_of_a_uniform_sample_is_flat():
 def test_vectors_are_the_values_given_with_boxes(schedule):
     values = preemption_values(schedule, np.linspace(0, 1e5, 50))
     boxes = pd.DataFrame({"start": [0.0], "end": [86_400.0], "first": [2], "last": [4]})
-    figure, numbers, _ = figures.figure_5(Example(20, {"PAP": values, "PAP+": values}, boxes))
+    figure, numbers, *_ = figures.figure_5(Example(20, {"PAP": values, "PAP+": values}, boxes))
     np.testing.assert_array_equal(figure.data[0].z, values.to_numpy().T.round(3))
     assert len(numbers) == 100 and len(figure.layout.shapes) == 2
     box = figure.layout.shapes[0]
@@ -92,7 +92,7 @@ def test_cumulative_curves_are_thinned_to_their_ends(schedule):
     assert len(drawn) == 4 * POINTS
     last = drawn[(drawn["policy"] == "PAP") & (drawn["priority"] == "high")].iloc[-1]
     assert last["node_hours"] == pytest.approx(table["PAP", "high"].sum() / 3600, abs=0.06)
-    figure, numbers, _ = figures.figure_6(table)
+    figure, numbers, *_ = figures.figure_6(table)
     assert [trace.name for trace in figure.data] == ["PAP", "PAP+"] * 2
     assert numbers.equals(drawn)
 
@@ -127,7 +127,7 @@ def table_states():
 @pytest.mark.compiled("a long simulation needs compiled kernels")
 def test_owners_are_partitions_users_and_host():
     workloads = {"HTC": synthetic.htc(copies=1), "more": synthetic.htc(copies=1, seed=2)}
-    figure, numbers, _ = figures.owners(lend(workloads, Setting()))
+    figure, numbers, *_ = figures.owners(lend(workloads, Setting()))
     assert [trace.name for trace in figure.data] == ["HTC", "more", "user", "host"]
     assert (numbers.drop(columns="time").sum(axis=1) == 45).all()
 
@@ -136,7 +136,7 @@ def test_sequences_are_averaged_over_seeds():
     rows = [("PAP", 3600.0, seed, 0.8 + seed / 10, 0.1, 1.0) for seed in (0, 1)]
     columns = ["policy", "staleness", "seed", "relative", "wasted", "served"]
     table = pd.DataFrame(rows, columns=columns)
-    _, numbers, note = figures.sequence_staleness(table)
+    _, numbers, note, _ = figures.sequence_staleness(table)
     assert numbers["measure"].tolist() == ["throughput", "wasted", "users served"]
     assert numbers["share"].tolist() == [0.85, 0.1, 1.0] and set(numbers["age (h)"]) == {1.0}
     assert note.endswith("Seeds: 2.")
@@ -145,7 +145,7 @@ def test_sequences_are_averaged_over_seeds():
 def test_assumptions_stand_beside_what_is_printed():
     row = {"states": 165_000, "days": 56.25, "same nodes": 0.26, "high": -0.942, "share": 0.07}
     table = pd.DataFrame([{"assumption": "EASY", "seed": 0, **row}])
-    figure, numbers, _ = figures.assumptions(table.assign(default=0.08, total=0.01))
+    figure, numbers, *_ = figures.assumptions(table.assign(default=0.08, total=0.01))
     cells = dict(zip(figure.data[0].header["values"], figure.data[0].cells["values"], strict=True))
     assert list(cells["<b>same nodes</b>"]) == ["26 %", "75 %"]
     assert list(cells["<b>gaussian high</b>"]) == ["-94.2 %", "-97.2 %"]

@@ -6,13 +6,12 @@ finished" is not known. `draw_peregrine` therefore draws 7,275 of its jobs so th
 and as many jobs of gaussian as the paper says. Nothing but these inputs of the paper is fitted; the
 order of the jobs is drawn. The queue bigmem, which the extract does not name, is drawn as in the
 twin (`synthetic.bigmem_jobs`): its weight is an inference from the paper's results. Where a file
-cannot be had, a synthetic twin with the same Table 1 takes its place.
+is not on this machine, a synthetic twin with the same Table 1 takes its place.
 
 The paper analyzes single preemptions, for it had no logs of preemptions. In our sequences users'
 requests come as a Poisson process of a given rate, and the protocol runs (`elastic.simulation`).
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -61,6 +60,7 @@ TABLE_1 = pd.DataFrame(
        for name in ("mean", "min", "25%", "50%", "75%", "max"))],
 )  # fmt: skip
 """Table 1 as printed: rows as the columns of `describe`, one column per workload."""
+PUBLIC = ("HTC-2017", "PEREGRINE-10k")
 RANKS = (0, 1_818, 1_819, 3_637, 5_455, 5_456, 7_274)
 RUN_TIMES = (33.0, 439.0, 440.0, 1_921.0, 6_839.0, 6_842.0, 85_945.0)
 """Run times (s) of the jobs of these ranks, which make Table 1's extremes and quartiles exactly."""
@@ -150,32 +150,16 @@ class Schedules(NamedTuple):
     preferred: Mapping[str, Schedule]
 
 
-def paper_inputs(trace: str | Path = "HTC-2017") -> Inputs:
-    """The paper's public files, found or downloaded, with twins for those that cannot be had.
+def paper_inputs(trace: str | Path = "") -> Inputs:
+    """The paper's public files where they are on this machine, and twins for the others.
 
-    Parameters
-    ----------
-    trace : str or Path
-        ``"HTC-2017"`` or the path of its file; PEREGRINE's jobs are then looked for, too.
-        ``"synthetic"`` stands for the twins.
+    With ``"synthetic"`` both are twins; a log that is not the paper's changes nothing.
     """
     if trace == traces.SYNTHETIC:
         return Inputs()
-    if traces.known_name(Path(trace).name) != "HTC-2017":
-        raise ValueError(
-            f"trace={str(trace)!r}; expected 'HTC-2017', the path of its file, or 'synthetic'; "
-            "notebooks/0-your-log.ipynb reports on another log"
-        )
-    return Inputs(_loaded("HTC-2017"), _loaded("PEREGRINE-10k"))
-
-
-def _loaded(name: str) -> Workload | None:
-    """A public trace; None, with a warning, where it cannot be had."""
-    try:
-        return traces.load(name, verbose=False)
-    except (OSError, traces.TraceError) as error:
-        warnings.warn(f"a synthetic twin stands in for {name}: {error}", stacklevel=3)
-        return None
+    return Inputs(
+        *(traces.load(n, verbose=False) if traces.find_trace(n) else None for n in PUBLIC)
+    )
 
 
 def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:
