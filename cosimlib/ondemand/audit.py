@@ -133,10 +133,10 @@ def _computing_time(
     interval, charge = own["interval"].to_numpy(), own["charge"].to_numpy()
     before, after, left = (table[name].to_numpy() for name in ("before", "after", "left"))
     passed = np.maximum(np.ceil(after / interval) - 1 - np.floor(before / interval), 0)
-    moves = after > before
-    least = np.where(moves, left + after - before + passed * charge, 0.0)
-    at_due = moves & (after % interval == 0)
-    return least, np.where(moves, least + np.where(at_due, charge, 0.0), left)
+    advances = after > before
+    least = np.where(advances, left + after - before + passed * charge, 0.0)
+    at_checkpoint = advances & (after % interval == 0)
+    return least, np.where(advances, least + np.where(at_checkpoint, charge, 0.0), left)
 
 
 def _check_attempts(schedule: OnDemandSchedule) -> None:

@@ -130,8 +130,8 @@ def find_candidates(jobs: np.recarray, state: State, now: float) -> Candidates:
         if left > 0.0:
             app_wait[place], app_write[place] = left, 0.0
         else:
-            due = jobs[job].interval * (np.floor(done / jobs[job].interval) + 1.0)
-            app_wait[place] = max(state.jobs[job].origin - now, 0.0) + due - done
+            checkpoint = jobs[job].interval * (np.floor(done / jobs[job].interval) + 1.0)
+            app_wait[place] = max(state.jobs[job].origin - now, 0.0) + checkpoint - done
     return Candidates(found, state.jobs[found].width, loss, app_wait, app_write, sys_write)
 
 

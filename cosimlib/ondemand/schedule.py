@@ -330,15 +330,15 @@ def _cut(rows, stretches, row):
         _add(rows, stretches, row, now, min(now + left / speed, end), CHECKPOINT_USE)
         now += left / speed
     while now < end:
-        due = np.inf
+        checkpoint = np.inf
         if charge > 0.0:
-            due = interval * (np.floor(done / interval) + 1.0)
-        stop = min(end, now + (due - done) / speed)
+            checkpoint = interval * (np.floor(done / interval) + 1.0)
+        stop = min(end, now + (checkpoint - done) / speed)
         split = min(stop, max(now, now + (kept - done) / speed))
         _add(rows, stretches, row, now, split, RUN_USE)
         _add(rows, stretches, row, split, stop, KILLED_USE)
         _add(rows, stretches, row, stop, min(end, stop + charge / speed), CHECKPOINT_USE)
-        now, done = stop + charge / speed, due
+        now, done = stop + charge / speed, checkpoint
 
 
 @allocating_kernel

@@ -251,16 +251,16 @@ def progress(jobs: np.recarray, state: State, job: int, now: float) -> tuple[flo
     seconds = elapsed(state, job, now)
     if seconds <= 0.0:
         return base, saved, 0.0
-    due = interval * (np.floor(base / interval) + 1.0)
-    if not seconds >= due - base:
+    checkpoint = interval * (np.floor(base / interval) + 1.0)
+    if not seconds >= checkpoint - base:
         return base + seconds, saved, 0.0
-    beyond = seconds - (due - base)
+    beyond = seconds - (checkpoint - base)
     periods = np.floor(beyond / (interval + charge))
     rest = beyond - periods * (interval + charge)
-    due += periods * interval
+    checkpoint += periods * interval
     if rest < charge:
-        return due, max(saved, due - interval), charge - rest
-    return due + rest - charge, max(saved, due), 0.0
+        return checkpoint, max(saved, checkpoint - interval), charge - rest
+    return checkpoint + rest - charge, max(saved, checkpoint), 0.0
 
 
 @inner_kernel

@@ -26,7 +26,7 @@ from papers.bursts.experiment import (
     slowdown_table,
 )
 from papers.bursts.figures import FIGURES, plot_best, plot_ledger
-from papers.bursts.measures import Evidence, samples
+from papers.bursts.measures import Inputs, samples
 from papers.claims import Claims, Verdict
 from tests.cells import run_cells, strange
 from tests.ondemand.instances import SIX, STREAM, sixty_jobs
@@ -65,7 +65,7 @@ def judged(
     runs: pd.DataFrame, ideas: pd.DataFrame, used: float | None = None
 ) -> dict[str, Verdict]:
     claims = Claims("6-ondemand", data="sixty")
-    claims.judge(samples(Evidence(runs, "reserve 1", "reserve 4", ideas), used=used))
+    claims.judge(samples(Inputs(runs, "reserve 1", "reserve 4", ideas), used=used))
     return claims.verdicts
 
 

@@ -19,11 +19,11 @@ from papers.bursts.experiment import (
     schedules,
 )
 from papers.bursts.figures import FIGURES
-from papers.bursts.measures import Evidence, samples
+from papers.bursts.measures import Inputs, samples
 from papers.paper import Paper
 
 __all__ = [
-    "Evidence",
+    "Inputs",
     "Study",
     "bandwidth_runs",
     "best_policies",

@@ -22,7 +22,7 @@ CHANGE = "{:+,.1f}"
 PER_BURST = f"{CHANGE} node-hours per burst"
 
 
-class Evidence(NamedTuple):
+class Inputs(NamedTuple):
     """Runs as of `compare_ondemand`, on one stream, and the policies that keep nodes for bursts.
 
     `runs` has the policies `wait`, `kill`, `dynamic`, `dynamic_blocked`, and besides `few` and
@@ -36,12 +36,12 @@ class Evidence(NamedTuple):
     ideas: pd.DataFrame
 
 
-def samples(evidence: Evidence, *, used: float | None = None) -> dict[str, Samples]:
+def samples(inputs: Inputs, *, used: float | None = None) -> dict[str, Samples]:
     """What is measured for every claim; `used` is the share of a log's node-hours that is used."""
     found: dict[str, Samples] = {}
-    for measures, runs in ((ON_POLICIES, evidence.runs), (ON_IDEAS, evidence.ideas)):
+    for measures, runs in ((ON_POLICIES, inputs.runs), (ON_IDEAS, inputs.ideas)):
         if runs.loc[runs["bursts"] > 0, "seed"].nunique() >= SEEDS:
-            found |= measure(measures, evidence)
+            found |= measure(measures, inputs)
         else:
             none = Samples(ours="–", missing=f"bursts came on fewer than {SEEDS} seeds")
             found |= dict.fromkeys(measures, none)
@@ -65,36 +65,36 @@ def _mean(runs: pd.DataFrame, policy: str, name: str) -> float:
     return float(runs.loc[runs["policy"] == policy, name].mean())
 
 
-def _words(values: list[float], shown: str) -> str:
+def _interval(values: list[float], shown: str) -> str:
     """Mean and interval of differences that stand beside those that are judged."""
     mean, low, high = mean_interval(values)
     return f"{written(shown, mean)} ({written(shown, low)} to {written(shown, high)})"
 
 
-def _kill_misses_none(evidence: Evidence) -> Samples:
+def _kill_misses_none(inputs: Inputs) -> Samples:
     return Samples(
-        _values(evidence.runs, "kill", "missed"), "{:.1f} % missed",
+        _values(inputs.runs, "kill", "missed"), "{:.1f} % missed",
         why="bursts hold so many nodes that batch jobs have too few to give",
     )  # fmt: skip
 
 
-def _kill_slows_batch(evidence: Evidence) -> Samples:
+def _kill_slows_batch(inputs: Inputs) -> Samples:
     return Samples(
-        _difference(evidence.runs, "kill", "wait", "slowdown"),
+        _difference(inputs.runs, "kill", "wait", "slowdown"),
         "{:+,.1f} mean bounded slowdown beside waiting",
         why="batch jobs do no worse when some are killed",
     )
 
 
-def _few_reserved_miss(evidence: Evidence) -> Samples:
+def _few_reserved_miss(inputs: Inputs) -> Samples:
     return Samples(
-        _values(evidence.runs, evidence.few, "missed"), "{:.1f} % missed",
+        _values(inputs.runs, inputs.few, "missed"), "{:.1f} % missed",
         why="nodes are free whenever a burst comes",
     )  # fmt: skip
 
 
-def _many_reserved_idle(evidence: Evidence) -> Samples:
-    runs, many = evidence.runs, evidence.many
+def _many_reserved_idle(inputs: Inputs) -> Samples:
+    runs, many = inputs.runs, inputs.many
     work = _difference(runs, "wait", many, "kept", times=100)
     slowdown = _difference(runs, many, "wait", "slowdown")
     return Samples(
@@ -103,41 +103,41 @@ def _many_reserved_idle(evidence: Evidence) -> Samples:
     )  # fmt: skip
 
 
-def _plans_lose_less(evidence: Evidence) -> Samples:
+def _plans_lose_less(inputs: Inputs) -> Samples:
     return Samples(
-        _difference(evidence.runs, "dynamic", "kill", "lost"),
+        _difference(inputs.runs, "dynamic", "kill", "lost"),
         "{:+,.1f} node-hours lost per burst",
         why="killing loses no more than checkpoints do",
     )
 
 
-def _loss_is_not_the_cost(evidence: Evidence) -> Samples:
+def _loss_is_not_the_cost(inputs: Inputs) -> Samples:
     """The means' ratio: seeds with few bursts count as little as they have bursts."""
-    lost, overhead = (_mean(evidence.runs, "dynamic", name) for name in ("lost", "overhead"))
+    lost, overhead = (_mean(inputs.runs, "dynamic", name) for name in ("lost", "overhead"))
     if not overhead > 0:
         return Samples(ours="–", missing="nobody had to be evicted")
-    parts = ", ".join(f"{name} {_mean(evidence.runs, 'dynamic', name):,.0f}" for name in OVERHEAD)
+    parts = ", ".join(f"{name} {_mean(inputs.runs, 'dynamic', name):,.0f}" for name in OVERHEAD)
     ours = f"{percent(lost / overhead, 0)} of {overhead:,.0f} node-hours per burst ({parts})"
     return Samples([lost / overhead], ours=ours, why="most of the cost is work done again")
 
 
-def _counting_blocked_saves(evidence: Evidence) -> Samples:
+def _counting_blocked_saves(inputs: Inputs) -> Samples:
     return Samples(
-        _difference(evidence.runs, "dynamic_blocked", "dynamic", "overhead"), PER_BURST,
+        _difference(inputs.runs, "dynamic_blocked", "dynamic", "overhead"), PER_BURST,
         why="plans of an instant are not those of a month",
     )  # fmt: skip
 
 
-def _slowdown_tells_nothing(evidence: Evidence) -> Samples:
+def _slowdown_tells_nothing(inputs: Inputs) -> Samples:
     others = ("dynamic", "dynamic_blocked")
     return Samples(
-        {name: _difference(evidence.runs, name, "kill", "slowdown") for name in others},
+        {name: _difference(inputs.runs, name, "kill", "slowdown") for name in others},
         "{:+,.1f} beside kill", why="some interval over seeds leaves out 0",
     )  # fmt: skip
 
 
-def _fan_minimal_delay(evidence: Evidence) -> Samples:
-    ideas, policies = evidence.ideas, dict(zip(FAN, FAN, strict=True)) | {"waiting": "wait"}
+def _fan_minimal_delay(inputs: Inputs) -> Samples:
+    ideas, policies = inputs.ideas, dict(zip(FAN, FAN, strict=True)) | {"waiting": "wait"}
     ours = "; ".join(
         f"{name} {percent(_mean(ideas, policy, 'instant'), 1)} at once, "
         f"{_mean(ideas, policy, 'delay'):,.0f} s"
@@ -149,55 +149,56 @@ def _fan_minimal_delay(evidence: Evidence) -> Samples:
     )  # fmt: skip
 
 
-def _fan_incentive(evidence: Evidence) -> Samples:
+def _fan_incentive(inputs: Inputs) -> Samples:
     return Samples(
-        _difference(evidence.ideas, "N & SPAA", "N & PAA", "malleable"),
+        _difference(inputs.ideas, "N & SPAA", "N & PAA", "malleable"),
         "{:+,.1f} mean bounded slowdown of the jobs that are declared malleable",
         why="jobs that start on all their nodes gain nothing by it",
     )
 
 
-def _fan_performance(evidence: Evidence) -> Samples:
+def _fan_performance(inputs: Inputs) -> Samples:
     return Samples(
-        _difference(evidence.ideas, "CUA & SPAA", "wait", "kept", times=100),
+        _difference(inputs.ideas, "CUA & SPAA", "wait", "kept", times=100),
         "{:+.2f} points of the machine do work that is kept, beside waiting",
         why="nodes held, and work done again, are more than what it gains",
     )
 
 
-def _stopping_saved_costs_less(evidence: Evidence) -> Samples:
+def _stopping_saved_costs_less(inputs: Inputs) -> Samples:
     cost, lost = (
-        _difference(evidence.ideas, "CUP & PAA", "N & PAA", name) for name in ("overhead", "lost")
+        _difference(inputs.ideas, "CUP & PAA", "N & PAA", name) for name in ("overhead", "lost")
     )
+    ours = f"{_interval(cost, CHANGE)} node-hours per burst"
     return Samples(
         cost,
-        ours=f"{_words(cost, CHANGE)} node-hours per burst; of work lost {_words(lost, CHANGE)}",
+        ours=f"{ours}; of work lost {_interval(lost, CHANGE)}",
         why="nodes stand still from the checkpoint to the arrival",
     )
 
 
-def _shrinking_costs_less(evidence: Evidence) -> Samples:
+def _shrinking_costs_less(inputs: Inputs) -> Samples:
     return Samples(
-        _difference(evidence.ideas, "N & SPAA", "dynamic_blocked", "overhead"), PER_BURST,
+        _difference(inputs.ideas, "N & SPAA", "dynamic_blocked", "overhead"), PER_BURST,
         why="too few jobs are malleable, and the others are killed",
     )  # fmt: skip
 
 
-def _sharing_costs_less(evidence: Evidence) -> Samples:
-    cost = _difference(evidence.ideas, "share", "dynamic_blocked", "overhead")
-    stretch = _mean(evidence.ideas, "share", "stretch")
+def _sharing_costs_less(inputs: Inputs) -> Samples:
+    cost = _difference(inputs.ideas, "share", "dynamic_blocked", "overhead")
+    stretch = _mean(inputs.ideas, "share", "stretch")
     return Samples(
         cost,
-        ours=f"{_words(cost, CHANGE)} node-hours per burst; bursts take {stretch:.2f} run times",
+        ours=f"{_interval(cost, CHANGE)} node-hours per burst; bursts take {stretch:.2f} run times",
         why="what stands still in the turn of others is more",
     )
 
 
-def _fillers_pay_for_reserving(evidence: Evidence) -> Samples:
-    names, runs = ("reserve", "dynamic_blocked"), evidence.ideas
+def _fillers_pay_for_reserving(inputs: Inputs) -> Samples:
+    names, runs = ("reserve", "dynamic_blocked"), inputs.ideas
     runs = runs.assign(work=runs["kept"] + runs["filled"])
     work, kept = (_difference(runs, *names, name, times=100) for name in ("work", "kept"))
-    ours = f"{_words(work, '{:+.2f}')} points of the machine with the containers' work, "
+    ours = f"{_interval(work, '{:+.2f}')} points of the machine with the containers' work, "
     ours += f"{written(CHANGE, mean_interval(kept).mean)} without; slowdown "
     ours += " and ".join(f"{_mean(runs, name, 'slowdown'):,.0f}" for name in names)
     return Samples(work, ours=ours, why="containers start more often than evictions cost")
