@@ -4,7 +4,6 @@ COMMANDS = {
     "zoo": "compare all policies on all logs that are here, or on yours",
     "convert": "turn a job log into another format",
     "advise": "which jobs of a Slurm to stop for some nodes by when (also: cosim-advise)",
-    "timesharing": "measure the claims about time-sharing at paper scale: a table of numbers",
     "lab": "JupyterLab on copies of the notebooks",
     "app": "the explorers as web pages, without code",
     "warm": "compile simulators and solvers ahead",

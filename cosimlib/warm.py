@@ -54,12 +54,7 @@ from cosimlib.ondemand import simulate_ondemand
 from cosimlib.policies import BUILT_IN
 from cosimlib.sweep.pools import count_cores
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    run_batch,
-    run_timesharing,
-    simulate_batch,
-    simulate_timesharing,
-)
+from cosimlib.timesharing import simulate_batch, simulate_timesharing
 from cosimlib.workload import Workload
 
 YOUNG = 50_000
@@ -157,8 +152,6 @@ def _lend() -> None:
 
 def _share() -> None:
     jobs, machine = synthetic.edison(0.2, nodes=16), synthetic.EDISON.with_nodes(16)
-    run_batch(jobs, machine, warm_up=0.0)
-    run_timesharing(jobs, machine, warm_up=0.0)
     for spmd in (True, False):
         simulate_batch(jobs, machine, spmd=spmd, noise=0.1)
         simulate_timesharing(jobs, machine, spmd=spmd, noise=0.1)

@@ -37,9 +37,6 @@ Comparisons
 - `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
 - `plot_nothing`: a sentence in the place of a figure, where the data cannot answer
 - `plot_load`: the load reached without containers
-- `plot_bins`, `bin_table`, `plot_boxes`, `box_table`: slowdown by size and length of jobs
-- `plot_lines`, `week_table`, `size_table`, `slowdown_table`: slowdown by week
-- `plot_overheads`, `plot_turnarounds`: time-sharing under overheads
 """
 
 import lazy_loader

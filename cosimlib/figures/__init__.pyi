@@ -33,16 +33,6 @@ from .report import plot_weeks as plot_weeks
 from .report import plot_window as plot_window
 from .tables import in_words as in_words
 from .tables import plot_table as plot_table
-from .timesharing import bin_table as bin_table
-from .timesharing import box_table as box_table
-from .timesharing import plot_bins as plot_bins
-from .timesharing import plot_boxes as plot_boxes
-from .timesharing import plot_lines as plot_lines
-from .timesharing import plot_overheads as plot_overheads
-from .timesharing import plot_turnarounds as plot_turnarounds
-from .timesharing import size_table as size_table
-from .timesharing import slowdown_table as slowdown_table
-from .timesharing import week_table as week_table
 from .timesharing_moment import crowd_table as crowd_table
 from .timesharing_moment import plot_sharing as plot_sharing
 from .timesharing_moment import ratio_table as ratio_table

@@ -10,11 +10,19 @@ from plotly.subplots import make_subplots
 from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.gantt import faded
-from cosimlib.figures.timesharing import DURATIONS, NO_JOBS, RATIO_COLORS
 from cosimlib.metrics import bounded_slowdown, hourly, waiting_jobs
 from cosimlib.schedule import Schedule
 from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import HOUR
+
+DURATIONS = {10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h", 14_400: "4 h", 57_600: "16 h"}
+DURATIONS |= {172_800: "48 h"}
+"""Ticks of an axis of run times up to two days, in seconds."""
+
+NO_JOBS = "#CFCFCF"
+NO_GAIN = "#F7F7F7"
+RATIO_COLORS = ((0.0, theme.BLUE), (0.5, NO_GAIN), (1.0, theme.VERMILION))
+"""Blue, white, vermilion: distinct for color-blind readers too."""
 
 BANDS = 6
 """Jobs whose shares have a color of their own."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_columns
 from cosimlib.kernels.jit import kernel
-from cosimlib.timesharing.noise import ROUNDING
+from cosimlib.timesharing.kernel import ROUNDING
 from cosimlib.timesharing.schedule import SteppedSchedule, TimesharedSchedule
 
 

@@ -23,10 +23,9 @@ from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.system import System
-from cosimlib.timesharing.bounds import check_slowed
-from cosimlib.timesharing.noise import ROUNDING, SLOWEST, STEP
+from cosimlib.timesharing.kernel import ROUNDING, SLOWEST, STEP
 from cosimlib.timesharing.schedule import SteppedSchedule
-from cosimlib.timesharing.simulation import check_knobs, in_steps
+from cosimlib.timesharing.simulation import check_knobs, check_slowed, in_steps
 from cosimlib.workload import Workload, check_run
 
 

@@ -1,4 +1,4 @@
-"""Max-min fair rates of jobs that run on several nodes at once, kept up to date change by change.
+"""Max-min fair rates of jobs that run on several nodes at once, and equal parts of nodes.
 
 A job has one rate, the same on all its nodes; the rates on a node add up to at most its capacity.
 They are max-min fair if no job can have more without taking from one that has no more than it. Such
@@ -19,7 +19,10 @@ touch levels above the lowest that it moves, hence the lowest go first: what the
 `fill` computes the same from nothing, by progressive filling: all rates rise together, and those
 on a node that becomes full stay behind.
 
-`Sharing` is also the state of `equal_share`: which jobs share which nodes, and whose rates changed.
+*Equal parts.* Jobs whose processes do not wait for one another share nodes by egalitarian
+processor sharing: each of `load` jobs on a node has ``capacity / load`` of it, which then is the
+level of the node. The rate of a job is the mean over its nodes, so that a change of a node moves
+the rates of all jobs on it: `join_equally`, `leave_equally`, `resize_equally`.
 """
 
 from typing import NamedTuple
@@ -33,7 +36,7 @@ from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, inner_kernel
 TOLERANCE = 1e-13
 """Relative changes below this are rounding."""
 
-PATIENCE = 64
+MOST_ROUNDS = 64
 """How often each node may be settled, on average, before `settle` fills from nothing."""
 
 
@@ -157,16 +160,16 @@ def resize(sharing: Sharing, node: int, capacity: float) -> None:
 
 
 @frugal_kernel
-def settle(sharing: Sharing, patience: int) -> int:
+def settle(sharing: Sharing, most_rounds: int) -> int:
     """Make levels and rates agree; return how many nodes were settled.
 
-    If that would be more than `patience` times as many as there are, fill from nothing.
+    If that would be more than `most_rounds` times as many as there are, fill from nothing.
     """
     rounds = 0
     while sharing.pending.size[0] > 0:
         _settle_node(sharing, heap.pop(sharing.pending))
         rounds += 1
-        if rounds > patience * sharing.capacity.size:
+        if rounds > most_rounds * sharing.capacity.size:
             fill(sharing)
     return rounds
 
@@ -391,3 +394,50 @@ def clear_changes(sharing: Sharing) -> None:
     for place in range(sharing.moved[0]):
         sharing.jobs[sharing.changed[place]].is_changed = False
     sharing.moved[0] = 0
+
+
+@frugal_kernel
+def join_equally(sharing: Sharing, job: int) -> None:
+    """Let `job` run on its nodes."""
+    record_change(sharing, job)
+    size = sharing.jobs[job].last - sharing.jobs[job].first
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
+        node = sharing.members[place]
+        load = sharing.load[node]
+        part = sharing.capacity[node] / (load + 1)
+        _give_part(sharing, node, part)
+        sharing.on[node, load] = job
+        sharing.load[node] = load + 1
+        sharing.level[node] = part
+        sharing.jobs[job].rate += part / size
+
+
+@frugal_kernel
+def leave_equally(sharing: Sharing, job: int) -> None:
+    """Take `job` off its nodes."""
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
+        node = sharing.members[place]
+        remove_job(sharing, job, node)
+        load = sharing.load[node]
+        if load > 0:
+            _give_part(sharing, node, sharing.capacity[node] / load)
+    sharing.jobs[job].rate = 0.0
+
+
+@frugal_kernel
+def resize_equally(sharing: Sharing, node: int, capacity: float) -> None:
+    """Change the capacity of `node`."""
+    sharing.capacity[node] = capacity
+    if sharing.load[node] > 0:
+        _give_part(sharing, node, capacity / sharing.load[node])
+
+
+@inner_kernel
+def _give_part(sharing: Sharing, node: int, part: float) -> None:
+    """Move all jobs on `node` from the part that they have of it to another."""
+    more = part - sharing.level[node]
+    for place in range(sharing.load[node]):
+        job = sharing.on[node, place]
+        record_change(sharing, job)
+        sharing.jobs[job].rate += more / (sharing.jobs[job].last - sharing.jobs[job].first)
+    sharing.level[node] = part

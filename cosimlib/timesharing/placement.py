@@ -1,11 +1,20 @@
-"""Placement of jobs on the least loaded nodes that have enough free memory."""
+"""Memory of nodes: that of a log's machine, and placement on nodes that have enough of it.
 
+A job is placed on the least loaded nodes that have enough free memory.
+"""
+
+import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.kernels.jit import inner_kernel
+from cosimlib.metrics import busy_stretch
 from cosimlib.timesharing.maxmin import Sharing
+from cosimlib.workload import InvalidWorkloadError, Workload
 
 SPARE = 1e-9
 """Gigabytes that count as nothing."""
@@ -15,6 +24,92 @@ SHELVES = 256
 
 BLOCK = 64
 """Neighboring nodes of which a bound of the load is kept."""
+
+
+def with_node_memory(
+    workload: Workload,
+    *,
+    memory_per_node: float | None = None,
+    jobs: int | None = None,
+    node_starts: int | None = None,
+) -> Workload:
+    """The workload on its machine, whose nodes get the memory that time-sharing needs.
+
+    Jobs wider than the machine are left out, and so are those that need more memory than a node
+    has; the account says how many, and how many do not say what they need, which counts as
+    nothing. Times are from the first submission. Requested times that are missing are the run
+    times.
+
+    Parameters
+    ----------
+    workload : Workload
+        With a machine.
+    memory_per_node : float, optional
+        GB; by default twice what 99 % of the jobs need at most: logs do not say what their nodes
+        had, and a node that just holds one job cannot be shared. NaN, which is unlimited, where no
+        job says how much it needs.
+    jobs : int, optional
+        Number of consecutive jobs to keep, from where the log is busy (`metrics.busy_stretch`).
+    node_starts : int, optional
+        Fewer jobs are kept where these together start on more nodes than that: each start and end
+        changes rates on all nodes of a job, and of the jobs beside it, so that on very large
+        machines a simulation is more work the wider jobs are.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where the machine is unknown, or no job is left.
+    """
+    check.whole("jobs", jobs, 1, none=True)
+    check.whole("node_starts", node_starts, 1, none=True)
+    check.number("memory_per_node", memory_per_node, above=0, kind="GB", none=True)
+    if workload.machine is None:
+        raise InvalidWorkloadError(
+            f"{workload.name}: its machine is unknown; name its nodes in the log's header "
+            "(; MaxNodes: 128), or make the Workload with a machine"
+        )
+    memory = workload.column("memory")
+    if memory_per_node is None:
+        memory_per_node = 2.0 * float(memory.quantile(0.99))
+    table = workload.jobs.drop(columns="partition", errors="ignore")
+    requested = table["requested_time"].fillna(table["run_time"].clip(lower=1.0))
+    total_nodes = workload.machine.total_nodes
+    system = replace(workload.machine.with_nodes(total_nodes), memory_per_node=memory_per_node)
+    one = replace(workload, jobs=table.assign(requested_time=requested), machine=system)
+    one = one.noted("noted", "memory unknown, counted as none", int(memory.isna().sum()))
+    one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
+    small = ~(one.column("memory") > memory_per_node)
+    if len(one) and not small.any():
+        raise InvalidWorkloadError(
+            f"{workload.name}: no job fits a node of {memory_per_node:.3g} GB; expected more"
+        )
+    one = one.keep(small, f"more memory than the {memory_per_node:.3g} GB of a node")
+    kept = one if jobs is None else busy_stretch(one, int(jobs))
+    if node_starts is not None and kept.jobs["nodes"].sum() > node_starts:
+        kept = _starting_on(one, int(node_starts), len(kept))
+    return _from_first_submission(kept)
+
+
+def _starting_on(workload: Workload, node_starts: int, most: int) -> Workload:
+    """The busiest jobs in a row that together have so many nodes; one job at least."""
+    number = min(most, math.ceil(node_starts / workload.jobs["nodes"].mean()))
+    busy = busy_stretch(workload, number)
+    inside = int((busy.jobs["nodes"].cumsum() <= node_starts).sum())
+    started = np.arange(len(busy)) < max(1, inside)
+    return busy.keep(started, f"submitted after jobs that start on {node_starts:,} nodes")
+
+
+def _from_first_submission(workload: Workload) -> Workload:
+    """The workload with its times counted from the first submission."""
+    if not len(workload):
+        return workload
+    table, began = workload.jobs, workload.began
+    first = float(table["submit_time"].min())
+    clocks = [name for name in ("submit_time", "recorded_start") if name in table]
+    if began is not None:
+        began += pd.Timedelta(seconds=first)
+    shifted = table.assign(**{name: table[name] - first for name in clocks})
+    return replace(workload, jobs=shifted, began=began)
 
 
 class Memory(NamedTuple):

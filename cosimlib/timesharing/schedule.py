@@ -1,13 +1,26 @@
-"""Schedules of time-shared machines, and of batch machines in steps under the same noise."""
+"""Schedules of time-shared machines, and of batch machines in steps; the summary of a long run."""
 
+import json
+import math
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
+from cosimlib.metrics import bounded_slowdown
 from cosimlib.schedule import Schedule, SharedNodesError
-from cosimlib.units import HOUR
+from cosimlib.units import DAY, HOUR, WEEK
+
+BINS = 26
+SHORTEST, LONGEST = 10.0, 48 * HOUR
+"""Run times between which lengths are binned."""
+
+LEVELS = np.concatenate(
+    [np.arange(200) / 200, 1.0 - 0.005 * 10.0 ** -np.linspace(0.1, 4.0, 40), [1.0]]
+)
+"""Probabilities of the quantiles of slowdown that are kept: evenly, and finer above 0.995."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -114,3 +127,203 @@ class TimesharedSchedule(Schedule):
         place = np.clip(edges // width, 0, done.size).astype(np.int64)
         place = np.where(edges <= begin, 0, np.where(edges >= end, done.size, place))
         return np.diff(total[place])
+
+
+class RunSummary(NamedTuple):
+    """Summary of a schedule, of millions of jobs in a few hundred numbers.
+
+    Parameters
+    ----------
+    policy, data : str
+    jobs : int
+        Jobs that count: those submitted after the warm-up.
+    utilization, cpu_load : float
+        In whole hours from the end of the warm-up to the last submission (where there is none,
+        from the first start to the last end): useful (batch: held) node-seconds over those offered;
+        jobs per node.
+    mean_slowdown : float
+        Bounded slowdown, turnaround ÷ max(dedicated run time, 10 s).
+    waited : float
+        Share of jobs that did not start when they were submitted.
+    node_seconds : float
+        Nodes × time from start to end, of all jobs.
+    quantiles : np.ndarray
+        Of the slowdown, at `LEVELS`.
+    nodes_edges, length_edges : np.ndarray
+        Where the logarithmic bins of size (nodes) and dedicated run time (s) begin and the last
+        ends: 26 of each, those of size that hold no whole number joined with the next.
+    slowdown_sums, counts : np.ndarray
+        By size and length: sum of slowdowns, number of jobs.
+    weeks, weekly_utilization, weekly_load : np.ndarray
+        End of each day (s), and the means over the week before it.
+    """
+
+    policy: str
+    data: str
+    jobs: int
+    utilization: float
+    cpu_load: float
+    mean_slowdown: float
+    waited: float
+    node_seconds: float
+    quantiles: np.ndarray
+    nodes_edges: np.ndarray
+    length_edges: np.ndarray
+    slowdown_sums: np.ndarray
+    counts: np.ndarray
+    weeks: np.ndarray
+    weekly_utilization: np.ndarray
+    weekly_load: np.ndarray
+
+    @property
+    def bins(self) -> np.ndarray:
+        """Mean slowdown by size (rows) and length; NaN where there is no job."""
+        empty = np.full(self.counts.shape, np.nan)
+        return np.divide(self.slowdown_sums, self.counts, out=empty, where=self.counts > 0)
+
+    @property
+    def most_in_a_week(self) -> float:
+        """The greatest weekly mean of the CPU load; NaN where no week ends."""
+        return float(self.weekly_load.max()) if self.weekly_load.size else math.nan
+
+    def quantile(self, level: float) -> float:
+        """Quantile of the slowdown."""
+        return float(np.interp(level, LEVELS, self.quantiles))
+
+    def to_json(self) -> str:
+        """The summary as text, for a file."""
+        fields = self._asdict().items()
+        return json.dumps({k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in fields})
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunSummary":
+        """The summary whose `to_json` this is."""
+        fields: dict[str, Any] = json.loads(text)
+        arrays = {k: np.array(v) for k, v in fields.items() if isinstance(v, list)}
+        return cls(**(fields | arrays))
+
+
+def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSummary:
+    """RunSummary of one run: means, quantiles and bins of slowdown, weekly use.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Batch or time-shared, its workload with dedicated run times.
+    warm_up : float, default 100 days
+        Seconds from time 0: jobs submitted before do not count.
+
+    Raises
+    ------
+    ValueError
+        Where no job is left.
+    """
+    jobs = schedule.workload.jobs
+    check.seconds("warm_up", warm_up)
+    counted = (jobs["submit_time"] >= warm_up).to_numpy()
+    if not counted.any():
+        last = jobs["submit_time"].max() / DAY
+        raise ValueError(
+            f"{schedule.workload.name}: no job is submitted after a warm-up of {warm_up / DAY:g} "
+            f"days; the last comes at {last:.3g} days: give a shorter one"
+        )
+    start, end = np.asarray(schedule.start_time), np.asarray(schedule.end_time)
+    slowdown = bounded_slowdown(schedule).to_numpy()[counted]
+    hours, week = _use(schedule, warm_up)
+    total_nodes = schedule.system.total_nodes
+    nodes_edges, length_edges, sums, cell_jobs = _binned(jobs[counted], slowdown, total_nodes)
+    return RunSummary(
+        schedule.policy,
+        schedule.workload.name,
+        int(counted.sum()),
+        hours["utilization"],
+        hours["cpu_load"],
+        float(slowdown.mean()),
+        float((start > jobs["submit_time"].to_numpy())[counted].mean()),
+        float(jobs["nodes"].to_numpy() @ (end - start)),
+        np.quantile(slowdown, LEVELS),
+        nodes_edges,
+        length_edges,
+        sums,
+        cell_jobs,
+        week.index.to_numpy(float),
+        week["utilization"].to_numpy(),
+        week["cpu_load"].to_numpy(),
+    )
+
+
+def _binned(jobs: pd.DataFrame, slowdown: np.ndarray, total_nodes: int) -> tuple[np.ndarray, ...]:
+    """Edges of size and of length, and in these bins the sums of slowdowns and numbers of jobs."""
+    nodes, length = jobs["nodes"].to_numpy(), jobs["run_time"].to_numpy()
+    edges = np.geomspace(1.0, total_nodes + 1.0, BINS + 1)
+    # Each bin of size has a whole number in it.
+    nodes_edges = np.unique(np.ceil(edges * (1.0 - 1e-12)))
+    length_edges = np.geomspace(SHORTEST, max(LONGEST, 1.001 * length.max()), BINS + 1)
+    row = np.searchsorted(nodes_edges, nodes, side="right") - 1
+    column = np.searchsorted(length_edges, np.maximum(length, SHORTEST), side="right") - 1
+    cell, shape = row * BINS + column, (nodes_edges.size - 1, BINS)
+    sums = np.bincount(cell, weights=slowdown, minlength=math.prod(shape)).reshape(shape)
+    counts = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
+    return nodes_edges, length_edges, sums, counts
+
+
+def _use(schedule: Schedule, warm_up: float) -> tuple[pd.Series, pd.DataFrame]:
+    """Means of the hours that count, and each day the means over the week before it."""
+    series, last = schedule.use_by_hour(), float(schedule.workload.jobs["submit_time"].max())
+    inside = series[(series.index >= warm_up) & (series.index < last)]
+    inside = inside if len(inside) else series
+    width = float(series.index[1] - series.index[0]) if len(series) > 1 else HOUR
+    # Of the first and the last window only what is between the first start and the last end.
+    first_start, last_end = schedule.start_time.min(), schedule.end_time.max()
+    within = np.clip([inside.index, inside.index + width], first_start, last_end)
+    offered = float((within[1] - within[0]).sum()) or np.nan
+    week = series.rolling(max(1, int(WEEK / width)), min_periods=1).mean()
+    week.index = week.index + width
+    week = week[(week.index % max(DAY, width) == 0) & (week.index > warm_up) & (week.index <= last)]
+    return inside[["utilization", "cpu_load"]].sum() * width / offered, week
+
+
+def ratio_by_length(
+    batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0
+) -> np.ndarray:
+    """Mean slowdown under batch ÷ time-shared in each bin of `length_edges`; NaN for no jobs.
+
+    Only bins of size from `least_nodes` on count.
+    """
+    large = batch.nodes_edges[:-1] >= least_nodes
+    sums = [run.slowdown_sums[large].sum(axis=0) for run in (batch, shared)]
+    return np.divide(sums[0], sums[1], out=np.full(sums[0].size, np.nan), where=sums[1] > 0)
+
+
+def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
+    """Run time (h) from which on jobs are better off under batch scheduling.
+
+    Where the ratio of mean slowdowns is 1: between the last bin of length in which it is above and
+    the next that has jobs, from middle to middle, both on a logarithmic scale. 0 where all jobs are
+    better off under batch scheduling, infinite where the longest are not, NaN where there are no
+    jobs.
+    """
+    ratio = ratio_by_length(batch, shared, least_nodes=least_nodes)
+    known = np.flatnonzero(np.isfinite(ratio) & (ratio > 0.0))
+    above = np.flatnonzero(ratio[known] > 1.0)
+    if not above.size:
+        return 0.0 if known.size else math.nan
+    if above[-1] == known.size - 1:
+        return math.inf
+    neighbors = known[above[-1] : above[-1] + 2]
+    edges = np.log(batch.length_edges)
+    middles, logs = (edges[neighbors] + edges[neighbors + 1]) / 2, np.log(ratio[neighbors])
+    part = logs[0] / (logs[0] - logs[1])
+    return float(np.exp(middles[0] + part * (middles[1] - middles[0])) / HOUR)
+
+
+def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:
+    """Share of the bins in which time-sharing is better, and share of their jobs.
+
+    Bins with fewer than `at_least` jobs do not count; NaN where no other is left.
+    """
+    counted = batch.counts >= at_least
+    if not counted.any():
+        return math.nan, math.nan
+    weight, wins = batch.counts[counted], batch.bins[counted] > shared.bins[counted]
+    return float(wins.mean()), float(weight[wins].sum() / weight.sum())

@@ -18,7 +18,7 @@ and a job that is done leaves at the end of its step.
 
 *Noise*: in each step each node is slowed with a probability to a speed uniform in [0.5, 1]. The
 paper prints 0.0001, but both numbers that it derives, 5 or 6 of 5,576 nodes in a step and 0.025 %
-of the capacity, need 0.001: `noise.NOISE`.
+of the capacity, need 0.001: `kernel.NOISE`.
 
 *Samples*: to record the shares at given moments, the loop is stopped just after each, when all that
 happens at it has happened, and goes on from there: starts and ends are the same as without.
@@ -36,24 +36,41 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.display import percent
 from cosimlib.system import System
-from cosimlib.timesharing import maxmin, state
-from cosimlib.timesharing.bounds import (
-    MOST_SLOWDOWNS,
-    MOST_WINDOWS,
-    ROOM,
-    WINDOWS_PER_RUN,
-    check_bounds,
-    window_width,
-)
-from cosimlib.timesharing.loop import NEEDS_ROOM, PAUSED, advance
+from cosimlib.timesharing import kernel, maxmin
+from cosimlib.timesharing.kernel import STEP, Progress, Series, Setup
 from cosimlib.timesharing.maxmin import Sharing
-from cosimlib.timesharing.noise import STEP, check_noise, noise_between
 from cosimlib.timesharing.schedule import TimesharedSchedule
-from cosimlib.timesharing.state import DRAWN, NOW, QUEUED, SUBMITTED, Progress, Series, Setup
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 QUEUES = ("first_fit", "fcfs")
+
+WINDOWS_PER_RUN = 120
+"""Windows of the series in one run of the loop: five days, where they are hours."""
+
+MOST_WINDOWS = 1_000 * WINDOWS_PER_RUN
+"""Windows of the series beyond which they are made longer."""
+
+MOST_SLOWDOWNS = 1_000_000
+"""Slowed nodes that are drawn for one run of the loop, unless a window alone has more."""
+
+MOST_PER_WINDOW, MOST_SLOWED = 100_000_000, 1_000_000_000
+"""Slowed nodes at most in a window, and in the time in which jobs surely run."""
+
+MOST_STEPS = 2.0**50
+"""Steps at most until the last submission and run: as whole numbers they are exact."""
+
+MOST_MEMBERS = 2.0**31
+"""Nodes of all jobs at most: 8 GiB."""
+
+ROOM = 32
+"""Jobs on a node for which there is room at first; it is doubled when needed."""
+
+MOST_MOVES = 8e6
+"""Changes of a job's rate on one of its nodes that noise may make, at quick scale."""
+
+WIDE = 5000
+"""Nodes from which on the neighbors of a job are more work than it is, as measured on Mira."""
 
 Watch = Callable[[float, int], None]
 
@@ -144,7 +161,7 @@ def simulate_timesharing(
     capacity = np.full(system.total_nodes, setup.speed)
     sharing = maxmin.empty(first, members, capacity, ROOM)
     memory = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
-    progress = state.empty(setup.run_time, system.total_nodes, memory, ROOM)
+    progress = kernel.empty(setup.run_time, system.total_nodes, memory, ROOM)
     rng = np.random.default_rng(seed)
     series = _run(setup, sharing, progress, float(noise or 0.0), rng, sampled, watch)
     name = _policy_name(overhead, spmd, noise, setup.fcfs)
@@ -195,6 +212,95 @@ def check_knobs(
     check.flag("spmd", spmd)
     check_noise(noise, step, seed)
     check.choice("queue", queue, QUEUES)
+
+
+def check_noise(noise: float | None, step: float | None, seed: int) -> None:
+    """Validate the probability of slowdowns, the step, which they need, and the seed."""
+    check.number("noise", noise, least=0.0, most=1.0, kind="a probability", none=True)
+    check.seconds("step", step, above=0.0, none="for exact times")
+    if noise and step is None:
+        raise ValueError(f"noise={noise!r} slows nodes for a step; give a step, such as {STEP:g}")
+    check.seed(seed)
+
+
+def window_width(ends: np.ndarray) -> float:
+    """Seconds of a window of the series: hours, unless there would be too many of them."""
+    span = float(ends.max(initial=0.0))
+    return HOUR * max(1, math.ceil(span / (MOST_WINDOWS * HOUR)))
+
+
+def check_bounds(
+    workload: Workload, system: System, noise: float | None, step: float | None
+) -> None:
+    """Refuse more nodes, steps or slowed nodes than memory has room for.
+
+    Raises
+    ------
+    ValueError
+        Naming the system, or the workload and the step, and what to change.
+    """
+    jobs, total_nodes = workload.jobs, system.total_nodes
+    places, members = float(total_nodes) * ROOM, float(jobs["nodes"].sum())
+    check.room("places for jobs on nodes", places, "take a smaller machine", where=system.name)
+    check.room("nodes of all jobs", members, "keep fewer or narrower jobs",
+               most=MOST_MEMBERS, where=workload.name)  # fmt: skip
+    if step is None or not len(jobs):
+        return
+    begin = jobs["submit_time"].to_numpy()
+    end = begin + jobs["run_time"].to_numpy()
+    where, last = f"{workload.name}: step={step!r}", float(end.max())
+    check.room(f"steps until t={last:.15g}", last / step, "take a longer step",
+               most=MOST_STEPS, where=where)  # fmt: skip
+    # Of what runs when is known only that each job takes its run time at least.
+    others = np.maximum.accumulate(np.append(0.0, end[:-1]))
+    busy = float(np.clip(end - others, 0.0, end - begin).sum())
+    chance = float(noise or 0.0)
+    check_slowed(workload, chance, step, total_nodes * busy)
+    check_slowed(workload, chance, step, total_nodes * window_width(end), most=MOST_PER_WINDOW)
+
+
+def check_slowed(
+    workload: Workload, chance: float, step: float, node_seconds: float, most: float = MOST_SLOWED
+) -> None:
+    """Refuse more slowed nodes than can be drawn while so many node-seconds pass."""
+    slowed = f"slowed nodes with noise={chance:.15g} and step={step:.15g} in that time"
+    where = f"{workload.name}: jobs run for {node_seconds:.4g} node-seconds"
+    advice = "take a longer step or less noise, or drop the longest jobs"
+    check.room(slowed, chance * node_seconds / step, advice, most=most, where=where)
+
+
+def bearable_noise(workload: Workload, noise: float, *, most: float = MOST_MOVES) -> float:
+    """The probability of noise, less where simulating it would be too much work.
+
+    A slowed node changes the rate of the jobs on it, on all of their nodes, and those of the jobs
+    beside them. By the jobs' own sizes and run times that is, per node and step,
+    ``noise · (1 + Σ nodes² · (1 + nodes / WIDE) · run time / (N · span))`` changes of a rate: N is
+    the machine's nodes, and the span ends with the last of the jobs if none waits. On a machine of
+    93,312 processors one slowdown changes thousands.
+
+    Parameters
+    ----------
+    workload : Workload
+        With its machine, as of `with_node_memory`.
+    noise : float
+        Probability that a node is slowed in a step of `STEP` seconds.
+    most : float, default 8 million
+        Changes, of a microsecond or two each.
+
+    Returns
+    -------
+    float
+        `noise`, or what lets as many changes as `most` be expected.
+    """
+    check.number("noise", noise, least=0, most=1, kind="a probability")
+    check.number("most", most, above=0)
+    machine = check.machine(workload.machine, workload.name)
+    jobs = workload.jobs
+    span = float((jobs["submit_time"] + jobs["run_time"]).max()) if len(jobs) else 0.0
+    nodes = jobs["nodes"].to_numpy(np.float64)
+    wide = float(nodes**2 * (1 + nodes / WIDE) @ jobs["run_time"])
+    changes = (machine.total_nodes * span + wide) / STEP
+    return min(noise, most / changes) if changes > 0 else noise
 
 
 def _setup(
@@ -279,27 +385,27 @@ def _run(
     if noise:
         per_window = noise * total_nodes * width / setup.step
         windows = max(1, min(WINDOWS_PER_RUN, int(MOST_SLOWDOWNS / max(1.0, per_window))))
-    sums, begin, status = [], 0.0, PAUSED
-    while status == PAUSED:
+    sums, begin, status = [], 0.0, kernel.PAUSED
+    while status == kernel.PAUSED:
         skipped = _empty_windows(setup, progress, begin, width) // windows * windows
         if skipped:
             sums.append(np.zeros((skipped, 3)))
             begin += skipped * width
-            progress.clock[NOW] = begin
+            progress.clock[kernel.NOW] = begin
             _take_nothing(sample, begin)
         until = begin + windows * width
-        drawn = noise_between(rng, total_nodes, begin, until, setup.step, noise)
+        drawn = kernel.noise_between(rng, total_nodes, begin, until, setup.step, noise)
         series = Series(begin, width, np.zeros((windows, 3)))
-        progress.numbers[DRAWN] = 0
+        progress.numbers[kernel.DRAWN] = 0
         for stop in _stops(sample, begin, until):
-            status = advance(setup, sharing, progress, drawn, series, stop)
-            while status == NEEDS_ROOM:
-                sharing, progress = state.with_more_room(sharing, progress)
-                status = advance(setup, sharing, progress, drawn, series, stop)
+            status = kernel.advance(setup, sharing, progress, drawn, series, stop)
+            while status == kernel.NEEDS_ROOM:
+                sharing, progress = kernel.with_more_room(sharing, progress)
+                status = kernel.advance(setup, sharing, progress, drawn, series, stop)
             _take(sample, sharing, stop)
         sums.append(series.sums)
         if watch:
-            watch(until, int(progress.numbers[SUBMITTED]))
+            watch(until, int(progress.numbers[kernel.SUBMITTED]))
         begin = until
         if begin / width >= 2 * MOST_WINDOWS and begin % (2 * width) == 0:
             # Jobs that share nodes may take much longer than alone.
@@ -315,8 +421,8 @@ def _in_pairs(sums: np.ndarray) -> np.ndarray:
 
 def _empty_windows(setup: Setup, progress: Progress, begin: float, width: float) -> int:
     """Whole windows from `begin` on in which no job runs or waits: noise would slow nothing."""
-    submitted = progress.numbers[SUBMITTED]
-    present = progress.finish.size[0] > 0 or progress.numbers[QUEUED] > 0
+    submitted = progress.numbers[kernel.SUBMITTED]
+    present = progress.finish.size[0] > 0 or progress.numbers[kernel.QUEUED] > 0
     if present or submitted == setup.submit_time.size:
         return 0
     return max(0, int((setup.submit_time[submitted] - begin) // width))

@@ -91,11 +91,16 @@ class Samples(NamedTuple):
         The numbers in words, where the format is not enough; by default they are made from it.
     why : str
         What explains that the statement fails, or what builds it in.
+    details : str
+        What is said after the numbers, such as those that they are made of.
     missing : str
         Why the data cannot decide; empty where they can.
     doubt : str
         Why numbers outside the limits decide nothing, such as a time limit that makes them lower
         bounds: what would fail is unknown then. Empty where they decide.
+    bias : int
+        1 where the numbers of the paper's own data would be greater than these, −1 where they would
+        be less. A verdict that this could not change then stands although something is `missing`.
     data : str
         What these numbers were measured on, where that is not what the others were.
     beside : mapping of str to sequences
@@ -107,8 +112,10 @@ class Samples(NamedTuple):
     shown: str = "{:.3g}"
     ours: str = ""
     why: str = ""
+    details: str = ""
     missing: str = ""
     doubt: str = ""
+    bias: int = 0
     data: str = ""
     beside: Mapping[str, Sequence[float]] = {}
 
@@ -133,12 +140,15 @@ def decide(samples: Samples, rule: Rule) -> Verdict:
     named = _named(samples.values)
     shown = {**named, **samples.beside}
     ours = samples.ours or "; ".join(_words(rule, samples.shown, *each) for each in shown.items())
-    if samples.missing or rule.statistic == "none":
+    ours += f"; {samples.details}" if samples.details else ""
+    if rule.statistic == "none" or (samples.missing and not samples.bias):
         return Verdict(ours, "unknown", samples.missing or rule.reason, samples.data)
     if not named or any(len(values) == 0 or np.isnan(values).any() for values in named.values()):
         return Verdict(ours, "unknown", samples.why or "no number", samples.data)
     found = {name: _judge(rule, np.asarray(each, float)) for name, each in named.items()}
     verdict = _together(list(found.values()), rule.some)
+    if samples.missing and not _is_certain(verdict, rule, named, samples.bias):
+        return Verdict(ours, "unknown", samples.missing, samples.data)
     why = samples.why
     if verdict == "fails" and samples.doubt:
         return Verdict(ours, "unknown", samples.doubt, samples.data)
@@ -196,6 +206,15 @@ def _together(found: list[str], some: bool) -> str:
     if decisive in found:
         return decisive
     return other if set(found) == {other} else "unknown"
+
+
+def _is_certain(verdict: str, rule: Rule, named: Mapping[str, Sequence[float]], bias: int) -> bool:
+    """Whether numbers farther in the direction of `bias` could not change the verdict."""
+    ahead = rule.limits.most if bias > 0 else rule.limits.least
+    if verdict == "holds":
+        return math.isinf(ahead)
+    beyond = [bias * (float(np.median(values)) - ahead) > 0 for values in named.values()]
+    return verdict == "fails" and all(beyond)
 
 
 def interval(rule: Rule, values: Iterable[float]) -> tuple[float, float, float]:
@@ -346,8 +365,14 @@ class Claims:
         self.rules = {row.claim: read_rule(row) for row in rows.itertuples(index=False)}
         self.verdicts: dict[str, Verdict] = {}
 
-    def judge(self, samples: Mapping[str, Samples]) -> None:
-        """Decide every statement that samples are given of, each once."""
+    def judge(
+        self, samples: Mapping[str, Samples], stored: Mapping[str, Verdict] | None = None
+    ) -> None:
+        """Decide every statement that samples are given of, each once.
+
+        `stored` are verdicts of a larger run; they stand beside ours and decide nothing.
+        """
+        stored = stored or {}
         for claim, measured in samples.items():
             if claim not in self.rules:
                 known = ", ".join(self.rules)
@@ -360,6 +385,8 @@ class Claims:
                 self.verdicts[claim] = decide(measured, self.rules[claim])
             except ValueError as error:
                 raise ValueError(f"{self.system}: claim '{claim}': {error}") from error
+            if claim in stored:
+                self.verdicts[claim] = with_stored(self.verdicts[claim], stored[claim])
 
     def table(self) -> pd.DataFrame:
         """Every statement about the system, in the table's order, with our number and the verdict.
@@ -380,6 +407,24 @@ class Claims:
             why=[one.why for one in found],
         )
         return table[JUDGED]
+
+
+def with_stored(found: Verdict, stored: Verdict) -> Verdict:
+    """A verdict with the stored number of a larger run after its reason, unless both hold."""
+    if found.verdict == stored.verdict == "holds":
+        return found
+    text = f"stored number of {stored.data}: {stored.ours}, {stored.verdict}"
+    if {found.verdict, stored.verdict} == {"holds", "fails"}:
+        text = f"the larger run contradicts this: {text}"
+    return found._replace(why=f"{found.why}; {text}" if found.why else text)
+
+
+def read_stored(system: str) -> dict[str, Verdict]:
+    """Verdicts of a larger run of a system, stored in `data/paper-scale.csv`, by claim."""
+    path = checkout() / "data" / "paper-scale.csv"
+    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    rows = table[table["system"] == system].itertuples(index=False)
+    return {row.claim: Verdict(row.ours, row.verdict, data=row.data) for row in rows}
 
 
 JUDGED = [

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from cosimlib.figures import Publisher
 from cosimlib.files import write_whole
-from papers.claims import Claims, Samples
+from papers.claims import Claims, Samples, Verdict
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -84,10 +84,17 @@ class Paper:
             publisher = Publisher(self.output, drawing.data, paper=publisher.paper)
         return publisher.publish(drawing.figure, name, drawing.numbers, note=drawing.note)
 
-    def scorecard(self, samples: Mapping[str, Samples], *, data: str = "") -> "Styler | str":
+    def scorecard(
+        self,
+        samples: Mapping[str, Samples],
+        *,
+        data: str = "",
+        stored: Mapping[str, Verdict] | None = None,
+    ) -> "Styler | str":
         """Judge the samples, write `claims.csv` and show the table.
 
-        `data` says what was measured, where the figures' label is not enough ("5 seeds").
+        `data` says what was measured, where the figures' label is not enough ("5 seeds"); `stored`
+        are verdicts of a larger run, which stand beside ours.
         """
         if not self.own:
             return (
@@ -95,7 +102,7 @@ class Paper:
                 "notebooks/0-your-log.ipynb reports on a log."
             )
         claims = Claims(self.system, data=data or self.data)
-        claims.judge(samples)
+        claims.judge(samples, stored)
         table = claims.table()
         if self.output:
             path = Path(self.output) / "claims.csv"

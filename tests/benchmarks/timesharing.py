@@ -13,12 +13,13 @@ import numpy as np
 
 from cosimlib import synthetic
 from cosimlib.kernels.jit import kernel
-from cosimlib.timesharing import loop, maxmin, noise, simulate_batch, simulate_timesharing, state
-from cosimlib.timesharing.state import NOW, Noise, Progress, Series, Setup
+from cosimlib.timesharing import kernel as loop
+from cosimlib.timesharing import maxmin, simulate_batch, simulate_timesharing
+from cosimlib.timesharing.kernel import NOW, Noise, Progress, Series, Setup
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
-NO_NOISE = noise.empty()
+NO_NOISE = loop.no_noise()
 EVENTS = 3_000
 State = tuple[Setup, maxmin.Sharing, Progress]
 
@@ -80,7 +81,7 @@ def _after(workload: Workload, until: float) -> State:
     room = 128
     sharing = maxmin.empty(first, np.empty(first[-1], np.int32), np.ones(nodes), room)
     memory = workload.machine.memory_per_node
-    progress = state.empty(setup.run_time, nodes, memory, room)
+    progress = loop.empty(setup.run_time, nodes, memory, room)
     series = Series(0.0, DAY, np.zeros((int(until / DAY) + 1, 3)))
     assert loop.advance(setup, sharing, progress, NO_NOISE, series, until) == loop.PAUSED
     return setup, sharing, progress

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from cosimlib.figures.timesharing import NO_JOBS
+
 from cosimlib.figures.timesharing_moment import (
     BANDS,
     crowd_table,

@@ -8,16 +8,20 @@ import pytest
 from papers.claims import (
     RULED,
     STATED,
+    VERDICTS,
     Claims,
     Limits,
     Rule,
     Samples,
+    Verdict,
     decide,
     of_enough_jobs,
     of_enough_use,
     read_limits,
     read_rule,
     read_rules,
+    read_stored,
+    with_stored,
 )
 
 FACT = ["1-trial", "1", "a-claim", "Something is so", "so", "Someone 2020, I"]
@@ -112,6 +116,51 @@ def test_what_stands_beside_does_not_decide():
     assert held == ("A 3; B 1", "holds", "", "")
     none = decide(Samples({"A": [3.0]}, beside={"B": [math.nan]}), rule("every seed", "> 2"))
     assert none.ours == "A 3; B unknown" and none.verdict == "holds"
+
+
+def test_details_follow_the_numbers():
+    samples = Samples([2.0], "{:.1f} h", why="no jobs", details="of 3")
+    assert decide(samples, rule("value", "> 2")).ours == "2.0 h; of 3"
+
+
+@pytest.mark.parametrize(
+    ("limits", "values", "bias", "verdict"),
+    [
+        ("≥ 2", [3.0, 3.0], 1, "holds"),
+        ("≥ 2", [3.0, 3.0], -1, "unknown"),
+        ("≥ 2", [1.0, 1.0], 1, "unknown"),
+        ("≥ 2", [1.0, 1.0], -1, "fails"),
+        ("1 to 2", [3.0, 3.0], 1, "fails"),
+        ("1 to 2", [1.5, 1.5], 1, "unknown"),
+        ("≤ 2", [1.9, 2.1], 1, "unknown"),
+        ("≥ 2", [3.0, 3.0], 0, "unknown"),
+    ],
+)
+def test_data_of_another_kind_decide_only_what_the_right_ones_could_not_change(
+    limits, values, bias, verdict
+):
+    assert judged("mean", limits, values, missing="a smaller machine", bias=bias) == verdict
+
+
+def test_stored_numbers_stand_beside_all_that_does_not_hold_in_both():
+    stored = Verdict("1.5 h", "holds", data="600 days")
+    number = "stored number of 600 days: 1.5 h, "
+    holds, fails = Verdict("2 h", "holds"), Verdict("9 h", "fails", "bursts")
+    assert with_stored(holds, stored) == holds
+    against = f"the larger run contradicts this: {number}"
+    assert with_stored(holds, stored._replace(verdict="fails")).why == f"{against}fails"
+    assert with_stored(fails, stored).why == f"bursts; {against}holds"
+    assert with_stored(fails, stored._replace(verdict="fails")).why == f"bursts; {number}fails"
+    unknown = with_stored(Verdict("2 h", "unknown", "few"), stored)
+    assert unknown == ("2 h", "unknown", f"few; {number}holds", "")
+
+
+def test_stored_numbers_of_the_checkout_are_of_its_statements():
+    table = read_rules()
+    for system in table["system"].unique():
+        stored = read_stored(system)
+        assert set(stored) <= set(table.query("system == @system")["claim"])
+        assert all(one.verdict in VERDICTS and one.ours and one.data for one in stored.values())
 
 
 def test_few_jobs_decide_nothing():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cosimlib import metrics, synthetic
 from cosimlib.synthetic import assumptions
-from cosimlib.timesharing import run_timesharing
+from cosimlib.timesharing import simulate_timesharing, summarize_run
 
 # The package shows the function under the module's name.
 edison = importlib.import_module("cosimlib.synthetic.edison")
@@ -134,7 +134,8 @@ def test_which_jobs_need_memory_decides_which_wait():
     found = {}
     for spread in edison.MEMORY_SPREADS:
         workload = synthetic.edison(days, nodes=nodes, load=load, memory_spread=spread)
-        found[spread] = run_timesharing(workload, workload.machine, warm_up=days / 3 * DAY)
+        schedule = simulate_timesharing(workload, workload.machine)
+        found[spread] = summarize_run(schedule, warm_up=days / 3 * DAY)
     tenth, longest, even = found.values()
     assert longest.waited < 0.1 * tenth.waited and 2 * tenth.waited < even.waited
     assert longest.cpu_load > 0.95 * tenth.cpu_load and tenth.cpu_load > crowded * even.cpu_load

@@ -15,7 +15,6 @@ from cosimlib.batch import simulate_easy
 from cosimlib.system import System
 from cosimlib.timesharing import (
     in_steps,
-    noise_cost,
     simulate_batch,
     simulate_timesharing,
     with_noise,
@@ -151,16 +150,3 @@ def test_knobs_out_of_range_say_what_was_expected(wrong, message):
 def test_batch_needs_requested_times():
     with pytest.raises(InvalidWorkloadError, match="made up: job 0 has no requested_time"):
         simulate_batch(made(submit_time=[0], run_time=[10], nodes=[1]), System.of(1))
-
-
-def test_noise_costs_the_node_seconds_that_it_adds():
-    workload = synthetic.edison(1, nodes=697, seed=5)
-    workload = workload.keep(workload.jobs.index < 500, "after the first 500")
-    nodes = workload.jobs["nodes"].to_numpy()
-    held = []
-    for noise in (None, 0.01):
-        run = simulate_batch(workload, workload.machine, noise=noise, seed=3)
-        held.append(float(nodes @ (run.end_time - run.start_time)))
-    assert noise_cost(workload, noise=0.01, seed=3) == pytest.approx(held[1] / held[0] - 1)
-    assert noise_cost(workload, noise=0.0) == 0.0
-    assert 0.4 < noise_cost(workload, noise=1.0) < 1.0

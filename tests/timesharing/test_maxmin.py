@@ -3,11 +3,17 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib.timesharing import equal_share, maxmin
+from cosimlib.audit import InfeasibleScheduleError, audit
+from cosimlib.kernels import heap
+from cosimlib.system import System
+from cosimlib.timesharing import maxmin, simulate_timesharing
+from cosimlib.timesharing.maxmin import Sharing
+from cosimlib.workload import Workload
 from tests.timesharing.naive import filled, parted
 
 NODES, JOBS = 6, 12
@@ -23,6 +29,14 @@ CHANGES = st.lists(
     st.lists(st.one_of(JOB_COMES_OR_GOES, JOB_COMES_OR_GOES, NODE_CHANGES), min_size=1, max_size=4),
     max_size=20,
 )
+
+
+class EqualParts:
+    """The kernels of equal parts, by the names of those of max-min fair rates."""
+
+    join = staticmethod(maxmin.join_equally)
+    leave = staticmethod(maxmin.leave_equally)
+    resize = staticmethod(maxmin.resize_equally)
 
 
 class Machine:
@@ -112,7 +126,7 @@ def test_settled_rates_are_those_of_filling_from_nothing(places, changes):
         before = machine.sharing.jobs.rate.copy()
         for change in batch:
             machine.change(*change)
-        maxmin.settle(machine.sharing, maxmin.PATIENCE)
+        maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
         assert machine.rates == pytest.approx(machine.expected(), rel=1e-9)
         assert_max_min_fair(machine)
         assert_books_are_kept(machine)
@@ -131,21 +145,21 @@ def test_filling_from_nothing_may_take_over_at_any_time(places, changes):
         if turn % 2:
             maxmin.fill(machine.sharing)
         else:
-            maxmin.settle(machine.sharing, maxmin.PATIENCE)
+            maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
         assert machine.rates == pytest.approx(machine.expected(), rel=1e-9)
         assert_books_are_kept(machine)
         assert_changes_are_listed(machine, before)
 
 
-@pytest.mark.parametrize("patience", [0, 1])
-def test_a_settling_that_takes_too_long_fills_from_nothing(patience):
-    machine, rng = random_machine(60, 8, seed=patience)
+@pytest.mark.parametrize("most_rounds", [0, 1])
+def test_a_settling_that_takes_too_long_fills_from_nothing(most_rounds):
+    machine, rng = random_machine(60, 8, seed=most_rounds)
     too_long = 0
     for _ in range(120):
         before = machine.sharing.jobs.rate.copy()
         machine.change("job", int(rng.integers(60)))
         machine.change("node", int(rng.integers(8)), rng.uniform(0.5, 1.0))
-        too_long += maxmin.settle(machine.sharing, patience) > 8 * patience
+        too_long += maxmin.settle(machine.sharing, most_rounds) > 8 * most_rounds
         assert machine.rates == pytest.approx(machine.expected(), rel=1e-9)
         assert_books_are_kept(machine)
         assert_changes_are_listed(machine, before)
@@ -168,7 +182,7 @@ def test_many_jobs_on_many_nodes(seed):
         machine.change("job", int(rng.integers(400)))
         if rng.random() < 0.3:
             machine.change("node", int(rng.integers(50)), rng.uniform(0.5, 1.0))
-        turns += maxmin.settle(machine.sharing, maxmin.PATIENCE)
+        turns += maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
         settled = machine.sharing.jobs.rate.copy()
         copied = maxmin.Sharing(
             *(
@@ -204,7 +218,7 @@ def test_bounds_cost_no_rounds_and_lowest_first_takes_few(jobs, nodes, most):
                 machine.change(*change)
             if machine is forgetful:
                 machine.sharing.jobs.bound[:], machine.sharing.jobs.runner_up[:] = 0.0, -1
-            settled[place] += maxmin.settle(machine.sharing, maxmin.PATIENCE)
+            settled[place] += maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
             maxmin.clear_changes(machine.sharing)
         assert bounded.rates == pytest.approx(forgetful.rates, rel=1e-12)
     assert settled[0] <= 1.01 * settled[1]
@@ -216,7 +230,7 @@ def test_a_single_node_has_no_others_to_look_at():
     for changes in ([0, 1], [0]):
         for job in changes:
             machine.change("job", job)
-        maxmin.settle(machine.sharing, maxmin.PATIENCE)
+        maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
         assert machine.rates == pytest.approx(machine.expected())
 
 
@@ -224,7 +238,7 @@ def test_the_papers_example():
     machine = Machine([[0], [0], [0], [0, 1], [1]], 2)
     for job in range(5):
         machine.change("job", job)
-    maxmin.settle(machine.sharing, maxmin.PATIENCE)
+    maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
     assert machine.rates == pytest.approx({0: 1 / 4, 1: 1 / 4, 2: 1 / 4, 3: 1 / 4, 4: 3 / 4})
 
 
@@ -234,19 +248,19 @@ def test_a_chain_hands_on_what_its_first_node_frees():
     for job in range(7):
         machine.change("job", job)
     machine.change("node", 0, 0.5)
-    maxmin.settle(machine.sharing, maxmin.PATIENCE)
+    maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
     quarters = {0: 1 / 4, 1: 1 / 4, 2: 1 / 2, 3: 1 / 2, 4: 1 / 2, 5: 1 / 2, 6: 1 / 2}
     assert machine.rates == pytest.approx(machine.expected())
     assert machine.rates == pytest.approx(quarters)
     machine.change("job", 0)
-    maxmin.settle(machine.sharing, maxmin.PATIENCE)
+    maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
     assert machine.rates == pytest.approx(dict.fromkeys(range(1, 7), 1 / 2))
 
 
 @given(PLACES, CHANGES)
 @settings(max_examples=60)
 def test_equal_parts_are_means_of_parts(places, changes):
-    machine = Machine(places, rule=equal_share)
+    machine = Machine(places, rule=EqualParts)
     for batch in changes:
         before = machine.sharing.jobs.rate.copy()
         for change in batch:
@@ -256,8 +270,92 @@ def test_equal_parts_are_means_of_parts(places, changes):
 
 
 def test_who_leaves_a_node_last_leaves_nothing_to_share():
-    machine = Machine([[0]], 1, equal_share)
+    machine = Machine([[0]], 1, EqualParts)
     machine.change("job", 0)
     with np.errstate(all="raise"):
         machine.change("job", 0)
     assert machine.sharing.load[0] == 0 and np.isfinite(machine.sharing.level[0])
+
+
+# --- several changes at one instant, and rows of jobs that have to grow ---------------------------
+
+
+def made(*rows, memory=None) -> Workload:
+    """Jobs from (submit_time, run_time, nodes)."""
+    jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"])
+    return Workload(jobs if memory is None else jobs.assign(memory=memory), "made")
+
+
+def refilled(sharing: Sharing) -> np.ndarray:
+    """The rates that filling from nothing gives to the same jobs."""
+    fields = {name: getattr(sharing, name) for name in Sharing._fields}
+    copies = {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)}
+    other = Sharing(**copies, pending=heap.empty(sharing.capacity.size))
+    maxmin.fill(other)
+    return other.jobs.rate
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rates_after_joins_leaves_and_slowdowns_at_once_are_those_of_filling(seed):
+    rng = np.random.default_rng(seed)
+    nodes, n = int(rng.integers(2, 8)), int(rng.integers(10, 60))
+    sizes = rng.integers(1, nodes + 1, n)
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    placed = [rng.permutation(nodes)[:size] for size in sizes]
+    members = np.concatenate(placed).astype(np.int32)
+    sharing = maxmin.empty(first, members, np.ones(nodes), n)
+    here, coming = [], 0
+    while coming < n or here:
+        new = list(range(coming, min(n, coming + int(rng.integers(0, 7)))))
+        coming += len(new)
+        gone = [job for job in here if rng.random() < 0.3]
+        here = [job for job in here if job not in gone] + new
+        for job in gone:
+            maxmin.leave(sharing, job)
+        for node in np.flatnonzero(rng.random(nodes) < 0.2):
+            maxmin.resize(sharing, node, float(rng.uniform(0.3, 1.0)))
+        for job in new:
+            maxmin.join(sharing, job)
+        maxmin.settle(sharing, maxmin.MOST_ROUNDS)
+        maxmin.clear_changes(sharing)
+        expected = refilled(sharing)[here]
+        np.testing.assert_allclose(sharing.jobs.rate[here], expected, rtol=1e-9)
+        used = np.zeros(nodes)
+        for job in here:
+            used[placed[job]] += sharing.jobs.rate[job]
+        assert (used <= sharing.capacity * (1 + 1e-9)).all()
+
+
+def test_a_job_does_not_rise_past_a_node_that_filled_up_in_the_same_instant():
+    workload = made((0, 3000, 4), (0, 3000, 1), (10, 3000, 2), (10, 3000, 2), (10, 3000, 2))
+    placement = [np.array(nodes) for nodes in ([0, 1, 2, 3], [0], [1, 3], [0, 2], [0, 3])]
+    schedule = audit(simulate_timesharing(workload, System.of(4), placement=placement))
+    assert schedule.end_time[2] - schedule.start_time[2] >= 6000
+
+
+@pytest.mark.parametrize("others", [30, 31, 32, 33, 63, 64])
+def test_a_row_that_must_grow_for_a_queued_job_changes_nothing(others):
+    rows = [(0, 1000, 1)] * others + [(0, 10, 1), (0, 1000, 1), (0, 1000, 1)]
+    memory = [np.nan] * others + [10.0, 5.0, 5.0]
+    system = System("one", {"main": 1}, memory_per_node=10.0)
+    schedule = audit(simulate_timesharing(made(*rows, memory=memory), system))
+    # All of them together keep the node busy until their work is done, and not much longer.
+    assert schedule.start_time[-2:].tolist() == [schedule.end_time[others]] * 2
+    assert schedule.end_time.max() <= 1000 * (others + 2) + 20
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3, 7.0])
+def test_noise_lasts_a_step_of_any_length(step):
+    workload = made(*[(0, 20 * step, 4)] * 3)
+    schedule = simulate_timesharing(workload, System.of(4), noise=0.5, step=step, seed=1)
+    assert 60 * step <= schedule.end_time.max() <= 120 * step
+    always = simulate_timesharing(workload, System.of(4), noise=1.0, step=step, seed=1)
+    assert always.end_time.max() > schedule.end_time.max()
+
+
+def test_the_audit_sees_a_node_that_does_more_than_it_can():
+    schedule = simulate_timesharing(made((0, 1000, 2), (0, 1000, 1), (0, 1000, 1)), System.of(2))
+    audit(schedule)
+    schedule.end_time[:] = 1000.0
+    with pytest.raises(InfeasibleScheduleError, match="does more work than its speed"):
+        audit(schedule)

@@ -16,15 +16,13 @@ from cosimlib.system import System
 from cosimlib.timesharing import (
     draw_noise,
     in_steps,
-    loop,
+    kernel,
     maxmin,
     simulate_timesharing,
     simulation,
-    state,
     with_noise,
 )
-from cosimlib.timesharing.noise import noise_between
-from cosimlib.timesharing.state import SUBMITTED, Noise, Setup
+from cosimlib.timesharing.kernel import SUBMITTED, Noise, Setup, noise_between
 from cosimlib.workload import Workload
 from tests.timesharing.naive import Shared
 from tests.timesharing.test_maxmin import Machine, assert_books_are_kept, assert_max_min_fair
@@ -47,12 +45,12 @@ def events(workload, system, noise=NO_NOISE, step=10.0):
     members = np.empty(first[-1], np.int32)
     sharing = maxmin.empty(first, members, np.ones(system.total_nodes), len(workload))
     size = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
-    progress = state.empty(jobs.run_time, system.total_nodes, size, len(workload))
-    now = loop.next_instant(setup, progress, noise)
+    progress = kernel.empty(jobs.run_time, system.total_nodes, size, len(workload))
+    now = kernel.next_instant(setup, progress, noise)
     while now < math.inf:
-        assert loop.process_instant(setup, sharing, progress, noise, now)
+        assert kernel.process_instant(setup, sharing, progress, noise, now)
         yield now, sharing, progress
-        now = max(now, loop.next_instant(setup, progress, noise))
+        now = max(now, kernel.next_instant(setup, progress, noise))
         progress.clock[0] = now
     assert progress.numbers[SUBMITTED] == len(workload)
 

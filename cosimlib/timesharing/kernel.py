@@ -4,34 +4,178 @@ At every instant at which something happens: jobs that are done leave; nodes who
 have their speed back, others are slowed; queued jobs, then new ones, start where there is
 memory; and then rates are found once. Where no job runs or waits, the next instant is the next
 submission: noise of steps that end before it slows nobody and is passed over.
+
+*Noise*: in each step each node is slowed with a probability, to a speed uniform in [0.5, 1]. The
+paper (Hofmeyr et al., HPCC 2016) prints a probability of 0.0001, but both numbers that it derives,
+5 or 6 of 5,576 nodes in a step and 0.025 % of the capacity, need 0.001.
 """
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 
 from cosimlib.kernels import heap
+from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import frugal_kernel, inner_kernel, kernel
-from cosimlib.timesharing import equal_share, maxmin, placement
+from cosimlib.timesharing import maxmin, placement
 from cosimlib.timesharing.maxmin import Sharing
-from cosimlib.timesharing.noise import ROUNDING
-from cosimlib.timesharing.state import (
-    DRAWN,
-    FREED,
-    NOW,
-    PRESENT,
-    QUEUED,
-    RESTORE,
-    SLOWED,
-    SUBMITTED,
-    TOTAL,
-    UNFINISHED,
-    Noise,
-    Progress,
-    Series,
-    Setup,
-)
+from cosimlib.timesharing.placement import Loads, Memory
 
 DONE, PAUSED, NEEDS_ROOM = 0, 1, 2
 REFUSED, STARTED, NO_ROOM = 0, 1, 2
+
+STEP = 10.0
+"""Seconds of a step."""
+
+ROUNDING = 1e-9
+"""Part of a step that counts as nothing."""
+
+NOISE = 0.001
+"""Probability that a node is slowed in a step, as the paper's own numbers need it."""
+
+SLOWEST = 0.5
+"""The least speed of a slowed node."""
+
+NOW, TOTAL, PRESENT, FREED, RESTORE = 0, 1, 2, 3, 4
+"""Cells of `Progress.clock`."""
+
+SUBMITTED, QUEUED, SLOWED, DRAWN, UNFINISHED = 0, 1, 2, 3, 4
+"""Cells of `Progress.numbers`."""
+
+
+class Setup(NamedTuple):
+    """Jobs as the loop sees them, one value per job, and the knobs.
+
+    `memory` is GB per node; `speed` a node's capacity without overhead; `step` seconds, 0 for exact
+    times. `placed`: the jobs' nodes are given. `fcfs`: no job passes one that waits for memory.
+    `refill`: rates are found from nothing at each instant, for comparison.
+    """
+
+    submit_time: np.ndarray
+    run_time: np.ndarray
+    nodes: np.ndarray
+    memory: np.ndarray
+    speed: float
+    step: float
+    spmd: bool
+    placed: bool
+    fcfs: bool
+    refill: bool
+
+
+class Progress(NamedTuple):
+    """Progress of the jobs, the queue, and the clock.
+
+    Per job: `start_time`, `end_time`; `work_left` at the time `updated`, in seconds at full speed;
+    `freed_needed`, what `clock[FREED]` must reach before a queued job can fit. `finish`: running
+    jobs by their expected ends. `queue`: jobs that wait for memory, in order. `slowed`: nodes.
+
+    `clock`: the time; the sums of rates × nodes and of nodes over the jobs present; on how many
+    nodes memory came free so far; when slowed nodes have their speed back. `numbers`: the jobs
+    submitted, those queued, the slowed nodes, the slowdowns used up, and whether the instant of the
+    clock has yet to be finished. `loads`: how many nodes have how many jobs.
+    """
+
+    start_time: np.ndarray
+    end_time: np.ndarray
+    work_left: np.ndarray
+    updated: np.ndarray
+    finish: Heap
+    queue: np.ndarray
+    freed_needed: np.ndarray
+    memory: Memory
+    slowed: np.ndarray
+    clock: np.ndarray
+    numbers: np.ndarray
+    loads: Loads
+
+
+class Noise(NamedTuple):
+    """Slowdowns in order of time: start of the step (s), node, speed of the node in that step."""
+
+    time: np.ndarray
+    node: np.ndarray
+    speed: np.ndarray
+
+
+class Series(NamedTuple):
+    """Integrals over windows of `width` seconds from `begin` on.
+
+    Columns: node-seconds of useful work, jobs × nodes × seconds present, jobs × seconds waiting.
+    """
+
+    begin: float
+    width: float
+    sums: np.ndarray
+
+
+def with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
+    """The same state with rows for twice as many jobs on a node."""
+    nodes, room = sharing.on.shape
+    on = np.empty((nodes, 2 * room), np.uint32)
+    on[:, :room] = sharing.on
+    limit, own = np.empty(2 * room), np.empty(2 * room, np.uint32)
+    other = np.empty(2 * room, np.int32)
+    sharing = sharing._replace(on=on, limit=limit, other=other, own=own)
+    counts = np.zeros(2 * room + 2, np.int64)
+    counts[: room + 2] = progress.loads.nodes
+    loads = progress.loads._replace(nodes=counts, tally=np.zeros_like(counts))
+    return sharing, progress._replace(loads=loads)
+
+
+def empty(run_time: np.ndarray, total_nodes: int, memory: float, room: int) -> Progress:
+    """The state before the first submission."""
+    n = run_time.size
+    return Progress(
+        np.full(n, np.nan),
+        np.full(n, np.nan),
+        run_time.copy(),
+        np.zeros(n),
+        heap.empty(n),
+        np.empty(n, np.int64),
+        np.zeros(n),
+        placement.empty(total_nodes, memory),
+        np.empty(total_nodes, np.int64),
+        np.zeros(5),
+        np.zeros(5, np.int64),
+        placement.no_loads(total_nodes, room),
+    )
+
+
+def no_noise() -> Noise:
+    """No slowdowns."""
+    return Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
+
+
+def noise_between(
+    rng: np.random.Generator, total_nodes: int, begin: float, until: float, step: float, p: float
+) -> Noise:
+    """The noise of the steps that begin from `begin` to before `until`."""
+    if not p:
+        return no_noise()
+    first = math.ceil(begin / step - ROUNDING)
+    steps = math.ceil(until / step - ROUNDING) - first
+    return draw_noise(rng, total_nodes, first * step, steps, step, p)
+
+
+def draw_noise(
+    rng: np.random.Generator, total_nodes: int, begin: float, steps: int, step: float, p: float
+) -> Noise:
+    """The noise of `steps` steps from `begin` on; each node is slowed with probability `p`."""
+    places = total_nodes * steps
+    found = [np.empty(0, np.int64)]
+    last = -1
+    while p > 0 and last < places:
+        gaps = rng.geometric(p, size=max(16, int(1.1 * (places - last) * p)))
+        # No gap need be longer than all there is: sums of those of a tiny p would overflow.
+        gaps = np.minimum(gaps, places + 1)
+        found.append(last + np.cumsum(gaps))
+        last = int(found[-1][-1])
+    at = np.concatenate(found)
+    at = at[at < places]
+    speed = rng.uniform(SLOWEST, 1.0, at.size)
+    return Noise(begin + at // total_nodes * step, at % total_nodes, speed)
 
 
 @kernel
@@ -70,7 +214,7 @@ def process_instant(
         if setup.refill:
             maxmin.fill(sharing)
         else:
-            maxmin.settle(sharing, maxmin.PATIENCE)
+            maxmin.settle(sharing, maxmin.MOST_ROUNDS)
     _update_ends(setup, sharing, progress, now)
     return True
 
@@ -111,7 +255,7 @@ def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) ->
         if setup.spmd:
             maxmin.leave(sharing, job)
         else:
-            equal_share.leave(sharing, job)
+            maxmin.leave_equally(sharing, job)
         if setup.memory[job] > 0.0:
             progress.clock[FREED] += setup.nodes[job]
             for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
@@ -147,7 +291,7 @@ def _resize(setup: Setup, sharing: Sharing, node: int, capacity: float) -> None:
     if setup.spmd:
         maxmin.resize(sharing, node, capacity)
     else:
-        equal_share.resize(sharing, node, capacity)
+        maxmin.resize_equally(sharing, node, capacity)
 
 
 @inner_kernel
@@ -203,7 +347,7 @@ def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: fl
     if setup.spmd:
         maxmin.join(sharing, job)
     else:
-        equal_share.join(sharing, job)
+        maxmin.join_equally(sharing, job)
     progress.start_time[job] = progress.updated[job] = now
     progress.clock[PRESENT] += setup.nodes[job]
     return STARTED

@@ -1,8 +1,6 @@
-"""Summaries of runs, and the files that keep them."""
+"""Summaries of runs, as text too, and what two of them say beside one another."""
 
-import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,11 +10,12 @@ from cosimlib import metrics, synthetic
 from cosimlib.system import System
 from cosimlib.timesharing import (
     RunSummary,
-    cached_summary,
-    runs,
+    crossover_hours,
+    ratio_by_length,
     simulate_batch,
     simulate_timesharing,
     summarize_run,
+    won_bins,
 )
 from cosimlib.workload import Workload
 
@@ -39,7 +38,7 @@ def run(request):
 def test_bins_add_up_and_hold_their_jobs(run):
     schedule, summary = run
     jobs = schedule.jobs[schedule.jobs["submit_time"] >= 4 * DAY]
-    counts, sums = np.array(summary.counts), np.array(summary.slowdown_sums)
+    counts, sums = summary.counts, summary.slowdown_sums
     nodes, lengths = summary.nodes_edges, summary.length_edges
     assert counts.shape == sums.shape == (len(nodes) - 1, 26)
     assert counts.sum() == summary.jobs == len(jobs)
@@ -86,7 +85,8 @@ def test_utilization_is_that_from_the_warm_up_to_the_last_submission(run):
     assert 0.7 < summary.utilization < 0.9
     assert (np.diff(summary.weeks) == DAY).all() and summary.weeks[0] == 5 * DAY
     assert len(summary.weeks) == len(summary.weekly_utilization) == len(summary.weekly_load) == 16
-    assert summary.name == f"{schedule.policy}, {schedule.workload.name}"
+    assert (summary.policy, summary.data) == (schedule.policy, schedule.workload.name)
+    assert summary.most_in_a_week == max(summary.weekly_load)
 
 
 def test_weeks_are_means_of_the_week_that_ends_there():
@@ -135,68 +135,61 @@ def test_slowdown_counts_short_runs_as_ten_seconds_and_is_at_least_one():
     ).tolist() == [1, 1.02]
 
 
-PARAMETERS = {"days": 21, "noise": None, "spmd": True, "policy": "time-sharing"}
+def test_a_summary_comes_back_from_its_text_as_it_was(run):
+    schedule, summary = run
+    again = RunSummary.from_json(summary.to_json())
+    for one, other in zip(summary, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert again.counts.dtype.kind == "i"
+    held = schedule.jobs["nodes"] @ (schedule.end_time - schedule.start_time)
+    assert summary.node_seconds == pytest.approx(held)
 
 
-def never():
-    raise AssertionError("this run is known")
+# --- two summaries ------------------------------------------------------------------------------
 
 
-def test_a_summary_comes_back_from_its_file_as_it_was(run, tmp_path):
-    _, summary = run
-    folder = tmp_path / "new" / "cache"
-    assert cached_summary(folder, PARAMETERS, lambda: summary) is summary
-    (path,) = folder.iterdir()
-    assert path.name.startswith("timesharing-") and path.suffix == ".json"
-    known = cached_summary(folder, dict(reversed(PARAMETERS.items())), never)
-    assert known.as_dict() == summary.as_dict() and isinstance(known.counts[0], tuple)
-    np.testing.assert_array_equal(known.bins, summary.bins)
-    assert json.loads(path.read_text())["parameters"] == PARAMETERS
+def summary(sums, counts, **changed) -> RunSummary:
+    """Bins of 1 and of 2 to 9 nodes, of 1, 10 and 100 hours."""
+    fields = {
+        "policy": "batch", "data": "made", "jobs": int(np.sum(counts)), "utilization": 0.5,
+        "cpu_load": 1.0, "mean_slowdown": 2.0, "waited": 0.1, "node_seconds": 1.0,
+        "quantiles": (1.0,) * 241, "nodes_edges": (1.0, 2.0, 10.0),
+        "length_edges": (3600.0, 36_000.0, 360_000.0, 3.6e6), "slowdown_sums": sums,
+        "counts": counts, "weeks": (), "weekly_utilization": (), "weekly_load": (),
+    }  # fmt: skip
+    fields |= changed
+    arrays = {name: np.array(v) for name, v in fields.items() if isinstance(v, tuple)}
+    return RunSummary(**(fields | arrays))
 
 
-@pytest.fixture
-def summary() -> RunSummary:
-    workload = synthetic.edison(2, nodes=16)
-    return summarize_run(simulate_timesharing(workload, workload.machine), warm_up=0.0)
+COUNTS = ((10, 20, 0), (5, 0, 2))
+BATCH = summary(((100.0, 40.0, 0.0), (20.0, 0.0, 2.0)), COUNTS)
+SHARED = summary(((20.0, 80.0, 0.0), (10.0, 0.0, 8.0)), COUNTS, policy="time-sharing")
 
 
-def test_other_parameters_and_other_code_are_other_runs(summary, tmp_path, monkeypatch):
-    cached_summary(tmp_path, PARAMETERS, lambda: summary)
-    for name, value in (("days", 22), ("noise", 0.001), ("spmd", False), ("more", 1)):
-        other = replace(summary, data=name)
-        known = cached_summary(tmp_path, PARAMETERS | {name: value}, lambda other=other: other)
-        assert known.data == name
-    assert cached_summary(tmp_path, PARAMETERS, never).data == summary.data
-    monkeypatch.setattr(runs, "source_hash", lambda: "edited")
-    newer = replace(summary, data="newer")
-    assert cached_summary(tmp_path, PARAMETERS, lambda: newer).data == "newer"
-    assert len(list(tmp_path.iterdir())) == 6
+def test_ratios_are_of_all_jobs_of_a_length_or_of_the_large_ones():
+    np.testing.assert_allclose(ratio_by_length(BATCH, SHARED), [4.0, 0.5, 0.25])
+    large = ratio_by_length(BATCH, SHARED, least_nodes=1.5)
+    np.testing.assert_allclose(large, [2.0, np.nan, 0.25])
 
 
-@pytest.mark.parametrize(
-    "broken", [b"", b"{", b"\xff\xfe", b"[]", b"{}", b'{"summary": {}}', b'{"summary": []}',
-               b'{"summary": {"policy": "x"}}', b"null"],
-)  # fmt: skip
-def test_a_broken_file_is_made_anew(summary, tmp_path, broken):
-    cached_summary(tmp_path, PARAMETERS, lambda: summary)
-    (path,) = tmp_path.iterdir()
-    whole = path.read_bytes()
-    path.write_bytes(broken)
-    assert cached_summary(tmp_path, PARAMETERS, lambda: summary).as_dict() == summary.as_dict()
-    assert path.read_bytes() == whole
+def test_a_crossover_is_between_the_bins_on_a_logarithmic_scale():
+    """Ratios of 4 and 1/2 in the middle of 1 to 10 h and of 10 to 100 h: two thirds of the way."""
+    assert crossover_hours(BATCH, SHARED) == pytest.approx(10 ** (0.5 + 2 / 3))
+    equal = summary(((80.0, 160.0, 0.0), (10.0, 0.0, 8.0)), COUNTS)
+    assert crossover_hours(equal, summary(((20.0, 160.0, 0.0), (10.0, 0.0, 9.0)), COUNTS)) == (
+        pytest.approx(10**1.5)
+    )
+    # Large jobs have none of 10 to 100 h: from 2 to 1/4, a third of two decades.
+    large = crossover_hours(BATCH, SHARED, least_nodes=1.5)
+    assert large == pytest.approx(10 ** (0.5 + 2 / 3))
+    assert crossover_hours(SHARED, BATCH) == math.inf
+    assert crossover_hours(BATCH, BATCH) == 0.0
+    empty = summary(((0.0,) * 3,) * 2, ((0,) * 3,) * 2)
+    assert math.isnan(crossover_hours(empty, empty))
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
-def test_an_interrupted_run_leaves_nothing(tmp_path, end):
-    def stopped():
-        raise end
-
-    with pytest.raises(end):
-        cached_summary(tmp_path / "cache", PARAMETERS, stopped)
-    assert not list(tmp_path.iterdir())
-
-
-def test_without_a_folder_nothing_is_kept(summary, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert cached_summary(None, PARAMETERS, lambda: summary) is summary
-    assert not list(tmp_path.iterdir())
+def test_bins_with_few_jobs_are_not_counted_as_won():
+    assert won_bins(BATCH, SHARED) == pytest.approx((1 / 2, 10 / 30))
+    assert won_bins(BATCH, SHARED, at_least=1) == pytest.approx((2 / 4, 15 / 37))
+    assert all(map(math.isnan, won_bins(BATCH, SHARED, at_least=100)))

@@ -1,0 +1,487 @@
+"""Numbers for the claims of Hofmeyr et al. (HPCC 2016), one function per claim.
+
+Each function takes the runs and returns `Samples` with a number per seed. Two runs are compared by
+one number per seed, measured on the same jobs. Nodes have limited memory; where memory matters and
+is not what the claim is about, the first seed's number with unlimited memory is told as well. The
+claims about overhead are about unlimited memory.
+
+*Jobs on a node.* Edison's nodes have 9 jobs each. Those of a smaller machine for fewer days have
+about half as many. A job takes as many times as long as jobs share its nodes, an overhead costs
+``1 / (1 - ε (1 + jobs))``, and the memory of a node is seldom full before. `WITH_MORE_JOBS` has the
+claims whose numbers follow, and in which direction. With fewer than `BACKLOG` jobs on a node such a
+claim is unknown unless more jobs could not change the verdict. The others are about batch
+scheduling alone; about utilizations, which submissions set, or a machine that an overhead has
+saturated; about the factor between two crossovers of the same runs; and about a noise that takes
+0.025 % of the capacity, and slows jobs that do not wait for their slowest node by 0.25 % where
+there are 9.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.display import percent
+from cosimlib.synthetic.edison import EDISON, UTILIZATION
+from cosimlib.timesharing import RunSummary, crossover_hours, ratio_by_length, won_bins
+from cosimlib.units import HOUR
+from papers.claims import Samples, measure, of_enough_jobs
+from papers.hofmeyr2016.experiment import (
+    BATCH,
+    NOT_SPMD,
+    NOT_SPMD_BATCH,
+    NOT_SPMD_UNLIMITED,
+    OVERHEADS,
+    SHARED,
+    UNLIMITED,
+    Runs,
+    gain_at_largest,
+    kept_speedups,
+    turnaround_times,
+)
+
+POINTS_OF_OVERHEAD = 0.02
+"""Utilization that an overhead that hardly matters may cost."""
+
+LARGE = 0.01
+"""Part of the machine from which on a job is large."""
+
+KEPT = 0.5
+"""Part of the dedicated run times' speedup from which on a turnaround falls."""
+
+LEAST_JOBS, LEAST_APPLICATIONS = 1_000, 3
+"""Counted jobs, and applications with turnarounds, below which nothing is decided."""
+
+LEAST_GROWTH = 1.05
+"""Growth of the mean slowdown under batch from which on noise does anything."""
+
+BACKLOG = 6.0
+"""CPU load with unlimited memory below which a node has too few jobs: Edison's have 9."""
+
+WITH_MORE_JOBS = {
+    "slowdown-timesharing": 1, "slowdown-not-spmd": 1, "cpu-load-mean": 1, "cpu-load-week": 1,
+    "slowdown-order": 1, "noise-timesharing": 1, "overhead-5": 1, "overhead-knee": 1,
+    "turnaround-scales": -1,
+    "short-jobs-better": 0, "long-jobs-worse": 0, "crossover": 0, "turnaround-largest": 0,
+    "noise-wins": 0,
+}  # fmt: skip
+"""Claims about how long jobs take that share nodes: where their number goes with jobs on a node.
+
+Up (1): slowdowns and loads are those jobs; the nearest neighbors in order of slowdown are the
+time-shared ones, of which those that wait for their slowest node move farther; each part of an
+overhead costs more. Down (-1): jobs that need many nodes are the ones that wait for memory. Either
+way (0): comparisons with batch scheduling, whose queue fills in the weeks that crowd the nodes.
+"""
+
+
+def samples(runs: Runs) -> dict[str, Samples]:
+    """Samples of all claims, by their names in `data/claims.csv`."""
+    found = measure(MEASURES, runs)
+    load = float(np.mean([run.cpu_load for run in runs.of("sharing", UNLIMITED)]))
+    nodes = runs.first("sharing").nodes_edges[-1] - 1
+    for claim, way in WITH_MORE_JOBS.items() if load < BACKLOG else ():
+        goes = {1: "greater", -1: "less", 0: "greater or less"}[way]
+        edison = f"Edison's {EDISON.total_nodes:,} nodes have 9 jobs each, which makes it {goes}"
+        missing = f"{edison}; the {nodes:,.0f} nodes here have {load:.1f}"
+        if not found[claim].missing:
+            found[claim] = found[claim]._replace(missing=missing, bias=way)
+    return of_enough_jobs(found, runs.first("sharing").jobs, least=LEAST_JOBS)
+
+
+# --- utilization and mean slowdown --------------------------------------------------------------
+
+
+def same_utilization(runs: Runs) -> Samples:
+    """The farthest distance between utilizations: batch, time-sharing, and the printed one."""
+    pairs = zip(runs.of("sharing"), runs.of("sharing", SHARED), strict=True)
+    apart = [float(np.ptp([UTILIZATION, *(run.utilization for run in pair)])) for pair in pairs]
+    busy = [runs.first("sharing", policy).utilization for policy in (BATCH, SHARED, UNLIMITED)]
+    batch, shared, free = (percent(each, 0) for each in busy)
+    details = f"first seed: batch {batch}, sharing {shared} (memory unlimited {free})"
+    return Samples(apart, "farthest apart {:.3g}", details=details, why=_waits_for_memory(runs))
+
+
+def slowdown_batch(runs: Runs) -> Samples:
+    """The mean slowdown under batch scheduling."""
+    why = "the mean of a heavy tail depends on bursts and estimates, which are not printed"
+    values, data = [run.mean_slowdown for run in runs.of("batch")], runs.data("batch")
+    return Samples(values, details=f"first seed {_short(values[0])}", why=why, data=data)
+
+
+def slowdown_timesharing(runs: Runs) -> Samples:
+    """The mean slowdown under time-sharing."""
+    return _of_sharing(runs, lambda run: run.mean_slowdown)
+
+
+def slowdown_not_spmd(runs: Runs) -> Samples:
+    """The mean slowdown under time-sharing of jobs that are not SPMD."""
+    return _of_sharing(runs, lambda run: run.mean_slowdown, NOT_SPMD, NOT_SPMD_UNLIMITED)
+
+
+def slowdown_order(runs: Runs) -> Samples:
+    """The least factor between batch and time-sharing, and between this and jobs not SPMD."""
+    means = _means(runs, "sharing", BATCH, SHARED, NOT_SPMD)
+    free = _means(runs, "sharing", UNLIMITED, NOT_SPMD_UNLIMITED)[0]
+    details = f"{', '.join(map(_short, means[0]))}; memory unlimited {', '.join(map(_short, free))}"
+    factors = [min(batch / shared, shared / not_spmd) for batch, shared, not_spmd in means]
+    why = _waits_for_memory(runs)
+    return Samples(factors, "least factor {:.3g}", details=f"first seed {details}", why=why)
+
+
+# --- noise --------------------------------------------------------------------------------------
+
+
+def noise_batch(runs: Runs) -> Samples:
+    """The factor by which noise multiplies the mean slowdown under batch scheduling."""
+    return _noisy_batch(runs, lambda run: run.mean_slowdown, "")
+
+
+def noise_batch_quartile(runs: Runs) -> Samples:
+    """The factor by which noise multiplies the 75th percentile of slowdowns under batch."""
+    at_once = percent(1 - runs.first("noisy batch", noise=True).waited, 0)
+    return _noisy_batch(runs, lambda run: run.quantile(0.75), f", and {at_once} start at once")
+
+
+def noise_timesharing(runs: Runs) -> Samples:
+    """Growth of the mean slowdown under time-sharing by noise, as a part of that under batch."""
+    shared, batch = _growth(runs, SHARED), _growth(runs, BATCH)
+    parts = [(s - 1) / (b - 1) if b > 1 else math.nan for s, b in zip(shared, batch, strict=True)]
+    why = f"× {shared[0]:.2f} time-shared, × {batch[0]:.2f} under batch"
+    shown = "growth as a part of batch's {:.3g}"
+    return _of_noise(runs, Samples(parts, shown, details=_grown(runs, SHARED), why=why))
+
+
+def noise_wins(runs: Runs) -> Samples:
+    """The share of bins in which time-sharing is better under noise."""
+    pairs = list(zip(*(runs.of("noise", p, noise=True) for p in (BATCH, SHARED)), strict=True))
+    bins, jobs = zip(*(won_bins(*pair) for pair in pairs), strict=True)
+    late = percent(lost_late(*pairs[0], hours=4.0), 0)
+    return Samples(
+        bins,
+        "share of bins {:.3g}",
+        details=f"first seed {percent(bins[0], 0)} of the bins, {percent(jobs[0], 0)} of the jobs",
+        why=f"{late} of the bins that it loses are of jobs above 4 h",
+        missing="no bin has ten jobs" if np.isnan(bins).any() else "",
+        data=runs.noisy_days,
+    )
+
+
+def not_spmd_no_noise(runs: Runs) -> Samples:
+    """The greater change of mean slowdowns of jobs that are not SPMD, shared and under batch."""
+    shared, batch = _growth(runs, NOT_SPMD), _growth(runs, NOT_SPMD_BATCH)
+    moved = [max(abs(s - 1), abs(b - 1)) for s, b in zip(shared, batch, strict=True)]
+    details = f"{_grown(runs, NOT_SPMD)}, batch × {batch[0]:.3g}"
+    why = f"{_longer(runs)}, and lets others pass: the mean is of a heavy tail"
+    return _of_noise(runs, Samples(moved, "change {:.3g}", details=details, why=why))
+
+
+# --- which jobs gain ----------------------------------------------------------------------------
+
+
+def short_jobs_better(runs: Runs) -> Samples:
+    """The factor by which the shortest jobs are better off under time-sharing, of all sizes."""
+
+    def shortest(batch: RunSummary, shared: RunSummary) -> float:
+        ratio = ratio_by_length(batch, shared)
+        return float(ratio[int(np.isfinite(ratio).argmax())])
+
+    return _against_batch(runs, shortest, f"; best bin {np.nanmax(_ratios(runs), initial=0):.3g}")
+
+
+def long_jobs_worse(runs: Runs) -> Samples:
+    """The factor by which long jobs are better off under batch scheduling, of all sizes."""
+
+    def longest(batch: RunSummary, shared: RunSummary) -> float:
+        return float(1 / np.nanmin(ratio_by_length(batch, shared), initial=math.inf))
+
+    worst = 1 / np.nanmin(_ratios(runs), initial=math.inf)
+    return _against_batch(runs, longest, f"; worst bin {worst:.3g}")
+
+
+def crossover(runs: Runs) -> Samples:
+    """The run time (h) from which on jobs are better off under batch scheduling."""
+    return _against_batch(runs, crossover_hours, shown="{:.3g} h")
+
+
+def crossover_large(runs: Runs) -> Samples:
+    """The factor by which the crossover of large jobs is later than that of all jobs.
+
+    With more jobs on a node, as on more nodes, both crossovers are others.
+    """
+    batch, shared = runs.of("sharing"), runs.of("sharing", SHARED)
+    least = LARGE * batch[0].nodes_edges[-1]
+    pairs = [*zip(batch, shared, strict=True), (batch[0], runs.first("sharing", UNLIMITED))]
+    *hours, free = (
+        [crossover_hours(*pair, least_nodes=nodes) for nodes in (1, least)] for pair in pairs
+    )
+    later = [_later(*pair) for pair in hours]
+    slower = [slower_if_large(run[0], least_nodes=least) for run in (shared, batch)]
+    why = "large jobs are slowed down × {:.2f} as much as others time-shared, × {:.2f} under batch"
+    none = "one of them is better whatever the run time, for large jobs and for all"
+    if np.isnan(hours).any():
+        none = f"no jobs of {percent(LARGE, 0)} of the machine or more"
+    texts = [f"{_hours(of_all)} → {_hours(of_large)}" for of_all, of_large in (hours[0], free)]
+    return Samples(
+        later,
+        "later by a factor {:.3g}",
+        details=f"first seed {texts[0]} (memory unlimited {texts[1]}) h",
+        why="no length has large jobs and others" if math.isnan(sum(slower))
+        else why.format(*slower),
+        missing=none if np.isnan(later).any() else "",
+    )  # fmt: skip
+
+
+# --- overhead and CPU load ----------------------------------------------------------------------
+
+
+def overhead_5(runs: Runs) -> Samples:
+    """The factor in mean slowdown of an overhead of 5 %; infinite if it costs much utilization."""
+    pairs = list(
+        zip(*(runs.of("overheads", UNLIMITED, overhead=o) for o in (0, 0.05)), strict=True)
+    )
+    factors = [loaded.mean_slowdown / free.mean_slowdown for free, loaded in pairs]
+    drops = [free.utilization - loaded.utilization for free, loaded in pairs]
+    both = zip(factors, drops, strict=True)
+    costs = [factor if drop <= POINTS_OF_OVERHEAD else math.inf for factor, drop in both]
+    slow = f"slowdown {pairs[0][0].mean_slowdown:.1f} → {pairs[0][1].mean_slowdown:.1f}"
+    return Samples(
+        costs,
+        "factor {:.3g}",
+        details=f"first seed {slow}, utilization {percent(-drops[0], 1, signed=True)}",
+        why=f"slowdown × {factors[0]:.2f}, {100 * drops[0]:.1f} points of utilization",
+        data=runs.data("overheads"),
+    )
+
+
+def overhead_knee(runs: Runs) -> Samples:
+    """Growth of the logarithm of slowdown per point from 8 to 13 % ÷ that from 0 to 8 %."""
+    by_part = [runs.of("overheads", UNLIMITED, overhead=part) for part in (0.0, 0.08, 0.13)]
+    means = [[run.mean_slowdown for run in each] for each in zip(*by_part, strict=True)]
+    growth = [(math.log(b / a) / 0.08, math.log(c / b) / 0.05) for a, b, c in means]
+    early, late = (percent(math.expm1(0.01 * each), 0) for each in growth[0])
+    at = {part: runs.first("overheads", UNLIMITED, overhead=part) for part in OVERHEADS}
+    slow = ", ".join(f"{percent(part, 0)}: {run.mean_slowdown:.1f}" for part, run in at.items())
+    return Samples(
+        [late / early if early > 0 else math.nan for early, late in growth],
+        "late ÷ early growth {:.3g}",
+        details=f"first seed {slow}",
+        why=f"steadily: below and above 8 % it grows by {early} and by {late} a point of overhead",
+        missing="" if all(early > 0 for early, _ in growth) else
+        "no overhead up to 8 % slows jobs down",
+        data=runs.data("overheads"),
+    )  # fmt: skip
+
+
+def overhead_13(runs: Runs) -> Samples:
+    """The utilization at an overhead of 13 %."""
+    busy = [run.utilization for run in
+            runs.of("greatest overhead", UNLIMITED, overhead=OVERHEADS[-1])]  # fmt: skip
+    why = f"{percent(busy[0] / 0.87, 0)} of the 0.87 that are left, the paper's 0.83 are 95 %"
+    details, data = f"first seed {busy[0]:.3f}", runs.data("greatest overhead")
+    return Samples(busy, "{:.3f}", details=details, why=why, data=data)
+
+
+def cpu_load_mean(runs: Runs) -> Samples:
+    """The mean CPU load."""
+    return _of_sharing(runs, lambda run: run.cpu_load)
+
+
+def cpu_load_week(runs: Runs) -> Samples:
+    """The greatest weekly mean of the CPU load."""
+    return _of_sharing(runs, lambda run: run.most_in_a_week)._replace(why="a burst of submissions")
+
+
+# --- turnaround of applications -----------------------------------------------------------------
+
+
+def turnaround_scales(runs: Runs) -> Samples:
+    """The share of applications whose turnaround falls with nodes under time-sharing."""
+    unlimited = f" (memory unlimited {percent(_falling(turnarounds(runs), UNLIMITED), 0)})"
+    return _of_applications(runs, SHARED, unlimited, _waits_for_memory(runs))
+
+
+def turnaround_batch(runs: Runs) -> Samples:
+    """The share of applications whose turnaround falls with nodes under batch scheduling."""
+    return _of_applications(runs, BATCH, "", _start_at_once(runs))
+
+
+def turnaround_largest(runs: Runs) -> Samples:
+    """Median over applications of batch's turnaround ÷ that under time-sharing, at most nodes."""
+    tables = [turnarounds(runs, place) for place in range(len(runs.of("sharing")))]
+    values, free = ([gain_at_largest(table, BATCH, policy) for table in tables]
+                    for policy in (SHARED, UNLIMITED))  # fmt: skip
+    details = f"first seed {_short(values[0])} (memory unlimited {_short(free[0])})"
+    few, why = _few_applications(tables[0]), _start_at_once(runs)
+    return Samples(values, "median factor {:.3g}", details=details, why=why, missing=few)
+
+
+MEASURES: dict[str, Callable[[Runs], Samples]] = {
+    find.__name__.replace("_", "-"): find
+    for find in (
+        same_utilization, slowdown_batch, slowdown_timesharing, slowdown_not_spmd, slowdown_order,
+        noise_batch, noise_batch_quartile, noise_timesharing, short_jobs_better, long_jobs_worse,
+        crossover, crossover_large, overhead_5, overhead_knee, overhead_13, cpu_load_mean,
+        cpu_load_week, turnaround_scales, turnaround_batch, turnaround_largest, noise_wins,
+        not_spmd_no_noise,
+    )
+}  # fmt: skip
+"""One function per claim, named like it."""
+
+
+def _of_sharing(
+    runs: Runs, number: Callable[[RunSummary], float], limited: str = SHARED, free: str = UNLIMITED
+) -> Samples:
+    """A number of time-sharing, with that of unlimited memory."""
+    values = [number(run) for run in runs.of("sharing", limited)]
+    unlimited = _short(number(runs.first("sharing", free)))
+    details = f"first seed {_short(values[0])} (memory unlimited {unlimited})"
+    return Samples(values, details=details, why=_waits_for_memory(runs, limited))
+
+
+def _against_batch(
+    runs: Runs,
+    number: Callable[[RunSummary, RunSummary], float],
+    more: str = "",
+    shown: str = "{:.3g}",
+) -> Samples:
+    """A number of batch scheduling and time-sharing, with that of unlimited memory."""
+    pairs = list(zip(runs.of("sharing"), runs.of("sharing", SHARED), strict=True))
+    free = _hours(number(pairs[0][0], runs.first("sharing", UNLIMITED)))
+    details = f"first seed {_hours(number(*pairs[0]))} (memory unlimited {free}){more}"
+    values = [number(*pair) for pair in pairs]
+    return Samples(values, shown, details=details, why=_waits_for_memory(runs))
+
+
+def _noisy_batch(runs: Runs, number: Callable[[RunSummary], float], more: str) -> Samples:
+    """The factor by which noise multiplies a number of batch scheduling alone."""
+    noisy = [number(run) for run in runs.of("noisy batch", noise=True)]
+    free = [number(run) for run in runs.of("batch")[: len(noisy)]]
+    return Samples(
+        [after / before for before, after in zip(free, noisy, strict=True)],
+        "factor {:.3g}",
+        details=f"first seed {free[0]:.4g} → {noisy[0]:.4g}",
+        why=f"{_longer(runs)}{more}",
+        data=runs.data("noisy batch"),
+    )
+
+
+def _of_noise(runs: Runs, found: Samples) -> Samples:
+    """Samples of the noisy days, unknown where noise does next to nothing under batch."""
+    idle = _growth(runs, BATCH)[0] < LEAST_GROWTH
+    missing = f"noise does next to nothing to batch here: {_grown(runs, BATCH)}" if idle else ""
+    return found._replace(missing=missing, data=runs.noisy_days)
+
+
+def _of_applications(runs: Runs, policy: str, unlimited: str, why: str) -> Samples:
+    """The share of applications that keep half of their speedup under a policy."""
+    tables = [turnarounds(runs, place) for place in range(len(runs.of("sharing")))]
+    values, few = [_falling(table, policy) for table in tables], _few_applications(tables[0])
+    known = f"{len(kept_speedups(tables[0]))} applications"
+    details = f"first seed in {percent(values[0], 0)}{unlimited} of {known}"
+    return Samples(values, "share of applications {:.3g}", details=details, why=why, missing=few)
+
+
+def _falling(table: pd.DataFrame, policy: str) -> float:
+    """The share of applications that keep half of their speedup; NaN without applications."""
+    return float((kept_speedups(table)[policy] >= KEPT).mean())
+
+
+def _few_applications(table: pd.DataFrame) -> str:
+    """The reason why turnarounds decide nothing; empty where they do."""
+    known = len(kept_speedups(table))
+    few = f"fewer than {LEAST_APPLICATIONS} applications have turnarounds at two sizes: {known}"
+    return few if known < LEAST_APPLICATIONS else ""
+
+
+def _means(runs: Runs, kind: str, *policies: str, noise: bool = False) -> list[tuple[float, ...]]:
+    """Mean slowdowns under policies, a row per seed."""
+    columns = [[run.mean_slowdown for run in runs.of(kind, p, noise=noise)] for p in policies]
+    return list(zip(*columns, strict=True))
+
+
+def _growth(runs: Runs, policy: str) -> list[float]:
+    """The factor by which noise multiplies the mean slowdown of a policy, by seed."""
+    both = [_means(runs, "noise", policy, noise=noise) for noise in (False, True)]
+    return [noisy / free for (free,), (noisy,) in zip(*both, strict=True)]
+
+
+def _grown(runs: Runs, policy: str) -> str:
+    """The first seed's mean slowdown without noise and with it."""
+    free, noisy = (runs.first("noise", policy, noise=noise) for noise in (False, True))
+    return f"first seed {free.mean_slowdown:.3g} → {noisy.mean_slowdown:.3g}"
+
+
+def turnarounds(runs: Runs, place: int = 0) -> pd.DataFrame:
+    """Turnarounds of applications under batch scheduling and time-sharing, of a place of seeds."""
+    policies = (BATCH, SHARED, UNLIMITED)
+    return turnaround_times(runs.applications, *(runs.of("sharing", p)[place] for p in policies))
+
+
+def noise_cost(runs: Runs) -> float:
+    """Node-seconds that noise adds to the first seed's jobs under batch, as a part."""
+    free, noisy = (runs.first("noise", noise=noise).node_seconds for noise in (False, True))
+    return noisy / free - 1.0
+
+
+def _longer(runs: Runs) -> str:
+    """What noise adds to run times, in words."""
+    return f"noise makes these jobs {percent(noise_cost(runs), 1)} longer"
+
+
+def _waits_for_memory(runs: Runs, policy: str = SHARED) -> str:
+    """What may explain a number with limited memory."""
+    waited = runs.first("sharing", policy).waited
+    memory = f"{percent(waited, 1)} of the jobs wait for memory, and which of them need much"
+    sizes = "how sizes go with lengths and estimates"
+    return f"{memory}, and {sizes}, is not printed" if waited else f"{sizes} is not printed"
+
+
+def _start_at_once(runs: Runs) -> str:
+    """The share of jobs that do not wait under batch scheduling, in words."""
+    return f"{percent(1 - runs.first('sharing').waited, 0)} of the jobs start at once in batch"
+
+
+def _short(value: float) -> str:
+    """Three digits; "none" for NaN."""
+    return "none" if math.isnan(value) else f"{value:.3g}"
+
+
+def _hours(crossover: float) -> str:
+    """Three digits; "never" where time-sharing is better throughout, "none" without jobs."""
+    return "never" if math.isinf(crossover) else _short(crossover)
+
+
+def _ratios(runs: Runs) -> np.ndarray:
+    """Ratios of the first seed's mean slowdowns, batch ÷ time-sharing, by size and length."""
+    return runs.first("sharing").bins / runs.first("sharing", SHARED).bins
+
+
+def _later(of_all: float, of_large: float) -> float:
+    """Factor from one crossover to another; NaN where both are 0 or infinite, or one is NaN."""
+    if of_all == of_large and (of_all == 0.0 or math.isinf(of_all)):
+        return math.nan
+    return math.inf if of_all == 0.0 and of_large > 0.0 else of_large / of_all
+
+
+def slower_if_large(run: RunSummary, *, least_nodes: float) -> float:
+    """Mean slowdown of jobs of so many nodes ÷ that of smaller ones, the median over lengths.
+
+    NaN where no length has both.
+    """
+    large = run.nodes_edges[:-1] >= least_nodes
+    jobs = [run.counts[size].sum(axis=0) for size in (large, ~large)]
+    known = (jobs[0] > 0) & (jobs[1] > 0)
+    sums = [run.slowdown_sums[size].sum(axis=0)[known] for size in (large, ~large)]
+    ratio = (sums[0] / jobs[0][known]) / (sums[1] / jobs[1][known])
+    return float(np.median(ratio)) if known.any() else math.nan
+
+
+def lost_late(batch: RunSummary, shared: RunSummary, *, hours: float, at_least: int = 10) -> float:
+    """Share of the bins that time-sharing loses that are of jobs longer than so many hours.
+
+    Bins with fewer than `at_least` jobs do not count; NaN where none is lost.
+    """
+    lost = ((batch.counts >= at_least) & (batch.bins <= shared.bins)).sum(axis=0)
+    late = batch.length_edges[:-1] >= hours * HOUR
+    return float(lost[late].sum() / lost.sum()) if lost.any() else math.nan

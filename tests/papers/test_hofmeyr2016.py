@@ -1,0 +1,445 @@
+"""Runs of the paper's experiment, its applications, figures' tables and inverse analysis."""
+
+import math
+from dataclasses import replace
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlib import synthetic
+from cosimlib.metrics import bounded_slowdown
+from cosimlib.system import System
+from cosimlib.timesharing import (
+    simulate_batch,
+    simulate_timesharing,
+    summarize_run,
+    with_noise,
+)
+from cosimlib.workload import Workload
+from papers.claims import Claims
+from papers.hofmeyr2016 import (
+    ASSUMED,
+    BATCH,
+    FCFS,
+    NOT_SPMD_BATCH,
+    SHARED,
+    SPREADS,
+    UNLIMITED,
+    Kind,
+    Span,
+    compare_printed,
+    inverse_table,
+    measure,
+    memory_needs,
+    noise_cost,
+    overview,
+    paper,
+    plan,
+    printed_statistics,
+    read_applications,
+    samples,
+    sharing_factors,
+    stored,
+    turnarounds,
+)
+from papers.hofmeyr2016 import figures as drawn
+from papers.hofmeyr2016.experiment import (
+    APPLICATIONS,
+    NODE_HOURS,
+    Run,
+    applications,
+    node_noise,
+    simulate,
+    turnaround_times,
+)
+from papers.hofmeyr2016.figures import FIGURES, PRINTED, bin_table, box_table, by_overhead
+
+SLOW = numba.config.DISABLE_JIT
+FEW = 0.3 if SLOW else 2.0
+DAY = 86_400.0
+WEEK = Span(1.5 * FEW, 0.5 * FEW, 32)
+SMALL = {
+    "noise": Kind(Span(FEW, 0.0, 32), range(1)),
+    "greatest overhead": Kind(Span(FEW, 0.0, 24), range(4, 6)),
+    "overheads": Kind(Span(FEW, 0.0, 24), range(1)),
+    "sharing": Kind(WEEK, range(2)),
+    "batch": Kind(Span(2 * FEW, FEW, 48), range(3)),
+    "noisy batch": Kind(Span(2 * FEW, FEW, 48), range(2)),
+}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return measure(SMALL, noise=0.0001)
+
+
+def same(one, other) -> bool:
+    return one._replace(policy="").to_json() == other._replace(policy="").to_json()
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+def test_runs_are_those_of_the_simulators_on_the_same_jobs(runs):
+    for seed in (0, 1):
+        jobs = synthetic.edison(WEEK.days, nodes=32, seed=seed)
+        batch = simulate_batch(jobs, jobs.machine, seed=seed)
+        expected = summarize_run(batch, warm_up=WEEK.warm_up * DAY)
+        assert same(runs.of("sharing", BATCH)[seed], expected)
+        free = replace(jobs.machine, memory_per_node=math.nan)
+        expected = summarize_run(simulate_timesharing(jobs, free), warm_up=WEEK.warm_up * DAY)
+        assert same(runs.of("sharing", UNLIMITED)[seed], expected)
+        later = synthetic.edison(FEW, nodes=24, seed=seed + 4)
+        free = replace(later.machine, memory_per_node=math.nan)
+        loaded = simulate_timesharing(later, free, overhead=0.13, seed=seed + 4)
+        most = runs.of("greatest overhead", UNLIMITED, overhead=0.13)
+        assert same(most[seed], summarize_run(loaded, warm_up=0.0))
+    few = synthetic.edison(FEW, nodes=32)
+    noisy = simulate_timesharing(few, few.machine, noise=node_noise(0.0001, 32))
+    found = runs.first("noise", SHARED, noise=True)
+    assert same(found, summarize_run(noisy, warm_up=0.0))
+    not_spmd = simulate_batch(few, few.machine, spmd=False)
+    assert same(runs.first("noise", NOT_SPMD_BATCH), summarize_run(not_spmd, warm_up=0.0))
+
+
+def test_each_kind_of_run_has_its_seeds_and_names_its_jobs(runs):
+    seeds = runs.table.groupby("kind")["seed"].unique().map(list).to_dict()
+    assert seeds == {kind: list(places) for kind, (_, places) in SMALL.items()}
+    assert runs.data("batch").endswith(f"(48 nodes, {2 * FEW:g} days, seeds 0 to 2)")
+    assert runs.data("overheads").endswith(f"(24 nodes, {FEW:g} days, seed 0)")
+    assert runs.noisy_days.endswith("seed 0), noise 0.0001")
+    assert runs.first("noise", SHARED, noise=True).policy == "time-sharing, noise"
+    with pytest.raises(ValueError, match=r"no run of Run\(policy='EASY'.*among those of 'batch'"):
+        runs.of("batch", "EASY")
+
+
+def test_what_decides_nothing_is_run_for_the_first_seed_only(runs):
+    assert list(by_overhead(runs, UNLIMITED)) == [0.0, 0.02, 0.05, 0.08, 0.1, 0.13]
+    assert list(by_overhead(runs, SHARED)) == [0.0, 0.05]
+    assert len(runs.of("noise", FCFS)) == 1
+    assert all(len(runs.of("overheads", spread)) == 1 for spread in SPREADS)
+    spread = simulate(SMALL["overheads"].span, Run(next(iter(SPREADS))), 0)
+    assert same(spread, runs.first("overheads", next(iter(SPREADS))))
+    assert not same(spread, runs.first("overheads", SHARED))
+
+
+def test_noise_costs_the_node_seconds_that_it_adds(runs):
+    jobs = synthetic.edison(FEW, nodes=32)
+    held = [
+        float(jobs.jobs["nodes"] @ with_noise(jobs, noise=noise).jobs["run_time"])
+        for noise in (None, node_noise(0.0001, 32))
+    ]
+    assert noise_cost(runs) == pytest.approx(held[1] / held[0] - 1) and noise_cost(runs) > 0
+
+
+def test_every_claim_is_measured_and_judged(runs):
+    claims = Claims("3-timesharing", data="made")
+    claims.judge(samples(runs), stored())
+    assert len(claims.verdicts) == 22
+    assert all(v.ours and "nan" not in v.ours for v in claims.verdicts.values())
+
+
+def test_runs_are_kept_in_a_folder(tmp_path):
+    one = {kind: SMALL[kind]._replace(places=range(1)) for kind in ("sharing", "batch")}
+    first = measure(one, folder=tmp_path)
+    cells = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*-*") if path.is_file()}
+    assert len(cells) == 7 and same(
+        measure(one, folder=tmp_path).first("batch"), first.first("batch")
+    )
+    assert {path: path.stat().st_mtime_ns for path in cells} == cells
+
+
+def test_scales_have_seeds_that_were_not_looked_at():
+    quick, full = plan("quick"), plan("paper")
+    assert quick["greatest overhead"].places == range(10, 20)
+    assert full["sharing"] == (Span(600, 100), range(12, 20))
+    assert quick["sharing"].span == Span(21, 6, 697) and quick["batch"].span.nodes == 5_576
+    with pytest.raises(ValueError, match="scale='full'; expected one of 'quick', 'paper'"):
+        plan("full")
+
+
+def test_a_node_of_a_smaller_machine_stands_for_some_of_edisons():
+    assert node_noise(0.001, 5_576) == pytest.approx(0.001)
+    assert node_noise(0.001, 697) == pytest.approx(1 - 0.999**8)
+    assert node_noise(1.0, 697) == 1.0 and node_noise(0.0, 697) == 0.0
+    for wrong in (-0.1, 1.5, math.nan, None, "much"):
+        with pytest.raises(ValueError, match="noise="):
+            measure(SMALL, noise=wrong)
+
+
+# --- jobs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nodes", [697, 5576])
+def test_long_workloads_have_the_printed_statistics(nodes):
+    table = printed_statistics(synthetic.edison(60, nodes=nodes, seed=4))
+    assert table["statistic"].is_unique
+    np.testing.assert_allclose(table["ours"], table["paper"], atol=0.12)
+    np.testing.assert_allclose(table["ours"][[0, 3]], table["paper"][[0, 3]], atol=0.03)
+
+
+@pytest.mark.parametrize(
+    ("total_nodes", "sizes"),
+    [(5_576, (31, 32, 95, 100, 101, 950, 1_000, 1_001)), (697, (4, 5, 12, 13, 14, 120, 125, 126))],
+)
+def test_statistics_count_from_the_sizes_that_the_paper_prints(total_nodes, sizes):
+    """Node-hours of 1, 2, 4, ..., 128: their sums tell which jobs are in them. 255 in all."""
+    hours = 2.0 ** np.arange(8)
+    memory = np.array([1, 37, 38, 39, 41, 44, 60, 64])
+    columns = {"submit_time": 3_600.0 * np.arange(8), "run_time": 3_600 * hours / sizes}
+    jobs = pd.DataFrame(columns | {"nodes": sizes, "memory": memory})
+    machine = replace(System.of(total_nodes), memory_per_node=64.0)
+    ours = printed_statistics(Workload(jobs, "made", machine))["ours"]
+    light = 1 + 2 + 4  # below 38.4 GB
+    offered = 255 / 7 / total_nodes
+    expected = [1 / 8, (16 + 32 + 64 + 128) / 255, 128 / 255, light / 255, offered]
+    np.testing.assert_allclose(ours, expected, atol=5e-4)
+
+
+def test_nine_jobs_need_nine_times_the_memory_of_one():
+    table = memory_needs(Span(10, 0, 64), 0, 0.89, "inputs").set_index("memory spread")
+    parts = table.map(lambda text: float(text.removesuffix(" %")))
+    assert parts["9 jobs need"].tolist() == pytest.approx(
+        (9 * parts["a job needs"]).tolist(), abs=1
+    )
+    assert parts.loc["UniLu-Gaia", "a job needs"] > 100 / 9 > parts.loc["tenth", "a job needs"]
+
+
+# --- applications -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_applications_have_the_efficiency_that_they_are_named_after(name):
+    least, efficiency = APPLICATIONS[name]
+    table = applications().set_index("application").loc[name].set_index("nodes")["run_time"]
+    assert (table.index[0], table.index[-1]) == (least, 960)
+    assert table[least] * least == pytest.approx(NODE_HOURS * 3600)
+    assert table[least] * least / (table[960] * 960) == pytest.approx(efficiency)
+    assert (np.diff(table) < 0).all() and efficiency >= 0.49
+
+
+def test_a_smaller_machine_has_smaller_applications():
+    """Of 8 nodes, of which an eighth is the first whole one, to 960."""
+    table = applications(1 / 8)
+    perfect = table[table["application"] == "perfect"]
+    np.testing.assert_allclose(perfect["nodes"] * perfect["run_time"], NODE_HOURS * 3600 / 8)
+    assert perfect["nodes"].tolist() == [1, 2, 4, 6, 9, 14, 21, 33, 50, 78, 120]
+    assert not table.duplicated(["application", "nodes"]).any()
+
+
+def written(path, text: str):
+    path = path / "mine.csv"
+    path.write_text(text)
+    return path
+
+
+def test_own_data_are_interpolated_linearly_in_the_order_of_the_file(tmp_path):
+    text = "run_time, nodes, remark,application\n10, 100,fine,mine\n1000,1,,mine\n7.5,4,,alone\n"
+    table = read_applications(written(tmp_path, text))
+    mine = table[table["application"] == "mine"].set_index("nodes")["run_time"]
+    assert mine.index.tolist() == [1, 2, 4, 5, 8, 12, 19, 28, 43, 66, 100]
+    np.testing.assert_allclose(mine, 1000 - 10.0 * (mine.index - 1))
+    assert table["application"].unique().tolist() == ["mine", "alone"]
+    alone = table[table["application"] == "alone"]
+    assert alone[["nodes", "run_time"]].to_numpy().tolist() == [[4, 7.5]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [("", ""), ("a,,10\n", "a, nan, 10"), (",1,10\n", "nan, 1.0, 10.0"), ("a,0,10\n", "a, 0, 10"),
+     ("a,1.5,10\n", "a, 1.5, 10"), ("a,1,nan\n", "a, 1, nan"), ("a,1,inf\n", "a, 1, inf"),
+     ("a,1,-3\n", "a, 1, -3"), ("a,1,10\nb,1,4\na,1,9\n", "a, 1, 9"), ("a,one,9\n", "a, one, 9")],
+)  # fmt: skip
+def test_a_row_that_cannot_be_used_is_named(tmp_path, rows, row):
+    path = written(tmp_path, f"application,nodes,run_time\n{rows}")
+    message = f"mine.csv: a row of application, nodes, run_time is '{row}'; expected a name"
+    with pytest.raises(ValueError, match=message):
+        read_applications(path)
+    with pytest.raises(ValueError, match="no column 'run_time'; expected application, nodes"):
+        read_applications(written(tmp_path, "application,nodes\na,1\n"))
+
+
+def test_turnaround_is_run_time_times_the_slowdown_of_ten_jobs_like_that(runs):
+    run = runs.first("sharing")
+    other = run._replace(policy="twice", slowdown_sums=2 * run.slowdown_sums)
+    table = pd.DataFrame(
+        {"application": "a", "nodes": [1, 1, 32, 33, 1], "run_time": [5.0, 700.0, 9.0, 9.0, 1e9]}
+    )
+    found = turnaround_times(table, run, other, at_least=1)
+    for row, (nodes, length) in enumerate([(1, 10), (1, 700), (32, 10)]):
+        size = np.searchsorted(run.nodes_edges, nodes, side="right") - 1
+        column = np.searchsorted(run.length_edges, length, side="right") - 1
+        expected = length * run.bins[size, column]
+        assert found["turnaround_time"][row] == pytest.approx(expected, nan_ok=True)
+    assert np.isfinite(found["turnaround_time"][1])
+    assert found["turnaround_time"][3:5].isna().all()
+    first, second = (part["turnaround_time"] for _, part in found.groupby("policy", sort=False))
+    np.testing.assert_allclose(second, 2 * first)
+    size = np.searchsorted(run.nodes_edges, table["nodes"][:3], side="right") - 1
+    column = np.searchsorted(run.length_edges, [10, 700, 10], side="right") - 1
+    ten = turnaround_times(table, run)["turnaround_time"][:3].notna()
+    assert (ten == (run.counts[size, column] >= 10)).all()
+
+
+# --- inverse analysis ---------------------------------------------------------------------------
+
+
+def row(name, factor, seed=0):
+    return {"assumptions": name, "seed": seed} | {k: v * factor for k, v in PRINTED.items()}
+
+
+def test_numbers_within_a_factor_are_met_and_means_over_seeds_are_geometric():
+    rows = [row("as printed", 1.0), row("off", 1.6), row("two", 0.8), row("two", 1.25, 1)]
+    words = compare_printed(pd.DataFrame(rows).assign(EASY=1.0))
+    assert words.index.tolist() == ["printed", "as printed", "off", "two"]
+    assert words["met"].tolist() == ["", "8 of 8", "0 of 8", "8 of 8"]
+    assert words.loc["printed", ["batch", "batch, noise", "EASY"]].tolist() == [
+        "137", "1,009", "not printed"
+    ]  # fmt: skip
+    assert words.loc["two", "batch"] == "137 (8.04 to 2.33e+03)"
+    table = pd.DataFrame([*rows, row("one", 1.0)])
+    table.loc[table["assumptions"] == "one", "not SPMD"] = math.nan
+    words = compare_printed(table)
+    assert words.loc["one", ["batch", "not SPMD", "met"]].tolist() == [
+        "137", "not simulated", "7 of 7"
+    ]  # fmt: skip
+
+
+def test_every_assumption_makes_jobs_and_numbers():
+    days, nodes = (1.0, 16) if SLOW else (3.0, 64)
+    names = list(ASSUMED)[:: 8 if SLOW else 1]
+    chosen = {name: ASSUMED[name] for name in names}
+    batch = Kind(Span(days, 0.0, nodes), range(2))
+    table = inverse_table(chosen, batch, Kind(Span(0.5, 0.0, nodes), range(1, 2)))
+    assert table["assumptions"].tolist() == [name for name in names for _ in range(2)]
+    assert table["seed"].tolist() == [0, 1] * len(names)
+    numbers = table.drop(columns=["assumptions", "most in a week"])
+    assert np.isfinite(numbers[table["seed"] == 1].to_numpy(float)).all()
+    load = table["jobs per node"]
+    assert load.isna().tolist() == [True, False] * len(names)
+    alone = inverse_table({"one": ASSUMED["printed inputs"]}, batch)
+    assert "time-sharing" not in alone and alone["batch"].iloc[0] == table["batch"].iloc[0]
+
+
+def test_an_overhead_slows_by_processor_sharing_as_the_bound_says():
+    """One node, Poisson arrivals: the closed form, and a simulation of it."""
+    factors = sharing_factors([0.0, 9.0, 7 / 3], [0.0, 0.05, 0.1])
+    assert factors.loc["5 %", 9.0] == 2 and factors.loc["10 %", 9.0] == math.inf
+    assert factors.loc["0 %", 0.0] == 1
+    if SLOW:
+        return
+    rng, n, load = np.random.default_rng(1), 60_000, 0.7
+    jobs = pd.DataFrame({
+        "submit_time": np.cumsum(rng.exponential(100 / load, n)),
+        "run_time": rng.exponential(100.0, n), "nodes": 1,
+    })  # fmt: skip
+    workload, one = Workload(jobs, "Poisson"), System.of(1)
+    times = []
+    for overhead in (0.0, 0.1):
+        run = simulate_timesharing(workload, one, step=None, overhead=overhead)
+        times.append((run.end_time - run.start_time).mean())
+    assert times[1] / times[0] == pytest.approx(factors.loc["10 %", 7 / 3], rel=0.1)
+
+
+# --- figures and tables -------------------------------------------------------------------------
+
+
+def test_every_figure_can_be_drawn_and_shows_its_table(runs, tmp_path):
+    workload = synthetic.edison(WEEK.days, nodes=32)
+    run = paper(workload, tmp_path)
+    for name in FIGURES:
+        figure = run.figure(name, workload if name == "figure-1" else runs)
+        assert figure.layout.title.text.startswith(f"Figure {name.split('-')[1]}.")
+        assert (tmp_path / f"{name}.csv").is_file()
+    noisy = (tmp_path / "figure-9.json").read_text(encoding="utf-8")
+    assert "noise 0.0001" in noisy
+    outside = paper(workload, own=False).scorecard({})
+    assert "is not the paper's machine" in outside
+
+
+def test_node_hours_by_size_add_up_in_order_of_size():
+    jobs = pd.DataFrame({"submit_time": 0, "run_time": [10, 100, 5, 20], "nodes": [4, 1, 4, 2]})
+    table = FIGURES["figure-1"](Workload(jobs, "made")).numbers
+    assert table["nodes"].tolist() == [1, 2, 4]
+    np.testing.assert_allclose(table["share"], [0.5, 0.7, 1.0])
+
+
+def test_tables_of_slowdowns_are_those_of_the_jobs():
+    workload = synthetic.edison(15, nodes=64, seed=3)
+    schedule = simulate_batch(workload, workload.machine)
+    run, values = summarize_run(schedule, warm_up=0.0), bounded_slowdown(schedule)
+    table = box_table({"batch": run})
+    expected = np.quantile(values, [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(table.loc[0, ["25%", "50%", "75%"]].astype(float), expected)
+    reach = expected[2] + 1.5 * (expected[2] - expected[0])
+    assert table["upper whisker"][0] == pytest.approx(values[values <= reach].max(), rel=0.05)
+    assert table["mean"][0] == pytest.approx(values.mean())
+    seen = overview([run])
+    assert seen["mean slowdown"][0] == pytest.approx(values.mean(), abs=5e-4)
+    assert seen["median"][0] == pytest.approx(expected[1], abs=5e-4)
+    assert bin_table(run)["jobs"].sum() == run.jobs == len(workload)
+
+
+def test_a_map_has_sizes_upwards_and_batch_over_sharing(runs):
+    """One node or 2 to 9, ten hours or a hundred: batch is 10 times, half, 100 and a tenth."""
+    edges = {"nodes_edges": np.array([1.0, 2.0, 10.0]),
+             "length_edges": np.array([3_600.0, 36_000.0, 360_000.0])}  # fmt: skip
+    counts = np.array([[2, 4], [5, 1]])
+    sums = np.array([[100.0, 8.0], [1000.0, 1.0]]), np.array([[10.0, 16.0], [10.0, 10.0]])
+    batch = runs.first("sharing")._replace(slowdown_sums=sums[0], counts=counts, **edges)
+    shared = batch._replace(policy=UNLIMITED, slowdown_sums=sums[1])
+    heat, veil = drawn._map(batch, shared, title="t").data
+    np.testing.assert_allclose(veil.z, np.log10([[2, 4], [5, 1]]))
+    assert np.array(heat.text).tolist() == [[2, 4], [5, 1]]
+    assert (list(heat.y), list(heat.x)) == ([1, 2, 10], [3_600, 36_000, 360_000])
+    np.testing.assert_allclose(heat.z, [[1, np.log10(0.5)], [2, -1]])
+    assert heat.colorbar.title.text == "batch ÷<br>time-sharing<br>(memory unlimited)<br> "
+    assert (heat.zmin, heat.zmax) == (-3, 3)
+    alone = drawn._map(batch, title="t").data[0]
+    np.testing.assert_allclose(alone.z, np.log10([[50, 2], [200, 1]]))
+    table = bin_table(batch, shared)
+    assert table[["nodes", "run_time", "jobs"]].to_numpy().tolist() == [
+        [1, 3_600, 2], [1, 36_000, 4], [2, 3_600, 5], [2, 36_000, 1]
+    ]  # fmt: skip
+    np.testing.assert_allclose(table["ratio"], [10, 0.5, 100, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("utilizations", "batch", "expected"),
+    [((0.6291, 0.6293), 0.629, (60.915, 64.915)), ((0.7, 0.8), 0.6, (58.4, 81.6))],
+    ids=["equal", "different"],
+)
+def test_utilizations_that_are_about_equal_look_so(utilizations, batch, expected):
+    """An axis of four points at least, or all and a little more."""
+    costs = pd.DataFrame({"memory": "limited", "overhead": [0.0, 0.1],
+                          "utilization": utilizations, "slowdown": 2.0})  # fmt: skip
+    figure = drawn._overheads(costs, batch=batch)
+    assert figure.layout.yaxis.range == pytest.approx(expected)
+
+
+def test_turnarounds_have_a_panel_per_application_and_no_sizes_that_no_job_has(runs):
+    table = turnarounds(runs)
+    beyond = table.head(1).assign(application="huge", nodes=100_000, turnaround_time=np.nan)
+    figure = drawn._turnarounds(pd.concat([beyond, table]), title="t")
+    assert {trace.name for trace in figure.data} == {BATCH, SHARED, UNLIMITED}
+    assert max(max(trace.x) for trace in figure.data if len(trace.x)) < 100
+    many = pd.concat([table.assign(application=str(n)) for n in range(40)])
+    assert drawn._turnarounds(many, title="t").layout.height > 4_000
+    first = table[(table["application"] == "perfect") & (table["policy"] == BATCH)]
+    first = first[first["nodes"] <= table.loc[table["turnaround_time"].notna(), "nodes"].max()]
+    trace = drawn._turnarounds(table, title="t").data[0]
+    np.testing.assert_allclose(trace.y, first["turnaround_time"] / 60)
+
+
+def test_lines_have_markers_where_points_are_few_and_ticks_where_powers_of_ten_are():
+    for most, ticks, mode in ((99, "D2", "lines+markers"), (100, 1, "lines+markers")):
+        table = pd.DataFrame({"nodes": [1, most], "share": [0.1, 1.0]})
+        figure = drawn._lines(table, "t", ("nodes", "share"), log=True)
+        assert figure.layout.xaxis.dtick == ticks and figure.data[0].mode == mode
+        assert figure.layout.xaxis.title.text == "nodes" and figure.layout.yaxis.type is None
+    many = pd.DataFrame({"policy": "a", "day": range(20), "load": 1.0})
+    figure = drawn._lines(many, "t", ("day", "load"))
+    assert figure.data[0].mode == "lines" and figure.data[0].name == "a"
+    assert "no day ends" in str(drawn._lines(many[:0], "t", ("day", "load")).layout.annotations)
