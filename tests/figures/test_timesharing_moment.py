@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from cosimlib.figures.timesharing import NO_JOBS
 
 from cosimlib.figures.timesharing_moment import (
     BANDS,
+    NO_JOBS,
     crowd_table,
     crowded_node,
     plot_sharing,
