@@ -249,7 +249,7 @@ def figure_9(runs: Runs) -> Drawing:
     """Mean slowdown by size and length under noise, batch ÷ time-sharing."""
     batch, shared = (runs.first("noise", policy, noise=True) for policy in (BATCH, SHARED))
     drawing = _ratios(batch, shared, "Figure 9. Mean slowdown under noise, batch ÷ time-sharing")
-    return drawing._replace(data=runs.noisy_days)
+    return drawing._replace(data=_noisy_days(runs))
 
 
 def figure_10(runs: Runs) -> Drawing:
@@ -259,7 +259,7 @@ def figure_10(runs: Runs) -> Drawing:
         f"{name},<br>noise" if noise else name: runs.first("noise", policy, noise=noise)
         for noise in (False, True) for name, policy in zip(names, ON_NOISY_DAYS, strict=True)
     })  # fmt: skip
-    return Drawing(_boxes(table, title="Figure 10. Slowdowns"), table, data=runs.noisy_days)
+    return Drawing(_boxes(table, title="Figure 10. Slowdowns"), table, data=_noisy_days(runs))
 
 
 FIGURES: dict[str, Callable[..., Drawing]] = {
@@ -348,6 +348,11 @@ def _lines(
         )  # fmt: skip
     picture.update_xaxes(title=labels[0], **(_logarithmic(table[x]) if log else {}))
     return picture.update_yaxes(title=labels[1]).update_layout(legend=BELOW | {"y": -0.24})
+
+
+def _noisy_days(runs: Runs) -> str:
+    """The first seed's jobs under noise, and the noise."""
+    return f"{runs.first('noise').data}, noise {runs.noise:g}"
 
 
 def _logarithmic(values: pd.Series) -> dict[str, Any]:
