@@ -19,7 +19,7 @@ from ipywidgets import FloatLogSlider, IntSlider, SelectionSlider
 from cosimlib import checks as check
 from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
 from cosimlib.advise.advice import spectrum_of
-from cosimlib.advise.words import jobs_table, title_of
+from cosimlib.advise.text import jobs_table, title_of
 from cosimlib.compiled import EVICTION
 from cosimlib.display import duration
 from cosimlib.explorers.meanwhile import answered_meanwhile

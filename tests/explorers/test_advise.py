@@ -8,7 +8,7 @@ import pytest
 
 from cosimlib.advise import advise, read_cluster, read_model
 from cosimlib.advise.advice import spectrum_of
-from cosimlib.advise.words import jobs_table, title_of
+from cosimlib.advise.text import jobs_table, title_of
 from cosimlib.explorers import explore_advise
 from tests.advise.queues import Job, machine_of
 from tests.explorers.redraws import redraws

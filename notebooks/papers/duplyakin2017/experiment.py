@@ -1,7 +1,7 @@
 """The experiment: the paper's two workloads, their schedules, and sequences of preemptions.
 
 HTC is ten shuffled copies of a trace that is public. PEREGRINE is 7,275 of 10,000 jobs that were
-public; what is left of them (`traces.peregrine`) lacks exit status, so which jobs "successfully
+public; what is left of them (`cosimlib.traces.bags`) lacks exit status, so which jobs "successfully
 finished" is not known. `draw_peregrine` therefore draws 7,275 of its jobs so that they have Table 1
 and as many jobs of gaussian as the paper says. Nothing but these inputs of the paper is fitted; the
 order of the jobs is drawn. The queue bigmem, which the extract does not name, is drawn as in the
