@@ -191,8 +191,8 @@ def _check_reclaims(schedule: ElasticSchedule, runs: Runs) -> None:
     node, notified, released, notices = _arrays(reclaims, "node", "notified", "released", "notices")
     fine = (released >= notified) & (released <= notified + schedule.grace_period)
     _demand(schedule, fine, node, "node {} left after the grace period, or never")
-    due = np.maximum(1, np.ceil((released - notified) / NOTICE_INTERVAL))
-    _demand(schedule, notices == due, node,
+    expected = np.maximum(1, np.ceil((released - notified) / NOTICE_INTERVAL))
+    _demand(schedule, notices == expected, node,
             "node {} had another number of notices than one at once and one a minute")  # fmt: skip
     _demand_apart(schedule, node, notified, released, "node {} was wanted back twice")
     _check_departures(schedule, runs)
@@ -200,15 +200,15 @@ def _check_reclaims(schedule: ElasticSchedule, runs: Runs) -> None:
 
 
 def _check_kills(schedule: ElasticSchedule, runs: Runs) -> None:
-    """Raise for a kill without a reclaim that is due, and for a reclaim of a kill that is none."""
+    """Raise for a kill without an expired reclaim, and for a reclaim of a kill that is none."""
     killed = runs.where(~runs.completed)
     kills = killed.node, killed.job, killed.end
     columns = _arrays(schedule.reclaims, "node", "killed", "released", "notified")
     node, job, released, notified = (column[columns[1] >= 0] for column in columns)
     recorded = _find((node, job, released), kills) >= 0
     _demand(schedule, recorded, job, "job {} was not killed when a reclaim says so")
-    due = released == notified + schedule.grace_period
-    withdrawn = _find(kills, (node[due], job[due], released[due])) >= 0
+    expired = released == notified + schedule.grace_period
+    withdrawn = _find(kills, (node[expired], job[expired], released[expired])) >= 0
     fine = schedule.attempts["completed"].to_numpy(copy=True)
     fine[killed.attempt[withdrawn]] = True
     _demand(schedule, fine, schedule.attempts["job"],
@@ -226,8 +226,8 @@ def _check_departures(schedule: ElasticSchedule, runs: Runs) -> None:
     job, done = lasting.job[found], lasting.completed[found]
     _demand(schedule, killed == np.where(done, -1, job), node,
             "node {} left with a run whose fate was another")  # fmt: skip
-    due = released == notified + schedule.grace_period
-    _demand(schedule, ~(done & due), job,
+    expired = released == notified + schedule.grace_period
+    _demand(schedule, ~(done & expired), job,
             "job {} completed on a node whose grace period was over")  # fmt: skip
 
 

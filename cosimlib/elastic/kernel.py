@@ -48,13 +48,13 @@ class Log(NamedTuple):
     """The log of a simulation, as growing lists.
 
     attempts: job, start, end, whether it completed · holdings: attempt, node, the node's former
-    row · moves: time, node, owner · reclaims: node, partition, notified, released, the user's
+    row · transfers: time, node, owner · reclaims: node, partition, notified, released, the user's
     request or -1, job killed or -1 · granted: nodes of each request so far.
     """
 
     attempts: list[tuple[int, float, float, int]]
     holdings: list[tuple[int, int, int]]
-    moves: list[tuple[float, int, int]]
+    transfers: list[tuple[float, int, int]]
     reclaims: list[tuple[int, int, float, float, int, int]]
     granted: list[int]
 
@@ -76,7 +76,7 @@ def run(
     jobs, nodes, queues = records
     state = State(jobs, nodes, queues, _empty_log())
     for node in range(nodes.owner.size):
-        state.log.moves.append((0.0, node, nodes.owner[node]))
+        state.log.transfers.append((0.0, node, nodes.owner[node]))
     submitted, served = 0, 0
     while True:
         now = _next_instant(state, rules.requests, submitted, served)
@@ -108,18 +108,18 @@ def _empty_log():
 def _tables(log):
     """The log as arrays of floats, one row per column: lists take long to hand over."""
     attempts, holdings = np.empty((4, len(log.attempts))), np.empty((3, len(log.holdings)))
-    moves, reclaims = np.empty((3, len(log.moves))), np.empty((6, len(log.reclaims)))
+    transfers, reclaims = np.empty((3, len(log.transfers))), np.empty((6, len(log.reclaims)))
     for row in range(len(log.attempts)):
         attempts[0, row], attempts[1, row], attempts[2, row], attempts[3, row] = log.attempts[row]
     for row in range(len(log.holdings)):
         holdings[0, row], holdings[1, row], holdings[2, row] = log.holdings[row]
-    for row in range(len(log.moves)):
-        moves[0, row], moves[1, row], moves[2, row] = log.moves[row]
+    for row in range(len(log.transfers)):
+        transfers[0, row], transfers[1, row], transfers[2, row] = log.transfers[row]
     for row in range(len(log.reclaims)):
         node, partition, reclaims[2, row], reclaims[3, row], request, killed = log.reclaims[row]
         reclaims[0, row], reclaims[1, row] = node, partition
         reclaims[4, row], reclaims[5, row] = request, killed
-    return attempts, holdings, moves, reclaims, np.array(log.granted)
+    return attempts, holdings, transfers, reclaims, np.array(log.granted)
 
 
 @allocating_kernel
@@ -427,7 +427,7 @@ def _give(state, node, owner, now):
     nodes.owner[node] = owner
     nodes.deadline[node] = np.inf
     nodes.back[node] = np.inf
-    log.moves.append((now, node, owner))
+    log.transfers.append((now, node, owner))
 
 
 @allocating_kernel

@@ -117,7 +117,7 @@ def preemption_table(requests: np.ndarray, granted: np.ndarray) -> pd.DataFrame:
 
 
 def ownership_table(log: np.ndarray, names: list[str]) -> pd.DataFrame:
-    """`ElasticSchedule.ownership` of moves in order of time: time, node, number of the owner."""
+    """`ElasticSchedule.ownership` of transfers in order of time: time, node, owner."""
     start_time, node, owner = log[:, np.argsort(log[1], kind="stable")]
     last = np.append(node[1:] != node[:-1], True)
     end_time = np.where(last, np.inf, np.append(start_time[1:], np.inf))

@@ -197,8 +197,8 @@ def test_what_fell_to_0_has_fallen():
     for values, step in ((down, -4.0), ([9.0, 0.0, 0.0, 2.0, 0.0, 0.0], 2.0)):
         table = summary(FIFO=[9.0] * 4 + values, RANDOM=[80.0] * 4 + [70, 65, 60, 55, 50, 45.0])
         assert measures.largest_step(measured(table), ["50%"]) == step
-    nothing = summary(FIFO=[0.0] * 10)
-    assert np.isnan(measures.largest_step(measured(nothing), ["50%"])), "nothing falls from 0"
+    zero = summary(FIFO=[0.0] * 10)
+    assert np.isnan(measures.largest_step(measured(zero), ["50%"])), "nothing falls from 0"
 
 
 def test_a_class_that_wastes_nothing_leaves_no_ratio():
@@ -334,12 +334,12 @@ def runs(seeds=3, **changed):
     return pd.DataFrame(rows)
 
 
-def ages(fresh=(0.1, 0.1, 0.1), old=(0.25, 0.28, 0.3), other=None):
-    """Wasted shares with fresh and day-old vectors of LIFO, PAP and PAP+; RANDOM wastes 0.3."""
+def ages(new=(0.1, 0.1, 0.1), old=(0.25, 0.28, 0.3), other=None):
+    """Wasted shares with new and day-old vectors of LIFO, PAP and PAP+; RANDOM wastes 0.3."""
     rows = [
         (policy, staleness, seed, value)
         for seed, aged in ((0, old), (1, other or old))
-        for staleness, values in ((0.0, fresh), (DAY, aged))
+        for staleness, values in ((0.0, new), (DAY, aged))
         for policy, value in zip(("LIFO", "PAP", "PAP+", "RANDOM"), (*values, 0.3), strict=True)
     ]
     return pd.DataFrame(rows, columns=["policy", "staleness", "seed", "wasted"])
@@ -438,5 +438,5 @@ def test_vectors_degrade_with_every_seed_or_none():
     assert kept["ours"].startswith("LIFO keeps 55 % of its advantage; PAP keeps 10 %")
     mixed = verdict(ages(other=(0.19, 0.28, 0.3)))
     assert (mixed["verdict"], mixed["why"]) == ("unknown", "true of LIFO with 1 of 2 seeds")
-    none = verdict(ages(fresh=(0.3, 0.1, 0.1)))
+    none = verdict(ages(new=(0.3, 0.1, 0.1)))
     assert none["verdict"] == "unknown" and "no advantage over RANDOM" in none["why"]
