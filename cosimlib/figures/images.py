@@ -1,13 +1,11 @@
-"""Pictures of published figures: a PNG and an SVG of each, drawn beside other work."""
+"""Static images of published figures: a PNG and an SVG of each, drawn in one browser session."""
 
 import asyncio
 import importlib.util
 import json
-import queue
 import re
 import sys
-from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,91 +16,34 @@ from cosimlib.figures.still import still
 from cosimlib.files import write_whole
 
 WIDTH = 900
+TABS = 4
+"""Figures that are drawn at once."""
 MISSES = 3
 """Figures in a row that cannot be drawn: then the browser is gone, and no other one is tried."""
 
 
 def render_images(folders: Iterable[str | Path]) -> int:
-    """Draw a PNG and an SVG of every published figure in the folders; how many figures it drew."""
-    with Images() as images:
-        for folder in folders:
-            images.draw(folder)
-    return images.drawn
+    """Draw a PNG and an SVG of every published figure in the folders; how many figures it drew.
 
-
-class Images:
-    """Draws the figures of folders as they are given, while the block goes on; its end waits.
-
-    All are drawn in one browser session, so many at once as there are `tabs`. Where some cannot be
-    drawn, or none for want of a browser or of kaleido, one line at the end says why: images are an
-    extra, and must not cost the run that made the figures. Where the block ends in an error, the
-    figures at which the browser is are the last.
+    Where some cannot be drawn, or none for want of a browser or of kaleido, one line says why:
+    images are an extra, and must not cost the run that made the figures.
     """
-
-    def __init__(self, tabs: int = 1) -> None:
-        self.tabs, self.drawn = tabs, 0
-        self._failed: list[str] = []
-        self._misses, self._why = 0, ""
-        self._waiting: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
-        self._left = False
-        self._lacks = importlib.util.find_spec("kaleido") is None
-        # A thread of its own, because a notebook's own loop may be running in this one.
-        self._thread = ThreadPoolExecutor(1)
-        self._session: Future[None] | None = None
-
-    def draw(self, folder: str | Path) -> None:
-        """Have the figures of a folder drawn."""
-        for path in figures_in(folder):
-            self._waiting.put(path)
-            if self._session is None and not self._lacks:
-                self._session = self._thread.submit(lambda: asyncio.run(self._draw_all()))
-
-    def __enter__(self) -> "Images":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        self._left = kind is not None
-        try:
-            self._end()
-        except BaseException:
-            self._left = True  # an interrupt waits for the figures begun, not for all
-            raise
-        finally:
-            self._thread.shutdown()
-
-    def _end(self) -> None:
-        """Wait for the figures that were given, and say why there are none."""
-        for _ in range(self.tabs):
-            self._waiting.put(None)
-        if self._session is not None:
-            try:
-                self._session.result()
-            except Exception as error:
-                print(f"no PNG and SVG images: {_reason(error)}")
-            if self._failed:
-                print(f"no PNG and SVG images of {', '.join(self._failed)}: {self._why}")
-        elif self._lacks and self._waiting.get() is not None:
-            print(f"no PNG and SVG images: {extras.lack('drawing them', 'kaleido')}")
-
-    async def _draw_all(self) -> None:
-        """Draw in one session, as many figures at once as there are tabs."""
-        # The synchronous server of kaleido waits for ever where its browser does not start.
-        async with _browser(self.tabs) as browser:
-            await asyncio.gather(*(self._draw_some(browser) for _ in range(self.tabs)))
-
-    async def _draw_some(self, browser: Any) -> None:
-        """Draw one figure after the other until there are no more."""
-        while path := await asyncio.to_thread(self._waiting.get):
-            if self._left:
-                continue
-            try:
-                if self._misses < MISSES:
-                    await _draw_one(browser, path)
-                    self.drawn, self._misses = self.drawn + 1, 0
-                    continue
-            except Exception as error:
-                self._misses, self._why = self._misses + 1, self._why or _reason(error)
-            self._failed.append(path.stem)
+    figures = [path for folder in folders for path in figures_in(folder)]
+    if not figures:
+        return 0
+    if importlib.util.find_spec("kaleido") is None:
+        print(f"no PNG and SVG images: {extras.lack('drawing them', 'kaleido')}")
+        return 0
+    drawn: set[Path] = set()
+    reasons: list[str] = []
+    try:
+        asyncio.run(_draw_all(figures, drawn, reasons))
+    except Exception as error:
+        print(f"no PNG and SVG images: {_reason(error)}")
+    if reasons:
+        failed = ", ".join(path.stem for path in figures if path not in drawn)
+        print(f"no PNG and SVG images of {failed}: {reasons[0]}")
+    return len(drawn)
 
 
 def figures_in(folder: str | Path) -> list[Path]:
@@ -111,7 +52,30 @@ def figures_in(folder: str | Path) -> list[Path]:
     return [path for path in found if path.with_suffix(".html").is_file()]
 
 
-def _browser(tabs: int) -> Any:
+async def _draw_all(figures: list[Path], drawn: set[Path], reasons: list[str]) -> None:
+    """Draw figures; note those that are drawn, and why others are not."""
+    waiting = iter(figures)
+    # The synchronous server of kaleido waits for ever where its browser does not start.
+    async with _browser() as browser:
+        await asyncio.gather(*(_draw_some(browser, waiting, drawn, reasons) for _ in range(TABS)))
+
+
+async def _draw_some(
+    browser: Any, waiting: Iterator[Path], drawn: set[Path], reasons: list[str]
+) -> None:
+    """Draw one figure after the other until there are no more."""
+    misses = 0
+    while misses < MISSES and (path := next(waiting, None)):
+        try:
+            await _draw_one(browser, path)
+            drawn.add(path)
+            misses = 0
+        except Exception as error:
+            reasons.append(_reason(error))
+            misses += 1
+
+
+def _browser() -> Any:
     """A session of kaleido that loads its page once per tab: drawing takes less than loading it."""
     from kaleido import Kaleido
 
@@ -122,7 +86,7 @@ def _browser(tabs: int) -> Any:
             else:  # nobody knows in which state a figure that cannot be drawn leaves the page
                 await super()._return_kaleido_tab(tab)
 
-    return Browser(n=tabs, mathjax=False)
+    return Browser(n=TABS, mathjax=False)
 
 
 async def _draw_one(browser: Any, path: Path) -> None:

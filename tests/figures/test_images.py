@@ -1,19 +1,14 @@
-"""Images of published figures are drawn beside other work, the same bytes twice."""
+"""Images of published figures: all are drawn in one pass, the same bytes twice."""
 
-import asyncio
 import os
 import re
 import shutil
-import signal
-import threading
-import time
 import xml.etree.ElementTree as ElementTree
 
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from cosimlib.figures.images import Images, render_images
+from cosimlib.figures.images import TABS, render_images
 from cosimlib.figures.publishing import Publisher
 from tests.figures.test_publishing import NUMBERS, line, names
 
@@ -60,50 +55,13 @@ class Browser:
         return str(len(figure["data"])).encode()
 
 
-def test_an_interrupt_does_not_wait_for_all_pictures(tmp_path, monkeypatch):
-    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
-    interrupted, figures = threading.Event(), "abcdefghijkl"
-
-    def interrupt(*_):
-        interrupted.set()
-        raise KeyboardInterrupt
-
-    class Interrupting(Browser):
-        async def calc_fig(self, figure, opts):
-            if not interrupted.is_set():
-                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-                await asyncio.to_thread(interrupted.wait, 60)
-            await asyncio.sleep(0.05)
-            return b"picture"
-
-    monkeypatch.setattr(kaleido, "Kaleido", Interrupting)
-    for name in figures:
-        Publisher(tmp_path, "x").publish(go.Figure(), name, pd.DataFrame())
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            render_images([tmp_path])
-    finally:
-        signal.signal(signal.SIGINT, before)
-    drawn = len(list(tmp_path.glob("*.svg")))
-    assert interrupted.is_set() and 1 <= drawn < len(figures)
-
-
-@pytest.mark.parametrize("tabs", [1, 3])
-def test_figures_are_drawn_while_the_block_goes_on(tmp_path, monkeypatch, tabs):
+def test_figures_of_all_folders_are_drawn(tmp_path, monkeypatch):
     kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
     monkeypatch.setattr(kaleido, "Kaleido", Browser)
     for name in "abcde":
         Publisher(tmp_path / "first", "x").publish(line(), name, NUMBERS)
     Publisher(tmp_path / "second", "x").publish(go.Figure(), "f", NUMBERS)
-    with Images(tabs) as images:
-        images.draw(tmp_path / "first")
-        end = time.monotonic() + 60
-        while images.drawn < 5 and time.monotonic() < end:
-            time.sleep(0.01)
-        assert images.drawn == 5
-        images.draw(tmp_path / "second")
-    assert images.drawn == 6
+    assert render_images([tmp_path / "first", tmp_path / "second"]) == 6
     drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*/*.png")}
     assert drawn == dict.fromkeys((f"{name}.png" for name in "abcde"), b"1") | {"f.png": b"0"}
 
@@ -125,10 +83,7 @@ def test_one_figure_that_cannot_be_drawn_costs_no_other(tmp_path, monkeypatch, c
     for name in "abcdefgh":
         figure = line().add_bar(y=[1]).add_bar(y=[1]) if name == "b" else line()
         Publisher(tmp_path / name, "x").publish(figure, name, NUMBERS)
-    with Images(tabs=4) as images:
-        for name in "abcdefgh":
-            images.draw(tmp_path / name)
-    assert images.drawn == 7
+    assert render_images([tmp_path / name for name in "abcdefgh"]) == 7
     assert sorted(path.stem for path in tmp_path.glob("*/*.svg")) == list("acdefgh")
     assert capsys.readouterr().out == "no PNG and SVG images of b: RuntimeError: too much\n"
 
@@ -143,10 +98,11 @@ def test_a_browser_that_is_gone_is_not_asked_for_every_figure(tmp_path, monkeypa
             raise RuntimeError("gone")
 
     monkeypatch.setattr(kaleido, "Kaleido", Gone)
-    for name in "abcdef":
+    names = [f"f{number}" for number in range(5 * TABS)]
+    for name in names:
         Publisher(tmp_path, "x").publish(line(), name, NUMBERS)
-    assert render_images([tmp_path]) == 0 and len(asked) == 3
-    told = "no PNG and SVG images of a, b, c, d, e, f: RuntimeError: gone\n"
+    assert render_images([tmp_path]) == 0 and len(asked) == 3 * TABS
+    told = f"no PNG and SVG images of {', '.join(sorted(names))}: RuntimeError: gone\n"
     assert capsys.readouterr().out == told
 
 
