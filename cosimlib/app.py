@@ -1,7 +1,8 @@
 """Voilà with the explorers, without code: `python -m cosimlib.app`, its arguments are Voilà's.
 
-One page leads to the explorers. Each visitor gets a kernel; one per explorer is started, and draws
-its panel, before the first one comes (``--preheat_kernel``).
+One page leads to the explorers. It asks for a token, as Jupyter does, which its address has when it
+starts; ``--token=WORD`` sets another. Each visitor gets a kernel; one per explorer is started, and
+draws its panel, before the first one comes (``--preheat_kernel``).
 """
 
 import html
@@ -9,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import webbrowser
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -34,7 +36,9 @@ LAUNCHER = [
     sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR",
 ]  # fmt: skip
 INTERRUPTED = 130
-OPTIONS = ("--preheat_kernel=True", "--pool_size=1")
+OPTIONS = ("--preheat_kernel=True", "--pool_size=1", "--Voila.auto_token=True")
+OPENING = '<!doctype html><meta http-equiv="refresh" content="0; url={}">'
+"""Page that leads a browser to the app: an address on a command line is seen by other users."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ["JUPYTER_PATH"] = os.pathsep.join(found)
         given = {option.partition("=")[0] for option in options}
         signed = f"--NotebookNotary.data_dir={private}"
+        server.private = private
         ours = [each for each in (*OPTIONS, signed) if each.partition("=")[0] not in given]
         server.launch_instance([str(pages), *ours, *options])
     return 0
@@ -110,14 +115,23 @@ def _server() -> Any:
     """Voilà with our front page in the place of its list of files."""
     from voila.app import Voila  # first: it brings tornado
 
-    from tornado.web import RequestHandler, StaticFileHandler  # isort: skip
+    from jupyter_server.base.handlers import JupyterHandler  # isort: skip
+    from tornado.web import StaticFileHandler, authenticated  # isort: skip
 
-    class FrontPage(RequestHandler):
+    class FrontPage(JupyterHandler):
+        @authenticated
         def get(self) -> None:
             self.write(front_page())
 
     class App(Voila):
         name = "cosimlib"
+        private = Path()
+
+        def launch_browser(self) -> None:
+            page = self.private / "open.html"
+            address = f"{self.connection_url}?token={self.identity_provider.token}"
+            page.write_text(OPENING.format(html.escape(address)), encoding="utf-8")
+            webbrowser.open(page.as_uri())
 
         def init_handlers(self) -> list:
             handlers = super().init_handlers()

@@ -46,7 +46,7 @@ def serve_app(folder: Path) -> Iterator[str]:
     """The app, without kernels made beforehand; yields its address."""
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
-    options = ["--no-browser", f"--port={port}", "--preheat_kernel=False"]
+    options = ["--no-browser", f"--port={port}", "--preheat_kernel=False", f"--token={TOKEN}"]
     with _running([sys.executable, "-m", "cosimlib.app", *options], address, folder):
         yield address
 

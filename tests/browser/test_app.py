@@ -35,7 +35,7 @@ def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(blank_pa
     page = blank_page
     log = shutil.copy(ROOT / "tests/data/zoo/two-sizes.swf.gz", tmp_path)
     page.set_viewport_size({"width": 1366, "height": 900})
-    page.goto(app)
+    page.goto(f"{app}?token={lab.TOKEN}")
     links = page.locator("main a")
     expect(links).to_have_count(8)
     page.wait_for_function("() => [...document.images].every(one => one.naturalWidth > 0)")
@@ -68,7 +68,7 @@ def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(blank_pa
 def test_every_page_shows_its_figure(blank_page, app, name):
     from playwright.sync_api import expect
 
-    blank_page.goto(f"{app}/voila/render/{name}.ipynb")
+    blank_page.goto(f"{app}/voila/render/{name}.ipynb?token={lab.TOKEN}")
     title = blank_page.locator(".gtitle")
     expect(title).to_have_text(re.compile(r"\w"), timeout=lab.TIMEOUT)
 
@@ -76,5 +76,16 @@ def test_every_page_shows_its_figure(blank_page, app, name):
 @pytest.mark.browser
 def test_files_beside_the_pages_are_not_served(app):
     for path in ("voila/files/batch.ipynb", "pictures/../index.ipynb"):
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{app}/{path}?token={lab.TOKEN}", timeout=30)
+
+
+@pytest.mark.browser
+def test_without_the_token_there_is_only_a_page_that_asks_for_it(app):
+    for path in ("", "voila/render/batch.ipynb", "?token=wrong"):
+        with urllib.request.urlopen(f"{app}/{path}", timeout=30) as answer:
+            assert "/login?next=" in answer.url
+            assert b"explorers" not in answer.read()
+    for path in ("api/kernels/00000000-0000-0000-0000-000000000000", "api/kernels"):
         with pytest.raises(urllib.error.HTTPError):
             urllib.request.urlopen(f"{app}/{path}", timeout=30)

@@ -105,3 +105,16 @@ def test_kernels_are_ended_at_once(tmp_path):
     server.kernel_manager = SimpleNamespace(shutdown_all=shutdown_all)
     server.stop()
     assert asked == [{"now": True}]
+
+
+def test_a_browser_is_led_to_the_address_with_its_token(tmp_path, monkeypatch):
+    """By a file, for other users see what a browser is started with."""
+    pytest.importorskip("voila.app")
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    server = served._server()()
+    server.private = tmp_path
+    server.identity_provider = SimpleNamespace(token="a-token")
+    server.launch_browser()
+    assert opened == [(tmp_path / "open.html").as_uri()]
+    assert "url=http://localhost:8866/?token=a-token" in (tmp_path / "open.html").read_text()
