@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from cosimlib.claims import Claims
 from cosimlib.figures.publishing import FOOTER, Publisher
 
 NO_NUMBER = re.compile(r"(?<!\w)(?:nan|inf|infinity|nat|<na>|&lt;na&gt;)(?!\w)", re.IGNORECASE)
@@ -28,12 +27,11 @@ TAG = re.compile(r"<(?!NA>)[^>]*>")
 
 @dataclass
 class Shown:
-    """What a run of a notebook shows: texts, published figures with their numbers, claims."""
+    """What a run of a notebook shows: texts and tables, published figures with their numbers."""
 
     texts: list[str] = field(default_factory=list)
     figures: dict[str, go.Figure] = field(default_factory=dict)
     numbers: dict[str, str] = field(default_factory=dict)
-    claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     names: dict[str, Any] = field(default_factory=dict)
 
     def display(self, *values: object) -> None:
@@ -68,8 +66,6 @@ def run_cells(path: Path, **parameters: object) -> Shown:
                 assert not unknown, f"{path.name} has no parameters {unknown}"
                 shown.names |= parameters
     shown.texts.append(printed.getvalue())
-    claims = [value for value in shown.names.values() if isinstance(value, Claims)]
-    shown.claims = pd.concat([each.table() for each in claims]) if claims else shown.claims
     return shown
 
 
@@ -86,7 +82,6 @@ def strange(shown: Shown) -> list[str]:
     """Where a run shows a number that is none, or a figure without points that does not say why."""
     texts = [("displayed", text) for text in shown.texts]
     texts += [(f"numbers of {name}", text) for name, text in shown.numbers.items()]
-    texts += [("claims", shown.claims.to_csv())]
     for name, figure in shown.figures.items():
         texts += [(f"figure {name}", text) for text in _words(figure.to_plotly_json())]
     found = [f"{where}: …{text[max(0, hit.start() - 60) : hit.end() + 20]}…"

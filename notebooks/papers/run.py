@@ -76,7 +76,7 @@ def run(given: argparse.Namespace) -> str:
             notebook, None, parameters=values | {"output": str(folder)}, kernel_name="python3",
             language="python", cwd=given.notebook.parent, progress_bar=False,
             execution_timeout=minutes and math.ceil(minutes * MINUTE), store_widget_state=False,
-            extra_arguments=["--log-level=ERROR"],
+            extra_arguments=["--log-level=CRITICAL"],
         )  # fmt: skip
         shown = {name: _shown(value) for name, value in values.items()}
         seconds = round(time.time() - started, 1)
@@ -107,7 +107,7 @@ def parameters(notebook: NotebookNode, given: argparse.Namespace) -> dict[str, A
     texts |= {"cores_per_node": given.cores, "machine_nodes": given.nodes}
     texts = {name: text for name, text in texts.items() if text and name in declared}
     for name, text in given.own:
-        if name not in declared:
+        if name not in declared or name == "output":
             raise ValueError(f"there is no parameter {name!r}; there are {', '.join(declared)}")
         texts[name] = text
     return {name: _typed(declared[name], text) for name, text in texts.items()}
