@@ -62,9 +62,8 @@ def plot_coupled_gantt(
         meta={CONTROLS: CONTROLS_HEIGHT * steps},
     )
     footnote(picture.update_xaxes(range=[0, until / MINUTE]), MATES)
-    return (
-        _stepped(picture, schedule, [*events[events < until], until], labels) if steps else picture
-    )
+    stops = [*events[events < until].tolist(), until]
+    return _stepped(picture, schedule, stops) if steps else picture
 
 
 def plot_coupled_moment(
@@ -180,13 +179,15 @@ def _legend_entry(name: str, shape: str) -> go.Bar:
     )  # fmt: skip
 
 
-def _stepped(
-    picture: go.Figure, schedule: CoupledSchedule, stops: Sequence[float], names: Sequence[str]
-) -> go.Figure:
+def _stepped(picture: go.Figure, schedule: CoupledSchedule, stops: Sequence[float]) -> go.Figure:
     """The chart with a slider: one step per event, the whole chart last."""
+    table, machines = node_stretches(schedule), list(schedule.system.partitions)
+    table = table[table["start"] < stops[-1]]
     frames, marks = [], []
     for stop in stops:
-        name, bars = f"{stop / MINUTE:g}", _blocks(schedule, stop, names)
+        name, lengths = f"{stop / MINUTE:g}", table["end"].clip(upper=stop) - table["start"]
+        shown = (lengths / MINUTE).round(4).astype(object).where(table["start"] < stop, None)
+        bars = [go.Bar(x=shown[table["machine"] == machine].tolist()) for machine in machines]
         frames.append(go.Frame(data=bars, name=name, traces=list(range(len(bars)))))
         marks.append({"label": name, "method": "animate", "args": [[name], _animation(0)]})
     picture.frames = frames

@@ -59,8 +59,8 @@ def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):
     steps = picture.layout.sliders[0].steps
     assert [step.label for step in steps[:-1]] == ["0", "10", "20", "30", "70", "90"]
     assert len(picture.frames) == len(steps)
-    assert picture.frames[1].data[0].x == (10.0,)
-    assert picture.frames[-1].data[0].x == picture.data[0].x
+    assert list(picture.frames[1].data[0].x) == [10, None, None, None]
+    assert list(picture.frames[-1].data[0].x) == list(picture.data[0].x)
     still = plot_coupled_gantt(schedule, title="Small", steps=False)
     assert not still.frames and not still.layout.sliders and not still.layout.updatemenus
 
