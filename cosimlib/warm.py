@@ -52,7 +52,7 @@ from cosimlib.eviction.scenarios import scaled_problem
 from cosimlib.kernels.jit import cache_folder
 from cosimlib.ondemand import simulate_ondemand
 from cosimlib.policies import BUILT_IN
-from cosimlib.sweep.pools import count_cores
+from cosimlib.sweep import count_cores
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_batch, simulate_timesharing
 from cosimlib.workload import Workload

@@ -1,9 +1,8 @@
 """Runs of a comparison: the log itself, then logs drawn anew from it, all policies on each."""
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ from cosimlib.comparison.measures import (
 from cosimlib.display import count, durations
 from cosimlib.metrics import job_groups
 from cosimlib.metrics.groups import GROUPS
-from cosimlib.sweep import sweep
+from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.resampling import UNITS, resample, resampling_plan
 from cosimlib.system import System
 from cosimlib.units import WEEK
@@ -52,7 +51,7 @@ def compare(
     warm_up: float | None = None,
     cool_down: float | None = None,
     seed: int = 0,
-    executor: Executor | int | Literal["cores"] | None = None,
+    executor: Workers = None,
     folder: str | Path | None = None,
 ) -> Comparison:
     """Policies compared on a log, with 95 % intervals and paired differences and ratios.

@@ -23,7 +23,7 @@ from cosimlib.compiled import compile_apart, is_compiled, part_of
 from cosimlib.files import importing_this
 from cosimlib.kernels.jit import is_interpreted
 from cosimlib.policies import BUILT_IN, SIMULATORS
-from cosimlib.sweep.pools import count_cores
+from cosimlib.sweep import count_cores
 
 PAUSE = 0.1
 """Seconds after which a process that waits for an answer looks whether it can do without."""

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -46,38 +45,9 @@ def die_once(x, folder):
     return {"square": x * x}
 
 
-def die(x):
-    """A worker that never survives x = 3."""
-    if x == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return {"square": x * x}
-
-
-def deaths(x):
-    """How often workers die of a cell."""
-    return 5 if x % 40 == 11 else 2 if x % 7 == 3 else int(x % 4 == 2)
-
-
-def die_often(x, folder):
-    """A worker that is killed as often as `deaths` says, each time with a note."""
-    path = Path(folder) / str(x)
-    with path.open("a") as file:
-        file.write("x")
-    if path.stat().st_size <= deaths(x):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return {"square": x * x}
-
-
-def leave(x):
-    """A way out that no function should take."""
-    sys.exit(x)
-
-
 def process(x):
-    """The process that a cell is computed in, and what its sweeps would take for cores."""
-    from cosimlib.sweep.pools import count_cores
-
-    return {"process": os.getpid(), "cores": count_cores()}
+    """The process that a cell is computed in."""
+    return {"process": os.getpid()}
 
 
 def slowly(x, folder):

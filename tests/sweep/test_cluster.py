@@ -3,6 +3,7 @@
 import logging
 import os
 
+import joblib
 import pandas as pd
 import pytest
 
@@ -15,50 +16,56 @@ distributed = pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
-def client():
+def cluster():
     """Two worker processes that Dask starts, and replaces when they die."""
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         distributed.LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster,
-        distributed.Client(cluster) as connected,
+        distributed.Client(cluster),
     ):
-        yield connected
+        yield cluster
 
 
-def test_a_cluster_whose_worker_is_killed_makes_the_same_cells(client, tmp_path):
+def on_dask(*arguments, **options):
+    """A sweep on the cluster of the current client; of one core, joblib computes here."""
+    distributed.get_client().wait_for_workers(2)
+    with joblib.parallel_config(backend="dask"):
+        return sweep(*arguments, **options)
+
+
+def test_a_cluster_whose_worker_is_killed_makes_the_same_cells(cluster, tmp_path):
     grid = {"x": range(12)}
-    for name in ("here", "there", "visits"):
-        (tmp_path / name).mkdir()
     visits = tmp_path / "visits"
+    visits.mkdir()
     (visits / "3").write_text("nobody\n")  # here nothing dies
-    expected = sweep(die_once, grid, shared={"folder": str(visits)}, folder=tmp_path / "here")
+    shared = {"folder": str(visits)}
+    expected = sweep(die_once, grid, shared=shared, folder=tmp_path / "here")
     (visits / "3").unlink()
-    given = {"executor": client.get_executor(), "folder": tmp_path / "there"}
-    found = sweep(die_once, grid, shared={"folder": str(visits)}, **given)
+    found = on_dask(die_once, grid, shared=shared, folder=tmp_path / "there")
     assert len((visits / "3").read_text().split()) == 2, "the worker was killed and the cell redone"
     pd.testing.assert_frame_equal(found, expected)
     assert files(tmp_path / "here") == files(tmp_path / "there")
 
 
-def test_a_cluster_gets_large_arguments_with_a_folder_and_without(client, tmp_path):
+def test_a_cluster_gets_large_arguments_and_functions_written_on_the_spot(cluster):
     log = cs.synthetic.theta(5000)
     expected = sweep(size, {"x": [0, 1]}, shared={"workload": log})
-    for place in ({}, {"folder": tmp_path / "sweep"}):
-        given = {"shared": {"workload": log}, "executor": client.get_executor(), **place}
-        pd.testing.assert_frame_equal(sweep(size, {"x": [0, 1]}, **given), expected)
+    found = on_dask(size, {"x": [0, 1]}, shared={"workload": log})
+    pd.testing.assert_frame_equal(found, expected)
+    lengths = on_dask(lambda x: {"n": len(cs.synthetic.theta(x))}, {"x": [5, 6]})
+    assert lengths["n"].tolist() == [5, 6]
 
 
-def test_a_cluster_s_errors_are_the_function_s(client):
+def test_a_cluster_s_errors_are_the_function_s(cluster):
     with pytest.warns(SweepWarning):
-        found = sweep(fail, {"x": [1, 2]}, [1], executor=client.get_executor())
+        found = on_dask(fail, {"x": [1, 2]}, [1])
     assert found["error"].tolist()[1] == "ValueError: two is wrong, 1"
+    with pytest.raises(ValueError, match="two is wrong, 1") as caught:
+        on_dask(fail, {"x": [1, 2]}, [1], errors="raise")
+    assert caught.value.__notes__ == ["in the cell x=2, seed=1"]
 
 
-def test_a_worker_of_a_cluster_starts_no_processes_of_its_own(client):
-    found = sweep(process, {"x": range(4)}, executor=client.get_executor())
-    assert set(found["cores"]) == {1} and os.getpid() not in set(found["process"])
-
-
-def test_a_client_is_not_its_executor(client):
-    with pytest.raises(ValueError, match=r"of a Dask client give client.get_executor\(\)"):
-        sweep(process, {"x": [1]}, executor=client)
+def test_cells_are_computed_by_the_cluster_s_workers(cluster):
+    found = on_dask(process, {"x": range(40)})
+    workers = {worker.pid for worker in cluster.workers.values()}
+    assert set(found["process"]) == workers and os.getpid() not in workers

@@ -1,13 +1,19 @@
 """Folders of sweeps: what is done is not computed again, and nothing is lost or half written."""
 
 import errno
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
+from functools import lru_cache, partial
+from importlib import import_module
 
+import joblib
 import pandas as pd
 import pytest
+from numba import njit
 
-from cosimlib.sweep import SweepWarning, sweep
-from cosimlib.sweep import folder as folders
+import cosimlib as cs
+from cosimlib.sweep import SweepWarning, digest, sweep
+from tests.suites import ROOT
 from tests.sweep.functions import multiples, product, table
 
 
@@ -87,12 +93,73 @@ def test_other_functions_defaults_and_values_are_other_cells(tmp_path):
         assert calls.taken == [1]
 
 
+def compiled(code):
+    exec(code, scope := {"__name__": "__main__"})
+    return scope["f"]
+
+
+CODES = [
+    "def f(x): return x + 1",
+    "def f(x): return x + 2",
+    "def f(x, y=1): return x + 1",
+    "def f(x, y=2): return x + 1",
+    "k = 1\ndef f(x): return x + k",
+    "k = 2\ndef f(x): return x + k",
+    "def g(x): return x + 1\ndef f(x): return g(x)",
+    "def g(x): return x + 2\ndef f(x): return g(x)",
+    "def f(x): return [y + 1 for y in x]",
+    "def f(x): return [y + 2 for y in x]",
+    "import math\ndef f(x): return math.sin(x)",
+    "import cmath as math\ndef f(x): return math.sin(x)",
+    "def f(n): return n and f(n - 1)",
+]
+
+
+@pytest.mark.parametrize("decorate", [lambda f: f, njit, lru_cache, lambda f: partial(f, 1)])
+def test_functions_count_by_what_they_do(decorate):
+    digests = [digest("f", decorate(compiled(code))) for code in CODES]
+    assert len(set(digests)) == len(CODES)
+    moved = [compiled(f"# a remark\nunused = 1\n{code}") for code in CODES]
+    assert [digest("f", decorate(function)) for function in moved] == digests
+
+
+def test_arguments_count_by_content():
+    first, again, other = (cs.synthetic.theta(50, seed=seed) for seed in (0, 0, 1))
+    assert digest("log", first) == digest("log", again) != digest("log", other)
+    assert digest("log", first) != digest("log", first.noted("noted", "a remark", 1))
+    five, six = cs.System.of(5), cs.System.of(6)
+    assert digest("system", five) == digest("system", cs.System.of(5)) != digest("system", six)
+    assert len({digest("x", x) for x in (1, 1.0, True, "1", b"1", None, [1], (1,), {1})}) == 9
+    simulate = cs.simulate_easy, cs.simulate_fcfs, partial(cs.simulate_easy, order="wfp")
+    assert len({digest("policy", each) for each in simulate}) == 3
+
+
+PROGRAM = """
+import cosimlib as cs
+from cosimlib.sweep import digest
+log = cs.synthetic.theta(50)
+def f(x, s={"a", "b", "c"}): return log, s, lambda y: y in {"u", "v", "w"}, cs
+print(digest("value", [log, log.machine, {"one", "two", "three"}, f, cs.simulate_easy]))
+"""
+
+
+def test_digests_are_the_same_in_every_process():
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(printed) == 1 and len(printed.pop()) == 33
+
+
 def test_cells_are_the_same_bytes_wherever_they_are_computed(tmp_path):
     sweep(multiples, {"x": [1, 2.5]}, range(4), folder=tmp_path / "here")
     sweep(multiples, {"x": [2.5, 1]}, [3, 1, 2, 0], folder=tmp_path / "there", executor=2)
-    with ThreadPoolExecutor(2) as threads:
-        sweep(multiples, {"x": [1, 2.5]}, range(4), folder=tmp_path / "threads", executor=threads)
-    assert len(files(tmp_path / "here")) == 9
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        sweep(multiples, {"x": [1, 2.5]}, range(4), folder=tmp_path / "threads")
+    assert len(files(tmp_path / "here")) == 8
     assert files(tmp_path / "here") == files(tmp_path / "there") == files(tmp_path / "threads")
 
 
@@ -112,52 +179,29 @@ def test_cells_that_failed_are_tried_again(tmp_path):
 
 def test_half_a_cell_counts_as_none(tmp_path):
     expected = sweep(table, {"x": [1]}, folder=tmp_path)
-    (cell,) = tmp_path.glob("cells/*.jsonl")
+    (cell,) = tmp_path.iterdir()
     whole = cell.read_bytes()
-    for half in (b"", whole[:-30], whole[: whole.index(b"\n") + 1]):
+    for half in (b"", whole[:-30]):
         cell.write_bytes(half)
         pd.testing.assert_frame_equal(sweep(table, {"x": [1]}, folder=tmp_path), expected)
         assert cell.read_bytes() == whole
 
 
-def test_a_sweep_that_was_killed_at_once_leaves_no_folder_of_something_else(tmp_path):
-    (tmp_path / ".sweep.json.123").write_text("{")
-    assert len(sweep(product, {"x": [1]}, folder=tmp_path)) == 1
-
-
-def test_a_full_disk_ends_the_sweep_and_keeps_what_is_done(tmp_path, monkeypatch):
-    written, write = [], folders.write_whole
+def test_a_full_disk_ends_the_sweep_names_the_folder_and_keeps_what_is_done(tmp_path, monkeypatch):
+    sweeps, written = import_module("cosimlib.sweep"), []
+    write = sweeps.write_whole
 
     def write_two_cells(path, content):
-        if path.suffix == ".jsonl" and len(written) == 2:
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
         write(path, content)
-        written.extend([path] * (path.suffix == ".jsonl"))
+        written.append(path)
 
-    monkeypatch.setattr(folders, "write_whole", write_two_cells)
+    monkeypatch.setattr(sweeps, "write_whole", write_two_cells)
     for executor in (None, 2):
-        with pytest.raises(OSError, match="No space left on device"):
+        with pytest.raises(OSError, match="No space left on device; cells written") as caught:
             sweep(product, {"x": range(9)}, folder=tmp_path, executor=executor)
+        assert caught.value.errno == errno.ENOSPC and caught.value.filename == str(tmp_path)
     monkeypatch.undo()
-    assert len(list(tmp_path.glob("cells/*"))) == 2
-    found = sweep(product, {"x": range(9)}, folder=tmp_path)
-    assert len(found) == 9
-
-
-def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path):
-    sweep(product, {"x": [1]}, folder=tmp_path / "sweep")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "notes.txt").touch()
-    (tmp_path / "file").touch()
-    (tmp_path / "odd").mkdir()
-    (tmp_path / "odd" / "sweep.json").write_text("[]")
-    before = files(tmp_path)
-    for name, expected in {
-        "sweep": "holds the sweep of tests.sweep.functions.product, this one is of .*table; give",
-        "other": "holds other files and no sweep.json; expected a new or empty folder",
-        "file": "is a file; expected a folder",
-        "odd": "sweep.json is not what a sweep writes; give a new folder",
-    }.items():
-        with pytest.raises(ValueError, match=expected):
-            sweep(table, {"x": [1]}, folder=tmp_path / name)
-    assert files(tmp_path) == before
+    assert len(list(tmp_path.iterdir())) == 2
+    assert len(sweep(product, {"x": range(9)}, folder=tmp_path)) == 9
