@@ -137,7 +137,11 @@ def test_the_package_is_typed_for_editors():
 def test_the_package_as_a_command_tells_all_commands():
     package = Path(cs.__file__).parent
     own = {path.parent.name for path in package.glob("*/__main__.py")}
-    own |= {path.stem for path in package.glob("[!_]*.py") if '__name__ == "__main__"' in path.read_text()}
+    own |= {
+        path.stem
+        for path in package.glob("[!_]*.py")
+        if '__name__ == "__main__"' in path.read_text()
+    }
     assert own == set(commands.COMMANDS)
     told = commands.text()
     assert all(f"python -m cosimlib.{name} " in told for name in own)
