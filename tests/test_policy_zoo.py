@@ -209,7 +209,7 @@ def test_the_machine_s_size_is_told_or_assumed_and_said(tmp_path):
         ("\nimport no_such_module\n", "policy {path}, line 2: ModuleNotFoundError: No module "),
         ("def f(:\n", "policy {path}, line 1: SyntaxError: "),
         ("x = 1\nexit(3)\n", "policy {path}, line 2: SystemExit: 3"),
-        ("import cosimlib as cs\ncs.register('mine', 7)\n", "line 2: ArgumentError: simulator=7; exp"),
+        ("import cosimlib as cs\ncs.register('mine', 7)\n", "2: ArgumentError: simulator=7; exp"),
     ],
     ids=["missing", "folder", "nothing", "import", "syntax", "exit", "no simulator"],
 )

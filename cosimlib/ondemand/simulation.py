@@ -56,10 +56,9 @@ not come `patience` seconds after it was expected is given up.
 """
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,7 +78,7 @@ from cosimlib.ondemand.schedule import (
     stretch_table,
 )
 from cosimlib.ondemand.state import GRAIN, JOB
-from cosimlib.sweep import sweep
+from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic import resample
 from cosimlib.synthetic.bursts import draw_bursts
 from cosimlib.system import System
@@ -250,7 +249,7 @@ def compare_ondemand(
     seeds: Iterable[int],
     *,
     redrawn: bool = False,
-    executor: "int | Executor | Literal['cores'] | None" = None,
+    executor: Workers = None,
 ) -> pd.DataFrame:
     """Policies on streams of bursts over seeds: one row per policy, stream and seed.
 

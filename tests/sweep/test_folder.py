@@ -187,6 +187,7 @@ def test_half_a_cell_counts_as_none(tmp_path):
         assert cell.read_bytes() == whole
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # loky's
 def test_a_full_disk_ends_the_sweep_names_the_folder_and_keeps_what_is_done(tmp_path, monkeypatch):
     sweeps, written = import_module("cosimlib.sweep"), []
     write = sweeps.write_whole
