@@ -18,32 +18,30 @@ Two relatives differ in what a later job must meet, and share the rest. Without 
 must wait: it ends strictly before the shadow time, however few nodes it takes. Without a
 reservation (`first_fit`) it starts if it fits.
 
-After one submission without ends only the new job needs testing, unless it is the new head or ranks
-change with time. The free nodes, the shadow time and the remaining extra nodes are unchanged: every
-backfilled job either ends by the shadow time or was charged to the extra nodes. A job that was
-refused did not fit, or would have ended too late, and would end later still if it started now. A
-search of a long queue passes over blocks that hold no job that may start (`kernels.ranked`).
+A search of the queue finds the next job that may start without looking at all others: see
+`batch.queue` and `kernels.tournament`.
 """
+
+from heapq import heappop, heappush
 
 import numpy as np
 
 from cosimlib import checks as check
+from cosimlib.batch import queue
 from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
-from cosimlib.kernels import ranked, releases, running
-from cosimlib.kernels.jit import allocating_kernel, embedded_kernel, kernel
-from cosimlib.kernels.queue import WFP
-from cosimlib.kernels.ranked import ADMITTED, WAITING, Ranked
-from cosimlib.kernels.running import Running
-from cosimlib.kernels.sieve import FOREVER
+from cosimlib.kernels import releases
+from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.releases import RELEASE
+from cosimlib.kernels.tournament import ROOT
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.workload import JobArrays, Workload
+from cosimlib.workload import Workload
 
 DECIDE = ("per_instant", "per_event")
 
-EXTRA_NODES, STRICTLY_BEFORE, NO_RESERVATION = 0, 1, 2
+EXTRA_NODES, STRICTLY_BEFORE, NO_RESERVATION, NO_BACKFILLING = range(4)
 """What a job that overtakes must meet: end by the shadow time or take extra nodes; end strictly
-before the shadow time; nothing."""
+before the shadow time; nothing; or no job may overtake."""
 
 
 def simulate_easy(
@@ -100,112 +98,113 @@ def simulate_easy(
     check.choice("decide", decide, DECIDE)
     check.flag("extra_nodes", extra_nodes)
     run = prepare(workload, system, order, kill_at_request, requested_time=True)
-    start_time = backfill(run, decide, EXTRA_NODES if extra_nodes else STRICTLY_BEFORE)
+    start_time = simulate_in_passes(run, EXTRA_NODES if extra_nodes else STRICTLY_BEFORE, decide)
     knobs = {"per event": decide == "per_event", "no extra nodes": not extra_nodes}
     name = policy_name("EASY", order, *(knob for knob, chosen in knobs.items() if chosen))
     return Schedule.from_starts(run.workload, system, start_time, name)
 
 
-def backfill(run: Prepared, decide: str, rule: int) -> np.ndarray:
+def simulate_in_passes(run: Prepared, rule: int, decide: str = "per_instant") -> np.ndarray:
     """Start times where jobs may overtake a blocked head by `rule`, such as `EXTRA_NODES`."""
-    return _in_order(run.jobs, run.rank, run.kind, decide == "per_event", rule, run.total_nodes)
+    jobs, tree, states = queue.empty(run.jobs, run.rank, run.kind)
+    expected = np.recarray(min(jobs.size, run.total_nodes), RELEASE)
+    states.free, states.rule, states.per_event = run.total_nodes, rule, decide == "per_event"
+    _simulate(jobs, tree, expected, states)
+    return jobs.start_time.copy()
 
 
 @kernel
-def _in_order(
-    jobs: JobArrays, rank: np.ndarray, kind: int, per_event: bool, rule: int, total_nodes: int
-) -> np.ndarray:
-    """Start times for any order of the queue, with one pass per instant or per event."""
-    n = jobs.submit_time.size
-    ordered, started = ranked.empty(n), running.empty(n, total_nodes)
-    start_time, waiting, counts = started.start_time, ordered.waiting, ordered.counts
-    free, head, shadow_time, extra = total_nodes, 0, -np.inf, total_nodes
-    while counts[ADMITTED] < n or len(started.ends) > 0:
-        now = running.next_instant(jobs.submit_time, counts[ADMITTED], started.ends)
-        decided, new = False, counts[ADMITTED]
-        place = new
-        while not decided and len(started.ends) > 0 and started.ends[0][0] <= now:
-            free += jobs.nodes[running.end_next(jobs, started)]
-            shadow_time, decided = -np.inf, per_event
-        while not decided and counts[ADMITTED] < n and jobs.submit_time[counts[ADMITTED]] <= now:
-            place = ranked.submit(ordered, jobs, rank, kind)
-            decided = per_event
-        if now <= shadow_time and counts[ADMITTED] == new + 1 and rank[head] <= rank[new]:
-            if ranked.fits(ordered, jobs, place, free, now, shadow_time, extra):
-                free, extra = _overtake(
-                    jobs, ordered, started, kind, place, free, now, shadow_time, extra
-                )
-            continue
-        shadow_time = -np.inf
-        while free > 0 and counts[WAITING] > 0:
-            place = ranked.head(ordered, jobs, rank, start_time, kind, now)
-            if waiting.wanted[place] > free:
-                break
-            free -= waiting.wanted[place]
-            running.start(jobs, started, waiting.job[place], now)
-            ranked.take(ordered, jobs, kind, place)
-        if free > 0 and counts[WAITING] > 1:
-            head = waiting.job[place]
-            shadow_time, extra = _promise(started, free, jobs.nodes[head], now, rule)
-            free, extra = _backfill(jobs, ordered, started, kind, free, now, shadow_time, extra)
-            # The score of another job may be the highest by the next instant.
-            if kind == WFP:
-                shadow_time = -np.inf
-    return start_time
+def _simulate(
+    jobs: np.recarray, tree: np.recarray, expected: np.recarray, states: np.recarray
+) -> None:
+    """Write start times: events are absorbed, and there is a pass, until nothing is left to do."""
+    state, ends = states[0], [(0.0, 0) for _ in range(0)]
+    while state.submitted < jobs.size or len(ends) > 0:
+        now, begun = _absorb_events(jobs, tree, expected, state, ends), state.begun
+        run_pass(jobs, tree, expected, state, now)
+        for number in range(begun, state.begun):
+            job = jobs[jobs[number].begun]
+            job.start_time = now
+            heappush(ends, (now + job.run_time, number))
 
 
-@allocating_kernel
-def _promise(started: Running, free: int, wanted: int, now: float, rule: int) -> tuple[float, int]:
+@kernel
+def _absorb_events(
+    jobs: np.recarray,
+    tree: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    ends: list[tuple[float, int]],
+) -> float:
+    """All events of the next instant, or the first of them if each has a pass; the instant."""
+    now = jobs[state.submitted].submit_time if state.submitted < jobs.size else np.inf
+    now = min(now, ends[0][0]) if len(ends) > 0 else now
+    while len(ends) > 0 and ends[0][0] <= now:
+        job = jobs[jobs[heappop(ends)[1]].begun]
+        state.free += job.nodes
+        releases.expect(expected, state, job.start_time + job.requested_time, -job.nodes)
+        if state.per_event:
+            return now
+    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= now:
+        queue.submit_next(jobs, tree, state)
+        if state.per_event:
+            return now
+    return now
+
+
+@kernel
+def run_pass(
+    jobs: np.recarray, tree: np.recarray, expected: np.recarray, state: np.record, now: float
+) -> None:
+    """One pass: heads that fit begin, and then the jobs that do not delay the blocked head.
+
+    Jobs that begin leave the queue, hold nodes, are expected to end, and are listed as `begun`.
+    """
+    leaf = ROOT
+    while tree[ROOT].nodes <= state.free:
+        leaf = queue.head(jobs, tree, state, now)
+        if tree[leaf].nodes > state.free:
+            break
+        _begin(jobs, tree, expected, state, leaf, now)
+    if tree[ROOT].nodes > state.free or state.rule == NO_BACKFILLING:
+        return
+    state.latest_end, state.extra = _limits(expected, state, tree[leaf].nodes, now)
+    leaf = queue.next_fitting(jobs, tree, state, ROOT, state.free, now)
+    while leaf > 0:
+        if now + tree[leaf].time > state.latest_end:
+            state.extra -= tree[leaf].nodes
+        _begin(jobs, tree, expected, state, leaf, now)
+        leaf = queue.next_fitting(jobs, tree, state, leaf, state.free, now)
+
+
+@kernel
+def _limits(
+    expected: np.recarray, state: np.record, wanted: int, now: float
+) -> tuple[float, int]:
     """The latest end of a job that overtakes, and the nodes of which it may take some for longer.
 
     They are the shadow time and the extra nodes of a head that wants `wanted` nodes; without extra
-    nodes, the last number before the shadow time and none; without a reservation, the last number.
+    nodes, the last number before the shadow time and none; without a reservation, no limit.
     """
-    if rule == NO_RESERVATION:
-        return FOREVER, 0
-    shadow_time, extra = releases.shadow(
-        started.times, started.nodes, started.size[0], free, wanted, now
-    )
-    if rule == STRICTLY_BEFORE:
+    if state.rule == NO_RESERVATION:
+        return np.inf, 0
+    shadow_time, extra = releases.reservation(expected, state, wanted, now)
+    if state.rule == STRICTLY_BEFORE:
         return np.nextafter(shadow_time, -np.inf), 0
     return shadow_time, extra
 
 
-@embedded_kernel
-def _backfill(
-    jobs: JobArrays,
-    ordered: Ranked,
-    started: Running,
-    kind: int,
-    free: int,
+@kernel
+def _begin(
+    jobs: np.recarray,
+    tree: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    leaf: int,
     now: float,
-    shadow_time: float,
-    extra: int,
-) -> tuple[int, int]:
-    """Start all jobs that fit without delaying the head; return the free and the extra nodes."""
-    place, at = ranked.next_fitting(ordered, jobs, kind, 0, free, now, shadow_time, extra)
-    while place >= 0:
-        free, extra = _overtake(jobs, ordered, started, kind, place, free, now, shadow_time, extra)
-        place, at = ranked.next_fitting(ordered, jobs, kind, at, free, now, shadow_time, extra)
-    return free, extra
-
-
-@embedded_kernel
-def _overtake(
-    jobs: JobArrays,
-    ordered: Ranked,
-    started: Running,
-    kind: int,
-    place: int,
-    free: int,
-    now: float,
-    shadow_time: float,
-    extra: int,
-) -> tuple[int, int]:
-    """Start the job at `place`; return the free and the extra nodes that are left."""
-    job = ordered.waiting.job[place]
-    if now + jobs.requested_time[job] > shadow_time:
-        extra -= jobs.nodes[job]
-    ranked.take(ordered, jobs, kind, place)
-    running.start(jobs, started, job, now)
-    return free - jobs.nodes[job], extra
+) -> None:
+    """Let the job of a leaf begin."""
+    state.free -= tree[leaf].nodes
+    releases.expect(expected, state, now + tree[leaf].time, tree[leaf].nodes)
+    jobs[state.begun].begun = queue.take(jobs, tree, leaf)
+    state.begun += 1

@@ -11,10 +11,8 @@ Instants, passes and jobs of zero run time are as under EASY, so that both diffe
 alone: here it never is in the way.
 """
 
-import numpy as np
-
 from cosimlib import checks as check
-from cosimlib.batch.easy import DECIDE, NO_RESERVATION, backfill
+from cosimlib.batch.easy import DECIDE, NO_RESERVATION, simulate_in_passes
 from cosimlib.batch.orders import Order, policy_name, prepare
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -69,8 +67,6 @@ def simulate_first_fit(
     check.choice("decide", decide, DECIDE)
     by_request = isinstance(order, str) and order == "sjbf"
     run = prepare(workload, system, order, kill_at_request, requested_time=by_request)
-    # Expected ends are kept as under EASY, but nothing depends on them.
-    jobs = run.jobs._replace(requested_time=np.nan_to_num(run.jobs.requested_time))
-    start_time = backfill(run._replace(jobs=jobs), decide, NO_RESERVATION)
+    start_time = simulate_in_passes(run, NO_RESERVATION, decide)
     name = policy_name("first fit", order, *(["per event"] if decide == "per_event" else []))
     return Schedule.from_starts(run.workload, system, start_time, name)

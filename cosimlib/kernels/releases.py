@@ -53,3 +53,47 @@ def shadow(
         shadow_time = max(times[place], now)
         free += nodes[place]
     return shadow_time, free - wanted
+
+
+RELEASE = np.dtype([("time", "f8"), ("nodes", "i8")])
+"""Nodes that are expected to come free at a time. Rows are in order of time, without ties."""
+
+
+@kernel
+def expect(expected: np.recarray, state: np.record, time: float, nodes: int) -> None:
+    """Expect more nodes, or fewer, to come free at a time; ``state.releases`` rows count."""
+    place, last = 0, state.releases
+    while place < last:
+        middle = (place + last) // 2
+        if expected[middle].time < time:
+            place = middle + 1
+        else:
+            last = middle
+    if place == state.releases or expected[place].time != time:
+        for row in range(state.releases, place, -1):
+            expected[row].time, expected[row].nodes = expected[row - 1].time, expected[row - 1].nodes
+        expected[place].time, expected[place].nodes = time, 0
+        state.releases += 1
+    expected[place].nodes += nodes
+    if expected[place].nodes == 0:
+        state.releases -= 1
+        for row in range(place, state.releases):
+            expected[row].time, expected[row].nodes = expected[row + 1].time, expected[row + 1].nodes
+
+
+@kernel
+def reservation(
+    expected: np.recarray, state: np.record, wanted: int, now: float
+) -> tuple[float, int]:
+    """Shadow time and extra nodes of a job of `wanted` nodes, where ``state.free`` are free now.
+
+    The shadow time is the earliest moment at which it fits if all releases come when expected, the
+    extra nodes are those left over then. A release that is overdue is expected now.
+    """
+    shadow_time, free = now, state.free
+    for row in range(state.releases):
+        if expected[row].time > shadow_time and free >= wanted:
+            break
+        shadow_time = max(expected[row].time, now)
+        free += expected[row].nodes
+    return shadow_time, free - wanted

@@ -1,0 +1,160 @@
+"""The waiting jobs in the order of a policy, as leaves of a tournament tree.
+
+The leaves, from left to right, are places for the jobs that wait and for the next `BLOCK` to be
+submitted. Once these have come, leaves are given out anew: so the tree spans the waiting jobs and
+not the whole workload.
+
+Ranks that change with time (WFP's) give no job a place that stays. Leaves are then in order of
+submission, and the job with the highest score of the moment is sought among all that may start.
+"""
+
+import numpy as np
+
+from cosimlib.kernels import tournament
+from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED, WFP
+from cosimlib.kernels.tournament import NOBODY, ROOT
+from cosimlib.workload import JobArrays
+
+BLOCK = 256
+
+JOB = np.dtype(
+    [
+        ("submit_time", "f8"),
+        ("run_time", "f8"),
+        ("requested_time", "f8"),
+        ("nodes", "i8"),
+        ("rank", "f8"),
+        ("start_time", "f8"),
+        ("leaf", "i8"),
+        ("coming", "i8"),
+        ("begun", "i8"),
+    ]
+)
+"""A job, and its leaf: 0 where it is still to come, has none yet, or has begun.
+
+Two fields are lists of jobs and say nothing of the job in whose record they stand: `coming` has all
+jobs, by rank within each `BLOCK` of submissions; `begun` those that have begun, one after another.
+"""
+
+STATE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("rule", "i8"),
+        ("per_event", "?"),
+        ("submitted", "i8"),
+        ("oldest", "i8"),
+        ("leaves", "i8"),
+        ("width", "i8"),
+        ("begun", "i8"),
+        ("free", "i8"),
+        ("releases", "i8"),
+        ("latest_end", "f8"),
+        ("extra", "i8"),
+    ]
+)
+"""State of a simulation: `kind` of order, `rule` of backfilling, whether each event has a pass.
+
+Then how many jobs have been submitted, the first of them that may still wait, the leaves in use and
+those of the tree; how many jobs have begun, free nodes, expected releases; and the limits of jobs
+that overtake: they end by `latest_end` or take some of the `extra` nodes.
+"""
+
+
+def empty(
+    jobs: JobArrays, rank: np.ndarray, kind: int
+) -> tuple[np.recarray, np.recarray, np.recarray]:
+    """Records of jobs that are all to come, a tree for them, and one record of state."""
+    n = rank.size
+    records, states = np.zeros(n, JOB).view(np.recarray), np.zeros(1, STATE).view(np.recarray)
+    for field in JobArrays._fields:
+        records[field] = getattr(jobs, field)
+    np.nan_to_num(records.requested_time, copy=False)
+    coming = np.arange(n)
+    by_submission = kind in (SUBMITTED, WFP)
+    records.coming = coming if by_submission else np.lexsort((rank, coming // BLOCK))
+    records.rank, states.kind = rank, kind
+    return records, tournament.empty(n), states
+
+
+@kernel
+def submit_next(jobs: np.recarray, tree: np.recarray, state: np.record) -> None:
+    """Let the next job wait."""
+    if state.submitted % BLOCK == 0:
+        _give_leaves(jobs, tree, state)
+    job = jobs[state.submitted]
+    tournament.put(tree, job.leaf, job.nodes, job.requested_time)
+    state.submitted += 1
+
+
+@kernel
+def _give_leaves(jobs: np.recarray, tree: np.recarray, state: np.record) -> None:
+    """Give leaves to the waiting jobs and the next block, merged by rank."""
+    first, last, waiting = state.submitted, min(state.submitted + BLOCK, jobs.size), 0
+    for leaf in range(state.width, state.width + state.leaves):
+        if tree[leaf].nodes < NOBODY:
+            tree[waiting].job = tree[leaf].job
+            waiting += 1
+    state.leaves = place = waiting + last - first
+    for coming in range(last - 1, first - 1, -1):
+        job = jobs[coming].coming
+        place -= 1
+        while waiting > 0 and jobs[tree[waiting - 1].job].rank > jobs[job].rank:
+            waiting -= 1
+            tree[place].job = tree[waiting].job
+            place -= 1
+        tree[place].job = job
+    state.width = 1
+    while state.width < state.leaves:
+        state.width *= 2
+    for place in range(state.width):
+        leaf = tree[state.width + place]
+        leaf.nodes, leaf.time = NOBODY, np.inf
+        if place < state.leaves:
+            leaf.job = tree[place].job
+            job = jobs[leaf.job]
+            job.leaf = state.width + place
+            if leaf.job < first:
+                leaf.nodes, leaf.time = job.nodes, job.requested_time
+    tournament.build(tree, state.width)
+
+
+@kernel
+def take(jobs: np.recarray, tree: np.recarray, leaf: int) -> int:
+    """Let the job of a leaf, which is returned, wait no longer."""
+    job = tree[leaf].job
+    tournament.put(tree, leaf, NOBODY, np.inf)
+    jobs[job].leaf = 0
+    return job
+
+
+@kernel
+def head(jobs: np.recarray, tree: np.recarray, state: np.record, now: float) -> int:
+    """The leaf of the first job in order, where one waits."""
+    if state.kind == HEAD_FIRST:
+        while jobs[state.oldest].leaf == 0:
+            state.oldest += 1
+        return jobs[state.oldest].leaf
+    state.latest_end = np.inf
+    return next_fitting(jobs, tree, state, ROOT, NOBODY - 1, now)
+
+
+@kernel
+def next_fitting(
+    jobs: np.recarray, tree: np.recarray, state: np.record, leaf: int, free: int, now: float
+) -> int:
+    """The first leaf in order, from a leaf on, whose job may start now; 0 if none may."""
+    latest_end, extra = state.latest_end, state.extra
+    if state.kind != WFP:
+        return tournament.next_fitting(tree, leaf, free, now, latest_end, extra)
+    first, highest = 0, -1.0
+    leaf = tournament.next_fitting(tree, ROOT, free, now, latest_end, extra)
+    while leaf > 0:
+        job = jobs[tree[leaf].job]
+        waited = (now - job.submit_time) / job.requested_time
+        score = waited * waited * waited * job.nodes
+        if score > highest:
+            first, highest = leaf, score
+        other = tournament.right_of(leaf)
+        leaf = tournament.next_fitting(tree, other, free, now, latest_end, extra)
+    return first
