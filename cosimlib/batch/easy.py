@@ -178,9 +178,7 @@ def run_pass(
 
 
 @kernel
-def _limits(
-    expected: np.recarray, state: np.record, wanted: int, now: float
-) -> tuple[float, int]:
+def _limits(expected: np.recarray, state: np.record, wanted: int, now: float) -> tuple[float, int]:
     """The latest end of a job that overtakes, and the nodes of which it may take some for longer.
 
     They are the shadow time and the extra nodes of a head that wants `wanted` nodes; without extra

@@ -1,7 +1,5 @@
 """First come, first served, or any other strict order: while the head waits, all jobs wait."""
 
-import numpy as np
-
 from cosimlib.batch.easy import NO_BACKFILLING, simulate_in_passes
 from cosimlib.batch.orders import Order, policy_name, prepare
 from cosimlib.schedule import Schedule

@@ -95,7 +95,7 @@ def _give_leaves(jobs: np.recarray, tree: np.recarray, state: np.record) -> None
         if tree[leaf].nodes < NOBODY:
             tree[waiting].job = tree[leaf].job
             waiting += 1
-    state.leaves = place = waiting + last - first
+    leaves = place = waiting + last - first
     for coming in range(last - 1, first - 1, -1):
         job = jobs[coming].coming
         place -= 1
@@ -104,19 +104,20 @@ def _give_leaves(jobs: np.recarray, tree: np.recarray, state: np.record) -> None
             tree[place].job = tree[waiting].job
             place -= 1
         tree[place].job = job
-    state.width = 1
-    while state.width < state.leaves:
-        state.width *= 2
-    for place in range(state.width):
-        leaf = tree[state.width + place]
+    width = 1
+    while width < leaves:
+        width *= 2
+    for place in range(width):
+        leaf = tree[width + place]
         leaf.nodes, leaf.time = NOBODY, np.inf
-        if place < state.leaves:
+        if place < leaves:
             leaf.job = tree[place].job
             job = jobs[leaf.job]
-            job.leaf = state.width + place
+            job.leaf = width + place
             if leaf.job < first:
                 leaf.nodes, leaf.time = job.nodes, job.requested_time
-    tournament.build(tree, state.width)
+    tournament.build(tree, width)
+    state.leaves, state.width = leaves, width
 
 
 @kernel

@@ -13,9 +13,10 @@ from cosimlib.kernels.jit import kernel
 NODE = np.dtype([("nodes", "i8"), ("time", "f8"), ("job", "i8")])
 """Fewest nodes, shortest time in seconds; the job of a leaf, or `INNER`."""
 
-ROOT, INNER = np.int64(1), np.int64(-1)
-
-NOBODY = np.int64(1 << 62)
+# Numba would compile a kernel once more for each constant of Python's that it is called with.
+ROOT: int = np.int64(1)  # type: ignore[assignment]
+INNER: int = np.int64(-1)  # type: ignore[assignment]
+NOBODY: int = np.int64(1 << 62)  # type: ignore[assignment]
 """Nodes that a place without a job asks for: more than are ever free."""
 
 

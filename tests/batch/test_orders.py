@@ -112,8 +112,8 @@ def crowd(n):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_long_queues_agree_with_the_slow_version(order):
-    """With jobs in several blocks (`kernels.ranked`)."""
-    workload, system = crowd(220), System.of(NODES)
+    """With jobs of more than one block (`batch.queue`)."""
+    workload, system = crowd(300), System.of(NODES)
     strict = naive.strict_starts(workload.jobs, NODES, "submit" if order == "sjbf" else order)
     assert simulate_fcfs(workload, system, order=order).start_time.tolist() == strict
     slow = naive.easy_starts(workload.jobs, NODES, order)
@@ -121,7 +121,7 @@ def test_long_queues_agree_with_the_slow_version(order):
 
 
 def test_a_queue_of_thousands_is_worked_off_in_order():
-    """A queue that grows and shrinks, so that its blocks are split and made anew."""
+    """A queue that grows and shrinks, so that its leaves are given out anew."""
     workload, n = crowd(3_000), 3_000
     jobs = workload.arrays(System.of(NODES))
     free, now, coming, starts = NODES, 0.0, 0, np.zeros(n)

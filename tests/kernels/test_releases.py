@@ -45,3 +45,21 @@ def test_the_shadow_time_is_the_first_moment_at_which_the_job_fits(expected, fre
 
     shadow_time = min(moment for moment in range(now, 10) if free_at(moment) >= wanted)
     assert found == (shadow_time, free_at(shadow_time) - wanted)
+
+
+@given(st.lists(st.tuples(MOMENTS, COUNTS), max_size=12), st.integers(0, 3), MOMENTS, COUNTS)
+def test_records_of_releases_say_the_same_as_arrays(given_releases, free, now, wanted):
+    times, nodes, size = np.empty(12), np.empty(12, np.int64), 0
+    expected = np.recarray(12, releases.RELEASE)
+    state = np.zeros(1, [("free", "i8"), ("releases", "i8")]).view(np.recarray)[0]
+    state.free = free
+    for place, (time, count) in enumerate(given_releases):
+        size = releases.add(times, nodes, size, float(time), count)
+        releases.expect(expected, state, float(time), count)
+        if place % 3 == 2:
+            size = releases.remove(times, nodes, size, float(time), count)
+            releases.expect(expected, state, float(time), -count)
+    rows = list(zip(times[:size].tolist(), nodes[:size].tolist(), strict=True))
+    assert expected[: state.releases].tolist() == rows
+    found = releases.shadow(times, nodes, size, free, wanted, float(now))
+    assert releases.reservation(expected, state, wanted, float(now)) == found
