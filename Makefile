@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PY := "$$VENV/bin/python"
 MACHINE := $${CORES:+--cores="$$CORES"} $${NODES:+--nodes="$$NODES"}
 
-RUNS := $(patsubst notebooks/%.ipynb,figures/%/run.json,$(wildcard notebooks/[0-9]*.ipynb))
+RUNS := $(patsubst notebooks/%.ipynb,figures/%/run.json,$(sort $(wildcard notebooks/[0-9]*.ipynb)))
 FOLDERS := $(RUNS:/run.json=)
 LIBRARY := $(shell find cosimlib -name '[!.]*.py') $(wildcard data/*.csv)
 PAPERS := $(addprefix notebooks/papers/,__init__.py claims.py paper.py)

@@ -8,9 +8,7 @@ EXTRAS = {
     "gymnasium": "rl",
     "ipywidgets": "notebooks",
     "kaleido": "images",
-    "nbclient": "notebooks",
     "nbformat": "notebooks",
-    "papermill": "notebooks",
     "pyarrow": "parquet",
     "voila": "app",
 }

@@ -160,12 +160,12 @@ def test_a_number_of_jobs_that_is_none_is_refused(project, jobs):
 @pytest.mark.parametrize("value", VALUES)
 def test_variables_are_data(project, value):
     given = [f"{name}={value}" for name in NAMES]
-    for target in TARGETS:
-        make(project, target, *given)
-        make(project, "-n", target, *given)
-        make(project, target, **dict.fromkeys(NAMES, value))
-        make(project, target, f"VENV={value}", "PYTHON=nowhere")
-        assert not list(project.rglob("pwned*")), target
+    all_targets = ["--ignore-errors", "--keep-going", *TARGETS]
+    make(project, *all_targets, *given)
+    make(project, *all_targets, *given, "-n")
+    make(project, *all_targets, **dict.fromkeys(NAMES, value))
+    make(project, *all_targets, f"VENV={value}", "PYTHON=nowhere")
+    assert not list(project.rglob("pwned*"))
     assert f" TRACE={value} " in make(project, "help", *given).stdout
     make(project, "figures/1-eviction", f"TRACE={value}")
     assert f"--trace={value}" in (project / "logged").read_text()
