@@ -1,4 +1,4 @@
-"""Names of logs are text in figures, tables and the explorers' lines, whatever they hold."""
+"""Names of logs are text in figures and the explorers' lines, whatever they hold."""
 
 import dataclasses
 import json
@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 import pytest
 
 import cosimlib as cs
-from cosimlib.claims import Claims
 from cosimlib.figures.markup import plain
 from cosimlib.figures.publishing import Publisher
 
@@ -43,14 +42,6 @@ def test_what_is_published_names_the_data_in_text(tmp_path):
     assert all("&lt;img" in note["text"] for note in published["layout"]["annotations"])
     page = (tmp_path / "a.html").read_text()
     assert "<img" not in page and page.count("<script") == page.count("</script>")
-
-
-def test_claims_are_shown_as_text():
-    claims = Claims("1-eviction", data=ATTACK)
-    claims.row("greedy-fastest", ours=f"{ATTACK} a > b & c", holds=False, why="&lt;img>")
-    page = claims.show().to_html()
-    assert "<img" not in page and "<script" not in page
-    assert f"{TEXT} a > b & c" in page and "&amp;lt;img>" in page
 
 
 @pytest.mark.parametrize("name", ["batch", "filling"])

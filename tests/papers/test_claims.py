@@ -223,3 +223,16 @@ def test_the_table_of_the_checkout_can_be_read():
     table = read_rules()
     assert table["system"].nunique() == 6
     assert len(table) >= 101
+
+
+def test_the_first_paper_states_nine_claims():
+    table = read_rules()
+    eviction = table[table["system"] == "1-eviction"]
+    assert eviction["number"].drop_duplicates().tolist() == list(range(1, 10))
+    assert eviction["source"].str.match(r"Maurya et al\. 2020, (III-C|IV-[AE])").all()
+    theta = eviction[eviction["number"] == 9].set_index("claim")["paper_value"]
+    assert theta.to_dict() == {
+        "most-frequent-occupancy": "4352 of 4392, 34 days; all for 1.5 days",
+        "jobs-near-full": "~25",
+        "share-under-30-minutes": "61 %",
+    }
