@@ -27,7 +27,7 @@ from ipywidgets import (
 from cosimlib import checks as check
 from cosimlib.explorers.live import LiveFigure
 from cosimlib.explorers.meanwhile import told, when_compiled
-from cosimlib.explorers.ruler import Ruler
+from cosimlib.explorers.width_observer import WidthObserver
 from cosimlib.figures.markup import plain
 
 WIDTH = 960
@@ -87,7 +87,7 @@ class Panel(VBox):
         self._waiting = False
         self._drawn_for: dict[str, Any] = {}
         self._hint = hint
-        self.ruler = Ruler()
+        self.ruler = WidthObserver()
         self._shown, text = self._drawn()
         self.figure = LiveFigure(self._shown)
         self.text, self.told = HTML(text), HTML(self._reasons())

@@ -217,7 +217,9 @@ def _check_memory(schedule: TimesharedSchedule) -> None:
         return
     jobs, times, events = _in_order(schedule, memory > 0, ends_first=True)
     free = np.full(schedule.system.total_nodes, capacity)
-    event, node = _first_overfull(schedule.first, schedule.members, memory, jobs, events, free)
+    event, node = _first_oversubscribed(
+        schedule.first, schedule.members, memory, jobs, events, free
+    )
     if event >= 0:
         raise InfeasibleScheduleError(
             f"{schedule.policy}: node {node} holds more than its {capacity:g} GB at "
@@ -303,7 +305,7 @@ def _distinct(first: np.ndarray, members: np.ndarray, total_nodes: int) -> np.nd
 
 
 @kernel
-def _first_overfull(
+def _first_oversubscribed(
     first: np.ndarray,
     members: np.ndarray,
     memory: np.ndarray,

@@ -22,7 +22,7 @@ export default { render };
 """
 
 
-class Ruler(AnyWidget):
+class WidthObserver(AnyWidget):
     """Width in pixels of the box that it is shown in, once a page shows it, and ever after.
 
     A live figure measures its box when the window's size changes and at no other time: neither when
