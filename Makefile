@@ -89,7 +89,7 @@ figures/index.html: $(wildcard figures/*/*.ipynb) $(PAGES) | setup
 
 test: setup ## run the tests, and the notebooks against their stored outputs
 	@$(PY) -m pytest -p tests.suites -n "$$JOBS" --nbval --nbval-current-env \
-		--nbval-cell-timeout 300 --nbval-sanitize-with tests/nbval.cfg tests notebooks
+		--nbval-cell-timeout 900 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lab: setup ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)
 	@set -f; $(PY) -m cosimlib.lab $$ARGS
