@@ -144,7 +144,7 @@ def test_every_claim_is_measured_and_judged(runs):
 def test_runs_are_kept_in_a_folder(tmp_path):
     one = {kind: SMALL[kind]._replace(places=range(1)) for kind in ("sharing", "batch")}
     first = measure(one, folder=tmp_path)
-    cells = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*-*") if path.is_file()}
+    cells = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     assert len(cells) == 7 and same(
         measure(one, folder=tmp_path).first("batch"), first.first("batch")
     )
