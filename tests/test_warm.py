@@ -1,13 +1,10 @@
 """Kernels compiled ahead: every registered solver and simulator, and only where needed."""
 
-import json
-
 import pytest
 
 from cosimlib import compiled, warm
 from cosimlib.eviction import SOLVERS
 from cosimlib.policies import BUILT_IN
-from tests.suites import ROOT
 
 
 @pytest.fixture
@@ -72,10 +69,3 @@ def test_a_part_that_fails_is_not_taken_for_compiled(monkeypatch, folder):
     with pytest.raises(ZeroDivisionError):
         warm.compile_part("eviction")
     assert not compiled.is_compiled("eviction")
-
-
-def test_notebooks_wait_for_parts_that_there_are():
-    for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"):
-        told = json.loads(path.read_text(encoding="utf-8"))["metadata"]["cosimlib"]
-        assert set(told["kernels"]) <= set(warm.PARTS), path.name
-        assert told["seconds"] > 0
