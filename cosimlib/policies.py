@@ -13,8 +13,7 @@ from cosimlib.batch import (
     simulate_fcfs,
     simulate_first_fit,
 )
-from cosimlib.filling import simulate_filling
-from cosimlib.filling.runs import FILLING_POLICIES
+from cosimlib.filling import FILLING_POLICIES, simulate_filling
 from cosimlib.palette import register_color, unregister_color
 from cosimlib.schedule import Schedule
 

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 
 from cosimlib.batch import simulate_fcfs
 from cosimlib.coscheduling import MACHINES, deadlock_example, simulate_coscheduling
-from cosimlib.placement import node_blocks, node_stretches
+from cosimlib.placement import lowest_blocks, node_blocks, node_stretches
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.coscheduling.instances import instances, simulated
+from tests.figures.naive import node_numbers
 
 
 @settings(max_examples=60)
@@ -79,3 +80,11 @@ def test_more_nodes_than_a_machine_has_are_refused():
     small = replace(schedule, system=System.of(A=5, B=3))
     with pytest.raises(ValueError, match=r"YY, .*: more nodes are held than the 3 of B: audit the"):
         node_stretches(small)
+
+
+def test_lowest_free_numbers_first_and_ends_before_starts():
+    start, end, nodes = np.array([0, 0, 5, 5]), np.array([5, 9, 6, 9]), np.array([1, 2, 2, 1])
+    numbers = node_numbers(start, end, nodes, 5)
+    assert [held.tolist() for held in numbers] == [[0], [1, 2], [0, 3], [4]]
+    blocks = lowest_blocks(start, end, nodes, 5)[["row", "node", "nodes"]].to_numpy().tolist()
+    assert blocks == [[0, 0, 1], [1, 1, 2], [2, 0, 1], [2, 3, 1], [3, 4, 1]]

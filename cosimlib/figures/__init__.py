@@ -10,7 +10,7 @@ Schedules
 - `plot_gantt`, `plot_nodes`: jobs over time, by job or by node
 - `plot_batch`, `block_table`: one machine under a batch policy
 - `plot_coupled_gantt`, `plot_coupled_moment`: coupled machines, over time or at an instant
-- `plot_filling`, `node_table`, `plot_use`: filler containers
+- `plot_use`: filler containers
 - `plot_sharing`, `share_table`, `crowd_table`, `ratio_table`: jobs that share nodes
 - `plot_preemption`, `plot_owners`: nodes taken from running jobs; nodes per owner
 
@@ -36,7 +36,6 @@ Comparisons
 - `plot_curves`, `plot_series`: lines over a parameter, or over time
 - `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
 - `plot_nothing`: a sentence in the place of a figure, where the data cannot answer
-- `plot_load`: the load reached without containers
 """
 
 import lazy_loader

@@ -13,9 +13,6 @@ from .eviction import plot_loss_surface as plot_loss_surface
 from .eviction import plot_plan as plot_plan
 from .eviction import plot_trade_off as plot_trade_off
 from .eviction import surface_table as surface_table
-from .filling import node_table as node_table
-from .filling import plot_filling as plot_filling
-from .filling import plot_load as plot_load
 from .filling import plot_use as plot_use
 from .gantt import plot_gantt as plot_gantt
 from .gantt import plot_nodes as plot_nodes

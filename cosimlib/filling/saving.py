@@ -11,14 +11,9 @@ all that is needed.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
-
 from cosimlib import checks as check
-from cosimlib.filling.comparison import node_seconds
 from cosimlib.filling.schedule import FilledSchedule, policy_name, split_by_saves
 
 
@@ -81,55 +76,3 @@ def young_interval(overhead: float, between_kills: float) -> float:
     fine = check.is_number(between_kills) and between_kills > 0
     check.that("between_kills", between_kills, fine, "slots above 0, or infinity")
     return math.sqrt(2 * overhead * between_kills) if overhead else 0.0
-
-
-def save_table(
-    schedule: FilledSchedule,
-    intervals: Iterable[int],
-    overheads: Iterable[float],
-    *,
-    start: float | None = None,
-    end: float | None = None,
-) -> pd.DataFrame:
-    """Use of the containers' time under policy C, by overhead and interval between saves.
-
-    Parameters
-    ----------
-    schedule : FilledSchedule
-        Simulated with ``policy="B", reclaim="kill"``.
-    intervals : iterable of int
-        Slots between saves, policy C's `save_every`; Young's, rounded, is added for each t.
-    overheads : iterable of float
-        The paper's t, parts of a slot.
-    start, end : float, optional
-        The window, seconds, as of `node_seconds`.
-
-    Returns
-    -------
-    pd.DataFrame
-        One row per overhead t and number of slots k: `t`, `k`, and the shares of the containers'
-        time `useful`, `overhead` and `lost`; NaN where there are no containers. The last row of
-        each t has infinite k: policy B that kills. `young` is Young's interval for that t.
-    """
-    window = {"start": start, "end": end}
-    known, between = {*intervals}, slots_between_kills(schedule, **window)
-    youngs = {t: young_interval(t, between) for t in overheads}
-    whole = {t: {max(1, round(k))} if k < math.inf else set() for t, k in youngs.items()}
-    used = {k: _time_used(schedule, k, **window) for k in known.union(*whole.values(), [math.inf])}
-    rows = []
-    for t, young in youngs.items():
-        for k in sorted({*known, *whole[t], math.inf}):
-            saved, starts, lost = used[k]
-            total = saved + lost or np.nan
-            shares = (saved - t * starts) / total, t * starts / total, lost / total
-            rows.append((t, float(k), *shares, young))
-    return pd.DataFrame(rows, columns=["t", "k", "useful", "overhead", "lost", "young"])
-
-
-def _time_used(schedule: FilledSchedule, k: float, **window: float | None) -> tuple[float, ...]:
-    """Slots of containers that are saved every `k` slots, how many starts these had, slots lost."""
-    run = schedule if k == math.inf else saved_every(schedule, int(k))
-    use = node_seconds(replace(run, overhead=1.0), **window) / schedule.slot
-    return tuple(
-        float(part) for part in (use["computing"] + use["overhead"], use["overhead"], use["lost"])
-    )

@@ -31,22 +31,33 @@ slot, ``speed`` (c) is that in a container relative to a regular job's.
   at once, and is saved or killed as under policy B that kills. What is lost is what it computed
   since it was saved. A save in the middle costs as much as a start and a save, for the paper's t is
   not divided between them. With 1 it is policy A, with more slots than any container runs, B that
-  kills; the best is in between (see `save_table`).
+  kills; the best is in between (see `young_interval`).
 
 Containers that stop are the youngest, which is the least loss; which of them stops makes no other
 difference. Containers run from the first submission to the last end.
 """
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.batch.orders import prepare
+from cosimlib.filling.kernel import SlotArrays, fill
 from cosimlib.filling.schedule import FilledSchedule, policy_name, split_by_saves, whole_slots
-from cosimlib.filling.slots import SlotArrays, fill
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload
+
+FILLING_POLICIES: dict[str, dict[str, Any]] = {
+    "not filled": {"policy": None},
+    "filling A": {"policy": "A"},
+    "filling B, save": {"policy": "B", "reclaim": "save"},
+    "filling B, kill": {"policy": "B", "reclaim": "kill"},
+    "filling C, 10 slots": {"policy": "C", "save_every": 10},
+}
+"""Arguments of `simulate_filling` by the names that tables and figures use."""
 
 MOST_OVERDUE = 4_000_000
 """Slots at most in which jobs wait while others outlive their requests: seven years of minutes."""

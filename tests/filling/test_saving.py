@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -10,16 +9,13 @@ from hypothesis import strategies as st
 
 from cosimlib.audit import audit
 from cosimlib.filling import (
-    node_seconds,
-    save_table,
     saved_every,
     simulate_filling,
     slots_between_kills,
     young_interval,
 )
 from cosimlib.system import System
-from tests.filling.naive import Filled
-from tests.filling.test_simulation import EARLY, NODES, WAYS, at_least_one_slot
+from tests.filling.test_simulation import EARLY, NODES, WAYS
 from tests.strategies import workloads
 
 
@@ -40,25 +36,6 @@ def test_a_schedule_saved_every_so_many_slots_is_the_one_that_is_simulated_so(
     pd.testing.assert_frame_equal(ours.containers, simulated.containers)
 
 
-@given(workloads(max_nodes=NODES, overruns=True), st.integers(1, 9))
-@settings(max_examples=60)
-def test_shares_are_those_of_the_slow_version(workload, every):
-    """Half a slot for each save; what is killed is lost."""
-    workload = at_least_one_slot(workload)
-    table = save_table(killing(workload), [every], [0.5])
-    slow = Filled(workload.jobs, NODES, policy="C", save_every=every)
-    saved = [end - start for start, end, kept in slow.closed if kept]
-    lost = sum(end - start for start, end, kept in slow.closed if not kept)
-    total = sum(saved) + lost
-    row = table[table["k"] == every].iloc[0]
-    if not total:
-        assert np.isnan(row["useful"])
-        return
-    assert row["lost"] == pytest.approx(lost / total)
-    assert row["overhead"] == pytest.approx(0.5 * len(saved) / total)
-    assert row["useful"] == pytest.approx((sum(saved) - 0.5 * len(saved)) / total)
-
-
 def test_kills_are_counted_per_container_and_within_the_window():
     """Two containers from 0 to 120 s, of which one is killed; the other runs on to 180 s."""
     schedule = simulate_filling(EARLY, System.of(6), **WAYS["B, kill"])
@@ -76,29 +53,6 @@ def test_young_s_interval_is_the_minimum_of_what_saves_and_kills_cost():
         assert min(cost) == cost[1]
     assert young_interval(0.1, math.inf) == math.inf
     assert young_interval(0.0, math.inf) == young_interval(0.0, 5.0) == 0.0
-
-
-def test_the_table_has_the_intervals_given_young_s_and_never():
-    """M is 5, so that √(2 · 0.5 · 5) is 2.2."""
-    schedule = simulate_filling(EARLY, System.of(6), **WAYS["B, kill"])
-    table = save_table(schedule, [3, 1, 1], [0.5, 0.0])
-    assert table["k"].tolist() == [1, 2, 3, math.inf, 1, 3, math.inf]
-    assert table["young"].tolist() == pytest.approx([5**0.5] * 4 + [0] * 3)
-    assert table[["useful", "overhead", "lost"]].sum(axis=1).tolist() == pytest.approx([1] * 7)
-    # After two slots one is killed just when it was saved: five slots, three runs that are saved.
-    assert table["useful"].tolist()[:2] == pytest.approx([0.5, (5 - 1.5) / 5])
-    use = node_seconds(simulate_filling(EARLY, System.of(6), overhead=0.5, **WAYS["B, kill"]))
-    never = table.iloc[3]
-    assert never["lost"] == pytest.approx(
-        use["lost"] / use[["computing", "overhead", "lost"]].sum()
-    )
-
-
-def test_without_containers_there_are_no_shares():
-    full = EARLY.jobs.assign(nodes=6, requested_time=60, run_time=60)
-    schedule = simulate_filling(type(EARLY)(full), System.of(6), **WAYS["B, kill"])
-    assert save_table(schedule, [2], [0.1])["useful"].isna().all()
-    assert slots_between_kills(schedule) == math.inf
 
 
 def test_what_cannot_be_saved_so_is_refused():

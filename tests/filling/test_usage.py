@@ -1,26 +1,18 @@
 """Use of nodes and efficiency of filled machines: closed forms, windows, tables."""
 
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib.filling import (
-    cost_table,
     efficiency,
-    efficiency_table,
     full_queue,
     held_table,
     node_seconds,
-    paired_table,
-    recorded_load,
     simulate_filling,
-    spread_table,
     use_table,
 )
 from cosimlib.system import System
-from cosimlib.workload import Workload
 from tests.filling.test_simulation import EARLY, NODES, WAYS, container_runs, jobs_of
 from tests.strategies import workloads
 
@@ -70,16 +62,6 @@ def test_what_policy_a_gains_is_the_papers_formula_and_b_that_saves_no_less(work
         assert efficiency(b, **window) >= efficiency(a, **window) - 1e-12
 
 
-def test_efficiencies_of_all_overheads_and_speeds_are_those_of_runs_with_them():
-    runs = [simulate_filling(EARLY, System.of(6), **WAYS[way]) for way in ("A", "none")]
-    table = efficiency_table(runs, [0.0, 0.5], [0.8, 1.0], start=0, end=180)
-    assert list(table.columns) == ["policy", "t", "c", "efficiency"] and len(table) == 8
-    for row in table.itertuples():
-        way = {"filling A": "A", "not filled": "none"}[row.policy]
-        run = simulate_filling(EARLY, System.of(6), overhead=row.t, speed=row.c, **WAYS[way])
-        assert row.efficiency == efficiency(run, start=0, end=180)
-
-
 def test_uses_add_up_to_what_the_machine_offers():
     """Six nodes for 180 s; policy A's containers compute for half of 300 s, at a speed of 0.8."""
     run = simulate_filling(EARLY, System.of(6), overhead=0.5, speed=0.8)
@@ -113,46 +95,3 @@ def test_the_queue_is_full_until_no_job_is_left_to_join_it():
     assert schedule.start_time.tolist() == [60, 120, 180, 240, 300]
     windows = [full_queue(schedule, depth) for depth in (0, 1, 2, 4, 9)]
     assert windows == [(60, 300), (60, 240), (60, 180), (60, 120), (60, 120)]
-
-
-def test_values_are_means_over_seeds_between_the_lowest_and_the_highest():
-    rows = [("A", 0.0, 0, 10.0), ("A", 0.0, 1, 30.0), ("B", 0.0, 0, 50.0)]
-    runs = pd.DataFrame(rows, columns=["policy", "p", "seed", "cost"])
-    table = spread_table(runs, ["policy", "p"], "cost")
-    assert list(table.columns) == ["policy", "p", "mean", "lowest", "highest", "seeds"]
-    assert table.to_numpy().tolist() == [["A", 0, 20, 10, 30, 2], ["B", 0, 50, 50, 50, 1]]
-
-
-def test_costs_are_in_percent_and_one_measure_below_the_other():
-    rows = [("A", 0.0, 0, 0.1, 0.0), ("A", 0.0, 1, 0.3, 0.0), ("B", 0.0, 0, 0.5, 1.0)]
-    runs = pd.DataFrame(rows, columns=["policy", "accuracy", "seed", "held up", "lost"])
-    table = cost_table(runs)
-    assert table["measure"].tolist() == ["held up"] * 2 + ["lost"] * 2
-    numbers = table.set_index(["measure", "policy"])[["mean", "lowest", "highest", "seeds"]]
-    assert numbers.loc[("held up", "A")].tolist() == pytest.approx([20, 10, 30, 2])
-    assert numbers.loc[("lost", "B")].tolist() == pytest.approx([100, 100, 100, 1])
-
-
-def test_recorded_load_is_of_the_time_in_which_jobs_were_submitted():
-    """Two of four nodes from 0 to 50 s, all from 50 to 200 s; the last job comes at 100 s."""
-    columns = {"submit_time": [0, 50, 100], "run_time": [50, 150, 1], "nodes": [2, 4, 4]}
-    table = pd.DataFrame(columns)
-    log = Workload(table.assign(recorded_start=[0.0, 50.0, np.nan]), "log", System.of(4))
-    assert recorded_load(log) == 0.75
-    unknown = Workload(table.assign(recorded_start=[0.0, np.nan, np.nan]), "log", System.of(4))
-    at_once = Workload(log.jobs.assign(submit_time=0.0), "log", System.of(4))
-    nobody_knows = Workload(log.jobs, "log")
-    for odd in (unknown, at_once, nobody_knows, Workload(log.jobs[:0], "log", System.of(4))):
-        assert np.isnan(recorded_load(odd))
-
-
-def test_differences_are_paired_over_seeds():
-    """Loads scatter by seed, and the second case is 1 to 3 above the first in each."""
-    rows = [("old", 0, 10), ("old", 1, 50), ("old", 2, 90), ("new", 2, 92), ("new", 0, 13),
-            ("new", 1, 51)]  # fmt: skip
-    table = paired_table(pd.DataFrame(rows, columns=["case", "seed", "x"]), "case", "x")
-    assert table.index.tolist() == ["old", "new"]
-    assert table.loc["old"].tolist() == [50, 0, 0, 0]
-    assert table.loc["new", ["mean", "difference"]].tolist() == [52, 2]
-    half = 4.30265 / 3**0.5
-    assert table.loc["new", ["low", "high"]].tolist() == pytest.approx([2 - half, 2 + half], 1e-5)

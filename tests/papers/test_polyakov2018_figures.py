@@ -1,38 +1,18 @@
-"""Schedules node by node, their containers, and the load: the tables behind the figures."""
+"""Polyakov and Dubenskaya (2018): schedules node by node, their containers, and the load."""
 
 import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib.figures.filling import node_table, plot_filling, plot_load
-from cosimlib.figures.gantt import plot_nodes
-from cosimlib.filling import load_table, simulate_filling
-from cosimlib.placement import lowest_blocks
+from cosimlib.filling import simulate_filling
 from cosimlib.system import System
 from cosimlib.workload import Workload
-from tests.figures.naive import node_numbers
+from papers.polyakov2018.experiment import SEVEN as JOBS
+from papers.polyakov2018.figures import FIGURES, load_table, node_table, plot_load
 from tests.strategies import workloads
 
-RUN = [1, 2, 2, 3, 1, 4, 1]
-SEVEN = Workload(
-    pd.DataFrame(
-        {
-            "submit_time": 0.0,
-            "run_time": [60.0 * minutes for minutes in RUN],
-            "requested_time": [60.0 * minutes for minutes in RUN],
-            "nodes": [1, 1, 4, 2, 1, 2, 4],
-        }
-    )
-)
-
-
-def test_lowest_free_numbers_first_and_ends_before_starts():
-    start, end, nodes = np.array([0, 0, 5, 5]), np.array([5, 9, 6, 9]), np.array([1, 2, 2, 1])
-    numbers = node_numbers(start, end, nodes, 5)
-    assert [held.tolist() for held in numbers] == [[0], [1, 2], [0, 3], [4]]
-    blocks = lowest_blocks(start, end, nodes, 5)[["row", "node", "nodes"]].to_numpy().tolist()
-    assert blocks == [[0, 0, 1], [1, 1, 2], [2, 0, 1], [2, 3, 1], [3, 4, 1]]
+SEVEN = Workload(JOBS)
 
 
 def test_seven_jobs_node_by_node():
@@ -78,8 +58,9 @@ def test_policy_a_draws_one_container_per_slot():
 
 def test_the_picture_has_one_labeled_rectangle_per_block():
     schedule = simulate_filling(SEVEN, System.of(6), policy="B")
-    figure = plot_filling(schedule, title="Seven")
-    table = node_table(schedule)
+    figure, table, _, data = FIGURES["figure-3"](schedule)
+    assert data == "seven jobs, made up"
+    pd.testing.assert_frame_equal(table, node_table(schedule))
     assert len(figure.data) == len(table) == len(figure.layout.annotations)
     first = figure.data[0]
     assert list(first.x) == [0, 1, 1, 0, 0] and list(first.y) == [0, 0, 1, 1, 0]
@@ -87,16 +68,8 @@ def test_the_picture_has_one_labeled_rectangle_per_block():
     assert hatched == (table["kind"] == "container").tolist()
     assert figure.data[6].fillcolor == figure.data[7].fillcolor
     assert list(figure.layout.xaxis.ticktext) == ["1", "2", "3", "4", "5", "6"]
-    assert figure.layout.yaxis.title.text == "CPU slot" and figure.layout.title.text == "Seven"
-
-
-def test_long_schedules_have_hours_on_the_axis():
-    table = pd.DataFrame(
-        {"label": ["1"], "kind": "regular", "start": 0.0, "end": 90_000.0, "first": 0, "nodes": 3}
-    )
-    figure = plot_nodes(table, title="A day")
-    assert figure.layout.xaxis.ticktext is None and list(figure.layout.xaxis.range) == [0, 25]
-    assert figure.data[0].hovertext == "1: nodes 1 to 3"
+    assert figure.layout.yaxis.title.text == "CPU slot"
+    assert figure.layout.title.text == "Figure 3. The same with containers a1 and a2"
 
 
 def test_load_is_averaged_over_seeds_and_its_spread_shaded():
@@ -114,12 +87,12 @@ def test_load_is_averaged_over_seeds_and_its_spread_shaded():
     assert table["spread"].round(9).tolist() == [round(np.sqrt(0.02), 9), 0, 0, 0]
     assert table["lowest"].tolist() == [0.7, 0.8, 0.95, 0.99]
     assert table["seeds"].tolist() == [2, 2, 1, 1]
-    figure = plot_load(table, title="Load", reference=(0.9, "said"))
-    band, line, *_ = figure.data
+    figure = plot_load(table, title="Load")
+    line, band, *_ = figure.data
     assert list(line.y) == [0.8, 0.8] and line.name == "10 jobs wait"
     assert list(band.x) == [0, 1, 1, 0] and band.fill == "toself"
     np.testing.assert_allclose(band.y, [0.8 + np.sqrt(0.02), 0.8, 0.8, 0.8 - np.sqrt(0.02)], 1e-4)
-    assert len(figure.data) == 5 and figure.data[-1].name == "said"
+    assert len(figure.data) == 5 and figure.data[-1].name.startswith("0.9: real machines in the")
     assert figure.layout.shapes[0].y0 == figure.layout.shapes[0].y1 == 0.9
     both = pd.concat([table, table.assign(variant="not rescheduled", load=0.5)])
     figure = plot_load(both, title="Load")
@@ -127,13 +100,7 @@ def test_load_is_averaged_over_seeds_and_its_spread_shaded():
         "(a) rescheduled",
         "(b) not rescheduled",
     ]
-    drawn = [list(line.y) for line in figure.data[1::2]]
+    drawn = [list(line.y) for line in figure.data[:-1:2]]
     assert drawn == [[0.8, 0.8], [0.95, 0.99], [0.5, 0.5], [0.5, 0.5]]
-    assert [line.showlegend for line in figure.data[1::2]] == [True, True, False, False]
-    assert [line.xaxis for line in figure.data[1::2]] == ["x", "x", "x2", "x2"]
-
-
-def test_load_of_no_run_is_a_sentence():
-    table = load_table(pd.DataFrame(columns=["variant", "queue_depth", "accuracy", "seed", "load"]))
-    (note,) = plot_load(table, title="Load", why="few jobs").layout.annotations
-    assert note.text == "Nothing to draw: few jobs."
+    assert [line.showlegend for line in figure.data[:-1:2]] == [True, True, False, False]
+    assert [line.xaxis for line in figure.data[:-1:2]] == ["x", "x", "x2", "x2"]

@@ -1,4 +1,4 @@
-"""Verdicts on the claims about filling: they hold on the paper's numbers, and fail on others."""
+"""Polyakov and Dubenskaya (2018): claims hold on the paper's numbers, and fail on others."""
 
 import math
 from itertools import product
@@ -6,22 +6,23 @@ from itertools import product
 import pandas as pd
 import pytest
 
-from cosimlib import synthetic
-from cosimlib.audit import audit
-from cosimlib.claims import read_statements
-from cosimlib.filling import (
-    Evidence,
-    container_costs,
-    efficiency,
-    judge,
-    node_seconds,
-    save_intervals,
-    simulate_filling,
+from papers.claims import Claims, Verdict, decide, measure
+from papers.polyakov2018 import Results, fill_all, measure_claims
+from papers.polyakov2018.experiment import (
+    QUEUE,
+    container_cost,
+    efficiencies,
+    save_interval,
 )
-from cosimlib.filling.claims import FULL
-from cosimlib.filling.runs import FILLING_POLICIES
+from papers.polyakov2018.measures import FULL, MEASURES
+from tests.papers.test_polyakov2018_runs import DAY_RUN
 
-CLAIMS = read_statements().query("system == '4-filling'")["claim"].tolist()
+RULES = Claims("4-filling", data="made-up numbers").rules
+
+
+def judge(results: Results) -> dict[str, Verdict]:
+    """The verdict on each claim, of made-up results."""
+    return {claim: decide(one, RULES[claim]) for claim, one in measure(MEASURES, results).items()}
 
 
 def recorded(**loads: float) -> pd.Series:
@@ -81,7 +82,7 @@ def uses(load: float = 0.9, *, idle: float = 0.0, killed: float = 0.0, a_killed:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def efficiencies(load: float = 0.9, *, gain: float = 1.0) -> pd.DataFrame:
+def made_efficiencies(load: float = 0.9, *, gain: float = 1.0) -> pd.DataFrame:
     """Policy A gains `gain` times the paper's (1 - load)(1 - t)c."""
     rows = []
     for t, c in product((0.0, 0.1, 0.5), (0.5, 1.0)):
@@ -91,22 +92,29 @@ def efficiencies(load: float = 0.9, *, gain: float = 1.0) -> pd.DataFrame:
 
 
 MACHINES = recorded(a=0.9, b=0.7, c=0.92, d=0.88)
-PAPER = Evidence(
-    MACHINES, loads(0.86, 0.9, 0.94), uses(), efficiencies(), costs(), saves(0.96, 0.97, 0.96), 0
+PAPER = Results(
+    MACHINES,
+    loads(0.86, 0.9, 0.94),
+    uses(),
+    made_efficiencies(),
+    costs(),
+    saves(0.96, 0.97, 0.96),
+    0,
 )
 BY_CONSTRUCTION = {"fillers-fill-all", "gain-of-policy-a", "policy-a-does-neither"}
 
 
 def test_every_claim_holds_on_the_papers_numbers_and_three_by_construction():
     verdicts = judge(PAPER)
-    assert list(verdicts) == CLAIMS
-    assert all(verdict.holds is True for verdict in verdicts.values())
-    assert {claim for claim, verdict in verdicts.items() if verdict.built_in} == BY_CONSTRUCTION
-    assert all(bool(verdict.why) == verdict.built_in for verdict in verdicts.values())
+    assert list(verdicts) == list(RULES)
+    built_in = {claim for claim, one in verdicts.items() if one.verdict == "by construction"}
+    assert built_in == BY_CONSTRUCTION
+    assert {one.verdict for one in verdicts.values()} == {"holds", "by construction"}
+    assert {claim for claim, verdict in verdicts.items() if verdict.why} == BY_CONSTRUCTION
     assert {claim: verdict.ours for claim, verdict in verdicts.items()} == {
         "load-about-0.9": "3 of 4 logs, mean 0.85",
         "load-as-low-as-0.7": "0.70 (b)",
-        "inaccurate-estimates-idle": "+0.080 (+0.060 to +0.100) rescheduled",
+        "inaccurate-estimates-idle": "rescheduled +0.080 (+0.060 to +0.100; 5 seeds)",
         "fillers-fill-all": "100.00 %",
         "gain-of-policy-a": "1.0000 of it",
         "policy-b-delays": "0.0 % to 10.0 % of the jobs wait a slot or longer, by accuracy",
@@ -127,18 +135,28 @@ def test_every_claim_holds_on_the_papers_numbers_and_three_by_construction():
             "idler: a 0.90, b 0.60, c 0.50",
         ),
         ("load-as-low-as-0.7", {"recorded": recorded(a=0.9, b=0.8, c=0.8)}, "0.80 (b)", "as idle"),
-        ("inaccurate-estimates-idle", {"loads": loads(0.94, 0.8, 0.9)}, "-0.040 (-0.060", "early"),
+        (
+            "inaccurate-estimates-idle",
+            {"loads": loads(0.94, 0.8, 0.9)},
+            "rescheduled −0.040 (−0.060",
+            "early",
+        ),
         ("fillers-fill-all", {"uses": uses(idle=0.006)}, "99.40 %", "the rest of it is idle"),
         (
             "gain-of-policy-a",
-            {"efficiencies": efficiencies(gain=0.99), "uses": uses(idle=0.001)},
+            {"efficiencies": made_efficiencies(gain=0.99), "uses": uses(idle=0.001)},
             "0.9900 of it",
             "0.10 % of the machine is what jobs leave of their last slot, too short for containers",
         ),
         ("policy-b-delays", {"costs": costs(held_up=0)}, "0.0 % to 0.0 % of the jobs", "none, at"),
         ("policy-b-loses-progress", {"costs": costs(lost=0)}, "0.0 % to 0.0 % of", "2 accuracies"),
-        ("policy-a-does-neither", {"moved": 3}, "3 jobs, 0 node-seconds", "although built in"),
-        ("policy-a-does-neither", {"uses": uses(a_killed=5)}, "0 jobs, 5 node-seconds", "although"),
+        ("policy-a-does-neither", {"moved": 3}, "3 jobs, 0 node-seconds", "leaves its node free"),
+        (
+            "policy-a-does-neither",
+            {"uses": uses(a_killed=5)},
+            "0 jobs, 5 node-seconds",
+            "leaves its node free",
+        ),
         ("periodic-saves-keep-most", {"saves": saves(0.7, 0.7)}, "70.0 % useful", "kills are so"),
         ("periodic-saves-keep-most", {"saves": saves(0.7)}, "70.0 % useful, A 90.0 %", "kills are"),
         (
@@ -151,7 +169,7 @@ def test_every_claim_holds_on_the_papers_numbers_and_three_by_construction():
 )
 def test_a_claim_fails_on_other_numbers_and_says_why(claim, changed, ours, why):
     verdict = judge(PAPER._replace(**changed))[claim]
-    assert verdict.holds is False and not verdict.built_in
+    assert verdict.verdict == "fails"
     assert verdict.ours.startswith(ours) and why in verdict.why
 
 
@@ -168,97 +186,91 @@ WIDE = loads(0.9, 0.91, spread=0.05)
         ("load-as-low-as-0.7", {"recorded": recorded(a=0.9)}, "may be idler; a 0.90"),
         ("inaccurate-estimates-idle", {"loads": loads().head(0)}, "no load was measured"),
         ("inaccurate-estimates-idle", {"loads": loads(math.nan)}, "no load was measured"),
-        ("inaccurate-estimates-idle", {"queued": 0.2}, "only 20 % of the log's node-hours waited"),
         ("inaccurate-estimates-idle", {"loads": loads(0.9)}, "two accuracies"),
         ("inaccurate-estimates-idle", {"loads": loads(0.8, 0.9, seeds=1)}, "two seeds"),
-        ("inaccurate-estimates-idle", {"loads": WIDE}, "the interval over 5 seeds holds 0"),
-        ("gain-of-policy-a", {"efficiencies": efficiencies(1.0)}, FULL),
+        (
+            "inaccurate-estimates-idle",
+            {"loads": WIDE},
+            "rescheduled over 5 seeds contains",
+        ),
+        ("gain-of-policy-a", {"efficiencies": made_efficiencies(1.0)}, FULL),
         ("policy-b-delays", {"uses": uses(1.0)}, FULL),
         ("policy-b-delays", {"costs": costs(held_up=math.nan)}, FULL),
         ("policy-b-loses-progress", {"uses": uses(1.0)}, FULL),
         ("policy-a-does-neither", {"uses": uses(1.0)}, FULL),
         ("fillers-fill-all", {"uses": uses(1.0)}, FULL),
         ("periodic-saves-keep-most", {"saves": saves()}, FULL),
-        ("periodic-saves-keep-most", {"saves": saves(0.8, 0.99)}, "over 2 runs holds 0"),
+        (
+            "periodic-saves-keep-most",
+            {"saves": saves(0.8, 0.99)},
+            "2 seeds contains the limit",
+        ),
         ("young-interval", {"saves": saves()}, FULL),
         (
             "young-interval",
             {"saves": saves(0.99, 0.93, young=8.2, k=8.0, taken=0.93)},
-            "the interval over 2 runs holds 1 %",
+            "over 2 seeds contains the limit (≤ 0.01)",
         ),
     ],
 )
 def test_a_claim_is_unknown_where_the_runs_cannot_tell(claim, changed, why):
     verdict = judge(PAPER._replace(**changed))[claim]
-    assert verdict.holds is None and why in verdict.why
+    assert verdict.verdict == "unknown" and why in verdict.why
 
 
 def test_one_log_can_show_that_loads_are_as_low_and_one_run_what_saves_keep():
-    one = PAPER._replace(recorded=recorded(a=0.7), saves=saves(0.96))
-    assert judge(one)["load-as-low-as-0.7"].holds is True
-    assert (
-        judge(one)["periodic-saves-keep-most"].ours == "96.0 % useful, A 90.0 %, B 20.0 % (one run)"
-    )
-    assert judge(one)["young-interval"].holds is True
+    found = judge(PAPER._replace(recorded=recorded(a=0.7), saves=saves(0.96)))
+    assert found["load-as-low-as-0.7"].verdict == "holds"
+    assert found["periodic-saves-keep-most"].ours == "96.0 % useful, A 90.0 %, B 20.0 % (one run)"
+    assert found["young-interval"].verdict == "holds"
+
+
+def test_verdicts_on_recorded_loads_name_their_logs():
+    samples = measure(MEASURES, PAPER)
+    assert {claim for claim in samples if samples[claim].data == "a, b, c, d"} == {
+        "load-about-0.9", "load-as-low-as-0.7",
+    }  # fmt: skip
 
 
 def test_without_kills_the_best_is_never_to_save():
     rows = [(0, 0.1, k, 1 - 0.1 / k, math.inf) for k in (1.0, 5.0, math.inf)]
     never = pd.DataFrame(rows, columns=["seed", "t", "k", "useful", "young"])
     verdict = judge(PAPER._replace(saves=never))["young-interval"]
-    assert verdict.holds and verdict.ours.startswith("√(2tM) = inf, best k = inf, 0.00 %")
+    assert verdict.verdict == "holds"
+    assert verdict.ours.startswith("√(2tM) = inf, best k = inf, 0.00 %")
 
 
 def test_estimates_may_matter_under_one_variant_of_the_scheduler():
     other = loads(0.7, 0.9, variant="not rescheduled")
     verdict = judge(PAPER._replace(loads=pd.concat([WIDE, other])))["inaccurate-estimates-idle"]
-    assert verdict.holds is True
+    assert verdict.verdict == "holds"
     assert verdict.ours == (
-        "+0.010 (-0.088 to +0.108) rescheduled, +0.200 (+0.180 to +0.220) not rescheduled"
+        "rescheduled +0.010 (−0.088 to +0.108; 5 seeds); "
+        "not rescheduled +0.200 (+0.180 to +0.220; 5 seeds)"
     )
-
-
-def test_where_all_seeds_agree_there_is_no_interval_to_show():
-    verdict = judge(PAPER._replace(loads=loads(0.8, 0.9, spread=0.0)))["inaccurate-estimates-idle"]
-    assert verdict.holds is True and verdict.ours == "+0.100 rescheduled"
 
 
 def test_the_last_queue_depth_counts():
     both = pd.concat([loads(0.8, 0.9, depth=30), loads(0.92, 0.9, depth=10)])
     verdict = judge(PAPER._replace(loads=both))["inaccurate-estimates-idle"]
-    assert verdict.ours.startswith("-0.020") and verdict.holds is False
+    assert verdict.ours.startswith("rescheduled −0.020") and verdict.verdict == "fails"
 
 
 @pytest.mark.compiled("four days need compiled kernels")
 def test_verdicts_of_runs_are_those_of_their_schedules():
     """A day of Lomonosov's jobs under each policy."""
-    workload = synthetic.lomonosov(1, accuracy=0.5, seed=1)
-    plain, a, save, kill, _ = (
-        audit(simulate_filling(workload, workload.machine, queue_depth=30, **knobs))
-        for knobs in FILLING_POLICIES.values()
-    )
-    window = {"start": 0.0, "end": 86_400.0}
-    table = {run.policy: node_seconds(run, **window) for run in (plain, a, save, kill)}
-    rows = [(run.policy, 0.1, 1.0, efficiency(run, **window)) for run in (plain, a)]
-    grid = pd.DataFrame(rows, columns=["policy", "t", "c", "efficiency"])
-    knobs = {"queue_depth": 30, "days": 1.0}
+    schedules, source = fill_all(DAY_RUN), DAY_RUN.source
     costs = [
-        {"policy": policy, "accuracy": 0.5, "seed": 1, **container_costs(policy, 0.5, 1, **knobs)}
-        for policy in ("filling A", "filling B, save", "filling B, kill")
+        {"policy": policy, "accuracy": 0.5, "seed": 1, **container_cost(policy, 0.5, 1, **source)}
+        for policy in ("filling B, save", "filling B, kill")
     ]
-    kept = save_intervals(0.5, 1, overheads=[0.1], **knobs).assign(seed=1)
-    moved = int((a.start_time != plain.start_time).sum())
-    measured = loads(0.86, 0.94), pd.DataFrame(table).T, grid, pd.DataFrame(costs), kept, moved
-    verdicts = judge(Evidence(recorded(), *measured))
-    assert [*verdicts] == CLAIMS
-    for claim in CLAIMS[2:]:
-        assert verdicts[claim].holds is True, claim
+    kept = save_interval(0.5, 1, **source, overheads=[0.1]).assign(seed=1, jobs=QUEUE)
+    grid = efficiencies(DAY_RUN, schedules)
+    measured = recorded(), loads(0.86, 0.94), grid, pd.DataFrame(costs), kept
+    samples = measure_claims(DAY_RUN, schedules, *measured)
+    verdicts = {claim: decide(one, RULES[claim]) for claim, one in samples.items()}
+    assert [*verdicts] == [*RULES]
+    assert {verdicts[claim].verdict for claim in [*RULES][2:]} == {"holds", "by construction"}
     assert verdicts["gain-of-policy-a"].ours == "1.0000 of it"
-    held_up = f"{100 * save.held_up.mean():.1f} %"
+    held_up = f"{100 * schedules['filling B, save'].held_up.mean():.1f} %"
     assert verdicts["policy-b-delays"].ours.startswith(f"{held_up} to {held_up} of the jobs")
-
-
-def test_a_handful_of_jobs_decides_nothing():
-    assert all(verdict.holds for verdict in judge(PAPER._replace(jobs=100)).values())
-    verdicts = judge(PAPER._replace(jobs=99))
-    assert {verdict.why for verdict in verdicts.values()} == {"too few jobs: 99, of at least 100"}
