@@ -8,7 +8,7 @@ import pandas as pd
 from cosimlib import traces
 from cosimlib.policies import SIMULATORS
 from cosimlib.sweep import Workers, count_cores, sweep
-from cosimlib.zoo.runs import measured
+from cosimlib.zoo import measured
 
 POLICIES = ("FCFS", "EASY", "EASY (sjbf)", "EASY (wfp)", "conservative")
 SEEDS = 20
