@@ -117,9 +117,9 @@ def table(**policies):
 def test_standing_is_paired(values, text):
     base = pd.Series([2.0, 4.0, 8.0])
     assert ratio_text(pd.Series(values), base) == text
-    told = page(table(EASY=base.tolist(), other=values))
-    assert f"| other | {text} |\n\n## Waits: the 99th" in told
-    assert "| *EASY* | 4 h (2–8) |" in told
+    whole = page(table(EASY=base.tolist(), other=values))
+    assert f"| other | {text} |\n\n## Waits: the 99th" in whole
+    assert "| *EASY* | 4 h (2–8) |" in whole
 
 
 def test_nothing_is_divided_by_waits_that_are_zero():
@@ -168,7 +168,7 @@ def test_the_command_writes_tables_and_takes_a_file_with_a_policy(
     assert f"zoo: {number} of {number} schedules; " in capsys.readouterr().out
 
 
-def test_the_machine_s_size_is_told_or_assumed_and_said(tmp_path):
+def test_the_machine_s_size_is_given_or_assumed_and_said(tmp_path):
     line = "{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9
     path = tmp_path / "log.swf"
     path.write_text("".join(line.format(k=k) + "\n" for k in (1, 2, 30)))
