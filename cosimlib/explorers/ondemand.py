@@ -9,27 +9,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from html import escape
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from ipywidgets import (
-    Dropdown,
-    FloatLogSlider,
-    FloatSlider,
-    IntSlider,
-    SelectionSlider,
-    Widget,
-)
 
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.compiled import BURSTS
 from cosimlib.display import count, or_unknown
 from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
-from cosimlib.explorers.meanwhile import answered_meanwhile
-from cosimlib.explorers.panel import Draw, Panel, disable
+from cosimlib.explorers.panel import Knob, Panel, Settings, first_settings, says_compiling
 from cosimlib.figures.ondemand import plot_day
 from cosimlib.ondemand import (
     POLICIES,
@@ -48,7 +40,7 @@ from cosimlib.workload import Workload
 
 Simulate = Callable[..., OnDemandSchedule]
 
-RULES = tuple(rule for rule in DEADLINES if rule != "weighted")
+RULES = [(rule.replace("_", " "), rule) for rule in DEADLINES if rule != "weighted"]
 PLANNED = ("greedy", "dynamic")
 """Policies that choose among deadlines."""
 NO_EVICTIONS = ("wait", "reserve", "share")
@@ -56,11 +48,16 @@ RATES = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 18.0, 24.0)
 START_UPS = (0.0, 30.0, 60.0, 300.0, 900.0)
 NONE = "none"
 MOST_DAYS = 10_000
+A_PART = partial(check.number, above=0, most=1, kind="a part of the machine,")
+A_RATE = partial(check.number, least=0, most=1000, kind="bursts per day,")
+A_TIME = partial(check.seconds, above=0)
+A_BANDWIDTH = partial(check.number, above=0, kind="GB/s,")
 
 CLICK = "Click on the delay of a burst to see its day."
 OWN_BURSTS = "these bursts were given"
 
 
+@says_compiling(BURSTS)
 def explore_ondemand(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -150,30 +147,39 @@ def explore_ondemand(
     if bursts is not None:
         check.instance("bursts", bursts, Workload)
     workload, machine, hints = _begin(source, system, jobs, seed)
-    own = machine.aggregate_bandwidth
-    settings: dict[str, Any] = {
-        "policy": policy, "deadline": deadline, "rate": rate, "size": 100.0 * size,
-        "run_time": run_time / MINUTE, "longest_delay": longest_delay / MINUTE,
-        "announced": announced, "notice": notice,
-        "reserved": 100.0 * (size if reserved is None else reserved),
-        "bandwidth": own if bandwidth is None else bandwidth, "interval": interval / MINUTE,
-        "start_up": NONE if start_up is None else start_up, "seed": seed,
-    }  # fmt: skip
-    _check(settings)
+    off = _Off(bursts)
+    of_nodes: dict[str, Any] = {"unit": "%", "low": 1, "high": 100, "scale": 100, "check": A_PART}
+    knobs = [
+        Knob("policy", policy, "policy", options=POLICIES),
+        Knob("deadline", deadline, "which plan", options=RULES, off_when=off.deadline),
+        Knob("rate", rate, "bursts per day", options=_rates(rate), slider=True, check=A_RATE,
+             off_when=off.given),
+        Knob("size", size, "nodes of a burst", **of_nodes, off_when=off.drawn),
+        Knob("run_time", run_time, "a burst runs", "min", low=10, high=480, step=10,
+             scale=1 / MINUTE, check=A_TIME, off_when=off.drawn),
+        Knob("longest_delay", longest_delay, "longest delay", "min", high=60, scale=1 / MINUTE,
+             check=check.seconds, off_when=off.drawn),
+        Knob("announced", announced, "notice of a burst", options=KINDS, off_when=off.drawn),
+        Knob("notice", notice, "on a notice", options=NOTICES, off_when=off.notice),
+        Knob("reserved", size if reserved is None else reserved, "nodes reserved", **of_nodes,
+             off_when=off.reserved),
+        Knob("bandwidth", machine.aggregate_bandwidth if bandwidth is None else bandwidth,
+             "file system", "GB/s", low=1.5, high=1, step=0.05, log=True, check=A_BANDWIDTH,
+             off_when=off.evictions),
+        Knob("interval", interval, "checkpoint every", "min", low=5, high=480, step=5,
+             scale=1 / MINUTE, check=A_TIME, off_when=off.evictions),
+        Knob("start_up", NONE if start_up is None else start_up, "fillers start in", "s",
+             options=_start_ups(start_up), slider=True),
+        Knob("seed", seed, "seed", high=50, whole=True, off_when=off.none),
+    ]  # fmt: skip
+    simulated = lru_cache(maxsize=16)(partial(_simulate, workload, machine, bursts))
     submit = workload.jobs["submit_time"]
     begin = np.floor(submit.min() / HOUR) * HOUR
     days = int(min((submit.max() - begin) // DAY + 1, MOST_DAYS))
-    simulate = answered_meanwhile(_simulate, BURSTS)
-    simulated = lru_cache(maxsize=16)(partial(simulate, workload, machine, bursts))
     if day is None:
-        day = _busiest(simulated(**settings), begin, days)
-    check.whole("day", day, 1, days)
-    shown = _day_slider(day, days, begin, workload.began)
-    controls = _controls(settings, shown, bursts is not None)
-    for knob in ("policy", "announced", "rate"):
-        controls[knob].observe(partial(_switch, controls, bursts), names="value")
-    _switch(controls, bursts)
-    panel = Panel(controls, _drawer(simulated, begin), hint=" ".join([CLICK, *hints]))
+        day = _busiest(simulated(**first_settings(knobs)), begin, days)
+    knobs.append(_days(day, days, begin, workload.began))
+    panel = Panel(knobs, partial(_draw, simulated, begin), hint=" ".join([CLICK, *hints]))
     for trace in panel.figure.data[-3:-1]:
         trace.on_click(partial(_choose, panel, float(submit.min()), begin, days))
     return panel
@@ -191,153 +197,83 @@ def _begin(
     return workload, machine, [*notes, note]
 
 
-def _check(settings: dict[str, Any]) -> None:
-    """Raise for the first setting that its control cannot take."""
-    check.choice("policy", settings["policy"], POLICIES)
-    check.choice("deadline", settings["deadline"], RULES)
-    check.choice("announced", settings["announced"], KINDS)
-    check.choice("notice", settings["notice"], NOTICES)
-    check.number("rate", settings["rate"], least=0, most=1000, kind="bursts per day,")
-    for part in ("size", "reserved"):
-        value = settings[part] / 100
-        check.number(part, value, above=0, most=1, kind="a part of the machine,")
-    for minutes in ("run_time", "interval"):
-        check.seconds(minutes, settings[minutes] * MINUTE, above=0)
-    check.seconds("longest_delay", settings["longest_delay"] * MINUTE)
-    check.number("bandwidth", settings["bandwidth"], above=0, kind="GB/s,")
-    if settings["start_up"] != NONE:
-        check.seconds("start_up", settings["start_up"])
-    check.seed(settings["seed"])
+def _rates(given: float) -> list[tuple[str, float]]:
+    """Bursts per day to choose from, and those asked for."""
+    A_RATE("rate", given)
+    return [(f"{each:g}", each) for each in sorted({0.0, *RATES, float(given)})]
 
 
-def _day_slider(day: int, days: int, begin: float, began: pd.Timestamp | None) -> Widget:
-    """A slider of days, by their dates where the log tells when it began."""
-    if began is None:
-        slider = IntSlider(day, 1, days, description="day shown")
-    else:
-        # A slider has no room for the zone, which the axis names.
-        first = began + pd.Timedelta(round(begin), "s")
-        dates = [f"{first + pd.Timedelta(each, 'D'):%Y-%m-%d %H:%M}" for each in range(days)]
-        slider = SelectionSlider(
-            options=list(zip(dates, range(1, days + 1), strict=True)), value=day,
-            description="day shown",
-        )  # fmt: skip
-    disable(slider, "the jobs are of one day" if days == 1 else "")
-    return slider
-
-
-def _controls(settings: dict[str, Any], shown: Widget, given: bool) -> dict[str, Widget]:
-    """One widget per setting; those of drawn bursts are disabled where bursts are given."""
-    rate, seed = float(settings["rate"]), int(settings["seed"])
-    rates = [(f"{each:g}", each) for each in sorted({0.0, *RATES, rate})]
-
-    def choice(name: str, options: Any, description: str) -> Dropdown:
-        return Dropdown(options=list(options), value=settings[name], description=description)
-
-    def slider(name: str, low: float, high: float, step: float, description: str) -> FloatSlider:
-        value = float(settings[name])
-        return FloatSlider(
-            value, min=min(low, value), max=max(high, value), step=step, readout_format=".0f",
-            description=description,
-        )  # fmt: skip
-
-    controls: dict[str, Widget] = {
-        "policy": choice("policy", POLICIES, "policy"),
-        "deadline": choice(
-            "deadline", [(rule.replace("_", " "), rule) for rule in RULES], "which plan"
-        ),
-        "rate": SelectionSlider(options=rates, value=rate, description="bursts per day"),
-        "size": slider("size", 1, 100, 1, "nodes of a burst (%)"),
-        "run_time": slider("run_time", 10, 480, 10, "a burst runs (min)"),
-        "longest_delay": slider("longest_delay", 0, 60, 1, "longest delay (min)"),
-        "announced": choice("announced", KINDS, "notice of a burst"),
-        "notice": choice("notice", NOTICES, "on a notice"),
-        "reserved": slider("reserved", 1, 100, 1, "nodes reserved (%)"),
-        "bandwidth": _log_slider(float(settings["bandwidth"])),
-        "interval": slider("interval", 5, 480, 5, "checkpoint every (min)"),
-        "start_up": SelectionSlider(
-            options=_start_ups(settings["start_up"]),
-            value=settings["start_up"],
-            description="fillers start in (s)",
-        ),
-        "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
-        "day": shown,
-    }
-    if given:
-        for name in ("rate", "size", "run_time", "longest_delay", "announced"):
-            disable(controls[name], OWN_BURSTS)
-    return controls
-
-
-def _start_ups(given: float | str) -> list[tuple[str, float | str]]:
+def _start_ups(given: float | None) -> list[tuple[str, float | str]]:
     """No fillers, or seconds that one takes to start."""
-    known = sorted({*START_UPS, *([] if isinstance(given, str) else [float(given)])})
+    check.seconds("start_up", given, none=True)
+    known = sorted({*START_UPS, *([] if given is None else [float(given)])})
     return [("no fillers", NONE), *((f"{seconds:g}", seconds) for seconds in known)]
 
 
-def _log_slider(bandwidth: float) -> FloatLogSlider:
-    middle = float(np.log10(bandwidth))
-    return FloatLogSlider(
-        bandwidth, min=middle - 1.5, max=middle + 1, step=0.05, readout_format=".0f",
-        description="file system (GB/s)",
-    )  # fmt: skip
+def _days(day: int, days: int, begin: float, began: pd.Timestamp | None) -> Knob:
+    """The day shown, by its date where the log tells when it began."""
+    whole = partial(check.whole, least=1, most=days)
+    one = "the jobs are of one day" if days == 1 else ""
+    knob = Knob("day", day, "day shown", low=1, high=days, whole=True, check=whole,
+                off_when=lambda now: one)  # fmt: skip
+    if began is None:
+        return knob
+    # A slider has no room for the zone, which the axis names.
+    first = began + pd.Timedelta(round(begin), "s")
+    dates = [f"{first + pd.Timedelta(each, 'D'):%Y-%m-%d %H:%M}" for each in range(days)]
+    return replace(knob, options=list(zip(dates, range(1, days + 1), strict=True)), slider=True)
 
 
-def _switch(controls: dict[str, Widget], bursts: Workload | None, change: object = None) -> None:
-    """Disable what has no effect under the policy chosen, without notices or bursts; say why."""
-    policy = controls["policy"].value
-    drawn = controls["announced"].value != "none"
-    told = drawn if bursts is None else _are_announced(bursts)
-    why = {
-        "deadline": "" if policy in PLANNED else f"{policy} has no choice of plans",
-        "reserved": "" if policy == "reserve" else f"{policy} reserves none",
-        "notice": "" if told else "no burst is announced",
-        "bandwidth": f"{policy} evicts nobody" if policy in NO_EVICTIONS else "",
-    }
-    why["interval"] = why["bandwidth"]
-    if bursts is None:
-        why |= dict.fromkeys(("size", "run_time", "longest_delay", "announced", "seed"), "")
-    none = bursts is None and not controls["rate"].value
-    for name, reason in why.items():
-        disable(controls[name], "no burst comes" if none and name != "reserved" else reason)
+class _Off:
+    """Why controls have no effect: under the policy chosen, without notices, without bursts."""
+
+    def __init__(self, bursts: Workload | None) -> None:
+        self._bursts = bursts
+
+    def given(self, now: Settings) -> str:
+        return "" if self._bursts is None else OWN_BURSTS
+
+    def none(self, now: Settings) -> str:
+        return "no burst comes" if self._bursts is None and not now["rate"] else ""
+
+    def drawn(self, now: Settings) -> str:
+        return self.given(now) or self.none(now)
+
+    def deadline(self, now: Settings) -> str:
+        choice = now["policy"] in PLANNED
+        return self.none(now) or ("" if choice else f"{now['policy']} has no choice of plans")
+
+    def notice(self, now: Settings) -> str:
+        bursts = self._bursts
+        told = now["announced"] != "none" if bursts is None else _are_announced(bursts)
+        return self.none(now) or ("" if told else "no burst is announced")
+
+    def reserved(self, now: Settings) -> str:
+        return "" if now["policy"] == "reserve" else f"{now['policy']} reserves none"
+
+    def evictions(self, now: Settings) -> str:
+        never = now["policy"] in NO_EVICTIONS
+        return self.none(now) or (f"{now['policy']} evicts nobody" if never else "")
 
 
 def _simulate(
-    workload: Workload,
-    system: System,
-    bursts: Workload | None,
-    *,
-    policy: str,
-    deadline: str,
-    rate: float,
-    size: float,
-    run_time: float,
-    longest_delay: float,
-    announced: str,
-    notice: str,
-    reserved: float,
-    bandwidth: float,
-    interval: float,
-    start_up: float | str,
-    seed: int,
+    workload: Workload, system: System, bursts: Workload | None, **settings: Any
 ) -> OnDemandSchedule:
     """The schedule that the controls ask for."""
-    most = system.total_nodes
+    now, most = SimpleNamespace(**settings), system.total_nodes
     stream = bursts
     if stream is None:
         stream = draw_bursts(
-            workload, rate=rate, nodes=_part(size, most), run_time=run_time * MINUTE,
-            longest_delay=longest_delay * MINUTE, notice=announced, seed=seed,
+            workload, rate=now.rate, nodes=_part(now.size, most), run_time=now.run_time * MINUTE,
+            longest_delay=now.longest_delay * MINUTE, notice=now.announced, seed=now.seed,
         )  # fmt: skip
-    schedule = simulate_ondemand(
-        workload, replace(system, aggregate_bandwidth=bandwidth), stream, policy=policy,
-        deadline=deadline, notice=notice if _are_announced(stream) else "ignore",
-        interval=interval * MINUTE, seed=seed,
-        start_up=None if isinstance(start_up, str) else start_up,
-        reserved=_part(reserved, most) if policy == "reserve" else 0,
+    return simulate_ondemand(
+        workload, replace(system, aggregate_bandwidth=now.bandwidth), stream, policy=now.policy,
+        deadline=now.deadline, notice=now.notice if _are_announced(stream) else "ignore",
+        interval=now.interval * MINUTE, seed=now.seed,
+        start_up=None if now.start_up == NONE else now.start_up,
+        reserved=_part(now.reserved, most) if now.policy == "reserve" else 0,
     )  # fmt: skip
-    schedule.allocations  # noqa: B018 - kernels reckon them too, and they go with the schedule
-    return schedule
 
 
 def _are_announced(bursts: Workload) -> bool:
@@ -359,19 +295,14 @@ def _busiest(schedule: OnDemandSchedule, begin: float, days: int) -> int:
     return 1
 
 
-def _drawer(simulated: Simulate, begin: float) -> Draw:
-    """What the panel calls with the controls' values."""
-
-    def draw(*, day: int, **settings: Any) -> tuple[go.Figure, str]:
-        schedule = simulated(**settings)
-        start = begin + (day - 1) * DAY
-        figures = measure(schedule)
-        title = _title(schedule, figures, day, start)
-        return plot_day(schedule, start=start, end=start + DAY, title=title), _text(
-            schedule, figures
-        )
-
-    return draw
+def _draw(simulated: Simulate, begin: float, *, day: int, **settings: Any) -> tuple[go.Figure, str]:
+    """Figure and text for the controls' values."""
+    schedule = simulated(**settings)
+    start = begin + (day - 1) * DAY
+    figures = measure(schedule)
+    title = _title(schedule, figures, day, start)
+    picture = plot_day(schedule, start=start, end=start + DAY, title=title)
+    return picture, _text(schedule, figures)
 
 
 def _title(schedule: OnDemandSchedule, figures: dict[str, float], day: int, start: float) -> str:

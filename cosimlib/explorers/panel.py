@@ -7,15 +7,20 @@ browser redraws little and keeps a reader's zoom.
 
 import html
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from IPython import get_ipython
+from IPython.display import display
 from ipywidgets import (
     HTML,
     Dropdown,
     FloatLogSlider,
+    FloatSlider,
     GridBox,
     IntSlider,
     Layout,
@@ -25,6 +30,7 @@ from ipywidgets import (
 )
 
 from cosimlib import checks as check
+from cosimlib.compiled import is_compiled
 from cosimlib.explorers.live import LiveFigure
 from cosimlib.explorers.meanwhile import told, when_compiled
 from cosimlib.explorers.width_observer import WidthObserver
@@ -45,6 +51,113 @@ MANY = 16
 CHOICES = (Dropdown, SelectionSlider)
 
 Draw = Callable[..., tuple[go.Figure, str]]
+Settings = dict[str, Any]
+"""Value of each control, by its name."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One setting of an explorer, and the widget that changes it.
+
+    Parameters
+    ----------
+    name : str
+        Of the control, and of the argument that sets it.
+    value : object
+        The argument, which `check` refuses or `scale` turns into the control's unit.
+    label, unit : str
+        What stands beside the control.
+    options : iterable, optional
+        Values, or pairs of label and value: a menu, or with `slider` a slider.
+    low, high, step : float
+        Of a slider of numbers, wider where the value is beyond it; `high` may be a function of the
+        settings. Of a slider with `log` decades below and above the value.
+    whole, log, slider : bool
+        Kinds of sliders: whole numbers, powers of ten, options.
+    form : str
+        How a slider shows its number.
+    scale : float
+        The control's value per argument, such as 1/60 for minutes of seconds.
+    check : callable, optional
+        Takes the name and the argument and raises for one out of range.
+    off_when : callable, optional
+        Takes the settings and says why the control has no effect; "" where it has one.
+    """
+
+    name: str
+    value: Any
+    label: str
+    unit: str = ""
+    options: Iterable[Any] | None = None
+    low: float = 0.0
+    high: float | Callable[[Settings], float] = 1.0
+    step: float = 1.0
+    whole: bool = False
+    log: bool = False
+    slider: bool = False
+    form: str = ".0f"
+    scale: float = 1.0
+    check: Callable[[str, Any], None] | None = None
+    off_when: Callable[[Settings], str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.check is not None:
+            self.check(self.name, self.value)
+        elif self.options is not None:
+            check.choice(self.name, self.value, [_value_of(each) for each in self.options])
+        elif self.whole:
+            check.whole(self.name, self.value, self.low)
+        else:
+            check.number(self.name, self.value)
+
+    @property
+    def setting(self) -> Any:
+        """What the control is first set to."""
+        if self.options is not None:
+            return self.value
+        return int(self.value) if self.whole else float(self.value * self.scale)
+
+    def widget(self, settings: Settings) -> Widget:
+        """The control, its range such that the other settings allow."""
+        label = f"{self.label} ({self.unit})" if self.unit else self.label
+        if self.options is not None:
+            kind = SelectionSlider if self.slider else Dropdown
+            return kind(options=list(self.options), value=self.setting, description=label)
+        if self.log:
+            middle = math.log10(self.setting)
+            low, high = middle - self.low, middle + self.most(settings)
+            return FloatLogSlider(
+                self.setting, min=low, max=high, step=self.step, readout_format=self.form,
+                description=label,
+            )  # fmt: skip
+        low, high = min(self.low, self.setting), max(self.most(settings), self.setting)
+        if self.whole:
+            return IntSlider(self.setting, int(low), int(high), description=label)
+        return FloatSlider(
+            self.setting, min=low, max=high, step=self.step, readout_format=self.form,
+            description=label,
+        )  # fmt: skip
+
+    def most(self, settings: Settings) -> float:
+        """The slider's end."""
+        return self.high(settings) if callable(self.high) else self.high
+
+
+def first_settings(knobs: Iterable[Knob]) -> Settings:
+    """What the controls of knobs are first set to."""
+    return {knob.name: knob.setting for knob in knobs}
+
+
+@contextmanager
+def says_compiling(part: str) -> Iterator[None]:
+    """Say in a notebook that a part is compiled, until it is."""
+    note = HTML("compiling, once: about 8 s")
+    if get_ipython() is not None and not is_compiled(part):
+        display(note)
+    try:
+        yield
+    finally:
+        note.close()
 
 
 class Panel(VBox):
@@ -52,8 +165,8 @@ class Panel(VBox):
 
     Parameters
     ----------
-    controls : mapping of str to Widget
-        Every control by its name.
+    controls : sequence of Knob, or mapping of str to Widget
+        Every control, in the order in which they are shown.
     draw : callable
         Takes the controls' values by their names and returns a figure, with as many traces each
         time, and the line of text.
@@ -74,14 +187,18 @@ class Panel(VBox):
 
     def __init__(
         self,
-        controls: Mapping[str, Widget],
+        controls: Sequence[Knob] | Mapping[str, Widget],
         draw: Draw,
         *,
         hint: str = "",
         beside: Sequence[Widget] = (),
         below: Sequence[Widget] = (),
     ) -> None:
-        self.controls = dict(controls)
+        self._knobs = () if isinstance(controls, Mapping) else tuple(controls)
+        first = first_settings(self._knobs)
+        made = {knob.name: knob.widget(first) for knob in self._knobs}
+        self.controls = dict(controls) if isinstance(controls, Mapping) else made
+        self._follow()
         self._beside = tuple(beside)
         self._draw = draw
         self._waiting = False
@@ -194,8 +311,18 @@ class Panel(VBox):
         hint = html.escape(" ".join(filter(None, [self._hint, told()])), quote=False)
         return " ".join([hint, f"<small>{'; '.join(reasons)}</small>" if reasons else ""]).strip()
 
+    def _follow(self) -> None:
+        """Disable controls without effect, and let sliders go as far as the others allow."""
+        for knob in self._knobs:
+            control = self.controls[knob.name]
+            if callable(knob.high) and not knob.log:
+                control.max = knob.high(self.settings)
+            if knob.off_when is not None:
+                disable(control, knob.off_when(self.settings))
+
     def _redraw(self, change: object = None) -> None:
         """Draw what the controls say, and show what differs."""
+        self._follow()
         # A control that moves another one reports after it, when all of it is drawn.
         if self._waiting or self._drawn_for == self.settings:
             return
@@ -216,6 +343,11 @@ class Panel(VBox):
 def disable(control: Widget, why: str) -> None:
     """Switch a control off that has no effect and say why, or on where there is no reason."""
     control.disabled, control.tooltip = bool(why), why or None
+
+
+def _value_of(option: Any) -> Any:
+    """The value of an option, which may be a pair of label and value."""
+    return option[1] if isinstance(option, tuple) else option
 
 
 def _fits(control: Widget, value: Any) -> bool:
