@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, percent
 from cosimlib.explorers.logs import busy, fitting, partly_estimated
 from cosimlib.explorers.meanwhile import simulator
-from cosimlib.explorers.panel import Panel, disable
+from cosimlib.explorers.panel import Knob, Panel
 from cosimlib.figures.filling import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
 from cosimlib.schedule import Schedule
@@ -37,6 +36,9 @@ FILLINGS = (*SIMULATED, "filling C")
 DEPTHS = (10, 30, 100, 300)
 ACCURACIES = tuple(round(0.1 * tenth, 1) for tenth in range(11))
 GIVEN = "given"
+A_PART = partial(check.number, least=0, below=1, kind="a part of a slot,")
+A_SPEED = partial(check.number, above=0, most=1)
+A_DEPTH = partial(check.whole, least=0)
 
 
 def explore_filling(
@@ -110,75 +112,42 @@ def explore_filling(
         known = bool(workload.jobs["requested_time"].notna().all())
     depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
-    values: dict[str, Any] = {
-        "policy": policy, "accuracy": chosen, "overhead": overhead, "speed": speed,
-        "save_every": save_every, "queue_depth": depth, "seed": seed,
-    }  # fmt: skip
-    _check(known=known, **values)
+    nothing_drawn = "the log's own estimates: nothing is drawn"
+    knobs = [
+        Knob("policy", policy, "policy", options=FILLINGS),
+        Knob("accuracy", chosen, "accuracy (p)", options=_accuracies(chosen, known), slider=True,
+             check=partial(_check_accuracy, known)),
+        Knob("overhead", overhead, "start and save (t)", high=0.95, step=0.05, form=".2f",
+             check=A_PART),
+        Knob("speed", speed, "speed (c)", low=0.05, step=0.05, form=".2f", check=A_SPEED),
+        Knob("save_every", save_every, "C: save every", low=1, high=60, whole=True),
+        Knob("queue_depth", depth, "jobs that wait", options=_depths(depth), slider=True,
+             check=A_DEPTH),
+        Knob("seed", seed, "seed", high=50, whole=True,
+             off_when=lambda now: nothing_drawn if now["accuracy"] == GIVEN else ""),
+    ]  # fmt: skip
     simulated = lru_cache(maxsize=8)(partial(_simulate, workload, system or LOMONOSOV, jobs))
-    controls = _controls(values, known)
-    if workload is not None:
-        controls["accuracy"].observe(partial(_switch, controls), names="value")
-        _switch(controls)
-    return Panel(controls, partial(_draw, simulated), hint=" ".join(notes))
+    return Panel(knobs, partial(_draw, simulated), hint=" ".join(notes))
 
 
-def _check(
-    *,
-    known: bool,
-    policy: str,
-    accuracy: Any,
-    overhead: float,
-    speed: float,
-    save_every: int,
-    queue_depth: int,
-    seed: int,
-) -> None:
-    """Raise for the first setting that no simulator would see."""
-    check.choice("policy", policy, FILLINGS)
-    if not (known and isinstance(accuracy, str) and accuracy == GIVEN):
-        fine = check.is_number(accuracy) and 0 <= accuracy <= 1
-        also = " or 'given'" if known else ""
-        check.that("accuracy", accuracy, fine, f"a number from 0 to 1{also}")
-    check.number("overhead", overhead, least=0, below=1, kind="a part of a slot,")
-    check.number("speed", speed, above=0, most=1)
-    check.whole("save_every", save_every, 1)
-    check.seed(seed)
-    check.whole("queue_depth", queue_depth, 0)
+def _check_accuracy(known: bool, name: str, accuracy: Any) -> None:
+    """Raise for what is no accuracy, nor the log's own estimates where it has some."""
+    also = f" or {GIVEN!r}" if known else ""
+    own = known and isinstance(accuracy, str) and accuracy == GIVEN
+    fine = own or (check.is_number(accuracy) and 0 <= accuracy <= 1)
+    check.that(name, accuracy, fine, f"a number from 0 to 1{also}")
 
 
-def _controls(values: dict[str, Any], known: bool) -> dict[str, Widget]:
-    """One widget per setting."""
-    accuracy, depth, seed = values["accuracy"], int(values["queue_depth"]), int(values["seed"])
-    every = int(values["save_every"])
-    numbers = sorted({*ACCURACIES, *([] if accuracy == GIVEN else [float(accuracy)])})
-    accuracies = [*([("as given", GIVEN)] if known else []), *((f"{p:g}", p) for p in numbers)]
-    depths = [(f"{d}", d) for d in sorted({*DEPTHS, *([depth] if depth else [])})]
-    return {
-        "policy": Dropdown(options=list(FILLINGS), value=values["policy"], description="policy"),
-        "accuracy": SelectionSlider(
-            options=accuracies, value=accuracy, description="accuracy (p)"
-        ),
-        "overhead": FloatSlider(
-            values["overhead"], min=0.0, max=max(0.95, values["overhead"]), step=0.05,
-            description="start and save (t)",
-        ),
-        "speed": FloatSlider(
-            values["speed"], min=min(0.05, values["speed"]), max=1.0, step=0.05,
-            description="speed (c)",
-        ),
-        "save_every": IntSlider(every, 1, max(60, every), description="C: save every"),
-        "queue_depth": SelectionSlider(
-            options=[*depths, ("all", 0)], value=depth, description="jobs that wait"
-        ),
-        "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
-    }  # fmt: skip
+def _accuracies(chosen: Any, known: bool) -> list[tuple[str, Any]]:
+    """Estimates as given where there are some, and accuracies with that asked for."""
+    numbers = {*ACCURACIES, *([float(chosen)] if check.is_number(chosen) else [])}
+    return [*([("as given", GIVEN)] if known else []), *((f"{p:g}", p) for p in sorted(numbers))]
 
 
-def _switch(controls: dict[str, Widget], change: object = None) -> None:
-    """Disable the seed of a log whose estimates are its own: nothing is drawn."""
-    own = controls["accuracy"].value == GIVEN
-    disable(controls["seed"], "the log's own estimates: nothing is drawn" if own else "")
+def _depths(depth: Any) -> list[tuple[str, int]]:
+    """Lengths of the queue with that asked for, and all."""
+    A_DEPTH("queue_depth", depth)
+    return [*((f"{d}", d) for d in sorted({*DEPTHS, int(depth)} - {0})), ("all", 0)]
 
 
 def _simulate(
