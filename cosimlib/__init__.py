@@ -16,7 +16,6 @@ Nouns
 - `Schedule`: start, end and nodes held, for each job of a workload on a system
 - `EvictionProblem`: running jobs, nodes needed, a deadline
 - `EvictionPlan`: the action for each running job, and the node-hours lost
-- `Claims`: a paper's statements, each with our number and a verdict
 
 Traces
 

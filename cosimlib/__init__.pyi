@@ -21,7 +21,6 @@ from .batch import simulate_easy as simulate_easy
 from .batch import simulate_fcfs as simulate_fcfs
 from .batch import simulate_first_fit as simulate_first_fit
 from .batch.environment import BatchEnv as BatchEnv
-from .claims import Claims as Claims
 from .comparison import compare as compare
 from .convert import convert as convert
 from .coscheduling import simulate_coscheduling as simulate_coscheduling

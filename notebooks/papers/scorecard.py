@@ -46,7 +46,7 @@ def _read(record: Path) -> pd.DataFrame:
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
     own = own_parameters(json.loads(record.read_text(encoding="utf-8"))["parameters"])
     table["data"] = ["; ".join([data, *own]) for data in table["data"]]
-    return table.reindex(columns=JUDGED, fill_value="")
+    return table[JUDGED]
 
 
 def own_parameters(parameters: dict[str, object]) -> list[str]:

@@ -8,8 +8,6 @@ import pytest
 from papers import scorecard
 from papers.claims import JUDGED, Claims, Samples, read_rules
 
-CHECKED = ["system", "number", "claim", "statement", "paper", "ours", "data", "verdict", "why"]
-
 
 def write(figures, name, table, **parameters):
     """The folder of a run with its verdicts."""
@@ -75,11 +73,3 @@ def test_what_github_takes_for_markup_is_escaped(figures):
     text = (figures / "scorecard.md").read_text()
     assert r"A \| B\_1 \<b\> \*never\*<br>\$5 \~\$6" in text
     assert "## 1-a\\_b" in text and r"\`x\`" in text
-
-
-def test_tables_without_rules_have_empty_ones(figures):
-    row = dict.fromkeys(CHECKED, "x") | {"verdict": "holds"}
-    write(figures, "1-a", pd.DataFrame([row]))
-    scorecard.main()
-    table = pd.read_csv(figures / "claims.csv", keep_default_na=False)
-    assert table["limits"].tolist() == [""] and table["verdict"].tolist() == ["holds"]
