@@ -23,17 +23,13 @@ from cosimlib.timesharing.schedule import (
     won_bins,
 )
 from cosimlib.timesharing.simulation import (
-    QUEUES,
     bearable_noise,
-    check_knobs,
-    check_noise,
     in_steps,
     simulate_timesharing,
 )
 
 __all__ = [
     "NOISE",
-    "QUEUES",
     "SLOWEST",
     "STEP",
     "RunSummary",
@@ -42,8 +38,6 @@ __all__ = [
     "audit_stepped",
     "audit_timeshared",
     "bearable_noise",
-    "check_knobs",
-    "check_noise",
     "crossover_hours",
     "draw_noise",
     "in_steps",

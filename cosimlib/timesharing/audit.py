@@ -1,5 +1,7 @@
 """Audit of time-shared schedules: placement, memory, capacity, windows of the series, shares."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_columns
@@ -215,16 +217,14 @@ def _check_memory(schedule: TimesharedSchedule) -> None:
     capacity = schedule.system.memory_per_node
     if not capacity < np.inf:
         return
-    jobs, times, events = _in_order(schedule, memory > 0, ends_first=True)
+    events = _in_order(schedule, memory > 0, ends_first=True)
     free = np.full(schedule.system.total_nodes, capacity)
-    event, node = _first_oversubscribed(
-        schedule.first, schedule.members, memory, jobs, events, free
-    )
+    event, node = _first_oversubscribed(schedule.first, schedule.members, memory, events, free)
     if event >= 0:
         raise InfeasibleScheduleError(
             f"{schedule.policy}: node {node} holds more than its {capacity:g} GB at "
-            f"t={times[events[event]]:.15g}, when "
-            f"{schedule.workload.label(int(jobs[events[event]]))} starts"
+            f"t={events.time[event]:.15g}, when "
+            f"{schedule.workload.label(int(events.job[event]))} starts"
         )
 
 
@@ -232,25 +232,30 @@ def _check_capacity(schedule: TimesharedSchedule) -> None:
     """Raise for the first node that did more work in a busy period than it lasted."""
     work = schedule.workload.jobs["run_time"].to_numpy(np.float64).copy()
     begin, speed = np.zeros(schedule.system.total_nodes), schedule.speed
-    jobs, times, events = _in_order(schedule, np.ones(work.size, np.bool_), ends_first=False)
-    event, node = _first_overworked(
-        schedule.first, schedule.members, work, jobs, times, events, begin, speed
-    )
+    events = _in_order(schedule, np.ones(work.size, np.bool_), ends_first=False)
+    event, node = _first_overworked(schedule.first, schedule.members, work, events, begin, speed)
     if event >= 0:
         raise InfeasibleScheduleError(
             f"{schedule.policy}: node {node} does more work than its speed of "
-            f"{speed:.15g} allows in the busy period that ends at t={times[events[event]]:.15g}"
+            f"{speed:.15g} allows in the busy period that ends at t={events.time[event]:.15g}"
         )
 
 
-def _in_order(
-    schedule: TimesharedSchedule, which: np.ndarray, *, ends_first: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Jobs that run for a while, the times at which they start and then end, and their order."""
+class Events(NamedTuple):
+    """Starts and ends in order: the time, the job, and whether it starts."""
+
+    time: np.ndarray
+    job: np.ndarray
+    starts: np.ndarray
+
+
+def _in_order(schedule: TimesharedSchedule, which: np.ndarray, *, ends_first: bool) -> Events:
+    """The starts and ends of some jobs, those that run for a while."""
     jobs = np.flatnonzero(which & (schedule.end_time > schedule.start_time))
     times = np.concatenate([schedule.start_time[jobs], schedule.end_time[jobs]])
-    is_end = np.arange(times.size) >= jobs.size
-    return jobs, times, np.lexsort((is_end != ends_first, times))
+    starts = np.arange(times.size) < jobs.size
+    order = np.lexsort((starts == ends_first, times))
+    return Events(times[order], np.concatenate([jobs, jobs])[order], starts[order])
 
 
 @kernel
@@ -258,9 +263,7 @@ def _first_overworked(
     first: np.ndarray,
     members: np.ndarray,
     run_time: np.ndarray,
-    present: np.ndarray,
-    times: np.ndarray,
-    events: np.ndarray,
+    events: Events,
     begin: np.ndarray,
     speed: float,
 ) -> tuple[int, int]:
@@ -270,12 +273,11 @@ def _first_overworked(
     """
     here, work = np.zeros(begin.size, np.int64), np.zeros(begin.size)
     rounding = np.zeros(begin.size)
-    for event in range(events.size):
-        starts = events[event] < present.size
-        now, job = times[events[event]], present[events[event] % present.size]
+    for event in range(events.time.size):
+        now, job = events.time[event], events.job[event]
         for place in range(first[job], first[job + 1]):
             node = members[place]
-            if starts:
+            if events.starts[event]:
                 if here[node] == 0:
                     begin[node], work[node], rounding[node] = now, 0.0, 1e-6
                 here[node] += 1
@@ -306,19 +308,13 @@ def _distinct(first: np.ndarray, members: np.ndarray, total_nodes: int) -> np.nd
 
 @kernel
 def _first_oversubscribed(
-    first: np.ndarray,
-    members: np.ndarray,
-    memory: np.ndarray,
-    present: np.ndarray,
-    events: np.ndarray,
-    free: np.ndarray,
+    first: np.ndarray, members: np.ndarray, memory: np.ndarray, events: Events, free: np.ndarray
 ) -> tuple[int, int]:
     """The first event, and the node, at which more memory is taken than is free; −1 if none."""
-    for event in range(events.size):
-        ends = events[event] >= present.size
-        job = present[events[event] % present.size]
+    for event in range(events.time.size):
+        job = events.job[event]
         for place in range(first[job], first[job + 1]):
-            free[members[place]] += memory[job] if ends else -memory[job]
+            free[members[place]] -= memory[job] if events.starts[event] else -memory[job]
             if free[members[place]] < -1e-6:
                 return event, members[place]
     return -1, -1

@@ -20,10 +20,9 @@ from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import frugal_kernel, inner_kernel, kernel
 from cosimlib.timesharing import maxmin, placement
 from cosimlib.timesharing.maxmin import Sharing
-from cosimlib.timesharing.placement import Loads, Memory
 
-DONE, PAUSED, NEEDS_ROOM = 0, 1, 2
-REFUSED, STARTED, NO_ROOM = 0, 1, 2
+DONE, PAUSED, NEEDS_SLOTS = 0, 1, 2
+REFUSED, STARTED, NO_SLOT = 0, 1, 2
 
 STEP = 10.0
 """Seconds of a step."""
@@ -74,7 +73,7 @@ class Progress(NamedTuple):
     `clock`: the time; the sums of rates × nodes and of nodes over the jobs present; on how many
     nodes memory came free so far; when slowed nodes have their speed back. `numbers`: the jobs
     submitted, those queued, the slowed nodes, the slowdowns used up, and whether the instant of the
-    clock has yet to be finished. `loads`: how many nodes have how many jobs.
+    clock has yet to be finished. `free`: memory of nodes (GB). `tally` is scratch of `placement`.
     """
 
     start_time: np.ndarray
@@ -84,11 +83,11 @@ class Progress(NamedTuple):
     finish: Heap
     queue: np.ndarray
     freed_needed: np.ndarray
-    memory: Memory
+    free: np.ndarray
     slowed: np.ndarray
     clock: np.ndarray
     numbers: np.ndarray
-    loads: Loads
+    tally: np.ndarray
 
 
 class Noise(NamedTuple):
@@ -110,21 +109,18 @@ class Series(NamedTuple):
     sums: np.ndarray
 
 
-def with_more_room(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
+def with_more_slots(sharing: Sharing, progress: Progress) -> tuple[Sharing, Progress]:
     """The same state with rows for twice as many jobs on a node."""
-    nodes, room = sharing.on.shape
-    on = np.empty((nodes, 2 * room), np.uint32)
-    on[:, :room] = sharing.on
-    limit, own = np.empty(2 * room), np.empty(2 * room, np.uint32)
-    other = np.empty(2 * room, np.int32)
+    nodes, slots = sharing.on.shape
+    on = np.empty((nodes, 2 * slots), np.uint32)
+    on[:, :slots] = sharing.on
+    limit, own = np.empty(2 * slots), np.empty(2 * slots, np.uint32)
+    other = np.empty(2 * slots, np.int32)
     sharing = sharing._replace(on=on, limit=limit, other=other, own=own)
-    counts = np.zeros(2 * room + 2, np.int64)
-    counts[: room + 2] = progress.loads.nodes
-    loads = progress.loads._replace(nodes=counts, tally=np.zeros_like(counts))
-    return sharing, progress._replace(loads=loads)
+    return sharing, progress._replace(tally=np.zeros(2 * slots + 1, np.int64))
 
 
-def empty(run_time: np.ndarray, total_nodes: int, memory: float, room: int) -> Progress:
+def empty(run_time: np.ndarray, total_nodes: int, memory: float, slots: int) -> Progress:
     """The state before the first submission."""
     n = run_time.size
     return Progress(
@@ -135,11 +131,11 @@ def empty(run_time: np.ndarray, total_nodes: int, memory: float, room: int) -> P
         heap.empty(n),
         np.empty(n, np.int64),
         np.zeros(n),
-        placement.empty(total_nodes, memory),
+        np.full(total_nodes, memory),
         np.empty(total_nodes, np.int64),
         np.zeros(5),
         np.zeros(5, np.int64),
-        placement.no_loads(total_nodes, room),
+        np.zeros(slots + 1, np.int64),
     )
 
 
@@ -182,7 +178,7 @@ def draw_noise(
 def advance(
     setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, series: Series, until: float
 ) -> int:
-    """Simulate up to `until`; DONE, PAUSED there, or NEEDS_ROOM where a row of jobs is full."""
+    """Simulate up to `until`; DONE, PAUSED there, or NEEDS_SLOTS where a row of jobs is full."""
     while True:
         if progress.numbers[UNFINISHED]:
             now = progress.clock[NOW]
@@ -194,7 +190,7 @@ def advance(
         _integrate(sharing, progress, series, now)
         progress.numbers[UNFINISHED] = 1
         if not process_instant(setup, sharing, progress, noise, now):
-            return NEEDS_ROOM
+            return NEEDS_SLOTS
         progress.numbers[UNFINISHED] = 0
 
 
@@ -249,9 +245,6 @@ def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) ->
         progress.end_time[job] = now
         maxmin.record_change(sharing, job)
         progress.clock[PRESENT] -= setup.nodes[job]
-        for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-            node = sharing.members[place]
-            placement.count_fewer(progress.loads, node, sharing.load[node])
         if setup.spmd:
             maxmin.leave(sharing, job)
         else:
@@ -259,7 +252,7 @@ def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) ->
         if setup.memory[job] > 0.0:
             progress.clock[FREED] += setup.nodes[job]
             for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-                placement.use(progress.memory, sharing.members[place], -setup.memory[job])
+                progress.free[sharing.members[place]] += setup.memory[job]
 
 
 @inner_kernel
@@ -267,15 +260,15 @@ def _slow_down(
     setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, now: float
 ) -> None:
     """Nodes whose slow step is over have their speed back; others are slowed for a step."""
-    due = now + ROUNDING * setup.step
-    if progress.numbers[SLOWED] > 0 and progress.clock[RESTORE] <= due:
+    latest = now + ROUNDING * setup.step
+    if progress.numbers[SLOWED] > 0 and progress.clock[RESTORE] <= latest:
         for place in range(progress.numbers[SLOWED]):
             _resize(setup, sharing, progress.slowed[place], setup.speed)
         progress.numbers[SLOWED] = 0
     # Nothing but idle time is passed over: else every step with noise is an instant.
     over = np.searchsorted(noise.time, now - 0.5 * setup.step)
     drawn = max(progress.numbers[DRAWN], over)
-    while drawn < noise.time.size and noise.time[drawn] <= due:
+    while drawn < noise.time.size and noise.time[drawn] <= latest:
         node = noise.node[drawn]
         _resize(setup, sharing, node, setup.speed * noise.speed[drawn])
         progress.slowed[progress.numbers[SLOWED]] = node
@@ -304,7 +297,7 @@ def _admit(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> bo
         outcome = REFUSED
         if may_start and progress.clock[FREED] >= progress.freed_needed[job]:
             outcome = _start(setup, sharing, progress, job, now)
-        fits = fits and outcome != NO_ROOM
+        fits = fits and outcome != NO_SLOT
         if outcome != STARTED:
             queue[kept] = job
             kept += 1
@@ -316,7 +309,7 @@ def _admit(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> bo
         outcome = REFUSED
         if not (setup.fcfs and progress.numbers[QUEUED] > 0):
             outcome = _start(setup, sharing, progress, job, now)
-        if outcome == NO_ROOM:
+        if outcome == NO_SLOT:
             return False
         if outcome == REFUSED:
             queue[progress.numbers[QUEUED]] = job
@@ -327,23 +320,18 @@ def _admit(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> bo
 
 @inner_kernel
 def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: float) -> int:
-    """Start `job` if there is memory for it: STARTED, REFUSED, or NO_ROOM in a row of jobs."""
-    missing = placement.missing_nodes(
-        progress.memory, sharing, job, setup.memory[job], setup.placed
-    )
+    """Start `job` if there is memory for it: STARTED, REFUSED, or NO_SLOT in a row of jobs."""
+    missing = placement.missing_nodes(progress.free, sharing, job, setup.memory[job], setup.placed)
     if missing > 0:
         progress.freed_needed[job] = progress.clock[FREED] + missing
         return REFUSED
     if not setup.placed:
-        placement.place(progress.memory, progress.loads, sharing, job, setup.memory[job])
+        placement.place(progress.free, progress.tally, sharing, job, setup.memory[job])
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         if sharing.load[sharing.members[place]] == sharing.on.shape[1]:
-            return NO_ROOM
+            return NO_SLOT
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-        placement.count_more(progress.loads, sharing.load[sharing.members[place]])
-    if setup.memory[job] > 0.0:
-        for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-            placement.use(progress.memory, sharing.members[place], setup.memory[job])
+        progress.free[sharing.members[place]] -= setup.memory[job]
     if setup.spmd:
         maxmin.join(sharing, job)
     else:

@@ -43,10 +43,8 @@ MOST_ROUNDS = 64
 JOB = np.dtype(
     [
         ("rate", "f8"),
-        ("bound", "f8"),
         ("before", "f8"),
         ("bottleneck", "i4"),
-        ("runner_up", "i4"),
         ("first", "i8"),
         ("last", "i8"),
         ("is_changed", "?"),
@@ -54,9 +52,7 @@ JOB = np.dtype(
     align=True,
 )
 """A job: its `rate`; `bottleneck`, a node at whose level it runs (−1: none); `members[first:last]`
-are its nodes; whether its rate `is_changed`, and what it was `before`.
-
-`bound`: no other node of it has a lower level; `runner_up` is the one that had this level."""
+are its nodes; whether its rate `is_changed`, and what it was `before`."""
 
 
 class Sharing(NamedTuple):
@@ -84,12 +80,12 @@ class Sharing(NamedTuple):
     free: np.ndarray
 
 
-def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, room: int) -> Sharing:
-    """No job runs; `room` for so many jobs on a node."""
+def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, slots: int) -> Sharing:
+    """No job runs; `slots` for so many jobs on a node."""
     n, nodes = first.size - 1, capacity.size
     jobs = np.zeros(n, JOB).view(np.recarray)
     jobs.first, jobs.last = first[:-1], first[1:]
-    jobs.bottleneck = jobs.runner_up = -1
+    jobs.bottleneck = -1
     return Sharing(
         jobs,
         members.view(np.uint32),
@@ -97,13 +93,13 @@ def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, room: in
         np.full(nodes, np.inf),
         np.zeros(nodes),
         np.zeros(nodes, np.int32),
-        np.empty((nodes, room), np.uint32),
+        np.empty((nodes, slots), np.uint32),
         heap.empty(nodes),
         np.empty(n, np.int64),
         np.zeros(1, np.int64),
-        np.empty(room),
-        np.empty(room, np.int32),
-        np.empty(room, np.uint32),
+        np.empty(slots),
+        np.empty(slots, np.int32),
+        np.empty(slots, np.uint32),
         np.empty(nodes, np.int32),
     )
 
@@ -115,7 +111,6 @@ def join(sharing: Sharing, job: int) -> None:
     It is first given the least level that one of its nodes would have if the job had no other.
     """
     level, at = np.inf, -1
-    sharing.jobs[job].bound, sharing.jobs[job].runner_up = 0.0, -1
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = sharing.members[place]
         sharing.on[node, sharing.load[node]] = job
@@ -197,18 +192,12 @@ def _settle_node(sharing: Sharing, node: int) -> None:
         new = level
     for place in range(load):
         job = sharing.on[node, place]
-        # One test for both, without a branch for whose bottleneck this is: that is hard to predict.
-        moved = max(sharing.jobs[job].bound, sharing.jobs[job].rate * (1.0 - TOLERANCE)) > new
-        if moved & (sharing.jobs[job].bottleneck != node):
-            if new < sharing.jobs[job].rate * (1.0 - TOLERANCE):
-                _leave_bottleneck(sharing, job)
-                _move(sharing, job, new, node, node)
-            else:
-                sharing.jobs[job].bound, sharing.jobs[job].runner_up = new, node
+        elsewhere = sharing.jobs[job].bottleneck != node
+        if elsewhere and new < sharing.jobs[job].rate * (1.0 - TOLERANCE):
+            _move(sharing, job, new, node, node)
     for place in sharing.own[:own]:
         job = sharing.on[node, place]
         if sharing.limit[place] < new:
-            # The level of `node` itself is among the others' now, and above this bound.
             _move(sharing, job, sharing.limit[place], sharing.other[place], node)
         elif sharing.jobs[job].rate != new:
             _move(sharing, job, new, node, node)
@@ -220,40 +209,18 @@ def _settle_node(sharing: Sharing, node: int) -> None:
 
 
 @inlined_kernel
-def _leave_bottleneck(sharing: Sharing, job: int) -> None:
-    """Let the bound of `job` include the node at which it was bottlenecked."""
-    left = sharing.jobs[job].bottleneck
-    if sharing.level[left] < sharing.jobs[job].bound:
-        sharing.jobs[job].bound, sharing.jobs[job].runner_up = sharing.level[left], left
-
-
-@inlined_kernel
 def _find_limits(sharing: Sharing, node: int, own: int, wanted: float) -> bool:
-    """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere; whether anything does.
-
-    Only jobs whose bound is below `wanted` need a look, and only where the node that set the
-    bound has another level by now, a look at all their nodes.
-    """
-    found, level = False, sharing.level[node]
-    sharing.level[node] = np.inf
+    """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere, if anything."""
+    found = False
     for place in sharing.own[:own]:
         job = sharing.on[node, place]
-        if sharing.jobs[job].bound >= wanted:
-            continue
-        at = sharing.jobs[job].runner_up
-        if at < 0 or at == node or sharing.level[at] != sharing.jobs[job].bound:
-            limit, at = np.inf, -1
-            for other in sharing.members[sharing.jobs[job].first : sharing.jobs[job].last]:
-                limit = min(limit, sharing.level[other])
-            if limit < np.inf:
-                member = sharing.jobs[job].first
-                while sharing.level[sharing.members[member]] != limit:
-                    member += 1
-                at = sharing.members[member]
-            sharing.jobs[job].bound, sharing.jobs[job].runner_up = limit, at
-        sharing.limit[place], sharing.other[place] = sharing.jobs[job].bound, at
-        found = found or sharing.limit[place] < wanted
-    sharing.level[node] = level
+        limit, at = wanted, -1
+        for other in sharing.members[sharing.jobs[job].first : sharing.jobs[job].last]:
+            if sharing.level[other] < limit and other != node:
+                limit, at = sharing.level[other], other
+        if at >= 0:
+            sharing.limit[place], sharing.other[place] = limit, at
+            found = True
     return found
 
 
@@ -344,7 +311,6 @@ def fill(sharing: Sharing) -> None:
             if sharing.jobs[job].bottleneck >= 0:
                 record_change(sharing, job)
                 sharing.jobs[job].bottleneck = -1
-                sharing.jobs[job].bound, sharing.jobs[job].runner_up = 0.0, -1
         if free[node] > 0:
             heap.push(filling, node, left[node] / free[node])
     while filling.size[0] > 0:

@@ -5,7 +5,6 @@ A job is placed on the least loaded nodes that have enough free memory.
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,12 +17,6 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 
 SPARE = 1e-9
 """Gigabytes that count as nothing."""
-
-SHELVES = 256
-"""Bins of the histogram of free memory."""
-
-BLOCK = 64
-"""Neighboring nodes of which a bound of the load is kept."""
 
 
 def with_node_memory(
@@ -112,139 +105,33 @@ def _from_first_submission(workload: Workload) -> Workload:
     return replace(workload, jobs=shifted, began=began)
 
 
-class Memory(NamedTuple):
-    """Free memory per node, `free` (GB), and its histogram `shelves`, of `SHELVES` equal bins.
-
-    `size[0]` is the memory of an empty node.
-    """
-
-    free: np.ndarray
-    shelves: np.ndarray
-    size: np.ndarray
-
-
-class Loads(NamedTuple):
-    """Jobs on nodes: for each number of jobs, how many `nodes` have it.
-
-    `least`, one per block of nodes: none of them has fewer jobs. `tally` is scratch, as long as
-    `nodes`.
-    """
-
-    nodes: np.ndarray
-    least: np.ndarray
-    tally: np.ndarray
-
-
-def no_loads(total_nodes: int, room: int) -> Loads:
-    """No node has a job; `room` for so many on a node."""
-    nodes = np.zeros(room + 2, np.int64)
-    nodes[0] = total_nodes
-    return Loads(nodes, np.zeros(-(-total_nodes // BLOCK), np.int64), np.zeros(room + 2, np.int64))
-
-
 @inner_kernel
-def count_more(loads: Loads, load: int) -> None:
-    """A node of this load has one job more."""
-    loads.nodes[load] -= 1
-    loads.nodes[load + 1] += 1
-
-
-@inner_kernel
-def count_fewer(loads: Loads, node: int, load: int) -> None:
-    """`node` of this load has one job fewer."""
-    loads.nodes[load] -= 1
-    loads.nodes[load - 1] += 1
-    loads.least[node // BLOCK] = min(loads.least[node // BLOCK], load - 1)
-
-
-def empty(total_nodes: int, memory_per_node: float) -> Memory:
-    """No memory is used."""
-    shelves = np.zeros(SHELVES + 1, np.int64)
-    shelves[SHELVES] = total_nodes
-    return Memory(np.full(total_nodes, memory_per_node), shelves, np.full(1, memory_per_node))
-
-
-@inner_kernel
-def use(memory: Memory, node: int, amount: float) -> None:
-    """Take `amount` of what `node` has free; a negative amount gives back."""
-    memory.shelves[_shelf(memory, memory.free[node])] -= 1
-    memory.free[node] -= amount
-    memory.shelves[_shelf(memory, memory.free[node])] += 1
-
-
-@inner_kernel
-def missing_nodes(memory: Memory, sharing: Sharing, job: int, amount: float, placed: bool) -> int:
-    """Lower bound on how many more nodes need `amount` GB free for `job`; 0 if it can start now."""
+def missing_nodes(free: np.ndarray, sharing: Sharing, job: int, amount: float, placed: bool) -> int:
+    """How many more nodes need `amount` GB free for `job`; 0 if it can start now."""
     first, last = sharing.jobs[job].first, sharing.jobs[job].last
-    least = amount - SPARE
     missing = last - first
     if amount <= 0.0:
         return 0
     if placed:
         for place in range(first, last):
-            missing -= memory.free[sharing.members[place]] >= least
+            missing -= free[sharing.members[place]] >= amount - SPARE
         return missing
-    # Two bounds that need no look at the nodes: those on the shelf of `least` may have enough.
-    shelf = _shelf(memory, least)
-    missing -= memory.shelves[shelf + 1 :].sum()
-    if missing <= 0 or missing > memory.shelves[shelf]:
-        return max(0, missing - memory.shelves[shelf])
-    missing = last - first
-    for node in range(memory.free.size):
-        missing -= memory.free[node] >= least
+    for node in range(free.size):
+        missing -= free[node] >= amount - SPARE
     return max(0, missing)
 
 
 @inner_kernel
-def _shelf(memory: Memory, amount: float) -> int:
-    """The bin of nodes that have `amount` free."""
-    return min(SHELVES, max(0, int(amount / memory.size[0] * SHELVES)))
+def place(free: np.ndarray, tally: np.ndarray, sharing: Sharing, job: int, amount: float) -> None:
+    """Place `job` on the nodes with the fewest jobs that have `amount` GB free, of which there are
+    enough; ties by node number.
 
-
-@inner_kernel
-def place(memory: Memory, loads: Loads, sharing: Sharing, job: int, amount: float) -> None:
-    """Place `job` on the nodes with the fewest jobs, ties by node number."""
-    shelf = _shelf(memory, amount - SPARE)
-    if amount <= 0.0 or memory.shelves[shelf + 1 :].sum() == memory.free.size:
-        _place_anywhere(loads, sharing, job)
-    else:
-        _place_where_it_fits(memory, loads.tally, sharing, job, amount - SPARE)
-
-
-@inner_kernel
-def _place_anywhere(loads: Loads, sharing: Sharing, job: int) -> None:
-    """Place `job`, for which all nodes have the memory; look only at blocks that have its nodes."""
-    next_place, last, load = sharing.jobs[job].first, sharing.jobs[job].last, sharing.load
-    wanted, bound = last - next_place, 0
-    while loads.nodes[bound] < wanted:
-        wanted -= loads.nodes[bound]
-        bound += 1
-    for block in range(loads.least.size):
-        if loads.least[block] >= bound + (wanted > 0):
-            continue
-        least = bound + 1
-        for node in range(block * BLOCK, min(load.size, (block + 1) * BLOCK)):
-            least = min(least, load[node])
-            if load[node] < bound or (load[node] == bound and wanted > 0):
-                wanted -= load[node] == bound
-                sharing.members[next_place] = node
-                next_place += 1
-                if next_place == last:
-                    return
-        loads.least[block] = least
-
-
-@inner_kernel
-def _place_where_it_fits(
-    memory: Memory, tally: np.ndarray, sharing: Sharing, job: int, least: float
-) -> None:
-    """Place `job` on nodes with `least` GB free, of which there are enough."""
-    free, load = memory.free, sharing.load
-    highest = 0
+    `tally` counts nodes by their number of jobs; it is all zeros before and after.
+    """
+    load, highest, least = sharing.load, 0, amount - SPARE
     for node in range(load.size):
-        if free[node] >= least:
-            tally[load[node]] += 1
-            highest = max(highest, load[node])
+        tally[load[node]] += free[node] >= least
+        highest = max(highest, load[node])
     wanted, bound = sharing.jobs[job].last - sharing.jobs[job].first, 0
     while tally[bound] < wanted:
         wanted -= tally[bound]

@@ -63,7 +63,7 @@ MOST_STEPS = 2.0**50
 MOST_MEMBERS = 2.0**31
 """Nodes of all jobs at most: 8 GiB."""
 
-ROOM = 32
+SLOTS = 32
 """Jobs on a node for which there is room at first; it is doubled when needed."""
 
 MOST_MOVES = 8e6
@@ -159,9 +159,9 @@ def simulate_timesharing(
     setup, workload = _setup(workload, system, overhead, spmd, step, placement, queue)
     first, members = _members(workload, setup, system.total_nodes, placement)
     capacity = np.full(system.total_nodes, setup.speed)
-    sharing = maxmin.empty(first, members, capacity, ROOM)
+    sharing = maxmin.empty(first, members, capacity, SLOTS)
     memory = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
-    progress = kernel.empty(setup.run_time, system.total_nodes, memory, ROOM)
+    progress = kernel.empty(setup.run_time, system.total_nodes, memory, SLOTS)
     rng = np.random.default_rng(seed)
     series = _run(setup, sharing, progress, float(noise or 0.0), rng, sampled, watch)
     name = _policy_name(overhead, spmd, noise, setup.fcfs)
@@ -240,7 +240,7 @@ def check_bounds(
         Naming the system, or the workload and the step, and what to change.
     """
     jobs, total_nodes = workload.jobs, system.total_nodes
-    places, members = float(total_nodes) * ROOM, float(jobs["nodes"].sum())
+    places, members = float(total_nodes) * SLOTS, float(jobs["nodes"].sum())
     check.room("places for jobs on nodes", places, "take a smaller machine", where=system.name)
     check.room("nodes of all jobs", members, "keep fewer or narrower jobs",
                most=MOST_MEMBERS, where=workload.name)  # fmt: skip
@@ -399,8 +399,8 @@ def _run(
         progress.numbers[kernel.DRAWN] = 0
         for stop in _stops(sample, begin, until):
             status = kernel.advance(setup, sharing, progress, drawn, series, stop)
-            while status == kernel.NEEDS_ROOM:
-                sharing, progress = kernel.with_more_room(sharing, progress)
+            while status == kernel.NEEDS_SLOTS:
+                sharing, progress = kernel.with_more_slots(sharing, progress)
                 status = kernel.advance(setup, sharing, progress, drawn, series, stop)
             _take(sample, sharing, stop)
         sums.append(series.sums)

@@ -90,7 +90,7 @@ def test_a_run_is_what_its_events_are():
 
 def test_many_jobs_on_one_node_find_room():
     """More than the rows that a node begins with have, in one instant and one by one."""
-    n = 3 * simulation.ROOM
+    n = 3 * simulation.SLOTS
     for submit in ([0.0] * n, np.arange(n) * 10.0):
         for spmd in (True, False):
             jobs = made(submit_time=submit, run_time=[5_000] * n, nodes=[2] * n)

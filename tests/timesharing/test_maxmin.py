@@ -202,27 +202,16 @@ def test_many_jobs_on_many_nodes(seed):
 
 
 @pytest.mark.parametrize(("jobs", "nodes", "most"), [(120, 20, 8.5), (60, 8, 5.5)])
-def test_bounds_cost_no_rounds_and_lowest_first_takes_few(jobs, nodes, most):
-    """Beside a machine that forgets its bounds: the same rates, by as many nodes within 1 %.
-
-    Rates come out the same in any order: how many nodes are settled is what tells one.
-    """
-    (bounded, rng), (forgetful, _) = (random_machine(jobs, nodes, seed=0) for _ in range(2))
-    settled, changes = [0, 0], 120
+def test_lowest_first_settles_few_nodes(jobs, nodes, most):
+    """Rates come out the same in any order: only the number of settled nodes depends on it."""
+    (machine, rng), settled, changes = random_machine(jobs, nodes, seed=0), 0, 120
     for _ in range(changes):
-        several = [("job", int(rng.integers(jobs)))]
+        machine.change("job", int(rng.integers(jobs)))
         if rng.random() < 0.3:
-            several += [("node", int(rng.integers(nodes)), rng.uniform(0.5, 1.0))]
-        for place, machine in enumerate((bounded, forgetful)):
-            for change in several:
-                machine.change(*change)
-            if machine is forgetful:
-                machine.sharing.jobs.bound[:], machine.sharing.jobs.runner_up[:] = 0.0, -1
-            settled[place] += maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
-            maxmin.clear_changes(machine.sharing)
-        assert bounded.rates == pytest.approx(forgetful.rates, rel=1e-12)
-    assert settled[0] <= 1.01 * settled[1]
-    assert settled[0] <= most * changes
+            machine.change("node", int(rng.integers(nodes)), rng.uniform(0.5, 1.0))
+        settled += maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
+        maxmin.clear_changes(machine.sharing)
+    assert settled <= most * changes
 
 
 def test_a_single_node_has_no_others_to_look_at():

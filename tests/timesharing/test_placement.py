@@ -14,7 +14,7 @@ from cosimlib.timesharing import (
     simulate_timesharing,
     with_node_memory,
 )
-from cosimlib.timesharing.placement import BLOCK, SPARE
+from cosimlib.timesharing.placement import SPARE
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
@@ -182,7 +182,7 @@ def test_a_log_s_nodes_have_memory_and_it_has_jobs(wrong, message):
 
 # --- placement ----------------------------------------------------------------------------------
 
-NODES = 3 * BLOCK + 7
+NODES = 199
 
 
 def expected_nodes(schedule, memory_per_node):

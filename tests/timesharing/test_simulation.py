@@ -155,11 +155,11 @@ def test_overhead_makes_everything_longer_by_its_factor(given_jobs, overhead, sp
     workload, placement = given_jobs
     at_once = Workload(workload.jobs.assign(submit_time=0.0))
     knobs = {"placement": placement, "step": None, "spmd": spmd}
-    free, taxed = (
+    free, loaded = (
         simulate_timesharing(at_once, System.of(NODES), overhead=part, **knobs)
         for part in (0.0, overhead)
     )
-    np.testing.assert_allclose(taxed.end_time * (1 - overhead), free.end_time, rtol=1e-9)
+    np.testing.assert_allclose(loaded.end_time * (1 - overhead), free.end_time, rtol=1e-9)
 
 
 @given(placed_jobs(memory=False), st.booleans(), st.integers(0, 50))

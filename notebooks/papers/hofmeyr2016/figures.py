@@ -147,16 +147,16 @@ def compare_printed(table: pd.DataFrame) -> pd.DataFrame:
     found = numbers.agg(lambda values: interval(rule, values.dropna().astype(float)))
     means = found.map(lambda each: each[0])
     known = [name for name in PRINTED if name in means]
-    apart = np.abs(np.log(means[known] / pd.Series(PRINTED)[known]))
-    met = (apart <= math.log(MET)).sum(axis=1).astype(str)
+    factors = np.abs(np.log(means[known] / pd.Series(PRINTED)[known]))
+    met = (factors <= math.log(MET)).sum(axis=1).astype(str)
     met += " of " + means[known].notna().sum(axis=1).astype(str)
-    words = found.map(_in_words)
-    words.loc["printed"] = [f"{PRINTED[n]:,.4g}" if n in PRINTED else "not printed" for n in means]
+    texts = found.map(_as_text)
+    texts.loc["printed"] = [f"{PRINTED[n]:,.4g}" if n in PRINTED else "not printed" for n in means]
     columns = [*known, *means.columns.difference(known)]
-    return words.loc[["printed", *means.index], columns].assign(met=met).fillna({"met": ""})
+    return texts.loc[["printed", *means.index], columns].assign(met=met).fillna({"met": ""})
 
 
-def _in_words(found: tuple[float, float, float]) -> str:
+def _as_text(found: tuple[float, float, float]) -> str:
     """A mean, and its interval where more than one seed gives it."""
     mean, low, high = found
     if math.isnan(mean):

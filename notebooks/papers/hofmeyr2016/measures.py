@@ -2,7 +2,7 @@
 
 Each function takes the runs and returns `Samples` with a number per seed. Two runs are compared by
 one number per seed, measured on the same jobs. Nodes have limited memory; where memory matters and
-is not what the claim is about, the first seed's number with unlimited memory is told as well. The
+is not what the claim is about, the first seed's number with unlimited memory is given, too. The
 claims about overhead are about unlimited memory.
 
 *Jobs on a node.* Edison's nodes have 9 jobs each. Those of a smaller machine for fewer days have
@@ -95,11 +95,11 @@ def samples(runs: Runs) -> dict[str, Samples]:
 def same_utilization(runs: Runs) -> Samples:
     """The farthest distance between utilizations: batch, time-sharing, and the printed one."""
     pairs = zip(runs.of("sharing"), runs.of("sharing", SHARED), strict=True)
-    apart = [float(np.ptp([UTILIZATION, *(run.utilization for run in pair)])) for pair in pairs]
+    distances = [float(np.ptp([UTILIZATION, *(run.utilization for run in pair)])) for pair in pairs]
     busy = [runs.first("sharing", policy).utilization for policy in (BATCH, SHARED, UNLIMITED)]
     batch, shared, free = (percent(each, 0) for each in busy)
     details = f"first seed: batch {batch}, sharing {shared} (memory unlimited {free})"
-    return Samples(apart, "farthest apart {:.3g}", details=details, why=_waits_for_memory(runs))
+    return Samples(distances, "farthest apart {:.3g}", details=details, why=_waits_for_memory(runs))
 
 
 def slowdown_batch(runs: Runs) -> Samples:
