@@ -30,7 +30,7 @@ def sharing_rows(days: int = 600) -> Iterator[tuple]:
     what = f"Edison, {days} days, {len(workload):,} jobs"
     for name, simulate, goal in (
         ("batch", simulate_batch, "<= 10"),
-        ("time-sharing", simulate_timesharing, "<= 150"),
+        ("time-sharing", simulate_timesharing, "<= 300"),
     ):
         small = workload.keep(workload.jobs.index < 100, "after the first 100")
         simulate(small, workload.machine)
