@@ -130,3 +130,9 @@ THETA = System(
 Their paper prints no bandwidth of a single node. 2 GB/s is our choice: 250 GB/s over the 128 nodes
 of Theta's commonest job, so that such a job saturates the file system, as the paper assumes.
 """
+
+THETAS_MEMORY = (
+    "system=dataclasses.replace(workload.machine, memory_per_node=192.0, "
+    "aggregate_bandwidth=250.0, node_bandwidth=2.0) has those of Theta"
+)
+"""What errors advise where a system does not know its memory or its file system."""

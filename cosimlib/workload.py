@@ -269,8 +269,8 @@ class Workload(Displayed):
             job = int(unknown.idxmax())
             raise InvalidWorkloadError(
                 f"{self.label(job)} has no requested_time{check.nor_others(int(unknown.sum()) - 1)}"
-                ", which this policy needs; fill it in with synthetic.with_missing_estimates, or "
-                "take FCFS or first fit"
+                ", which this policy needs; fill it in with synthetic.with_missing_estimates, as "
+                "prepare_workload does where most are known, or take FCFS or first fit"
             )
         return JobArrays(
             np.array(jobs["submit_time"], dtype=np.float64),

@@ -187,6 +187,33 @@ def no_run_lasts(table: pd.DataFrame) -> pd.DataFrame:
     return waited(table.assign(run=1), NODES)
 
 
+@oddity()
+def submissions_are_starts(table: pd.DataFrame) -> pd.DataFrame:
+    """The log gives the start of each job as its submission."""
+    started = table.assign(submit=table["submit"] + table["wait"], wait=0)
+    return started.sort_values("submit", kind="stable")
+
+
+@oddity()
+def one_start_missing(table: pd.DataFrame) -> pd.DataFrame:
+    """One job does not say when it started."""
+    return table.assign(wait=table["wait"].where(table["job"] != 100, -1))
+
+
+@oddity()
+def seconds_since_1970(table: pd.DataFrame) -> pd.DataFrame:
+    """Times are seconds since 1970, and the header has no start."""
+    return table.assign(submit=table["submit"] + 1_669_852_800)
+
+
+@oddity()
+def a_day_beyond_the_machine(table: pd.DataFrame) -> pd.DataFrame:
+    """On one day jobs hold three times the nodes that there are."""
+    day = table.iloc[:3].assign(submit=20 * DAY, wait=0, run=DAY, processors=NODES)
+    day = day.assign(job=JOBS + 1 + np.arange(3), requested_processors=NODES)
+    return pd.concat([table.iloc[:-3], day]).sort_values("submit", kind="stable")
+
+
 def write(folder: Path = ZOO) -> list[Path]:
     """Write all logs of the zoo into a folder."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -15,11 +15,10 @@ from cosimlib import checks as check
 from cosimlib.display import calendar, count
 from cosimlib.explorers.meanwhile import simulator
 from cosimlib.metrics import busy_stretch
-from cosimlib.prepare import with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_missing_estimates
 from cosimlib.system import THETA, System
-from cosimlib.traces.oversubscription import oversubscription
+from cosimlib.traces.oddities import oversubscription, with_assumed_machine
 from cosimlib.units import DAY
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 

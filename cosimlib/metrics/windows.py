@@ -9,9 +9,13 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.schedule import Schedule, check_schedule
+from cosimlib.kernels.steps import step_function
+from cosimlib.schedule import Schedule, SharedNodesError, check_schedule
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload, check_workload
+
+TOLERATED = 0.01
+"""Share of a window's node-seconds that may be beyond the machine's nodes."""
 
 BUSIER = 1.5
 """Times the work at the beginning of a log from which on a busier time is taken instead."""
@@ -57,8 +61,10 @@ def busiest(data: Workload | Schedule, length: float) -> tuple[float, float]:
     """The window of `length` seconds with the most node-seconds, from a whole hour on.
 
     Of a workload those are of the jobs submitted in it, nodes times run time, whenever they run; of
-    a schedule they are what is held in it. Of windows that are equally busy it is the first. Data
-    that are shorter than `length` are one window of whole hours, and so is, from 0 on, no job.
+    a schedule they are what is held in it, and windows in which more than 1 % of that is beyond the
+    machine's nodes come last: such data are wrong. Of windows that are equally busy it is the
+    first. Data that are shorter than `length` are one window of whole hours, and so is, from 0 on,
+    no job.
 
     Parameters
     ----------
@@ -80,9 +86,13 @@ def busiest(data: Workload | Schedule, length: float) -> tuple[float, float]:
     check.windows(first, last, HOUR)
     starts = first + HOUR * np.arange(math.floor((last - length - first) / HOUR) + 1)
     edges = np.unique(np.concatenate([starts, starts + length]))
-    amount = np.append(0.0, np.cumsum(_node_seconds(data, edges)))
     begin, end = np.searchsorted(edges, starts), np.searchsorted(edges, starts + length)
-    start = float(starts[np.argmax(amount[end] - amount[begin])])
+    amount, beyond = (
+        np.append(0.0, np.cumsum(part))[end] - np.append(0.0, np.cumsum(part))[begin]
+        for part in (_node_seconds(data, edges), _beyond(data, edges))
+    )
+    amount[beyond > TOLERATED * amount] -= amount.max()
+    start = float(starts[np.argmax(amount)])
     return start, start + length
 
 
@@ -177,3 +187,23 @@ def _node_seconds(data: Workload | Schedule, edges: np.ndarray) -> np.ndarray:
     jobs = data.jobs
     work = np.append(0.0, np.cumsum((jobs["nodes"] * jobs["run_time"]).to_numpy()))
     return np.diff(work[np.searchsorted(jobs["submit_time"].to_numpy(), edges)])
+
+
+def _beyond(data: Workload | Schedule, edges: np.ndarray) -> np.ndarray:
+    """Node-seconds held beyond the machine's nodes from each edge to the next.
+
+    A workload holds none, and neither do jobs that share nodes.
+    """
+    none = np.zeros(edges.size - 1)
+    if isinstance(data, Workload):
+        return none
+    try:
+        table = data.allocations
+    except SharedNodesError:
+        return none
+    if not len(table):
+        return none
+    times, held = step_function(*(table[name].to_numpy() for name in ("start", "end", "nodes")))
+    over = np.maximum(held - data.total_nodes, 0)
+    area = np.append(0.0, np.cumsum(over[:-1] * np.diff(times)))
+    return np.diff(np.interp(edges, times, area))

@@ -52,7 +52,7 @@ from cosimlib.report.use import (
     window_blocks,
     window_name,
 )
-from cosimlib.traces.oversubscription import Oversubscription, oversubscription
+from cosimlib.traces.oddities import Oversubscription, oversubscription
 
 __all__ = [
     "Freeable",

@@ -15,11 +15,17 @@ from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.display import UNKNOWN, calendar, count, duration, percent
 from cosimlib.eviction import EXPENDABLE
 from cosimlib.metrics import share_used
-from cosimlib.prepare import KNOWN, with_assumed_machine
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.traces import SYNTHETIC
-from cosimlib.traces.oversubscription import Oversubscription, oversubscription
+from cosimlib.traces.oddities import (
+    Oversubscription,
+    fitting,
+    known_starts,
+    oversubscription,
+    with_assumed_machine,
+    with_requests,
+)
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
@@ -34,11 +40,12 @@ class Log(NamedTuple):
     machine : System
         Of one partition; its size is that of the header, or the most nodes ever held at once.
     schedule : Schedule
-        What happened: as recorded, of the jobs whose start is known; where most starts are not
-        known, as EASY (without requested times FCFS) would have scheduled the jobs.
+        What happened: as recorded, of the jobs whose start is known; where more than a few are
+        not known, as EASY (without requested times FCFS) would have scheduled the jobs.
     lacks : dict of str to str
-        A sentence by what is unknown: `machine`, `starts`, `requests`, `users`, `idle nodes` (of
-        which the record holds more than there are); none of what is known.
+        A sentence by what is unknown: `machine`, `starts`, `waits` (where submissions are taken as
+        starts), `requests`, `users`, `idle nodes` (of which the record holds more than there are);
+        none of what is known.
     used : float
         Node-hours of the schedule's jobs ÷ those of all jobs in the log.
     held : Oversubscription
@@ -86,10 +93,15 @@ def open_log(
             "this log does not tell the size of its machine; "
             f"{count(machine.total_nodes, 'node')} assumed"
         )
-    workload = _with_requests(_fitting(known, machine), lacks)
+    workload = with_requests(fitting(known)[0])[0]
+    requested = workload.jobs["requested_time"].notna()
+    if not requested.all():
+        lacks["requests"] = "this log has no requested times"
+        if requested.any():
+            lacks["requests"] = f"this log tells {percent(requested.mean())} of the requested times"
     if workload.column("user").isna().all():
         lacks["users"] = "this log names no users"
-    schedule = _schedule(workload, machine, lacks)
+    schedule = _schedule(workload, lacks)
     held = oversubscription(schedule)
     if held.most > held.nodes:
         workload = workload.noted("noted", held.note, held.jobs)
@@ -171,36 +183,14 @@ def _known(value: float, unit: str) -> str:
     return f"{value:,.3g} {unit}" if np.isfinite(value) else UNKNOWN
 
 
-def _schedule(workload: Workload, machine: System, lacks: dict[str, str]) -> Schedule:
+def _schedule(workload: Workload, lacks: dict[str, str]) -> Schedule:
     """The recorded schedule, or a simulated one where most starts are unknown."""
-    started = workload.column("recorded_start").notna()
-    if started.mean() >= KNOWN:
-        kept = workload.keep(started, "start unknown, not in the schedule")
-        return Schedule.recorded(kept, machine)
+    starts = known_starts(workload)
+    if starts.known.any():
+        if not starts.waits:
+            lacks["waits"] = starts.sentence
+        return Schedule.recorded(starts.started)
     simulate = simulate_fcfs if "requests" in lacks else simulate_easy
-    schedule = simulate(workload, machine)
-    lacks["starts"] = f"this log does not tell when its jobs started; {schedule.policy} stands in"
+    schedule = simulate(workload, check.machine(workload.machine, workload.name))
+    lacks["starts"] = f"{starts.sentence}; {schedule.policy} stands in"
     return schedule
-
-
-def _fitting(workload: Workload, machine: System) -> Workload:
-    """The jobs that fit on the machine, on which the log was recorded."""
-    fits = workload.jobs["nodes"] <= machine.total_nodes
-    if not fits.any():
-        raise ValueError(
-            f"{workload.name}: all jobs are wider than the {machine.total_nodes} nodes of its "
-            f"machine, the narrowest has {int(workload.jobs['nodes'].min())}; mend the header or "
-            "give its nodes"
-        )
-    return workload.keep(fits, "wider than the machine")
-
-
-def _with_requests(workload: Workload, lacks: dict[str, str]) -> Workload:
-    """The workload with its missing requested times filled in, where most are known."""
-    known = workload.jobs["requested_time"].notna()
-    if known.mean() >= KNOWN:
-        return workload if known.all() else synthetic.with_missing_estimates(workload)
-    lacks["requests"] = "this log has no requested times"
-    if known.any():
-        lacks["requests"] = f"this log tells {percent(known.mean())} of the requested times"
-    return workload

@@ -20,7 +20,7 @@ from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
 from cosimlib.traces.columns import is_columns, read_columns, write_csv, write_parquet
 from cosimlib.traces.fugaku import is_fugaku, read_fugaku
-from cosimlib.traces.oversubscription import print_oversubscription
+from cosimlib.traces.oddities import oddities
 from cosimlib.traces.parquet import names_in
 from cosimlib.traces.pbs import is_pbs, read_pbs
 from cosimlib.traces.pm100 import is_pm100, read_pm100
@@ -173,9 +173,10 @@ def _read(path: Path, options: dict[str, Any]) -> Workload:
 
 
 def _printed(workload: Workload, options: dict[str, Any]) -> Workload:
-    """The workload; that it holds more nodes than there are is printed, where readers print."""
+    """The workload; its oddities are printed, where readers print."""
     if options.get("verbose", True):
-        print_oversubscription(workload)
+        for sentence in oddities(workload):
+            print(f"{workload.name}: {sentence}")
     return workload
 
 

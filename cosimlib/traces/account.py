@@ -35,6 +35,9 @@ SHARE_OF_MEMORY = 16
 """By default a log may have this part of the memory: its jobs take up to 13 times their text."""
 UNKNOWN_MEMORY = 8e9
 
+EPOCH = 631_152_000.0
+"""Seconds from 1970 to 1990: a log whose first job is submitted later tells times of the epoch."""
+
 DAMAGES = (ValueError, TypeError, KeyError, OverflowError, MemoryError, RecursionError,
            NotImplementedError, OSError, csv.Error)  # fmt: skip
 """What parsers raise for a damaged file; pyarrow's own exceptions are of these kinds, too."""
@@ -238,12 +241,15 @@ def assemble(
 ) -> Workload:
     """The workload of a reader's jobs: sorted by submission, oddities noted.
 
-    Columns without any known value are left out.
+    Columns without any known value are left out. Times of the epoch have their second 0 in 1970.
     """
     if not len(jobs):
         reasons = "; ".join(f"{count} {reason}" for _, reason, count in account.rows)
         raise TraceError(f"{path}: no job left of {records} records ({reasons or 'none in it'})")
     jobs = in_order(jobs, account)
+    if began is None and jobs["submit_time"].iloc[0] >= EPOCH:
+        began = pd.Timestamp(0, unit="s", tz="UTC")
+        account.add("noted", "times are seconds since 1970, taken as UTC", len(jobs))
     note(jobs, machine, account)
     empty = [column for column in jobs if column != "requested_time" and jobs[column].isna().all()]
     workload = Workload(jobs.drop(columns=empty), name, machine, account.frame(), began)

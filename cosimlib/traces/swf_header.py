@@ -23,6 +23,9 @@ HEADER = re.compile(rb"^[ \t]*;+[ \t]*([A-Za-z]+)[ \t]*:[ \t]*(.*?)[ \t\r]*$", r
 WHOLE_NODES = 0.99
 """Share of jobs that hold whole nodes from which on sizes are counted in nodes."""
 
+PROCESSOR_COUNTS = "each processor counts as a node"
+"""Part of the entry in the account of a log whose jobs share nodes."""
+
 LAST_START, LARGEST_OFFSET = 2**33, 86_400
 """Seconds: from the former on, in the year 2242, UnixStartTime is no date; of a time zone."""
 
@@ -44,7 +47,7 @@ def infer_cores(header: dict[str, str], processors: pd.Series, account: Account)
     machine = f"{total:,} processors in {nodes:,} nodes"
     if rest or (processors % cores == 0).mean() < WHOLE_NODES:
         why = "not the same in each" if rest else "and jobs hold parts of nodes"
-        reason = f"{machine}, {why}: each processor counts as a node"
+        reason = f"{machine}, {why}: {PROCESSOR_COUNTS}"
         account.add("noted", reason, len(processors))
         return 1
     account.add("noted", f"{machine}: {cores} processors count as a node", len(processors))
