@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.kernels.queue import HEAD_FIRST, STATIC, SUBMITTED, WFP
+from cosimlib.batch.queue import HEAD_FIRST, STATIC, SUBMITTED, WFP
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload, check_run
 

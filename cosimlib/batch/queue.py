@@ -12,9 +12,12 @@ import numpy as np
 
 from cosimlib.kernels import tournament
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.queue import HEAD_FIRST, SUBMITTED, WFP
 from cosimlib.kernels.tournament import NOBODY, ROOT
 from cosimlib.workload import JobArrays
+
+SUBMITTED, STATIC, WFP, HEAD_FIRST = range(4)
+"""Kinds of order: by submission; by ranks that stay; by WFP's scores of the moment; by ranks that
+stay, behind the job submitted first."""
 
 BLOCK = 256
 
@@ -151,11 +154,16 @@ def next_fitting(
     first, highest = 0, -1.0
     leaf = tournament.next_fitting(tree, ROOT, free, now, latest_end, extra)
     while leaf > 0:
-        job = jobs[tree[leaf].job]
-        waited = (now - job.submit_time) / job.requested_time
-        score = waited * waited * waited * job.nodes
+        score = wfp_score(jobs[tree[leaf].job], now)
         if score > highest:
             first, highest = leaf, score
         other = tournament.right_of(leaf)
         leaf = tournament.next_fitting(tree, other, free, now, latest_end, extra)
     return first
+
+
+@kernel
+def wfp_score(job: np.record, now: float) -> float:
+    """WFP's score, ``(waited / requested_time)³ · nodes``."""
+    waited = (now - job.submit_time) / job.requested_time
+    return waited * waited * waited * job.nodes

@@ -22,10 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import availability, running
-from cosimlib.kernels.availability import Profile
+from cosimlib.kernels import availability
+from cosimlib.kernels.availability import BREAKPOINT
 from cosimlib.kernels.jit import allocating_kernel, kernel
-from cosimlib.kernels.queue import next_different
+
+EXTENT = np.dtype((np.record, [("breakpoints", "i8"), ("rises", "f8")]))
+"""What `availability` keeps of a plan beside its breakpoints."""
 
 
 class SlotArrays(NamedTuple):
@@ -53,7 +55,8 @@ class State(NamedTuple):
     held_up: np.ndarray
     queue: np.ndarray
     withheld: np.ndarray
-    plan: Profile
+    plan: np.recarray
+    extent: np.recarray
     ends: list[tuple[float, int]]
     expected: list[tuple[float, int]]
 
@@ -79,9 +82,10 @@ def empty(n: int, capacity: int, depth: int) -> tuple[State, Containers]:
         np.zeros(n, np.bool_),
         np.empty(depth, np.int64),
         np.zeros(1, np.int64),
-        availability.empty(2 * (min(n, capacity) + depth) + 8, capacity),
-        running.empty_ends(),
-        running.empty_ends(),
+        np.empty(2 * (min(n, capacity) + depth) + 8, BREAKPOINT),  # type: ignore[arg-type]
+        np.zeros(1, EXTENT),  # type: ignore[arg-type]
+        [(0.0, 0) for _ in range(0)],
+        [(0.0, 0) for _ in range(0)],
     )
     containers = Containers(
         [(0.0, 0) for _ in range(0)],
@@ -111,10 +115,11 @@ def fill(
     """
     n, slots_overdue = jobs.submit.size, 0
     state, containers = empty(n, capacity, min(depth, n))
+    availability.clear(state.plan, state.extent[0], -np.inf, capacity)
     submitted, waiting, busy, held, now, before = 0, 0, 0, 0, 0.0, -np.inf
     while submitted < n or waiting > 0 or len(state.ends) > 0:
         now, due = _next_slot(jobs, state, submitted, waiting, depth)
-        availability.advance(state.plan, now)
+        availability.advance(state.plan, state.extent[0], now)
         released, overdue = _extend_overdue(jobs, state, now)
         slots_overdue += overdue > 0 and waiting > 0
         if slots_overdue > most_overdue:
@@ -128,7 +133,7 @@ def fill(
             _plan_anew(jobs, state, waiting, now, capacity, withheld)
             before = np.inf
         else:
-            availability.add(state.plan, now, now + 1, -overdue - withheld)
+            availability.add(state.plan, state.extent[0], now, now + 1, -overdue - withheld)
             if reschedule and freed > 0 and max(before, until) > now:
                 before = _compress(jobs, state, waiting, now, max(before, until))
         started = 1
@@ -144,7 +149,7 @@ def fill(
 @allocating_kernel
 def _free_now(state: State) -> int:
     """Nodes free in the slot that begins."""
-    return state.plan.free[state.plan.bounds[0]]
+    return state.plan[0].free
 
 
 @allocating_kernel
@@ -193,7 +198,9 @@ def _end_jobs(jobs: SlotArrays, state: State, now: float) -> tuple[int, float]:
         freed += jobs.nodes[job]
         if state.expected_end[job] > now:
             until = max(until, state.expected_end[job])
-            availability.add(state.plan, now, state.expected_end[job], jobs.nodes[job])
+            availability.add(
+                state.plan, state.extent[0], now, state.expected_end[job], jobs.nodes[job]
+            )
         state.expected_end[job] = np.nan
     return freed, until
 
@@ -210,25 +217,28 @@ def _compress(jobs: SlotArrays, state: State, waiting: int, now: float, before: 
     """
     left, searched = -np.inf, now
     last_nodes, last_requested, last_start = 0, 0.0, np.inf
-    plan = state.plan
-    most, stale = availability.max_free(plan, before), False
+    plan, extent = state.plan, state.extent[0]
+    most, stale = availability.max_free(plan, extent, before), False
     for place in range(waiting):
         job = state.queue[place]
         nodes, requested, start = jobs.nodes[job], jobs.requested[job], state.reserved[job]
         if stale and nodes > most:
-            most, stale = availability.max_free(plan, before), False
+            most, stale = availability.max_free(plan, extent, before), False
         if start == now or nodes > most + max(0, state.withheld[0]):
             continue
         if start < last_start or nodes != last_nodes or requested != last_requested:
             searched = now
         last_nodes, last_requested, last_start = nodes, requested, start
-        moment, _ = availability.earlier_start(plan, nodes, requested, start, before, searched)
+        moment = availability.earliest_start(
+            plan, extent, nodes, requested, searched, before, start
+        )
+        moment = min(moment, start)
         searched = max(searched, min(moment, before))
         if moment > now:
             _note_held_up(jobs, state, job, min(now + requested, start), now)
         if moment < start:
-            availability.add(plan, start, start + requested, nodes)
-            availability.add(plan, moment, moment + requested, -nodes)
+            availability.add(plan, extent, start, start + requested, nodes)
+            availability.add(plan, extent, moment, moment + requested, -nodes)
             state.reserved[job] = moment
             left = max(left, start + requested)
             before = max(before, left)
@@ -244,17 +254,30 @@ def _plan_anew(
 
     A job equal to the previous one need not search earlier: reservations free no nodes.
     """
-    plan, queue = state.plan, state.queue[:waiting]
-    availability.clear(plan, now, capacity)
-    availability.add(plan, now, now + 1, -withheld)
+    plan, extent, queue = state.plan, state.extent[0], state.queue[:waiting]
+    availability.clear(plan, extent, now, capacity)
+    availability.add(plan, extent, now, now + 1, -withheld)
     for _, job in state.ends:
-        availability.add(plan, now, state.expected_end[job], -jobs.nodes[job])
+        availability.add(plan, extent, now, state.expected_end[job], -jobs.nodes[job])
     place = 0
     while place < waiting:
-        end, searched = next_different(jobs.nodes, jobs.requested, queue, place), now
+        end, searched = _next_different(jobs, queue, place), now
         while place < end:
             searched, placed = _reserve(jobs, state, queue[place:end], now, searched)
             place += placed
+
+
+@allocating_kernel
+def _next_different(jobs: SlotArrays, queue: np.ndarray, place: int) -> int:
+    """The first place behind one whose job wants other nodes, or for another time."""
+    nodes, requested, end = jobs.nodes[queue[place]], jobs.requested[queue[place]], place + 1
+    while (
+        end < queue.size
+        and jobs.nodes[queue[end]] == nodes
+        and jobs.requested[queue[end]] == requested
+    ):
+        end += 1
+    return end
 
 
 @allocating_kernel
@@ -280,11 +303,16 @@ def _reserve(
     It does not fit before `not_before`. Returns the start, and how many jobs have it.
     """
     nodes, requested = jobs.nodes[equals[0]], jobs.requested[equals[0]]
-    start = availability.earliest_start(state.plan, nodes, requested, not_before)
+    plan, extent = state.plan, state.extent[0]
+    start = availability.earliest_start(plan, extent, nodes, requested, not_before, np.inf, np.inf)
     beside = equals.size
     if start > now and _note_held_up(jobs, state, equals[0], now + requested, now):
         beside = 1
-    _, placed = availability.reserve(state.plan, nodes, requested, start, beside)
+    placed = 1
+    if beside > 1:
+        room = availability.min_free(plan, extent, start, start + requested)
+        placed = min(beside, room // nodes)
+    availability.add(plan, extent, start, start + requested, -placed * nodes)
     for place in range(placed):
         state.reserved[equals[place]] = start
     return start, placed
@@ -299,7 +327,10 @@ def _note_held_up(jobs: SlotArrays, state: State, job: int, until: float, now: f
     nodes = jobs.nodes[job]
     if nodes > _free_now(state) + state.withheld[0]:
         return False
-    if until > now + 1 and availability.min_free(state.plan, now + 1, until) < nodes:
+    if (
+        until > now + 1
+        and availability.min_free(state.plan, state.extent[0], now + 1, until) < nodes
+    ):
         return False
     state.held_up[job] = True
     state.withheld[0] -= nodes
