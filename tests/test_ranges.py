@@ -4,6 +4,7 @@ And every simulator's own schedule passes the audit, of whatever kind it is.
 """
 
 from dataclasses import replace
+from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.elastic import POLICIES as ELASTIC
 from cosimlib.elastic import simulate_elastic
 from cosimlib.filling import simulate_filling
+from cosimlib.kernels.jit import is_interpreted
 from cosimlib.ondemand import simulate_ondemand
 from cosimlib.ondemand.simulation import NOTICES
 from cosimlib.ondemand.simulation import POLICIES as ONDEMAND
@@ -41,7 +43,9 @@ few = settings(max_examples=6)
 def jobs(submit_time, run_time, requested_time=None, nodes=1, **columns):
     """A workload of jobs that ask for what they need, unless said otherwise."""
     times = {"submit_time": submit_time, "run_time": run_time}
-    times["requested_time"] = requested_time or [time or 1.0 for time in run_time]
+    times["requested_time"] = (
+        [time or 1.0 for time in run_time] if requested_time is None else requested_time
+    )
     return Workload(pd.DataFrame(times | {"nodes": nodes} | columns), "made")
 
 
@@ -303,3 +307,44 @@ def test_a_policy_of_ones_own_and_the_environment_at_the_ends_of_the_range(workl
     while not done:
         _, _, done, _, info = environment.step(int(np.argmax(info["action_mask"])))
     assert len(audit(environment.schedule).start_time) == len(workload)
+
+
+@pytest.mark.parametrize("reservations", ["kept", "replanned"])
+@pytest.mark.parametrize("seed", range(6))
+def test_conservative_of_few_jobs_ends_or_is_refused_within_a_second(seed, reservations):
+    """Up to 60 jobs of times from one second to 30 years, most of which outlive their requests."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 61))
+    times = np.array([0.0, 1.0, 60.0, 3600.0, 1e6, 1e8, 1e9])
+    submit, run = np.sort(rng.choice(times[:5], n)), rng.choice(times, n)
+    workload = jobs(submit, run, rng.choice(times[1:], n), rng.integers(1, 5, n))
+    for order in ORDERS:
+        begin = process_time()
+        try:
+            simulate_conservative(workload, System.of(4), order=order, reservations=reservations)
+        except ValueError as error:
+            assert "take kill_at_request=True" in str(error)
+        if not is_interpreted():
+            assert process_time() - begin < 1
+
+
+def test_a_job_that_outlives_its_request_by_years_is_named_with_the_short_one():
+    """Job 2 asks for a second and does not fit beside job 0, which holds its nodes for years."""
+    columns = np.array(
+        [
+            (0, 1e8, 1e6, 4),
+            (0, 0, 190346072, 1),
+            (1, 0, 1, 4),
+            (60, 1e8, 60, 3),
+            (3600, 60, 60, 1),
+            (3600, 1, 482766104, 4),
+            (1e6, 145217993, 435653979, 4),
+            (608163205, 1e6, 1.5e6, 3),
+        ]
+    ).T
+    workload = jobs(*columns[:3], columns[3].astype(int))
+    with pytest.raises(
+        ValueError, match=r"job 0 outlives its request by 99000000 s: 99,000,000 .*"
+    ):
+        simulate_conservative(workload, System.of(4), order="smallest")
+    audit(simulate_conservative(workload, System.of(4), order="smallest", kill_at_request=True))

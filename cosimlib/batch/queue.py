@@ -167,3 +167,30 @@ def wfp_score(job: np.record, now: float) -> float:
     """WFP's score, ``(waited / requested_time)³ · nodes``."""
     waited = (now - job.submit_time) / job.requested_time
     return waited * waited * waited * job.nodes
+
+
+@kernel
+def sort(jobs: np.recarray, waiting: np.ndarray, kind: int, now: float) -> None:
+    """Sort numbers of waiting jobs by rank, which WFP finds anew; ties: the job submitted first.
+
+    They are sorted by insertion, for they are nearly in order from the time before. Under
+    `HEAD_FIRST` the job submitted first has the lowest rank until it begins.
+    """
+    if kind == WFP:
+        for number in waiting:
+            jobs[number].rank = -wfp_score(jobs[number], now)
+    elif kind == HEAD_FIRST and waiting.size > 0:
+        jobs[waiting.min()].rank = -np.inf
+    for last in range(1, waiting.size):
+        number, place = waiting[last], last
+        while place > 0 and _precedes(jobs, number, waiting[place - 1]):
+            waiting[place] = waiting[place - 1]
+            place -= 1
+        waiting[place] = number
+
+
+@kernel
+def _precedes(jobs: np.recarray, number: int, other: int) -> bool:
+    """Whether a job comes before another in the queue."""
+    rank, other_rank = jobs[number].rank, jobs[other].rank
+    return rank < other_rank or (rank == other_rank and number < other)

@@ -150,7 +150,7 @@ def test_what_only_shows_results_is_not_seen():
     holding = {name for name, tree in trees.items() if fingerprint._holds_kernels(tree)}
     imports = {name: fingerprint._imported(name, tree, trees) for name, tree in trees.items()}
     seen = fingerprint._reached(holding, imports)
-    assert "cosimlib/kernels/queue.py" in holding and "cosimlib/units.py" in seen
+    assert "cosimlib/batch/queue.py" in holding and "cosimlib/units.py" in seen
     assert not [name for name in seen if name.split("/")[1] in ("explorers", "figures")]
 
 
