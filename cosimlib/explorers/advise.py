@@ -5,7 +5,6 @@ solve one advice; those of bandwidths and intervals change the checkpoint model 
 """
 
 import html
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,16 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from ipywidgets import FloatLogSlider, IntSlider, SelectionSlider
 
 from cosimlib import checks as check
 from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
 from cosimlib.advise.advice import spectrum_of
 from cosimlib.advise.text import jobs_table, title_of
-from cosimlib.compiled import EVICTION
 from cosimlib.display import duration
-from cosimlib.explorers.meanwhile import answered_meanwhile
-from cosimlib.explorers.panel import Draw, Panel, disable
+from cosimlib.explorers.knobs import Knob
+from cosimlib.explorers.panel import Draw, Panel, says_compiling
 from cosimlib.figures.advise import plot_advice
 from cosimlib.units import MINUTE
 
@@ -34,6 +31,7 @@ FIXED = "font-family: monospace; line-height: 1.4; white-space: pre; overflow-x:
 """Of tables: pages outside of notebooks have no font for code, and break its lines."""
 
 
+@says_compiling()
 def explore_advise(
     source: Cluster | str | Path | Sequence[str | Path],
     *,
@@ -81,7 +79,7 @@ def explore_advise(
     asked: dict[str, Any] = {
         "within": within, "step": step, "partition": partition, "constraint": constraint,
     }  # fmt: skip
-    first = _advise(1, source, model=model, **asked)
+    first = advise(1, source, model=model, **asked)
     most = max(choice.moment.reachable for choice in first.choices)
     if most < 1 or len(first.choices) == 1:
         raise ValueError(
@@ -93,25 +91,18 @@ def explore_advise(
     check.whole("nodes_needed", nodes_needed, 1, most)
     fixed = not any(each.checkpoint for each in model.applications)
     deadlines = first.deadlines.tolist()
-    controls = {
-        "nodes_needed": IntSlider(nodes_needed, 1, most, description="nodes needed"),
-        "deadline": SelectionSlider(
-            options=[(f"{deadline / MINUTE:.4g}", deadline) for deadline in deadlines],
-            value=deadlines[len(deadlines) // 3], description="deadline (min)",
-        ),
-        "bandwidth": FloatLogSlider(
-            1.0, min=math.log10(LEAST), max=math.log10(MOST), step=0.1, readout_format=".2f",
-            description="bandwidths ×",
-        ),
-        "interval": FloatLogSlider(
-            1.0, min=math.log10(LEAST), max=math.log10(MOST), step=0.1, readout_format=".2f",
-            description="intervals ×",
-        ),
+    factor: dict[str, Any] = {
+        "low": 1, "high": 1, "step": 0.1, "log": True, "form": ".2f",
+        "off_when": lambda now: NO_MODEL if fixed else "",
     }  # fmt: skip
-    for name in ("bandwidth", "interval"):
-        disable(controls[name], NO_MODEL if fixed else "")
-    hint = "" if fixed else _rounded(first)
-    return Panel(controls, _drawer(source, model, asked), hint=hint)
+    knobs = [
+        Knob("nodes_needed", nodes_needed, "nodes needed", low=1, high=most, whole=True),
+        Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
+             options=[(f"{deadline / MINUTE:.4g}", deadline) for deadline in deadlines]),
+        Knob("bandwidth", 1.0, "bandwidths ×", **factor),
+        Knob("interval", 1.0, "intervals ×", **factor),
+    ]  # fmt: skip
+    return Panel(knobs, _drawer(source, model, asked), notes=() if fixed else (_rounded(first),))
 
 
 def _rounded(advice: Advice) -> str:
@@ -130,22 +121,17 @@ def _rounded(advice: Advice) -> str:
     )
 
 
-def _advise(*given: Any, **knobs: Any) -> Advice:
-    """As `advise`."""
-    return answered_meanwhile(advise, EVICTION)(*given, **knobs)
-
-
 def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:
     """What the panel calls with the controls' values; it solves only where it has to."""
 
     @lru_cache(maxsize=64)
     def advised(nodes_needed: int, bandwidth: float, interval: float) -> Advice:
         scaled = model.scaled(bandwidth=bandwidth, interval=interval)
-        return _advise(nodes_needed, cluster, model=scaled, **asked)
+        return advise(nodes_needed, cluster, model=scaled, **asked)
 
     @lru_cache(maxsize=4)
     def losses(bandwidth: float, interval: float) -> pd.DataFrame:
-        return answered_meanwhile(spectrum_of, EVICTION)(advised(1, bandwidth, interval))
+        return spectrum_of(advised(1, bandwidth, interval))
 
     def draw(
         *, nodes_needed: int, deadline: float, bandwidth: float, interval: float

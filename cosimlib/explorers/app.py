@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ipywidgets import HTML, FileUpload, HBox, VBox, Widget
 
 from cosimlib import checks as check
-from cosimlib.compiled import BATCH
+from cosimlib.batch import simulate_easy
 from cosimlib.elastic import prioritize
 from cosimlib.eviction import choose_scenario
 from cosimlib.explorers.advise import explore_advise
@@ -23,9 +23,8 @@ from cosimlib.explorers.coscheduling import explore_coscheduling
 from cosimlib.explorers.elastic import explore_elastic
 from cosimlib.explorers.eviction import explore_eviction
 from cosimlib.explorers.filling import explore_filling
-from cosimlib.explorers.meanwhile import answered_meanwhile, simulator
 from cosimlib.explorers.ondemand import explore_ondemand
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.panel import Panel, tells_compiling
 from cosimlib.explorers.timesharing import explore_timesharing
 from cosimlib.files import checkout
 from cosimlib.prepare import prepare_schedule
@@ -41,7 +40,7 @@ ASKING = "jupyter.widget.control"
 """What a browser opens to ask for all widgets of a page, and closes when it has them."""
 PATIENCE = 10.0
 """Seconds that a panel waits for a browser; after that it is drawn for one to come."""
-PREPARING = "The explorer is being prepared; the first time, that may take some seconds …"
+PREPARING = "The explorer is being prepared …"
 READABLE = "a made-up machine; SWF, sacct, PBS, Batsim and more can be read"
 
 
@@ -65,7 +64,7 @@ def _eviction(paths: Sequence[Path]) -> Panel:
     log = _log(paths)
     if log is not None:
         return explore_eviction(log)
-    schedule = answered_meanwhile(prepare_schedule, BATCH)()
+    schedule = prepare_schedule()
     scenario = choose_scenario(schedule, jobs=24, occupied=4352, seed=0)
     return explore_eviction(scenario.schedule, at=scenario.at, nodes_needed=scenario.nodes // 2)
 
@@ -82,7 +81,7 @@ def _elastic(paths: Sequence[Path]) -> Panel:
     if log is not None:
         return explore_elastic(log)
     workload = prioritize(peregrine(seed=0), {"bigmem": 10.0})
-    return explore_elastic(simulator("EASY")(workload, System.of(20)))
+    return explore_elastic(simulate_easy(workload, System.of(20)))
 
 
 def _advise(paths: Sequence[Path]) -> Panel:
@@ -194,8 +193,13 @@ def _draw(shown: Page, place: VBox) -> None:
     """Put the panel in its place, or why there is none, unless a log was opened meanwhile."""
     waiting = place.children
     parts: list[Widget] = []
+
+    def tell(text: str) -> None:
+        waiting[0].value = text or PREPARING
+
     try:
-        parts.append(shown.open([]))
+        with tells_compiling(tell):
+            parts.append(shown.open([]))
     except Exception as error:  # a page without a panel must say why, in whatever thread
         parts.append(HTML(html.escape(str(error))))
     if place.children == waiting:

@@ -1,8 +1,9 @@
 """Explorer of batch policies: Gantt chart, utilization and queue of one machine.
 
-Every control makes the workload anew, or takes the one given, and simulates it again, which takes
-milliseconds for some hundreds of jobs. Registered policies are offered beside the built-in ones. A
-button compares the policy shown with the built-in ones, with intervals over logs drawn anew.
+Every control makes the workload anew, or takes days of the one given, and simulates it again, which
+takes milliseconds for some hundreds of jobs. Registered policies are offered beside the built-in
+ones. A button compares the policy shown with the built-in ones, with intervals over logs drawn
+anew.
 """
 
 import inspect
@@ -14,19 +15,18 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.audit import audit, check_capacity, check_columns, check_times
 from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
-from cosimlib.compiled import BATCH, CONSERVATIVE
 from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.intervals import IntervalTable
-from cosimlib.explorers.logs import busy, fitting, partly_estimated
-from cosimlib.explorers.meanwhile import answered_meanwhile, begin, simulator
-from cosimlib.explorers.panel import Panel, disable
+from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.explorers.logs import mean_wait, partly_estimated
+from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.timeline import Period, Timeline
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.policies import BUILT_IN, SIMULATORS
@@ -34,8 +34,6 @@ from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
-
-Make = Callable[[float, int], Workload]
 
 OFFERED = ("FCFS", "first fit", "EASY", "conservative", "conservative (replanned)")
 """Built-in policies; those that users register are offered too."""
@@ -48,8 +46,11 @@ ESTIMATES = {
 NODES, LOAD = 64, 0.9
 REPLICATES = 39
 """Logs drawn anew by the button: the fewest that have 95 % intervals."""
+A_LOAD = partial(check.number, above=0)
+A_FACTOR = partial(check.number, least=1)
 
 
+@says_compiling()
 def explore_batch(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -71,7 +72,7 @@ def explore_batch(
     system : System, optional
         Of one partition; by default the source's own machine, or one that holds its jobs.
     jobs : int, default 300
-        How many are made, or taken in a row where the source is busy.
+        How many are made, or taken in a row where the days chosen are busy.
     policy : str, default "EASY"
         One of `OFFERED`, or the name of a policy of your own (see `cosimlib.register`).
     order : str, default "submit"
@@ -89,7 +90,8 @@ def explore_batch(
     Returns
     -------
     Panel
-        Its `controls` are `policy`, `order`, `load`, `estimates`, `factor` and `seed`.
+        Its `controls` are `policy`, `order`, `load`, `seed`, `estimates` and `factor`; of a source
+        of several days also `period`, the first and the last one.
 
     Raises
     ------
@@ -110,47 +112,33 @@ def explore_batch(
     'FCFS'
     """
     check.whole("jobs", jobs, 1)
-    if source is None:
-        system = System.of(NODES) if system is None else system
-        make: Make = partial(_made, jobs, system.total_nodes)
-        own, known, why = LOAD, False, ""
-        notes: tuple[str, ...] = ()
+    timeline = None if source is None else Timeline(source, system, jobs, partly_estimated)
+    if timeline is None:
+        machine, own, why = system or System.of(NODES), lambda now: LOAD, lambda now: ""
     else:
-        source, system, notes = partly_estimated(busy(fitting(source, system), jobs))
-        own, known = offered_load(source, system), _all_estimated(source)
-        why = "" if 0 < own < np.inf else "the jobs offer no load, or all are submitted at once"
-        own = 1.0 if why else own
-        make = partial(_scaled, source, system.total_nodes, own)
-    settings = {
-        "policy": policy,
-        "order": order,
-        "load": own if why or load is None else load,
-        "seed": seed,
-        "estimates": estimates or ("given" if known else "exact"),
-        "factor": factor,
-    }
-    choices = {"policy": _policies(), "order": list(ORDERS), "estimates": _estimates(known)}
-    _check(settings, choices)
-    begin(BATCH, CONSERVATIVE)
-    controls = _controls(settings, choices)
-    disable(controls["load"], why)
-    # Before the panel's own observers: a control without effect is grey before anything is drawn.
-    for knob in ("policy", "estimates"):
-        controls[knob].observe(partial(_switch, controls), names="value")
-    _switch(controls)
-    made = _maker(make)
-    ask = partial(_compared, controls, made, system)
-    beneath = IntervalTable(ask, controls.values())
-    return Panel(controls, _drawer(made, system), hint=" ".join(notes), below=[beneath])
-
-
-def _check(settings: dict[str, Any], choices: dict[str, list[str]]) -> None:
-    """Raise for the first setting that its control cannot take."""
-    for knob, options in choices.items():
-        check.choice(knob, settings[knob], options)
-    check.number("load", settings["load"], above=0)
-    check.number("factor", settings["factor"], least=1)
-    check.seed(settings["seed"])
+        machine, own, why = timeline.log.system, timeline.load, timeline.no_load
+    first = timeline.settings if timeline else {}
+    given = own(first) if load is None or why(first) else load
+    A_LOAD("load", given)
+    known = timeline is not None and timeline.has_estimates
+    names = [name for name in ESTIMATES if known or name != "given"]
+    knobs = [
+        Knob("policy", policy, "policy", options=_policies()),
+        Knob("order", order, "queue order", options=ORDERS, off_when=_no_order),
+        Knob("load", given, "offered load", step=0.05, form=".2f",
+             low=lambda now: min(0.1, given, own(now)), high=lambda now: max(1.5, given, own(now)),
+             off_when=why),
+        Knob("seed", seed, "seed", high=50, whole=True),
+        Knob("estimates", estimates or names[0], "estimates",
+             options=[(ESTIMATES[name], name) for name in names]),
+        Knob("factor", factor, "factor", low=1, high=20, step=0.5, form=".1f", check=A_FACTOR,
+             off_when=_no_factor),
+    ]  # fmt: skip
+    made = lru_cache(maxsize=8)(partial(_make, timeline, machine, jobs))
+    beneath = IntervalTable(lambda: _compared(made, machine, **panel.settings))
+    panel = Panel(knobs, partial(_draw, made, machine), timeline=timeline, below=[beneath])
+    beneath.clear_with(panel.controls.values())
+    return panel
 
 
 def _policies() -> list[str]:
@@ -168,106 +156,52 @@ def _takes_order(policy: str) -> bool:
     return any(knob.name == "order" or knob.kind is knob.VAR_KEYWORD for knob in knobs)
 
 
-def _made(jobs: int, nodes: int, load: float, seed: int) -> Workload:
-    """Jobs of Lublin's and Feitelson's model."""
-    return synthetic.lublin(jobs, nodes=nodes, load=load, seed=seed)
+def _no_order(now: Settings) -> str:
+    return "" if _takes_order(now["policy"]) else f"{now['policy']} takes no order"
 
 
-def _scaled(source: Workload, nodes: int, own: float, load: float, seed: int) -> Workload:
-    """The source itself at its own load, else with the times between submissions scaled."""
-    return source if load == own else synthetic.with_offered_load(source, nodes, load=load)
+def _no_factor(now: Settings) -> str:
+    return "" if now["estimates"] == "factor" else "estimates are not by a factor"
 
 
-def _all_estimated(source: Workload) -> bool:
-    return bool(source.jobs["requested_time"].notna().all())
-
-
-def _estimates(known: bool) -> list[str]:
-    """The estimates that can be chosen."""
-    return [name for name in ESTIMATES if known or name != "given"]
-
-
-def _controls(settings: dict[str, Any], choices: dict[str, list[str]]) -> dict[str, Widget]:
-    """One widget per setting."""
-    load, factor, seed = settings["load"], settings["factor"], int(settings["seed"])
-    return {
-        "policy": Dropdown(
-            options=choices["policy"], value=settings["policy"], description="policy"
-        ),
-        "order": Dropdown(
-            options=choices["order"], value=settings["order"], description="queue order"
-        ),
-        "load": FloatSlider(
-            load, min=min(0.1, load), max=max(1.5, load), step=0.05,
-            description="offered load",
-        ),
-        "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
-        "estimates": Dropdown(
-            options=[(ESTIMATES[name], name) for name in choices["estimates"]],
-            value=settings["estimates"], description="estimates",
-        ),
-        "factor": FloatSlider(
-            factor, min=1.0, max=max(20.0, factor), step=0.5, readout_format=".1f",
-            description="factor",
-        ),
-    }  # fmt: skip
-
-
-def _switch(controls: dict[str, Widget], change: object = None) -> None:
-    """Disable what has no effect: a factor without estimates by it, an order for no queue."""
-    by_factor = controls["estimates"].value == "factor"
-    disable(controls["factor"], "" if by_factor else "estimates are not by a factor")
-    policy = controls["policy"].value
-    disable(controls["order"], "" if _takes_order(policy) else f"{policy} takes no order")
-
-
-def _maker(make: Make) -> Callable[[float, int, str, float], Workload]:
-    """The function from load, seed, estimates and factor to the jobs that they ask for."""
-
-    @lru_cache(maxsize=8)
-    def made(load: float, seed: int, estimates: str, factor: float) -> Workload:
-        workload = make(load, seed)
-        if estimates == "Tsafrir":
-            return synthetic.with_estimates(workload, seed=seed)
-        if estimates == "given":
-            return workload
-        return synthetic.with_scaled_estimates(workload, factor if estimates == "factor" else 1.0)
-
-    return made
+def _make(
+    timeline: Timeline | None, machine: System, jobs: int, load: float, seed: int, estimates: str,
+    factor: float, period: Period | None = None,
+) -> Workload:  # fmt: skip
+    """The jobs that the controls ask for; a log's own where the load is its own."""
+    if timeline is None:
+        workload = synthetic.lublin(jobs, nodes=machine.total_nodes, load=load, seed=seed)
+    else:
+        workload = timeline.loaded(load, period)
+    if estimates == "Tsafrir":
+        return synthetic.with_estimates(workload, seed=seed)
+    if estimates == "given":
+        return workload
+    return synthetic.with_scaled_estimates(workload, factor if estimates == "factor" else 1.0)
 
 
 def _compared(
-    controls: dict[str, Widget], made: Callable[..., Workload], system: System
+    made: Callable[..., Workload], machine: System, *, policy: str, order: str, **settings: Any
 ) -> tuple[Comparison | None, str]:
     """The policy and order that are shown, compared with all built-in policies."""
-    shown = {name: control.value for name, control in controls.items()}
-    policy, order = shown.pop("policy"), shown.pop("order")
     ordered = order != "submit" and _takes_order(policy)
     first = {f"{policy} ({order})": (policy, {"order": order})} if ordered else {policy: policy}
     policies = {**first, **{name: name for name in OFFERED if name not in first}}
-    ours = all(SIMULATORS[name] is BUILT_IN.get(name) for name in {policy, *OFFERED})
-    in_turn = answered_meanwhile(compare_where_possible, CONSERVATIVE)
-    compare = in_turn if ours else compare_where_possible
-    return compare(
-        made(**shown), policies, system=system, replicates=REPLICATES, seed=int(shown["seed"])
+    return compare_where_possible(
+        made(**settings), policies, system=machine, replicates=REPLICATES, seed=settings["seed"]
     )
 
 
-def _drawer(made: Callable[..., Workload], system: System) -> Callable[..., tuple[go.Figure, str]]:
-    """The function that the panel calls with the values of its controls."""
-
-    def draw(
-        *, policy: str, order: str, load: float, seed: int, estimates: str, factor: float
-    ) -> tuple[go.Figure, str]:
-        workload = made(load, seed, estimates, factor)
-        knobs = {"order": order} if _takes_order(policy) else {}
-        schedule = simulator(policy)(workload, system, **knobs)
-        check.instance(f"the result of {policy!r}", schedule, Schedule)
-        if SIMULATORS[policy] is not BUILT_IN.get(policy):
-            _audit_started(schedule)
-        return plot_batch(schedule, title=_title(schedule)), _text(schedule)
-
-    return draw
+def _draw(
+    made: Callable[..., Workload], machine: System, *, policy: str, order: str, **settings: Any
+) -> tuple[go.Figure, str]:
+    """Figure and text for the controls' values."""
+    knobs = {"order": order} if _takes_order(policy) else {}
+    schedule = SIMULATORS[policy](made(**settings), machine, **knobs)
+    check.instance(f"the result of {policy!r}", schedule, Schedule)
+    if SIMULATORS[policy] is not BUILT_IN.get(policy):
+        _audit_started(schedule)
+    return plot_batch(schedule, title=_title(schedule)), _text(schedule)
 
 
 def _audit_started(schedule: Schedule) -> None:
@@ -287,15 +221,14 @@ def _audit_started(schedule: Schedule) -> None:
 def _title(schedule: Schedule) -> str:
     """Title of the figure: policy, offered load, mean wait."""
     load = or_unknown(offered_load(schedule.workload, schedule.system), ".2f")
-    waited = or_unknown(summarize([schedule])["wait_time"].iloc[0] / HOUR, ",.2f", " h")
-    return f"{schedule.policy}, offered load {load}: mean wait {waited}"
+    return f"{schedule.policy}, offered load {load}: {mean_wait(schedule.jobs['wait_time'])}"
 
 
 def _text(schedule: Schedule) -> str:
     """The line under the figure."""
     row, never = summarize([schedule]).iloc[0], int(np.isnan(schedule.start_time).sum())
     facts = (
-        f"mean wait {or_unknown(row['wait_time'] / HOUR, ',.2f', ' h')}",
+        mean_wait(schedule.jobs["wait_time"], why=True),
         f"mean bounded slowdown {or_unknown(row['bounded_slowdown'], ',.1f', ' (τ = 10 s)')}",
         f"utilization {percent(row['utilization'], 1)} from first submission to last end",
         f"makespan {or_unknown(row['makespan'] / HOUR, ',.1f', ' h')}",

@@ -4,7 +4,7 @@ The slider of events and its player move along one schedule; all other controls 
 stay at the same time.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from html import escape
@@ -12,12 +12,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
-from ipywidgets import Dropdown, IntSlider, Play, SelectionSlider, Widget, link
+from ipywidgets import Play, link
 
 from cosimlib import checks as check
-from cosimlib.compiled import COSCHEDULING
 from cosimlib.coscheduling import (
     MACHINES,
     CoupledSchedule,
@@ -33,17 +31,15 @@ from cosimlib.coscheduling import (
 )
 from cosimlib.coscheduling.deadlock import PAIRS
 from cosimlib.display import percent
-from cosimlib.explorers.logs import Log, busy, estimated, fitting, instant
-from cosimlib.explorers.meanwhile import answered_meanwhile
-from cosimlib.explorers.panel import Panel, disable
+from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.explorers.logs import Log, estimated
+from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.timeline import Period, Timeline
 from cosimlib.figures.coscheduling import plot_coupled_moment
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import InvalidWorkloadError, Workload
-
-Make = Callable[[float], Workload]
-Scheduled = Callable[..., CoupledSchedule]
 
 BASE = "base"
 OFF = 0.0
@@ -53,6 +49,7 @@ FRAME = 1200
 """Milliseconds between two events while the player plays."""
 
 
+@says_compiling()
 def explore_coscheduling(
     source: Workload | Schedule | Mapping[str, Workload] | None = None,
     system: System | None = None,
@@ -78,8 +75,8 @@ def explore_coscheduling(
         By default the machines of the source's workloads, or such as hold their jobs; a single
         workload needs one.
     jobs : int, default 12
-        Jobs in a row that are taken of each machine's workload, or of the single one, where it is
-        busy.
+        Jobs in a row that are taken of each machine's workload, or of the single one, where the
+        days chosen are busy.
     schemes : str, default ""
         One letter per machine, H (hold) or Y (yield), one letter for all, or ``"base"``; empty: all
         hold.
@@ -97,7 +94,8 @@ def explore_coscheduling(
     -------
     Panel
         Its `controls` are `schemes`, `share`, `release_interval` (seconds, 0: never) and `event`;
-        a player moves the last.
+        a player moves the last. Of sources of several days also `period`: of several machines
+        these are days of the first one, as far into the logs of the others.
 
     Raises
     ------
@@ -116,63 +114,158 @@ def explore_coscheduling(
     check.whole("jobs", jobs, 1)
     check.whole("event", event, 1, none=True)
     check.number("share", share, least=0, most=1, kind="a part of the jobs", none=True)
-    make, system, shares, notes = _source(source, system, jobs)
+    machines = _Machines(source, system, jobs, release_after=release_after, order=order)
+    names = list(machines.system.partitions)
     letters = schemes or "H"
-    letters = letters * len(system.partitions) if len(letters) == 1 else letters
-    settings = {"schemes": letters, "release_interval": release_interval or OFF,
-                "share": 1 / 3 if share is None else share}  # fmt: skip
-    knobs = {"release_after": release_after, "order": order}
-    schedule = answered_meanwhile(_schedule, COSCHEDULING)
-    scheduled = lru_cache(maxsize=8)(partial(schedule, make, system, knobs))
-    last = len(event_times(scheduled(**settings)))
+    letters = letters * len(names) if len(letters) == 1 else letters
+    every, wanted = release_interval or OFF, 1 / 3 if share is None else share
+    near = min(machines.shares, key=lambda each: abs(each - wanted), default=wanted)
+    spelled = [*map("".join, product("HY", repeat=len(names))), BASE]
+    chosen = machines.timeline.settings if machines.timeline else {}
+    start = chosen | {"schemes": letters, "share": near, "release_interval": every}
+    last = len(machines.events(start))
     if event is None:
         event = 1 if source is None else last // 2 + 1
-    controls = _controls(settings, shares, list(system.partitions), last, int(event))
-    player = Play(min=1, max=last, interval=FRAME, value=controls["event"].value)
-    # Before the panel's own observers: what they draw must fit the other schedule's events.
-    for name in settings:
-        controls[name].observe(partial(_refit, controls, scheduled, name), names="value")
-        controls[name].observe(partial(_switch, controls, shares), names="value")
-    _switch(controls, shares)
+    knobs = [
+        Knob("schemes", letters, "schemes", off_when=machines.without_mates,
+             options=[(f"{each}: {_spelled(each, names)}", each) for each in spelled]),
+        Knob("share", near, "jobs with mates", kind="slider", off_when=machines.own_mates,
+             options=[(percent(each, 0), each) for each in sorted({*machines.shares, near})]),
+        Knob("release_interval", every, "release every", kind="slider", off_when=machines.no_holds,
+             options=_intervals(every)),
+        Knob("event", int(min(event, last)), "event", low=1, whole=True,
+             high=lambda now: len(machines.events(now))),
+    ]  # fmt: skip
+    player = Play(min=1, max=last, interval=FRAME, value=knobs[-1].value)
+    panel = Panel(
+        knobs, partial(_draw, machines), notes=machines.notes, follow=machines.follow,
+        timeline=machines.timeline, beside=[player],
+    )  # fmt: skip
     for trait in ("max", "value"):
-        link((controls["event"], trait), (player, trait))
-    hint = " ".join(notes)
-    return Panel(controls, partial(_draw, scheduled), hint=hint, beside=[player])
+        link((panel.controls["event"], trait), (player, trait))
+    return panel
 
 
-def _source(
-    source: Workload | Schedule | Mapping[str, Workload] | None, system: System | None, jobs: int
-) -> tuple[Make, System, tuple[float, ...], list[str]]:
-    """A function from a share of paired jobs to a workload; its system, shares offered, notes."""
-    if source is None:
-        shares = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
-        return _example, system or MACHINES, shares, []
-    if isinstance(source, Schedule):
-        system, source = system or source.system, source.workload
-    if isinstance(source, Workload):
-        system = check.machine(system or source.machine, source.name)
-        _check_partitions(source, system)
-        log = fitting(source, system)
-        part, system, notes = estimated(busy(log, jobs))
-        mated, left = _mated(log.workload), _mated(part)
-        lost = [f"{left:,} of {mated:,} jobs with mates are among them."] if left < mated else []
-        kept = replace(part, jobs=_from_zero(part.jobs), began=None)
-        return partial(_whatever_share, kept), system, (), [*notes, *lost]
-    expected = "a Workload, a Schedule, or a mapping of machines to Workloads"
-    check.instance("source", source, Mapping, expected=expected)
-    check.that("source", list(source), len(source) > 1, "two machines or more")
-    machines, sizes, told = {}, {}, []
-    for name, workload in source.items():
-        kept, machine, notes = _machine(name, workload, system, jobs)
-        told += [f"{name}: {note}" for note in notes]
-        machines[name] = replace(kept, jobs=_from_zero(kept.jobs), began=None)
-        sizes[name] = machine.total_nodes
-    return partial(_paired, machines), system or System("+".join(sizes), sizes), SHARES, told
+class _Machines:
+    """The coupled machines, and their schedule under any settings."""
+
+    def __init__(
+        self, source: Workload | Schedule | Mapping[str, Workload] | None, system: System | None,
+        jobs: int, **fixed: Any,
+    ) -> None:  # fmt: skip
+        self._fixed = fixed
+        self.shares: tuple[float, ...] = SHARES
+        self.logs: dict[str, Timeline] = {}
+        if source is None:
+            self.shares = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
+            system = system or MACHINES
+        elif isinstance(source, Workload | Schedule):
+            given = source.system if isinstance(source, Schedule) else source.machine
+            workload = source.workload if isinstance(source, Schedule) else source
+            system = check.machine(system or given, workload.name)
+            _check_partitions(workload, system)
+            self.shares = ()
+            self.logs = {"": Timeline(workload, system, jobs, estimated, moment=self._at)}
+        else:
+            expected = "a Workload, a Schedule, or a mapping of machines to Workloads"
+            check.instance("source", source, Mapping, expected=expected)
+            check.that("source", list(source), len(source) > 1, "two machines or more")
+            for name, workload in source.items():
+                nodes = None if system is None else system.partitions.get(name)
+                own = None if nodes is None else System(name, {name: nodes})
+                self.logs[name] = Timeline(workload, own, jobs, estimated, moment=self._at)
+            sizes = {name: each.log.system.total_nodes for name, each in self.logs.items()}
+            system = system or System("+".join(sizes), sizes)
+        self.system = system
+        self.timeline = next(iter(self.logs.values()), None)
+        self._scheduled = lru_cache(maxsize=8)(self._simulate)
+
+    def schedule(self, now: Settings) -> CoupledSchedule:
+        """The schedule of the settings."""
+        return self._scheduled(
+            now.get("period"), now["schemes"], now["share"], now["release_interval"]
+        )
+
+    def _simulate(
+        self, period: Period | None, schemes: str, share: float, release_interval: float
+    ) -> CoupledSchedule:
+        return simulate_coscheduling(
+            self._workload({"period": period} if period else {}, share), self.system,
+            schemes=None if schemes == BASE else schemes, release_interval=release_interval or None,
+            **self._fixed,
+        )  # fmt: skip
+
+    def _workload(self, now: Settings, share: float) -> Workload:
+        """The jobs of the days chosen, their clocks beginning with them; mates by proportion."""
+        if not self.logs:
+            return deadlock_example(round(share * len(PAIRS)))
+        parts = {}
+        for name in self.logs:
+            jobs = self._part(name, now).workload
+            submit = jobs.jobs["submit_time"]
+            shifted = jobs.jobs.assign(submit_time=submit - submit.min())
+            parts[name] = replace(jobs, jobs=shifted, began=None)
+        if not self.shares:
+            return parts[""]
+        return couple(parts, mates_by_proportion(parts, share=share))
+
+    def _part(self, name: str, now: Settings) -> Log:
+        """The jobs of a machine in the days chosen, or in its own busy ones where it has none."""
+        log = self.logs[name]
+        try:
+            return log.part(now if log is self.timeline and now else log.settings | now)
+        except ValueError:
+            if log is self.timeline:
+                raise
+            return log.part(log.settings)
+
+    def events(self, now: Settings) -> np.ndarray:
+        """Moments of the schedule, seconds."""
+        return event_times(self.schedule(now))
+
+    def _at(self, now: Settings) -> float:
+        """The moment of the event on the clock of the first log."""
+        events = self.events(now)
+        first = self._part(next(iter(self.logs)), now).workload.jobs["submit_time"].min()
+        return float(first + events[min(now["event"], len(events)) - 1])
+
+    def notes(self, now: Settings) -> list[str]:
+        """What was supposed of each machine's jobs, and mates that are not among those taken."""
+        parts = {name: self._part(name, now) for name in self.logs}
+        notes = [f"{name}: {note}" if name else note
+                 for name, part in parts.items() for note in part.notes]  # fmt: skip
+        for name, part in parts.items():
+            mated, left = _mated(self.logs[name].log.workload), _mated(part.workload)
+            if left < mated:
+                notes.append(f"{left:,} of {mated:,} jobs with mates are among them.")
+        return notes
+
+    def follow(self, before: Settings, now: Settings) -> Settings:
+        """Stay at the same time in another schedule of the same jobs, which has other events."""
+        if before.get("period") != now.get("period"):
+            return {"event": len(self.events(now)) // 2 + 1}
+        if all(before[name] == now[name] for name in ("schemes", "share", "release_interval")):
+            return {}
+        events = self.events(before)
+        at = events[min(before["event"], len(events)) - 1]
+        return {"event": max(1, int(np.searchsorted(self.events(now), at, side="right")))}
+
+    def without_mates(self, now: Settings) -> str:
+        return "no job has a mate" if self.shares and not now["share"] else ""
+
+    def own_mates(self, now: Settings) -> str:
+        return "" if self.shares else "this workload has its own mates"
+
+    def no_holds(self, now: Settings) -> str:
+        return self.without_mates(now) or (
+            "" if "H" in now["schemes"] else "no machine holds nodes"
+        )
 
 
-def _whatever_share(workload: Workload, share: float) -> Workload:
-    """A workload whose mates are its own."""
-    return workload
+def _intervals(chosen: float) -> list[tuple[str, float]]:
+    """Seconds between releases to choose from, with those asked for."""
+    offered = sorted({*INTERVALS, chosen} - {OFF})
+    return [("never", OFF), *((f"{each / MINUTE:g} min", each) for each in offered)]
 
 
 def _check_partitions(workload: Workload, system: System) -> None:
@@ -195,83 +288,6 @@ def _mated(workload: Workload) -> int:
     return int((workload.column("mate") >= 0).sum())
 
 
-def _from_zero(jobs: pd.DataFrame) -> pd.DataFrame:
-    """The jobs with the first submission at 0."""
-    return jobs.assign(submit_time=jobs["submit_time"] - jobs["submit_time"].min())
-
-
-def _machine(name: str, workload: Workload, system: System | None, jobs: int) -> Log:
-    """One machine's log, on its partition of the system where there is such."""
-    nodes = None if system is None else system.partitions.get(name)
-    own = None if nodes is None else System(name, {name: nodes})
-    return estimated(busy(fitting(workload, own), jobs))
-
-
-def _example(share: float) -> Workload:
-    """The deadlock example with the nearest number of pairs."""
-    return deadlock_example(round(share * len(PAIRS)))
-
-
-def _paired(machines: Mapping[str, Workload], share: float) -> Workload:
-    """The machines' workloads coupled, mates by proportion."""
-    return couple(machines, mates_by_proportion(machines, share=share))
-
-
-def _schedule(
-    make: Make,
-    system: System,
-    knobs: dict[str, Any],
-    schemes: str,
-    share: float,
-    release_interval: float,
-) -> CoupledSchedule:
-    """The schedule of the controls' settings."""
-    return simulate_coscheduling(
-        make(share),
-        system,
-        schemes=None if schemes == BASE else schemes,
-        release_interval=release_interval or None,
-        **knobs,
-    )
-
-
-def _controls(
-    settings: dict[str, Any], shares: tuple[float, ...], machines: list[str], last: int, event: int
-) -> dict[str, Widget]:
-    """One widget per setting, and the event's."""
-    letters = ["".join(each) for each in product("HY", repeat=len(machines))]
-    interval, share = settings["release_interval"], settings["share"]
-    offered = sorted({*INTERVALS, interval} - {OFF})
-    intervals = [("never", OFF), *((f"{each / MINUTE:g} min", each) for each in offered)]
-    near = min(shares, key=lambda each: abs(each - share), default=share)
-    shares = tuple(sorted({*shares, near}))
-    return {
-        "schemes": Dropdown(
-            options=[(f"{each}: {_spelled(each, machines)}", each) for each in [*letters, BASE]],
-            value=settings["schemes"], description="schemes",
-        ),
-        "share": SelectionSlider(
-            options=[(percent(each, 0), each) for each in shares], value=near,
-            description="jobs with mates",
-        ),
-        "release_interval": SelectionSlider(
-            options=intervals, value=interval, description="release every",
-        ),
-        "event": IntSlider(min(event, last), 1, last, description="event"),
-    }  # fmt: skip
-
-
-def _switch(controls: dict[str, Widget], shares: tuple[float, ...], change: object = None) -> None:
-    """Disable what has no effect, and say why."""
-    alone = bool(shares) and not controls["share"].value
-    schemes = controls["schemes"].value
-    nobody = "" if "H" in schemes else "no machine holds nodes"
-    why = "no job has a mate" if alone else nobody
-    disable(controls["release_interval"], why)
-    disable(controls["schemes"], "no job has a mate" if alone else "")
-    disable(controls["share"], "" if shares else "this workload has its own mates")
-
-
 def _spelled(schemes: str, machines: list[str]) -> str:
     """The letters of a scheme in words."""
     if schemes == BASE:
@@ -281,33 +297,15 @@ def _spelled(schemes: str, machines: list[str]) -> str:
     return ", ".join(f"{machine} {verbs[letter]}" for machine, letter in pairs)
 
 
-def _refit(
-    controls: dict[str, Widget], scheduled: Scheduled, name: str, change: dict[str, Any]
-) -> None:
-    """Stay at the same time in the other schedule, which has other events."""
-    now = {knob: controls[knob].value for knob in ("schemes", "share", "release_interval")}
-    before = event_times(scheduled(**now | {name: change["old"]}))
-    after = event_times(scheduled(**now))
-    event = controls["event"]
-    at = before[min(event.value, len(before)) - 1]
-    place = max(1, int(np.searchsorted(after, at, side="right")))
-    # A slider's value never lies beyond its end, so a longer one is made longer first.
-    event.max = max(event.max, len(after))
-    event.value = place
-    event.max = len(after)
-
-
-def _draw(scheduled: Scheduled, *, event: int, **settings: Any) -> tuple[go.Figure, str]:
+def _draw(machines: _Machines, *, event: int, **settings: Any) -> tuple[go.Figure, str]:
     """The panel's figure and text for the controls' settings."""
-    schedule = scheduled(**settings)
-    events, names = event_times(schedule), job_names(schedule)
+    schedule = machines.schedule(settings)
+    events, names = machines.events(settings), job_names(schedule)
     place = min(event, len(events))
     at = float(events[place - 1])
     interval = settings["release_interval"]
     how = f"released every {interval / MINUTE:g} min" if interval else "never released"
-    began = schedule.workload.began
-    moment = f"minute {round(at / MINUTE, 2):,.10g}" if began is None else instant(at, began)
-    when = f"{moment}, event {place} of {len(events)}"
+    when = f"minute {round(at / MINUTE, 2):,.10g}, event {place} of {len(events)}"
     title = f"{schedule.policy}, held nodes {how}: {when}"
     picture = plot_coupled_moment(schedule, at=at, title=title, names=names)
     sentences = [_stressed(sentence) for sentence in describe(schedule, at, names)]

@@ -6,17 +6,14 @@ that has them. Another number of nodes is another system, on which the schedule'
 policy schedules the workload again.
 """
 
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from ipywidgets import Dropdown, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
-from cosimlib.compiled import ELASTIC
 from cosimlib.elastic import (
     GRACE_PERIODS,
     POLICIES,
@@ -27,9 +24,10 @@ from cosimlib.elastic import (
     preempted_jobs,
     preemption_values,
 )
-from cosimlib.explorers.logs import busy, fitting, instant, recorded, wide_enough
-from cosimlib.explorers.meanwhile import answered_meanwhile, simulator
-from cosimlib.explorers.panel import Panel, disable
+from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.explorers.logs import estimated, instant, wide_enough
+from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.timeline import Period, Timeline
 from cosimlib.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib.kernels.occupancy import IDLE
 from cosimlib.metrics import busy_window
@@ -39,14 +37,13 @@ from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
-Scheduled = Callable[[int], Schedule]
-
 MOMENTS = 241
 """Columns of the heat map, the moment chosen being the middle one."""
 MOST_VALUES = 2_000_000
 """Nodes times columns of the heat map: very large machines have fewer columns."""
 
 
+@says_compiling()
 def explore_elastic(
     source: Schedule | Workload,
     system: System | None = None,
@@ -69,10 +66,11 @@ def explore_elastic(
     system : System, optional
         Of a workload; by default its own machine, or one that holds its jobs.
     jobs : int, default 2000
-        How many of a workload are taken in a row, where it is busy.
+        How many of a workload are scheduled in a row, where the days chosen are busy.
     at : float, optional
         The moment of the preemption, seconds of the schedule's clock; by default the middle one of
-        `execution_states`, or of the busiest day if that is a quiet one.
+        `execution_states`, or of the busiest day if that is a quiet one; of a workload the middle
+        of the longest stretch in which the most nodes are held.
     preempted : int, optional
         The paper's P, by default 10 or, on a smaller machine, all.
     policy : str, default "PAP"
@@ -88,7 +86,8 @@ def explore_elastic(
     -------
     Panel
         Its `controls` are `policy`, `grace_period` (seconds), `nodes` (the paper's N; disabled
-        where nothing can schedule the workload again), `preempted` and `at` (seconds).
+        where nothing can schedule the workload again), `preempted` and `at` (seconds); of a source
+        of several days also `period`, the first and the last one.
 
     Raises
     ------
@@ -109,61 +108,100 @@ def explore_elastic(
     4
     """
     check.seconds("window", window, above=0)
-    source, notes = _begin(source, system, jobs)
-    at = _moment(source, at)
-    knobs: dict[str, Any] = {
-        "policy": policy,
-        "preempted": min(PREEMPTED, _nodes(source)) if preempted is None else preempted,
-        "grace_period": grace_period,
-        "seed": seed,
-    }
-    # Refuses what it cannot take before a control does.
-    answered_meanwhile(preempted_jobs, ELASTIC)(source, at, **knobs)
-    why = _fixed_because(source)
-    controls = _controls(source, at, knobs, why)
-    disable(controls["nodes"], why)
-
-    @lru_cache(maxsize=8)
-    def scheduled(nodes: int) -> Schedule:
-        return source if nodes == _nodes(source) else _schedule(source, nodes)
-
-    # Before the panel's own observers: what they draw must fit the other number of nodes.
-    controls["nodes"].observe(partial(_refit, controls, scheduled), names="value")
-    draw = partial(_draw, scheduled, window=window, seed=seed)
-    return Panel(controls, draw, hint=" ".join(notes))
-
-
-def _begin(
-    source: Schedule | Workload, system: System | None, jobs: int
-) -> tuple[Schedule, tuple[str, ...]]:
-    """The schedule on as many nodes as it needs, and what was supposed of it."""
     check.whole("jobs", jobs, 1)
     check.instance("source", source, Schedule, Workload)
     if isinstance(source, Schedule) and system is not None:
         raise ValueError("a schedule has its system; leave system out, or give the workload")
-    told: tuple[str, ...] = ()
-    if isinstance(source, Workload):
-        part = busy(fitting(source, system), jobs)
-        schedule, more = recorded(part.workload, part.system, jobs=jobs)
-        told = (*part.notes, *more)
-    else:
-        schedule = source
-    wider, more = wide_enough(schedule)
-    return wider, (*told, *more)
+    machine = _Machine(source, system, jobs)
+    first = machine.timeline.settings
+    schedule = machine.scheduled(first)
+    moment = machine.moment(first) if at is None else _checked(schedule, at)
+    taken = min(PREEMPTED, machine.nodes) if preempted is None else preempted
+    # Refuses what it cannot take before a control does.
+    knobs: dict[str, Any] = {
+        "policy": policy,
+        "preempted": taken,
+        "grace_period": grace_period,
+        "seed": seed,
+    }
+    preempted_jobs(schedule, moment, **knobs)
+    why, nodes = _fixed_because(schedule), machine.nodes
+    widest = nodes if why else int(machine.timeline.log.workload.jobs["nodes"].max())
+    periods = sorted({0.0, 300.0, 600.0, float(grace_period), *GRACE_PERIODS})
+    table = [
+        Knob("policy", policy, "policy", options=POLICIES),
+        Knob("grace_period", float(grace_period), "grace period", kind="slider",
+             options=[(period_name(each), each) for each in periods]),
+        Knob("nodes", nodes, "nodes (N)", low=widest, whole=True,
+             high=nodes if why else max(2 * nodes, widest + 1), off_when=lambda now: why),
+        Knob("preempted", int(taken), "nodes preempted (P)", low=1, whole=True,
+             high=lambda now: now["nodes"]),
+        Knob("at", moment, "moment", step=SAMPLING_INTERVAL,
+             low=lambda now: machine.ends(now)[0], high=lambda now: machine.ends(now)[1],
+             readout=lambda now: machine.timeline.instant(now["at"])),
+    ]  # fmt: skip
+
+    def follow(before: Settings, now: Settings) -> Settings:
+        same = before.get("period") == now.get("period")
+        return {} if same else {"at": machine.moment(now)}
+
+    draw = partial(_draw, machine, window=window, seed=seed)
+    return Panel(table, draw, notes=machine.notes, follow=follow, timeline=machine.timeline)
 
 
-def _moment(schedule: Schedule, at: float | None) -> float:
-    """A moment of the schedule, by default the middle one of its states, or of a busier day."""
-    states = execution_states(schedule)
-    if not states.size:
-        raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
-    if at is None:
+class _Machine:
+    """The jobs of a source's days on one partition of any number of nodes."""
+
+    def __init__(self, source: Schedule | Workload, system: System | None, jobs: int) -> None:
+        self.timeline = Timeline(source, system, jobs, estimated, moment=lambda now: now["at"])
+        whole = self.timeline.whole or self.timeline.schedule(self.timeline.settings).schedule
+        wider, self._notes = wide_enough(whole)
+        self.nodes = next(iter(wider.system.partitions.values()))
+        self._schedules = lru_cache(maxsize=8)(self._scheduled)
+
+    def scheduled(self, now: Settings) -> Schedule:
+        """The schedule of the days chosen, on the number of nodes chosen."""
+        return self._schedules(now.get("period"), now.get("nodes", self.nodes))
+
+    def _scheduled(self, period: Period | None, nodes: int) -> Schedule:
+        """As recorded or given on the source's own nodes, else scheduled again."""
+        schedule = self.timeline.schedule({"period": period} if period else {}).schedule
+        system = schedule.system.with_nodes(nodes)
+        if nodes != self.nodes:
+            return SIMULATORS[schedule.policy](schedule.workload, system)
+        if schedule.total_nodes == nodes:
+            return schedule
+        return Schedule(schedule.workload, system, schedule.policy, schedule.start_time,
+                        schedule.end_time)  # fmt: skip
+
+    def notes(self, now: Settings) -> list[str]:
+        return [*self.timeline.schedule(now).notes, *self._notes]
+
+    def ends(self, now: Settings) -> tuple[float, float]:
+        """The first and the last moment that can be chosen."""
+        (first, last), (start, end) = _span(self.scheduled(now)), self.timeline.seconds(now)
+        first = max(first, start)
+        return first, max(first, min(last, end) - SAMPLING_INTERVAL)
+
+    def moment(self, now: Settings) -> float:
+        """The fullest moment of a log's days; of a schedule the middle state, or a busier day's."""
+        if self.timeline.given is None:
+            return self.timeline.fullest(now)
+        schedule, (start, end) = self.scheduled(now), self.timeline.seconds(now)
+        states = execution_states(schedule)
+        states = states[(states >= start) & (states < end)]
+        if not states.size:
+            raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
         middle = float(states[states.size // 2])
-        start, end = busy_window(schedule, DAY, start=middle - DAY / 2)
-        if start != middle - DAY / 2:
-            place = int(np.searchsorted(states, (start + end) / 2))
+        begin, stop = busy_window(schedule, DAY, start=middle - DAY / 2)
+        if begin != middle - DAY / 2 and start <= (begin + stop) / 2 < end:
+            place = int(np.searchsorted(states, (begin + stop) / 2))
             middle = float(states[min(place, states.size - 1)])
         return middle
+
+
+def _checked(schedule: Schedule, at: Any) -> float:
+    """A moment of the schedule."""
     first, last = _span(schedule)
     check.that("at", at, check.is_number(at), "a moment in seconds, or None for the middle one")
     if not first <= at < last:
@@ -179,11 +217,6 @@ def _span(schedule: Schedule) -> tuple[float, float]:
     return float(schedule.start_time.min()), float(schedule.end_time.max())
 
 
-def _nodes(schedule: Schedule) -> int:
-    """Nodes of the first partition, the paper's N."""
-    return next(iter(schedule.system.partitions.values()))
-
-
 def _fixed_because(schedule: Schedule) -> str:
     """Why the workload cannot be scheduled on other numbers of nodes; empty where it can."""
     if schedule.policy == RECORDED:
@@ -193,57 +226,21 @@ def _fixed_because(schedule: Schedule) -> str:
     return ""
 
 
-def _schedule(source: Schedule, nodes: int) -> Schedule:
-    """The workload on another number of nodes, under the same policy."""
-    return simulator(source.policy)(source.workload, source.system.with_nodes(nodes))
-
-
-def _controls(source: Schedule, at: float, knobs: dict[str, Any], why: str) -> dict[str, Widget]:
-    """The widgets; N has one value where there is a reason `why` for it."""
-    grace_period, nodes = float(knobs["grace_period"]), _nodes(source)
-    periods = sorted({0.0, 300.0, 600.0, grace_period, *GRACE_PERIODS})
-    widest = int(source.workload.jobs["nodes"].max())
-    first, last = _span(source)
-    return {
-        "policy": Dropdown(options=POLICIES, value=knobs["policy"], description="policy"),
-        "grace_period": SelectionSlider(
-            options=[(period_name(period), period) for period in periods], value=grace_period,
-            description="grace period",
-        ),
-        "nodes": IntSlider(
-            nodes, nodes if why else widest, nodes if why else max(2 * nodes, widest + 1),
-            description="nodes (N)",
-        ),
-        "preempted": IntSlider(
-            int(knobs["preempted"]), 1, nodes, description="nodes preempted (P)"
-        ),
-        "at": FloatSlider(
-            at, min=first, max=max(at, last - SAMPLING_INTERVAL), step=SAMPLING_INTERVAL,
-            readout=False, description="moment",
-        ),
-    }  # fmt: skip
-
-
-def _refit(controls: dict[str, Widget], scheduled: Scheduled, change: dict[str, Any]) -> None:
-    """Keep P and the moment within what the new number of nodes allows."""
-    first, last = _span(scheduled(change["new"]))
-    controls["preempted"].max = change["new"]
-    controls["at"].max = max(first, last - SAMPLING_INTERVAL)
-
-
 def _draw(
-    scheduled: Scheduled,
+    machine: _Machine,
     *,
     window: float,
     seed: int,
     nodes: int,
     at: float,
+    period: Period | None = None,
     **knobs: Any,
 ) -> tuple[go.Figure, str]:
     """Figure and text for the controls' values."""
-    schedule = scheduled(nodes)
-    preempted = answered_meanwhile(_preempted, ELASTIC)
-    values, touched, jobs = preempted(schedule, at, window=window, seed=seed, **knobs)
+    schedule = machine.scheduled({"nodes": nodes} | ({"period": period} if period else {}))
+    touched = preempted_jobs(schedule, at, seed=seed, **knobs)
+    values = _window(schedule, at, window, knobs["policy"], seed)
+    jobs = _running(schedule, at, touched)
     taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[: knobs["preempted"]])
     idle = knobs["preempted"] - int(touched["nodes_taken"].sum())
     wasted, began = touched["wasted_cycles"].sum(), schedule.workload.began
@@ -261,21 +258,12 @@ def _draw(
     return picture, text
 
 
-def _preempted(
-    schedule: Schedule, at: float, *, window: float, seed: int, **knobs: Any
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Vectors around a moment, the jobs preempted at it, and all that run."""
-    touched = preempted_jobs(schedule, at, seed=seed, **knobs)
-    values = _window(schedule, at, window, knobs["policy"], seed)
-    return values, touched, _running(schedule, at, touched)
-
-
 def _window(schedule: Schedule, at: float, window: float, policy: str, seed: int) -> pd.DataFrame:
     """Vectors around a moment; that at the moment itself is what `preempted_jobs` goes by.
 
     RANDOM draws anew at each moment, so that the vectors before would change the draws.
     """
-    half = int(np.clip(MOST_VALUES // _nodes(schedule), 21, MOMENTS)) // 2
+    half = int(np.clip(MOST_VALUES // schedule.total_nodes, 21, MOMENTS)) // 2
     moments = at + np.linspace(-window / 2, window / 2, 2 * half + 1)
     moments[half] = at
     values = preemption_values(schedule, moments, policy=policy, seed=seed)

@@ -1,25 +1,22 @@
-"""Explorer of the eviction problem: nodes, deadline, bandwidth, checkpoint interval, solver.
+"""Explorer of the eviction problem: moment, nodes, deadline, file system, interval, solver.
 
 A log may be any: starts that it lacks are simulated, memory and bandwidths are Theta's where it has
 none. Controls of the number of nodes and of the deadline read plans from a spectrum that is solved
-already; those of the file system's bandwidth and of the interval between application checkpoints
-pose the problem anew and solve it again. The plan beside the surface may be that of another solver,
-or of another objective, which is solved for the number of nodes at hand.
+already; those of the moment, the file system's bandwidth and the interval between application
+checkpoints pose the problem anew and solve it again. The plan beside the surface may be that of
+another solver, or of another objective, which is solved for the number of nodes at hand.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from html import escape
-from math import log10
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider, Widget
 
 from cosimlib import checks as check
-from cosimlib.compiled import EVICTION
 from cosimlib.display import count
 from cosimlib.eviction import (
     EvictionPlan,
@@ -32,18 +29,18 @@ from cosimlib.eviction import (
     solve_overlapping,
     solve_spectrum,
 )
-from cosimlib.explorers.logs import instant, recorded, with_memory
-from cosimlib.explorers.meanwhile import answered_meanwhile
-from cosimlib.explorers.panel import Draw, Panel, disable
+from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.explorers.logs import estimated, instant, with_memory
+from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.timeline import Period, Timeline
 from cosimlib.figures.eviction import plot_trade_off
 from cosimlib.kernels.jit import is_interpreted
-from cosimlib.metrics import occupied_nodes
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
-Pose = Callable[[float, float], EvictionProblem]
+Pose = Callable[[Settings], EvictionProblem]
 
 PAPER = "dynamic"
 SOLVERS: dict[str, Callable[[EvictionProblem], EvictionPlan]] = {
@@ -70,6 +67,7 @@ MOST_DEADLINES = 2_000
 """Deadlines of a slider at most: a day of minutes has 1,440."""
 
 
+@says_compiling()
 def explore_eviction(
     source: Schedule | Workload | EvictionProblem,
     system: System | None = None,
@@ -97,7 +95,8 @@ def explore_eviction(
         workload also the machine.
     at : float, optional
         The moment of the eviction, seconds of the schedule's clock; by default the middle of the
-        longest stretch in which the most nodes are held.
+        longest stretch of the days chosen in which the most nodes are held, but no more than the
+        machine has.
     nodes_needed : int, optional
         To begin with: by default the problem's own, or a quarter of the nodes held.
     horizon, step, interval, seed
@@ -110,8 +109,9 @@ def explore_eviction(
     Returns
     -------
     Panel
-        Its `controls` are `nodes_needed`, `deadline` (seconds), `bandwidth` (GB/s, of the file
-        system), `interval` (minutes) and `solver`.
+        Its `controls` are `at` (seconds), `nodes_needed`, `deadline` (seconds), `bandwidth` (GB/s,
+        of the file system), `interval` (minutes) and `solver`; of a source of several days also
+        `period`, the first and the last one. A problem has neither `at` nor `period`.
 
     Raises
     ------
@@ -133,41 +133,113 @@ def explore_eviction(
     64
     """
     check.instance("source", source, Schedule, Workload, EvictionProblem)
-    notes: tuple[str, ...] = ()
     if isinstance(source, EvictionProblem):
         _check_alone(at, system)
-        pose, problem, needed = _always(source), source, source.nodes_needed
-        bandwidth = np.nan
+        moments, first, bandwidth = None, {}, 1.0
+        pose: Pose = partial(_always, source)
     else:
-        schedule, machine, notes = _begin(source, system)
-        fixed = {"at": _moment(schedule, at), "horizon": horizon, "step": step, "seed": seed}
-        pose = partial(_pose, schedule, machine, fixed)
-        bandwidth = machine.aggregate_bandwidth
-        problem = pose(bandwidth, interval / MINUTE)
-        needed = problem.total_nodes // 4
-        notes = (*notes, _when(schedule, problem, fixed["at"]))
+        moments = _Moments(source, system, at, horizon=horizon, step=step, seed=seed)
+        first, bandwidth, pose = moments.first, moments.machine.aggregate_bandwidth, moments.pose
+    start = first | {"bandwidth": bandwidth, "interval": interval / MINUTE}
+    problem = pose(start)
+    deadlines = _deadlines(problem)
+    needed = problem.nodes_needed if moments is None else problem.total_nodes // 4
     problem = problem.asking(needed if nodes_needed is None else nodes_needed)
-    check.choice("solver", solver, _solvers(problem))
-    controls = _controls(problem, bandwidth, interval)
-    controls["solver"] = Dropdown(
-        options=[(LABELS[name], name) for name in _solvers(problem)], value=solver,
-        description="plan of the jobs",
+    solvers = [name for name in LABELS if name not in OF_WAITS or WAIT in problem.jobs]
+    fixed = NO_SCHEDULE if moments is None else ""
+    knobs = [
+        *(() if moments is None else (moments.knob,)),
+        Knob("nodes_needed", problem.nodes_needed, "nodes needed", whole=True,
+             high=lambda now: pose(now).total_nodes),
+        Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
+             options=[(f"{deadline / MINUTE:.4g}", deadline) for deadline in deadlines]),
+        Knob("bandwidth", bandwidth, "file system", "GB/s", low=1, high=1, step=0.05, log=True,
+             off_when=lambda now: fixed),
+        Knob("interval", interval, "checkpoint every", "min", low=5, high=240, step=5,
+             scale=1 / MINUTE, off_when=lambda now: fixed),
+        Knob("solver", solver, "plan of the jobs",
+             options=[(LABELS[name], name) for name in solvers]),
+    ]  # fmt: skip
+    panel = Panel(
+        knobs, _drawer(pose), timeline=None if moments is None else moments.timeline,
+        notes=(CLICK,) if moments is None else moments.notes,
+        follow=None if moments is None else moments.follow,
     )  # fmt: skip
-    for name in ("bandwidth", "interval"):
-        disable(controls[name], NO_SCHEDULE if np.isnan(bandwidth) else "")
-    panel = Panel(controls, _drawer(problem, pose), hint=" ".join([CLICK, *notes]))
     panel.figure.data[0].on_click(partial(_choose, panel, problem))
     return panel
 
 
-def _begin(
-    source: Schedule | Workload, system: System | None
-) -> tuple[Schedule, System, tuple[str, ...]]:
-    """The schedule, the machine with memory and bandwidths, and what was supposed of both."""
-    schedule, notes = recorded(source, system, jobs=JOBS)
-    check.instance("system", system, System, type(None), expected="a System")
-    machine, note = with_memory(system or schedule.system)
-    return schedule, machine, (*notes, note) if note else notes
+class _Moments:
+    """Moments of a log at which the eviction may be, and the problem at each."""
+
+    def __init__(
+        self, source: Schedule | Workload, system: System | None, at: float | None, **fixed: Any
+    ) -> None:
+        check.instance("system", system, System, type(None), expected="a System")
+        given = isinstance(source, Schedule)
+        if given and at is not None:
+            _check_moment(source, at)
+        self.timeline = Timeline(
+            source, None if given else system, JOBS, estimated, moment=lambda now: now["at"]
+        )
+        machine = system if system is not None and given else self.timeline.log.system
+        self.machine, self._note = with_memory(machine)
+        self._fixed = fixed
+        self._posed = lru_cache(maxsize=4)(self._pose)
+        chosen = self.timeline.settings
+        self.first = chosen | {"at": self.timeline.fullest(chosen) if at is None else at}
+        if at is not None:
+            _check_moment(self.schedule(chosen), at)
+
+    def schedule(self, now: Settings) -> Schedule:
+        """The jobs that run in the days chosen."""
+        return self.timeline.schedule(now).schedule
+
+    def notes(self, now: Settings) -> list[str]:
+        """What was supposed, and what runs at the moment chosen."""
+        problem = self.pose(now)
+        when = instant(now["at"], self.timeline.log.workload.began)
+        runs = f"{count(len(problem), 'job')} on {count(problem.total_nodes, 'node')}"
+        notes = self.timeline.schedule(now).notes
+        return [CLICK, *notes, self._note, f"The moment is {when}: {runs}."]
+
+    def follow(self, before: Settings, now: Settings) -> Settings:
+        """The fullest moment of other days."""
+        same = before.get("period") == now.get("period")
+        return {} if same else {"at": self.timeline.fullest(now)}
+
+    @property
+    def knob(self) -> Knob:
+        """The slider of moments."""
+        return Knob(
+            "at", self.first["at"], "moment", step=MINUTE, low=lambda now: self._ends(now)[0],
+            high=lambda now: self._ends(now)[1],
+            readout=lambda now: self.timeline.instant(now["at"]),
+        )  # fmt: skip
+
+    def pose(self, now: Settings) -> EvictionProblem:
+        """The problem at the moment chosen, on a file system of the bandwidth chosen."""
+        return self._posed(now.get("period"), now["at"], now["bandwidth"], now["interval"])
+
+    def _pose(
+        self, period: Period | None, at: float, bandwidth: float, interval: float
+    ) -> EvictionProblem:
+        schedule = self.schedule({"period": period} if period else {})
+        system = replace(self.machine, aggregate_bandwidth=bandwidth)
+        return EvictionProblem.from_schedule(
+            schedule,
+            at=at,
+            nodes_needed=0,
+            system=system,
+            interval=interval * MINUTE,
+            **self._fixed,
+        )
+
+    def _ends(self, now: Settings) -> tuple[float, float]:
+        """The first and the last moment that can be chosen: jobs run, in the days chosen."""
+        schedule, (start, end) = self.schedule(now), self.timeline.seconds(now)
+        first = max(start, float(np.nanmin(schedule.start_time)))
+        return first, max(first, min(end, float(np.nanmax(schedule.end_time))) - 1.0)
 
 
 def _check_alone(at: float | None, system: System | None) -> None:
@@ -178,32 +250,13 @@ def _check_alone(at: float | None, system: System | None) -> None:
         raise ValueError("a problem has its checkpoint times already; leave system out")
 
 
-def _when(schedule: Schedule, problem: EvictionProblem, at: float) -> str:
-    """The moment of the eviction in words, and how full the machine is."""
-    return (
-        f"The moment is {instant(at, schedule.workload.began)}: {count(len(problem), 'job')} on "
-        f"{count(problem.total_nodes, 'node')}."
-    )
+def _always(problem: EvictionProblem, now: Settings) -> EvictionProblem:
+    """The same problem, whatever the controls say."""
+    return problem
 
 
-def _solvers(problem: EvictionProblem) -> list[str]:
-    """The solvers that a problem can be given to."""
-    return [name for name in LABELS if name not in OF_WAITS or WAIT in problem.jobs]
-
-
-def _moment(schedule: Schedule, at: float | None) -> float:
-    """The moment asked for, checked, or the middle of the longest fullest stretch."""
-    if at is None:
-        held = occupied_nodes(schedule)
-        times, nodes = held.index.to_numpy(), held.to_numpy()
-        lasts = np.diff(times, append=times[-1:])
-        if not lasts[nodes > 0].any():
-            raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
-        # Records may hold more nodes than there are, which is no moment to show.
-        within = (lasts > 0) & (nodes <= schedule.total_nodes)
-        within = within if (within & (nodes > 0)).any() else lasts > 0
-        best = np.lexsort((lasts, np.where(within, nodes, 0)))[-1]
-        return float(times[best] + lasts[best] / 2)
+def _check_moment(schedule: Schedule, at: float) -> None:
+    """Raise for a moment at which no job runs."""
     start, end = schedule.start_time, schedule.end_time
     if not ((start <= at) & (at < end)).any():
         span = f"from {start.min():g} to {end.max():g} s" if start.size else "never"
@@ -211,89 +264,51 @@ def _moment(schedule: Schedule, at: float | None) -> float:
             f"{schedule.name}: no job runs at={at:g}; the schedule runs {span}: choose a moment "
             "with running jobs, or leave at out"
         )
-    return at
 
 
-def _pose(
-    schedule: Schedule, machine: System, fixed: dict[str, Any], bandwidth: float, interval: float
-) -> EvictionProblem:
-    """The problem at the moment chosen, on a file system of `bandwidth` GB/s."""
-    system = replace(machine, aggregate_bandwidth=bandwidth)
-    return EvictionProblem.from_schedule(
-        schedule, nodes_needed=0, system=system, interval=interval * MINUTE, **fixed
-    )
-
-
-def _always(problem: EvictionProblem) -> Pose:
-    """The same problem, whatever the controls say."""
-    return lambda bandwidth, interval: problem
-
-
-def _controls(problem: EvictionProblem, bandwidth: float, interval: float) -> dict[str, Widget]:
-    """The sliders; `bandwidth` is NaN where it is unknown."""
+def _deadlines(problem: EvictionProblem) -> list[float]:
+    """The deadlines of a slider."""
     advice = "take a longer step or a shorter horizon"
     check.room("deadlines of a slider", len(problem.deadlines), advice, most=MOST_DEADLINES)
-    deadlines = problem.deadlines.tolist()
-    if not len(problem) or len(deadlines) == 1:
+    if not len(problem) or len(problem.deadlines) == 1:
         raise ValueError(
-            f"{len(problem)} jobs and {len(deadlines)} deadlines leave nothing to choose; expected "
-            f"a job and a horizon of at least one step ({problem.step:g} s)"
+            f"{len(problem)} jobs and {len(problem.deadlines)} deadlines leave nothing to choose; "
+            f"expected a job and a horizon of at least one step ({problem.step:g} s)"
         )
-    given = not np.isnan(bandwidth)
-    middle, minutes = log10(bandwidth) if given else 0.0, interval / MINUTE
-    return {
-        "nodes_needed": IntSlider(
-            problem.nodes_needed, 0, problem.total_nodes, description="nodes needed"
-        ),
-        "deadline": SelectionSlider(
-            options=[(f"{deadline / MINUTE:.4g}", deadline) for deadline in deadlines],
-            value=deadlines[len(deadlines) // 3],
-            description="deadline (min)",
-        ),
-        "bandwidth": FloatLogSlider(
-            bandwidth if given else 1.0, min=middle - 1, max=middle + 1, step=0.05,
-            readout_format=".0f", description="file system (GB/s)",
-        ),
-        "interval": FloatSlider(
-            minutes, min=min(5.0, minutes), max=max(240.0, minutes), step=5.0,
-            readout_format=".0f", description="checkpoint every (min)",
-        ),
-    }  # fmt: skip
+    return problem.deadlines.tolist()
 
 
-def _drawer(problem: EvictionProblem, pose: Pose) -> Draw:
+def _drawer(pose: Pose) -> Callable[..., tuple[go.Figure, str]]:
     """What the panel calls with the controls' values; it solves only where it has to."""
 
     @lru_cache(maxsize=1)
-    def solved(bandwidth: float, interval: float) -> tuple[EvictionSpectrum, str]:
-        return answered_meanwhile(_timed, EVICTION)(solve_spectrum, pose(bandwidth, interval))
+    def solved(problem: EvictionProblem) -> tuple[EvictionSpectrum, str]:
+        return _timed(solve_spectrum, problem)
 
     @lru_cache(maxsize=1)
     def planned(
-        solver: str, nodes_needed: int, bandwidth: float, interval: float
+        solver: str, nodes_needed: int, problem: EvictionProblem
     ) -> tuple[EvictionPlan, str]:
-        spectrum, _ = solved(bandwidth, interval)
-        best = answered_meanwhile(_least_loss, EVICTION)
+        spectrum, _ = solved(problem)
         if solver == PAPER:
-            return best(spectrum, nodes_needed), ""
-        problem = spectrum.problem.asking(nodes_needed)
+            return spectrum.plan(nodes_needed), ""
         try:
-            plan, took = answered_meanwhile(_timed, EVICTION)(SOLVERS[solver], problem)
+            plan, took = _timed(SOLVERS[solver], problem.asking(nodes_needed))
         except MemoryError as error:
             why = f" · not {LABELS[solver]}: {escape(str(error))}"
-            return best(spectrum, nodes_needed), why
+            return spectrum.plan(nodes_needed), why
         return plan, f" · {LABELS[solver]}: {took}" if took else ""
 
     def draw(
-        *, nodes_needed: int, deadline: float, bandwidth: float, interval: float, solver: str
+        *, nodes_needed: int, deadline: float, solver: str, **settings: Any
     ) -> tuple[go.Figure, str]:
-        spectrum, took = solved(bandwidth, interval)
-        plan, also = planned(solver, nodes_needed, bandwidth, interval)
+        problem = pose(settings)
+        spectrum, took = solved(problem)
+        plan, also = planned(solver, nodes_needed, problem)
         picture = plot_trade_off(spectrum, plan, deadline, title=_title(plan, deadline))
         surface = f" · whole surface of {spectrum.loss.size:,} problems solved"
         within = f" in {took}" if took else ""
-        text = answered_meanwhile(_text, EVICTION)(plan, deadline)
-        return picture, text + surface + within + also
+        return picture, _text(plan, deadline) + surface + within + also
 
     return draw
 
@@ -305,11 +320,6 @@ def _timed(solve: Callable[[EvictionProblem], Any], problem: EvictionProblem) ->
     milliseconds = np.atleast_1d(answer.response_time)[-1] * 1e3
     took = f"{milliseconds:,.{0 if milliseconds >= 10 else 2}f} ms"
     return answer, "" if is_interpreted() else took
-
-
-def _least_loss(spectrum: EvictionSpectrum, nodes_needed: int) -> EvictionPlan:
-    """The spectrum's plan for a number of nodes."""
-    return spectrum.plan(nodes_needed)
 
 
 def _title(plan: EvictionPlan, deadline: float) -> str:

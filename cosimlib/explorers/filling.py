@@ -17,11 +17,13 @@ import plotly.graph_objects as go
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, percent
-from cosimlib.explorers.logs import busy, fitting, partly_estimated
-from cosimlib.explorers.meanwhile import simulator
-from cosimlib.explorers.panel import Knob, Panel
+from cosimlib.explorers.knobs import Knob
+from cosimlib.explorers.logs import partly_estimated
+from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.timeline import Period, Timeline
 from cosimlib.figures.filling import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
+from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates
 from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
@@ -41,6 +43,7 @@ A_SPEED = partial(check.number, above=0, most=1)
 A_DEPTH = partial(check.whole, least=0)
 
 
+@says_compiling()
 def explore_filling(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -67,7 +70,7 @@ def explore_filling(
     system : System, optional
         Of one partition; by default the source's own machine, or one that holds its jobs.
     jobs : int, default 1500
-        How many are generated, or taken in a row where the source is busy.
+        How many are generated, or taken in a row where the days chosen are busy.
     policy : str, default "filling A"
         One of `FILLINGS`, shown over time.
     accuracy : float or "given", optional
@@ -88,7 +91,7 @@ def explore_filling(
     -------
     Panel
         Its `controls` are `policy`, `accuracy`, `overhead`, `speed`, `save_every`, `queue_depth`
-        (0: all) and `seed`.
+        (0: all) and `seed`; of a source of several days also `period`, the first and the last one.
 
     Raises
     ------
@@ -105,29 +108,26 @@ def explore_filling(
     'filling B, kill'
     """
     check.whole("jobs", jobs, 1)
-    workload, known = None, False
-    notes: tuple[str, ...] = ()
-    if source is not None:
-        workload, system, notes = partly_estimated(busy(fitting(source, system), jobs))
-        known = bool(workload.jobs["requested_time"].notna().all())
+    timeline = None if source is None else Timeline(source, system, jobs, partly_estimated)
+    known = timeline is not None and timeline.has_estimates
     depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
     nothing_drawn = "the log's own estimates: nothing is drawn"
     knobs = [
         Knob("policy", policy, "policy", options=FILLINGS),
-        Knob("accuracy", chosen, "accuracy (p)", options=_accuracies(chosen, known), slider=True,
+        Knob("accuracy", chosen, "accuracy (p)", options=_accuracies(chosen, known), kind="slider",
              check=partial(_check_accuracy, known)),
         Knob("overhead", overhead, "start and save (t)", high=0.95, step=0.05, form=".2f",
              check=A_PART),
         Knob("speed", speed, "speed (c)", low=0.05, step=0.05, form=".2f", check=A_SPEED),
         Knob("save_every", save_every, "C: save every", low=1, high=60, whole=True),
-        Knob("queue_depth", depth, "jobs that wait", options=_depths(depth), slider=True,
+        Knob("queue_depth", depth, "jobs that wait", options=_depths(depth), kind="slider",
              check=A_DEPTH),
         Knob("seed", seed, "seed", high=50, whole=True,
              off_when=lambda now: nothing_drawn if now["accuracy"] == GIVEN else ""),
     ]  # fmt: skip
-    simulated = lru_cache(maxsize=8)(partial(_simulate, workload, system or LOMONOSOV, jobs))
-    return Panel(knobs, partial(_draw, simulated), hint=" ".join(notes))
+    simulated = lru_cache(maxsize=8)(partial(_simulate, timeline, system or LOMONOSOV, jobs))
+    return Panel(knobs, partial(_draw, simulated), timeline=timeline)
 
 
 def _check_accuracy(known: bool, name: str, accuracy: Any) -> None:
@@ -151,25 +151,25 @@ def _depths(depth: Any) -> list[tuple[str, int]]:
 
 
 def _simulate(
-    source: Workload | None,
+    timeline: Timeline | None,
     system: System,
     jobs: int,
     accuracy: float | str,
     queue_depth: int,
     seed: int,
+    period: Period | None = None,
 ) -> tuple[Runs, float, float]:
     """Schedules under every policy but C, and the window in which they are measured."""
-    if source is None:
+    if timeline is None:
         days = max(1.0, jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440))
         workload = synthetic.lomonosov(days, accuracy=float(accuracy), seed=seed)
         workload = workload.keep(np.arange(len(workload)) < jobs, f"after the first {jobs}")
-    elif accuracy == GIVEN:
-        workload = source
     else:
-        workload = with_round_estimates(source, float(accuracy), seed=seed)
-    runs = tuple(
-        simulator(policy)(workload, system, queue_depth=queue_depth or None) for policy in SIMULATED
-    )
+        workload, system, *_ = timeline.part({"period": period} if period else {})
+        if accuracy != GIVEN:
+            workload = with_round_estimates(workload, float(accuracy), seed=seed)
+    depth = queue_depth or None
+    runs = tuple(SIMULATORS[each](workload, system, queue_depth=depth) for each in SIMULATED)
     return runs, *full_queue(runs[0], queue_depth)
 
 

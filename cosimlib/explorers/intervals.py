@@ -21,8 +21,6 @@ class IntervalTable(VBox):
     ----------
     ask : function
         Called when the button is pressed.
-    controls : iterable of Widget
-        Those whose values the comparison depends on.
 
     Attributes
     ----------
@@ -30,7 +28,7 @@ class IntervalTable(VBox):
         The widgets, `table` an `HTML`.
     """
 
-    def __init__(self, ask: Ask, controls: Iterable[Widget]) -> None:
+    def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self.button = Button(
             description="compare with intervals", layout=Layout(width="auto"),
@@ -38,9 +36,12 @@ class IntervalTable(VBox):
         )  # fmt: skip
         self.table = HTML()
         self.button.on_click(self._show)
+        super().__init__([self.button, self.table])
+
+    def clear_with(self, controls: Iterable[Widget]) -> None:
+        """Remove the table when one of these controls moves."""
         for control in controls:
             control.observe(self._clear, names="value")
-        super().__init__([self.button, self.table])
 
     def _show(self, button: object = None) -> None:
         """Compare, and show what came of it."""

@@ -12,25 +12,28 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.display import calendar, count
-from cosimlib.explorers.meanwhile import simulator
+from cosimlib.display import calendar, count, or_unknown
 from cosimlib.metrics import busy_stretch
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_missing_estimates
 from cosimlib.system import THETA, System
 from cosimlib.traces.oddities import oversubscription, with_assumed_machine
-from cosimlib.units import DAY
+from cosimlib.units import DAY, HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 MEMORY = ("memory_per_node", "aggregate_bandwidth", "node_bandwidth")
 
 
 class Log(NamedTuple):
-    """Jobs, their machine, and what was supposed of both, one sentence each."""
+    """Jobs, their machine, and what was supposed of both, one sentence each.
+
+    `start` is where the clock of the jobs begins, on that of the whole log.
+    """
 
     workload: Workload
     system: System
     notes: tuple[str, ...] = ()
+    start: float = 0.0
 
     def noted(self, *notes: str) -> "Log":
         """The same with more notes, empty ones left out."""
@@ -89,7 +92,7 @@ def busy(log: Log, jobs: int) -> Log:
         return log
     kept = busy_stretch(log.workload, jobs)
     when = instant(float(kept.jobs["submit_time"].min()), kept.began)
-    return Log(kept, log.system, log.notes).noted(
+    return log._replace(workload=kept).noted(
         f"{jobs:,} of {count(len(log.workload), 'job')}, submitted from {when} on."
     )
 
@@ -124,32 +127,6 @@ def with_memory(system: System) -> tuple[System, str]:
     return replace(system, **known), f"Unknown, and supposed as on Theta: {named}."
 
 
-def recorded(source: Workload | Schedule, system: System | None = None, *, jobs: int) -> Recorded:
-    """A schedule as it is; of a workload the recorded one, or else EASY's of its busy part.
-
-    Parameters
-    ----------
-    source : Workload or Schedule
-    system : System, optional
-        Of a workload; by default its own machine.
-    jobs : int
-        How many in a row are simulated where starts are not recorded.
-    """
-    if isinstance(source, Schedule):
-        return Recorded(source)
-    log = fitting(source, system)
-    unknown = int(log.workload.column("recorded_start").isna().sum())
-    if not unknown:
-        return Recorded(Schedule.recorded(log.workload, log.system), log.notes)
-    starts = "Starts" if unknown == len(log.workload) else count(unknown, "start")
-    log = estimated(busy(log, jobs))
-    schedule = simulator("EASY")(log.workload, log.system)
-    verb = "is" if unknown == 1 < len(log.workload) else "are"
-    return Recorded(
-        schedule, (*log.notes, f"{starts} {verb} not recorded; all starts shown are EASY's.")
-    )
-
-
 def wide_enough(schedule: Schedule) -> Recorded:
     """The schedule on a machine of as many nodes as it ever holds, where it has fewer."""
     most, had, *_ = oversubscription(schedule)
@@ -169,3 +146,10 @@ def instant(seconds: float, began: pd.Timestamp | None) -> str:
     if began is None:
         return f"day {seconds / DAY:,.2f}"
     return calendar(began + pd.Timedelta(round(seconds), "s"))
+
+
+def mean_wait(waits: pd.Series, *, why: bool = False) -> str:
+    """The mean wait of jobs in hours, or a sentence, with its reason, where no job waits."""
+    if len(waits) and (waits == 0).all():
+        return "no job waits" + (": each finds free nodes when it is submitted" if why else "")
+    return f"mean wait {or_unknown(float(waits.mean()) / HOUR, ',.2f', ' h')}"

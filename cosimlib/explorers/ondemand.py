@@ -1,7 +1,7 @@
 """Explorer of on-demand bursts on a batch machine: who makes way, and what that costs.
 
-Every control but the day simulates the whole log again, which takes some milliseconds per thousand
-jobs; the day chooses what of it is shown. Bursts are drawn anew by rate, size, length, notice and
+Every control but the day simulates all jobs again, which takes some milliseconds per thousand; the
+day chooses what of them is shown. Bursts are drawn anew by rate, size, length, notice and
 seed, or are the user's own.
 """
 
@@ -13,15 +13,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.compiled import BURSTS
 from cosimlib.display import count, or_unknown
-from cosimlib.explorers.logs import busy, estimated, fitting, with_memory
-from cosimlib.explorers.panel import Knob, Panel, Settings, first_settings, says_compiling
+from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.explorers.logs import Log, estimated, with_memory
+from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.ondemand import plot_day
 from cosimlib.ondemand import (
     POLICIES,
@@ -54,10 +54,11 @@ A_TIME = partial(check.seconds, above=0)
 A_BANDWIDTH = partial(check.number, above=0, kind="GB/s,")
 
 CLICK = "Click on the delay of a burst to see its day."
+ONE_DAY = "the jobs are of one day"
 OWN_BURSTS = "these bursts were given"
 
 
-@says_compiling(BURSTS)
+@says_compiling()
 def explore_ondemand(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -92,7 +93,7 @@ def explore_ondemand(
     bursts : Workload, optional
         Your own, on the clock of the source, as for `simulate_ondemand`; by default drawn.
     jobs : int, default 600
-        How many are made, or taken in a row where the source is busy.
+        How many are made, or taken in a row where the days chosen are busy.
     policy : str, default "dynamic"
         One of `ondemand.POLICIES`.
     deadline : {"least_loss", "earliest"}
@@ -116,7 +117,7 @@ def explore_ondemand(
     start_up : float, optional
         Seconds that filler containers on idle nodes take to start; by default there are none.
     day : int, optional
-        From 1; by default the one with most evictions.
+        Of those chosen, from 1; by default the one with most evictions.
     seed : int, default 0
         Of bursts, of memory drawn per job, and of made jobs.
 
@@ -125,7 +126,8 @@ def explore_ondemand(
     Panel
         Its `controls` are `policy`, `deadline`, `rate`, `size` (%), `run_time` (min),
         `longest_delay` (min), `announced`, `notice`, `reserved` (%), `bandwidth` (GB/s), `interval`
-        (min), `start_up` (s), `seed` and `day`.
+        (min), `start_up` (s), `seed` and `day`; of a source of several days also `period`, the
+        first and the last one.
 
     Raises
     ------
@@ -146,13 +148,17 @@ def explore_ondemand(
     check.whole("jobs", jobs, 1)
     if bursts is not None:
         check.instance("bursts", bursts, Workload)
-    workload, machine, hints = _begin(source, system, jobs, seed)
+    check.seed(seed)
+    made = synthetic.theta(jobs, seed=seed) if source is None else source
+    timeline = Timeline(made, system, jobs, _filled)
+    machine = timeline.part(timeline.settings).system
+    chosen = {} if source is None else timeline.settings
     off = _Off(bursts)
     of_nodes: dict[str, Any] = {"unit": "%", "low": 1, "high": 100, "scale": 100, "check": A_PART}
     knobs = [
         Knob("policy", policy, "policy", options=POLICIES),
         Knob("deadline", deadline, "which plan", options=RULES, off_when=off.deadline),
-        Knob("rate", rate, "bursts per day", options=_rates(rate), slider=True, check=A_RATE,
+        Knob("rate", rate, "bursts per day", options=_rates(rate), kind="slider", check=A_RATE,
              off_when=off.given),
         Knob("size", size, "nodes of a burst", **of_nodes, off_when=off.drawn),
         Knob("run_time", run_time, "a burst runs", "min", low=10, high=480, step=10,
@@ -169,32 +175,39 @@ def explore_ondemand(
         Knob("interval", interval, "checkpoint every", "min", low=5, high=480, step=5,
              scale=1 / MINUTE, check=A_TIME, off_when=off.evictions),
         Knob("start_up", NONE if start_up is None else start_up, "fillers start in", "s",
-             options=_start_ups(start_up), slider=True),
+             options=_start_ups(start_up), kind="slider"),
         Knob("seed", seed, "seed", high=50, whole=True, off_when=off.none),
     ]  # fmt: skip
-    simulated = lru_cache(maxsize=16)(partial(_simulate, workload, machine, bursts))
-    submit = workload.jobs["submit_time"]
-    begin = np.floor(submit.min() / HOUR) * HOUR
-    days = int(min((submit.max() - begin) // DAY + 1, MOST_DAYS))
-    if day is None:
-        day = _busiest(simulated(**first_settings(knobs)), begin, days)
-    knobs.append(_days(day, days, begin, workload.began))
-    panel = Panel(knobs, partial(_draw, simulated, begin), hint=" ".join([CLICK, *hints]))
+    simulated = lru_cache(maxsize=16)(partial(_simulate, timeline, bursts))
+    settings = chosen | {knob.name: knob.setting for knob in knobs}
+    days = len(_days(timeline, settings))
+    whole = partial(check.whole, least=1, most=days)
+    shown = _busiest(timeline, simulated, settings) if day is None else day
+    knobs.append(
+        Knob("day", shown, "day shown", low=1, high=lambda now: len(_days(timeline, now)),
+             whole=True, check=whole, readout=_date(timeline),
+             off_when=lambda now: ONE_DAY if len(_days(timeline, now)) == 1 else "")
+    )  # fmt: skip
+
+    def follow(before: Settings, now: Settings) -> Settings:
+        same = before.get("period") == now.get("period")
+        return {} if same else {"day": _busiest(timeline, simulated, now)}
+
+    notes = (CLICK,) if source is not None else (CLICK, *timeline.part({}).notes)
+    panel = Panel(
+        knobs, partial(_draw, timeline, simulated), notes=notes, follow=follow,
+        timeline=None if source is None else timeline,
+    )  # fmt: skip
     for trace in panel.figure.data[-3:-1]:
-        trace.on_click(partial(_choose, panel, float(submit.min()), begin, days))
+        trace.on_click(partial(_choose, panel, timeline))
     return panel
 
 
-def _begin(
-    source: Workload | Schedule | None, system: System | None, jobs: int, seed: int
-) -> tuple[Workload, System, list[str]]:
-    """The batch jobs, their machine, and what was supposed of both."""
-    if source is None:
-        check.seed(seed)
-        source = synthetic.theta(jobs, seed=seed)
-    workload, machine, notes = estimated(busy(fitting(source, system), jobs))
-    machine, note = with_memory(machine)
-    return workload, machine, [*notes, note]
+def _filled(log: Log) -> Log:
+    """The log with requested times, memory and bandwidths."""
+    log = estimated(log)
+    machine, note = with_memory(log.system)
+    return log._replace(system=machine).noted(note)
 
 
 def _rates(given: float) -> list[tuple[str, float]]:
@@ -210,18 +223,19 @@ def _start_ups(given: float | None) -> list[tuple[str, float | str]]:
     return [("no fillers", NONE), *((f"{seconds:g}", seconds) for seconds in known)]
 
 
-def _days(day: int, days: int, begin: float, began: pd.Timestamp | None) -> Knob:
-    """The day shown, by its date where the log tells when it began."""
-    whole = partial(check.whole, least=1, most=days)
-    one = "the jobs are of one day" if days == 1 else ""
-    knob = Knob("day", day, "day shown", low=1, high=days, whole=True, check=whole,
-                off_when=lambda now: one)  # fmt: skip
-    if began is None:
-        return knob
-    # A slider has no room for the zone, which the axis names.
-    first = began + pd.Timedelta(round(begin), "s")
-    dates = [f"{first + pd.Timedelta(each, 'D'):%Y-%m-%d %H:%M}" for each in range(days)]
-    return replace(knob, options=list(zip(dates, range(1, days + 1), strict=True)), slider=True)
+def _days(timeline: Timeline, now: Settings) -> np.ndarray:
+    """Where the days that can be shown begin, seconds; the first in the hour of a submission."""
+    submit = timeline.part(now).workload.jobs["submit_time"]
+    begin = np.floor(submit.min() / HOUR) * HOUR
+    days = min((submit.max() - begin) // DAY + 1, MOST_DAYS)
+    return begin + DAY * np.arange(days)
+
+
+def _date(timeline: Timeline) -> Callable[[Settings], str] | None:
+    """The day shown in words, where the log tells when it began."""
+    if timeline.log.workload.began is None:
+        return None
+    return lambda now: timeline.instant(_days(timeline, now)[now["day"] - 1])
 
 
 class _Off:
@@ -256,10 +270,9 @@ class _Off:
         return self.none(now) or (f"{now['policy']} evicts nobody" if never else "")
 
 
-def _simulate(
-    workload: Workload, system: System, bursts: Workload | None, **settings: Any
-) -> OnDemandSchedule:
+def _simulate(timeline: Timeline, bursts: Workload | None, **settings: Any) -> OnDemandSchedule:
     """The schedule that the controls ask for."""
+    workload, system, *_ = timeline.part(settings)
     now, most = SimpleNamespace(**settings), system.total_nodes
     stream = bursts
     if stream is None:
@@ -285,20 +298,24 @@ def _part(percent: float, nodes: int) -> int:
     return max(1, round(percent / 100 * nodes))
 
 
-def _busiest(schedule: OnDemandSchedule, begin: float, days: int) -> int:
+def _busiest(timeline: Timeline, simulated: Simulate, now: Settings) -> int:
     """The day with most evictions, else with most bursts, else the first."""
+    days = _days(timeline, now)
+    schedule = simulated(**{name: value for name, value in now.items() if name != "day"})
     for times in (schedule.evictions["time"], schedule.bursts["submit_time"]):
-        day = (times - begin) // DAY
-        day = day[(day >= 0) & (day < days)]
+        day = (times - days[0]) // DAY
+        day = day[(day >= 0) & (day < days.size)]
         if len(day):
             return int(day.mode().iloc[0]) + 1
     return 1
 
 
-def _draw(simulated: Simulate, begin: float, *, day: int, **settings: Any) -> tuple[go.Figure, str]:
+def _draw(
+    timeline: Timeline, simulated: Simulate, *, day: int, **settings: Any
+) -> tuple[go.Figure, str]:
     """Figure and text for the controls' values."""
     schedule = simulated(**settings)
-    start = begin + (day - 1) * DAY
+    start = float(_days(timeline, settings)[day - 1])
     figures = measure(schedule)
     title = _title(schedule, figures, day, start)
     picture = plot_day(schedule, start=start, end=start + DAY, title=title)
@@ -332,12 +349,17 @@ def _text(schedule: OnDemandSchedule, figures: dict[str, float]) -> str:
             + ", ".join(f"{name} {figures[name]:,.1f}" for name in _costs(figures)),
         ]
     told += [
-        f"batch jobs: mean bounded slowdown {or_unknown(figures['slowdown'], ',.2f')}, mean wait "
-        f"{or_unknown(figures['wait'] / MINUTE, ',.1f')} min",
+        f"batch jobs: mean bounded slowdown {or_unknown(figures['slowdown'], ',.2f')}, "
+        f"{_wait(figures['wait'])}",
         *_used(schedule),
     ]
     name, jobs = escape(schedule.workload.name), count(len(schedule.workload), "job")
     return f"{name}, {jobs} · " + " · ".join(told)
+
+
+def _wait(seconds: float) -> str:
+    """The mean wait of batch jobs in minutes, or that none waits."""
+    return f"mean wait {or_unknown(seconds / MINUTE, ',.1f')} min" if seconds else "none waits"
 
 
 def _used(schedule: OnDemandSchedule) -> list[str]:
@@ -359,10 +381,10 @@ def _costs(figures: dict[str, float]) -> list[str]:
     return names or ["lost"]
 
 
-def _choose(
-    panel: Panel, first: float, begin: float, days: int, trace: Any, points: Any, state: Any
-) -> None:
+def _choose(panel: Panel, timeline: Timeline, trace: Any, points: Any, state: Any) -> None:
     """Show the day of the burst that was clicked."""
     if points.xs:
+        days = _days(timeline, panel.settings)
+        first = timeline.part(panel.settings).workload.jobs["submit_time"].min()
         moment = first + float(points.xs[0]) * DAY
-        panel.choose(day=int(np.clip((moment - begin) // DAY + 1, 1, days)))
+        panel.choose(day=int(np.clip((moment - days[0]) // DAY + 1, 1, days.size)))

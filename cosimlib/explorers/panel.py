@@ -1,220 +1,149 @@
-"""The panel of an explorer: controls, one live figure, one line of text.
+"""The panel of an explorer: controls beside one live figure, a line of text, a log's time.
 
-There is one `LiveFigure` per panel, because each carries Plotly's 5 MB of JavaScript. It is made
-from a finished figure and then given only what differs from the figure shown before, so that a
-browser redraws little and keeps a reader's zoom.
+An explorer gives knobs and one function from their settings to a figure and a line of text. There
+is one `LiveFigure` per panel, because each carries Plotly's 5 MB of JavaScript. It is made from a
+finished figure and then given only what differs from the figure shown before, so that a browser
+redraws little and keeps a reader's zoom. A browser sends the next change of a control once the last
+one is answered, and of several changes only the last: ipywidgets does that.
 """
 
 import html
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 from IPython import get_ipython
 from IPython.display import display
-from ipywidgets import (
-    HTML,
-    Dropdown,
-    FloatLogSlider,
-    FloatSlider,
-    GridBox,
-    IntSlider,
-    Layout,
-    SelectionSlider,
-    VBox,
-    Widget,
-)
+from ipywidgets import HTML, GridBox, HBox, Layout, VBox, Widget
+from numba.core import event
 
 from cosimlib import checks as check
-from cosimlib.compiled import is_compiled
+from cosimlib.explorers.knobs import Knob, Settings, fits, is_same, listed, offered, same
 from cosimlib.explorers.live import LiveFigure
-from cosimlib.explorers.meanwhile import told, when_compiled
-from cosimlib.explorers.width_observer import WidthObserver
+from cosimlib.explorers.page_observer import PageObserver
+from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.markup import plain
 
 WIDTH = 960
 """Pixels of a figure that is on no page."""
 
-LEAST_WIDTH = 520
-"""Pixels below which a figure grows no narrower; narrower pages scroll."""
+LEAST_WIDTH, LEAST_HEIGHT = 520, 380
+"""Pixels below which a figure becomes no smaller; smaller pages scroll."""
 
-NARROW = "27em"
-"""A control's least width: pages that have no room for two beside each other have one column."""
+BESIDE_FIGURE = 300
+"""Pixels of a window that are above and below a figure: menus, a log's time, the line of text."""
 
-MANY = 16
-"""Options up to which an error lists them all."""
-
-CHOICES = (Dropdown, SelectionSlider)
+COMPILING = "compiling, once: about 8 s"
 
 Draw = Callable[..., tuple[go.Figure, str]]
-Settings = dict[str, Any]
-"""Value of each control, by its name."""
-
-
-@dataclass(frozen=True)
-class Knob:
-    """One setting of an explorer, and the widget that changes it.
-
-    Parameters
-    ----------
-    name : str
-        Of the control, and of the argument that sets it.
-    value : object
-        The argument, which `check` refuses or `scale` turns into the control's unit.
-    label, unit : str
-        What stands beside the control.
-    options : iterable, optional
-        Values, or pairs of label and value: a menu, or with `slider` a slider.
-    low, high, step : float
-        Of a slider of numbers, wider where the value is beyond it; `high` may be a function of the
-        settings. Of a slider with `log` decades below and above the value.
-    whole, log, slider : bool
-        Kinds of sliders: whole numbers, powers of ten, options.
-    form : str
-        How a slider shows its number.
-    scale : float
-        The control's value per argument, such as 1/60 for minutes of seconds.
-    check : callable, optional
-        Takes the name and the argument and raises for one out of range.
-    off_when : callable, optional
-        Takes the settings and says why the control has no effect; "" where it has one.
-    """
-
-    name: str
-    value: Any
-    label: str
-    unit: str = ""
-    options: Iterable[Any] | None = None
-    low: float = 0.0
-    high: float | Callable[[Settings], float] = 1.0
-    step: float = 1.0
-    whole: bool = False
-    log: bool = False
-    slider: bool = False
-    form: str = ".0f"
-    scale: float = 1.0
-    check: Callable[[str, Any], None] | None = None
-    off_when: Callable[[Settings], str] | None = None
-
-    def __post_init__(self) -> None:
-        if self.check is not None:
-            self.check(self.name, self.value)
-        elif self.options is not None:
-            check.choice(self.name, self.value, [_value_of(each) for each in self.options])
-        elif self.whole:
-            check.whole(self.name, self.value, self.low)
-        else:
-            check.number(self.name, self.value)
-
-    @property
-    def setting(self) -> Any:
-        """What the control is first set to."""
-        if self.options is not None:
-            return self.value
-        return int(self.value) if self.whole else float(self.value * self.scale)
-
-    def widget(self, settings: Settings) -> Widget:
-        """The control, its range such that the other settings allow."""
-        label = f"{self.label} ({self.unit})" if self.unit else self.label
-        if self.options is not None:
-            kind = SelectionSlider if self.slider else Dropdown
-            return kind(options=list(self.options), value=self.setting, description=label)
-        if self.log:
-            middle = math.log10(self.setting)
-            low, high = middle - self.low, middle + self.most(settings)
-            return FloatLogSlider(
-                self.setting, min=low, max=high, step=self.step, readout_format=self.form,
-                description=label,
-            )  # fmt: skip
-        low, high = min(self.low, self.setting), max(self.most(settings), self.setting)
-        if self.whole:
-            return IntSlider(self.setting, int(low), int(high), description=label)
-        return FloatSlider(
-            self.setting, min=low, max=high, step=self.step, readout_format=self.form,
-            description=label,
-        )  # fmt: skip
-
-    def most(self, settings: Settings) -> float:
-        """The slider's end."""
-        return self.high(settings) if callable(self.high) else self.high
-
-
-def first_settings(knobs: Iterable[Knob]) -> Settings:
-    """What the controls of knobs are first set to."""
-    return {knob.name: knob.setting for knob in knobs}
 
 
 @contextmanager
-def says_compiling(part: str) -> Iterator[None]:
-    """Say in a notebook that a part is compiled, until it is."""
-    note = HTML("compiling, once: about 8 s")
-    if get_ipython() is not None and not is_compiled(part):
-        display(note)
-    try:
+def tells_compiling(tell: Callable[[str], None]) -> Iterator[None]:
+    """Call `tell` with `COMPILING` once Numba compiles something, and with "" at the end."""
+
+    class Listener(event.Listener):
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                self.said = True
+                tell(COMPILING)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    listener = Listener()
+    with event.install_listener("numba:compile", listener):
+        try:
+            yield
+        finally:
+            if listener.said:
+                tell("")
+
+
+@contextmanager
+def says_compiling() -> Iterator[None]:
+    """In a notebook's cell, show `COMPILING` while Numba compiles something."""
+    note = HTML()
+
+    def tell(text: str) -> None:
+        in_cell = threading.current_thread() is threading.main_thread()
+        if text and in_cell and get_ipython() is not None:
+            display(note)
+        note.value = text
+
+    with tells_compiling(tell):
         yield
-    finally:
-        note.close()
+    note.close()
 
 
 class Panel(VBox):
-    """Controls in columns as wide as the page, under them a live figure and a line of text.
+    """A log's time, under it controls beside a live figure, under these a line of text and notes.
 
     Parameters
     ----------
-    controls : sequence of Knob, or mapping of str to Widget
-        Every control, in the order in which they are shown.
+    knobs : sequence of Knob
+        In the order in which their controls are shown.
     draw : callable
         Takes the controls' values by their names and returns a figure, with as many traces each
-        time, and the line of text.
-    hint : str, optional
-        A line under the controls; why some of them are disabled follows it (`disable`).
+        time, and the line of text. A `ValueError` is shown in the place of the text.
+    notes : sequence of str, or callable
+        Sentences under the text, which those of the timeline follow, or a function from the
+        settings to all. Why controls are disabled comes last.
+    follow : callable, optional
+        Takes the settings drawn last and those of now, and returns values of other controls that
+        must follow, such as a moment that is no longer in the days chosen.
+    timeline : Timeline, optional
+        Whose slider is the control `period`.
     beside : sequence of Widget, optional
         More widgets after the controls, such as a player that moves one of them.
     below : sequence of Widget, optional
-        More widgets under the line of text.
+        More widgets under the notes.
 
     Attributes
     ----------
     controls, figure, text
         The widgets, `figure` a `LiveFigure` as wide as the page that shows it.
-    told, ruler
-        The line under the controls; what measures the page.
+    notes, page, curve
+        The notes under the text; what measures the page; the curve of a log's use.
     """
 
     def __init__(
         self,
-        controls: Sequence[Knob] | Mapping[str, Widget],
+        knobs: Sequence[Knob],
         draw: Draw,
         *,
-        hint: str = "",
+        notes: Sequence[str] | Callable[[Settings], Sequence[str]] = (),
+        follow: Callable[[Settings, Settings], Settings] | None = None,
+        timeline: Timeline | None = None,
         beside: Sequence[Widget] = (),
         below: Sequence[Widget] = (),
     ) -> None:
-        self._knobs = () if isinstance(controls, Mapping) else tuple(controls)
-        first = first_settings(self._knobs)
-        made = {knob.name: knob.widget(first) for knob in self._knobs}
-        self.controls = dict(controls) if isinstance(controls, Mapping) else made
-        self._follow()
-        self._beside = tuple(beside)
-        self._draw = draw
-        self._waiting = False
-        self._drawn_for: dict[str, Any] = {}
-        self._hint = hint
-        self.ruler = WidthObserver()
+        self._timeline = timeline
+        self._knobs = [*(timeline.knobs if timeline else ()), *knobs]
+        first = {knob.name: knob.setting for knob in self._knobs}
+        self.controls = {knob.name: knob.widget(first) for knob in self._knobs}
+        self._waiting = self._adjusting = False
+        self._adjust()
+        stay = timeline.follow if timeline else lambda before, now: {}
+        self._draw, self._follow = draw, follow or stay
+        supposed = timeline.notes if timeline else lambda now: ()
+        self._sentences = notes if callable(notes) else lambda now: (*notes, *supposed(now))
+        self._drawn_for: Settings = {}
+        self.page, self.curve = PageObserver(), HTML()
         self._shown, text = self._drawn()
         self.figure = LiveFigure(self._shown)
-        self.text, self.told = HTML(text), HTML(self._reasons())
-        parts = [self._grid(), self.told, self.ruler, self.figure, self.text, *below]
-        super().__init__(parts)
+        self.text, self.notes = HTML(text), HTML()
+        for words in (self.text, self.notes):
+            words.add_class("explorer-text")
+        self._tell()
+        super().__init__([*self._time(), self._body(beside), self.text, self.notes, *below])
         for control in self.controls.values():
             control.observe(self._redraw, names="value")
-        self.ruler.observe(self._fit, names="width")
-        if told():
-            when_compiled(self._tell)
+        self.page.observe(self._fit, names=["width", "height"])
 
     def __repr__(self) -> str:
         title = (self._shown.layout.title.text or "").replace("<br>", " ")
@@ -226,7 +155,7 @@ class Panel(VBox):
         return go.Figure(self._shown)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Settings:
         """Value of each control, by its name."""
         return {name: control.value for name, control in self.controls.items()}
 
@@ -242,91 +171,151 @@ class Panel(VBox):
         for name, value in values.items():
             self._check(name, value)
         before = self.settings
+        with self._without_drawing():
+            try:
+                self._put(values)
+                self._move_others(except_for=values)
+                self._put(values)
+                for name, value in values.items():
+                    control = self.controls[name]
+                    check.that(name, value, is_same(control.value, value), offered(control))
+            except BaseException:
+                self._put(before)
+                raise
+        self._redraw()
+
+    @contextmanager
+    def _without_drawing(self) -> Iterator[None]:
+        """Leave the figure as it is while several controls are set."""
         self._waiting = True
         try:
-            self._set(values)
-        except BaseException:
-            self._put(before)
-            raise
+            yield
         finally:
             self._waiting = False
-        self._redraw()
 
     def _check(self, name: str, value: Any) -> None:
         """Raise for what no control takes, however the others are set."""
         if name not in self.controls:
             raise ValueError(
-                f"{name}={value!r}: no control of that name; expected {_listed(self.controls)}"
+                f"{name}={value!r}: no control of that name; expected {listed(self.controls)}"
             )
         control = self.controls[name]
-        check.that(name, value, _fits(control, value), _offered(control))
-
-    def _set(self, values: Mapping[str, Any]) -> None:
-        """Set controls, and raise for a value beyond the ends that a slider then has."""
-        self._put(values)
-        for name, value in values.items():
-            control = self.controls[name]
-            check.that(name, value, _is(control.value, value), _offered(control))
+        check.that(name, value, fits(control, value), offered(control))
 
     def _put(self, values: Mapping[str, Any]) -> None:
         """Give controls these values, twice: the first may move what the second can reach."""
         for name, value in [*values.items()] * 2:
             self.controls[name].value = value
 
-    def _grid(self) -> GridBox:
-        """The controls in one or more columns, their names aligned."""
-        for control in self.controls.values():
-            control.layout.width = "auto"
-            control.style.description_width = "12em"
-        fitting = f"repeat(auto-fit, minmax(min({NARROW}, 100%), 1fr))"
-        columns = Layout(grid_template_columns=fitting, grid_gap="0 1.5em", width="98%")
-        return GridBox((*self.controls.values(), *self._beside), layout=columns)
+    def _move_others(self, except_for: Container[str]) -> None:
+        """Let controls follow those that were set."""
+        moved = self._follow(self._drawn_for, self.settings)
+        self._put({name: value for name, value in moved.items() if name not in except_for})
+
+    def _time(self) -> list[Widget]:
+        """The curve of a log's use, and the slider under it."""
+        if "period" not in self.controls:
+            return []
+        slider = self.controls["period"]
+        slider.layout, slider.description = Layout(width="98%", margin="-4px 0 0 0"), ""
+        self.curve.layout = Layout(width="98%", margin="0")
+        return [self.curve, slider]
+
+    def _body(self, beside: Sequence[Widget]) -> HBox:
+        """Controls, grouped, beside the figure; on narrow pages above it, in several columns."""
+        parts: list[Widget] = []
+        group = ""
+        for knob in self._knobs:
+            if knob.name == "period":
+                continue
+            if knob.group != group:
+                group = knob.group
+                heading = HTML(f"<small><b>{html.escape(group)}</b></small>")
+                heading.layout = Layout(grid_column="1 / -1", height="20px", margin="0 0 0 4px")
+                parts.append(heading)
+            parts.append(self.controls[knob.name])
+            parts[-1].layout.width = "auto"
+            parts[-1].style.description_width = "12.5em"
+        columns = Layout(
+            grid_template_columns="repeat(auto-fit, minmax(min(19em, 100%), 1fr))",
+            grid_gap="0 1em", align_content="flex-start", flex="1 1 20em", overflow="hidden",
+        )  # fmt: skip
+        grid = GridBox([*parts, *beside], layout=columns)
+        figure = VBox([self.page, self.figure])
+        figure.layout = Layout(flex="5 1 540px", min_width="0", overflow="hidden")
+        return HBox([grid, figure], layout=Layout(flex_flow="row wrap", overflow="hidden"))
 
     def _drawn(self) -> tuple[go.Figure, str]:
         """The picture and the text that the controls ask for."""
         self._drawn_for = self.settings
         picture, text = self._draw(**self._drawn_for)
-        return plain(picture.update_layout(width=self._width)), text
+        self._own_height = picture.layout.height
+        return plain(picture.update_layout(self._size)), text
 
     @property
-    def _width(self) -> int:
-        """Pixels that the page has for the figure."""
-        return max(self.ruler.width, LEAST_WIDTH) if self.ruler.width else WIDTH
+    def _size(self) -> dict[str, Any]:
+        """Pixels that the page has for the figure, which becomes lower than drawn, not higher."""
+        width, height = self.page.width, self.page.height
+        available = max(height - BESIDE_FIGURE, LEAST_HEIGHT) if height else self._own_height
+        is_low = available < 0.85 * self._own_height
+        return {
+            "width": max(width, LEAST_WIDTH) if width else WIDTH,
+            "height": min(self._own_height, available),
+            "font": {"size": 11 if is_low else 13},
+            "title": {"font": {"size": 14 if is_low else 16}},
+        }
 
     def _fit(self, change: object = None) -> None:
-        """Make the figure as wide as the page."""
-        if self.figure.layout.width != self._width:
-            self.figure.layout.width = self._width
-            self.figure._repr_mimebundle_()
-            self._shown.update_layout(width=self._width)
+        """Make the figure as large as the page allows."""
+        self.figure.update_layout(self._size)
+        self.figure._repr_mimebundle_()
+        self._shown.update_layout(self._size)
 
-    def _reasons(self) -> str:
-        """The hint, and why controls are disabled."""
+    def _tell(self, more: str = "") -> None:
+        """Show notes, why controls are disabled, and the time shown."""
         off: dict[str, list[str]] = {}
         for control in self.controls.values():
             if control.disabled and control.tooltip:
                 off.setdefault(control.tooltip, []).append(control.description)
         reasons = [f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
                    for why, names in off.items()]  # fmt: skip
-        hint = html.escape(" ".join(filter(None, [self._hint, told()])), quote=False)
-        return " ".join([hint, f"<small>{'; '.join(reasons)}</small>" if reasons else ""]).strip()
+        sentences = [more, *self._sentences(self._drawn_for)]
+        notes = html.escape(" ".join(filter(None, sentences)), quote=False)
+        small = f"<small>{'; '.join(reasons)}</small>" if reasons else ""
+        self.notes.value = f"{notes} {small}".strip()
+        if self._timeline is not None and "period" in self.controls:
+            self.curve.value = self._timeline.drawing(self._drawn_for)
 
-    def _follow(self) -> None:
-        """Disable controls without effect, and let sliders go as far as the others allow."""
-        for knob in self._knobs:
-            control = self.controls[knob.name]
-            if callable(knob.high) and not knob.log:
-                control.max = knob.high(self.settings)
-            if knob.off_when is not None:
-                disable(control, knob.off_when(self.settings))
+    def _adjust(self) -> None:
+        """Let sliders go as far as the others allow, and disable controls without effect."""
+        if self._adjusting:
+            return
+        self._adjusting = True
+        try:
+            for knob in self._knobs:
+                knob.limit(self.controls[knob.name], self.settings)
+            for knob in self._knobs:
+                knob.describe(self.controls[knob.name], self.settings)
+        finally:
+            self._adjusting = False
 
     def _redraw(self, change: object = None) -> None:
         """Draw what the controls say, and show what differs."""
-        self._follow()
-        # A control that moves another one reports after it, when all of it is drawn.
-        if self._waiting or self._drawn_for == self.settings:
+        if self._waiting:
+            self._adjust()
             return
-        picture, text = self._drawn()
+        try:
+            with self._without_drawing():
+                self._adjust()
+                if change is not None:
+                    self._move_others(except_for=())
+            if self._drawn_for == self.settings:
+                return
+            with tells_compiling(self._tell):
+                picture, text = self._drawn()
+        except ValueError as error:
+            self.text.value = html.escape(str(error))
+            return
         _update(self.figure, self._shown, picture)
         # Updates are messages to the pages that are open. This stores what they led to, which a
         # page that is loaded again asks for.
@@ -334,52 +323,6 @@ class Panel(VBox):
         self._shown = picture
         self.text.value = text
         self._tell()
-
-    def _tell(self) -> None:
-        """Show what is to be known of the controls now."""
-        self.told.value = self._reasons()
-
-
-def disable(control: Widget, why: str) -> None:
-    """Switch a control off that has no effect and say why, or on where there is no reason."""
-    control.disabled, control.tooltip = bool(why), why or None
-
-
-def _value_of(option: Any) -> Any:
-    """The value of an option, which may be a pair of label and value."""
-    return option[1] if isinstance(option, tuple) else option
-
-
-def _fits(control: Widget, value: Any) -> bool:
-    """Whether a value is one of a control's options, or a number of its kind."""
-    if isinstance(control, CHOICES):
-        return any(_is(each, value) for each in control._options_values)
-    return check.is_number(value) and (not isinstance(control, IntSlider) or value % 1 == 0)
-
-
-def _is(one: Any, other: Any) -> bool:
-    """Whether two values are equal but for rounding, True not being 1."""
-    if check.is_number(one) and check.is_number(other):
-        return math.isclose(one, other, rel_tol=1e-12)
-    return check.is_number(one) == check.is_number(other) and _same(one, other)
-
-
-def _offered(control: Widget) -> str:
-    """What a control can be set to, in words."""
-    if isinstance(control, CHOICES):
-        return _listed([repr(each) for each in control._options_values])
-    ends = control.min, control.max
-    if isinstance(control, FloatLogSlider):
-        ends = control.base**control.min, control.base**control.max
-    kind = "whole number" if isinstance(control, IntSlider) else "number"
-    return f"a {kind} from {ends[0]:.10g} to {ends[1]:.10g}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Several in a row, of very many the first and the last."""
-    several = list(names)
-    shown = several if len(several) <= MANY else [*several[:3], "...", several[-1]]
-    return f"one of {', '.join(shown)}"
 
 
 def _update(figure: go.FigureWidget, before: go.Figure, after: go.Figure) -> None:
@@ -393,12 +336,5 @@ def _update(figure: go.FigureWidget, before: go.Figure, after: go.Figure) -> Non
 def _difference(before: Any, after: Any) -> dict[str, Any]:
     """The properties of a trace or layout that have another value; None where they are gone."""
     old, new = before.to_plotly_json(), after.to_plotly_json()
-    changed = {name: value for name, value in new.items() if not _same(old.get(name), value)}
+    changed = {name: value for name, value in new.items() if not same(old.get(name), value)}
     return dict.fromkeys(old.keys() - new.keys()) | changed
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two properties are equal, arrays included."""
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return one == other

@@ -1,30 +1,28 @@
 """Explorer of time-sharing against batch on one machine: sharing, noise, overhead, memory.
 
-Jobs are made like Edison's on a small machine, or are a log's, and simulated twice: time-shared,
-with the shares around the moment recorded, and in batch. Every control simulates time-sharing anew,
-but batch only where it can differ: not for overhead, memory and moment. Of a log so many jobs are
-taken that a picture takes about 0.3 s.
+Jobs are made like Edison's on a small machine, or are days of a log, and simulated twice:
+time-shared, with the shares around the moment recorded, and in batch. Every control simulates
+time-sharing anew, but batch only where it can differ: not for overhead, memory and moment. Of a log
+so many jobs are taken that a picture takes about 0.3 s.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.compiled import TIMESHARING
 from cosimlib.display import count, or_unknown, percent
-from cosimlib.explorers.logs import busy, estimated, fitting
-from cosimlib.explorers.meanwhile import answered_meanwhile
-from cosimlib.explorers.panel import Panel, disable
+from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.explorers.logs import Log, estimated
+from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.timeline import Period, Timeline
 from cosimlib.figures.timesharing_moment import plot_sharing
-from cosimlib.metrics import offered_load
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import EDISON
 from cosimlib.system import System
@@ -53,30 +51,17 @@ MOST_STARTS = 50_000
 """Nodes that the jobs of a log may start on together, for the same reason."""
 
 KINDS = (("SPMD: as fast as the slowest node", True), ("not SPMD: the mean of all nodes", False))
+GIVEN = "given"
 MEMORY = (("a tenth of the jobs needs 60 %", "tenth"), ("the longest jobs need 60 %", "longest"),
           ("spread as on UniLu-Gaia", "UniLu-Gaia"))  # fmt: skip
-GIVEN = "given"
 AS_GIVEN = (("as the log says", GIVEN),)
 
-Run = Callable[..., tuple[TimesharedSchedule, Schedule]]
+A_CAPACITY = partial(check.number, least=0, below=1, kind="a part of the capacity,")
+
+Runs = tuple[TimesharedSchedule, Schedule]
 
 
-class Jobs(NamedTuple):
-    """Jobs for any load, memory and seed; their machine, own load, span (s) and what is supposed.
-
-    `fixed` says why controls of the jobs have no effect, `noise` is the most that is bearable.
-    """
-
-    make: Callable[..., Workload]
-    machine: System
-    load: float
-    span: float
-    noise: float
-    fixed: dict[str, str]
-    notes: tuple[str, ...] = ()
-    is_log: bool = False
-
-
+@says_compiling()
 def explore_timesharing(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -105,7 +90,8 @@ def explore_timesharing(
     days : int, default 7
         For how long jobs are made.
     jobs : int, default 1000
-        How many of a source are taken in a row, where it is busy; fewer of very wide ones.
+        How many of a source are taken in a row, where the days chosen are busy; fewer of very wide
+        ones.
     nodes : int, optional
         Of the machine: from 16, by default 64, for made jobs; of a source's machine in the place of
         what it says.
@@ -133,7 +119,7 @@ def explore_timesharing(
     -------
     Panel
         Its `controls` are `load`, `overhead`, `noise`, `spmd`, `memory_spread`, `seed` and `moment`
-        (hours); `choose` takes what they offer.
+        (hours); of a source of several days also `period`, the first and the last one.
 
     Raises
     ------
@@ -153,141 +139,175 @@ def explore_timesharing(
     check.whole("jobs", jobs, 1)
     check.number("noise", noise, least=0.0, most=1.0, kind="a probability")
     check.number("memory_per_node", memory_per_node, above=0, kind="GB", none=True)
+    made = NODES if nodes is None and source is None else nodes
     if source is None:
-        known = _made(days, nodes)
-        spread = SPREAD if memory_spread is None else memory_spread
-    else:
-        if memory_spread is not None:
-            check.choice("memory_spread", memory_spread, (GIVEN,))
-        known = _taken(source, system, jobs, nodes, memory_per_node)
-        spread = GIVEN
-    own = load is None or "load" in known.fixed
-    settings: dict[str, Any] = {
-        "load": known.load if own else load, "overhead": overhead, "noise": noise, "spmd": spmd,
-        "memory_spread": spread, "seed": seed,
-    }  # fmt: skip
-    if not own:
-        check.number("load", load, above=0, where="" if known.is_log else "synthetic Edison")
-    crowded = "for the most crowded hour"
-    span = _span(known, settings["load"])
-    check.number("at", at, least=0.0, most=span, kind="seconds", none=crowded)
-    run = _runner(known)
-    shared, _ = run(None, **settings)
-    moment = _most_crowded(shared, span) if at is None else float(at)
-    controls = _controls(settings, known, min(moment, span), span)
-    # Before the panel's own observers: what they draw must fit the other span of the jobs.
-    for knob in ("load", "noise"):
-        controls[knob].observe(partial(_switch, controls, known), names="value")
-    _switch(controls, known)
-    return Panel(controls, partial(_draw, run), hint=" ".join(known.notes))
+        check.whole("nodes", made, 16, where="synthetic Edison")
+    check.whole("nodes", made, 1, none=True)
+    jobs_of = _Jobs(days, EDISON.with_nodes(made or NODES))
+    if source is not None:
+        machine = _machine(source, system, nodes)
+        fill = partial(_filled, memory_per_node)
+        jobs_of.timeline = Timeline(source, machine, jobs, fill, moment=jobs_of.clock)
+    timeline = jobs_of.timeline
+    first = timeline.settings if timeline else {}
+    own = jobs_of.load(first) if load is None or jobs_of.no_load(first) else load
+    check.number("load", own, above=0, where="" if timeline else "synthetic Edison")
+    spreads = AS_GIVEN if timeline else MEMORY
+    spread = spreads[0][1] if memory_spread is None else memory_spread
+    most_noise = jobs_of.most_noise(first)
+    knobs = [
+        Knob("load", own, "offered load", step=0.01, form=".2f", off_when=jobs_of.no_load,
+             low=lambda now: min(0.1, own, jobs_of.load(now)),
+             high=lambda now: max(1.2, own, jobs_of.load(now))),
+        Knob("overhead", overhead, "overhead", high=0.3, step=0.01, form=".2f", check=A_CAPACITY),
+        Knob("noise", noise, "noise (probability)", form=".2g", step=min(0.001, most_noise / 50),
+             high=lambda now: max(jobs_of.most_noise(now), noise)),
+        Knob("spmd", spmd, "jobs", options=KINDS, check=check.flag),
+        Knob("memory_spread", spread, "memory", options=spreads, off_when=jobs_of.no_memory),
+        Knob("seed", seed, "seed", high=50, whole=True, off_when=jobs_of.no_seed),
+    ]  # fmt: skip
+    run = _runner(jobs_of)
+    settings = first | {knob.name: knob.setting for knob in knobs}
+    span = jobs_of.span(settings)
+    check.number("at", at, least=0.0, most=span, kind="seconds", none="for the most crowded hour")
+    moment = _most_crowded(run, settings, span) if at is None else float(at)
+    knobs.append(
+        Knob("moment", moment / HOUR, "moment", "h", step=0.25, form=".2f",
+             high=lambda now: jobs_of.span(now) / HOUR,
+             readout=jobs_of.instant if timeline else None)
+    )  # fmt: skip
+
+    def follow(before: Settings, now: Settings) -> Settings:
+        if before.get("period") == now.get("period"):
+            return {}
+        now = now | {"load": jobs_of.load(now)}
+        return {"load": now["load"], "moment": _most_crowded(run, now, jobs_of.span(now)) / HOUR}
+
+    return Panel(knobs, partial(_draw, run), follow=follow, timeline=timeline)
 
 
-def _made(days: int, nodes: int | None) -> Jobs:
-    """Jobs like Edison's on a small machine."""
-    nodes = NODES if nodes is None else nodes
-    make = partial(synthetic.edison, days, nodes=nodes)
-    check.whole("nodes", nodes, 16, where="synthetic Edison")
-    return Jobs(make, EDISON.with_nodes(nodes), LOAD, days * DAY, MOST_NOISE, {})
+class _Jobs:
+    """Jobs like Edison's on a small machine, or with a `timeline` those of a log's days."""
+
+    timeline: Timeline | None = None
+
+    def __init__(self, days: int, machine: System) -> None:
+        self._days, self._machine = days, machine
+
+    def make(self, period: Period | None, load: float, **knobs: Any) -> Workload:
+        if self.timeline is not None:
+            return self.timeline.loaded(load, period)
+        return synthetic.edison(self._days, nodes=self._machine.total_nodes, load=load, **knobs)
+
+    def machine(self, now: Settings) -> System:
+        return self.timeline.part(now).system if self.timeline else self._machine
+
+    def load(self, now: Settings) -> float:
+        return self.timeline.load(now) if self.timeline else LOAD
+
+    def span(self, now: Settings) -> float:
+        """Seconds in which a moment can be chosen; less load stretches a log."""
+        if self.timeline is None:
+            return self._days * DAY
+        jobs = self.timeline.part(now).workload.jobs
+        span = max(float((jobs["submit_time"] + jobs["run_time"]).max()), HOUR)
+        return span * max(1.0, self.load(now) / now["load"])
+
+    def most_noise(self, now: Settings) -> float:
+        if self.timeline is None:
+            return MOST_NOISE
+        return bearable_noise(self.timeline.part(now).workload, MOST_NOISE, most=MOST_MOVES)
+
+    def clock(self, now: Settings) -> float:
+        """The moment chosen, on the clock of the log."""
+        start = self.timeline.part(now).start if self.timeline else 0.0
+        return start + now["moment"] * HOUR
+
+    def instant(self, now: Settings) -> str:
+        """The moment chosen, in words."""
+        return self.timeline.instant(self.clock(now)) if self.timeline else ""
+
+    def no_load(self, now: Settings) -> str:
+        return self.timeline.no_load(now) if self.timeline else ""
+
+    def no_seed(self, now: Settings) -> str:
+        return "nothing is drawn without noise" if self.timeline and not now["noise"] else ""
+
+    def no_memory(self, now: Settings) -> str:
+        if self.timeline is None:
+            return ""
+        known = self.timeline.log.workload.column("memory").notna().any()
+        return "the log says what its jobs need" if known else (
+            "the log does not say what its jobs need; it counts as nothing")  # fmt: skip
 
 
-def _taken(
-    source: Workload | Schedule,
-    system: System | None,
-    jobs: int,
-    nodes: int | None,
-    memory_per_node: float | None,
-) -> Jobs:
-    """Jobs of a log in a row, on its machine or another one."""
-    check.whole("nodes", nodes, 1, none=True)
-    if nodes is not None:
-        machine = system or (source.system if isinstance(source, Schedule) else source.machine)
-        system = System.of(nodes) if machine is None else machine.with_nodes(nodes)
-    part = estimated(busy(fitting(source, system), jobs))
-    if memory_per_node is None and part.system.memory_per_node > 0:
-        memory_per_node = part.system.memory_per_node
-    before = replace(part.workload, machine=part.system)
+def _machine(
+    source: Workload | Schedule, system: System | None, nodes: int | None
+) -> System | None:
+    """The source's machine with so many nodes; None where its own will do."""
+    if nodes is None:
+        return system
+    check.instance("source", source, Workload, Schedule)
+    machine = system or (source.system if isinstance(source, Schedule) else source.machine)
+    return System.of(nodes) if machine is None else machine.with_nodes(nodes)
+
+
+def _filled(memory_per_node: float | None, log: Log) -> Log:
+    """The log with what it lacks, from its first submission on, and notes of that."""
+    log = estimated(log)
+    derived = memory_per_node is None and not log.system.memory_per_node > 0
+    if not derived and memory_per_node is None:
+        memory_per_node = log.system.memory_per_node
+    before = replace(log.workload, machine=log.system)
     workload = with_node_memory(before, memory_per_node=memory_per_node, node_starts=MOST_STARTS)
     machine = check.machine(workload.machine, workload.name)
-    told = before.column("memory").notna().any()
-    derived = told and memory_per_node is None
-    fewer = len(before) > len(workload)
-    part = part.noted(
+    start = float(before.jobs["submit_time"].min())
+    filled = log._replace(workload=workload, system=machine, start=start)
+    return filled.noted(
         f"A node's memory is supposed to be {machine.memory_per_node:.3g} GB, twice what 99 % of "
-        "the jobs need (in code, memory_per_node= gives another)." if derived else "",
+        "the jobs need (in code, memory_per_node= gives another)."
+        if derived and before.column("memory").notna().any() else "",
         f"{len(workload):,} of these jobs are simulated, which fit and start on at most "
-        f"{MOST_STARTS:,} nodes." if fewer else "",
-    )  # fmt: skip
-    load = offered_load(workload, machine)
-    why = "" if 0 < load < np.inf else "the jobs offer no load, or all are submitted at once"
-    memory = "the log says what its jobs need" if told else (
-        "the log does not say what its jobs need; it counts as nothing")  # fmt: skip
-    span = float((workload.jobs["submit_time"] + workload.jobs["run_time"]).max())
-    load = 1.0 if why else load
-    return Jobs(
-        partial(_scaled, workload, machine.total_nodes, load), machine, load, max(span, HOUR),
-        bearable_noise(workload, MOST_NOISE, most=MOST_MOVES),
-        {"memory_spread": memory} | ({"load": why} if why else {}), part.notes, True,
+        f"{MOST_STARTS:,} nodes." if len(before) > len(workload) else "",
     )  # fmt: skip
 
 
-def _scaled(
-    source: Workload, nodes: int, own: float, *, load: float, seed: int, memory_spread: str = GIVEN
-) -> Workload:
-    """The log itself at its own load, else with the times between submissions scaled."""
-    return source if load == own else synthetic.with_offered_load(source, nodes, load=load)
-
-
-def _span(known: Jobs, load: float) -> float:
-    """Seconds in which a moment can be chosen; less load stretches a log."""
-    return known.span * max(1.0, known.load / load) if known.is_log else known.span
-
-
-def _switch(controls: dict[str, Widget], known: Jobs, change: object = None) -> None:
-    """Disable what has no effect, and let the moment go as far as the jobs do."""
-    nothing = known.is_log and not controls["noise"].value
-    disable(controls["seed"], "nothing is drawn without noise" if nothing else "")
-    for name, why in known.fixed.items():
-        disable(controls[name], why)
-    controls["moment"].max = _span(known, controls["load"].value) / HOUR
-
-
-def _most_crowded(shared: TimesharedSchedule, span: float) -> float:
+def _most_crowded(run: Callable[..., Runs], now: Settings, span: float) -> float:
     """The middle of the hour with the most jobs on a node while jobs are submitted."""
+    shared, _ = run(None, **{name: value for name, value in now.items() if name != "moment"})
     crowd = shared.series["cpu_load"]
     crowd = crowd[crowd.index < span]
-    return float(crowd.idxmax()) + HOUR / 2 if len(crowd) else 0.0
+    return min(float(crowd.idxmax()) + HOUR / 2, span) if len(crowd) else 0.0
 
 
-def _runner(known: Jobs) -> Run:
+def _runner(jobs_of: _Jobs) -> Callable[..., Runs]:
     """A function that simulates both policies, with shares around a moment if any; cached."""
-    workload_of = lru_cache(maxsize=4)(known.make)
-    in_turns = answered_meanwhile(simulate_timesharing, TIMESHARING)
-    alone = answered_meanwhile(simulate_batch, TIMESHARING)
+    make = lru_cache(maxsize=4)(jobs_of.make)
 
     @lru_cache(maxsize=8)
     def shared(
-        at: float | None, load: float, memory_spread: str, seed: int, overhead: float, noise: float,
-        spmd: bool,
+        at: float | None, period: Period | None, load: float, memory_spread: str, seed: int,
+        **knobs: Any,
     ) -> TimesharedSchedule:  # fmt: skip
-        workload = workload_of(load=load, memory_spread=memory_spread, seed=seed)
+        workload = make(period, load=load, memory_spread=memory_spread, seed=seed)
         sample = None if at is None else _around(at)
-        if sample is not None and not noise:
-            whole = shared(None, load, memory_spread, seed, overhead, noise, spmd)
+        if sample is not None and not knobs["noise"]:
+            whole = shared(None, period, load, memory_spread, seed, **knobs)
             sample = _with_changes(sample, whole)
-        knobs: dict[str, Any] = {"overhead": overhead, "noise": noise, "spmd": spmd}
-        return in_turns(workload, known.machine, seed=seed, sample=sample, **knobs)
+        machine = jobs_of.machine({"period": period} if period else {})
+        return simulate_timesharing(workload, machine, seed=seed, sample=sample, **knobs)
 
     @lru_cache(maxsize=4)
-    def batch(load: float, seed: int, noise: float, spmd: bool) -> Schedule:
-        workload = workload_of(load=load, seed=seed)
-        return alone(workload, known.machine, seed=seed, noise=noise, spmd=spmd)
+    def batch(period: Period | None, load: float, seed: int, **knobs: Any) -> Schedule:
+        machine = jobs_of.machine({"period": period} if period else {})
+        return simulate_batch(make(period, load=load, seed=seed), machine, seed=seed, **knobs)
 
     def run(
-        at: float | None, *, load: float, overhead: float, noise: float, spmd: bool,
-        memory_spread: str, seed: int,
-    ) -> tuple[TimesharedSchedule, Schedule]:  # fmt: skip
-        crowd = shared(at, load, memory_spread, seed, overhead, noise, spmd)
-        return crowd, batch(load, seed, noise, spmd)
+        at: float | None, *, load: float, overhead: float, memory_spread: str, seed: int,
+        period: Period | None = None, **knobs: Any,
+    ) -> Runs:  # fmt: skip
+        crowd = shared(at, period, load, memory_spread, seed, overhead=overhead, **knobs)
+        return crowd, batch(period, load, seed, **knobs)
 
     return run
 
@@ -307,35 +327,7 @@ def _with_changes(steps: np.ndarray, schedule: Schedule) -> np.ndarray:
     return steps[np.isin(steps, changes)]
 
 
-def _controls(settings: dict[str, Any], known: Jobs, at: float, span: float) -> dict[str, Widget]:
-    """The widgets, with ranges that include the first settings."""
-    load, overhead, noise, seed = (settings[name] for name in ("load", "overhead", "noise", "seed"))
-    return {
-        "load": FloatSlider(
-            load, min=min(0.1, load), max=max(1.2, load), step=0.01, description="offered load"
-        ),
-        "overhead": FloatSlider(
-            overhead, min=0.0, max=max(0.3, overhead), step=0.01, description="overhead"
-        ),
-        "noise": FloatSlider(
-            noise, min=0.0, max=max(known.noise, noise), step=min(0.001, known.noise / 50),
-            readout_format=".2g",
-            description="noise (probability)",
-        ),
-        "spmd": Dropdown(options=KINDS, value=settings["spmd"], description="jobs"),
-        "memory_spread": Dropdown(
-            options=AS_GIVEN if known.is_log else MEMORY, value=settings["memory_spread"],
-            description="memory",
-        ),
-        "seed": IntSlider(seed, 0, max(50, seed), description="seed"),
-        "moment": FloatSlider(
-            at / HOUR, min=0.0, max=span / HOUR, step=0.25, readout_format=".2f",
-            description="moment (h)",
-        ),
-    }  # fmt: skip
-
-
-def _draw(run: Run, *, moment: float, **settings: Any) -> tuple[go.Figure, str]:
+def _draw(run: Callable[..., Runs], *, moment: float, **settings: Any) -> tuple[go.Figure, str]:
     """Figure and text for the controls' values."""
     at = moment * HOUR
     shared, batch = run(at, **settings)

@@ -59,7 +59,7 @@ def test_without_checkpoints_their_controls_are_switched_off(tmp_path):
     paths = machine_of((Job(1, ("n1",)),), 2).save(tmp_path)
     panel = explore_advise(paths, within=60)
     assert panel.controls["bandwidth"].disabled and panel.controls["interval"].disabled
-    assert "intervals × (off: no application of the model writes" in panel.told.value
+    assert "intervals × (off: no application of the model writes" in panel.notes.value
 
 
 def test_names_of_a_queue_are_text_not_html(tmp_path):
@@ -83,12 +83,12 @@ def test_bandwidths_that_change_nothing_are_told():
     """A step is the shortest time that a checkpoint takes."""
     panel = explore_advise(SAVED, model=MODEL, within=300)
     assert panel.figure.layout.title.text.startswith("queue of example: ")
-    told = re.search(r"rounded up to 1 min: from bandwidths × ([\d.]+) on", panel.told.value)
+    told = re.search(r"rounded up to 1 min: from bandwidths × ([\d.]+) on", panel.notes.value)
     before = panel.figure.data[0].customdata
     for factor, same in ((10.0, True), (10**0.5 * float(told[1]), True), (0.1, False)):
         panel.controls["bandwidth"].value = factor
         assert np.array_equal(panel.figure.data[0].customdata, before, equal_nan=True) == same
     coarse = explore_advise(SAVED, model=MODEL, within=1200, step=600)
-    assert "10 min: at all bandwidths offered each is written" in coarse.told.value
+    assert "10 min: at all bandwidths offered each is written" in coarse.notes.value
     fine = explore_advise(SAVED, model=MODEL, within=2, step=1)
-    assert fine.told.value == "Checkpoints are rounded up to 1 s."
+    assert fine.notes.value == "Checkpoints are rounded up to 1 s."

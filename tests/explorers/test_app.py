@@ -60,7 +60,7 @@ def test_a_log_takes_the_place_of_the_panel_and_what_is_none_is_told():
     picker.value = gave("two-sizes.swf.gz", (ZOO / "two-sizes.swf.gz").read_bytes())
     assert told.value == "shown: two-sizes.swf.gz"
     (panel,) = place.children
-    assert "12 of 300 jobs" in panel.told.value
+    assert "jobs of 300" in panel.curve.value
     picker.value = gave("<b>no.swf", b"nothing\n")
     assert told.value.startswith("&lt;b&gt;no.swf cannot be shown: ")
     assert tempfile.gettempdir() not in told.value

@@ -7,10 +7,10 @@ import numpy as np
 import plotly
 import plotly.graph_objects as go
 import pytest
-from ipywidgets import Dropdown, FloatLogSlider, FloatSlider, IntSlider, SelectionSlider
 
 from cosimlib.explorers import explore_filling, explore_timesharing
-from cosimlib.explorers.panel import Panel, disable
+from cosimlib.explorers.knobs import Knob
+from cosimlib.explorers.panel import Panel
 
 POLICIES = [("first come", "FCFS"), ("backfilling", "EASY")]
 
@@ -22,24 +22,21 @@ def panel():
 
     def draw(**settings):
         drawn.append(settings)
-        return go.Figure(go.Scatter(y=[1])), str(settings)
+        return go.Figure(go.Scatter(y=[1]), layout={"height": 400}), str(settings)
 
-    controls = {
-        "policy": Dropdown(options=POLICIES, value="FCFS"),
-        "spmd": Dropdown(options=[("yes", True), ("no", False)], value=True),
-        "depth": SelectionSlider(options=[("none", "all"), ("10", 10), ("50", 50)], value=10),
-        "deadline": SelectionSlider(options=[60.0 * minute for minute in range(100)], value=0.0),
-        "load": FloatSlider(0.5, min=0.1, max=1.2),
-        "bandwidth": FloatLogSlider(100.0, min=0.0, max=3.0),
-        "part": IntSlider(4, 1, 8),
-        "nodes": IntSlider(8, 1, 64),
-    }
-
-    def follow(change):
-        controls["part"].max = change["new"]
-
-    controls["nodes"].observe(follow, names="value")
-    made = Panel(controls, draw)
+    knobs = [
+        Knob("policy", "FCFS", "policy", options=POLICIES),
+        Knob("spmd", True, "jobs", options=[("yes", True), ("no", False)]),
+        Knob(
+            "depth", 10, "depth", options=[("none", "all"), ("10", 10), ("50", 50)], kind="slider"
+        ),
+        Knob("deadline", 0.0, "deadline", options=[60.0 * n for n in range(100)], kind="slider"),
+        Knob("load", 0.5, "load", low=0.1, high=1.2),
+        Knob("bandwidth", 100.0, "bandwidth", low=2, high=1, log=True),
+        Knob("part", 4, "part", low=1, high=lambda now: now["nodes"], whole=True),
+        Knob("nodes", 8, "nodes", low=1, high=64, whole=True),
+    ]
+    made = Panel(knobs, draw)
     made.drawn = drawn
     return made
 
@@ -140,21 +137,25 @@ def test_a_figure_is_as_wide_as_the_page_and_stays_so():
     panel = explore_filling(jobs=20)
     assert panel.figure.layout.width == panel.picture.layout.width == 960
     for page, figure in ((700, 700), (200, 520), (1500, 1500)):
-        panel.ruler.width = page
+        panel.page.width = page
         assert panel.figure.layout.width == panel.picture.layout.width == figure
     panel.controls["speed"].value = 0.5
     assert panel.figure.layout.width == panel.picture.layout.width == 1500
 
 
 def test_a_control_that_is_off_says_why_until_it_is_on():
-    panel = explore_filling(jobs=20)
-    assert panel.told.value == ""
-    disable(panel.controls["speed"], "<b>no</b>")
-    panel.controls["overhead"].value = 0.3
-    assert panel.told.value == "<small>speed (c) (off: &lt;b&gt;no&lt;/b&gt;)</small>"
-    disable(panel.controls["speed"], "")
-    panel.controls["overhead"].value = 0.4
-    assert panel.told.value == "" and not panel.controls["speed"].disabled
+    def draw(**settings):
+        return go.Figure(layout={"height": 400}), ""
+
+    why = {True: "<b>no</b>", False: ""}
+    knobs = [Knob("speed", 0.5, "speed", "c", off_when=lambda now: why[now["high"] > 1]),
+             Knob("high", 1.0, "high", high=2.0)]  # fmt: skip
+    panel = Panel(knobs, draw)
+    assert panel.notes.value == "" and not panel.controls["speed"].disabled
+    panel.controls["high"].value = 2.0
+    assert panel.notes.value == "<small>speed (c) (off: &lt;b&gt;no&lt;/b&gt;)</small>"
+    panel.choose(high=1.0)
+    assert panel.notes.value == "" and not panel.controls["speed"].disabled
 
 
 def test_the_code_of_a_live_figure_is_ready_at_once_and_brings_plotly():
