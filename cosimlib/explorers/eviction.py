@@ -176,9 +176,9 @@ class _Moments:
         self, source: Schedule | Workload, system: System | None, at: float | None, **fixed: Any
     ) -> None:
         check.instance("system", system, System, type(None), expected="a System")
-        given = isinstance(source, Schedule)
-        if given and at is not None:
+        if isinstance(source, Schedule) and at is not None:
             _check_moment(source, at)
+        given = isinstance(source, Schedule)
         self.timeline = Timeline(
             source, None if given else system, JOBS, estimated, moment=lambda now: now["at"]
         )
