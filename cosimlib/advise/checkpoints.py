@@ -111,6 +111,8 @@ class CheckpointModel:
     def applied(self, jobs: pd.DataFrame, held: np.ndarray) -> pd.DataFrame:
         """What the model says of each job.
 
+        Jobs of `salloc` and `srun` are never requeued: whatever they write, a stop is a kill.
+
         Parameters
         ----------
         jobs : pd.DataFrame
@@ -135,10 +137,10 @@ class CheckpointModel:
         fallback = np.nan if self.memory_per_node is None else self.memory_per_node
         memory = np.where(np.isnan(memory), np.where(granted > 0, granted, fallback), memory)
         critical = np.where(np.isnan(critical), CRITICAL_SHARE * memory, critical)
-        alive = (jobs["state"] == RUNNING).to_numpy()
+        alive = ((jobs["state"] == RUNNING) & jobs["batch"]).to_numpy()
         run = jobs["run"].to_numpy()
         app, sys = (level & alive for level in levels)
-        lost = np.where(levels[0], run % interval, run)
+        lost = np.where(levels[0] & jobs["batch"].to_numpy(), run % interval, run)
         return pd.DataFrame(
             {
                 "application": np.array([each.name for each in known], dtype=object)[place],

@@ -1,7 +1,10 @@
 """Advice for machines: a JSON document, and the commands that an operator would type.
 
-The commands are printed and never run. Jobs that Slurm may requeue are requeued and held, so that
-they do not start again on the nodes that they gave; others are cancelled.
+The commands are printed and never run. Where jobs wait, the nodes are reserved first: waiting jobs,
+such as tasks of an array of which others are stopped, would take what comes free. Jobs that Slurm
+may requeue are requeued and held, so that they do not start again on the nodes that they gave.
+Others are cancelled: those that forbid it, and those of `salloc` and `srun`, which Slurm refuses to
+requeue.
 """
 
 import math
@@ -16,6 +19,7 @@ from cosimlib.display import duration
 from cosimlib.traces.hosts import fold_hosts
 
 FORMAT = "cosim-advise 1"
+RESERVATION = "cosim-burst"
 
 
 def document_of(advice: Advice) -> dict[str, Any]:
@@ -108,17 +112,30 @@ def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
         why = f"loses {lost(taken.loss)} node-hours" if taken.action == "kill" else "checkpointed"
         owner = clean(str(job["user"]))
         steps.append((taken.end, command, f"{why}; user {owner}" if owner else why))
-    lines = [_opening(advice, choice)]
-    said = -1.0
+    reservation = _reservation(advice, choice)
+    lines = [_opening(advice, choice), *reservation]
+    said = 0.0 if reservation else -1.0
     for at, command, why in sorted(steps, key=lambda step: step[0]):
         if at != said:
             lines.append(f"# {'at once' if at == 0 else f'in {duration(at)}'}")
             said = at
         lines.append(f"{command}  # {why}" if command else f"# {why}")
-    if held:
-        lines.append("# once the burst is over")
-        lines.append(f"scontrol release {','.join(held)}")
-    return lines
+    after = [f"scontrol delete reservationname={RESERVATION}"] * bool(reservation)
+    after += [f"scontrol release {','.join(held)}"] * bool(held)
+    return [*lines, *(["# once the burst is over"] if after else []), *after]
+
+
+def _reservation(advice: Advice, choice: Choice) -> list[str]:
+    """The reservation that keeps waiting jobs off the nodes; none where no job waits."""
+    nodes = [name for each in nodes_of(advice, choice).values() for name in each]
+    if not nodes or advice.cluster.waiting == advice.cluster.held:
+        return []
+    return [
+        "# at once; start the burst with --reservation=" + RESERVATION,
+        f"scontrol create reservation reservationname={RESERVATION} starttime=now duration=1-0 "
+        f'users="$(id -un)" flags=ignore_jobs nodes={shlex.quote(fold_hosts(nodes))}  '
+        "# of a day: keeps waiting jobs off",
+    ]
 
 
 def _opening(advice: Advice, choice: Choice) -> str:

@@ -41,7 +41,7 @@ COLUMNS = {
     "job_id": "int64", "label": "object", "leader": "int64", "name": "object", "user": "object",
     "account": "object", "partition": "object", "qos": "object", "command": "object",
     "state": "object", "hosts": "object", "held_nodes": "int64", "start": "float64",
-    "end": "float64", "run": "float64", "requeue": "bool", "reservation": "object",
+    "end": "float64", "run": "float64", "requeue": "bool", "batch": "bool", "reservation": "object",
     "cpus": "float64", "memory": "float64", "gpus": "float64",
 }  # fmt: skip
 """Types of the columns of running jobs."""
@@ -66,7 +66,8 @@ def read_queue(
     -------
     tuple
         Table with `COLUMNS` (`start` and `end` in seconds since 1970, `end` NaN where unlimited or
-        unknown, `run` in seconds, `memory` in GB), `waiting`, `held` and `over` jobs, the
+        unknown, `run` in seconds, `requeue` whether Slurm would requeue it, which it does with jobs
+        of `sbatch` alone, as `batch` says, `memory` in GB), `waiting`, `held` and `over` jobs, the
         document's other values, the moment in seconds since 1970.
 
     Raises
@@ -131,11 +132,13 @@ def _row(job_id: int, job: dict[str, Any], state: str) -> tuple:
     names = ("name", "user_name", "account", "partition", "qos", "command")
     resources = granted(job.get("tres_alloc_str")) or UNKNOWN_RESOURCES
     cpus = number(job.get("cpus"))
+    is_batch = job.get("batch_flag") is not False
     return (
         job_id, shown, int(het) if het > 0 else 0,
         *(label(job.get(key)) or "" for key in names),
         state, hosts, 0, start, np.nan if unlimited or not end > 0 else end,
-        max(0.0, number(job.get("pre_sus_time"))), job.get("requeue") is True,
+        max(0.0, number(job.get("pre_sus_time"))),
+        job.get("requeue") is True and is_batch, is_batch,
         label(job.get("resv_name")) or "",
         cpus if np.isnan(resources.cpus) and cpus > 0 else resources.cpus,
         resources.memory, resources.gpus, number(job.get("suspend_time")),

@@ -32,6 +32,7 @@ class Job:
     gpus: int = 0
     reservation: str = ""
     requeue: bool = True
+    batch: bool = True
     leader: int = 0
     offset: int = 0
     array: tuple[int, int] | None = None
@@ -132,6 +133,7 @@ def job_record(job: Job, dialect: str) -> dict[str, Any]:
         "name": job.name, "user_name": job.user, "account": job.account, "qos": job.qos,
         "partition": job.partition, "command": job.command, "state_reason": job.reason,
         "nodes": fold_hosts(job.hosts), "resv_name": job.reservation, "requeue": job.requeue,
+        "batch_flag": job.batch,
         "job_resources": None if waits else {"nodes": fold_hosts(job.hosts)},
         "tres_alloc_str": "" if waits or not (job.cpus or job.memory) else ",".join(tres),
         "features": "", "exit_code": {"status": ["SUCCESS"]} if new else 0,

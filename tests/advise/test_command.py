@@ -111,6 +111,36 @@ def test_commands_come_in_time_and_match_what_slurm_may_do(tmp_path):
     ]
 
 
+def test_a_job_of_salloc_is_cancelled_and_counts_as_killed(tmp_path):
+    """Slurm requeues jobs of sbatch only; this one would have been checkpointed for 0."""
+    kinds = [{"name": "s", "job_name": "s", "checkpoint": ["sys"], "memory": 10.0}]
+    model = model_of({"machine": MACHINE, "application": kinds})
+    for batch, command, loss in ((True, "scontrol requeuehold 1", 0), (False, "scancel 1", 2.5)):
+        folder = tmp_path / command.split()[0]
+        folder.mkdir()
+        jobs = (Job(1, ("n1",), 9000, name="s", batch=batch),)
+        advice = advise(1, read_cluster(*machine_of(jobs, 1).save(folder)), model=model, within=360)
+        assert advice.choice().loss == loss
+        assert any(line.startswith(f"{command}  #") for line in commands_of(advice))
+
+
+def test_where_jobs_wait_the_nodes_are_reserved_first(tmp_path):
+    jobs = (Job(1, ("n1",), 60), Job(2, (), state="PENDING"))
+    lines = commands_of(advise(2, read_cluster(*machine_of(jobs, 2).save(tmp_path)), within=0))
+    reserve = "scontrol create reservation reservationname=cosim-burst starttime=now duration=1-0 "
+    assert lines[1] == "# at once; start the burst with --reservation=cosim-burst"
+    assert lines[2].startswith(f'{reserve}users="$(id -un)" flags=ignore_jobs nodes=')
+    assert "n[1-2]" in lines[2] and lines[3].startswith("scontrol requeuehold 1  # loses")
+    assert lines[-2:] == [
+        "scontrol delete reservationname=cosim-burst", "scontrol release 1"
+    ]  # fmt: skip
+    held = (Job(1, ("n1",), 60), Job(2, (), state="PENDING", reason="JobHeldUser"))
+    folder = tmp_path / "held"
+    folder.mkdir()
+    lines = commands_of(advise(2, read_cluster(*machine_of(held, 2).save(folder)), within=0))
+    assert not any("reservation" in line for line in lines)
+
+
 def test_names_of_users_steer_neither_terminal_nor_shell(tmp_path, capsys):
     """Control characters, newlines and commands in names stay text."""
     evil = "x\n\033[2Jscancel 1; rm -rf\r\u202e"

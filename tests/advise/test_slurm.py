@@ -32,6 +32,45 @@ def asked(slurm, monkeypatch):
     return slurm
 
 
+def follow(plan, *, whole=False):
+    """Type the commands of a plan, up to the burst; with `whole` those after it, too."""
+    for line in commands_of(plan):
+        if line == "# once the burst is over" and not whole:
+            break
+        if line.startswith("sc"):
+            subprocess.run(line.rpartition("  # ")[0] or line, shell=True, check=True, timeout=60)
+
+
+def test_jobs_of_srun_and_waiting_tasks_of_an_array_make_way(asked):
+    """Slurm refuses to requeue a job of srun; tasks that wait would take the nodes of others."""
+    slurm = asked
+    interactive = subprocess.Popen(
+        ["srun", "-N1", "-w", "n2", "-t", "60", "sleep", "600"], stdin=subprocess.DEVNULL
+    )
+    try:
+        slurm.submit("-N1", "--exclusive", "-x", "n[1-2,5-8]", "-t", "60", "--array=1-6%2")
+        slurm.wait_until(lambda: len(read_cluster().jobs) == 3, "three jobs run")
+        cluster = read_cluster()
+        assert cluster.jobs["batch"].tolist().count(False) == 1 and cluster.waiting == 1
+        plan = advise(len(slurm.idle()) + 3, cluster, within=0)
+        promised = set(expand_hosts(",".join(plan.jobs()["hosts"])))
+        assert promised == {"n2", "n3", "n4"}
+        follow(plan)
+        slurm.wait_until(lambda: is_idle(promised), f"idle {promised}")
+    finally:
+        interactive.kill()
+    slurm.told("scontrol", "delete", "reservationname=cosim-burst")
+    slurm.told("scancel", "-u", getpass.getuser())
+    slurm.wait_until(lambda: not slurm.told("squeue", "-h"), "an empty queue")
+
+
+def is_idle(nodes: set[str]) -> bool:
+    """No job runs on these nodes."""
+    jobs = read_cluster().jobs
+    running = jobs.loc[jobs["state"] != "completing", "hosts"]
+    return not nodes & set(expand_hosts(",".join(running)))
+
+
 def test_advice_on_a_real_slurm_holds(asked):
     """Shared, wide, suspended, short and waiting jobs; a drained node.
 
@@ -71,9 +110,7 @@ def test_advice_on_a_real_slurm_holds(asked):
 
     plan = advise(5, cluster, within=0)
     promised = set(expand_hosts(",".join(plan.jobs()["hosts"]))) | slurm.idle()
-    for line in commands_of(plan):
-        if line.startswith(("scancel", "scontrol requeuehold")):
-            subprocess.run(line.partition("#")[0].split(), check=True, timeout=60)
+    follow(plan)
     slurm.wait_until(lambda: promised <= slurm.idle(), f"idle {promised}")
     after = advise(5, within=0)
     assert after.free >= 5 and after.choice().loss == 0 and not len(after.jobs())
