@@ -260,7 +260,8 @@ def _slow_down(
     setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, now: float
 ) -> None:
     """Nodes whose slow step is over have their speed back; others are slowed for a step."""
-    latest = now + ROUNDING * setup.step
+    # Instants are a step apart at least; late times are rounded.
+    latest = now + 0.5 * setup.step
     if progress.numbers[SLOWED] > 0 and progress.clock[RESTORE] <= latest:
         for place in range(progress.numbers[SLOWED]):
             _resize(setup, sharing, progress.slowed[place], setup.speed)
@@ -273,7 +274,7 @@ def _slow_down(
         _resize(setup, sharing, node, setup.speed * noise.speed[drawn])
         progress.slowed[progress.numbers[SLOWED]] = node
         progress.numbers[SLOWED] += 1
-        progress.clock[RESTORE] = now + setup.step
+        progress.clock[RESTORE] = noise.time[drawn] + setup.step
         drawn += 1
     progress.numbers[DRAWN] = drawn
 

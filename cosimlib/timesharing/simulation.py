@@ -57,6 +57,15 @@ MOST_SLOWDOWNS = 1_000_000
 MOST_PER_WINDOW, MOST_SLOWED = 100_000_000, 1_000_000_000
 """Slowed nodes at most in a window, and in the time in which jobs surely run."""
 
+FEW_JOBS = 60
+"""Jobs up to which a simulation has a second of processor time for noise; more jobs have more."""
+
+SLOWED_PER_JOB, DRAWN_PER_JOB = 20_000, 500_000
+"""Slowed nodes that are simulated, and drawn, per job: about a second each for `FEW_JOBS` jobs."""
+
+CHANGES_PER_SLOWED = 20
+"""Changes of a job's rate on one of its nodes that take as long as a slowed node without jobs."""
+
 MOST_STEPS = 2.0**50
 """Steps at most until the last submission and run: as whole numbers they are exact."""
 
@@ -155,7 +164,7 @@ def simulate_timesharing(
         raise ValueError(
             f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
         )
-    check_bounds(workload, system, noise, step)
+    check_bounds(workload, system, noise, step, overhead)
     setup, workload = _setup(workload, system, overhead, spmd, step, placement, queue)
     first, members = _members(workload, setup, system.total_nodes, placement)
     capacity = np.full(system.total_nodes, setup.speed)
@@ -230,9 +239,13 @@ def window_width(ends: np.ndarray) -> float:
 
 
 def check_bounds(
-    workload: Workload, system: System, noise: float | None, step: float | None
+    workload: Workload,
+    system: System,
+    noise: float | None,
+    step: float | None,
+    overhead: float = 0.0,
 ) -> None:
-    """Refuse more nodes, steps or slowed nodes than memory has room for.
+    """Refuse more nodes or steps than memory has room for, and noise that would take too long.
 
     Raises
     ------
@@ -246,17 +259,42 @@ def check_bounds(
                most=MOST_MEMBERS, where=workload.name)  # fmt: skip
     if step is None or not len(jobs):
         return
-    begin = jobs["submit_time"].to_numpy()
-    end = begin + jobs["run_time"].to_numpy()
-    where, last = f"{workload.name}: step={step!r}", float(end.max())
+    last = float((jobs["submit_time"] + jobs["run_time"]).max())
     check.room(f"steps until t={last:.15g}", last / step, "take a longer step",
-               most=MOST_STEPS, where=where)  # fmt: skip
-    # Of what runs when is known only that each job takes its run time at least.
+               most=MOST_STEPS, where=f"{workload.name}: step={step!r}")  # fmt: skip
+    if noise:
+        _check_noise_work(workload, total_nodes, noise, step, 1.0 - overhead)
+
+
+def _check_noise_work(
+    workload: Workload, total_nodes: int, noise: float, step: float, speed: float
+) -> None:
+    """Refuse noise that takes longer than a second for `FEW_JOBS` jobs, or in proportion for more.
+
+    Jobs run while one of them is there, and longer where they share nodes. A slowed node changes
+    the rates of its jobs on all of their nodes. Noise is drawn for whole runs of the loop.
+    """
+    jobs, many = workload.jobs, max(FEW_JOBS, len(workload))
+    begin, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
+    nodes, end = jobs["nodes"].to_numpy(np.float64), begin + run_time
     others = np.maximum.accumulate(np.append(0.0, end[:-1]))
-    busy = float(np.clip(end - others, 0.0, end - begin).sum())
-    chance = float(noise or 0.0)
-    check_slowed(workload, chance, step, total_nodes * busy)
-    check_slowed(workload, chance, step, total_nodes * window_width(end), most=MOST_PER_WINDOW)
+    busy = float(np.clip(end - others, 0.0, run_time).sum())
+    if busy > 0.0:
+        changes = float(nodes**2 @ run_time) / (total_nodes * busy)
+        stretch = max(1.0, float(nodes @ run_time) / (total_nodes * speed * busy))
+        most = SLOWED_PER_JOB * many / (1.0 + changes / CHANGES_PER_SLOWED)
+        check_slowed(workload, noise, step, total_nodes * busy * stretch, min(most, MOST_SLOWED))
+    width = window_width(end)
+    run = width * _windows_per_run(noise, total_nodes, width, step)
+    runs = min(2 * len(workload), math.ceil(float(end.max()) / run))
+    check_slowed(workload, noise, step, total_nodes * run * runs, DRAWN_PER_JOB * many)
+    check_slowed(workload, noise, step, total_nodes * width, MOST_PER_WINDOW)
+
+
+def _windows_per_run(noise: float, total_nodes: int, width: float, step: float) -> int:
+    """Windows of the series in one run of the loop, fewer where noise is drawn for each."""
+    per_window = noise * total_nodes * width / step
+    return max(1, min(WINDOWS_PER_RUN, int(MOST_SLOWDOWNS / max(1.0, per_window))))
 
 
 def check_slowed(
@@ -381,10 +419,7 @@ def _run(
     """Simulate to the end, some windows at a time; width and sums of the windows."""
     total_nodes = sharing.capacity.size
     width = window_width(setup.submit_time + setup.run_time)
-    windows = WINDOWS_PER_RUN
-    if noise:
-        per_window = noise * total_nodes * width / setup.step
-        windows = max(1, min(WINDOWS_PER_RUN, int(MOST_SLOWDOWNS / max(1.0, per_window))))
+    windows = _windows_per_run(noise, total_nodes, width, setup.step) if noise else WINDOWS_PER_RUN
     sums, begin, status = [], 0.0, kernel.PAUSED
     while status == kernel.PAUSED:
         skipped = _empty_windows(setup, progress, begin, width) // windows * windows
