@@ -186,9 +186,10 @@ def test_filling_of_a_job_of_three_thousand_years(policy):
 @pytest.mark.parametrize("policy", ["A", "B", "C", None])
 def test_slots_beside_a_job_that_outlives_its_request_are_not_walked_for_ever(policy, monkeypatch):
     """While job 0 is overdue job 2 is planned for the next slot, again and again."""
-    monkeypatch.setattr("cosimlib.filling.simulation.MOST_OVERDUE", 1000)
+    monkeypatch.setattr("cosimlib.filling.simulation.MOST_PLANNED", 1000)
+    monkeypatch.setattr("cosimlib.filling.simulation.MOST_PLANNED_PER_JOB", 0)
     knobs = {"run_time": [9e10, 30, 30], "requested_time": [60, 60, 60], "nodes": [5, 1, 6]}
-    with pytest.raises(InvalidWorkloadError, match=r"^made: job 0 outlives .* 1,000 slots of 60 s"):
+    with pytest.raises(InvalidWorkloadError, match=r"^made: job 0 outlives .* than 1,000 times"):
         simulate_filling(jobs([0, 5, 70], **knobs), SIX, policy=policy)
     audit(simulate_filling(jobs([0, 5, 70], **knobs), SIX, policy=policy, kill_at_request=True))
     alone = jobs([0], [9e10], [60], [5])
@@ -348,3 +349,49 @@ def test_a_job_that_outlives_its_request_by_years_is_named_with_the_short_one():
     ):
         simulate_conservative(workload, System.of(4), order="smallest")
     audit(simulate_conservative(workload, System.of(4), order="smallest", kill_at_request=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_time_sharing_and_filling_of_few_jobs_end_or_are_refused_within_a_second(seed):
+    """Up to 60 jobs of times from one second to 30 years, most of which outlive their requests."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 61))
+    times = np.array([0.0, 1.0, 60.0, 3600.0, 1e6, 1e8, 1e9])
+    submit, run = np.sort(rng.choice(times[:5], n)), rng.choice(times, n)
+    workload = jobs(submit, run, rng.choice(times[1:], n), rng.integers(1, 5, n))
+    noisy = [{"noise": noise, "step": step} for noise in (1e-4, 0.01, 1.0) for step in (1.0, 10.0)]
+    slotted = [{"policy": policy, "slot": slot} for policy in "ABC" for slot in (1.0, 60.0)]
+    for simulator, every in ((simulate_timesharing, noisy), (simulate_filling, slotted)):
+        for knobs in every:
+            begin = process_time()
+            try:
+                simulator(workload, System.of(4), **knobs)
+            except ValueError as error:
+                assert "take kill_at_request=True or longer" in str(error) or (
+                    "take a longer step or less noise" in str(error)
+                )
+            if not is_interpreted():
+                assert process_time() - begin < 2
+
+
+def test_a_job_of_thirty_years_under_noise_is_refused_at_once():
+    with pytest.raises(
+        ValueError, match=r"^made: .* 44,444,444 slowed nodes .* take a longer step"
+    ):
+        simulate_timesharing(
+            jobs([2182287716.0], [1e9], nodes=4), System.of(4), noise=0.01, step=1, overhead=0.1
+        )
+
+
+@pytest.mark.parametrize("step", [0.1, 1 / 3, 10.0])
+@pytest.mark.parametrize("begin", [0.0, 1e9 + 0.3, 9e9])
+def test_slowed_nodes_have_their_speed_back_however_late_it_is(begin, step):
+    """Late times are rounded: the end of a slow step and the next one are not the same float."""
+    workload = jobs([begin], [300 * step], nodes=1)
+    for spmd in (True, False):
+        shared = audit(
+            simulate_timesharing(workload, System.of(1), noise=1.0, step=step, spmd=spmd)
+        )
+        steps = (shared.end_time - shared.start_time) / step
+        # A speed is between 1/2 and 1 in each step, 3/4 on average.
+        assert 380 < steps[0] < 420

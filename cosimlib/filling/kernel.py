@@ -14,7 +14,7 @@ next one, in this order:
 Jobs run for one slot or more, so no job starts and ends at once.
 
 Where a job outlives its request and others wait, each slot is one in which the plan may change and
-containers are saved: such slots are walked and kept, up to a number of them.
+containers are saved: such slots are walked and kept, up to a number of reservations made again.
 """
 
 from heapq import heappop, heappush
@@ -102,7 +102,7 @@ def fill(
     depth: int,
     hold_back: bool,
     reschedule: bool,
-    most_overdue: int,
+    most_planned: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Start, first reservation and whether held up, per job; intervals of containers (policy B).
 
@@ -110,10 +110,10 @@ def fill(
     begins; without, such containers are killed. With `reschedule`, waiting jobs move forward where
     one ends early. At most `depth` jobs wait. Intervals are rows (start, end, nodes, saved).
 
-    It ends early, with starts still NaN, after more than `most_overdue` slots in which jobs wait
-    while others outlive their requests.
+    It ends early, with starts still NaN, once more than `most_planned` reservations were made again
+    in slots in which jobs outlive their requests.
     """
-    n, slots_overdue = jobs.submit.size, 0
+    n, planned = jobs.submit.size, 0
     state, containers = empty(n, capacity, min(depth, n))
     availability.clear(state.plan, state.extent[0], -np.inf, capacity)
     submitted, waiting, busy, held, now, before = 0, 0, 0, 0, 0.0, -np.inf
@@ -121,8 +121,8 @@ def fill(
         now, due = _next_slot(jobs, state, submitted, waiting, depth)
         availability.advance(state.plan, state.extent[0], now)
         released, overdue = _extend_overdue(jobs, state, now)
-        slots_overdue += overdue > 0 and waiting > 0
-        if slots_overdue > most_overdue:
+        planned += waiting if overdue > 0 else 0
+        if planned > most_planned:
             break
         saved = max(0, due - released)
         withheld = held - saved if hold_back else 0

@@ -59,8 +59,10 @@ FILLING_POLICIES: dict[str, dict[str, Any]] = {
 }
 """Arguments of `simulate_filling` by the names that tables and figures use."""
 
-MOST_OVERDUE = 4_000_000
-"""Slots at most in which jobs wait while others outlive their requests: seven years of minutes."""
+MOST_PLANNED, MOST_PLANNED_PER_JOB = 1_000_000, 20_000
+"""Reservations made again in slots in which jobs outlive their requests: at most so many, and per
+job so many more. A million take less than a second.
+"""
 
 
 def simulate_filling(
@@ -114,7 +116,8 @@ def simulate_filling(
     ------
     InvalidWorkloadError
         Where a job is wider than the system or has no requested time, or the system has several
-        partitions, or where jobs outlive their requests by millions of slots while others wait.
+        partitions, or where jobs outlive their requests by so many slots that planning the jobs
+        that wait anew in each would take longer than a second, for large logs minutes.
 
     Examples
     --------
@@ -136,10 +139,11 @@ def simulate_filling(
     workload, jobs = run.workload, _in_slots(run.jobs, slot)
     depth = max(1, len(workload)) if queue_depth is None else int(queue_depth)
     hold_back = policy == "B" and reclaim == "save"
+    most = MOST_PLANNED + MOST_PLANNED_PER_JOB * len(workload)
     start, promised, held_up, rows = fill(
-        jobs, system.total_nodes, depth, hold_back, bool(reschedule), MOST_OVERDUE
+        jobs, system.total_nodes, depth, hold_back, bool(reschedule), most
     )
-    _check_overdue(workload, start, slot)
+    _check_overdue(workload, start, slot, most)
     containers = _container_table(rows if policy else rows[:0], slot)
     every = {"A": 1, "C": int(save_every)}.get(str(policy))
     if policy == "A":
@@ -188,7 +192,7 @@ def _check(
     check.whole("queue_depth", queue_depth, 1, floats=True, none=True, where=here)
 
 
-def _check_overdue(workload: Workload, start: np.ndarray, slot: float) -> None:
+def _check_overdue(workload: Workload, start: np.ndarray, slot: float, most: int) -> None:
     """Raise where the simulation ended early, for the job that is overdue for longest."""
     started = np.isfinite(start)
     if started.all():
@@ -196,9 +200,10 @@ def _check_overdue(workload: Workload, start: np.ndarray, slot: float) -> None:
     over = np.where(started, workload.jobs["run_time"] - workload.jobs["requested_time"], -np.inf)
     job = int(over.argmax())
     raise InvalidWorkloadError(
-        f"{workload.label(job)} outlives its request by {over[job]:.15g} s: with jobs that wait "
-        f"meanwhile, more than {MOST_OVERDUE:,} slots of {slot:g} s are planned anew; take "
-        "kill_at_request=True or longer slots, or drop it with Workload.keep"
+        f"{workload.label(job)} outlives its request by {over[job]:.15g} s, "
+        f"{np.ceil(over[job] / slot):,.0f} slots of {slot:g} s: jobs that wait are planned anew in "
+        f"each of them, in all more than {most:,} times; take kill_at_request=True or longer "
+        "slots, or drop it with Workload.keep"
     )
 
 

@@ -63,7 +63,7 @@ FEW_JOBS = 60
 SLOWED_PER_JOB, DRAWN_PER_JOB = 20_000, 500_000
 """Slowed nodes that are simulated, and drawn, per job: about a second each for `FEW_JOBS` jobs."""
 
-CHANGES_PER_SLOWED = 20
+CHANGES_PER_SLOWED = 10
 """Changes of a job's rate on one of its nodes that take as long as a slowed node without jobs."""
 
 MOST_STEPS = 2.0**50
@@ -280,7 +280,7 @@ def _check_noise_work(
     others = np.maximum.accumulate(np.append(0.0, end[:-1]))
     busy = float(np.clip(end - others, 0.0, run_time).sum())
     if busy > 0.0:
-        changes = float(nodes**2 @ run_time) / (total_nodes * busy)
+        changes = float(nodes**2 * (1 + nodes / WIDE) @ run_time) / (total_nodes * busy)
         stretch = max(1.0, float(nodes @ run_time) / (total_nodes * speed * busy))
         most = SLOWED_PER_JOB * many / (1.0 + changes / CHANGES_PER_SLOWED)
         check_slowed(workload, noise, step, total_nodes * busy * stretch, min(most, MOST_SLOWED))
