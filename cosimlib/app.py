@@ -76,13 +76,17 @@ def write_pages(pages: Path, private: Path) -> None:
     ----------
     pages, private : Path
         Folders, made here. The second has the notebooks' signatures, without which Voilà warns of
-        each, and the kernel that they run in: this Python's, which tells nothing but errors.
+        each, the kernel that they run in, this Python's, which tells nothing but errors, and a
+        folder for files that readers give, which lie there only while they are read.
     """
     spec = private / "kernels" / KERNEL
     pages.mkdir(parents=True)
     spec.mkdir(parents=True)
     language = {"display_name": "Python 3", "language": "python"}
-    (spec / "kernel.json").write_text(json.dumps({**language, "argv": LAUNCHER}), encoding="utf-8")
+    uploads = private / "uploads"
+    uploads.mkdir(mode=0o700)
+    started = {**language, "argv": LAUNCHER, "env": {"TMPDIR": str(uploads)}}
+    (spec / "kernel.json").write_text(json.dumps(started), encoding="utf-8")
     kernel = {**language, "name": KERNEL}
     notary = NotebookNotary(data_dir=str(private))
     with closing(notary.store):

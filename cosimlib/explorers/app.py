@@ -155,7 +155,8 @@ def page(name: str, *, later: bool = False) -> VBox:
     """
     check.choice("page", name, PAGES)
     shown = PAGES[name]
-    heading = HTML(f"<h2>{html.escape(shown.title)}</h2><p>{html.escape(shown.words)}</p>")
+    title, words = html.escape(shown.title), html.escape(shown.words)
+    heading = HTML(f'<h2 style="display:inline; margin-right:1em">{title}</h2>{words}')
     place = VBox([HTML(PREPARING)])
     whole = VBox([heading, _picker(shown, place), place])
     if later:
@@ -234,7 +235,7 @@ def _opened(shown: Page, files: dict[str, bytes]) -> Panel:
     if size > MOST_BYTES:
         raise ValueError(f"{size:,} bytes; expected at most {MOST_BYTES:,}; gzip them")
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / name for name in files]
+        paths = [Path(folder) / Path(name).name for name in files]
         for path, content in zip(paths, files.values(), strict=True):
             path.write_bytes(content)
         try:

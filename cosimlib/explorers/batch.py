@@ -26,7 +26,7 @@ from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.knobs import Knob, Settings
 from cosimlib.explorers.logs import mean_wait, partly_estimated
 from cosimlib.explorers.panel import Panel, says_compiling
-from cosimlib.explorers.timeline import Period, Timeline
+from cosimlib.explorers.timeline import LOAD_STEP, Period, Timeline
 from cosimlib.figures.batch import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.policies import BUILT_IN, SIMULATORS
@@ -125,7 +125,7 @@ def explore_batch(
     knobs = [
         Knob("policy", policy, "policy", options=_policies()),
         Knob("order", order, "queue order", options=ORDERS, off_when=_no_order),
-        Knob("load", given, "offered load", step=0.05, form=".2f",
+        Knob("load", given, "offered load", step=LOAD_STEP, form=".2f",
              low=lambda now: min(0.1, given, own(now)), high=lambda now: max(1.5, given, own(now)),
              off_when=why),
         Knob("seed", seed, "seed", high=50, whole=True),

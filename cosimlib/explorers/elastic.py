@@ -112,7 +112,7 @@ def explore_elastic(
     check.instance("source", source, Schedule, Workload)
     if isinstance(source, Schedule) and system is not None:
         raise ValueError("a schedule has its system; leave system out, or give the workload")
-    machine = _Machine(source, system, jobs)
+    machine = _Machine(source, system, jobs, at)
     first = machine.timeline.settings
     schedule = machine.scheduled(first)
     moment = machine.moment(first) if at is None else _checked(schedule, at)
@@ -136,24 +136,20 @@ def explore_elastic(
              high=nodes if why else max(2 * nodes, widest + 1), off_when=lambda now: why),
         Knob("preempted", int(taken), "nodes preempted (P)", low=1, whole=True,
              high=lambda now: now["nodes"]),
-        Knob("at", moment, "moment", step=SAMPLING_INTERVAL,
-             low=lambda now: machine.ends(now)[0], high=lambda now: machine.ends(now)[1],
-             readout=lambda now: machine.timeline.instant(now["at"])),
+        machine.timeline.moment_knob(moment, SAMPLING_INTERVAL, machine.scheduled),
     ]  # fmt: skip
 
-    def follow(before: Settings, now: Settings) -> Settings:
-        same = before.get("period") == now.get("period")
-        return {} if same else {"at": machine.moment(now)}
-
     draw = partial(_draw, machine, window=window, seed=seed)
-    return Panel(table, draw, notes=machine.notes, follow=follow, timeline=machine.timeline)
+    return Panel(table, draw, notes=machine.notes, timeline=machine.timeline)
 
 
 class _Machine:
     """The jobs of a source's days on one partition of any number of nodes."""
 
-    def __init__(self, source: Schedule | Workload, system: System | None, jobs: int) -> None:
-        self.timeline = Timeline(source, system, jobs, estimated, moment=lambda now: now["at"])
+    def __init__(
+        self, source: Schedule | Workload, system: System | None, jobs: int, at: float | None
+    ) -> None:
+        self.timeline = Timeline(source, system, jobs, estimated, at=at)
         whole = self.timeline.whole or self.timeline.schedule(self.timeline.settings).schedule
         wider, self._notes = wide_enough(whole)
         self.nodes = next(iter(wider.system.partitions.values()))
@@ -177,27 +173,20 @@ class _Machine:
     def notes(self, now: Settings) -> list[str]:
         return [*self.timeline.schedule(now).notes, *self._notes]
 
-    def ends(self, now: Settings) -> tuple[float, float]:
-        """The first and the last moment that can be chosen."""
-        (first, last), (start, end) = _span(self.scheduled(now)), self.timeline.seconds(now)
-        first = max(first, start)
-        return first, max(first, min(last, end) - SAMPLING_INTERVAL)
-
     def moment(self, now: Settings) -> float:
         """The fullest moment of a log's days; of a schedule the middle state, or a busier day's."""
         if self.timeline.given is None:
             return self.timeline.fullest(now)
-        schedule, (start, end) = self.scheduled(now), self.timeline.seconds(now)
+        schedule = self.scheduled(now)
         states = execution_states(schedule)
-        states = states[(states >= start) & (states < end)]
         if not states.size:
             raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
         middle = float(states[states.size // 2])
-        begin, stop = busy_window(schedule, DAY, start=middle - DAY / 2)
-        if begin != middle - DAY / 2 and start <= (begin + stop) / 2 < end:
-            place = int(np.searchsorted(states, (begin + stop) / 2))
-            middle = float(states[min(place, states.size - 1)])
-        return middle
+        begin, end = busy_window(schedule, DAY, start=middle - DAY / 2)
+        if begin == middle - DAY / 2:
+            return middle
+        place = int(np.searchsorted(states, (begin + end) / 2))
+        return float(states[min(place, states.size - 1)])
 
 
 def _checked(schedule: Schedule, at: Any) -> float:

@@ -148,7 +148,7 @@ def explore_eviction(
     solvers = [name for name in LABELS if name not in OF_WAITS or WAIT in problem.jobs]
     fixed = NO_SCHEDULE if moments is None else ""
     knobs = [
-        *(() if moments is None else (moments.knob,)),
+        *(() if moments is None else moments.knobs),
         Knob("nodes_needed", problem.nodes_needed, "nodes needed", whole=True,
              high=lambda now: pose(now).total_nodes),
         Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
@@ -163,7 +163,6 @@ def explore_eviction(
     panel = Panel(
         knobs, _drawer(pose), timeline=None if moments is None else moments.timeline,
         notes=(CLICK,) if moments is None else moments.notes,
-        follow=None if moments is None else moments.follow,
     )  # fmt: skip
     panel.figure.data[0].on_click(partial(_choose, panel, problem))
     return panel
@@ -179,15 +178,15 @@ class _Moments:
         if isinstance(source, Schedule) and at is not None:
             _check_moment(source, at)
         given = isinstance(source, Schedule)
-        self.timeline = Timeline(
-            source, None if given else system, JOBS, estimated, moment=lambda now: now["at"]
-        )
+        self.timeline = Timeline(source, None if given else system, JOBS, estimated, at=at)
         machine = system if system is not None and given else self.timeline.log.system
         self.machine, self._note = with_memory(machine)
         self._fixed = fixed
         self._posed = lru_cache(maxsize=4)(self._pose)
         chosen = self.timeline.settings
-        self.first = chosen | {"at": self.timeline.fullest(chosen) if at is None else at}
+        moment = self.timeline.fullest(chosen) if at is None else at
+        self.first = chosen | {"at": moment}
+        self.knobs = [self.timeline.moment_knob(moment, MINUTE, self.schedule)]
         if at is not None:
             _check_moment(self.schedule(chosen), at)
 
@@ -203,20 +202,6 @@ class _Moments:
         notes = self.timeline.schedule(now).notes
         return [CLICK, *notes, self._note, f"The moment is {when}: {runs}."]
 
-    def follow(self, before: Settings, now: Settings) -> Settings:
-        """The fullest moment of other days."""
-        same = before.get("period") == now.get("period")
-        return {} if same else {"at": self.timeline.fullest(now)}
-
-    @property
-    def knob(self) -> Knob:
-        """The slider of moments."""
-        return Knob(
-            "at", self.first["at"], "moment", step=MINUTE, low=lambda now: self._ends(now)[0],
-            high=lambda now: self._ends(now)[1],
-            readout=lambda now: self.timeline.instant(now["at"]),
-        )  # fmt: skip
-
     def pose(self, now: Settings) -> EvictionProblem:
         """The problem at the moment chosen, on a file system of the bandwidth chosen."""
         return self._posed(now.get("period"), now["at"], now["bandwidth"], now["interval"])
@@ -226,20 +211,8 @@ class _Moments:
     ) -> EvictionProblem:
         schedule = self.schedule({"period": period} if period else {})
         system = replace(self.machine, aggregate_bandwidth=bandwidth)
-        return EvictionProblem.from_schedule(
-            schedule,
-            at=at,
-            nodes_needed=0,
-            system=system,
-            interval=interval * MINUTE,
-            **self._fixed,
-        )
-
-    def _ends(self, now: Settings) -> tuple[float, float]:
-        """The first and the last moment that can be chosen: jobs run, in the days chosen."""
-        schedule, (start, end) = self.schedule(now), self.timeline.seconds(now)
-        first = max(start, float(np.nanmin(schedule.start_time)))
-        return first, max(first, min(end, float(np.nanmax(schedule.end_time))) - 1.0)
+        asked = {"at": at, "nodes_needed": 0, "interval": interval * MINUTE, **self._fixed}
+        return EvictionProblem.from_schedule(schedule, system=system, **asked)
 
 
 def _check_alone(at: float | None, system: System | None) -> None:

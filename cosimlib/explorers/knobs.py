@@ -108,8 +108,12 @@ class Knob:
     def widget(self, settings: Settings) -> Widget:
         """The control, its range such that the other settings allow."""
         if self.options is not None:
-            kind = KINDS[self.kind]
-            return kind(options=list(self.options), value=self.value, description=self.title)
+            widget = KINDS[self.kind](
+                options=list(self.options), value=self.value, description=self.title
+            )
+            if self.kind == "range":
+                widget.readout = False
+            return widget
         low, high = self._ends(settings)
         if self.log:
             middle = math.log10(self.setting)

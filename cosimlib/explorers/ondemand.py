@@ -153,37 +153,39 @@ def explore_ondemand(
     timeline = Timeline(made, system, jobs, _filled)
     machine = timeline.part(timeline.settings).system
     chosen = {} if source is None else timeline.settings
-    off = _Off(bursts)
+    off = _reasons(bursts)
     of_nodes: dict[str, Any] = {"unit": "%", "low": 1, "high": 100, "scale": 100, "check": A_PART}
     knobs = [
         Knob("policy", policy, "policy", options=POLICIES),
-        Knob("deadline", deadline, "which plan", options=RULES, off_when=off.deadline),
-        Knob("rate", rate, "bursts per day", options=_rates(rate), kind="slider", check=A_RATE,
-             off_when=off.given),
-        Knob("size", size, "nodes of a burst", **of_nodes, off_when=off.drawn),
-        Knob("run_time", run_time, "a burst runs", "min", low=10, high=480, step=10,
-             scale=1 / MINUTE, check=A_TIME, off_when=off.drawn),
-        Knob("longest_delay", longest_delay, "longest delay", "min", high=60, scale=1 / MINUTE,
-             check=check.seconds, off_when=off.drawn),
-        Knob("announced", announced, "notice of a burst", options=KINDS, off_when=off.drawn),
-        Knob("notice", notice, "on a notice", options=NOTICES, off_when=off.notice),
+        Knob("deadline", deadline, "which plan", options=RULES, off_when=off["deadline"]),
+        Knob("notice", notice, "on a notice", options=NOTICES, off_when=off["notice"]),
         Knob("reserved", size if reserved is None else reserved, "nodes reserved", **of_nodes,
-             off_when=off.reserved),
+             off_when=off["reserved"]),
+        Knob("rate", rate, "bursts per day", options=_rates(rate), kind="slider", check=A_RATE,
+             off_when=off["given"], group="bursts"),
+        Knob("size", size, "nodes of a burst", **of_nodes, off_when=off["drawn"], group="bursts"),
+        Knob("run_time", run_time, "a burst runs", "min", low=10, high=480, step=10,
+             scale=1 / MINUTE, check=A_TIME, off_when=off["drawn"], group="bursts"),
+        Knob("longest_delay", longest_delay, "longest delay", "min", high=60, scale=1 / MINUTE,
+             check=check.seconds, off_when=off["drawn"], group="bursts"),
+        Knob("announced", announced, "notice of a burst", options=KINDS, off_when=off["drawn"],
+             group="bursts"),
+        Knob("seed", seed, "seed", high=50, whole=True, off_when=off["none"], group="bursts"),
         Knob("bandwidth", machine.aggregate_bandwidth if bandwidth is None else bandwidth,
              "file system", "GB/s", low=1.5, high=1, step=0.05, log=True, check=A_BANDWIDTH,
-             off_when=off.evictions),
+             off_when=off["evictions"], group="machine"),
         Knob("interval", interval, "checkpoint every", "min", low=5, high=480, step=5,
-             scale=1 / MINUTE, check=A_TIME, off_when=off.evictions),
+             scale=1 / MINUTE, check=A_TIME, off_when=off["evictions"], group="machine"),
         Knob("start_up", NONE if start_up is None else start_up, "fillers start in", "s",
-             options=_start_ups(start_up), kind="slider"),
-        Knob("seed", seed, "seed", high=50, whole=True, off_when=off.none),
+             options=_start_ups(start_up), kind="slider", group="machine"),
     ]  # fmt: skip
     simulated = lru_cache(maxsize=16)(partial(_simulate, timeline, bursts))
     settings = chosen | {knob.name: knob.setting for knob in knobs}
     days = len(_days(timeline, settings))
     whole = partial(check.whole, least=1, most=days)
     shown = _busiest(timeline, simulated, settings) if day is None else day
-    knobs.append(
+    knobs.insert(
+        0,
         Knob("day", shown, "day shown", low=1, high=lambda now: len(_days(timeline, now)),
              whole=True, check=whole, readout=_date(timeline),
              off_when=lambda now: ONE_DAY if len(_days(timeline, now)) == 1 else "")
@@ -238,36 +240,32 @@ def _date(timeline: Timeline) -> Callable[[Settings], str] | None:
     return lambda now: timeline.instant(_days(timeline, now)[now["day"] - 1])
 
 
-class _Off:
+def _reasons(bursts: Workload | None) -> dict[str, Callable[[Settings], str]]:
     """Why controls have no effect: under the policy chosen, without notices, without bursts."""
+    given = "" if bursts is None else OWN_BURSTS
+    announced = bursts is not None and _are_announced(bursts)
 
-    def __init__(self, bursts: Workload | None) -> None:
-        self._bursts = bursts
+    def none(now: Settings) -> str:
+        return "" if bursts is not None or now["rate"] else "no burst comes"
 
-    def given(self, now: Settings) -> str:
-        return "" if self._bursts is None else OWN_BURSTS
+    def deadline(now: Settings) -> str:
+        planned = now["policy"] in PLANNED
+        return none(now) or ("" if planned else f"{now['policy']} has no choice of plans")
 
-    def none(self, now: Settings) -> str:
-        return "no burst comes" if self._bursts is None and not now["rate"] else ""
+    def notice(now: Settings) -> str:
+        noticed = announced if bursts is not None else now["announced"] != "none"
+        return none(now) or ("" if noticed else "no burst is announced")
 
-    def drawn(self, now: Settings) -> str:
-        return self.given(now) or self.none(now)
-
-    def deadline(self, now: Settings) -> str:
-        choice = now["policy"] in PLANNED
-        return self.none(now) or ("" if choice else f"{now['policy']} has no choice of plans")
-
-    def notice(self, now: Settings) -> str:
-        bursts = self._bursts
-        told = now["announced"] != "none" if bursts is None else _are_announced(bursts)
-        return self.none(now) or ("" if told else "no burst is announced")
-
-    def reserved(self, now: Settings) -> str:
-        return "" if now["policy"] == "reserve" else f"{now['policy']} reserves none"
-
-    def evictions(self, now: Settings) -> str:
+    def evictions(now: Settings) -> str:
         never = now["policy"] in NO_EVICTIONS
-        return self.none(now) or (f"{now['policy']} evicts nobody" if never else "")
+        return none(now) or (f"{now['policy']} evicts nobody" if never else "")
+
+    return {
+        "none": none, "deadline": deadline, "notice": notice, "evictions": evictions,
+        "given": lambda now: given, "drawn": lambda now: given or none(now),
+        "reserved": lambda now: "" if now["policy"] == "reserve"
+        else f"{now['policy']} reserves none",
+    }  # fmt: skip
 
 
 def _simulate(timeline: Timeline, bursts: Workload | None, **settings: Any) -> OnDemandSchedule:

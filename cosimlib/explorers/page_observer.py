@@ -28,8 +28,11 @@ function render({ model, el }) {
 export default { render };
 """
 
-STYLE = ".explorer-text .widget-html-content { line-height: 1.45; }"
-"""Lines of text are as close as in a notebook's prose."""
+STYLE = """
+.explorer-text .widget-html-content { line-height: 1.45; }
+.explorer-group .widget-html-content { line-height: 16px; font-size: 11px; }
+"""
+"""Lines of text are as close as in a notebook's prose, and headings of controls small."""
 
 
 class PageObserver(AnyWidget):

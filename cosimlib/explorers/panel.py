@@ -230,8 +230,8 @@ class Panel(VBox):
                 continue
             if knob.group != group:
                 group = knob.group
-                heading = HTML(f"<small><b>{html.escape(group)}</b></small>")
-                heading.layout = Layout(grid_column="1 / -1", height="20px", margin="0 0 0 4px")
+                heading = HTML(f"<b>{html.escape(group)}</b>").add_class("explorer-group")
+                heading.layout = Layout(grid_column="1 / -1", height="16px", margin="0 0 0 4px")
                 parts.append(heading)
             parts.append(self.controls[knob.name])
             parts[-1].layout.width = "auto"
@@ -261,8 +261,8 @@ class Panel(VBox):
         return {
             "width": max(width, LEAST_WIDTH) if width else WIDTH,
             "height": min(self._own_height, available),
-            "font": {"size": 11 if is_low else 13},
-            "title": {"font": {"size": 14 if is_low else 16}},
+            "font": {"size": 11 if is_low else None},
+            "title": {"font": {"size": 14 if is_low else None}},
         }
 
     def _fit(self, change: object = None) -> None:

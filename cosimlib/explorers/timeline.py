@@ -34,6 +34,8 @@ BEYOND = 0.01
 """Node-seconds beyond the machine ÷ those of the machine from which on a day is odd."""
 BUSY = 0.9
 """Quantile of use from which on a day is busy."""
+LOAD_STEP = 0.01
+"""Of sliders of the offered load."""
 COLUMNS = 400
 """Of the curve, at most."""
 MOST_DAYS = 4000
@@ -52,8 +54,11 @@ class Timeline:
         So many jobs in a row are taken at most, from where the days chosen are busy.
     fill : callable, optional
         Supposes what jobs lack, such as `logs.estimated`.
+    at : float, optional
+        A moment of the log's clock whose day is among those chosen at first.
     moment : callable, optional
-        Takes the settings and returns a moment to mark on the curve, seconds of the log's clock.
+        Takes the settings and returns a moment to mark on the curve, seconds of the log's clock;
+        by default that of the control `at`, if there is one.
 
     Attributes
     ----------
@@ -72,7 +77,8 @@ class Timeline:
         jobs: int,
         fill: Callable[[Log], Log] = lambda log: log,
         *,
-        moment: Callable[[Settings], float] | None = None,
+        at: float | None = None,
+        moment: Callable[[Settings], float | None] = lambda now: now.get("at"),
     ) -> None:
         if isinstance(source, Schedule) and not np.isfinite(source.start_time).any():
             raise ValueError(f"{source.name}: no job ever runs; expected at least one that does")
@@ -85,7 +91,7 @@ class Timeline:
         began = self.log.workload.began
         midnight = 0.0 if began is None else (began - began.normalize()).total_seconds()
         self._begin = math.floor((submit.min() + midnight) / DAY) * DAY - midnight
-        last = max(submit.max(), ends[np.isfinite(ends)].max(initial=0.0))
+        last = max(submit.max(), ends[np.isfinite(ends)].max(initial=1.0) - 1.0)
         length = (last - self._begin) / DAY
         self._step = math.ceil((length + 1e-9) / MOST_DAYS) * DAY
         self.days = int(length * DAY // self._step) + 1
@@ -98,7 +104,7 @@ class Timeline:
         least = np.quantile(calm, BUSY) if calm.size else 0.0
         self._busy = ~self._odd & (self._use >= max(least, 1e-9))
         whole = 0, self.days - 1
-        self.first: Period = whole if self.given is not None else self._busiest()
+        self.first: Period = whole if self.given is not None else self._busiest(at)
         self._parts = lru_cache(maxsize=4)(self._taken)
         self._schedules = lru_cache(maxsize=4)(self._scheduled)
 
@@ -128,13 +134,15 @@ class Timeline:
         options = [(self._date(day), day) for day in range(self.days)]
         return [Knob("period", self.first, "days", options=options, kind="range")]
 
-    def _busiest(self) -> Period:
+    def _busiest(self, at: float | None) -> Period:
         """The busy day of most work submitted, and those around it while jobs are few enough."""
         if len(self.log.workload) <= self.jobs:
             return 0, self.days - 1
         some = self._submitted > 0
         usable = next(days for days in (self._busy & some, ~self._odd & some, some) if days.any())
         first = last = int(np.where(usable, self._work, -1.0).argmax())
+        if at is not None and self._begin <= at < self.seconds({})[1]:
+            first = last = int((at - self._begin) // self._step)
         grown = True
         while grown:
             grown = False
@@ -233,15 +241,30 @@ class Timeline:
         return "" if 0 < load < np.inf else "the jobs offer no load, or all are submitted at once"
 
     def follow(self, before: Settings, now: Settings) -> Settings:
-        """The load of other days, where there is a control of it."""
-        moved = before.get("period") != now.get("period") and "load" in now
-        return {"load": self.load(now)} if moved else {}
+        """The load and the fullest moment of other days, where there are controls of them."""
+        if before.get("period") == now.get("period"):
+            return {}
+        values = {"load": self.load, "at": self.fullest}
+        return {name: value(now) for name, value in values.items() if name in now}
+
+    def moment_knob(self, at: float, step: float, schedule: Callable[[Settings], Schedule]) -> Knob:
+        """A slider of the moments of the days chosen at which `schedule` runs."""
+
+        def first(now: Settings) -> float:
+            return max(self.seconds(now)[0], float(np.nanmin(schedule(now).start_time)))
+
+        def last(now: Settings) -> float:
+            end = min(self.seconds(now)[1], float(np.nanmax(schedule(now).end_time)))
+            return max(first(now), end - step)
+
+        return Knob("at", at, "moment", step=step, low=first, high=last,
+                    readout=lambda now: self.instant(now["at"]))  # fmt: skip
 
     def loaded(self, load: float, period: Period | None = None) -> Workload:
         """The jobs of the days chosen at a load: times between submissions are scaled."""
         settings: Settings = {} if period is None else {"period": period}
         part = self.part(settings)
-        if load == self.load(settings):
+        if abs(load - self.load(settings)) <= LOAD_STEP / 2:  # a browser's slider rounds to steps
             return part.workload
         return with_offered_load(part.workload, part.system.total_nodes, load=load)
 
@@ -268,7 +291,8 @@ class Timeline:
         began, seconds = self.log.workload.began, self._begin + day * self._step
         if began is None:
             return f"day {seconds / DAY:,.0f}"
-        return f"{began + pd.Timedelta(round(seconds), 's'):%Y-%m-%d}"
+        noon = began + pd.Timedelta(round(seconds + DAY / 2), "s")  # in summer and in winter
+        return f"{noon:%Y-%m-%d}"
 
     def _dates(self, period: Period) -> str:
         first, last = map(self._date, period)
@@ -313,9 +337,9 @@ class Timeline:
         first, last = settings["period"]
         paths = [f'<path fill="{color}" d="{"".join(each)}"/>' for color, each in columns.items()]
         paths.append(_bar(first, last + 1 - first, ' opacity=".15"'))
-        if self.moment is not None:
-            width, at = self.days / 500, (self.moment(settings) - self._begin) / self._step
-            paths.append(_bar(at - width / 2, width))
+        moment, width = self.moment(settings), self.days / 500
+        if moment is not None:
+            paths.append(_bar((moment - self._begin) / self._step - width / 2, width))
         return (
             f'<svg viewBox="0 0 {self.days} 32" preserveAspectRatio="none" style="display:block; '
             f'height:32px; width:calc(100% - 16px); margin:0 8px">{"".join(paths)}</svg>'

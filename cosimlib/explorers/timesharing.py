@@ -21,7 +21,7 @@ from cosimlib.display import count, or_unknown, percent
 from cosimlib.explorers.knobs import Knob, Settings
 from cosimlib.explorers.logs import Log, estimated
 from cosimlib.explorers.panel import Panel, says_compiling
-from cosimlib.explorers.timeline import Period, Timeline
+from cosimlib.explorers.timeline import LOAD_STEP, Period, Timeline
 from cosimlib.figures.timesharing_moment import plot_sharing
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import EDISON
@@ -156,7 +156,7 @@ def explore_timesharing(
     spread = spreads[0][1] if memory_spread is None else memory_spread
     most_noise = jobs_of.most_noise(first)
     knobs = [
-        Knob("load", own, "offered load", step=0.01, form=".2f", off_when=jobs_of.no_load,
+        Knob("load", own, "offered load", step=LOAD_STEP, form=".2f", off_when=jobs_of.no_load,
              low=lambda now: min(0.1, own, jobs_of.load(now)),
              high=lambda now: max(1.2, own, jobs_of.load(now))),
         Knob("overhead", overhead, "overhead", high=0.3, step=0.01, form=".2f", check=A_CAPACITY),

@@ -5,6 +5,7 @@ import sys
 import tempfile
 from contextlib import closing
 from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -88,7 +89,26 @@ def test_served_pages_are_signed_and_run_in_this_python(tmp_path):
             notebook = nbformat.read(path, as_version=4)
             assert notary.check_signature(notebook), path
             spec = private / "kernels" / notebook.metadata.kernelspec.name / "kernel.json"
-            assert json.loads(spec.read_text())["argv"][0] == sys.executable
+            started = json.loads(spec.read_text())
+            assert started["argv"][0] == sys.executable
+            folder = Path(started["env"]["TMPDIR"])
+            assert folder.parent == private and folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_picked_file_is_in_the_session_s_folder_while_it_is_read(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen = []
+
+    def opened(paths):
+        seen.extend(paths)
+        assert all(path.read_bytes() == b"log" for path in paths)
+        return "a panel"
+
+    page = app.PAGES["batch"]._replace(open=opened)
+    assert app._opened(page, {"a.swf": b"log", "../b.swf": b"log"}) == "a panel"
+    assert [path.name for path in seen] == ["a.swf", "b.swf"]
+    assert all(tmp_path in path.resolve().parents for path in seen)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_kernels_are_ended_at_once(tmp_path):

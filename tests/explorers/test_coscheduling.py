@@ -212,20 +212,6 @@ def test_a_coupled_workload_keeps_its_mates():
     assert_shows(panel, simulated(deadlock_example(3), MACHINES, panel.settings))
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("event", (3, 9, 12)),
-        ("schemes", ("YY", "HY", "HH")),
-        ("share", (1.0, 0.5)),
-        ("release_interval", (1200.0, 300.0, 0.0)),
-    ],
-)
-def test_each_change_draws_one_figure(name, values):
-    panel = explore_coscheduling(event=12)
-    assert redraws(panel, name, values) == [1] * len(values)
-
-
 def test_a_change_that_moves_the_event_draws_one_figure():
     panel = explore_coscheduling(event=12)
     assert redraws(panel, "schemes", ["YY"]) == [1]

@@ -224,12 +224,6 @@ def same(one, other) -> bool:
     return str(given) == str(wanted)
 
 
-def test_a_panel_has_one_live_figure_and_named_controls():
-    panel = explore_eviction(MADE, at=AT)
-    names = ["at", "nodes_needed", "deadline", "bandwidth", "interval", "solver"]
-    assert list(panel.controls) == names
-
-
 def test_a_readers_zoom_stays_when_a_slider_moves():
     panel = explore_eviction(MADE, at=AT)
     panel.figure.plotly_relayout({"xaxis.range[0]": 2, "xaxis.range[1]": 6})

@@ -7,10 +7,12 @@ import numpy as np
 import plotly
 import plotly.graph_objects as go
 import pytest
+from numba.core import event
 
 from cosimlib.explorers import explore_filling, explore_timesharing
 from cosimlib.explorers.knobs import Knob
-from cosimlib.explorers.panel import Panel
+from cosimlib.explorers.panel import COMPILING, Panel, tells_compiling
+from tests.explorers.redraws import redraws
 
 POLICIES = [("first come", "FCFS"), ("backfilling", "EASY")]
 
@@ -115,6 +117,34 @@ def test_what_a_control_does_not_offer_changes_nothing(panel, wrong, message):
     assert len(panel.drawn) == 2, "sliders no longer draw"
 
 
+@pytest.mark.parametrize(
+    ("knob", "message"),
+    [
+        ({"value": math.nan}, "x=nan; expected a number"),
+        ({"value": "1"}, "x='1'; expected a number"),
+        ({"value": None}, "x=None; expected a number"),
+        ({"value": True}, "x=True; expected a number"),
+        ({"value": 1.5, "whole": True}, "x=1.5; expected a whole number from 0"),
+        ({"value": -1, "whole": True}, "x=-1; expected a whole number from 0"),
+        ({"value": "c", "options": ("a", "b")}, "x='c'; expected one of 'a', 'b'"),
+        ({"value": "c", "options": [("A", "a")]}, "x='c'; expected one of 'a'"),
+    ],
+    ids=str,
+)
+def test_a_knob_refuses_arguments_that_are_out_of_range(knob, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Knob("x", label="x", **knob)
+
+
+def test_every_explorer_draws_once_per_change():
+    for panel, values in (
+        (explore_timesharing(days=1, nodes=16), {"load": 0.5, "spmd": False, "moment": 9.0}),
+        (explore_filling(jobs=20), {"policy": "filling C", "speed": 0.5, "accuracy": 0.9}),
+    ):
+        for name, value in values.items():
+            assert redraws(panel, name, [value]) == [1], name
+
+
 def test_an_explorer_refuses_what_its_sliders_do_not_reach():
     panel = explore_timesharing(days=1, nodes=16)
     before, title = panel.settings, repr(panel)
@@ -164,3 +194,35 @@ def test_the_code_of_a_live_figure_is_ready_at_once_and_brings_plotly():
     assert len(figure._esm) < 2_000 and "_plotly_code" in figure.keys
     assert len(figure._plotly_code) > 1_000_000
     assert figure._plotly_version == plotly.__version__
+
+
+def test_compiling_is_told_once_and_no_longer_than_it_lasts():
+    said = []
+    with tells_compiling(said.append):
+        assert not said
+        with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            assert said == [COMPILING]
+    assert said == [COMPILING, ""]
+    with tells_compiling(said.append):
+        pass
+    assert said == [COMPILING, ""]
+
+
+def test_groups_of_controls_have_headings():
+    knobs = [Knob("rate", 1.0, "rate", high=2, group="bursts"),
+             Knob("size", 0.5, "size", group="bursts"),
+             Knob("seed", 1, "seed", high=9, whole=True, group="drawn")]  # fmt: skip
+    panel = Panel(knobs, lambda **settings: (go.Figure(layout={"height": 400}), ""))
+    grid = panel.children[0].children[0]
+    headings = [each.value for each in grid.children if not hasattr(each, "min")]
+    assert [re.sub("<[^>]*>", "", text) for text in headings] == ["bursts", "drawn"]
+
+
+def test_a_figure_is_no_higher_than_the_window_allows_and_has_smaller_letters_there():
+    panel = Panel([], lambda: (go.Figure(layout={"height": 700}), "text"))
+    assert (panel.figure.layout.height, panel.figure.layout.font.size) == (700, None)
+    for window, height, letters in ((768, 468, 11), (500, 380, 11), (1080, 700, None)):
+        panel.page.height = window
+        layout = panel.figure.layout
+        assert (layout.height, layout.font.size) == (height, letters)
+        assert panel.picture.layout.height == height

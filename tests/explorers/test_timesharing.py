@@ -19,7 +19,6 @@ from cosimlib.metrics import busy_stretch, offered_load
 from cosimlib.synthetic import EDISON
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_batch, simulate_timesharing, with_node_memory
-from tests.explorers.redraws import redraws
 
 DAY, HOUR = 86_400.0, 3_600.0
 SMALL = {"days": 2, "nodes": 20}
@@ -244,12 +243,6 @@ def test_jobs_that_wait_for_memory_are_told():
     assert_shows(panel, **machine)
 
 
-def test_a_change_of_a_control_draws_once():
-    panel = explore_timesharing(**SMALL)
-    for name, values in {"load": (0.8, 0.5), "spmd": (False, True), "moment": (30.0,)}.items():
-        assert redraws(panel, name, values) == [1] * len(values)
-
-
 def test_a_log_is_simulated_on_its_machine_or_another():
     """The shares are those sampled in every step; load stretches the log and its span."""
     log = replace(SOURCE, jobs=SOURCE.jobs.assign(memory=4.0))
@@ -303,32 +296,17 @@ def test_the_picture_of_a_week_on_64_nodes_stays_light():
     ("wrong", "message"),
     [
         ({"days": 0}, "days=0; expected a whole number from 1"),
-        ({"days": 1.5}, r"days=1\.5"),
-        ({"days": "7"}, "days='7'"),
-        ({"days": True}, "days=True"),
         ({"nodes": 8}, "synthetic Edison: nodes=8; expected a whole number from 16"),
-        ({"nodes": 64.0}, r"synthetic Edison: nodes=64\.0"),
         ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
         ({"memory_per_node": -1}, "memory_per_node=-1; expected GB above 0"),
         ({"load": 0}, "synthetic Edison: load=0; expected a number above 0"),
-        ({"load": math.inf}, "synthetic Edison: load=inf"),
-        ({"load": "much"}, "synthetic Edison: load='much'"),
         ({"overhead": 1}, "overhead=1; expected a part of the capacity, from 0 to below 1"),
-        ({"overhead": -0.1}, r"overhead=-0\.1"),
-        ({"overhead": None}, "overhead=None"),
         ({"noise": 1.1}, r"noise=1\.1; expected a probability from 0 to 1"),
-        ({"noise": -0.1}, r"noise=-0\.1"),
-        ({"noise": "some"}, "noise='some'"),
-        ({"noise": None}, "noise=None; expected a probability from 0 to 1"),
-        ({"spmd": 1}, "spmd=1; expected True or False"),
         ({"spmd": "no"}, "spmd='no'"),
         ({"memory_spread": "x"}, "memory_spread='x'; expected one of 'tenth', 'longest', 'Uni"),
         ({"seed": -1}, "seed=-1; expected a whole number from 0"),
-        ({"seed": 1.5}, r"seed=1\.5"),
         ({"at": -1}, "at=-1; expected seconds from 0 to 172,800, or None for the most cro"),
-        ({"at": 172_801}, "at=172801"),
         ({"at": math.nan}, "at=nan"),
-        ({"at": "noon"}, "at='noon'"),
     ],
     ids=str,
 )
