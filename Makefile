@@ -13,10 +13,11 @@ JOBS ?= logical
 CORES ?=
 NODES ?=
 POLICY ?=
+LOG ?=
 ARGS ?=
 
 # Whatever variables hold is data: make expands no value, and the shell gets all in the environment.
-VARIABLES := PYTHON VENV SCALE TRACE JOBS CORES NODES POLICY ARGS
+VARIABLES := PYTHON VENV SCALE TRACE JOBS CORES NODES POLICY LOG ARGS
 $(foreach name,$(VARIABLES),$(eval override $(name) := $$(value $(name))))
 export $(VARIABLES)
 MAKEOVERRIDES :=
@@ -32,7 +33,7 @@ LIBRARY := $(shell find cosimlib -name '[!.]*.py') $(wildcard data/*.csv)
 PAPERS := $(addprefix notebooks/papers/,__init__.py claims.py paper.py)
 PAGES := $(addprefix notebooks/papers/,gallery.html gallery.py scorecard.py)
 
-.PHONY: help setup reproduce runs test lab app docs zoo bench check notebooks lock clean FORCE
+.PHONY: help setup report reproduce runs test lab app docs zoo bench check notebooks lock clean FORCE
 .PHONY: $(FOLDERS) $(FOLDERS:=/)
 
 help: ## print these lines
@@ -42,6 +43,10 @@ help: ## print these lines
 
 setup: ## make the environment, with exactly the versions in requirements.lock
 	@.ci/setup
+
+report: setup ## report on a log of yours as one page, report.html (LOG=my.log, CORES=8, NODES=512)
+	@[ -n "$$LOG" ] || { echo "make: no log; expected make report LOG=path/of/your/log" >&2; exit 2; }
+	@set -f; $(PY) -m cosimlib.report $(MACHINE) $$ARGS -- "$$LOG"
 
 reproduce: setup ## run stale notebooks into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, NODES=512, JOBS=2)
 	@cores=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); \

@@ -31,6 +31,7 @@ Traces
 - `fetch_trace`: the path of a public trace, downloaded where it is not on this machine
 - `write_swf`: a workload as a file in the Standard Workload Format
 - `convert`: a log in another format, and what is lost: SWF, Batsim's JSON, CSV, parquet
+- `report`: what a log says about its machine, as sentences, tables and one page
 - `prepare_workload`: the jobs of a trace that fit its machine
 - `prepare_schedule`: the recorded schedule of a trace, or a simulated one
 
@@ -82,7 +83,6 @@ Modules
 - `filling`: filler containers, efficiency
 - `ondemand`: bursts of on-demand work, checkpoints, ledger of node-hours
 - `metrics`: utilization, slowdown, waits, node-hours, time series
-- `report`: a log's account, weeks, waits, replays, nodes for others
 - `synthetic`: workloads from a seed and published statistics
 - `testing`: the laws of scheduling, checked on a policy of your own
 - `timesharing`: time-sharing against batch scheduling

@@ -7,7 +7,6 @@ from . import figures as figures
 from . import filling as filling
 from . import metrics as metrics
 from . import ondemand as ondemand
-from . import report as report
 from . import synthetic as synthetic
 from . import testing as testing
 from . import timesharing as timesharing
@@ -44,6 +43,7 @@ from .ondemand import simulate_ondemand as simulate_ondemand
 from .policies import register as register
 from .prepare import prepare_schedule as prepare_schedule
 from .prepare import prepare_workload as prepare_workload
+from .report import report as report
 from .schedule import Schedule as Schedule
 from .sweep import sweep as sweep
 from .system import System as System

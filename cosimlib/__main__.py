@@ -1,6 +1,7 @@
 """`python -m cosimlib`: the commands that there are."""
 
 COMMANDS = {
+    "report": "report on a job log as one page (also: cosim-report)",
     "zoo": "compare all policies on all logs that are here, or on yours",
     "convert": "turn a job log into another format",
     "advise": "which jobs of a Slurm to stop for some nodes by when (also: cosim-advise)",

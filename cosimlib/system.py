@@ -131,7 +131,7 @@ Their paper prints no bandwidth of a single node. 2 GB/s is our choice: 250 GB/s
 of Theta's commonest job, so that such a job saturates the file system, as the paper assumes.
 """
 
-THETAS_MEMORY = (
+THETAS = (
     "system=dataclasses.replace(workload.machine, memory_per_node=192.0, "
     "aggregate_bandwidth=250.0, node_bandwidth=2.0) has those of Theta"
 )

@@ -3,6 +3,7 @@
 Each is one of the images that its notebook is stored with, drawn smaller by Chromium.
 """
 
+import base64
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from tests.suites import ROOT
 FOLDER = ROOT / "notebooks" / "pictures"
 WIDTH = 480
 SHOWN = {
-    "0-your-log": "Week by week",
+    "0-your-log": "",
     "1-eviction": "Least loss for every K",
     "2-coscheduling": "Deadlock",
     "3-timesharing": "Figure 7. Mean slowdown",
@@ -42,7 +43,7 @@ def main() -> None:
         page = browser.new_page()
         for name, title in SHOWN.items():
             image = stored_image(ROOT / "notebooks" / f"{name}.ipynb", title)
-            page.set_content(f'<img width={WIDTH} src="data:image/png;base64,{image}">')
+            page.set_content(f'<img width={WIDTH} src="data:image/{image}">')
             page.locator("img").screenshot(path=picture(name))
         browser.close()
 
@@ -53,14 +54,17 @@ def picture(name: str) -> Path:
 
 
 def stored_image(notebook: Path, title: str) -> str:
-    """The first image of a notebook's outputs whose figure has such a title, in base64."""
+    """The first image of a notebook's outputs whose figure has such a title, as kind and data."""
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             layout = data.get("application/vnd.plotly.v1+json", {}).get("layout", {})
             shown = layout.get("title", {}).get("text", "")
+            if "image/svg+xml" in data and not title:
+                drawn = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
+                return f"svg+xml;base64,{drawn}"
             if "image/png" in data and shown.startswith(title):
-                return "".join(data["image/png"]).strip()
+                return f"png;base64,{''.join(data['image/png']).strip()}"
     raise ValueError(f"{notebook.name} has no image of a figure called '{title}...'")
 
 

@@ -29,7 +29,7 @@ VALUES = [
 ]  # fmt: skip
 TARGETS = ["help", "setup", "reproduce", "figures/1-eviction", "test", "lab", "app", "docs", "zoo",
            "bench", "check", "notebooks", "lock"]  # fmt: skip
-NAMES = ["PYTHON", "SCALE", "TRACE", "JOBS", "CORES", "NODES", "POLICY", "ARGS"]
+NAMES = ["PYTHON", "SCALE", "TRACE", "JOBS", "CORES", "NODES", "POLICY", "LOG", "ARGS"]
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.display import Displayed, Facts, count, duration, quantity
 from cosimlib.schedule import Schedule, check_rigid, check_schedule
-from cosimlib.system import THETAS_MEMORY, System
+from cosimlib.system import THETAS, System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
@@ -224,7 +224,7 @@ def checkpoint_time(nodes: np.ndarray, size: np.ndarray, system: System) -> np.n
     for bandwidth in ("aggregate_bandwidth", "node_bandwidth"):
         if not getattr(system, bandwidth) > 0:
             raise ValueError(
-                f"{system.name}: {bandwidth} is unknown; give a System with it, in GB/s: {THETAS_MEMORY}"
+                f"{system.name}: {bandwidth} is unknown; give a System with it, in GB/s; {THETAS}"
             )
     return np.maximum(nodes * size / system.aggregate_bandwidth, size / system.node_bandwidth)
 
@@ -242,7 +242,7 @@ def draw_memory(workload: Workload, system: System, *, seed: int = 0) -> pd.Data
     """
     if not system.memory_per_node > 0:
         raise ValueError(
-            f"{system.name}: memory_per_node is unknown; give a System with it, in GB: {THETAS_MEMORY}"
+            f"{system.name}: memory_per_node is unknown; give a System with it, in GB; {THETAS}"
         )
     random = np.random.default_rng(seed)
     allocated = system.memory_per_node * random.uniform(*ALLOCATED_SHARE, len(workload))

@@ -1,84 +1,29 @@
-"""Report on a log: what an operator asks of a machine's job log first, as tables.
+"""Report on a log: what an operator asks of a machine's job log, on one page.
 
-The log
+- `report`: sentences, tables and one page of a log; `Report`, of which each part is a `Section`
+- `open_log`: a log made ready for all that follows; `Log`; `example_log`: a small synthetic one
 
-- `open_log`: a log made ready for all that follows; `Log`
-- `example_log`: a small synthetic log, starts and users included
-- `oversubscription`: nodes held beyond those of the machine; `Oversubscription`
-- `reading_table`, `machine_table`: the account of its records, and the machine
+Sections, one call each: `log_section`, `waits_section`, `policies_section`, `bursts_section`,
+`fillers_section`, `lending_section`, `timesharing_section`. What they are made from is in the
+modules of this room:
 
-What happened
-
-- `weekly_use`: load, utilization and queue by week
-- `waits_by`: waits by size, length or user of the jobs
-- `window_name`: the dates of a window, such as the busiest (`metrics.busiest`)
-- `window_blocks`: jobs on their nodes in a window
-
-What a policy would have done
-
-- `replay`: the log's jobs under batch policies
-- `compare_to_recorded`, `wait_quantiles`, `wait_classes`: their waits beside the recorded ones
-- `grade`: how well a policy explains the recorded waits
-
-Nodes for others
-
-- `freeable_nodes`: nodes that can be freed within minutes, and at what loss; `mean_costs`
-- `sample_hours`: at which hours; `with_checkpoints`: whose memory and bandwidth
-- `idle_by_length`: idle nodes by how long they stay so; `fill_idle`: what fillers would use,
-  in which `filled_window`
-- `lendable_nodes`: nodes that could be lent for hours
+- `log`: the account and the machine as tables, intervals over logs whose weeks are drawn anew
+- `waits`: weeks, waits by size, user, queue, …, waits while enough nodes were idle
+- `policies`: batch policies on the log's jobs, beside the recorded waits
+- `bursts`: nodes for a burst, and what they cost; `idle`: fillers, and nodes to lend
+- `page`: charts and tables of the page; `command`: the report, and ``cosim-report``
 """
 
-from cosimlib.report.eviction import (
-    Freeable,
-    freeable_nodes,
-    mean_costs,
-    sample_hours,
-    with_checkpoints,
-)
-from cosimlib.report.idle import fill_idle, filled_window, idle_by_length, lendable_nodes
-from cosimlib.report.log import Log, example_log, machine_table, open_log, reading_table
-from cosimlib.report.replay import (
-    Grade,
-    compare_to_recorded,
-    grade,
-    replay,
-    wait_classes,
-    wait_quantiles,
-)
-from cosimlib.report.use import (
-    waits_by,
-    weekly_use,
-    window_blocks,
-    window_name,
-)
-from cosimlib.traces.oddities import Oversubscription, oversubscription
-
-__all__ = [
-    "Freeable",
-    "Grade",
-    "Log",
-    "Oversubscription",
-    "compare_to_recorded",
-    "example_log",
-    "fill_idle",
-    "filled_window",
-    "freeable_nodes",
-    "grade",
-    "idle_by_length",
-    "lendable_nodes",
-    "machine_table",
-    "mean_costs",
-    "open_log",
-    "oversubscription",
-    "reading_table",
-    "replay",
-    "sample_hours",
-    "wait_classes",
-    "wait_quantiles",
-    "waits_by",
-    "weekly_use",
-    "window_blocks",
-    "window_name",
-    "with_checkpoints",
-]
+from cosimlib.report.bursts import bursts_section as bursts_section
+from cosimlib.report.command import Report as Report
+from cosimlib.report.command import report as report
+from cosimlib.report.idle import fillers_section as fillers_section
+from cosimlib.report.idle import lending_section as lending_section
+from cosimlib.report.log import Log as Log
+from cosimlib.report.log import example_log as example_log
+from cosimlib.report.log import open_log as open_log
+from cosimlib.report.page import Section as Section
+from cosimlib.report.policies import policies_section as policies_section
+from cosimlib.report.policies import timesharing_section as timesharing_section
+from cosimlib.report.waits import log_section as log_section
+from cosimlib.report.waits import waits_section as waits_section

@@ -1,10 +1,15 @@
 """Logs made ready for a report: a machine, jobs that fit, starts, and what the log does not tell.
 
-What a log lacks is said in a sentence, by what it lacks, in `Log.lacks`; what is filled in is an
-entry of the account. Where fewer than half of the jobs have a requested time none is made up.
+The rules are those of `cosimlib.traces.oddities`. What a log lacks is said in a sentence, by what
+it lacks, in `Log.lacks`; what is filled in is an entry of the account.
+
+An interval of a mean over the log is from the 2.5th to the 97.5th percentile over logs whose weeks
+are drawn anew with replacement, all of them (days, of a log of fewer than eight weeks).
 """
 
-from typing import NamedTuple
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,11 +28,16 @@ from cosimlib.traces.oddities import (
     fitting,
     known_starts,
     oversubscription,
+    unit_of,
     with_assumed_machine,
     with_requests,
 )
-from cosimlib.units import HOUR
+from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
+
+REDRAWS = 1000
+FEWEST_BLOCKS = 8
+"""Weeks, or days, from which a log is drawn anew."""
 
 
 class Log(NamedTuple):
@@ -50,6 +60,8 @@ class Log(NamedTuple):
         Node-hours of the schedule's jobs ÷ those of all jobs in the log.
     held : Oversubscription
         How far the schedule holds more nodes than the machine has.
+    unit : str
+        What a node of the log is: "node" or "processor".
     """
 
     workload: Workload
@@ -58,33 +70,51 @@ class Log(NamedTuple):
     lacks: dict[str, str]
     used: float
     held: Oversubscription
+    unit: str = "node"
+
+    @property
+    def simulated(self) -> str:
+        """Words on a schedule that is not the recorded one; else empty."""
+        return f" in the schedule of {self.schedule.policy}, which stands in" * (
+            "starts" in self.lacks
+        )
 
 
 def open_log(
-    trace: str = SYNTHETIC,
+    trace: str | Path | Workload = SYNTHETIC,
     *,
     seed: int = 0,
     cores_per_node: int | None = None,
     nodes: int | None = None,
+    system: System | None = None,
 ) -> Log:
     """A log made ready for a report, whatever it lacks.
 
     Parameters
     ----------
-    trace : str, default "synthetic"
-        ``"synthetic"`` for `example_log`, or a name or path for `traces.load`.
+    trace : str, Path or Workload, default "synthetic"
+        ``"synthetic"`` for `example_log`, a name or path for `traces.load`, or jobs.
     seed : int, default 0
         Of the synthetic log.
     cores_per_node : int, optional
         For `traces.load`.
     nodes : int, optional
         The machine's size, of a log that does not tell it or is wrong about it.
+    system : System, optional
+        The machine, in the place of the log's own.
     """
-    if trace == SYNTHETIC:
+    if isinstance(trace, Workload):
+        read = trace
+    elif trace == SYNTHETIC:
         check.that("nodes", nodes, nodes is None, "None, as the synthetic log knows its machine")
         read = example_log(seed)
     else:
         read = traces.load(trace, cores_per_node=cores_per_node, verbose=False)
+    if system is not None:
+        check.instance("system", system, System)
+        read = replace(read, machine=system)
+    if not len(read):
+        raise ValueError(f"{read.name}: no jobs; expected at least one")
     lacks: dict[str, str] = {}
     known = with_assumed_machine(read, nodes)
     machine = check.machine(known.machine, known.name)
@@ -107,7 +137,8 @@ def open_log(
         workload = workload.noted("noted", held.note, held.jobs)
     if held.lack:
         lacks["idle nodes"] = held.lack
-    return Log(workload, machine, schedule, lacks, share_used(schedule, read), held)
+    used = share_used(schedule, read)
+    return Log(workload, machine, schedule, lacks, used, held, unit_of(read))
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
@@ -142,32 +173,81 @@ def reading_table(workload: Workload) -> pd.DataFrame:
 
 
 def machine_table(log: Log) -> pd.DataFrame:
-    """The machine and the log in words: size, span, load, jobs, users, what is unknown."""
+    """The machine and the log in words: size, span, load, jobs, waits, what is unknown."""
     jobs, machine, held = log.workload.jobs, log.machine, log.held
     first, last = log.schedule.span
     users = log.workload.column("user").nunique()
+    waits = log.schedule.jobs["wait_time"]
     requests = jobs["requested_time"]
     rows = {
-        "machine": f"{machine.name}, {count(machine.total_nodes, 'node')}",
+        "machine": f"{machine.name}, {count(machine.total_nodes, log.unit)}",
         # One is what a system has that nobody told of its cores.
         "cores per node": f"{machine.cores_per_node:,}" if machine.cores_per_node > 1 else UNKNOWN,
         "memory per node": _known(machine.memory_per_node, "GB"),
         "jobs": f"{len(jobs):,} in {duration(last - first)}",
         "utilization": percent(log.schedule.utilization(first, last)),
-        "most nodes held at once": f"{held.most:,} of {held.nodes:,}",
-        "median nodes": f"{jobs['nodes'].median():,.0f}",
+        f"most {log.unit}s held at once": f"{held.most:,} of {held.nodes:,}",
+        f"median {log.unit}s of a job": f"{jobs['nodes'].median():,.0f}",
         "median run time": duration(jobs["run_time"].median()),
         "jobs under 30 minutes": percent((jobs["run_time"] < EXPENDABLE).mean()),
+        "mean wait": UNKNOWN if "waits" in log.lacks else duration(waits.mean()),
+        "median wait": UNKNOWN if "waits" in log.lacks else duration(waits.median()),
         "requested times": _requests(requests),
         "run time ÷ requested": _known(100 * (jobs["run_time"] / requests).median(), "% (median)"),
         "users": f"{users:,}" if users else UNKNOWN,
-        "node-hours in this report": f"{percent(log.used)} of those in the log",
+        f"{log.unit}-hours in this report": f"{percent(log.used)} of those in the log",
         "starts": f"{log.schedule.policy}, {count(len(log.schedule.workload), 'job')}",
     }
+    if log.unit != "node":
+        rows["a node here"] = f"is a {log.unit}: jobs of this log hold parts of nodes"
     if log.workload.began is not None:
         rows["second 0 of the log"] = calendar(log.workload.began)
     rows |= {f"unknown: {what}": why for what, why in log.lacks.items()}
     return pd.DataFrame({"what": list(rows), "this log": list(rows.values())})
+
+
+def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> tuple[float, float, str]:
+    """The interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew.
+
+    Parameters
+    ----------
+    at : array of float
+        Seconds since the beginning of the log, one per value.
+    amount, base : array of float
+    seed : int, default 0
+
+    Returns
+    -------
+    low, high : float
+        NaN for a log that is too short.
+    logs : str
+        How the logs were drawn, in words.
+    """
+    at = np.asarray(at, dtype=float)
+    span = float(at.max(initial=0.0))
+    length, name = (WEEK, "week") if span >= FEWEST_BLOCKS * WEEK else (DAY, "day")
+    if span < FEWEST_BLOCKS * length:
+        return np.nan, np.nan, f"the log is shorter than {count(FEWEST_BLOCKS, 'day')}: no interval"
+    block = (at // length).astype(np.int64)
+    sums = [np.bincount(block, np.asarray(each, dtype=float)) for each in (amount, base)]
+    blocks = sums[0].size
+    drawn = np.random.default_rng(seed).integers(0, blocks, (REDRAWS, blocks))
+    totals = [each[drawn].sum(axis=1) for each in sums]
+    known = totals[1] > 0
+    ratios = totals[0][known] / totals[1][known]
+    if not ratios.size:
+        return np.nan, np.nan, "no interval"
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    return float(low), float(high), f"95 % of {REDRAWS:,} redraws of all {count(blocks, name)}"
+
+
+def window_name(schedule: Schedule, start: float, end: float) -> str:
+    """Two instants (s) in words: dates where the log tells when it began, else days."""
+    began = schedule.workload.began
+    if began is None:
+        return f"days {start / DAY:,.1f} to {end / DAY:,.1f}"
+    first, last = (began + pd.Timedelta(time, "s") for time in (start, end))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
 
 
 def _requests(requests: pd.Series) -> str:

@@ -14,6 +14,7 @@ from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.comparison import MEASURES, compare, compare_where_possible
 from cosimlib.comparison.contestants import contestants
 from cosimlib.comparison.intervals import in_unit, interval_level, interval_table
+from cosimlib.report import open_log
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
@@ -309,7 +310,7 @@ def test_it_shows_itself(found):
 
 @pytest.mark.parametrize("path", sorted(ZOO.glob("*.swf.gz")), ids=lambda path: path.name)
 def test_odd_logs_are_compared_or_declined_in_words(path):
-    odd = cs.report.open_log(str(path))
+    odd = open_log(str(path))
     names = ["FCFS"] if "requests" in odd.lacks else ["EASY", "FCFS"]
     told, why = compare_where_possible(odd.workload, names, replicates=3, by="size")
     if told is None:

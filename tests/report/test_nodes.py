@@ -5,16 +5,8 @@ import pandas as pd
 import pytest
 
 from cosimlib.eviction import EvictionProblem, solve_dynamic
-from cosimlib.report import (
-    fill_idle,
-    filled_window,
-    freeable_nodes,
-    idle_by_length,
-    lendable_nodes,
-    mean_costs,
-    sample_hours,
-    with_checkpoints,
-)
+from cosimlib.report.bursts import freeable_nodes, mean_costs
+from cosimlib.report.idle import fill_idle, filled_window, idle_by_length, lendable_nodes
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR, MINUTE
@@ -91,21 +83,6 @@ def test_an_empty_machine_is_free():
     schedule = scheduled([(0, 1, 1, 3), (9, 1, 1, 3)], nodes=8)
     freeable = freeable_nodes(schedule, np.array([5 * HOUR]))
     assert (freeable.nodes["idle"] == 8).all() and (freeable.costs["loss"] == 0).all()
-
-
-def test_hours_are_sampled_where_all_would_be_too_many_cells():
-    schedule = scheduled([(0, 100, 100, 8)], nodes=8)
-    hours = sample_hours(schedule, 0, 100 * HOUR)
-    assert hours.tolist() == [HOUR * hour for hour in range(100)]
-    cells = 100 * 8 * (1 + 6 + 11 + 16)
-    assert sample_hours(schedule, 0, 100 * HOUR, most=cells / 10).size == 10
-
-
-def test_checkpoints_are_those_of_the_machine_where_it_tells():
-    own = System("own", {"main": 4}, 1, 10.0, 1.0, 1.0)
-    assert with_checkpoints(own) == (own, "memory and bandwidth of the machine itself")
-    system, whose = with_checkpoints(System.of(4))
-    assert system.memory_per_node == 192 and system.total_nodes == 4 and "Theta" in whose
 
 
 def test_fillers_take_what_is_idle_in_the_window():

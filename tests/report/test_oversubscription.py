@@ -4,8 +4,9 @@ import gzip
 
 import pytest
 
-from cosimlib.report import machine_table, open_log, oversubscription
+from cosimlib.report.log import machine_table, open_log
 from cosimlib.traces import load
+from cosimlib.traces.oddities import oversubscription
 from tests.report.test_nodes import scheduled
 from tests.zoo import ZOO
 

@@ -1,10 +1,11 @@
-"""Weeks, waits by group, windows and their blocks, in closed form."""
+"""Weeks, waits by group, and waits while nodes are idle, in closed form."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.report import waits_by, weekly_use, window_blocks, window_name
+from cosimlib.report.log import redrawn, window_name
+from cosimlib.report.waits import idle_waits, waits_by, waits_by_hour, weekly_use
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
@@ -62,10 +63,47 @@ def test_windows_are_named_by_dates_where_the_log_has_them():
     assert window_name(dated, 0, DAY) == "2024-02-28 12:00 to 2024-02-29 12:00"
 
 
-def test_blocks_are_cut_at_the_window_and_go_on_above_a_machine_that_is_overrun():
-    schedule = recorded([(0, 0, 48, 2, "a"), (1, 24, 2, 2, "b"), (2, 30, 1, 1, "c")], nodes=2)
-    blocks = window_blocks(schedule, DAY, 2 * DAY)
-    assert blocks["start"].tolist() == [DAY, DAY, 30 * HOUR]
-    assert blocks["end"].tolist() == [2 * DAY, 26 * HOUR, 31 * HOUR]
-    assert blocks["node"].tolist() == [0, 2, 2] and blocks["user"].tolist()[1] == "user b"
-    assert window_blocks(schedule, DAY, 2 * DAY, most=1)["job"].tolist() == [0]
+def test_a_job_that_fits_and_waits_is_held_back_by_something_else():
+    """Ten nodes: b's two nodes are free for the five hours that it waits, and a runs meanwhile."""
+    schedule = recorded([(0, 0, 10, 6, "a"), (1, 6, 1, 2, "b"), (2, 10, 1, 8, "c")])
+    waits = idle_waits(schedule, length=DAY)
+    assert waits.jobs.sum(axis=1).tolist() == [0, 5, 0], "c never fits"
+    assert waits.jobs.loc[1, "other"] == 5
+    assert waits.periods.iloc[0][["other", "waited"]].tolist() == [10, 10 + 64]
+
+
+def test_nobody_is_held_back_by_a_job_that_waits_for_nodes():
+    """The head asks for all nodes: what is behind it waits as first come, first served has it."""
+    schedule = recorded([(0, 0, 10, 6, "a"), (1, 10, 1, 10, "b"), (2, 11, 1, 1, "c")])
+    assert idle_waits(schedule).periods["waited"].sum() == 9 * 10 + 9
+    assert idle_waits(schedule).jobs.to_numpy().sum() == 0
+
+
+def test_the_first_sign_that_holds_is_the_likely_cause():
+    """A full partition, a user with other jobs, a standstill of hours."""
+    jobs = [(0, 0, 10, 4, "a"), (1, 10, 1, 4, "b"), (2, 2, 9, 1, "c"), (3, 5, 1, 1, "c")]
+    schedule = recorded(jobs)
+    table = schedule.workload.jobs.assign(partition=["one", "one", "two", "two"])
+    waits = idle_waits(Schedule.recorded(Workload(table, "log", System.of(10))))
+    assert waits.jobs.loc[1, "partition"] == 9 and waits.jobs.loc[3, "user"] == 2
+    many = [(0, hour / 10, 1, 1, "a") for hour in range(100)] + [(10, 90, 1, 1, "b")]
+    still = idle_waits(recorded(many, nodes=50))
+    assert still.jobs.loc[100, "standstill"] == pytest.approx(80, abs=0.2)
+
+
+def test_waits_by_weekday_and_hour_need_a_calendar():
+    jobs = [(0, 3, 1, 1, "a"), (0, 1, 1, 1, "a"), (25, 25, 1, 1, "a")]
+    assert waits_by_hour(recorded(jobs)).empty
+    monday = pd.Timestamp("2024-01-01 09:00")
+    table = waits_by_hour(recorded(sorted(jobs), began=monday))
+    assert table.loc["Mon", 9] == 2 and table.loc["Tue", 10] == 0
+    assert table.notna().to_numpy().sum() == 2
+
+
+def test_an_interval_of_equal_weeks_has_no_width():
+    at = np.arange(10) * WEEK
+    low, high, logs = redrawn(at, np.full(10, 3.0), np.ones(10))
+    assert (low, high) == (3, 3) and "all 10 weeks" in logs
+    low, high, logs = redrawn(at, np.arange(10.0), np.ones(10))
+    assert low < 4.5 < high
+    assert np.isnan(redrawn([0.0, HOUR], [1, 1], [1, 1])[0])

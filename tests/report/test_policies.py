@@ -1,21 +1,14 @@
-"""Replays beside recorded waits: tables, classes and grades."""
+"""Replays beside recorded waits: tables and grades."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cosimlib.batch import simulate_easy, simulate_fcfs
-from cosimlib.report import (
-    compare_to_recorded,
-    example_log,
-    grade,
-    replay,
-    wait_classes,
-    wait_quantiles,
-)
-from cosimlib.report.replay import Grade
+from cosimlib.report import example_log
+from cosimlib.report.policies import Grade, compare_to_recorded, grade, replay
 from cosimlib.system import System
-from cosimlib.units import HOUR, MINUTE
+from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
 FOUR = System.of(4)
@@ -68,21 +61,6 @@ def test_the_comparison_has_a_recorded_row_where_starts_are_recorded():
     assert table["bounded slowdown"].tolist() == [3, 2.5]
     assert table.loc["FCFS", "median |error| (h)"] == 0
     assert compare_to_recorded([simulate_fcfs(queue([np.nan]), FOUR)]).index.tolist() == ["FCFS"]
-
-
-def test_classes_sum_to_all_jobs_and_agree_on_the_diagonal():
-    table = wait_classes(simulate_fcfs(queue([0, 1, 2, 5]), FOUR))
-    assert table.to_numpy().sum() == 100 and table.shape == (8, 8)
-    assert table.loc["≤ 12 h", "≤ 4 h"] == 25 and np.diag(table).sum() == 75
-    assert wait_classes(simulate_fcfs(queue([np.nan]), FOUR)).empty
-
-
-def test_quantiles_are_a_minute_at_least():
-    table = wait_quantiles([simulate_fcfs(queue([0, 0, 0, 0]), FOUR)])
-    recorded = table[table["policy"] == "recorded"]
-    assert (recorded["wait"] == MINUTE / HOUR).all() and recorded["percent"].iloc[-1] == 99
-    last = table[(table["policy"] == "FCFS") & (table["percent"] == 50)]
-    assert last["wait"].tolist() == [1.5]
 
 
 def test_policies_that_cannot_run_or_would_take_too_long_are_left_out_with_a_reason():

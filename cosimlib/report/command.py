@@ -1,0 +1,216 @@
+"""Report on a log: sentences, tables and one page; the command ``cosim-report``."""
+
+import argparse
+import html
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.display import count
+from cosimlib.files import write_whole
+from cosimlib.report.bursts import bursts_section
+from cosimlib.report.idle import fillers_section, lending_section
+from cosimlib.report.log import Log, open_log
+from cosimlib.report.page import Section, document
+from cosimlib.report.policies import policies_section, timesharing_section
+from cosimlib.report.waits import log_section, waits_section
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+PARTS = {"policies": 0.4, "bursts": 0.2}
+"""Shares of the budget."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a log says about its machine.
+
+    ``print(report)`` shows the findings, the last line of a cell all of it, ``report["waits"]`` a
+    section.
+
+    Parameters
+    ----------
+    name : str
+        Of the log.
+    sections : tuple of Section
+    basis : str
+        Which data it is made from.
+    """
+
+    name: str
+    sections: tuple[Section, ...]
+    basis: str
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The findings of all sections, in order."""
+        return tuple(finding for section in self.sections for finding in section.findings)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables by their captions."""
+        return {caption: t for section in self.sections for caption, t in section.tables.items()}
+
+    def __getitem__(self, name: str) -> Section:
+        check.choice("section", name, [section.name for section in self.sections])
+        return next(section for section in self.sections if section.name == name)
+
+    def __str__(self) -> str:
+        return "\n".join([f"Report on {self.name}", *(f"- {each}" for each in self.findings)])
+
+    def __repr__(self) -> str:
+        return f"<Report {self.name}: {count(len(self.sections), 'section')}>"
+
+    def _repr_html_(self) -> str:
+        return self._body()
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the report as one page that needs no network, for screens and for paper.
+
+        Parameters
+        ----------
+        path : str or Path
+            An existing file is replaced once the page is whole.
+        """
+        path = Path(path)
+        write_whole(path, document(f"Report on {self.name}", self._body()).encode())
+        return path
+
+    def _body(self) -> str:
+        found = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings)
+        links = "".join(
+            f'<a href="#{section.name}">{html.escape(section.title)}</a>'
+            for section in self.sections
+        )
+        parts = "".join(
+            f'<section id="{section.name}"><h2>{html.escape(section.title)}</h2>'
+            f"{section._repr_html_()}</section>"
+            for section in self.sections
+        )
+        return (
+            f"<h1>Report on {html.escape(self.name)}</h1>"
+            f'<p class="note">{html.escape(self.basis)}</p>'
+            f"<ul>{found}</ul><nav>{links}</nav>{parts}"
+        )
+
+
+def report(
+    log: str | Path | Workload | Log,
+    *,
+    system: System | None = None,
+    memory_per_node: float | None = None,
+    bandwidth: float | None = None,
+    seed: int = 0,
+    budget: float = 60.0,
+    progress: Say | None = None,
+) -> Report:
+    """A report on a log: what its machine does, who waits, and what would change that.
+
+    Parameters
+    ----------
+    log : str, Path, Workload or Log
+        A path, the name of a public trace, jobs, or what `open_log` returns.
+    system : System, optional
+        The machine, where the log is silent or wrong about it.
+    memory_per_node : float, optional
+        GB; by default the system's own, or a range from small machines to Theta.
+    bandwidth : float, optional
+        Of the parallel file system, GB/s; likewise.
+    seed : int, default 0
+        Of logs drawn anew, and of the memory of jobs.
+    budget : float, default 60.0
+        CPU seconds, about, for a log of 250,000 jobs; it bounds how many logs are drawn anew.
+    progress : callable, optional
+        Called with a line before each section.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> cs.report("three-jobs.swf.gz", budget=1)
+    <Report three-jobs: 7 sections>
+    """
+    check.number("budget", budget, above=0, kind="seconds")
+    check.seed(seed)
+    say = progress or (lambda line: None)
+    say("reading the log")
+    opened = log if isinstance(log, Log) else open_log(log, system=system, seed=seed)
+    sections = []
+    for name, make in {
+        "the log": lambda: log_section(opened, seed=seed),
+        "waits": lambda: waits_section(opened, seed=seed),
+        "policies": lambda: policies_section(
+            opened, budget=PARTS["policies"] * budget, seed=seed
+        ),
+        "bursts": lambda: bursts_section(
+            opened, memory_per_node=memory_per_node, bandwidth=bandwidth,
+            budget=PARTS["bursts"] * budget, seed=seed,
+        ),
+        "fillers": lambda: fillers_section(opened),
+        "lending": lambda: lending_section(opened, seed=seed),
+        "time-sharing": lambda: timesharing_section(opened),
+    }.items():  # fmt: skip
+        say(f"{name}: {len(opened.workload):,} jobs")
+        sections.append(make())
+    basis = (
+        f"{opened.schedule.policy} schedule of {count(len(opened.schedule.workload), 'job')} on "
+        f"{count(opened.machine.total_nodes, opened.unit)} of {opened.machine.name}; seed {seed}, "
+        f"budget {budget:g} s."
+    )
+    if opened.unit != "node":
+        basis += f" A node of this log is a {opened.unit}."
+    return Report(opened.workload.name, tuple(sections), basis)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="cosim-report",
+        description="Report on a job log as one HTML page: load, waits, policies, bursts, fillers.",
+        epilog="example: cosim-report my.log -o report.html",
+    )
+    add = made.add_argument
+    add("log", help="path of a log (SWF, sacct, PBS, ...), or the name of a public trace")
+    add("-o", "--output", type=Path, default=Path("report.html"), help="default: report.html")
+    add("--nodes", type=int, help="of the machine; default: as the log says")
+    add("--cores", type=int, help="processors that count as a node; default: as the log says")
+    add("--memory", type=float, metavar="GB", help="per node; default: a range")
+    add("--bandwidth", type=float, metavar="GB/s", help="of the file system; default: a range")
+    add("--seed", type=int, default=0)
+    add("--budget", type=float, default=60.0, metavar="SECONDS", help="CPU time; default: 60")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the report on a log: 0, or 1 and what is wrong."""
+    given = parser().parse_args(arguments)
+    began = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
+
+    try:
+        say(f"opening {given.log}")
+        log = open_log(given.log, cores_per_node=given.cores, nodes=given.nodes)
+        made = report(
+            log, memory_per_node=given.memory, bandwidth=given.bandwidth, seed=given.seed,
+            budget=given.budget, progress=say,
+        )  # fmt: skip
+        say(f"wrote {made.to_html(given.output)}")
+        print(made)
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except (OSError, ValueError, MemoryError, ImportError) as error:
+        print(f"cosim-report: {error}", file=sys.stderr)
+        return 1
