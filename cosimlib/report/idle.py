@@ -238,7 +238,7 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
     if "requests" in log.lacks:
         why = f"What fillers would use is open: {log.lacks['requests']}, which reservations need."
         return Section("fillers", title, (why,))
-    tables, best = [], None
+    weekly = []
     for start in _some_weeks(log.workload, weeks):
         try:
             runs = fill_idle(log.workload, log.machine, start, start + WEEK, overhead=overhead)
@@ -247,8 +247,8 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         begin, end = filled_window(runs, start, start + WEEK)
         used = use_table(runs, start=begin, end=end)
         used.index = [*FILLERS]
-        tables.append(used.assign(week=window_name(log.schedule, start, start + WEEK)))
-    table = pd.concat(tables).rename_axis("fillers")
+        weekly.append(used.assign(week=window_name(log.schedule, start, start + WEEK)))
+    table = pd.concat(weekly).rename_axis("fillers")
     hours = table[list(PARTS)].groupby(level=0, sort=False).sum()
     use = table["utilization"].groupby(level=0, sort=False)
     best = use.mean().idxmax()
@@ -256,7 +256,7 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
     finding = (
         f"Fillers of one {unit} would raise the use of the machine from {percent(plain, 0)} to "
         f"{percent(filled, 0)} ({percent(use.min()[best], 0)} to {percent(use.max()[best], 0)} in "
-        f"{count(len(tables), 'week')} taken evenly from the log) where they are {best}"
+        f"{count(len(weekly), 'week')} taken evenly from the log) where they are {best}"
     )
     if filled - plain < 0.02:
         finding += ": there is too little idle time for them"
@@ -269,9 +269,13 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         "reservation (jobs may then wait for a minute), or killed where a job comes and saved as "
         f"often as is best. To start and save one takes {overhead:g} min."
     )
-    return Section(
-        "fillers", title, (f"{finding}.",), (picture,), {f"{unit}-hours by use": table}, reading
-    )
+    tables = {
+        f"{unit}-hours by use".capitalize(): hours.rename(columns=PARTS),
+        "The same by week, and the part of the machine that works": table.set_index(
+            "week", append=True
+        ),
+    }
+    return Section("fillers", title, (f"{finding}.",), (picture,), tables, reading)
 
 
 def _some_weeks(workload: Workload, weeks: int) -> list[float]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.display import UNKNOWN, count
-from cosimlib.palette import BLACK, BLUE, CYCLE, GREY, ORANGE, SKY
+from cosimlib.palette import BLACK, BLUE, CYCLE, ORANGE, PURPLE, SKY, VERMILION
 from cosimlib.units import DAY
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 58, 12, 12, 44
@@ -36,8 +36,9 @@ svg { display: block; width: 100%; max-width: 34rem; height: auto; margin: .8rem
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .82rem; margin: .6rem 0; }
 caption { text-align: left; font-weight: 600; padding: .2rem 0; }
 th, td { border-bottom: 1px solid #ddd; padding: .2rem .5rem; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-td { overflow-wrap: anywhere; } nav a { margin-right: .8rem; }
+td { white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 5em; }
+td:last-child { white-space: normal; } nav a { margin-right: .8rem; }
 @media print { body { max-width: none; font-size: 10pt; padding: 0; } nav { display: none; }
   h2, caption { break-after: avoid; } svg, tr, li { break-inside: avoid; }
   svg { max-width: 13cm; } .wide { overflow: visible; } a { color: inherit; } }
@@ -164,7 +165,7 @@ def line_chart(
     steps: bool = False,
 ) -> str:
     """Lines by name, each of places and values; `bands` are from low to high at the same places."""
-    height = 230 + 18 * len(series)
+    height = 244 + 18 * len(series)
     end, foot = WIDTH - RIGHT, 230 - BOTTOM
     parts = [_frame(x, y, foot)]
     for place, (name, (xs, ys)) in enumerate(series.items()):
@@ -180,7 +181,7 @@ def line_chart(
         line = f'fill="none" stroke="{tint}" stroke-width="2" stroke-dasharray="{dash}"'
         points = _points(zip(across, up, strict=True))
         parts.append(f'<polyline points="{points}" {line}/>')
-        row = 230 + 18 * place
+        row = 244 + 18 * place
         parts.append(f'<line x1="{LEFT}" x2="{LEFT + 30}" y1="{row}" y2="{row}" {line}/>')
         parts.append(_text(LEFT + 38, row + 4, name))
     return _svg(parts, height)
@@ -209,7 +210,7 @@ def dot_chart(
             if math.isfinite(values[place]):
                 across = float(x.at([values[place]], left, WIDTH - RIGHT)[0])
                 parts.append(_mark(across, up, shapes[kind % 3], CYCLE[kind]))
-    foot += 40
+    foot += 58
     for kind, name in enumerate(marks):
         parts.append(_mark(left + 8, foot + 18 * kind, shapes[kind % 3], CYCLE[kind]))
         parts.append(_text(left + 20, foot + 18 * kind + 4, name))
@@ -220,7 +221,7 @@ def bar_chart(rows: Sequence[str], parts: Mapping[str, Sequence[float]], x: Axis
     """Horizontal bars by row, of parts one after another."""
     left, foot = _room(rows), TOP + 24 * len(rows)
     drawn = [_ticks(x, left, foot)]
-    tints = (SKY, ORANGE, BLUE, GREY, *CYCLE)
+    tints = (SKY, ORANGE, VERMILION, PURPLE, "white")
     for place, row in enumerate(rows):
         up: float = TOP + 24 * place + 3
         begin = 0.0
@@ -230,9 +231,9 @@ def bar_chart(rows: Sequence[str], parts: Mapping[str, Sequence[float]], x: Axis
             begin += float(values[place])
             drawn.append(f'<rect x="{ends[0]:.1f}" width="{ends[1] - ends[0]:.1f}" y="{up}" '
                          f'height="18" fill="{tints[kind]}" stroke="{BLACK}"/>')  # fmt: skip
-    foot += 40
+    foot += 58
     if len(parts) == 1:
-        return _svg(drawn, foot - 4)
+        return _svg(drawn, foot - 18)
     for kind, name in enumerate(parts):
         below = foot + 18 * kind
         drawn.append(f'<rect x="{left}" width="14" y="{below - 8}" height="12" '

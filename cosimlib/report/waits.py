@@ -245,9 +245,8 @@ def log_section(log: Log, *, seed: int = 0) -> Section:
 def waits_section(log: Log, *, seed: int = 0) -> Section:
     """Who waits, and whether that was necessary."""
     if "waits" in log.lacks or "starts" in log.lacks:
-        why = log.lacks.get("waits", log.lacks.get("starts", ""))
-        open_ = f"Who waits is open: {why}. A log with submissions and starts would tell."
-        return Section("waits", "Who waits", (open_,))
+        sentence = "Who waits is open: a log with submissions and starts would tell."
+        return Section("waits", "Who waits", (sentence,))
     schedule = log.schedule
     tables = {by: waits_by(schedule, by) for by in ("size", "length", *LABELS)}
     shown = {f"Waits by {by} of the jobs (h)": table for by, table in tables.items() if len(table)}
@@ -281,9 +280,8 @@ def _who_waits(log: Log, sizes: pd.DataFrame, seed: int) -> str:
     )
     mean, below, above = durations(float(jobs["wait_time"].mean()), low, high)
     median = duration(float(jobs["wait_time"].median()))
-    sentence = (
-        f"Jobs wait {mean} on average ({below} to {above}; {logs}), half of them {median} or less"
-    )
+    interval = f"{below} to {above}; " if np.isfinite(low) else ""
+    sentence = f"Jobs wait {mean} on average ({interval}{logs}), half of them {median} or less"
     large = sizes[sizes["jobs"] >= min(FEWEST, sizes["jobs"].max())]
     worst = large["mean"].idxmax()
     row = large.loc[worst]
