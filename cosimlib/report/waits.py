@@ -169,7 +169,7 @@ def waits_by_hour(schedule: Schedule) -> pd.DataFrame:
         return pd.DataFrame()
     jobs = schedule.jobs
     clock = began + pd.to_timedelta(jobs["submit_time"].round(), unit="s")
-    wait = (jobs["wait_time"] / HOUR).groupby([clock.dt.dayofweek, clock.dt.hour]).mean()
+    wait = (jobs["wait_time"] / HOUR).groupby([clock.dt.day_of_week, clock.dt.hour]).mean()
     table = wait.unstack().reindex(index=range(7), columns=range(24))  # noqa: PD010
     return table.set_axis(list(WEEKDAYS)).rename_axis(index="submitted on", columns="hour")
 
