@@ -149,6 +149,7 @@ def explore_ondemand(
     if bursts is not None:
         check.instance("bursts", bursts, Workload)
     check.seed(seed)
+    A_PART("size", size)
     made = synthetic.theta(jobs, seed=seed) if source is None else source
     timeline = Timeline(made, system, jobs, _filled)
     machine = timeline.part(timeline.settings).system

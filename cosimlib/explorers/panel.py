@@ -32,7 +32,7 @@ WIDTH = 960
 LEAST_WIDTH, LEAST_HEIGHT = 520, 380
 """Pixels below which a figure becomes no smaller; smaller pages scroll."""
 
-BESIDE_FIGURE = 300
+BESIDE_FIGURE = 270
 """Pixels of a window that are above and below a figure: menus, a log's time, the line of text."""
 
 COMPILING = "compiling, once: about 8 s"

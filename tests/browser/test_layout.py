@@ -19,7 +19,7 @@ PARTS = """() => {
   return {
     controls: ends('.widget-dropdown, .widget-hslider'),
     figure: ends('.js-plotly-plot .main-svg'),
-    axes: ends('.js-plotly-plot .xtick text, .js-plotly-plot .xtitle'),
+    axes: ends('.js-plotly-plot [class$="tick"] text, .js-plotly-plot [class$="title"]'),
     legend: ends('.js-plotly-plot .legend'),
     text: ends('.explorer-text').slice(0, 1),
   };

@@ -221,7 +221,7 @@ def test_groups_of_controls_have_headings():
 def test_a_figure_is_no_higher_than_the_window_allows_and_has_smaller_letters_there():
     panel = Panel([], lambda: (go.Figure(layout={"height": 700}), "text"))
     assert (panel.figure.layout.height, panel.figure.layout.font.size) == (700, None)
-    for window, height, letters in ((768, 468, 11), (500, 380, 11), (1080, 700, None)):
+    for window, height, letters in ((768, 498, 11), (500, 380, 11), (1080, 700, None)):
         panel.page.height = window
         layout = panel.figure.layout
         assert (layout.height, layout.font.size) == (height, letters)
