@@ -9,15 +9,13 @@ before the statistic, one is enough.
 - ``value``: every number lies within the limits.
 - ``by construction``: the same, but the model or its input builds the statement in. It says nothing
   about the paper, and is counted apart.
-- ``every seed``: the statement holds if the numbers of all seeds lie within the limits, fails if
-  none does, and is unknown if seeds disagree.
-- ``mean``, ``geometric mean``: it holds if the confidence interval of the mean over seeds lies
-  within the limits, fails if it lies outside, and is unknown if it contains a limit. One number
-  decides alone. ``mean, 99 %`` has another level than 95 %.
-- ``range``: a printed number holds if it lies between the least and the greatest seed. It is
-  unknown if these are farther apart than the printed number is from 0.
-- ``no difference``: it holds if the confidence interval of the mean over seeds contains a number
-  within the limits: the seeds do not tell a difference. It fails if the interval lies outside.
+- ``mean``, ``geometric mean``: a relation, judged by the confidence interval of the mean over seeds.
+  It holds if the interval lies within the limits, fails if it lies outside, and is unknown if it
+  contains a limit. So "the same" needs a margin on both sides, and more seeds only decide more. One
+  number decides alone. ``mean, 99 %`` has another level than 95 %.
+- ``prediction``: a printed number, which is one draw like ours. It holds if the prediction interval
+  of one more seed meets the limits, and fails if not. It is unknown if half of the interval is wider
+  than the printed number is from 0, or if there is one seed.
 - ``none``: nothing printed could decide it; it is unknown.
 """
 
@@ -43,8 +41,7 @@ LIMITS = re.compile(
     r"(?P<sign>[<>≤≥=]) (?P<one>\S+)|(?P<least>\S+) to (?P<most>\S+)|(?P<mid>\S+) ± (?P<off>\S+)"
 )
 STATISTIC = re.compile(
-    r"(?P<some>any )?(?P<name>value|by construction|every seed|(?:geometric )?mean|range"
-    r"|no difference|none)"
+    r"(?P<some>any )?(?P<name>value|by construction|(?:geometric )?mean|prediction|none)"
     r"(?:, (?P<level>[\d.]+) %)?"
 )
 
@@ -121,12 +118,21 @@ class Samples(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Our numbers beside a statement, what they decide, and why."""
+    """Our numbers beside a statement, what they decide, and why.
+
+    `stored` is the verdict of a larger run, where one is stored.
+    """
 
     ours: str
     verdict: str
     why: str = ""
     data: str = ""
+    stored: str = ""
+
+    @property
+    def best(self) -> str:
+        """The verdict of the best evidence: of the larger run, where it decides."""
+        return self.stored if self.stored not in ("", "unknown") else self.verdict
 
 
 def decide(samples: Samples, rule: Rule) -> Verdict:
@@ -180,16 +186,13 @@ def _judge(rule: Rule, values: np.ndarray) -> str:
     within = np.array([limits.hold(value) for value in values])
     if rule.statistic in ("value", "by construction"):
         return "holds" if within.all() else "fails"
-    if rule.statistic == "range":
-        least, greatest = values.min(), values.max()
-        if greatest - least > abs(limits.least + limits.most) / 2:
-            return "unknown"
-        return "holds" if least <= limits.most and greatest >= limits.least else "fails"
-    if rule.statistic == "every seed" or values.size == 1 or not np.isfinite(values).all():
-        return "holds" if within.all() else "unknown" if within.any() else "fails"
-    if rule.statistic == "no difference":
+    if rule.statistic == "prediction":
         _, low, high = interval(rule, values)
+        if not high - low <= abs(limits.least + limits.most):
+            return "unknown"
         return "holds" if low <= limits.most and high >= limits.least else "fails"
+    if values.size == 1 or not np.isfinite(values).all():
+        return "holds" if within.all() else "unknown" if within.any() else "fails"
     if rule.statistic == "geometric mean" and values.min() <= 0:
         return "holds" if within.all() else "unknown" if within.any() else "fails"
     _, low, high = interval(rule, values)
@@ -218,7 +221,15 @@ def _is_certain(verdict: str, rule: Rule, named: Mapping[str, Sequence[float]], 
 
 
 def interval(rule: Rule, values: Iterable[float]) -> tuple[float, float, float]:
-    """The mean of numbers over seeds with the ends of its confidence interval."""
+    """The mean of numbers over seeds with the ends of its interval.
+
+    The interval is of the mean, or of one more seed for the statistic ``prediction``.
+    """
+    if rule.statistic == "prediction":
+        found = np.asarray(list(values), float)
+        mean, low, high = mean_interval(found, level=rule.level)
+        wider = math.sqrt(found.size + 1)
+        return mean, mean - wider * (mean - low), mean + wider * (high - mean)
     if rule.statistic != "geometric mean":
         return mean_interval(values, level=rule.level)
     mean, low, high = np.exp(mean_interval(np.log(list(values)), level=rule.level))
@@ -230,11 +241,9 @@ def _undecided(rule: Rule, named: Mapping[str, Sequence[float]]) -> str:
     name, values = next(iter(named.items()))
     of = f" of {name}" if name else ""
     true = sum(map(rule.limits.hold, values))
-    if rule.statistic == "range":
-        return (
-            f"with {len(values)} seeds our numbers{of} are farther apart than the paper's is from 0"
-        )
-    if rule.statistic == "every seed":
+    if rule.statistic == "prediction":
+        return f"{len(values)} seeds{of} scatter by more than the printed number is from 0"
+    if not np.isfinite(values).all():
         return f"true{of} with {true} of {len(values)} seeds"
     return f"the interval{of} over {len(values)} seeds contains the limit ({rule.words})"
 
@@ -246,7 +255,7 @@ def _words(rule: Rule, shown: str, name: str, values: Sequence[float]) -> str:
         return f"{name} –".strip()
     if np.isnan(found).any():
         return f"{name} {UNKNOWN}".strip()
-    averaged = rule.statistic in ("mean", "geometric mean", "no difference")
+    averaged = rule.statistic in ("mean", "geometric mean", "prediction")
     positive = rule.statistic != "geometric mean" or found.min() > 0
     if averaged and found.size > 1 and np.isfinite(found).all() and positive:
         middle, low, high = interval(rule, found)
@@ -310,8 +319,8 @@ def read_rule(row: object, where: str = "claims.csv") -> Rule:
     found = STATISTIC.fullmatch(texts["statistic"])
     if found is None:
         raise ValueError(
-            f"{where}: statistic {texts['statistic']!r}; expected value, by construction, every "
-            "seed, mean, geometric mean, range, no difference or none, such as 'any mean, 99 %'"
+            f"{where}: statistic {texts['statistic']!r}; expected value, by construction, mean, "
+            "geometric mean, prediction or none, such as 'any mean, 99 %'"
         )
     level = float(found["level"]) / 100 if found["level"] else LEVEL
     words = texts["limits"]
@@ -395,7 +404,7 @@ class Claims:
         -------
         pd.DataFrame
             `system`, `number`, `claim`, `statement`, `source`, `paper` (its value), `statistic`,
-            `limits`, `reason`, `ours`, `data`, `verdict`, `why`.
+            `limits`, `reason`, `ours`, `data`, `verdict`, `best` (that of the best evidence), `why`.
         """
         unjudged = Verdict("", "unknown", "not measured in this run")
         found = [self.verdicts.get(claim, unjudged) for claim in self._stated.index]
@@ -404,13 +413,15 @@ class Claims:
             ours=[one.ours for one in found],
             data=[one.data or self.data for one in found],
             verdict=[one.verdict for one in found],
+            best=[one.best for one in found],
             why=[one.why for one in found],
         )
         return table[JUDGED]
 
 
 def with_stored(found: Verdict, stored: Verdict) -> Verdict:
-    """A verdict with the stored number of a larger run after its reason, unless both hold."""
+    """A verdict with that of a larger run; its number stands after the reason, unless both hold."""
+    found = found._replace(stored=stored.verdict)
     if found.verdict == stored.verdict == "holds":
         return found
     text = f"stored number of {stored.data}: {stored.ours}, {stored.verdict}"
@@ -419,17 +430,28 @@ def with_stored(found: Verdict, stored: Verdict) -> Verdict:
     return found._replace(why=f"{found.why}; {text}" if found.why else text)
 
 
+STORED = ["system", "claim", "ours", "verdict", "data", "date", "commit"]
+"""Columns of `data/paper-scale.csv`."""
+
+
+def stored_path() -> Path:
+    """The file of the verdicts of runs at paper scale."""
+    return checkout() / "data" / "paper-scale.csv"
+
+
 def read_stored(system: str) -> dict[str, Verdict]:
     """Verdicts of a larger run of a system, stored in `data/paper-scale.csv`, by claim."""
-    path = checkout() / "data" / "paper-scale.csv"
-    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    table = pd.read_csv(stored_path(), dtype=str, keep_default_na=False, encoding="utf-8")
     rows = table[table["system"] == system].itertuples(index=False)
-    return {row.claim: Verdict(row.ours, row.verdict, data=row.data) for row in rows}
+    return {
+        row.claim: Verdict(row.ours, row.verdict, data=f"{row.data} ({row.date}, {row.commit})")
+        for row in rows
+    }
 
 
 JUDGED = [
     "system", "number", "claim", "statement", "source", "paper", "statistic", "limits", "reason",
-    "ours", "data", "verdict", "why",
+    "ours", "data", "verdict", "best", "why",
 ]  # fmt: skip
 
 
