@@ -9,13 +9,13 @@ before the statistic, one is enough.
 - ``value``: every number lies within the limits.
 - ``by construction``: the same, but the model or its input builds the statement in. It says nothing
   about the paper, and is counted apart.
-- ``mean``, ``geometric mean``: a relation, judged by the confidence interval of the mean over seeds.
-  It holds if the interval lies within the limits, fails if it lies outside, and is unknown if it
-  contains a limit. So "the same" needs a margin on both sides, and more seeds only decide more. One
-  number decides alone. ``mean, 99 %`` has another level than 95 %.
+- ``mean``, ``geometric mean``: a relation, judged by the confidence interval of the mean over
+  seeds. It holds if the interval lies within the limits, fails if it lies outside, and is unknown
+  if it contains a limit. So "the same" needs a margin on both sides, and more seeds only decide
+  more. One number decides alone. ``mean, 99 %`` has another level than 95 %.
 - ``prediction``: a printed number, which is one draw like ours. It holds if the prediction interval
-  of one more seed meets the limits, and fails if not. It is unknown if half of the interval is wider
-  than the printed number is from 0, or if there is one seed.
+  of one more seed meets the limits, and fails if not. It is unknown with one seed, and if half of
+  the interval is wider than the printed number is from 0.
 - ``none``: nothing printed could decide it; it is unknown.
 """
 
@@ -404,7 +404,7 @@ class Claims:
         -------
         pd.DataFrame
             `system`, `number`, `claim`, `statement`, `source`, `paper` (its value), `statistic`,
-            `limits`, `reason`, `ours`, `data`, `verdict`, `best` (that of the best evidence), `why`.
+            `limits`, `reason`, `ours`, `data`, `verdict`, `best` (of the best evidence), `why`.
         """
         unjudged = Verdict("", "unknown", "not measured in this run")
         found = [self.verdicts.get(claim, unjudged) for claim in self._stated.index]

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from cosimlib.figures import Publisher
 from cosimlib.files import write_whole
-from papers.claims import Claims, Samples, Verdict
+from papers.claims import Claims, Samples, read_stored
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -20,7 +20,9 @@ MARKUP = re.compile(r"<|&(?=#?\w+;)")
 """What a browser would take for HTML in a table's cell; a log's name may hold it."""
 NUMBER = re.compile(r"\d+[a-z]?")
 """A figure's number in the paper."""
-SHOWN = ["number", "claim", "paper", "statistic", "limits", "ours", "data", "verdict", "why"]
+SHOWN = [
+    "number", "claim", "paper", "statistic", "limits", "ours", "data", "verdict", "best", "why",
+]  # fmt: skip
 
 
 class Drawing(NamedTuple):
@@ -89,12 +91,12 @@ class Paper:
         samples: Mapping[str, Samples],
         *,
         data: str = "",
-        stored: Mapping[str, Verdict] | None = None,
+        stored: bool = False,
     ) -> "Styler | str":
         """Judge the samples, write `claims.csv` and show the table.
 
         `data` says what was measured, where the figures' label is not enough ("5 seeds"); `stored`
-        are verdicts of a larger run, which stand beside ours.
+        puts the verdicts of the stored run at paper scale beside ours.
         """
         if not self.own:
             return (
@@ -102,7 +104,7 @@ class Paper:
                 "notebooks/0-your-log.ipynb reports on a log."
             )
         claims = Claims(self.system, data=data or self.data)
-        claims.judge(samples, stored)
+        claims.judge(samples, read_stored(self.system) if stored else None)
         table = claims.table()
         if self.output:
             path = Path(self.output) / "claims.csv"

@@ -1,30 +1,41 @@
 """Scorecard: the verdicts of all notebooks in one table, ``python -m papers.scorecard FIGURES``.
 
 It writes `claims.csv`, and `scorecard.md` for GitHub, which shows the statistic and the limits of
-each verdict beside our number.
+each verdict beside our number. With ``--store`` it writes what notebooks found at paper scale into
+`data/paper-scale.csv` instead, with the date and the commit; it then stands beside quick scale.
 """
 
 import json
+import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 
 from cosimlib.display import count
-from cosimlib.files import write_whole
-from papers.claims import JUDGED, VERDICTS
+from cosimlib.files import checkout, write_whole
+from papers.claims import JUDGED, STORED, VERDICTS, stored_path
 
 RECORD = "run.json"
 COLUMNS = {
     "number": "no.", "statement": "the paper says", "paper": "its value", "statistic": "statistic",
-    "limits": "limits", "ours": "ours", "data": "data", "verdict": "verdict", "why": "why",
+    "limits": "limits", "ours": "ours", "data": "data", "verdict": "verdict",
+    "best": "best evidence", "why": "why",
 }  # fmt: skip
 """Columns that readers see, by their names in `claims.csv`."""
 
 
+FIVE_PAPERS = r"(Maurya|Tang|Hofmeyr|Duplyakin) et al\.|Polyakov & Dubenskaya"
+"""Sources of the statements that the project is about; others are ours, and of other papers."""
+
+
 def main() -> None:
-    """Write the scorecard of a folder of results."""
+    """Write the scorecard of a folder of results, or store its runs at paper scale."""
     figures = Path(sys.argv[1])
+    if "--store" in sys.argv:
+        store(figures, stored_path())
+        return
     table = read_all(figures)
     write_whole(figures / "claims.csv", table.to_csv(index=False, lineterminator="\n").encode())
     write_whole(figures / "scorecard.md", markdown(table).encode())
@@ -44,9 +55,29 @@ def _read(record: Path) -> pd.DataFrame:
     if not path.is_file():
         return pd.DataFrame(columns=JUDGED)
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    own = own_parameters(json.loads(record.read_text(encoding="utf-8"))["parameters"])
+    own = own_parameters(_parameters(record))
     table["data"] = ["; ".join([data, *own]) for data in table["data"]]
     return table[JUDGED]
+
+
+def store(figures: Path, path: Path) -> None:
+    """Put the verdicts of runs at paper scale in the place of those that are stored of them."""
+    git = ["git", "-C", str(checkout()), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    records = figures.glob(f"[!.]*/{RECORD}")
+    runs = [each for each in sorted(records) if _parameters(each).get("scale") == "paper"]
+    found = pd.concat([pd.DataFrame(columns=JUDGED), *map(_read, runs)])
+    found = found.assign(date=date.today().isoformat(), commit=commit)
+    kept = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    kept = kept[~kept["system"].isin(found["system"])]
+    table = pd.concat([kept, found]).sort_values("system", kind="stable")
+    write_whole(path, table[STORED].to_csv(index=False, lineterminator="\n").encode())
+    print(f"{path.name}: {count(len(found), 'claim')} of {count(len(runs), 'run')} at paper scale")
+
+
+def _parameters(record: Path) -> dict[str, object]:
+    """The parameters that a run was given."""
+    return dict(json.loads(record.read_text(encoding="utf-8"))["parameters"])
 
 
 def own_parameters(parameters: dict[str, object]) -> list[str]:
@@ -59,7 +90,10 @@ def markdown(table: pd.DataFrame) -> str:
     lines = ["# Scorecard", "", f"{counts(table)}.", ""]
     for system, claims in table.groupby("system"):
         lines += [f"## {_escaped(system)}", "", f"{counts(claims)}.", ""]
-        lines += [f"| {' | '.join(COLUMNS.values())} |", "|---:" + "|---" * 8 + "|"]
+        lines += [
+            f"| {' | '.join(COLUMNS.values())} |",
+            "|---:" + "|---" * (len(COLUMNS) - 1) + "|",
+        ]
         for row in claims[list(COLUMNS)].itertuples(index=False):
             lines.append(f"| {' | '.join(map(_escaped, row))} |")
         lines.append("")
@@ -67,13 +101,25 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def counts(table: pd.DataFrame) -> str:
-    """How many claims there are, and how many of each verdict."""
+    """How many claims there are, and how many of each verdict by the best evidence."""
     if table.empty:
         return "no claim: no notebook here has checked one"
-    found = table["verdict"].value_counts().reindex(VERDICTS, fill_value=0)
+    ours = ~table["source"].str.match(FIVE_PAPERS)
+    parts = [f"{count((~ours).sum(), 'claim')} of the five papers: {_verdicts(table[~ours])}"]
+    if ours.any():
+        parts.append(f"{count(ours.sum(), 'other claim')}: {_verdicts(table[ours])}")
+    undecided = (table["verdict"] == "unknown") & (table["best"] != "unknown")
+    if undecided.any():
+        parts.append(f"of these, stored runs at paper scale decide {undecided.sum()}")
+    return "; ".join(parts)
+
+
+def _verdicts(table: pd.DataFrame) -> str:
+    """The number of claims by verdict."""
+    found = table["best"].value_counts().reindex(VERDICTS, fill_value=0)
     holds, fails, unknown, built_in = found
     verbs = f"{holds} hold{'s' * (holds == 1)}, {fails} fail{'s' * (fails == 1)}"
-    return f"{count(len(table), 'claim')}: {verbs}, {unknown} unknown, {built_in} by construction"
+    return f"{verbs}, {unknown} unknown, {built_in} by construction"
 
 
 def _escaped(cell: object) -> str:

@@ -42,7 +42,7 @@ from papers.duplyakin2017.experiment import (
     describe,
     draw_peregrine,
 )
-from papers.duplyakin2017.measures import FOUR, LONG, MEASURES, SHORT, Measurements
+from papers.duplyakin2017.measures import EXTREME, FOUR, LONG, MEASURES, SHORT, Measurements
 from tests.elastic.instances import GOLDEN, scheduled
 
 RULES = Claims("5-elastic", data="made up").rules
@@ -142,7 +142,7 @@ def summary(**changed):
     rows = [
         {"policy": policy, "grace_period": period, "25%": value - 5, "50%": value, "75%": value + 9}
         for policy, values in table.items()
-        for period, value in zip(SHORT + LONG, values, strict=True)
+        for period, value in zip([*SHORT, *LONG, EXTREME], [*values, 1.6], strict=True)
     ]
     return pd.DataFrame(rows)
 
@@ -155,7 +155,8 @@ def measured(table=None, **changed):
     parts = {
         "peregrine": summary() if table is None else table, "choice": Agreement(0.3, 0.8),
         "same_waste": 0.3, "tails": pd.DataFrame({"low": [0.1, 0.2], "high": [0.05, 0.1]}),
-        "outlasting": 0.7, "within_longest": 0.9, "states": {"htc": 14_500, "peregrine": 168_000},
+        "outlasting": {"htc": 0.4, "peregrine": 0.7}, "within_extreme": 0.9,
+        "states": {"htc": 14_500, "peregrine": 168_000},
         "htc": htc, "larger": summary(LIFO=[24.0] * 10), "larger_choice": Agreement(0.1, 0.9),
         "waste": dict.fromkeys(CLASSES, waste), "white": 0.6,
     }  # fmt: skip
@@ -175,9 +176,9 @@ def test_every_number_by_hand():
         "larger-partition-similar": 0.1,
         "fifo-random-medians-fall": -5.0, "fifo-random-quartiles-fall": -5.0,
         "lifo-pap-medians-stay": 0.0, "lifo-pap-quartiles-stay": 0.0, "lifo-pap-tails-grow": 0.05,
-        "waste-goes-to-zero": 45 / 80,
-        # RANDOM on PEREGRINE: (80 - 45) / 80; FIFO on HTC: (5 - 2.5) / 4
-        "shorter-grace-wastes-less": 2.5 / 4,
+        "waste-goes-to-zero": 1.6 / 80,
+        # LIFO and PAP stay on PEREGRINE; on HTC LIFO loses (1.0 - 2.9) / 4, PAP nothing
+        "shorter-grace-wastes-less": 0.0,
         "most-jobs-outlast-grace": 0.7, "htc-samples": 14_500, "peregrine-samples": 168_000,
         "bigmem-high": -0.75, "bigmem-default": 0.25, "bigmem-total": 0.05,
         "gaussian-high": -0.75, "gaussian-default": 0.25, "gaussian-total": 0.05,
@@ -189,6 +190,7 @@ def test_every_number_by_hand():
 def test_a_median_that_moves_counts_relative_to_random():
     table = summary(PAP=[22.0] * 4 + [22.0, 22.0, 24.0, 29.0, 22.0, 15.0])
     assert measures.movement(measured(table), LONG, ["LIFO", "PAP"]) == 7 / 70
+    assert measures.rise_of_medians(measured(table)) == pytest.approx(7 / 22)
     assert measures.movement(measured(table), SHORT[:3], FOUR, ["50%", "75%"]) == 0
 
 
@@ -222,7 +224,7 @@ def test_measurements_are_made_of_the_rooms_own_functions(workloads):
     }
     middle = quantiles(found.peregrine)
     for policy in FOUR:
-        np.testing.assert_allclose(middle[policy], wasted[policy].median())
+        np.testing.assert_allclose(middle.loc[SHORT + LONG, policy], wasted[policy].median())
     assert found.choice == compare_choices(schedules.peregrine, "LIFO", "PAP")
     by_state = waste_by_priority(schedules.preferred["gaussian"], SETTING)
     whole = wasted_cycles(
@@ -321,7 +323,8 @@ def true_number(claim):
 
 def runs(seeds=3, **changed):
     """Runs in which all statements are true, but for numbers given per seed or per scheduler."""
-    also = {"common": 0.8, "same waste": 0.8, "within longest": 0.9, "days": 56.5}
+    also = {"common": 0.8, "same waste": 0.8, "days": 56.5}
+    also |= {"within extreme": 0.9, "outlasting on HTC": 0.4}
     also |= {"share bigmem": 0.07, "share gaussian": 0.03}
     rows = []
     for scheduler in SCHEDULERS:
@@ -332,6 +335,9 @@ def runs(seeds=3, **changed):
                 row[claim.replace("_", "-")] = own[seed]
             rows.append({"scheduler": scheduler, "seed": seed} | row | also)
     return pd.DataFrame(rows)
+
+
+UNDECIDED = "the interval of LIFO over 2 seeds contains the limit (≤ 0.5)"
 
 
 def ages(new=(0.1, 0.1, 0.1), old=(0.25, 0.28, 0.3), other=None):
@@ -345,11 +351,14 @@ def ages(new=(0.1, 0.1, 0.1), old=(0.25, 0.28, 0.3), other=None):
     return pd.DataFrame(rows, columns=["policy", "staleness", "seed", "wasted"])
 
 
-def verdicts(measured_runs=None, old=None):
+PUBLIC = Inputs(extract=synthetic.peregrine())
+
+
+def verdicts(measured_runs=None, old=None, inputs=PUBLIC):
     """The scorecard of runs, by claim."""
     found = runs() if measured_runs is None else measured_runs
     claims = Claims("5-elastic", data="made up")
-    claims.judge(samples(found, ages() if old is None else old))
+    claims.judge(samples(found, ages() if old is None else old, inputs))
     return claims.table().set_index("claim")
 
 
@@ -364,53 +373,62 @@ def test_every_claim_holds_where_its_statement_is_true():
     days = table.loc["peregrine-days"]
     assert days["verdict"] == "by construction" and days["ours"] == "56.5"
     assert days["why"].startswith("Table 1's node-hours fill 20 nodes for 55.9 days")
-    others = table.drop("peregrine-days")
+    classes = table.index.str.startswith("bigmem")
+    assert (table[classes]["verdict"] == "unknown").all()
+    assert table[classes]["why"].str.startswith("which jobs are of the class is not printed").all()
+    others = table[~classes].drop("peregrine-days")
     assert (others["verdict"] == "holds").all() and (others["why"] == "").all()
 
 
-@pytest.mark.parametrize("claim", [c for c in MEASURES if RULES[c].statistic == "every seed"])
+def test_a_twin_decides_only_what_table_1_does():
+    table, twin = verdicts(), verdicts(inputs=Inputs())
+    changed = twin.index[twin["verdict"] != table["verdict"]]
+    assert list(changed) == [
+        "lifo-pap-tails-grow", "gaussian-high", "gaussian-default", "gaussian-total",
+        "peregrine-samples",
+    ]  # fmt: skip
+    assert twin.loc[changed, "why"].str.contains("PEREGRINE-10k would decide").all()
+
+
+DECIDED = [c for c in MEASURES if not c.startswith("bigmem")]
+
+
+@pytest.mark.parametrize("claim", [c for c in DECIDED if RULES[c].statistic == "mean"])
 def test_seeds_decide_a_statement_together(claim):
-    """It fails if it is true with no seed, and is unknown if it is with some."""
-    limits, good = RULES[claim].limits, true_number(claim)
+    """By the interval of their mean: it fails beyond the limits, and is unknown around one."""
+    limits = RULES[claim].limits
     edge = limits.most if np.isfinite(limits.most) else limits.least
     bad = edge + (1 if edge == limits.most else -0.1)
     failed = judged(claim, [bad, bad, bad])
     assert failed["verdict"] == "fails" and failed["why"].startswith(MEASURES[claim].why)
-    assert not limits.open or judged(claim, [edge] * 3)["verdict"] == "fails"
-    mixed = judged(claim, [good, bad, good])
-    assert mixed["verdict"] == "unknown" and "with 2 of 3 seeds" in mixed["why"]
+    mixed = judged(claim, [edge - 0.1, edge, edge + 0.1])
+    assert mixed["verdict"] == "unknown" and "over 3 seeds contains the limit" in mixed["why"]
 
 
-@pytest.mark.parametrize("claim", [c for c in MEASURES if RULES[c].statistic == "range"])
-def test_a_printed_number_lies_between_the_least_and_the_greatest(claim):
-    limits, value = RULES[claim].limits, true_number(claim)
-    digit, step = (limits.most - limits.least) / 2, 0.2 * abs(value)
+@pytest.mark.parametrize("claim", [c for c in DECIDED if RULES[c].statistic == "prediction"])
+def test_a_printed_number_may_be_one_more_seed(claim):
+    value, step = true_number(claim), 0.02 * abs(true_number(claim))
     assert judged(claim, [value - step, value, value + step])["verdict"] == "holds"
-    outside = judged(claim, [value + step, value + 2 * step, value + step])
+    outside = judged(claim, [1.5 * value, 1.5 * value + step, 1.5 * value])
     assert outside["verdict"] == "fails" and outside["why"].startswith(MEASURES[claim].why)
-    near = [value + 0.9 * digit, value + step, value + step]
-    assert judged(claim, near)["verdict"] == "holds", "to half its last digit"
-    wide = judged(claim, [value - 3 * step, value, value + 3 * step])
-    assert wide["verdict"] == "unknown"
-    assert wide["why"].startswith("with 3 seeds our numbers of EASY are farther apart") or (
-        wide["why"].startswith("with 3 seeds our numbers are farther apart")
-    )
+    wide = judged(claim, [value - 30 * step, value, value + 30 * step])
+    assert wide["verdict"] == "unknown" and "scatter by more than" in wide["why"]
 
 
 def test_first_fit_stands_beside_but_does_not_decide():
-    values = {"EASY": [0.25, 0.26, 0.27], "first fit": [0.77, 0.76, 0.84]}
+    values = {"EASY": [0.25, 0.26, 0.27], "first fit": [0.79, 0.78, 0.8]}
     found = judged("peregrine-same-nodes", values)
     assert found["verdict"] == "fails"
-    expected = "EASY 26 % (25 % to 27 %; 3 seeds); first fit 79 % (76 % to 84 %; 3 seeds)"
+    expected = "EASY 26 % (24 % to 28 %; 3 seeds); first fit 79 % (77 % to 81 %; 3 seeds)"
     assert found["ours"] == expected
     assert "80 % / 80 % of the nodes in common" in found["why"]
     assert found["why"].endswith("; with first fit it holds")
-    turned = {"EASY": values["first fit"], "first fit": values["EASY"]}
+    turned = {"EASY": [0.81, 0.8, 0.82], "first fit": values["EASY"]}
     assert judged("peregrine-same-nodes", turned)["verdict"] == "holds"
 
 
 def test_a_failing_class_names_its_share_of_the_waste():
-    found = judged("gaussian-total", [0.01, 0.01, 0.01])
+    found = judged("gaussian-total", [0.01, 0.01, 0.011])
     assert found["why"].startswith("which jobs are of the class is not printed: ")
     assert "under PAP they make 3.0 % of all waste here, about 3 % in the paper" in found["why"]
 
@@ -418,7 +436,7 @@ def test_a_failing_class_names_its_share_of_the_waste():
 def test_beyond_half_an_hour_lifo_loses_on_htc():
     found = judged("htc-lifo-wastes-less-1800", [0.15, 0.2, 0.16])
     assert found["verdict"] == "fails" and "few long jobs hold most of the node time" in found.why
-    assert found["ours"] == "+17 % of RANDOM's median (+15 % to +20 %; 3 seeds)"
+    assert found["ours"] == "+17 % of RANDOM's median (+10 % to +24 %; 3 seeds)"
 
 
 def test_a_number_that_first_fit_does_not_have_is_unknown():
@@ -437,6 +455,6 @@ def test_vectors_degrade_with_every_seed_or_none():
     assert kept["verdict"] == "fails"
     assert kept["ours"].startswith("LIFO keeps 55 % of its advantage; PAP keeps 10 %")
     mixed = verdict(ages(other=(0.19, 0.28, 0.3)))
-    assert (mixed["verdict"], mixed["why"]) == ("unknown", "true of LIFO with 1 of 2 seeds")
+    assert (mixed["verdict"], mixed["why"]) == ("unknown", UNDECIDED)
     none = verdict(ages(new=(0.3, 0.1, 0.1)))
     assert none["verdict"] == "unknown" and "no advantage over RANDOM" in none["why"]

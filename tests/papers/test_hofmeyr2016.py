@@ -18,7 +18,7 @@ from cosimlib.timesharing import (
     with_noise,
 )
 from cosimlib.workload import Workload
-from papers.claims import Claims
+from papers.claims import Claims, read_stored
 from papers.hofmeyr2016 import (
     ASSUMED,
     BATCH,
@@ -41,7 +41,6 @@ from papers.hofmeyr2016 import (
     read_applications,
     samples,
     sharing_factors,
-    stored,
     turnarounds,
 )
 from papers.hofmeyr2016 import figures as drawn
@@ -52,9 +51,9 @@ from papers.hofmeyr2016.experiment import (
     applications,
     node_noise,
     simulate,
-    turnaround_times,
 )
 from papers.hofmeyr2016.figures import FIGURES, PRINTED, bin_table, box_table, by_overhead
+from papers.hofmeyr2016.turnaround import turnaround_times
 
 SLOW = numba.config.DISABLE_JIT
 FEW = 0.3 if SLOW else 2.0
@@ -136,8 +135,8 @@ def test_noise_costs_the_node_seconds_that_it_adds(runs):
 
 def test_every_claim_is_measured_and_judged(runs):
     claims = Claims("3-timesharing", data="made")
-    claims.judge(samples(runs), stored())
-    assert len(claims.verdicts) == 22
+    claims.judge(samples(runs), read_stored("3-timesharing"))
+    assert len(claims.verdicts) == 31
     assert all(v.ours and "nan" not in v.ours for v in claims.verdicts.values())
 
 

@@ -19,16 +19,17 @@ from papers.hofmeyr2016 import (
     Runs,
     samples,
 )
-from papers.hofmeyr2016.experiment import gain_at_largest, kept_speedups
-from papers.hofmeyr2016.measures import WITH_MORE_JOBS, lost_late
+from papers.hofmeyr2016.experiment import lost_late
+from papers.hofmeyr2016.measures import WITH_MORE_JOBS
+from papers.hofmeyr2016.turnaround import gain_at_largest, kept_speedups
 
 CLAIMS = read_rules().query("system == '3-timesharing'")["claim"].tolist()
 HOURS = np.array([0.01, 1.0, 2.5, 5.0, 48.0])
 SMALL, LARGE = (600.0, 3.0, 0.3, 0.2), (600.0, 3.0, 1.5, 0.2)
-SLOW = (9.0,) * 4
+SLOW, LATE = (9.0,) * 4, (9.0, 9.0, 9.0, 0.8)
 
 
-def summary(policy="time-sharing", mean=7.9, *, quartile=1.0, small=(1.0,) * 4, large=(1.0,) * 4,
+def summary(policy="time-sharing", mean=7.9, *, quartile=7.0, small=(1.0,) * 4, large=(1.0,) * 4,
             **changed) -> RunSummary:  # fmt: skip
     """Slowdowns of a thousand jobs in each of two bins of size and four of length."""
     fields = {
@@ -54,6 +55,7 @@ PAPER = {
     ("sharing", UNLIMITED): FREED,
     ("sharing", NOT_SPMD): summary(NOT_SPMD, 3.3),
     ("sharing", NOT_SPMD_UNLIMITED): summary(NOT_SPMD_UNLIMITED, 3.0, waited=0.0),
+    ("sharing", NOT_SPMD_BATCH): summary(NOT_SPMD_BATCH, 137.0, small=LATE, large=LATE),
     ("batch", BATCH): BATCHED,
     ("noisy batch", BATCH, True): NOISY,
     ("noise", BATCH): BATCHED,
@@ -101,7 +103,8 @@ def judged(runs: Runs):
 def test_every_claim_holds_on_the_papers_own_numbers():
     verdicts = judged(made())
     assert sorted(verdicts) == sorted(CLAIMS)
-    assert {claim: v.verdict for claim, v in verdicts.items()} == dict.fromkeys(verdicts, "holds")
+    expected = dict.fromkeys(verdicts, "holds") | {"same-utilization": "by construction"}
+    assert {claim: v.verdict for claim, v in verdicts.items()} == expected
 
 
 OTHERS = {
@@ -132,6 +135,17 @@ OTHERS = {
     "noise-wins": {("noise", BATCH, True): NOISY._replace(slowdown_sums=1000 * np.array(
         [(0.5,) * 4, SLOW]))},
     "not-spmd-no-noise": {("noise", NOT_SPMD, True): summary(mean=3.7)},
+    "slowdown-noise-batch": {("noisy batch", BATCH, True): NOISY._replace(mean_slowdown=1600.0)},
+    "quartile-batch": {("batch", BATCH): BATCHED._replace(quantiles=np.full(len(LEVELS), 20.0))},
+    "quartile-noise-batch": {("noisy batch", BATCH, True): summary(BATCH, 1009.0, quartile=40.0)},
+    "slowdown-noise-timesharing": {("noise", SHARED, True): summary(mean=20.0)},
+    "means-near-medians": {("sharing", SHARED): summary(quartile=6.0)},
+    "crossover-large-hours": {("sharing", BATCH): summary(BATCH, 137.0, small=SMALL,
+                                                          large=(*LARGE[:3], 0.9))},
+    "crossover-not-spmd": {("sharing", NOT_SPMD_BATCH): summary(small=SMALL, large=SMALL)},
+    "slowdown-uncorrelated": {("sharing", SHARED): summary(small=(0.9, 1.0, 1.1, 1.2))},
+    "load-climbs": {("greatest overhead", UNLIMITED, False, 0.13): summary(
+        utilization=0.83, weekly_load=np.array([9.0, 8.0]))},
 }  # fmt: skip
 OTHER_SCALING = {
     "turnaround-batch": applications((1, 0.9), (2, 0.45)),
@@ -150,8 +164,9 @@ def test_every_claim_fails_on_other_numbers_and_says_why(claim):
     verdicts = judged(other(claim))
     assert verdicts[claim].verdict == "fails" and verdicts[claim].why
     assert verdicts[claim].ours != judged(made())[claim].ours
-    others = {c for c, verdict in verdicts.items() if verdict.verdict != "holds"} - {claim}
-    assert len(others) <= 2, others
+    true = ("holds", "by construction")
+    others = {c for c, verdict in verdicts.items() if verdict.verdict not in true} - {claim}
+    assert len(others) <= 4, others
 
 
 OURS = {
@@ -160,8 +175,8 @@ OURS = {
     "slowdown-order": "first seed 137, 7.9, 3.3; memory unlimited 7, 3",
     "noise-timesharing": "first seed 7.9 → 13",
     "noise-wins": "first seed 100 % of the bins, 100 % of the jobs",
-    "short-jobs-better": "first seed 600 (memory unlimited 750); best bin 600",
-    "long-jobs-worse": "first seed 5 (memory unlimited 5); worst bin 5",
+    "short-jobs-better": "first seed 600 (memory unlimited 750); the shortest of all sizes 600",
+    "long-jobs-worse": "first seed 5 (memory unlimited 5); the worst length of all sizes 5",
     "crossover": "first seed 3.3 (memory unlimited 2.73)",
     "crossover-large": "first seed 3.3 → 4.76 (memory unlimited 2.73 → 2.79) h",
     "cpu-load-mean": "first seed 9 (memory unlimited 8)",
@@ -214,7 +229,7 @@ def test_few_jobs_on_a_node_decide_only_what_more_could_not_change():
 @pytest.mark.parametrize("claim", WITH_MORE_JOBS)
 def test_few_jobs_on_a_node_fail_only_what_more_would_fail_the_more(claim):
     beyond = {"slowdown-timesharing", "cpu-load-mean", "cpu-load-week", "noise-timesharing",
-              "overhead-5", "turnaround-scales"}  # fmt: skip
+              "slowdown-noise-timesharing", "overhead-5", "turnaround-scales"}  # fmt: skip
     found = judged(other(claim, first=LIGHT))[claim].verdict
     assert found == ("fails" if claim in beyond else "unknown")
 
@@ -227,7 +242,10 @@ def test_each_kind_of_run_may_have_seeds_of_its_own():
     verdicts, alone = judged(runs._replace(table=table)), judged(runs)
     assert verdicts["slowdown-batch"].ours == "137 (121 to 155; 3 seeds); first seed 137"
     assert verdicts["slowdown-batch"].data == "made (seeds 0 to 2)"
-    assert {claim for claim in CLAIMS if verdicts[claim] != alone[claim]} == {"slowdown-batch"}
+    assert {claim for claim in CLAIMS if verdicts[claim] != alone[claim]} == {
+        "slowdown-batch",
+        "quartile-batch",
+    }
 
 
 # --- crossovers ---------------------------------------------------------------------------------
@@ -335,7 +353,9 @@ def test_jobs_that_wait_for_memory_are_said_to():
     assert why == "how sizes go with lengths and estimates is not printed"
 
 
-@pytest.mark.parametrize(("busy", "verdict"), [(0.85, "holds"), (0.83, "fails"), (0.95, "fails")])
+@pytest.mark.parametrize(
+    ("busy", "verdict"), [(0.85, "by construction"), (0.83, "fails"), (0.95, "fails")]
+)
 def test_utilizations_are_near_one_another_and_the_printed_one(busy, verdict):
     both = {("sharing", BATCH): BATCHED._replace(utilization=busy),
             ("sharing", SHARED): summary(utilization=busy)}  # fmt: skip
@@ -376,10 +396,17 @@ def test_speedups_are_between_the_sizes_that_all_policies_know():
 # --- stored numbers -----------------------------------------------------------------------------
 
 
+OF_MANY_DAYS = ("overhead-knee", "noise-wins")
+"""Claims whose number grows with the days: a saturated machine's backlog, batch's tail."""
+
+
 def test_every_stored_number_is_of_a_stated_claim_and_has_the_verdict_of_its_interval():
     stored, rules = read_stored("3-timesharing"), Claims("3-timesharing", data="made").rules
-    assert set(stored) == set(CLAIMS)
-    for claim, (ours, verdict, why, data) in stored.items():
+    assert set(stored) <= set(CLAIMS)
+    for claim, (ours, verdict, why, data, _) in stored.items():
+        if "600 days" not in data and claim in OF_MANY_DAYS:
+            assert verdict == "unknown"
+            continue
         assert "5,576 nodes" in data and "do not count, seeds " in data and not why
         if claim == "overhead-5":  # one of three seeds costs too much utilization
             assert ours.endswith("; so in 2 of 3 seeds") and verdict == "unknown"

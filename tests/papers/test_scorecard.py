@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from papers import scorecard
-from papers.claims import JUDGED, Claims, Samples, read_rules
+from papers.claims import JUDGED, STORED, Claims, Samples, read_rules
 
 
 def write(figures, name, table, **parameters):
@@ -21,7 +21,8 @@ def write(figures, name, table, **parameters):
 def judged(system, **verdicts):
     """A table as a paper writes it, with one claim per verdict."""
     row = dict.fromkeys(JUDGED, "x") | {"system": system, "data": "a log"}
-    rows = [row | {"claim": claim, "verdict": verdict} for claim, verdict in verdicts.items()]
+    row["source"] = "Tang et al. 2011, 3"
+    rows = [row | {"claim": c, "verdict": each, "best": each} for c, each in verdicts.items()]
     return pd.DataFrame(rows, columns=JUDGED)
 
 
@@ -42,10 +43,15 @@ def test_verdicts_of_all_notebooks_are_joined_and_counted(figures):
     assert table["system"].tolist() == ["1-a"] * 3 + ["2-b"] * 2
     assert table["data"].tolist() == ["a log"] * 3 + ["a log; horizon 1800"] * 2
     lines = (figures / "scorecard.md").read_text().splitlines()
-    assert lines[2] == "5 claims: 2 hold, 1 fails, 1 unknown, 1 by construction."
-    assert lines[6] == "3 claims: 1 holds, 1 fails, 0 unknown, 1 by construction."
+    assert lines[2] == (
+        "5 claims of the five papers: 2 hold, 1 fails, 1 unknown, 1 by construction."
+    )
+    assert lines[6] == (
+        "3 claims of the five papers: 1 holds, 1 fails, 0 unknown, 1 by construction."
+    )
     assert lines[8] == (
-        "| no. | the paper says | its value | statistic | limits | ours | data | verdict | why |"
+        "| no. | the paper says | its value | statistic | limits | ours | data | verdict "
+        "| best evidence | why |"
     )
 
 
@@ -63,7 +69,33 @@ def test_limits_stand_beside_our_number(figures):
     write(figures, "1-a", claims.table())
     scorecard.main()
     [row] = [line for line in (figures / "scorecard.md").read_text().splitlines() if "≥ 30" in line]
-    assert "| value | ≥ 30 | 31 times | a log | holds |  |" in row
+    assert "| value | ≥ 30 | 31 times | a log | holds | holds |  |" in row
+
+
+def test_others_claims_and_stored_verdicts_are_counted_apart():
+    table = judged("1-a", one="unknown", two="holds")
+    table.loc[0, "best"] = "fails"
+    table.loc[1, "source"] = "this notebook, our own"
+    assert scorecard.counts(table) == (
+        "1 claim of the five papers: 0 hold, 1 fails, 0 unknown, 0 by construction; "
+        "1 other claim: 1 holds, 0 fail, 0 unknown, 0 by construction; "
+        "of these, stored runs at paper scale decide 1"
+    )
+
+
+def test_runs_at_paper_scale_take_the_place_of_those_stored(figures):
+    write(figures, "1-a", judged("1-a", one="holds"), scale="paper")
+    write(figures, "2-b", judged("2-b", one="fails"))
+    path = figures / "paper-scale.csv"
+    old = [("1-a", "gone", "1", "fails", "a log", "2026-01-01", "abc"),
+           ("2-b", "one", "2", "holds", "a log", "2026-01-01", "abc")]  # fmt: skip
+    pd.DataFrame(old, columns=STORED).to_csv(path, index=False)
+    scorecard.store(figures, path)
+    stored = pd.read_csv(path, dtype=str)
+    assert stored[["system", "claim", "verdict"]].to_numpy().tolist() == [
+        ["1-a", "one", "holds"], ["2-b", "one", "holds"]
+    ]  # fmt: skip
+    assert stored["date"].tolist()[1] == "2026-01-01" and stored["commit"].notna().all()
 
 
 def test_what_github_takes_for_markup_is_escaped(figures):

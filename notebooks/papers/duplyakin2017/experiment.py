@@ -12,7 +12,7 @@ The paper analyzes single preemptions, for it had no logs of preemptions. In our
 requests come as a Poisson process of a given rate, and the protocol runs (`elastic.simulation`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -32,6 +32,7 @@ from cosimlib.batch import (
     simulate_first_fit,
 )
 from cosimlib.elastic import (
+    GRACE_PERIODS,
     PREEMPTED,
     ElasticSchedule,
     draw_preemptions,
@@ -39,6 +40,7 @@ from cosimlib.elastic import (
     preemption_values,
     prioritize,
     simulate_elastic,
+    wasted_cycles,
 )
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
@@ -71,9 +73,13 @@ TOLERANCE = 5e-4
 SWAPS = 400_000
 
 Simulate = Callable[[Workload, System], Schedule]
+Waste = Mapping[str, pd.DataFrame]
+"""By policy, node-seconds wasted per state and grace period, as of `wasted_cycles`."""
 FIRST_FIT = partial(simulate_first_fit, decide="per_event")
 SCHEDULERS: Mapping[str, Simulate] = {"EASY": simulate_easy, "first fit": FIRST_FIT}
 """First come, first served with backfilling: around the head's reservation, and without one."""
+FOUR = ["RANDOM", "FIFO", "LIFO", "PAP"]
+"""The policies without priorities."""
 CLASSES: Mapping[str, str] = {"bigmem": "queue", "gaussian": "application"}
 """The classes of high priority, and the column that names each."""
 MEDIAN_REQUEST = 19.2
@@ -200,6 +206,51 @@ def assume(assumption: str, inputs: Inputs, setting: Setting, seed: int) -> Sche
         batch = Workload(batch.jobs.iloc[order].reset_index(drop=True), batch.name)
     preferred = prioritize(batch, {"gaussian": setting.priority}, by="application")
     return made.simulate(preferred, System.of(setting.nodes))
+
+
+def waste(
+    schedule: Schedule, grace_periods: Sequence[float] = GRACE_PERIODS, **knobs: Any
+) -> dict[str, pd.DataFrame]:
+    """`wasted_cycles` of the four policies without priorities."""
+    return {
+        policy: wasted_cycles(schedule, policy=policy, grace_periods=grace_periods, **knobs)
+        for policy in FOUR
+    }
+
+
+def summarize(wasted: Waste) -> pd.DataFrame:
+    """Number of states, mean, quartiles and maximum (node-hours) per policy and grace period."""
+    rows = []
+    for policy, table in wasted.items():
+        for period in table:
+            hours = table[period].to_numpy() / HOUR
+            low, median, high = np.quantile(hours, [0.25, 0.5, 0.75])
+            row = {"policy": policy, "grace_period": period, "states": hours.size}
+            row |= {"mean": hours.mean(), "25%": low, "50%": median, "75%": high}
+            rows.append(row | {"max": hours.max()})
+    return pd.DataFrame(rows)
+
+
+def quantiles(summary: pd.DataFrame, statistic: str = "50%") -> pd.DataFrame:
+    """A statistic of `summarize`, such as the quartile ``"25%"``, by grace period and policy."""
+    return summary.pivot(  # noqa: PD010
+        index="grace_period", columns="policy", values=statistic
+    )
+
+
+def waste_by_priority(schedule: Schedule, setting: Setting, **knobs: Any) -> pd.DataFrame:
+    """Node-seconds that a preemption would waste, by state, of `high` and `default` priority.
+
+    Columns are (policy, priority), of PAP and PAP+; high is any priority above 1.
+    """
+    high = schedule.workload.column("priority").to_numpy(np.float64) > 1
+    knobs |= {"preempted": setting.preempted, "grace_periods": [setting.grace_period]}
+    columns = {
+        (policy, name): wasted_cycles(schedule, policy=policy, counted=counted, **knobs).squeeze(1)
+        for policy in ("PAP", "PAP+")
+        for name, counted in (("high", high), ("default", ~high))
+    }
+    return pd.concat(columns, axis=1, names=["policy", "priority"])
 
 
 class Example(NamedTuple):

@@ -10,7 +10,6 @@
 from pathlib import Path
 
 from cosimlib.workload import Workload
-from papers.claims import read_stored
 from papers.hofmeyr2016.experiment import (
     ASSUMED,
     BATCH,
@@ -39,7 +38,8 @@ from papers.hofmeyr2016.figures import (
     printed_statistics,
     sharing_factors,
 )
-from papers.hofmeyr2016.measures import noise_cost, samples, turnarounds
+from papers.hofmeyr2016.measures import noise_cost, samples
+from papers.hofmeyr2016.turnaround import turnarounds
 from papers.paper import Paper
 
 SYSTEM = "3-timesharing"
@@ -48,11 +48,6 @@ SYSTEM = "3-timesharing"
 def paper(workload: Workload, output: str | Path = "", *, own: bool = True) -> Paper:
     """A run of the notebook on a workload; `own` says whether load and noise are the paper's."""
     return Paper(SYSTEM, "Hofmeyr et al. 2016", FIGURES, data=workload.name, output=output, own=own)
-
-
-def stored() -> dict:
-    """The verdicts of the stored run at paper scale, by claim."""
-    return read_stored(SYSTEM)
 
 
 __all__ = [
@@ -82,6 +77,5 @@ __all__ = [
     "read_applications",
     "samples",
     "sharing_factors",
-    "stored",
     "turnarounds",
 ]

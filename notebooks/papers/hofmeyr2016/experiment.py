@@ -455,46 +455,44 @@ def _interpolated(part: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"application": name, "nodes": nodes, "run_time": run_time})
 
 
-def turnaround_times(table: pd.DataFrame, *runs: RunSummary, at_least: int = 10) -> pd.DataFrame:
-    """Expected turnaround of applications: dedicated time × mean slowdown of jobs like that.
+def bin_ratios(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:
+    """Least and greatest mean slowdown under batch ÷ time-shared, of bins with enough jobs."""
+    known = (batch.counts >= at_least) & (shared.slowdown_sums > 0)
+    ratios = batch.bins[known] / shared.bins[known]
+    return (ratios.min(), ratios.max()) if ratios.size else (math.nan, math.nan)
 
-    A row per run and row of `table`, with `policy` and `turnaround_time` (s), which is NaN where a
-    bin has fewer jobs than `at_least`. Times below 10 s count as that, as in slowdowns.
+
+def bin_correlations(run: RunSummary) -> tuple[float, float]:
+    """Correlations of the logarithm of slowdown with those of size and of length, by bins."""
+    known = run.counts > 0
+    weight, slowdown = run.counts[known], np.log(run.bins[known])
+    edges = np.log(run.nodes_edges), np.log(run.length_edges)
+    size, length = np.meshgrid(*((e[:-1] + e[1:]) / 2 for e in edges), indexing="ij")
+    table = np.cov(np.array([slowdown, size[known], length[known]]), fweights=weight)
+    spread = np.sqrt(np.diag(table))
+    if not (spread > 0).all():
+        return 0.0, 0.0
+    return float(table[0, 1] / spread[0] / spread[1]), float(table[0, 2] / spread[0] / spread[2])
+
+
+def slower_if_large(run: RunSummary, *, least_nodes: float) -> float:
+    """Mean slowdown of jobs of so many nodes ÷ that of smaller ones, the median over lengths.
+
+    NaN where no length has both.
     """
-    tables = []
-    for run in runs:
-        row = np.searchsorted(run.nodes_edges, table["nodes"], side="right") - 1
-        length = table["run_time"].clip(lower=run.length_edges[0])
-        column = np.searchsorted(run.length_edges, length, side="right") - 1
-        inside = (row < run.counts.shape[0]) & (column < run.counts.shape[1])
-        slowdown = np.full(len(table), np.nan)
-        known = np.where(run.counts >= at_least, run.bins, np.nan)
-        slowdown[inside] = known[row[inside], column[inside]]
-        tables.append(table.assign(policy=run.policy, turnaround_time=length * slowdown))
-    return pd.concat(tables, ignore_index=True)
+    large = run.nodes_edges[:-1] >= least_nodes
+    jobs = [run.counts[size].sum(axis=0) for size in (large, ~large)]
+    known = (jobs[0] > 0) & (jobs[1] > 0)
+    sums = [run.slowdown_sums[size].sum(axis=0)[known] for size in (large, ~large)]
+    ratio = (sums[0] / jobs[0][known]) / (sums[1] / jobs[1][known])
+    return float(np.median(ratio)) if known.any() else math.nan
 
 
-def kept_speedups(turnarounds: pd.DataFrame) -> pd.DataFrame:
-    """Part of each application's speedup, from its least to its greatest size, that is left.
+def lost_late(batch: RunSummary, shared: RunSummary, *, hours: float, at_least: int = 10) -> float:
+    """Share of the bins that time-sharing loses that are of jobs longer than so many hours.
 
-    A row per application with two sizes or more, a column per policy: the turnaround's speedup ÷
-    the run time's. Sizes at which a policy has no turnaround are left out.
+    Bins with fewer than `at_least` jobs do not count; NaN where none is lost.
     """
-    pairs = _pairs(turnarounds)
-    lines = pairs[pairs.groupby("application")["run_time"].transform("size") > 1]
-    speedup = lines.groupby("application").first() / lines.groupby("application").last()
-    return speedup.drop(columns="run_time").div(speedup["run_time"], axis=0)
-
-
-def gain_at_largest(turnarounds: pd.DataFrame, batch: str, shared: str) -> float:
-    """Median over applications of turnaround under `batch` ÷ `shared` at the greatest size."""
-    pairs = _pairs(turnarounds)
-    return float((pairs[batch] / pairs[shared]).groupby("application").last().median())
-
-
-def _pairs(turnarounds: pd.DataFrame) -> pd.DataFrame:
-    """A row per application and size: `run_time`, and turnarounds, where all policies have one."""
-    index = ["application", "nodes"]
-    wide = turnarounds.set_index([*index, "policy"])["turnaround_time"].unstack()  # noqa: PD010
-    run_time = turnarounds.drop_duplicates(index).set_index(index)["run_time"]
-    return wide.assign(run_time=run_time).dropna()
+    lost = ((batch.counts >= at_least) & (batch.bins <= shared.bins)).sum(axis=0)
+    late = batch.length_edges[:-1] >= hours * HOUR
+    return float(lost[late].sum() / lost.sum()) if lost.any() else math.nan

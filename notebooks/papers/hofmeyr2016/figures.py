@@ -30,7 +30,7 @@ from papers.hofmeyr2016.experiment import (
     Span,
     jobs_of,
 )
-from papers.hofmeyr2016.measures import turnarounds
+from papers.hofmeyr2016.turnaround import turnarounds
 from papers.paper import Drawing
 
 LENGTHS = DURATIONS | {7 * DAY: "7 days", 30 * DAY: "30 days"}

@@ -18,14 +18,13 @@ there are 9.
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from cosimlib.display import percent
 from cosimlib.synthetic.edison import EDISON, UTILIZATION
 from cosimlib.timesharing import RunSummary, crossover_hours, ratio_by_length, won_bins
-from cosimlib.units import HOUR
 from papers.claims import Samples, measure, of_enough_jobs
 from papers.hofmeyr2016.experiment import (
     BATCH,
@@ -36,9 +35,17 @@ from papers.hofmeyr2016.experiment import (
     SHARED,
     UNLIMITED,
     Runs,
-    gain_at_largest,
-    kept_speedups,
-    turnaround_times,
+    bin_correlations,
+    bin_ratios,
+    lost_late,
+    slower_if_large,
+)
+from papers.hofmeyr2016.turnaround import (
+    short,
+    turnaround_batch,
+    turnaround_largest,
+    turnaround_scales,
+    waits_for_memory,
 )
 
 POINTS_OF_OVERHEAD = 0.02
@@ -46,12 +53,10 @@ POINTS_OF_OVERHEAD = 0.02
 
 LARGE = 0.01
 """Part of the machine from which on a job is large."""
+NO_LARGE = f"no jobs of {percent(LARGE, 0)} of the machine or more"
 
-KEPT = 0.5
-"""Part of the dedicated run times' speedup from which on a turnaround falls."""
-
-LEAST_JOBS, LEAST_APPLICATIONS = 1_000, 3
-"""Counted jobs, and applications with turnarounds, below which nothing is decided."""
+LEAST_JOBS = 1_000
+"""Counted jobs below which nothing is decided."""
 
 LEAST_GROWTH = 1.05
 """Growth of the mean slowdown under batch from which on noise does anything."""
@@ -64,7 +69,8 @@ WITH_MORE_JOBS = {
     "slowdown-order": 1, "noise-timesharing": 1, "overhead-5": 1, "overhead-knee": 1,
     "turnaround-scales": -1,
     "short-jobs-better": 0, "long-jobs-worse": 0, "crossover": 0, "turnaround-largest": 0,
-    "noise-wins": 0,
+    "noise-wins": 0, "crossover-large-hours": 0, "crossover-not-spmd": 0,
+    "slowdown-noise-timesharing": 1, "means-near-medians": 0, "slowdown-uncorrelated": 0,
 }  # fmt: skip
 """Claims about how long jobs take that share nodes: where their number goes with jobs on a node.
 
@@ -99,14 +105,14 @@ def same_utilization(runs: Runs) -> Samples:
     busy = [runs.first("sharing", policy).utilization for policy in (BATCH, SHARED, UNLIMITED)]
     batch, shared, free = (percent(each, 0) for each in busy)
     details = f"first seed: batch {batch}, sharing {shared} (memory unlimited {free})"
-    return Samples(distances, "farthest apart {:.3g}", details=details, why=_waits_for_memory(runs))
+    return Samples(distances, "farthest apart {:.3g}", details=details, why=waits_for_memory(runs))
 
 
 def slowdown_batch(runs: Runs) -> Samples:
     """The mean slowdown under batch scheduling."""
     why = "the mean of a heavy tail depends on bursts and estimates, which are not printed"
     values, data = [run.mean_slowdown for run in runs.of("batch")], runs.data("batch")
-    return Samples(values, details=f"first seed {_short(values[0])}", why=why, data=data)
+    return Samples(values, details=f"first seed {short(values[0])}", why=why, data=data)
 
 
 def slowdown_timesharing(runs: Runs) -> Samples:
@@ -123,9 +129,9 @@ def slowdown_order(runs: Runs) -> Samples:
     """The least factor between batch and time-sharing, and between this and jobs not SPMD."""
     means = _means(runs, "sharing", BATCH, SHARED, NOT_SPMD)
     free = _means(runs, "sharing", UNLIMITED, NOT_SPMD_UNLIMITED)[0]
-    details = f"{', '.join(map(_short, means[0]))}; memory unlimited {', '.join(map(_short, free))}"
+    details = f"{', '.join(map(short, means[0]))}; memory unlimited {', '.join(map(short, free))}"
     factors = [min(batch / shared, shared / not_spmd) for batch, shared, not_spmd in means]
-    why = _waits_for_memory(runs)
+    why = waits_for_memory(runs)
     return Samples(factors, "least factor {:.3g}", details=f"first seed {details}", why=why)
 
 
@@ -150,6 +156,31 @@ def noise_timesharing(runs: Runs) -> Samples:
     why = f"× {shared[0]:.2f} time-shared, × {batch[0]:.2f} under batch"
     shown = "growth as a part of batch's {:.3g}"
     return _of_noise(runs, Samples(parts, shown, details=_grown(runs, SHARED), why=why))
+
+
+def slowdown_noise_batch(runs: Runs) -> Samples:
+    """The mean slowdown under batch scheduling with noise."""
+    return _value_under_noise(runs, lambda run: run.mean_slowdown)
+
+
+def quartile_batch(runs: Runs) -> Samples:
+    """The 75th percentile of slowdowns under batch scheduling."""
+    values = [run.quantile(0.75) for run in runs.of("batch")]
+    why = "how many jobs start at once depends on bursts, which are not printed"
+    details, data = f"first seed {short(values[0])}", runs.data("batch")
+    return Samples(values, details=details, why=why, data=data)
+
+
+def quartile_noise_batch(runs: Runs) -> Samples:
+    """The 75th percentile of slowdowns under batch scheduling with noise."""
+    return _value_under_noise(runs, lambda run: run.quantile(0.75))
+
+
+def slowdown_noise_timesharing(runs: Runs) -> Samples:
+    """The mean slowdown under time-sharing with noise."""
+    values = [run.mean_slowdown for run in runs.of("noise", SHARED, noise=True)]
+    found = Samples(values, details=_grown(runs, SHARED), why=waits_for_memory(runs))
+    return _of_noise(runs, found)
 
 
 def noise_wins(runs: Runs) -> Samples:
@@ -180,23 +211,28 @@ def not_spmd_no_noise(runs: Runs) -> Samples:
 
 
 def short_jobs_better(runs: Runs) -> Samples:
-    """The factor by which the shortest jobs are better off under time-sharing, of all sizes."""
+    """The greatest factor of a bin by which time-sharing is better, as figure 7 shows bins."""
 
     def shortest(batch: RunSummary, shared: RunSummary) -> float:
         ratio = ratio_by_length(batch, shared)
         return float(ratio[int(np.isfinite(ratio).argmax())])
 
-    return _against_batch(runs, shortest, f"; best bin {np.nanmax(_ratios(runs), initial=0):.3g}")
+    pairs = zip(runs.of("sharing"), runs.of("sharing", SHARED), strict=True)
+    mean = np.mean([shortest(*pair) for pair in pairs])
+    more = f"; the shortest of all sizes {short(float(mean))}"
+    return _against_batch(runs, lambda *pair: bin_ratios(*pair)[1], more)
 
 
 def long_jobs_worse(runs: Runs) -> Samples:
-    """The factor by which long jobs are better off under batch scheduling, of all sizes."""
+    """The greatest factor of a bin by which batch scheduling is better, as figure 7 shows bins."""
 
     def longest(batch: RunSummary, shared: RunSummary) -> float:
         return float(1 / np.nanmin(ratio_by_length(batch, shared), initial=math.inf))
 
-    worst = 1 / np.nanmin(_ratios(runs), initial=math.inf)
-    return _against_batch(runs, longest, f"; worst bin {worst:.3g}")
+    pairs = zip(runs.of("sharing"), runs.of("sharing", SHARED), strict=True)
+    mean = np.mean([longest(*pair) for pair in pairs])
+    more = f"; the worst length of all sizes {short(float(mean))}"
+    return _against_batch(runs, lambda *pair: 1 / bin_ratios(*pair)[0], more)
 
 
 def crossover(runs: Runs) -> Samples:
@@ -220,7 +256,7 @@ def crossover_large(runs: Runs) -> Samples:
     why = "large jobs are slowed down × {:.2f} as much as others time-shared, × {:.2f} under batch"
     none = "one of them is better whatever the run time, for large jobs and for all"
     if np.isnan(hours).any():
-        none = f"no jobs of {percent(LARGE, 0)} of the machine or more"
+        none = NO_LARGE
     texts = [f"{_hours(of_all)} → {_hours(of_large)}" for of_all, of_large in (hours[0], free)]
     return Samples(
         later,
@@ -230,6 +266,51 @@ def crossover_large(runs: Runs) -> Samples:
         else why.format(*slower),
         missing=none if np.isnan(later).any() else "",
     )  # fmt: skip
+
+
+def crossover_large_hours(runs: Runs) -> Samples:
+    """The run time (h) from which on large jobs are better off under batch scheduling."""
+    least = LARGE * runs.first("sharing").nodes_edges[-1]
+    none = "" if (runs.first("sharing").nodes_edges[:-1] >= least).any() else NO_LARGE
+    found = _against_batch(runs, partial(crossover_hours, least_nodes=least), shown="{:.3g} h")
+    return found._replace(missing=none)
+
+
+def crossover_not_spmd(runs: Runs) -> Samples:
+    """The run time (h) from which on jobs that are not SPMD are better off under batch."""
+    kinds = runs.of("sharing", NOT_SPMD_BATCH), runs.of("sharing", NOT_SPMD)
+    hours = [crossover_hours(*pair) for pair in zip(*kinds, strict=True)]
+    free = crossover_hours(kinds[0][0], runs.first("sharing", NOT_SPMD_UNLIMITED))
+    details = f"first seed {_hours(hours[0])} (memory unlimited {_hours(free)})"
+    return Samples(hours, "{:.3g} h", details=details, why=waits_for_memory(runs, NOT_SPMD))
+
+
+def slowdown_uncorrelated(runs: Runs) -> Samples:
+    """Correlation of time-shared jobs' slowdown with size, and with length, of logarithms.
+
+    Over the bins, weighted by their jobs.
+    """
+    names = ("size", "length")
+    by_policy = {
+        policy: [bin_correlations(run) for run in runs.of("sharing", policy)]
+        for policy in (SHARED, UNLIMITED, BATCH)
+    }
+    (_, free, batch) = (values[0] for values in by_policy.values())
+    details = (
+        f"memory unlimited {free[0]:+.2f}, {free[1]:+.2f}; batch {batch[0]:+.2f}, {batch[1]:+.2f}"
+    )
+    shared = list(zip(*by_policy[SHARED], strict=True))
+    return Samples(
+        dict(zip(names, shared, strict=True)),
+        "{:+.2f}",
+        details=details,
+        why=waits_for_memory(runs),
+    )
+
+
+def means_near_medians(runs: Runs) -> Samples:
+    """The time-shared mean slowdown ÷ the median, as the paper compares them without noise."""
+    return _of_sharing(runs, lambda run: run.mean_slowdown / run.quantile(0.5))
 
 
 # --- overhead and CPU load ----------------------------------------------------------------------
@@ -292,28 +373,15 @@ def cpu_load_week(runs: Runs) -> Samples:
     return _of_sharing(runs, lambda run: run.most_in_a_week)._replace(why="a burst of submissions")
 
 
-# --- turnaround of applications -----------------------------------------------------------------
-
-
-def turnaround_scales(runs: Runs) -> Samples:
-    """The share of applications whose turnaround falls with nodes under time-sharing."""
-    unlimited = f" (memory unlimited {percent(_falling(turnarounds(runs), UNLIMITED), 0)})"
-    return _of_applications(runs, SHARED, unlimited, _waits_for_memory(runs))
-
-
-def turnaround_batch(runs: Runs) -> Samples:
-    """The share of applications whose turnaround falls with nodes under batch scheduling."""
-    return _of_applications(runs, BATCH, "", _start_at_once(runs))
-
-
-def turnaround_largest(runs: Runs) -> Samples:
-    """Median over applications of batch's turnaround ÷ that under time-sharing, at most nodes."""
-    tables = [turnarounds(runs, place) for place in range(len(runs.of("sharing")))]
-    values, free = ([gain_at_largest(table, BATCH, policy) for table in tables]
-                    for policy in (SHARED, UNLIMITED))  # fmt: skip
-    details = f"first seed {_short(values[0])} (memory unlimited {_short(free[0])})"
-    few, why = _few_applications(tables[0]), _start_at_once(runs)
-    return Samples(values, "median factor {:.3g}", details=details, why=why, missing=few)
+def load_climbs(runs: Runs) -> Samples:
+    """The CPU load at an overhead of 13 %: the last week's mean ÷ that at half of the time."""
+    found = runs.of("greatest overhead", UNLIMITED, overhead=OVERHEADS[-1])
+    weeks = [run.weekly_load for run in found]
+    ends = [(load[(load.size - 1) // 2], load[-1]) for load in weeks]
+    growth, details = [late / half for half, late in ends], "first seed {:.1f} → {:.1f}"
+    why, data = "the machine catches up", runs.data("greatest overhead")
+    details = details.format(*ends[0])
+    return Samples(growth, "factor {:.3g}", details=details, why=why, data=data)
 
 
 MEASURES: dict[str, Callable[[Runs], Samples]] = {
@@ -322,8 +390,10 @@ MEASURES: dict[str, Callable[[Runs], Samples]] = {
         same_utilization, slowdown_batch, slowdown_timesharing, slowdown_not_spmd, slowdown_order,
         noise_batch, noise_batch_quartile, noise_timesharing, short_jobs_better, long_jobs_worse,
         crossover, crossover_large, overhead_5, overhead_knee, overhead_13, cpu_load_mean,
-        cpu_load_week, turnaround_scales, turnaround_batch, turnaround_largest, noise_wins,
-        not_spmd_no_noise,
+        cpu_load_week, load_climbs, turnaround_scales, turnaround_batch, turnaround_largest,
+        noise_wins, not_spmd_no_noise, crossover_large_hours, crossover_not_spmd,
+        slowdown_uncorrelated, means_near_medians, slowdown_noise_batch, quartile_batch,
+        quartile_noise_batch, slowdown_noise_timesharing,
     )
 }  # fmt: skip
 """One function per claim, named like it."""
@@ -334,9 +404,9 @@ def _of_sharing(
 ) -> Samples:
     """A number of time-sharing, with that of unlimited memory."""
     values = [number(run) for run in runs.of("sharing", limited)]
-    unlimited = _short(number(runs.first("sharing", free)))
-    details = f"first seed {_short(values[0])} (memory unlimited {unlimited})"
-    return Samples(values, details=details, why=_waits_for_memory(runs, limited))
+    unlimited = short(number(runs.first("sharing", free)))
+    details = f"first seed {short(values[0])} (memory unlimited {unlimited})"
+    return Samples(values, details=details, why=waits_for_memory(runs, limited))
 
 
 def _against_batch(
@@ -350,7 +420,7 @@ def _against_batch(
     free = _hours(number(pairs[0][0], runs.first("sharing", UNLIMITED)))
     details = f"first seed {_hours(number(*pairs[0]))} (memory unlimited {free}){more}"
     values = [number(*pair) for pair in pairs]
-    return Samples(values, shown, details=details, why=_waits_for_memory(runs))
+    return Samples(values, shown, details=details, why=waits_for_memory(runs))
 
 
 def _noisy_batch(runs: Runs, number: Callable[[RunSummary], float], more: str) -> Samples:
@@ -366,32 +436,18 @@ def _noisy_batch(runs: Runs, number: Callable[[RunSummary], float], more: str) -
     )
 
 
+def _value_under_noise(runs: Runs, number: Callable[[RunSummary], float]) -> Samples:
+    """A number of batch scheduling with noise."""
+    values = [number(run) for run in runs.of("noisy batch", noise=True)]
+    details, why = f"first seed {short(values[0])}", f"{_longer(runs)}, and the tail is heavy"
+    return Samples(values, details=details, why=why, data=runs.data("noisy batch"))
+
+
 def _of_noise(runs: Runs, found: Samples) -> Samples:
     """Samples of the noisy days, unknown where noise does next to nothing under batch."""
     idle = _growth(runs, BATCH)[0] < LEAST_GROWTH
     missing = f"noise does next to nothing to batch here: {_grown(runs, BATCH)}" if idle else ""
     return found._replace(missing=missing, data=runs.noisy_days)
-
-
-def _of_applications(runs: Runs, policy: str, unlimited: str, why: str) -> Samples:
-    """The share of applications that keep half of their speedup under a policy."""
-    tables = [turnarounds(runs, place) for place in range(len(runs.of("sharing")))]
-    values, few = [_falling(table, policy) for table in tables], _few_applications(tables[0])
-    known = f"{len(kept_speedups(tables[0]))} applications"
-    details = f"first seed in {percent(values[0], 0)}{unlimited} of {known}"
-    return Samples(values, "share of applications {:.3g}", details=details, why=why, missing=few)
-
-
-def _falling(table: pd.DataFrame, policy: str) -> float:
-    """The share of applications that keep half of their speedup; NaN without applications."""
-    return float((kept_speedups(table)[policy] >= KEPT).mean())
-
-
-def _few_applications(table: pd.DataFrame) -> str:
-    """The reason why turnarounds decide nothing; empty where they do."""
-    known = len(kept_speedups(table))
-    few = f"fewer than {LEAST_APPLICATIONS} applications have turnarounds at two sizes: {known}"
-    return few if known < LEAST_APPLICATIONS else ""
 
 
 def _means(runs: Runs, kind: str, *policies: str, noise: bool = False) -> list[tuple[float, ...]]:
@@ -412,12 +468,6 @@ def _grown(runs: Runs, policy: str) -> str:
     return f"first seed {free.mean_slowdown:.3g} → {noisy.mean_slowdown:.3g}"
 
 
-def turnarounds(runs: Runs, place: int = 0) -> pd.DataFrame:
-    """Turnarounds of applications under batch scheduling and time-sharing, of a place of seeds."""
-    policies = (BATCH, SHARED, UNLIMITED)
-    return turnaround_times(runs.applications, *(runs.of("sharing", p)[place] for p in policies))
-
-
 def noise_cost(runs: Runs) -> float:
     """Node-seconds that noise adds to the first seed's jobs under batch, as a part."""
     free, noisy = (runs.first("noise", noise=noise).node_seconds for noise in (False, True))
@@ -429,32 +479,9 @@ def _longer(runs: Runs) -> str:
     return f"noise makes these jobs {percent(noise_cost(runs), 1)} longer"
 
 
-def _waits_for_memory(runs: Runs, policy: str = SHARED) -> str:
-    """What may explain a number with limited memory."""
-    waited = runs.first("sharing", policy).waited
-    memory = f"{percent(waited, 1)} of the jobs wait for memory, and which of them need much"
-    sizes = "how sizes go with lengths and estimates"
-    return f"{memory}, and {sizes}, is not printed" if waited else f"{sizes} is not printed"
-
-
-def _start_at_once(runs: Runs) -> str:
-    """The share of jobs that do not wait under batch scheduling, in words."""
-    return f"{percent(1 - runs.first('sharing').waited, 0)} of the jobs start at once in batch"
-
-
-def _short(value: float) -> str:
-    """Three digits; "none" for NaN."""
-    return "none" if math.isnan(value) else f"{value:.3g}"
-
-
 def _hours(crossover: float) -> str:
     """Three digits; "never" where time-sharing is better throughout, "none" without jobs."""
-    return "never" if math.isinf(crossover) else _short(crossover)
-
-
-def _ratios(runs: Runs) -> np.ndarray:
-    """Ratios of the first seed's mean slowdowns, batch ÷ time-sharing, by size and length."""
-    return runs.first("sharing").bins / runs.first("sharing", SHARED).bins
+    return "never" if math.isinf(crossover) else short(crossover)
 
 
 def _later(of_all: float, of_large: float) -> float:
@@ -462,26 +489,3 @@ def _later(of_all: float, of_large: float) -> float:
     if of_all == of_large and (of_all == 0.0 or math.isinf(of_all)):
         return math.nan
     return math.inf if of_all == 0.0 and of_large > 0.0 else of_large / of_all
-
-
-def slower_if_large(run: RunSummary, *, least_nodes: float) -> float:
-    """Mean slowdown of jobs of so many nodes ÷ that of smaller ones, the median over lengths.
-
-    NaN where no length has both.
-    """
-    large = run.nodes_edges[:-1] >= least_nodes
-    jobs = [run.counts[size].sum(axis=0) for size in (large, ~large)]
-    known = (jobs[0] > 0) & (jobs[1] > 0)
-    sums = [run.slowdown_sums[size].sum(axis=0)[known] for size in (large, ~large)]
-    ratio = (sums[0] / jobs[0][known]) / (sums[1] / jobs[1][known])
-    return float(np.median(ratio)) if known.any() else math.nan
-
-
-def lost_late(batch: RunSummary, shared: RunSummary, *, hours: float, at_least: int = 10) -> float:
-    """Share of the bins that time-sharing loses that are of jobs longer than so many hours.
-
-    Bins with fewer than `at_least` jobs do not count; NaN where none is lost.
-    """
-    lost = ((batch.counts >= at_least) & (batch.bins <= shared.bins)).sum(axis=0)
-    late = batch.length_edges[:-1] >= hours * HOUR
-    return float(lost[late].sum() / lost.sum()) if lost.any() else math.nan
