@@ -258,7 +258,7 @@ def heat_map(table: pd.DataFrame, title: str) -> str:
     foot = TOP + high * len(table) + 16
     parts += [_text(LEFT + width * (c + 0.5), foot, str(table.columns[c]), "middle")
               for c in range(0, values.shape[1], 3)]  # fmt: skip
-    parts.append(_text(LEFT, foot + 20, f"{title}; darkest: {top:,.2g} h, white: none"))
+    parts.append(_text(LEFT, foot + 20, f"{title}; darkest: {cell(top)} h"))
     return _svg(parts, foot + 28)
 
 

@@ -45,6 +45,12 @@ CAUSES = {
 }
 """Likely causes of waiting while nodes are idle, in the order in which their signs are tried."""
 
+SHORT = {
+    "partition": "partition or queue full", "standstill": "no job started anywhere",
+    "user": "other jobs of the user running", "other": "hold, reservation, or other",
+}  # fmt: skip
+"""The same in a picture."""
+
 STANDSTILL = 20
 """Mean times between starts, and at least an hour, without a start: nothing starts anywhere."""
 
@@ -330,7 +336,7 @@ def _idle_finding(log: Log, seed: int) -> tuple[str, list[str], dict[str, pd.Dat
     nodes = causes * HOUR / waits.length
     times = np.append(nodes.index, nodes.index[-1] + waits.length)
     series = {
-        CAUSES[cause].partition(":")[0]: (times, np.append(nodes[cause], nodes[cause].iloc[-1]))
+        SHORT[cause]: (times, np.append(nodes[cause], nodes[cause].iloc[-1]))
         for cause in by_cause.index if by_cause[cause] > 0
     }  # fmt: skip
     top = axis(nodes.to_numpy().ravel(), f"{log.unit}s waited for, though idle")

@@ -46,6 +46,7 @@ from cosimlib.traces.account import (
     shortened,
 )
 from cosimlib.traces.swf_header import (
+    PROCESSOR_COUNTS,
     header_machine,
     header_size,
     header_start,
@@ -148,6 +149,9 @@ def read_swf(
             held = table["allocated_processors"]
             held = held.where(held > 0, table["requested_processors"])
             cores_per_node = infer_cores(header, held, account)
+        elif cores_per_node == 1:
+            sizes = [header_size(header, key) for key in ("MaxNodes", "MaxProcs")]
+            account.add("noted", PROCESSOR_COUNTS, len(table) * (0 < sizes[0] < sizes[1]))
         jobs = _jobs(table, cores_per_node, account)
         machine = header_machine(header, name, cores_per_node)
     return assemble(
