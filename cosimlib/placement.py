@@ -9,6 +9,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.kernels import occupancy
+from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
 
 MOST_HELD = 2.0**29
@@ -75,6 +76,17 @@ def node_stretches(schedule: Schedule) -> pd.DataFrame:
     table = table.drop(columns="nodes").merge(pd.concat(blocks), on="interval")
     table = table.sort_values(["start", "place", "fresh", "job", "node"], ignore_index=True)
     return table[["job", "machine", "state", "start", "end", "node", "nodes"]]
+
+
+def all_blocks(table: pd.DataFrame, total_nodes: int) -> pd.DataFrame:
+    """`lowest_blocks` of a table of allocations, with the `job` of each.
+
+    Where it holds more nodes than there are, numbers go on beyond those of the machine.
+    """
+    begin, last, nodes = (table[name].to_numpy() for name in ("start", "end", "nodes"))
+    peak = int(step_function(begin, last, nodes)[1].max(initial=0))
+    blocks = lowest_blocks(begin, last, nodes, max(total_nodes, peak))
+    return blocks.assign(job=table["job"].to_numpy()[blocks["row"]])
 
 
 def lowest_blocks(

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from cosimlib.figures.publishing import FOOTER, Publisher
+from cosimlib.figures.publishing import Publisher
 
 NO_NUMBER = re.compile(r"(?<!\w)(?:nan|inf|infinity|nat|<na>|&lt;na&gt;)(?!\w)", re.IGNORECASE)
 TAG = re.compile(r"<(?!NA>)[^>]*>")
@@ -106,9 +106,8 @@ def _words(value: object) -> Iterator[str]:
 
 def _is_blank(figure: go.Figure) -> bool:
     """Whether a figure has neither a point nor words instead."""
-    notes = [note for note in figure.layout.annotations if note.name != FOOTER]
     traces = (trace.to_plotly_json() for trace in figure.data)
-    return not notes and not any(map(_has_points, traces))
+    return not figure.layout.annotations and not any(map(_has_points, traces))
 
 
 def _has_points(trace: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ import cosimlib as cs
 from cosimlib import palette, synthetic
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.figures import theme
-from cosimlib.figures.lines import plot_curves
+from cosimlib.figures.charts import plot_lines
 from cosimlib.metrics import summarize
 from cosimlib.policies import BUILT_IN, SIMULATORS, register, unregister
 from tests import audits
@@ -198,7 +198,7 @@ def test_lines_have_the_color_of_the_policy(registered):
     table = pd.DataFrame(
         {"policy": ["EASY", registered] * 2, "load": [0.5, 0.5, 1, 1], "wait": [1, 2, 3, 4]}
     )
-    drawn = plot_curves(table, x="load", y="wait", line="policy", title="T", labels={}).data
+    drawn = plot_lines(table, x="load", y="wait", line="policy", title="T", labels={}).data
     tints = {line.name: line.line.color for line in drawn}
     assert tints == {"EASY": theme.BLUE, registered: palette.color(registered)}
 

@@ -138,11 +138,12 @@ def _print(chosen: argparse.Namespace, advice: Advice) -> None:
 def _write(advice: Advice, path: Path) -> None:
     """The spectrum as a page that needs no network."""
     # Drawing is loaded for this alone: it takes as long as all the rest.
-    from cosimlib.figures.advise import plot_advice
+    from cosimlib.figures.eviction import plot_advice
+    from cosimlib.figures.publishing import page
 
     picture = plot_advice(
         spectrum_of(advice), nodes_needed=advice.nodes_needed, deadline=advice.horizon,
         title=html.escape(title_of(advice)),
     )  # fmt: skip
-    write_whole(path, picture.to_html(include_plotlyjs=True).encode())
+    write_whole(path, page(picture, include_plotlyjs=True).encode())
     print(f"{path}: the least loss for any number of nodes", file=sys.stderr)

@@ -21,7 +21,7 @@ from cosimlib.advise.text import jobs_table, title_of
 from cosimlib.display import duration
 from cosimlib.explorers.knobs import Knob
 from cosimlib.explorers.panel import Draw, Panel, says_compiling
-from cosimlib.figures.advise import plot_advice
+from cosimlib.figures.eviction import plot_advice
 from cosimlib.units import MINUTE
 
 NO_MODEL = "no application of the model writes checkpoints, so that jobs can only be killed"

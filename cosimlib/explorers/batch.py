@@ -27,7 +27,7 @@ from cosimlib.explorers.knobs import Knob, Settings
 from cosimlib.explorers.logs import mean_wait, partly_estimated
 from cosimlib.explorers.panel import Panel, says_compiling
 from cosimlib.explorers.timeline import LOAD_STEP, Period, Timeline
-from cosimlib.figures.batch import plot_batch
+from cosimlib.figures.gantt import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.schedule import Schedule

@@ -35,7 +35,7 @@ from cosimlib.explorers.knobs import Knob, Settings
 from cosimlib.explorers.logs import Log, estimated
 from cosimlib.explorers.panel import Panel, says_compiling
 from cosimlib.explorers.timeline import Period, Timeline
-from cosimlib.figures.coscheduling import plot_coupled_moment
+from cosimlib.figures.gantt import plot_coupled_moment
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE

@@ -21,7 +21,7 @@ from cosimlib.explorers.knobs import Knob
 from cosimlib.explorers.logs import partly_estimated
 from cosimlib.explorers.panel import Panel, says_compiling
 from cosimlib.explorers.timeline import Period, Timeline
-from cosimlib.figures.filling import plot_use
+from cosimlib.figures.use import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule

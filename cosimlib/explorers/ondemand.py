@@ -22,7 +22,7 @@ from cosimlib.explorers.knobs import Knob, Settings
 from cosimlib.explorers.logs import Log, estimated, with_memory
 from cosimlib.explorers.panel import Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
-from cosimlib.figures.ondemand import plot_day
+from cosimlib.figures.use import plot_day
 from cosimlib.ondemand import (
     POLICIES,
     OnDemandSchedule,

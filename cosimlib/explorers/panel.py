@@ -24,7 +24,7 @@ from cosimlib.explorers.knobs import Knob, Settings, fits, is_same, listed, offe
 from cosimlib.explorers.live import LiveFigure
 from cosimlib.explorers.page_observer import PageObserver
 from cosimlib.explorers.timeline import Timeline
-from cosimlib.figures.markup import plain
+from cosimlib.figures.publishing import caption, plain
 
 WIDTH = 960
 """Pixels of a figure that is on no page."""
@@ -272,14 +272,14 @@ class Panel(VBox):
         self._shown.update_layout(self._size)
 
     def _tell(self, more: str = "") -> None:
-        """Show notes, why controls are disabled, and the time shown."""
+        """Show notes, the caption, why controls are disabled, and the time shown."""
         off: dict[str, list[str]] = {}
         for control in self.controls.values():
             if control.disabled and control.tooltip:
                 off.setdefault(control.tooltip, []).append(control.description)
         reasons = [f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
                    for why, names in off.items()]  # fmt: skip
-        sentences = [more, *self._sentences(self._drawn_for)]
+        sentences = [more, *self._sentences(self._drawn_for), *caption(self._shown)]
         notes = html.escape(" ".join(filter(None, sentences)), quote=False)
         small = f"<small>{'; '.join(reasons)}</small>" if reasons else ""
         self.notes.value = f"{notes} {small}".strip()

@@ -9,13 +9,13 @@ from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
 from cosimlib.figures import theme
-from cosimlib.figures.nothing import plot_nothing
-from cosimlib.units import HOUR
+from cosimlib.figures.charts import plot_nothing
+from cosimlib.units import HOUR, MINUTE
 
 if TYPE_CHECKING:
     from cosimlib.comparison import Comparison
 
-IN_HOURS = ("wait_time", "turnaround_time")
+TIMES = ("wait_time", "turnaround_time")
 ROW, BESIDES, BETWEEN = 26, 24, 75
 """Pixels of height: of a policy's line, of a panel besides, between panels."""
 
@@ -71,7 +71,7 @@ def plot_comparison(
                         (_heading(values, measure, statistic), f"÷ that of {against}")[:columns]],
     )  # fmt: skip
     for row, measure in enumerate(measures, start=1):
-        unit = HOUR if measure in IN_HOURS else 1.0
+        unit, _ = _unit(values, measure)
         for place, policy in enumerate(comparison.policies):
             for column, rows, scale in ((1, values, unit), (2, ratios, 1.0))[:columns]:
                 chosen = rows[(rows["policy"] == policy) & (rows["measure"] == measure)]
@@ -79,8 +79,7 @@ def plot_comparison(
                 trace.showlegend = row == 1 and column == 1
                 picture.add_trace(trace, row=row, col=column)
         if columns == 2:
-            picture.add_vline(1.0, line={"dash": "dash", "width": 1, "color": theme.BLACK},
-                              row=row, col=2)  # fmt: skip
+            picture.add_vline(1.0, line=theme.DASHED, row=row, col=2)
         at = [np.mean(list(lines.values())) for lines in ticks[measure].values()]
         last = max(max(lines.values()) for lines in ticks[measure].values())
         picture.update_yaxes(tickvals=at, ticktext=list(ticks[measure]),
@@ -88,12 +87,8 @@ def plot_comparison(
         picture.update_xaxes(rangemode="tozero", row=row, col=1)
     if (ratios["verdict"] == "cannot tell").any():
         picture.add_trace(_open_symbol(), row=1, col=2)
-    height = MARGINS[0] + MARGINS[1] + sum(pixels) + BETWEEN * (len(pixels) - 1)
-    theme.style(picture, title=title, height=height, margin={"t": MARGINS[0], "b": MARGINS[1]})
-    drawn = height - sum(MARGINS)
-    return picture.update_layout(
-        legend={"orientation": "h", "x": 0, "y": -40 / drawn, "yanchor": "top"}
-    )
+    height = sum(MARGINS) + sum(pixels) + BETWEEN * (len(pixels) - 1)
+    return theme.style(picture, title=title, height=height, margin={"t": MARGINS[0]})
 
 
 def _ticks(rows: pd.DataFrame, policies: tuple[str, ...]) -> Ticks:
@@ -111,8 +106,17 @@ def _ticks(rows: pd.DataFrame, policies: tuple[str, ...]) -> Ticks:
 def _heading(values: pd.DataFrame, measure: str, statistic: str) -> str:
     """A measure, its statistic and its unit, as the heading of a panel."""
     one_number = (values.loc[values["measure"] == measure, "statistic"] == "value").all()
-    unit = " (hours)" if measure in IN_HOURS else ""
+    _, unit = _unit(values, measure)
     return f"{'' if one_number else statistic + ' '}{measure.replace('_', ' ')}{unit}"
+
+
+def _unit(values: pd.DataFrame, measure: str) -> tuple[float, str]:
+    """The unit of an axis, in that of the table: the largest of which there is one, of times."""
+    if measure not in TIMES:
+        return 1.0, ""
+    most = float(values.loc[values["measure"] == measure, "high"].max())
+    units = {" (hours)": HOUR, " (minutes)": MINUTE, " (seconds)": 1.0}
+    return next((size, name) for name, size in units.items() if most >= size or size == 1.0)
 
 
 def _ratios(table: pd.DataFrame, policies: tuple[str, ...], against: str) -> pd.DataFrame:

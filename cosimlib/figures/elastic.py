@@ -1,4 +1,4 @@
-"""Figures of preemptions: vectors over time, jobs touched, owners of nodes."""
+"""Figures of preemptions: vectors over time, and what becomes of the jobs."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
 from cosimlib.figures import theme
-from cosimlib.figures.nothing import plot_nothing
+from cosimlib.figures.charts import heatmap, job_bars
 from cosimlib.units import DAY, HOUR, MINUTE
 
 LABELS = 30
@@ -19,9 +19,13 @@ FEW = 8
 ROWS = 300
 """Most rows of a heat map of nodes."""
 FATES = {"kill": "killed", "spare": "ends within the grace period", "keep": "not touched"}
+HOURS = ("elapsed", "remaining", "wasted_cycles")
+HOVER = (
+    "%{y}: %{x} nodes, %{customdata[0]} of them preempted<br>ran %{customdata[1]} h, "
+    "%{customdata[2]} h to go<br>%{customdata[3]} node-hours wasted"
+)
+"""What is said of a job, and its columns that are in hours there."""
 VECTOR_SCALE = [[0.0, "#FFFFFF"], [0.5, "#7BA7C7"], [1.0, "#08306B"]]
-OWNERS = ("", "/", ".", "x")
-"""Patterns that tell owners apart, as their colors do."""
 
 
 def vector_trace(values: pd.DataFrame, began: pd.Timestamp | None = None) -> go.Heatmap:
@@ -36,9 +40,10 @@ def vector_trace(values: pd.DataFrame, began: pd.Timestamp | None = None) -> go.
         z = np.add.reduceat(z, first) / sizes[:, None]
         nodes = nodes[first] + (sizes - 1) / 2
     times, day = _times(values.index.to_numpy(), began), "day " if began is None else ""
-    return go.Heatmap(
-        x=times.round(4) if began is None else times, y=nodes, z=z.round(3), zmin=0, zmax=1,
-        colorscale=VECTOR_SCALE, colorbar={"title": {"text": "value"}, "thickness": 16},
+    return heatmap(
+        pd.DataFrame(z.round(3), nodes, times.round(4) if began is None else times),
+        zmin=0, zmax=1, colorscale=VECTOR_SCALE, customdata=None,
+        colorbar={"title": {"text": "value"}, "thickness": 16},
         hovertemplate=f"{day}%{{x}}, node %{{y}}: value %{{z}}<extra></extra>",
     )  # fmt: skip
 
@@ -80,15 +85,14 @@ def plot_preemption(
     colorbar = {"x": 0.43, "thickness": 14, "title": {"text": "value", "side": "right"}}
     picture.add_trace(vector_trace(values, began).update(colorbar=colorbar), row=1, col=1)
     picture.add_trace(_taken_trace(moment, taken), row=1, col=1)
-    for trace in _fate_traces(jobs):
+    details = [jobs["nodes_taken"], *(jobs[name].div(HOUR).round(2) for name in HOURS)]
+    named, fate = [f"job {job}" for job in jobs.index], jobs["fate"].to_numpy()
+    for trace in job_bars(
+        named, jobs["nodes"].to_numpy(), fate, FATES, np.column_stack(details), HOVER
+    ):
         picture.add_trace(trace, row=1, col=2)
     picture.add_vline(moment, line={"color": theme.VERMILION, "width": 1.5}, row=1, col=1)
-    theme.style(picture, title=title, height=540, barmode="stack", bargap=0.15)
-    picture.update_layout(
-        margin={"t": 60, "b": 105},
-        legend={"orientation": "h", "traceorder": "normal", "x": 1, "xanchor": "right",
-                "y": -0.18, "yanchor": "top"},
-    )  # fmt: skip
+    theme.style(picture, title=title, height=520, barmode="stack", bargap=0.15, margin={"t": 60})
     # Fixed ranges, so that the axes stand still while knobs of the preemption move.
     times, nodes = _times(values.index.to_numpy(), began), values.shape[1]
     margin = {"showgrid": False, "col": 1}
@@ -118,50 +122,6 @@ def _taken_trace(moment: float | str, taken: Sequence[int]) -> go.Scatter:
         marker={"symbol": "square-open", "size": 9, "color": theme.VERMILION,
                 "line": {"width": 2, "color": theme.VERMILION}},
     )  # fmt: skip
-
-
-def _fate_traces(jobs: pd.DataFrame) -> list[go.Bar]:
-    """One bar trace per fate, in the order of `FATES`."""
-    details = np.column_stack(
-        [jobs["nodes_taken"], (jobs["elapsed"] / HOUR).round(2),
-         (jobs["remaining"] / HOUR).round(2), (jobs["wasted_cycles"] / HOUR).round(2)]
-    )  # fmt: skip
-    return [
-        # Names, not numbers: a live figure forgets that an axis has categories and draws nothing.
-        go.Bar(
-            y=[f"job {job}" for job in jobs.index],
-            x=np.where(jobs["fate"] == fate, jobs["nodes"], 0),
-            orientation="h", name=name, customdata=details, marker=theme.patterned(fate),
-            hovertemplate="%{y}: %{x} nodes, %{customdata[0]} of them preempted<br>ran "
-            "%{customdata[1]} h, %{customdata[2]} h to go<br>%{customdata[3]} node-hours wasted",
-        )
-        for fate, name in FATES.items()
-    ]  # fmt: skip
-
-
-def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
-    """Nodes per owner over time, stacked.
-
-    Parameters
-    ----------
-    owned : pd.DataFrame
-        As `nodes_owned` gives it.
-    """
-    check.instance("owned", owned, pd.DataFrame)
-    if owned.empty:
-        return plot_nothing(title, "the workload has no jobs, so there is nothing to preempt")
-    picture = theme.figure(title=title, height=420, margin={"b": 120})
-    days = (owned.index.to_numpy() / DAY).round(4).tolist()
-    for place, owner in enumerate(owned):
-        picture.add_scatter(
-            x=days, y=owned[owner].tolist(), mode="lines", name=str(owner), stackgroup="nodes",
-            line={"shape": "hv", "width": 0.5, "color": theme.CYCLE[place % len(theme.CYCLE)]},
-            fillpattern={"shape": OWNERS[place % len(OWNERS)], "fillmode": "overlay", "size": 9,
-                         "fgcolor": theme.BLACK, "fgopacity": 0.3, "solidity": 0.12},
-        )  # fmt: skip
-    picture.update_layout(legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
-    picture.update_xaxes(title="days since the start", title_standoff=8)
-    return picture.update_yaxes(title="nodes")
 
 
 def period_name(seconds: float) -> str:

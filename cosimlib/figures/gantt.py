@@ -1,156 +1,361 @@
-"""Gantt charts: jobs as bars over time, one row per job or per node."""
+"""Gantt charts by node: any schedule, one machine with its queue, coupled machines.
 
-import itertools
-import math
+A bar is a block of neighboring nodes that a job has for some time; each job takes the free nodes
+with the lowest numbers.
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
+from cosimlib.coscheduling.deadlock import event_times, job_states
+from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.figures import theme
-from cosimlib.units import HOUR
+from cosimlib.figures.charts import plot_nothing
+from cosimlib.figures.publishing import captioned
+from cosimlib.metrics import occupied_nodes, overtaking, wait_time, waiting_jobs
+from cosimlib.ondemand import OnDemandSchedule
+from cosimlib.placement import all_blocks, node_blocks, node_stretches
+from cosimlib.schedule import Schedule, SharedNodesError, check_schedule
+from cosimlib.units import HOUR, MINUTE
 
-MOST_COUNTED = 12
+USES = {
+    "batch": ("batch jobs", theme.BLUE, ""),
+    "bursts": ("bursts", theme.ORANGE, ""),
+    "containers": ("filler containers", theme.PURPLE, "-"),
+    "lost": ("lost: done again", theme.VERMILION, "x"),
+    "writing": ("checkpoints written", theme.SKY, "/"),
+    "blocked": ("standing still", theme.YELLOW, "."),
+    "rereading": ("checkpoints reread", theme.GREEN, "\\"),
+    "idle": ("idle", "#FFFFFF", ""),
+}
+"""Name, color and pattern of each use of nodes, by the names of `ondemand.LEDGER`."""
+ALLOCATED = {"run": "batch", "container": "containers", "killed": "lost",
+             "checkpoint": "writing", "hold": "blocked", "reread": "rereading"}  # fmt: skip
+"""Those of the uses in a schedule's allocations."""
+TURNS = {
+    "in turn": (theme.SKY, theme.BLUE, ""),
+    "overtook a job submitted before it": (theme.ORANGE, theme.VERMILION, "/"),
+}
+"""Color, outline and pattern of jobs that started in order of submission, and of the others."""
+GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
+MATES = "A group of mates has one color on all machines; gray jobs have no mates."
+MOST_LABELED = 60
+"""Blocks that have room for the number of their job."""
+MOST_NAMED = 5
+"""Waiting jobs that are named above their machine; of more only the number is given."""
 
 
 def plot_gantt(
-    table: pd.DataFrame,
+    schedule: Schedule,
     *,
-    title: str,
-    region: tuple[float, float] | None = None,
-    moment: float | None = None,
+    title: str = "",
+    start: float | None = None,
+    end: float | None = None,
+    names: Sequence[str] | None = None,
 ) -> go.Figure:
-    """One bar per job, the earliest at the bottom, with the nodes that it holds.
+    """Gantt chart of any schedule: nodes over time by their use, a panel for each coupled machine.
+
+    Jobs that share nodes have a row each, in order of their starts.
 
     Parameters
     ----------
-    table : pd.DataFrame
-        Indexed by job, in the order of the bars: `start` and `end` in seconds, `nodes`.
-    title : str
-    region : tuple of float, optional
-        Seconds between which all jobs run, shaded and labeled.
-    moment : float, optional
-        Seconds of the eviction, drawn as a line.
+    schedule : Schedule
+    title : str, optional
+        By default the schedule's policy and data.
+    start, end : float, optional
+        The window to draw, seconds; by default the whole schedule, or 5 % more where a hold of
+        nodes has no end.
+    names : sequence of str, optional
+        The name of each job, by default its row. Many blocks are not labeled.
     """
-    check.instance("table", table, pd.DataFrame)
-    rows = list(range(1, len(table) + 1))
-    hours = (table[["start", "end"]] / HOUR).round(5)
-    labels = [f"{nodes:,} node{'s' if nodes > 1 else ''}" for nodes in table["nodes"]]
-    picture = theme.figure(title=title, height=150 + 22 * max(len(table), 8), showlegend=False)
-    picture.add_bar(
-        y=rows, x=(hours["end"] - hours["start"]).round(5), base=hours["start"], orientation="h",
-        marker={"color": theme.SKY, "line": {"color": theme.BLUE, "width": 1}},
-        text=labels, textposition="outside", textangle=0, cliponaxis=False,
-        textfont={"size": 11, "color": theme.BLACK}, constraintext="none",
-        customdata=table.index, hovertemplate="job %{customdata}, %{text}<extra></extra>",
-    )  # fmt: skip
-    if region is not None:
-        _mark_region(picture, region)
-    if moment is not None:
-        picture.add_vline(moment / HOUR, line={"width": 2, "color": theme.VERMILION})
-        picture.add_annotation(
-            x=moment / HOUR, y=0, yref="paper", text="eviction", showarrow=False,
-            yanchor="bottom", xanchor="left", xshift=3, font={"color": theme.VERMILION},
-            bgcolor="rgba(255,255,255,0.8)",
-        )  # fmt: skip
-    last = float(hours["end"].max())
-    picture.update_xaxes(title="hours since the earliest start", range=[0, 1.14 * last])
+    check_schedule(schedule)
+    check.window(-np.inf if start is None else start, np.inf if end is None else end)
+    title = title or schedule.name
+    if isinstance(schedule, CoupledSchedule):
+        first, last = _ends(schedule)
+        picture = _coupled(schedule, last if end is None else end, names, title)
+        window = [first if start is None else start, last if end is None else end]
+        picture.update_xaxes(range=[moment / MINUTE for moment in window])
+        return captioned(picture, MATES)
+    begin, last = schedule.span
+    begin, last = begin if start is None else start, last if end is None else end
+    table = use_blocks(schedule, begin, last)
+    if table.empty:
+        return plot_nothing(title, "no job runs in these hours")
+    picture = theme.figure(title=title, height=480, barmode="overlay")
+    picture.add_traces(list(use_bars(table, begin, names)))
+    shared = "shared" in table
+    top = int((table["node"] + table["nodes"]).max()) if shared else schedule.total_nodes
+    hours = theme.hours_since(schedule.workload.began, "hours", start=begin)
+    picture.update_xaxes(title=hours, range=[0, (last - begin) / HOUR])
     return picture.update_yaxes(
-        title="job",
-        tickmode="array",
-        tickvals=rows,
-        ticktext=[str(job) for job in table.index],
-        range=[0, rows[-1] + 1],
-    )
-
-
-def _mark_region(picture: go.Figure, region: tuple[float, float]) -> None:
-    """Shade the stretch in which all jobs run and write its two moments above it."""
-    begin, end = region
-    picture.add_vrect(
-        begin / HOUR, end / HOUR, fillcolor=theme.YELLOW, opacity=0.3, line_width=0, layer="below"
-    )
-    picture.add_annotation(
-        x=(begin + end) / 2 / HOUR, y=1, yref="paper", showarrow=False, yanchor="bottom",
-        text=f"all run from {clock(begin)} to {clock(end)}", font={"size": 12},
+        title="jobs, in order of their starts" if shared else "nodes", range=[0, top], tick0=0,
+        dtick=theme.whole_step(top),
     )  # fmt: skip
-    for moment in region:
-        picture.add_vline(moment / HOUR, line={"dash": "dash", "width": 1, "color": theme.BLACK})
 
 
-def clock(seconds: float) -> str:
-    """Hours and minutes, ``02:41``."""
-    minutes = int(seconds // 60)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}"
+def use_blocks(schedule: Schedule, start: float, end: float) -> pd.DataFrame:
+    """Blocks of neighboring nodes in a window: of which job and use, by its name in `USES`.
+
+    Returns
+    -------
+    pd.DataFrame
+        `job` (-1: none), `use`, `start`, `end` (s, cut to the window), `node` (the lowest) and
+        `nodes`. Of jobs that share nodes a row each, as if of one node, and the column `shared`.
+    """
+    try:
+        table = schedule.allocations
+    except SharedNodesError:
+        runs = schedule.runs.sort_values(["start", "job"], ignore_index=True)
+        runs = runs[(runs["end"] > start) & (runs["start"] < end)].reset_index(drop=True)
+        cut = {"start": runs["start"].clip(lower=start), "end": runs["end"].clip(upper=end)}
+        return runs.assign(**cut, use="batch", node=runs.index, nodes=1, shared=True)
+    table = table[(table["end"] > start) & (table["start"] < end)].reset_index(drop=True)
+    use = table["use"].astype("str").map(ALLOCATED)
+    if isinstance(schedule, OnDemandSchedule):
+        bursts = schedule.on_demand[table["job"].to_numpy()] & (table["use"] == "run").to_numpy()
+        use = use.mask(bursts, "bursts")
+    cut = {"start": table["start"].clip(lower=start), "end": table["end"].clip(upper=end)}
+    blocks = all_blocks(table.assign(**cut), schedule.total_nodes)
+    return blocks.assign(use=use.to_numpy()[blocks.pop("row")])
 
 
-def plot_nodes(
-    table: pd.DataFrame,
+def use_bars(
+    blocks: pd.DataFrame,
+    start: float,
+    names: Sequence[str] | None = None,
     *,
-    title: str,
-    unit: float = HOUR,
-    unit_name: str = "hours",
-    node_name: str = "node",
+    all_uses: bool = False,
+) -> Iterator[go.Bar]:
+    """Bars of blocks over hours since `start`, one trace per use that there is, or of all uses."""
+    few = len(blocks) <= MOST_LABELED and not all_uses
+    for use, (label, tint, shape) in USES.items():
+        part = blocks[blocks["use"] == use]
+        if use == "idle" or not (len(part) or all_uses):
+            continue
+        yield bars(
+            part, HOUR, start, name=label,
+            text=_labels(part["job"], names) if few else None,
+            marker=theme.bar(tint, shape) | {"line": {"color": "white", "width": 0.4}},
+            customdata=part["job"].to_numpy(),
+            hovertemplate=f"{label}, job %{{customdata}}, from hour %{{base:.2f}}<extra></extra>",
+        )  # fmt: skip
+
+
+def bars(blocks: pd.DataFrame, unit: float, origin: float = 0.0, **options: Any) -> go.Bar:
+    """Blocks of nodes as one trace, over units of time (s) since an origin (s)."""
+    if options.get("text") is not None:
+        options |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0,
+                    "insidetextfont": {"color": theme.BLACK}}  # fmt: skip
+    return go.Bar(
+        x=((blocks["end"] - blocks["start"]) / unit).round(4).to_numpy(),
+        base=((blocks["start"] - origin) / unit).round(4).tolist(),
+        y=(blocks["node"] + blocks["nodes"] / 2).to_numpy(), width=blocks["nodes"].to_numpy(),
+        orientation="h", **options,
+    )  # fmt: skip
+
+
+def _labels(jobs: pd.Series, names: Sequence[str] | None) -> list[str]:
+    """The names of jobs, or their rows, in bold letters; nothing for what is of no job."""
+    return [f"<b>{names[job] if names else job}</b>" if job >= 0 else "" for job in jobs]
+
+
+# --- one machine ----------------------------------------------------------------------------------
+
+
+def plot_batch(
+    schedule: Schedule, *, title: str, start: float | None = None, end: float | None = None
 ) -> go.Figure:
-    """Blocks of nodes by number over time, each with its label.
+    """A Gantt chart of one machine, its utilization and the length of its queue, over hours.
+
+    All three have one horizontal axis: a zoom of one is a zoom of all. Always four traces: jobs
+    that started in turn, jobs that overtook another one, utilization, jobs waiting.
 
     Parameters
     ----------
-    table : pd.DataFrame
-        One block per row: `label`; `first`, its lowest node, counted from 0, and `nodes`, how many
-        neighbors it has from there; `start` and `end` in seconds; `kind`, of which ``"regular"``
-        jobs are colored and others hatched in gray.
+    schedule : Schedule
+        Of one partition.
     title : str
-    unit : float, default 3600.0
-        Seconds to one unit of the horizontal axis, `unit_name` its name. Up to 12 units are
-        counted 1, 2, … in their middle.
-    node_name : str
-        What the vertical axis counts.
+    start, end : float, optional
+        The window to draw, seconds; by default the whole schedule. It should have some hundreds of
+        jobs: a browser is slow with many thousands.
     """
-    check.instance("table", table, pd.DataFrame)
-    rows = int((table["first"] + table["nodes"]).max())
-    picture = theme.figure(title=title, height=170 + 46 * max(rows, 4), showlegend=False)
-    jobs = dict.fromkeys(table["label"][table["kind"] == "regular"])
-    tints = itertools.cycle((*theme.CYCLE[:-1], theme.YELLOW))
-    colors = dict(zip(jobs, tints, strict=False))
-    for block in table.itertuples():
-        picture.add_trace(_block(block, unit, colors.get(block.label)))
-        picture.add_annotation(
-            x=round((block.start + block.end) / 2 / unit, 5), y=block.first + block.nodes / 2,
-            text=f"<b>{block.label}</b>", showarrow=False, font={"size": 15},
+    check.instance("schedule", schedule, Schedule)
+    check.window(-np.inf if start is None else start, np.inf if end is None else end)
+    picture = make_subplots(
+        rows=3, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.58, 0.21, 0.21]
+    )
+    origin = float(schedule.workload.jobs["submit_time"].min()) if len(schedule.workload) else 0.0
+    first, last = -np.inf if start is None else start, np.inf if end is None else end
+    table = turn_blocks(schedule)
+    table = table[~((table["start"] >= last) | (table["end"] <= first))]
+    for turn, (tint, outline, shape) in TURNS.items():
+        part = table[table["turn"] == turn]
+        marker = theme.bar(tint, shape) | {"line": {"color": outline, "width": 0.5}}
+        details = part[["job", "wide", "wait"]].to_numpy()
+        hover = (
+            "job %{customdata[0]}, %{customdata[1]} nodes: waited %{customdata[2]} h, runs %{x} h"
+        )
+        trace = bars(part, HOUR, origin, name=turn, marker=marker, customdata=details,
+                     hovertemplate=hover)  # fmt: skip
+        picture.add_trace(trace, row=1, col=1)
+    busy = 100 * occupied_nodes(schedule) / schedule.total_nodes
+    for row, (values, tint) in enumerate(
+        ((busy, theme.BLUE), (waiting_jobs(schedule), theme.VERMILION)), start=2
+    ):
+        values = _within(values, first, last)
+        hours = ((values.index.to_numpy() - origin) / HOUR).round(4)
+        trace = theme.steps(
+            hours, values.to_numpy(dtype=float).round(3), tint, fill="tozeroy", showlegend=False,
+            name=str(values.name), hovertemplate="hour %{x}: %{y}<extra></extra>",
         )  # fmt: skip
-    last = float(table["end"].max()) / unit
-    picture.update_xaxes(title=unit_name, range=[0, last], layer="below traces")
-    if last <= MOST_COUNTED:
-        units = range(math.ceil(last))
-        picture.update_xaxes(
-            tickmode="array", tickvals=[number + 0.5 for number in units],
-            ticktext=[str(number + 1) for number in units], showgrid=False, ticks="",
-        )  # fmt: skip
-    return picture.update_yaxes(
-        title=node_name, range=[0, rows], tickmode="array", showgrid=False,
-        tickvals=[row + 0.5 for row in range(rows)], ticktext=[str(row + 1) for row in range(rows)],
+        picture.add_trace(trace, row=row, col=1)
+    theme.style(picture, title=title, height=690, barmode="overlay", margin={"t": 80},
+                legend=theme.ABOVE)  # fmt: skip
+    nodes = schedule.system.total_nodes
+    picture.update_yaxes(
+        title="node", range=[0, nodes], tick0=0, dtick=theme.whole_step(nodes, 7), row=1
+    )
+    picture.update_yaxes(title="utilization<br>(%)", range=[0, 103], row=2)
+    picture.update_yaxes(title="jobs<br>waiting", rangemode="tozero", row=3)
+    if start is not None or end is not None:
+        ends = float(schedule.end_time.max(initial=origin))
+        shown = [origin if start is None else start, ends if end is None else end]
+        picture.update_xaxes(range=[(moment - origin) / HOUR for moment in shown])
+    hours = theme.hours_since(
+        schedule.workload.began, "hours since the first submission", start=origin
+    )
+    return picture.update_xaxes(title=hours, row=3)
+
+
+def turn_blocks(schedule: Schedule) -> pd.DataFrame:
+    """The rectangles of the chart: one row per block of neighboring nodes of a job.
+
+    Returns
+    -------
+    pd.DataFrame
+        `job`, `start` and `end` (s), `node` (the lowest), `nodes` of the block, `wide` (nodes of
+        the job), `wait` (hours), `turn` (one of `TURNS`).
+    """
+    check.instance("schedule", schedule, Schedule)
+    blocks = node_blocks(schedule)
+    job = blocks["job"].to_numpy()
+    turns = np.where(overtaking(schedule), *list(TURNS)[::-1])
+    return blocks.assign(
+        wide=schedule.workload.jobs["nodes"].to_numpy()[job],
+        wait=(wait_time(schedule).to_numpy()[job] / HOUR).round(2),
+        turn=turns[job],
+    )
+
+
+def _within(steps: pd.Series, first: float, last: float) -> pd.Series:
+    """The steps of a window, from the one that holds at its start."""
+    times = steps.index.to_numpy()
+    begin = max(0, int(np.searchsorted(times, first, "right")) - 1)
+    return steps.iloc[begin : int(np.searchsorted(times, last, "right"))]
+
+
+# --- coupled machines -----------------------------------------------------------------------------
+
+
+def plot_coupled_moment(
+    schedule: CoupledSchedule,
+    *,
+    at: float,
+    title: str,
+    names: Sequence[str],
+    until: float | None = None,
+) -> go.Figure:
+    """Gantt chart of coupled machines up to an instant, with the queues of that instant.
+
+    A line marks the instant, held nodes are hatched. One trace per machine, and two for the legend.
+
+    Parameters
+    ----------
+    schedule : CoupledSchedule
+        Of a few jobs.
+    at : float
+        Seconds.
+    title : str
+    names : sequence of str
+        The name of each job.
+    until : float, optional
+        Seconds at which the axis ends; by default 5 % after the last event.
+    """
+    check.instance("schedule", schedule, CoupledSchedule)
+    first, last = _ends(schedule)
+    machines = list(schedule.system.partitions)
+    headings = [f"waiting on {name}: {_queue(schedule, name, at, names)}" for name in machines]
+    picture = _coupled(schedule, at, names, title, headings)
+    picture.add_vline(at / MINUTE, line={"color": theme.VERMILION, "width": 2})
+    return picture.update_xaxes(range=[first / MINUTE, (until or last) / MINUTE])
+
+
+def _ends(schedule: CoupledSchedule) -> tuple[float, float]:
+    """The first event, and 5 % after the last (s): a hold without an end is drawn up to there."""
+    first, last = event_times(schedule)[[0, -1]].tolist()
+    return first, last + 0.05 * max(last - first, 1.0)
+
+
+def _coupled(
+    schedule: CoupledSchedule,
+    at: float,
+    names: Sequence[str] | None,
+    title: str,
+    headings: Sequence[str] = (),
+) -> go.Figure:
+    """The machines' nodes up to an instant, one trace per machine and two for the legend."""
+    machines = schedule.system.partitions
+    picture = make_subplots(
+        rows=len(machines), shared_xaxes=True, subplot_titles=headings or None,
+        vertical_spacing=0.13 if headings else 0.09,
     )  # fmt: skip
+    picture.update_annotations(x=0, xanchor="left", font={"size": 12})
+    table = node_stretches(schedule)
+    group = schedule.group[table["job"].to_numpy(np.int64)]
+    table = table.assign(end=table["end"].clip(upper=at), group=group)[table["start"] < at]
+    for row, (machine, nodes) in enumerate(machines.items(), start=1):
+        here = table[table["machine"] == machine]
+        picture.add_trace(_mate_bars(here, names), row=row, col=1)
+        ticks = {"tick0": 0, "dtick": theme.whole_step(nodes, 5)}
+        picture.update_yaxes(title=f"{machine}<br>nodes", range=[0, nodes], row=row, **ticks)
+    for name, shape in (("runs", ""), ("holds, nodes idle", "/")):
+        marker = theme.bar(theme.GREY, shape)
+        marker["pattern"] |= {"fillmode": "replace" if shape else "overlay", "bgcolor": "white"}
+        entry = go.Bar(x=[None], y=[None], orientation="h", name=name, marker=marker)
+        picture.add_trace(entry, row=1, col=1)
+    theme.style(picture, title=title, barmode="overlay", legend=theme.ABOVE | {"y": 1.02},
+                height=150 + 160 * len(machines), margin={"t": 90 if headings else 70})  # fmt: skip
+    return picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
 
 
-def _block(block: Any, unit: float, color: str | None) -> go.Scatter:
-    """A labeled rectangle; hatched where no color is given."""
-    left, right = round(block.start / unit, 5), round(block.end / unit, 5)
-    low, high = block.first, block.first + block.nodes
-    nodes = f"node {low + 1}" if block.nodes == 1 else f"nodes {low + 1} to {high}"
-    look: dict[str, Any] = {"fillcolor": faded(color or theme.GREY)}
-    if color is None:
-        look = {"fillpattern": {"shape": "/", "bgcolor": "white", "fgcolor": theme.BLACK,
-                                "fgopacity": 0.5, "solidity": 0.1, "size": 9}}  # fmt: skip
-    return go.Scatter(
-        x=[left, right, right, left, left], y=[low, low, high, high, low],
-        mode="lines", fill="toself", line={"color": theme.BLACK, "width": 1},
-        hoveron="fills", hoverinfo="text", hovertext=f"{block.label}: {nodes}", **look,
+def _queue(schedule: CoupledSchedule, machine: str, at: float, names: Sequence[str]) -> str:
+    """The jobs that wait on a machine at an instant, in order of submission, with their nodes."""
+    waiting = (job_states(schedule, at).state == "waiting") & (schedule.partition == machine)
+    jobs, nodes = np.flatnonzero(waiting).tolist(), schedule.workload.jobs["nodes"]
+    named = [f"{names[job]} ({nodes[job]:,})" for job in jobs[:MOST_NAMED]]
+    more = f" and {len(jobs) - MOST_NAMED} more" if len(jobs) > MOST_NAMED else ""
+    return ", ".join(named) + more or "none"
+
+
+def _mate_bars(table: pd.DataFrame, names: Sequence[str] | None) -> go.Bar:
+    """The blocks of one machine: mates in one color, held nodes hatched."""
+    tints = [GROUP_COLORS[g % len(GROUP_COLORS)] if g >= 0 else theme.GREY for g in table["group"]]
+    holds = (table["state"] == "holds").tolist()
+    labels = [names[job] if names else str(job) for job in table["job"]]
+    pattern = {"shape": ["/" if held else "" for held in holds], "fillmode": "replace",
+               "fgcolor": tints, "bgcolor": ["white" if held else tint for held, tint
+                                             in zip(holds, tints, strict=True)],
+               "solidity": 0.3, "size": 11, "fgopacity": 0.7}  # fmt: skip
+    return bars(
+        table, MINUTE, showlegend=False, text=_labels(table["job"], names),
+        marker={"color": tints, "pattern": pattern, "line": {"color": theme.BLACK, "width": 1}},
+        customdata=list(zip(labels, table["state"], table["nodes"], strict=True)),
+        hovertemplate="%{customdata[0]} %{customdata[1]}, %{customdata[2]} nodes<extra></extra>",
     )  # fmt: skip
-
-
-def faded(color: str, opacity: float = 0.3) -> str:
-    """A hexadecimal color, mostly transparent, so that what is on it or under it is legible."""
-    red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity})"

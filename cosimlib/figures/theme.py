@@ -5,6 +5,7 @@ What a color tells, a marker, a dash or a pattern tells too.
 
 import math
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from cosimlib.display import zone
-from cosimlib.figures.still import StillRenderer
 from cosimlib.palette import BLACK as BLACK
 from cosimlib.palette import BLUE as BLUE
 from cosimlib.palette import CYCLE as CYCLE
@@ -33,6 +33,11 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 
 PATTERNS = {"kill": "x", "app": "", "sys": "/", "keep": ".", "spare": "/"}
 COLORSCALE = "Cividis_r"
+DASHED = {"dash": "dash", "width": 1, "color": BLACK}
+"""A line of reference."""
+ABOVE = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yref": "paper",
+         "yanchor": "bottom"}  # fmt: skip
+"""A short legend on the upper edge of the axes; by default legends are under the figure."""
 AXIS = {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
         "zeroline": False, "automargin": True,
         # "20,000" and "0.0003", where Plotly would write "20k" and "300µ".
@@ -45,23 +50,80 @@ pio.templates["cosimlib"] = go.layout.Template(
         "colorway": list(CYCLE),
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
-        "margin": {"l": 75, "r": 25, "t": 70, "b": 75},
-        "legend": {"bgcolor": "rgba(255,255,255,0.8)"},
+        "margin": {"l": 75, "r": 25, "t": 70, "b": 60},
+        # On the lower edge of the picture: Plotly keeps what room its rows need.
+        "legend": {"bgcolor": "rgba(255,255,255,0.8)", "orientation": "h", "x": 0, "y": 0,
+                   "yref": "container", "yanchor": "bottom", "traceorder": "normal"},
         "xaxis": {**AXIS, "title": {"standoff": 8}},
         "yaxis": AXIS,
     }
 )  # fmt: skip
 
+
 if "PLOTLY_RENDERER" not in os.environ:
     pio.renderers.default = os.environ.get("COSIMLIB_RENDERER", "plotly_mimetype")
-    pio.renderers["png"] = StillRenderer(width=900)
+
+
+def bar(tint: str, shape: str = "") -> dict[str, Any]:
+    """The marker of bars in a color, outlined, hatched where a pattern is named."""
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": BLACK, "fgopacity": 0.5,
+               "solidity": 0.15, "size": 7}  # fmt: skip
+    return {"color": tint, "line": {"color": BLACK, "width": 0.5}, "pattern": pattern}
+
+
+def area(tint: str, shape: str = "") -> dict[str, Any]:
+    """How the area under steps is filled: in a color, hatched where a pattern is named."""
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": BLACK, "fgopacity": 0.35,
+               "solidity": 0.12, "size": 8}  # fmt: skip
+    return {"fillcolor": tint, "fillpattern": pattern if shape else {}}
+
+
+def steps(x: Any, y: Any, tint: str, shape: str | None = None, **options: Any) -> go.Scatter:
+    """A line of values that hold until the next; with a shape, the area under it is filled."""
+    filled = {} if shape is None else area(tint, shape)
+    line = {"shape": "hv", "width": 1.2 if shape is None else 0.6, "color": tint}
+    return go.Scatter(x=x, y=y, mode="lines", line=line | options.pop("line", {}),
+                      **(filled | options))  # fmt: skip
 
 
 def patterned(name: str) -> dict[str, Any]:
-    """A bar's marker: the named color under the named pattern, outlined."""
-    pattern = {"shape": PATTERNS[name], "fillmode": "overlay", "fgcolor": BLACK,
-               "fgopacity": 0.6, "solidity": 0.15, "size": 7}  # fmt: skip
-    return {"color": NAMED[name], "line": {"color": BLACK, "width": 0.5}, "pattern": pattern}
+    """The marker of bars in a name's own color and pattern."""
+    return bar(NAMED[name], PATTERNS[name])
+
+
+def faded(tint: str, opacity: float = 0.3) -> str:
+    """A hexadecimal color, mostly transparent, so that what is on it or under it is legible."""
+    red, green, blue = (int(tint[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def headings(names: Iterable[object], label: str = "") -> list[str]:
+    """Headings of panels: a letter, what all have in common, and the name of each."""
+    named = (f"{name:,}" if type(name) is int else str(name) for name in names)
+    return [
+        f"({letter}) {label} {name}".replace("  ", " ")
+        for letter, name in zip("abcdefghijklmnopqrstuvwxyz", named, strict=False)
+    ]
+
+
+def log_axis(values: Any) -> dict[str, Any]:
+    """A logarithmic axis for these values, with two ticks or more.
+
+    Ticks are at powers of ten; at 1, 2 and 5 times these where the values span less than a hundred.
+    """
+    values = np.asarray(values, dtype=float)
+    values = values[np.isfinite(values) & (values > 0)]
+    axis: dict[str, Any] = {"type": "log", "tickformat": ",~r"}
+    if not values.size:
+        return axis
+    low, high = values.min(), values.max()
+    if high >= 100 * low:
+        return {**axis, "dtick": 1}
+    ticks = np.multiply.outer(10.0 ** np.arange(-15, 16), (1, 2, 5)).ravel()
+    if ((low <= ticks) & (ticks <= high)).sum() < 2:
+        first, last = np.log10([ticks[ticks <= low][-1], ticks[ticks > high][0]]).tolist()
+        axis["range"] = [first - 0.03, last + 0.03]
+    return {**axis, "dtick": "D2"}
 
 
 def whole_step(last: float, most: int = 6) -> int:

@@ -9,118 +9,28 @@ from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
 from cosimlib.figures import theme
-from cosimlib.figures.gantt import faded
-from cosimlib.metrics import bounded_slowdown, hourly, waiting_jobs
+from cosimlib.figures.charts import heatmap
 from cosimlib.schedule import Schedule
-from cosimlib.timesharing.schedule import TimesharedSchedule
+from cosimlib.timesharing.schedule import (
+    BANDS,
+    DURATIONS,
+    OTHERS,
+    TimesharedSchedule,
+    crowd_table,
+    crowded_node,
+    ratio_table,
+    share_table,
+)
 from cosimlib.units import HOUR
-
-DURATIONS = {10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h", 14_400: "4 h", 57_600: "16 h"}
-DURATIONS |= {172_800: "48 h"}
-"""Ticks of an axis of run times up to two days, in seconds."""
 
 NO_JOBS = "#CFCFCF"
 NO_GAIN = "#F7F7F7"
 RATIO_COLORS = ((0.0, theme.BLUE), (0.5, NO_GAIN), (1.0, theme.VERMILION))
 """Blue, white, vermilion: distinct for color-blind readers too."""
 
-BANDS = 6
-"""Jobs whose shares have a color of their own."""
-
 PATTERNS = ("", "/", "\\", "x", "-", "|")
-HIGHEST_RATIO = 1_000.0
-"""Ratios above this, and below its inverse, have the last color."""
-
-OTHERS = "others"
-
-
-def crowded_node(schedule: TimesharedSchedule, at: float) -> tuple[int, np.ndarray]:
-    """The node with the most jobs at an instant, and these jobs.
-
-    Of several such nodes that whose jobs have the most nodes in all, so that jobs meet there that
-    other nodes slow down; then that of the lowest number.
-    """
-    present = np.flatnonzero((schedule.start_time <= at) & (at < schedule.end_time))
-    where = [schedule.nodes_of(int(job)) for job in present]
-    none = np.empty(0, np.int64)
-    occupied, total_nodes = np.concatenate([none, *where]), schedule.system.total_nodes
-    sizes = np.concatenate([none, *(np.full(nodes.size, nodes.size) for nodes in where)])
-    counts = np.bincount(occupied, minlength=total_nodes)
-    widths = np.bincount(occupied, sizes, minlength=total_nodes)
-    node = int(np.lexsort((-widths, -counts))[0])
-    there = [node in nodes for nodes in where]
-    return node, present[np.array(there, bool)]
-
-
-def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
-    """Shares of the jobs on the most crowded node at an instant, before it and after it.
-
-    Those of SPMD jobs are what they have of this node, too. Others have a mean share of all of
-    their nodes, so that theirs can add up to more than a node can give.
-
-    Parameters
-    ----------
-    schedule : TimesharedSchedule
-        With `shares`, which say from when to when.
-    at : float
-        The instant, seconds.
-
-    Returns
-    -------
-    pd.DataFrame
-        Indexed by hours, a row wherever a share changes: a column for each of up to `BANDS` jobs
-        that are there at the instant, those that have had the most, in order of their starts; and
-        ``"others"``, the sum of all other jobs that ever are on this node.
-    """
-    check.instance("schedule", schedule, TimesharedSchedule)
-    if schedule.shares is None:
-        raise ValueError(f"{schedule.name}: no shares are kept; simulate with sample=")
-    node, meeting = crowded_node(schedule, at)
-    ever = [job for job in schedule.shares.columns if node in schedule.nodes_of(job)]
-    shares = schedule.shares[ever]
-    most = shares.sum().reindex(meeting).fillna(0.0).sort_values(ascending=False, kind="stable")
-    drawn = sorted(most.index[:BANDS], key=lambda job: (schedule.start_time[job], job))
-    table = shares.reindex(columns=drawn, fill_value=0.0)
-    table = table.assign(**{OTHERS: shares.drop(columns=drawn, errors="ignore").sum(axis=1)})
-    changes = (table != table.shift()).any(axis=1).to_numpy(copy=True)
-    changes[-1:] = True
-    return table[changes].set_axis(table.index[changes] / HOUR)
-
-
-def crowd_table(schedule: Schedule) -> pd.DataFrame:
-    """By the hour: `cpu_load`, jobs on a node (in batch at most one), and `waiting` jobs."""
-    check.instance("schedule", schedule, Schedule)
-    table = schedule.use_by_hour()
-    if "waiting" not in table:
-        queued = hourly(waiting_jobs(schedule), HOUR, 0.0, HOUR * len(table))
-        table = table.assign(waiting=queued)
-    return table[["cpu_load", "waiting"]].set_axis(table.index / HOUR)
-
-
-def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:
-    """Mean slowdown under `batch` ÷ that under `shared`, a row per size and length.
-
-    Returns
-    -------
-    pd.DataFrame
-        `nodes` and `run_time` from which a bin goes, up to the next power of two and the next of
-        `DURATIONS`; `jobs`, `batch`, `shared` (mean slowdowns) and `ratio`. Only bins with jobs.
-    """
-    check.instance("batch", batch, Schedule)
-    jobs, lengths = shared.workload.jobs, np.array(list(DURATIONS)[:-1])
-    place = np.searchsorted(lengths, jobs["run_time"].clip(lower=lengths[0]), side="right") - 1
-    table = pd.DataFrame(
-        {
-            "nodes": 2 ** np.log2(jobs["nodes"].to_numpy()).astype(np.int64),
-            "run_time": lengths[place],
-            "batch": bounded_slowdown(batch),
-            "shared": bounded_slowdown(shared),
-        }
-    )
-    bins = table.groupby(["nodes", "run_time"])
-    means = bins.mean().assign(jobs=bins.size()).reset_index()
-    means = means.assign(ratio=means["batch"] / means["shared"])
-    return means[["nodes", "run_time", "jobs", "batch", "shared", "ratio"]]
+HIGHEST_POWER = 3.0
+"""Power of ten: ratios above it, and below its inverse, have the last color."""
 
 
 def plot_sharing(
@@ -188,9 +98,8 @@ def _bands(schedule: TimesharedSchedule, table: pd.DataFrame, at: float) -> list
             x=table.index.to_numpy().round(4) if column is not None else [],
             y=table[column].to_numpy().round(4) if column is not None else [],
             name=name, mode="lines", stackgroup="shares", showlegend=column is not None,
-            line={"shape": "hv", "width": 0.8, "color": tint}, fillcolor=faded(tint, 0.75),
-            fillpattern={"shape": shape, "fillmode": "overlay", "size": 8, "fgopacity": 0.35,
-                         "fgcolor": theme.BLACK, "solidity": 0.12} if shape else {},
+            line={"shape": "hv", "width": 0.8, "color": tint},
+            **theme.area(theme.faded(tint, 0.75), shape),
             hovertemplate="hour %{x:.2f}: %{y:.3f}",
         )
         for name, column, tint, shape in areas
@@ -208,12 +117,10 @@ def _named(schedule: TimesharedSchedule, table: pd.DataFrame, job: int, at: floa
 
 def _steps(steps: pd.Series, kind: str, *, shown: bool) -> go.Scatter:
     """Step line of hourly means."""
-    return go.Scatter(
-        x=steps.index.to_numpy().round(4), y=steps.to_numpy(float).round(3), mode="lines",
-        name=kind, legend="legend2", legendgroup=kind, showlegend=shown,
-        line={"color": theme.color(kind), "width": 1.5, "shape": "hv",
-              "dash": "dot" if kind == "batch" else "solid"},
-        hovertemplate="hour %{x}: %{y:,.2f}",
+    return theme.steps(
+        steps.index.to_numpy().round(4), steps.to_numpy(float).round(3), theme.color(kind),
+        line={"width": 1.5, "dash": "dot" if kind == "batch" else "solid"}, name=kind,
+        legend="legend2", legendgroup=kind, showlegend=shown, hovertemplate="hour %{x}: %{y:,.2f}",
     )  # fmt: skip
 
 
@@ -224,22 +131,17 @@ def _ratios(table: pd.DataFrame) -> go.Heatmap:
         name: table.pivot_table(name, "nodes", "run_time").reindex(columns=lengths)
         for name in ("ratio", "jobs", "batch", "shared")
     }
-    ratio = wide["ratio"]
-    # Browsers know no NaN.
-    colors = np.log10(ratio).round(3).astype(object).where(ratio.notna(), None).to_numpy()
-    ticks = np.arange(-np.log10(HIGHEST_RATIO), np.log10(HIGHEST_RATIO) + 1).tolist()
-    return go.Heatmap(
-        x=[f"{low}<br>–{high}" for low, high in pairwise(labels)],
-        y=[f"{n}–{2 * n - 1}" if n > 1 else "1" for n in ratio.index],
-        z=colors, zmin=ticks[0], zmax=ticks[-1],
-        text=ratio.map(_short).to_numpy(),
+    ratio = wide.pop("ratio")
+    ratio.columns = [f"{low}<br>–{high}" for low, high in pairwise(labels)]
+    ratio.index = [f"{n}–{2 * n - 1}" if n > 1 else "1" for n in ratio.index]
+    details = np.dstack([table.fillna(0).to_numpy().round(2) for table in wide.values()])
+    return heatmap(
+        ratio, powers=(-HIGHEST_POWER, HIGHEST_POWER), text=ratio.map(_short).to_numpy(),
         texttemplate="%{text}", colorscale=[list(color) for color in RATIO_COLORS],
-        customdata=np.dstack([wide[name].fillna(0).to_numpy().round(2) for name in
-                              ("jobs", "batch", "shared")]), hoverongaps=False,
+        customdata=details,
         hovertemplate="%{y} nodes, %{customdata[0]:,} jobs: mean slowdown %{customdata[1]:,.2f} in "
                       "batch, %{customdata[2]:,.2f} time-shared<extra></extra>",
-        colorbar={"tickvals": ticks, "ticktext": [f"{10.0**tick:,g}" for tick in ticks],
-                  "thickness": 12, "len": 0.6, "y": 1.02, "yanchor": "top"},
+        colorbar={"thickness": 12, "len": 0.6, "y": 1.02, "yanchor": "top"},
     )  # fmt: skip
 
 
@@ -263,8 +165,8 @@ def _style_shares(
     """Axes and legend of the shares, which for jobs that are not SPMD are not of this node."""
     many = "no job" if not there else f"{there} jobs" if there > 1 else "1 job"
     picture.update_layout(
-        legend={"x": 0.555, "xanchor": "left", "y": 0.27, "yanchor": "top", "font": {"size": 12},
-                "traceorder": "normal",
+        legend={"x": 0.555, "xanchor": "left", "y": 0.27, "yanchor": "top", "yref": "paper",
+                "orientation": "v", "font": {"size": 12},
                 "title": {"text": f"Shares at the dashed line, {many} there"}}
     )  # fmt: skip
     shown, most = table.index, max(1.0, float(table.sum(axis=1).max()))
@@ -279,7 +181,7 @@ def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
     picture.update_annotations(font={"size": 13})
     picture.update_layout(
         legend2={"x": 0.0, "xanchor": "left", "y": 0.405, "yanchor": "bottom", "orientation": "h",
-                 "font": {"size": 12}}
+                 "yref": "paper", "font": {"size": 12}}
     )  # fmt: skip
     for row, title, domain in ((2, "jobs<br>on a node", [0.22, 0.4]),
                                (3, "jobs<br>waiting", [0, 0.18])):  # fmt: skip

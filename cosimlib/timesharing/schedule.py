@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.metrics import bounded_slowdown
+from cosimlib.metrics import bounded_slowdown, hourly, waiting_jobs
 from cosimlib.schedule import Schedule, SharedNodesError
 from cosimlib.units import DAY, HOUR, WEEK
 
@@ -21,6 +21,14 @@ LEVELS = np.concatenate(
     [np.arange(200) / 200, 1.0 - 0.005 * 10.0 ** -np.linspace(0.1, 4.0, 40), [1.0]]
 )
 """Probabilities of the quantiles of slowdown that are kept: evenly, and finer above 0.995."""
+
+DURATIONS = {10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h", 14_400: "4 h", 57_600: "16 h"}
+DURATIONS |= {172_800: "48 h"}
+"""Run times (s) between which jobs are grouped by length, up to two days, and their names."""
+
+BANDS = 6
+"""Jobs on a crowded node whose shares are told apart."""
+OTHERS = "others"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -327,3 +335,95 @@ def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tu
         return math.nan, math.nan
     weight, wins = batch.counts[counted], batch.bins[counted] > shared.bins[counted]
     return float(wins.mean()), float(weight[wins].sum() / weight.sum())
+
+
+# --- one machine at a moment ----------------------------------------------------------------------
+
+
+def crowded_node(schedule: TimesharedSchedule, at: float) -> tuple[int, np.ndarray]:
+    """The node with the most jobs at an instant, and these jobs.
+
+    Of several such nodes that whose jobs have the most nodes in all, so that jobs meet there that
+    other nodes slow down; then that of the lowest number.
+    """
+    present = np.flatnonzero((schedule.start_time <= at) & (at < schedule.end_time))
+    where = [schedule.nodes_of(int(job)) for job in present]
+    none = np.empty(0, np.int64)
+    occupied, total_nodes = np.concatenate([none, *where]), schedule.system.total_nodes
+    sizes = np.concatenate([none, *(np.full(nodes.size, nodes.size) for nodes in where)])
+    counts = np.bincount(occupied, minlength=total_nodes)
+    widths = np.bincount(occupied, sizes, minlength=total_nodes)
+    node = int(np.lexsort((-widths, -counts))[0])
+    there = [node in nodes for nodes in where]
+    return node, present[np.array(there, bool)]
+
+
+def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
+    """Shares of the jobs on the most crowded node at an instant, before it and after it.
+
+    Those of SPMD jobs are what they have of this node, too. Others have a mean share of all of
+    their nodes, so that theirs can add up to more than a node can give.
+
+    Parameters
+    ----------
+    schedule : TimesharedSchedule
+        With `shares`, which say from when to when.
+    at : float
+        The instant, seconds.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by hours, a row wherever a share changes: a column for each of up to `BANDS` jobs
+        that are there at the instant, those that have had the most, in order of their starts; and
+        ``"others"``, the sum of all other jobs that ever are on this node.
+    """
+    check.instance("schedule", schedule, TimesharedSchedule)
+    if schedule.shares is None:
+        raise ValueError(f"{schedule.name}: no shares are kept; simulate with sample=")
+    node, meeting = crowded_node(schedule, at)
+    ever = [job for job in schedule.shares.columns if node in schedule.nodes_of(job)]
+    shares = schedule.shares[ever]
+    most = shares.sum().reindex(meeting).fillna(0.0).sort_values(ascending=False, kind="stable")
+    drawn = sorted(most.index[:BANDS], key=lambda job: (schedule.start_time[job], job))
+    table = shares.reindex(columns=drawn, fill_value=0.0)
+    table = table.assign(**{OTHERS: shares.drop(columns=drawn, errors="ignore").sum(axis=1)})
+    changes = (table != table.shift()).any(axis=1).to_numpy(copy=True)
+    changes[-1:] = True
+    return table[changes].set_axis(table.index[changes] / HOUR)
+
+
+def crowd_table(schedule: Schedule) -> pd.DataFrame:
+    """By the hour: `cpu_load`, jobs on a node (in batch at most one), and `waiting` jobs."""
+    check.instance("schedule", schedule, Schedule)
+    table = schedule.use_by_hour()
+    if "waiting" not in table:
+        queued = hourly(waiting_jobs(schedule), HOUR, 0.0, HOUR * len(table))
+        table = table.assign(waiting=queued)
+    return table[["cpu_load", "waiting"]].set_axis(table.index / HOUR)
+
+
+def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:
+    """Mean slowdown under `batch` ÷ that under `shared`, a row per size and length.
+
+    Returns
+    -------
+    pd.DataFrame
+        `nodes` and `run_time` from which a bin goes, up to the next power of two and the next of
+        `DURATIONS`; `jobs`, `batch`, `shared` (mean slowdowns) and `ratio`. Only bins with jobs.
+    """
+    check.instance("batch", batch, Schedule)
+    jobs, lengths = shared.workload.jobs, np.array(list(DURATIONS)[:-1])
+    place = np.searchsorted(lengths, jobs["run_time"].clip(lower=lengths[0]), side="right") - 1
+    table = pd.DataFrame(
+        {
+            "nodes": 2 ** np.log2(jobs["nodes"].to_numpy()).astype(np.int64),
+            "run_time": lengths[place],
+            "batch": bounded_slowdown(batch),
+            "shared": bounded_slowdown(shared),
+        }
+    )
+    bins = table.groupby(["nodes", "run_time"])
+    means = bins.mean().assign(jobs=bins.size()).reset_index()
+    means = means.assign(ratio=means["batch"] / means["shared"])
+    return means[["nodes", "run_time", "jobs", "batch", "shared", "ratio"]]

@@ -16,16 +16,16 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from cosimlib.figures.footnotes import FOOTER, NOTE
-from cosimlib.figures.images import figures_in, render_images
+import plotly.graph_objects as go
+
+from cosimlib.figures.publishing import caption, title
 from cosimlib.files import write_whole
 from papers.claims import VERDICTS
+from papers.images import figures_in, render_images
 from papers.scorecard import COLUMNS, RECORD, own_parameters
 
 TEMPLATE = Path(__file__).with_name("gallery.html")
 HEADINGS = {"system": "system"} | COLUMNS
-BREAK = re.compile(r"\s*<br\s*/?>\s*")
-MARKUP = re.compile(r"</?(?:a|b|em|i|s|span|strong|sub|sup|u)(?:\s[^<>]*)?>")
 
 
 def main() -> None:
@@ -84,8 +84,8 @@ def _section(folder: Path) -> str:
 def _card(page: Path) -> str:
     """One figure: its picture, caption, and links to the page, the numbers and a drawing."""
     layout = json.loads(page.with_suffix(".json").read_text(encoding="utf-8")).get("layout", {})
-    title = _plain(layout.get("title", {}).get("text") or page.stem)
-    notes = {note.get("name"): note.get("text", "") for note in layout.get("annotations", [])}
+    figure = go.Figure(layout={name: layout.get(name) for name in ("title", "meta")})
+    heading = html.escape(title(figure) or page.stem)
     place = _url(page.parent.name)
 
     def link(suffix: str, text: str) -> str:
@@ -96,13 +96,12 @@ def _card(page: Path) -> str:
     shown = '<span class="none">no picture: open the page</span>'
     if picture.is_file():
         shown = f'<img loading="lazy" alt="" src="{place}/{_url(picture.name)}">'
-    kinds = {".html": "interactive", ".csv": "data", ".svg": "drawing"}
+    kinds = {".html": "interactive", ".csv": "data", ".svg": "drawing", ".txt": "caption"}
     links = [link(suffix, text) for suffix, text in kinds.items()]
-    told = [html.escape(_plain(notes.get(name, ""))) for name in (NOTE, FOOTER)]
-    small = "".join(f'<span class="note">{text}</span>' for text in told if text)
+    small = "".join(f'<span class="note">{html.escape(line)}</span>' for line in caption(figure))
     return (
-        f'<figure><a href="{place}/{_url(page.name)}" title="{html.escape(title)}">{shown}</a>'
-        f"<figcaption><strong>{html.escape(title)}</strong>{small}"
+        f'<figure><a href="{place}/{_url(page.name)}" title="{heading}">{shown}</a>'
+        f"<figcaption><strong>{heading}</strong>{small}"
         f'<span class="links">{" · ".join(filter(None, links))}</span></figcaption></figure>'
     )
 
@@ -144,11 +143,6 @@ def _data(folder: Path) -> str:
 def _record(folder: Path) -> dict[str, Any]:
     """The record of a run."""
     return json.loads((folder / RECORD).read_text(encoding="utf-8"))
-
-
-def _plain(text: str) -> str:
-    """A text of Plotly's without its markup."""
-    return html.unescape(MARKUP.sub("", BREAK.sub(" ", text)))
 
 
 def _url(name: str) -> str:

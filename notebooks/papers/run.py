@@ -26,8 +26,8 @@ from papermill.exceptions import PapermillExecutionError
 from papermill.translators import translate_parameters
 
 from cosimlib.display import count
-from cosimlib.figures.publishing import share_library
-from cosimlib.files import checkout, whole_folder
+from cosimlib.figures.publishing import LIBRARY, write_library
+from cosimlib.files import checkout, whole_folder, write_whole
 from cosimlib.traces import SYNTHETIC, find_trace
 from cosimlib.units import MINUTE
 
@@ -153,6 +153,21 @@ def _publish(
         cut = re.sub(rf"(?<![\w.+-])({pattern})(?![\w.-])", lambda found: places[found[1]], text)
         if cut != text:  # the gallery orders figures by the times of their numbers
             path.write_text(cut, encoding="utf-8")
+
+
+def share_library(folder: Path, above: Path) -> None:
+    """Let a folder's pages load Plotly's JavaScript from the folder above, not a copy of theirs.
+
+    `above` is the folder that this one is in, or will be moved into.
+    """
+    own = folder / LIBRARY
+    if not own.is_file():
+        return
+    write_library(above)
+    for path in folder.glob("*.html"):
+        here, there = (f'src="{place}{LIBRARY}"'.encode() for place in ("", "../"))
+        write_whole(path, path.read_bytes().replace(here, there, 1))
+    own.unlink()
 
 
 if __name__ == "__main__":

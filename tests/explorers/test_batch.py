@@ -16,7 +16,7 @@ from cosimlib.batch import (
 from cosimlib.explorers import batch as explorer
 from cosimlib.explorers import explore_batch
 from cosimlib.explorers.batch import ESTIMATES, OFFERED
-from cosimlib.figures.batch import plot_batch
+from cosimlib.figures.gantt import plot_batch
 from cosimlib.policies import SIMULATORS
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload

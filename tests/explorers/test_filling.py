@@ -11,7 +11,7 @@ from cosimlib import metrics, synthetic
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_filling
 from cosimlib.explorers.filling import FILLINGS, SIMULATED
-from cosimlib.figures.filling import USE_STYLES, plot_use
+from cosimlib.figures.use import FILLED, plot_use
 from cosimlib.filling import efficiency, node_seconds, simulate_filling
 from cosimlib.policies import SIMULATORS
 from cosimlib.synthetic.estimates import with_round_estimates
@@ -63,10 +63,8 @@ def assert_shows(panel, workload):
     runs = simulated(workload, settings)
     window = measured(runs, settings)
     regular, containers, *bars, labels = panel.figure.data
-    assert [bar.name for bar in bars] == [name for name, *_ in USE_STYLES.values()]
-    drawn = pd.DataFrame(
-        {use: bar.x for use, bar in zip(USE_STYLES, bars, strict=True)}, index=WAYS
-    )
+    assert [bar.name for bar in bars] == [name for name, *_ in FILLED.values()]
+    drawn = pd.DataFrame({use: bar.x for use, bar in zip(FILLED, bars, strict=True)}, index=WAYS)
     assert all(list(bar.y) == [run.policy for run in runs.values()] for bar in bars)
     for name, run in runs.items():
         use, speed = node_seconds(run, **window) / HOUR, settings["speed"]

@@ -12,7 +12,8 @@ import pytest
 from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_ondemand
-from cosimlib.figures.ondemand import ACTION_MARKS, USE_STYLES
+from cosimlib.figures import gantt
+from cosimlib.figures.use import ACTION_MARKS
 from cosimlib.metrics import busy_stretch
 from cosimlib.ondemand import LEDGER, POLICIES, draw_bursts, ledger, measure, simulate_ondemand
 from cosimlib.ondemand.simulation import NOTICES
@@ -79,7 +80,7 @@ def assert_shows(panel, schedule):
     for use, bar in shown.bars.items():
         held = np.dot(np.asarray(bar.x, float), np.asarray(bar.width, float))
         assert held == pytest.approx(hours[use], rel=1e-3, abs=0.1), use
-        assert bar.name == USE_STYLES[use][0]
+        assert bar.name == gantt.USES[use][0]
         tops = np.asarray(bar.y, float) + np.asarray(bar.width, float) / 2
         assert tops.max(initial=0) <= total
     everything = ledger(schedule)

@@ -4,17 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.figures.timesharing_moment import (
+from cosimlib.figures.timesharing_moment import NO_JOBS, plot_sharing
+from cosimlib.system import System
+from cosimlib.timesharing import simulate_batch, simulate_timesharing
+from cosimlib.timesharing.schedule import (
     BANDS,
-    NO_JOBS,
     crowd_table,
     crowded_node,
-    plot_sharing,
     ratio_table,
     share_table,
 )
-from cosimlib.system import System
-from cosimlib.timesharing import simulate_batch, simulate_timesharing
 from cosimlib.workload import Workload
 
 HOUR = 3_600.0

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cosimlib import figures
+from cosimlib.figures import caption
 from cosimlib.ondemand import (
     LEDGER,
     OVERHEAD,
@@ -238,7 +239,7 @@ def test_figures_show_what_their_tables_hold(runs):
         plot_ledger(hours.head(0), costs.head(0), title="t"),
         plot_best(table.head(0), title="t", labels={}),
     ):
-        assert not empty.data and "no burst came" in str(empty.layout.annotations)
+        assert not empty.data and "no burst came" in caption(empty)[0]
 
 
 def test_the_map_of_the_best_says_when_notices_change_nothing():

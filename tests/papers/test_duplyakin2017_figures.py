@@ -7,13 +7,19 @@ import pytest
 
 from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
-from cosimlib.elastic import preemption_values, prioritize, wasted_cycles
-from cosimlib.figures import theme
+from cosimlib.elastic import (
+    nodes_owned,
+    preemption_values,
+    prioritize,
+    simulate_elastic,
+    wasted_cycles,
+)
+from cosimlib.figures import caption, theme
 from cosimlib.figures.publishing import Publisher
 from cosimlib.system import System
 from papers.duplyakin2017 import Setting, example, figures, lend, waste, waste_by_priority
 from papers.duplyakin2017.experiment import Example
-from papers.duplyakin2017.figures import POINTS, cumulative_table, density
+from papers.duplyakin2017.figures import POINTS, cumulative_table, density, plot_owners
 from tests.elastic.instances import GOLDEN, scheduled
 
 JOBS, STATES = (200, 2_000) if numba.config.DISABLE_JIT else (7_275, 100_000)
@@ -45,7 +51,7 @@ def test_a_published_figure_of_violins_is_light(schedule, tmp_path):
     assert numbers["states"].min() > 160_000 and len(numbers) == 24
     Publisher(tmp_path, "twins").publish(figure, "violins", numbers)
     sizes = {path.name: path.stat().st_size for path in tmp_path.glob("violins.*")}
-    assert set(sizes) == {"violins.html", "violins.json", "violins.csv"}
+    assert set(sizes) == {f"violins.{kind}" for kind in ("html", "json", "csv", "txt")}
     assert max(sizes.values()) <= 3_000_000
 
 
@@ -151,3 +157,19 @@ def test_assumptions_stand_beside_what_is_printed():
     assert list(cells["<b>gaussian high</b>"]) == ["-94.2 %", "-97.2 %"]
     assert list(cells["<b>days</b>"]) == ["56.2", "not printed"]
     assert numbers.loc["the paper", "states"] == 168_000
+
+
+def test_owners_fill_the_machine():
+    lent = simulate_elastic(synthetic.htc(copies=1), System.of(8), spare=2)
+    owned = nodes_owned(lent, np.linspace(0, lent.end_time.max() + 60, 100))
+    assert (owned.sum(axis=1) == 10).all() and owned.iloc[-1]["host"] == 10
+    figure = plot_owners(owned, title="O")
+    assert [trace.name for trace in figure.data] == ["main", "user", "host"]
+    assert list(figure.data[0].y) == owned["main"].tolist()
+
+
+def test_owners_of_no_jobs_are_a_sentence():
+    jobs = synthetic.htc(copies=1)
+    nothing = jobs.keep(np.zeros(len(jobs), bool), "all")
+    figure = plot_owners(nodes_owned(simulate_elastic(nothing, System.of(20)), []), title="O")
+    assert "the workload has no jobs, so there is nothing to preempt" in caption(figure)[0]

@@ -11,9 +11,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from cosimlib.figures.publishing import Publisher, share_library
+from cosimlib.figures import Publisher
 from papers import gallery
 from papers.claims import JUDGED
+from papers.run import share_library
 from tests.browser.conftest import browser_path
 
 __all__ = ["browser_path"]
@@ -48,7 +49,7 @@ def publish(figures, name, titles, trace="KTH.swf.gz"):
     for number, title in enumerate(titles):
         numbers = pd.DataFrame({"y": [number]})
         figure = go.Figure(go.Bar(y=[number]), {"title": {"text": title}})
-        publisher.publish(figure, f"figure-{len(titles) - number}", numbers, note="What<br>it is.")
+        publisher.publish(figure, f"figure-{len(titles) - number}", numbers, note="What it is.")
         written = 1_000_000_000 * (number + 1)
         os.utime(folder / f"figure-{len(titles) - number}.csv", ns=(written, written))
     cells = [{"cell_type": "markdown", "source": [f"# Run of {ATTACK}\n", "words"]}]

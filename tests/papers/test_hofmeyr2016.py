@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from cosimlib import synthetic
+from cosimlib.figures import caption
 from cosimlib.metrics import bounded_slowdown
 from cosimlib.system import System
 from cosimlib.timesharing import (
@@ -427,7 +428,7 @@ def test_turnarounds_have_a_panel_per_application_and_no_sizes_that_no_job_has(r
     many = pd.concat([table.assign(application=str(n)) for n in range(40)])
     assert drawn._turnarounds(many, title="t").layout.height > 4_000
     first = table[(table["application"] == "perfect") & (table["policy"] == BATCH)]
-    first = first[first["nodes"] <= table.loc[table["turnaround_time"].notna(), "nodes"].max()]
+    first = first[first["turnaround_time"].notna()]
     trace = drawn._turnarounds(table, title="t").data[0]
     np.testing.assert_allclose(trace.y, first["turnaround_time"] / 60)
 
@@ -435,10 +436,10 @@ def test_turnarounds_have_a_panel_per_application_and_no_sizes_that_no_job_has(r
 def test_lines_have_markers_where_points_are_few_and_ticks_where_powers_of_ten_are():
     for most, ticks, mode in ((99, "D2", "lines+markers"), (100, 1, "lines+markers")):
         table = pd.DataFrame({"nodes": [1, most], "share": [0.1, 1.0]})
-        figure = drawn._lines(table, "t", ("nodes", "share"), log=True)
+        figure = drawn._lines(table, "t", ("nodes", "share"), log="x")
         assert figure.layout.xaxis.dtick == ticks and figure.data[0].mode == mode
         assert figure.layout.xaxis.title.text == "nodes" and figure.layout.yaxis.type is None
-    many = pd.DataFrame({"policy": "a", "day": range(20), "load": 1.0})
+    many = pd.DataFrame({"policy": "a", "day": range(50), "load": 1.0})
     figure = drawn._lines(many, "t", ("day", "load"))
     assert figure.data[0].mode == "lines" and figure.data[0].name == "a"
-    assert "no day ends" in str(drawn._lines(many[:0], "t", ("day", "load")).layout.annotations)
+    assert "no day ends" in caption(drawn._lines(many[:0], "t", ("day", "load")))[0]

@@ -13,6 +13,8 @@ from cosimlib.eviction import (
     solve_greedy,
     solve_overlapping,
 )
+from cosimlib.eviction.scenarios import scaled_problem
+from cosimlib.figures import caption
 from cosimlib.synthetic import theta
 from cosimlib.system import THETA, System
 from papers.maurya2020.experiment import (
@@ -34,7 +36,10 @@ from papers.maurya2020.figures import (
     KINDS,
     kinds_of_evictions,
     mean_node_hours,
+    plan_table,
     plot_moments,
+    plot_plan,
+    plot_scenario,
     summarize_moments,
 )
 from tests.eviction.test_problem import schedule
@@ -162,7 +167,7 @@ def test_scenarios_that_a_schedule_does_not_have_are_empty_and_say_why():
     assert none.why.startswith("no 9 jobs of at least 30 minutes run together on about 100 nodes")
     (none,) = choose_scenarios(example, jobs=[9], occupied=100, lasts=3600.0)
     assert none.why.startswith("no 9 jobs of at least 60 minutes run together")
-    assert "no 9 jobs" in FIGURES["figure-2"](none).figure.layout.annotations[0].text
+    assert "no 9 jobs" in caption(FIGURES["figure-2"](none).figure)[0]
 
 
 def test_the_commonest_occupancy_is_within_the_machine_and_not_idle():
@@ -201,7 +206,7 @@ def test_moments_have_a_panel_of_jobs_and_one_per_number_of_nodes():
     titles = [note.text for note in figure.layout.annotations[:3]]
     assert titles == ["(a) jobs, median 5", "(b) K = 8", "(c) K = 16"]
     empty = plot_moments(kinds.head(0), pd.Series(dtype=float), title="Moments")
-    assert "at no hour is the machine nearly full" in empty.layout.annotations[0].text
+    assert "at no hour is the machine nearly full" in caption(empty)[0]
 
 
 def test_scenarios_are_posed_with_the_settings_memory_and_intervals():
@@ -220,3 +225,24 @@ def test_scenarios_are_posed_with_the_settings_memory_and_intervals():
     table = variants(cases, setting)
     assert table.shape == (1, 4) and table["as above"].equals(table["every hour"])
     assert variants(cases[1:], setting).empty
+
+
+def test_bars_of_a_scenario_run_from_start_to_end():
+    table = pd.DataFrame(
+        {"start": [0, 3600], "end": [7200, 5400], "nodes": [1024, 8]}, index=[7, 9]
+    )
+    figure = plot_scenario(table, title="Jobs", region=(3600, 5400), moment=4000)
+    (bars,) = figure.data
+    assert list(bars.base) == [0, 1] and list(bars.x) == [2, 0.5]
+    assert list(bars.text) == ["1,024 nodes", "8 nodes"] and list(bars.customdata) == [7, 9]
+    texts = [note.text for note in figure.layout.annotations]
+    assert "all run from 01:00 to 01:30" in texts and "eviction" in texts
+
+
+def test_the_stack_of_a_plan_is_the_nodes_that_it_frees():
+    plan = solve_dynamic(scaled_problem(8, 1000, needed=0.5, seed=4))
+    table = plan_table(plan)
+    np.testing.assert_array_equal(table[["kill", "app", "sys"]].sum(axis=1), plan.nodes_freed)
+    bars = [trace for trace in plot_plan(plan, title="P").data if trace.type == "bar"]
+    assert [bar.name for bar in bars] == ["killed", "application checkpoint", "system checkpoint"]
+    np.testing.assert_array_equal(np.sum([bar.y for bar in bars], axis=0), plan.nodes_freed)

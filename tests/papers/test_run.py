@@ -78,7 +78,7 @@ def test_results_take_their_place_and_tell_nothing_of_the_machine(tmp_path, figu
     own = ["-p", "n", "4", "-p", "title", HOSTILE, "--scale", "paper"]
     assert run.main([str(notebook), str(figures / "one"), "--trace", str(log), *own]) == 0
     assert capsys.readouterr().out.startswith("one: 2 cells in ")
-    drawn = ["line.csv", "line.html", "line.json", "one.ipynb", "run.json"]
+    drawn = ["line.csv", "line.html", "line.json", "line.txt", "one.ipynb", "run.json"]
     assert names(figures / "one") == drawn and names(figures) == ["one", "plotly.min.js"]
     record = json.loads((figures / "one" / "run.json").read_text())
     shown = {"scale": "paper", "trace": "a\\1log.swf", "n": 4, "title": HOSTILE}

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from cosimlib.coscheduling import MACHINES, SCHEMES, deadlock_example, simulate_coscheduling
-from cosimlib.figures.footnotes import AIR, LINE_HEIGHT
-from cosimlib.figures.legends import ROW, legend_depth
+from cosimlib.figures import Publisher, caption
+from cosimlib.system import System
+from cosimlib.workload import Workload
 from papers.claims import Claims, Verdict, decide
-from papers.tang2011.figures import plot_schemes
+from papers.tang2011.figures import plot_schemes, plot_steps
 from papers.tang2011.measures import (
     Results,
     measure_claims,
@@ -268,25 +269,11 @@ def test_whiskers_are_intervals_and_there_are_none_of_one_seed(means):
     picture = plot_schemes(means, by="share", measure="wait", **WORDS)
     for bar in picture.data:
         assert list(bar.error_y.array) == [2, 2] and bar.error_y.arrayminus is None
-    assert "means over 5 seeds, whiskers their 95 % confidence" in footnotes(picture)
+    assert "means over 5 seeds, whiskers their 95 % confidence" in caption(picture)[0]
     single = means.assign(low=-np.inf, high=np.inf, seeds=1)
     picture = plot_schemes(single, by="share", measure="wait", **WORDS)
     assert all(list(bar.error_y.array) == [None, None] for bar in picture.data)
-    assert "means over 1 seed," in footnotes(picture)
-
-
-def footnotes(picture) -> str:
-    return " ".join(note.text for note in picture.layout.annotations).replace("<br>", " ")
-
-
-def test_a_legend_of_two_rows_ends_above_the_note(means):
-    tall = plot_schemes(means, by="share", measure="wait", **WORDS)
-    low = plot_schemes(means, by="share", measure="wait", beside=(), **WORDS)
-    for picture, air in ((tall, AIR), (low, 0)):
-        note = picture.layout.annotations[-1]
-        lines = note.text.count("<br>") + 1
-        assert legend_depth(picture) + air <= -note.yshift - LINE_HEIGHT * lines
-    assert legend_depth(tall) > legend_depth(low) + ROW
+    assert "means over 1 seed," in caption(picture)[0]
 
 
 def test_what_measures_nothing_is_left_out(means):
@@ -306,3 +293,33 @@ def test_a_scheme_has_one_color_and_pattern_whatever_else_is_drawn(means):
     ]
     assert looks[1].items() <= looks[0].items()
     assert len(set(looks[0].values())) == 6
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A's job 0 holds five nodes for 1,800 s, released once at 1,200 s; B's mate comes then."""
+    jobs = {"submit_time": [0, 600, 1800], "run_time": 3600, "requested_time": 3600}
+    jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
+    machines = System.of(A=10, B=10)
+    return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), machines, schemes="HH")
+
+
+def test_a_slider_steps_through_the_events(small):
+    picture = plot_steps(small, ["a", "c", "b"], 5_670.0, title="Small")
+    steps = picture.layout.sliders[0].steps
+    assert [step.label for step in steps] == ["0", "10", "20", "30", "70", "90", "94.5"]
+    assert len(picture.frames) == len(steps)
+    assert list(picture.frames[1].data[0].x) == [10, None, None, None]
+    assert list(picture.frames[-1].data[0].x) == list(picture.data[0].x)
+
+
+def test_frames_are_drawn_anew_never_moved_and_none_before_a_click(small, tmp_path):
+    """Plotly throws where it moves a hatched bar."""
+    picture = plot_steps(small, ["a", "c", "b"], 5_670.0, title="Small")
+    (play,) = picture.layout.updatemenus[0].buttons
+    assert play.label == "Play" and play.args[0] is None
+    for step in (play, *picture.layout.sliders[0].steps):
+        assert step.args[1]["transition"]["duration"] == 0 and step.args[1]["frame"]["redraw"]
+    Publisher(tmp_path, "x").publish(picture, "small", small.jobs)
+    page = (tmp_path / "small.html").read_text()
+    assert "Plotly.addFrames" in page and "Plotly.animate" not in page

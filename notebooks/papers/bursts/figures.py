@@ -9,11 +9,10 @@ from plotly.subplots import make_subplots
 import cosimlib as cs
 from cosimlib.display import percent
 from cosimlib.figures import theme
-from cosimlib.figures.gantt import faded
-from cosimlib.figures.legends import LETTER
-from cosimlib.figures.ondemand import USE_STYLES, use_pattern
+from cosimlib.figures.gantt import USES
 from cosimlib.ondemand import LEDGER, OVERHEAD, OnDemandSchedule
-from cosimlib.units import DAY
+from cosimlib.palette import WINE
+from cosimlib.units import DAY, HOUR
 from papers.bursts.experiment import (
     AHEAD,
     MOST_MISSED,
@@ -25,6 +24,8 @@ from papers.bursts.experiment import (
 )
 from papers.paper import Drawing
 
+ARRIVAL = {"width": 1.2, "dash": "dot", "color": WINE}
+"""The line at which a burst is submitted."""
 NO_BURST = "no burst came"
 
 MECHANISMS = (
@@ -38,10 +39,14 @@ def draw_day(schedule: OnDemandSchedule) -> Drawing:
     """The day with most evictions, by node."""
     times = pd.concat([schedule.evictions["time"], pd.Series([schedule.span[0]])])
     day = float((times // DAY).mode().iloc[0] * DAY)
-    figure = cs.figures.plot_ondemand(
+    figure = cs.figures.plot_gantt(
         schedule, start=day, end=day + DAY,
         title=f"Figure 1. A day of batch jobs and bursts, policy {schedule.policy}",
     )  # fmt: skip
+    coming = schedule.bursts["submit_time"]
+    for moment in coming[coming.between(day, day + DAY, inclusive="left")]:
+        figure.add_vline(round((moment - day) / HOUR, 4), line=ARRIVAL)
+    figure.add_scatter(x=[None], y=[None], mode="lines", line=ARRIVAL, name="a burst comes")
     shown = schedule.allocations.query("end > @day and start < @day + @DAY")
     return Drawing(figure, shown.reset_index(drop=True))
 
@@ -80,7 +85,7 @@ def draw_slowdown(schedules: Mapping[str, OnDemandSchedule], plain: OnDemandSche
     """Slowdown of batch jobs by size, without bursts and under policies that hold no nodes."""
     shown = {name: one for name, one in schedules.items() if not one.reserved}
     table = slowdown_table(shown | {"no bursts": plain}).round(3)
-    figure = cs.figures.plot_curves(
+    figure = cs.figures.plot_lines(
         table, x="nodes", y="slowdown", line="policy",
         title="Figure 3. Slowdown of batch jobs by size",
         labels={"nodes": "nodes of the job", "slowdown": "mean bounded slowdown", "policy": ""},
@@ -111,7 +116,7 @@ def draw_best(best: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
 def draw_bandwidths(cost: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
     """Overhead against the bandwidth of the file system."""
     labels = {"bandwidth": "bandwidth of the file system, GB/s", "mean": "node-hours per burst"}
-    figure = cs.figures.plot_curves(
+    figure = cs.figures.plot_lines(
         cost.round(3), x="bandwidth", y="mean", line="policy", band=("low", "high"), log="xy",
         title="Figure 5. Overhead against the file system's bandwidth", labels=labels, why=NO_BURST,
     )  # fmt: skip
@@ -156,12 +161,8 @@ def plot_ledger(hours: pd.DataFrame, costs: pd.DataFrame, *, title: str) -> go.F
         picture.add_trace(bar, row=1, col=2)
     total = costs[list(OVERHEAD)].sum(axis=1)
     picture.add_trace(_whiskers(total, costs["low"], costs["high"]), row=1, col=2)
-    tall = 42 * max(len(hours), 4)
-    left = max(75.0, 25 + LETTER * max(len(str(name)) for name in hours.index))
-    theme.style(picture, title=title, height=tall + 250, barmode="stack",
-                bargap=0.35, margin={"l": left, "t": 90, "b": 160})  # fmt: skip
-    picture.update_layout(legend={"orientation": "h", "traceorder": "normal", "x": 0,
-                                  "y": -55 / tall, "yanchor": "top"})  # fmt: skip
+    theme.style(picture, title=title, height=42 * max(len(hours), 4) + 210, barmode="stack",
+                bargap=0.35, margin={"t": 90})  # fmt: skip
     picture.update_xaxes(title="percent", range=[0, 100], col=1)
     known = costs["high"].where(costs["high"] < float("inf")).fillna(0.0)
     most = max(float(known.max()), float(total.max()), 1.0)
@@ -171,12 +172,10 @@ def plot_ledger(hours: pd.DataFrame, costs: pd.DataFrame, *, title: str) -> go.F
 
 def _bar(values: pd.Series, use: str, hover: str) -> go.Bar:
     """One use's bars, stacked by policy."""
-    name, tint, shape = USE_STYLES[use]
+    name, tint, shape = USES[use]
     return go.Bar(
         y=list(values.index), x=values.to_numpy(dtype=float).round(3), name=name, orientation="h",
-        legendgroup=use, hovertemplate=hover,
-        marker={"color": tint, "line": {"color": theme.BLACK, "width": 0.5},
-                "pattern": use_pattern(shape)},
+        legendgroup=use, hovertemplate=hover, marker=theme.bar(tint, shape),
     )  # fmt: skip
 
 
@@ -208,7 +207,7 @@ def plot_best(table: pd.DataFrame, *, title: str, labels: Mapping[str, str]) -> 
     if table.empty:
         return cs.figures.plot_nothing(title, NO_BURST)
     height = 170 + 95 * table["nodes"].nunique()
-    picture = theme.figure(title=title, height=height, margin={"b": 110}, barmode="overlay")
+    picture = theme.figure(title=title, height=height, barmode="overlay")
     across, up = (list(dict.fromkeys(table[name])) for name in ("rate", "nodes"))
     for place, (policy, part) in enumerate(table.groupby("policy", sort=False)):
         texts = [_square(str(policy), *row) for row in part[["mean", "tied"]].to_numpy()]
@@ -220,7 +219,7 @@ def plot_best(table: pd.DataFrame, *, title: str, labels: Mapping[str, str]) -> 
             width=0.92, text=texts, textposition="inside", insidetextanchor="middle",
             textangle=0, constraintext="none",
             textfont={"size": 12 if len(across) < 4 else 9, "color": theme.BLACK},
-            marker={"color": faded(tint, 0.4), "line": {"color": theme.BLACK, "width": 1}},
+            marker={"color": theme.faded(tint, 0.4), "line": {"color": theme.BLACK, "width": 1}},
             hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
     for axis, values, name in (("xaxis", across, "rate"), ("yaxis", up, "nodes")):

@@ -11,9 +11,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.elastic import ElasticSchedule, execution_states, least_waste, nodes_owned
-from cosimlib.figures import plot_curves, plot_table, theme
-from cosimlib.figures.elastic import period_name, plot_owners, vector_trace
-from cosimlib.figures.footnotes import footnote
+from cosimlib.figures import plot_lines, plot_nothing, plot_table, theme
+from cosimlib.figures.elastic import period_name, vector_trace
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
@@ -32,8 +31,14 @@ WIDTH = 0.86
 POINTS = 400
 """States of a cumulative curve."""
 RATIOS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0)
+VIOLINS = (
+    "White dots are medians, black bars span the quartiles. Violins end at the 99th percentile and "
+    "are equally wide at their widest."
+)
 PRINTED = {"states": 168_000, "same nodes": 0.75, "high": -0.972, "default": 0.071, "total": 0.038}
 """What the paper prints of what `measure_assumption` measures."""
+OWNERS = ("", "/", ".", "x")
+"""Patterns that tell owners apart, as their colors do."""
 PRIORITIES = {"high": "high-priority jobs", "default": "default-priority jobs"}
 
 
@@ -50,14 +55,14 @@ def figure_3(wasted: Mapping[str, Waste]) -> Drawing:
     numbers = pd.concat({name: summary for name, (summary, _) in panels.items()})
     title = "Figure 3. Wasted cycles by policy and grace period"
     numbers = numbers.reset_index(0, names="workload").reset_index(drop=True)
-    return Drawing(plot_violins(panels, title=title), numbers)
+    return Drawing(plot_violins(panels, title=title), numbers, VIOLINS)
 
 
 def figure_4(wasted: Mapping[str, Waste]) -> Drawing:
     """Figure 4: PEREGRINE's wasted cycles with grace periods from one to six hours."""
     panel = summarize_densities(wasted["PEREGRINE"], LONG)
     title = "Figure 4. Wasted cycles with long grace periods, PEREGRINE"
-    return Drawing(plot_violins({"PEREGRINE": panel}, title=title), panel[0])
+    return Drawing(plot_violins({"PEREGRINE": panel}, title=title), panel[0], VIOLINS)
 
 
 def figure_5(example: Example) -> Drawing:
@@ -65,7 +70,7 @@ def figure_5(example: Example) -> Drawing:
     vectors, boxes = example.vectors, example.boxes
     picture = make_subplots(
         rows=len(vectors), shared_xaxes=True, vertical_spacing=0.09,
-        subplot_titles=[f"({'abcde'[place]}) {name}" for place, name in enumerate(vectors)],
+        subplot_titles=theme.headings(vectors),
     )  # fmt: skip
     for row, table in enumerate(vectors.values(), start=1):
         picture.add_trace(vector_trace(table).update(showscale=row == 1), row=row, col=1)
@@ -82,37 +87,25 @@ def figure_5(example: Example) -> Drawing:
     picture.update_xaxes(title="days since the start", row=len(vectors))
     note = "The host takes the nodes of the least value first. Orange: jobs of high priority."
     numbers = pd.concat(vectors, names=["policy"]).round(3).reset_index()
-    return Drawing(footnote(picture, note), numbers)
+    return Drawing(picture, numbers, note)
 
 
 def figure_6(wasted: pd.DataFrame) -> Drawing:
     """Figure 6: cumulative wasted cycles of `waste_by_priority`: a panel and axis per priority."""
     table, mean = cumulative_table(wasted), wasted.mean() / HOUR
-    picture = make_subplots(
-        cols=2, horizontal_spacing=0.19,
-        subplot_titles=[f"({'ab'[place]}) {n}" for place, n in enumerate(PRIORITIES.values())],
-    )  # fmt: skip
-    for column, priority in enumerate(PRIORITIES, start=1):
-        for place, policy in enumerate(dict.fromkeys(table["policy"])):
-            part = table[(table["policy"] == policy) & (table["priority"] == priority)]
-            picture.add_scatter(
-                x=part["days"].tolist(), y=part["node_hours"].tolist(), mode="lines", name=policy,
-                line={"color": theme.CYCLE[place], "dash": theme.DASHES[place], "width": 2},
-                legendgroup=policy, showlegend=column == 1, row=1, col=column,
-            )  # fmt: skip
-    title = "Figure 6. Cumulative waste, queue bigmem preferred"
-    theme.style(picture, title=title, height=430, margin={"t": 95, "b": 120})
-    picture.update_layout(legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
-    picture.update_xaxes(title="days since the start", title_standoff=8)
-    picture.update_yaxes(rangemode="tozero")
-    picture.update_yaxes(title="node-hours, summed<br>over preemptions", col=1)
+    picture = plot_lines(
+        table.replace({"priority": PRIORITIES}), x="days", y="node_hours", line="policy",
+        panel="priority", own="y", title="Figure 6. Cumulative waste, queue bigmem preferred",
+        labels={"days": "days since the start", "priority": "",
+                "node_hours": "node-hours, summed<br>over preemptions"},
+    ).update_yaxes(rangemode="tozero")  # fmt: skip
     means = ", ".join(f"{policy} {mean[policy].sum():,.1f}" for policy in ("PAP", "PAP+"))
     note = (
         f"At each of {len(wasted):,} moments one preemption is imagined and what it would waste is "
         "added; none takes place, so that sums exceed what the nodes offer. The mean waste of one, "
         f"both priorities together: {means} node-hours."
     )
-    return Drawing(footnote(picture, note), table)
+    return Drawing(picture, table, note)
 
 
 def cumulative_table(wasted: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +129,7 @@ def optimum(schedule: Schedule, *, preempted: int, seed: int) -> Drawing:
     hours = "grace period (h)"
     means.index = pd.Index(np.array(periods) / HOUR, name=hours)
     table = means.reset_index().melt(hours, var_name="choice", value_name="waste")
-    picture = plot_curves(
+    picture = plot_lines(
         table, x=hours, y="waste", line="choice",
         title="What a preemption vector is worth, PEREGRINE",
         labels={hours: hours, "waste": "node-hours wasted, mean"},
@@ -156,7 +149,7 @@ def lifo_loses(schedules: Schedules, *, preempted: int, seed: int) -> Drawing:
         "relative": "LIFO ÷ the better",
     }
     title = "LIFO's waste over that of the better of FIFO and RANDOM"
-    picture = plot_curves(
+    picture = plot_lines(
         table, x="ratio", y="relative", line="workload", title=title, labels=labels
     )
     return Drawing(picture, table, "Means over every 10th state; above 1 LIFO loses.")
@@ -190,6 +183,29 @@ def owners(schedule: ElasticSchedule) -> Drawing:
     return Drawing(plot_owners(owned, title=title), owned.reset_index())
 
 
+def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
+    """Nodes per owner over time, stacked.
+
+    Parameters
+    ----------
+    owned : pd.DataFrame
+        As `nodes_owned` gives it.
+    """
+    if owned.empty:
+        return plot_nothing(title, "the workload has no jobs, so there is nothing to preempt")
+    picture = theme.figure(title=title, height=400)
+    days = (owned.index.to_numpy() / DAY).round(4).tolist()
+    for place, owner in enumerate(owned):
+        tint = theme.faded(theme.CYCLE[place % len(theme.CYCLE)], 0.5)
+        shape = OWNERS[place % len(OWNERS)]
+        values = owned[owner].tolist()
+        picture.add_trace(
+            theme.steps(days, values, tint, shape, name=str(owner), stackgroup="nodes")
+        )
+    picture.update_xaxes(title="days since the start", title_standoff=8)
+    return picture.update_yaxes(title="nodes")
+
+
 def sequence_rate(sweep: pd.DataFrame, preempted: int) -> Drawing:
     """Throughput, waste and users served by the rate of preemptions."""
     title = f"Sequences: rate of preemptions of {preempted} nodes"
@@ -216,7 +232,7 @@ def _sequences(sweep: pd.DataFrame, title: str) -> Drawing:
     averaged = sweep.groupby(["policy", varied], sort=False)[list(measures)].mean()
     parts = {name: averaged[column] for column, name in measures.items()}
     table = pd.concat(parts, names=["measure"]).rename("share").round(4).reset_index()
-    picture = plot_curves(
+    picture = plot_lines(
         table, x=varied, y="share", line="policy", panel="measure", title=title,
         labels={"measure": "", "share": "share (of what: below)"},
     )  # fmt: skip
@@ -245,7 +261,7 @@ def assumptions(sweep: pd.DataFrame) -> Drawing:
     shown = shown.rename(columns=names | {"states": "execution states"}).reset_index()
     title = f"Inverse analysis: one assumption at a time (seeds: {sweep['seed'].nunique()})"
     picture = plot_table(shown, title=title)
-    picture.update_layout(width=1300, height=500, margin_b=10)
+    picture.update_layout(width=1300, height=500)
     note = (
         "Same nodes, common nodes, same waste: states in which LIFO and PAP take the same nodes, "
         "nodes that both take, states in which they waste as much. Apart: how far the medians of "
@@ -284,8 +300,7 @@ def plot_violins(
     """
     picture = make_subplots(
         rows=len(panels), vertical_spacing=0.16 if len(panels) > 1 else 0,
-        subplot_titles=[f"({'abcd'[place]}) {name}" for place, name in enumerate(panels)]
-        if len(panels) > 1 else None,
+        subplot_titles=theme.headings(panels) if len(panels) > 1 else None,
     )  # fmt: skip
     for row, (summary, densities) in enumerate(panels.values(), start=1):
         policies = list(dict.fromkeys(summary["policy"]))
@@ -308,16 +323,8 @@ def plot_violins(
             range=[-0.5, len(policies) - 0.5], row=row,
         )  # fmt: skip
         picture.update_yaxes(title="node-hours wasted", rangemode="tozero", row=row)
-    theme.style(picture, title=title, height=110 + 340 * len(panels), margin={"t": 95, "b": 100})
-    picture.update_layout(
-        legend={"orientation": "h", "y": -0.22 / len(panels), "yanchor": "top", "x": 0,
-                "title": {"text": "grace period  "}}
-    )  # fmt: skip
-    return footnote(
-        picture,
-        "White dots are medians, black bars span the quartiles. Violins end at the 99th "
-        "percentile and are equally wide at their widest.",
-    )
+    theme.style(picture, title=title, height=130 + 330 * len(panels), margin={"t": 95})
+    return picture.update_layout(legend={"title": {"text": "grace period  "}})
 
 
 def _outline(here: pd.DataFrame, center: float, half: float) -> dict[str, np.ndarray]:
@@ -332,10 +339,9 @@ def _outline(here: pd.DataFrame, center: float, half: float) -> dict[str, np.nda
 def _colors(place: int) -> dict[str, object]:
     """How a grace period's violins are drawn: filled with the line's color, two thirds clear."""
     tint = theme.CYCLE[place % len(theme.CYCLE)]
-    red, green, blue = (int(tint[first : first + 2], 16) for first in (1, 3, 5))
     return {
         "mode": "lines", "fill": "toself", "hoverinfo": "skip",
-        "line": {"color": tint, "width": 1}, "fillcolor": f"rgba({red},{green},{blue},0.35)",
+        "line": {"color": tint, "width": 1}, "fillcolor": theme.faded(tint, 0.35),
     }  # fmt: skip
 
 

@@ -2,22 +2,19 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
 from cosimlib.display import percent
-from cosimlib.figures import theme
-from cosimlib.figures.footnotes import footnote
-from cosimlib.figures.nothing import plot_nothing
-from cosimlib.figures.timesharing_moment import DURATIONS, NO_JOBS, RATIO_COLORS
+from cosimlib.figures import captioned, plot_lines, theme
+from cosimlib.figures.charts import heatmap
+from cosimlib.figures.timesharing_moment import NO_JOBS, RATIO_COLORS
 from cosimlib.synthetic.edison import EDISON, UTILIZATION
 from cosimlib.timesharing import RunSummary
-from cosimlib.timesharing.schedule import LEVELS
+from cosimlib.timesharing.schedule import DURATIONS, LEVELS
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
 from papers.claims import Rule, interval
@@ -36,9 +33,6 @@ from papers.paper import Drawing
 LENGTHS = DURATIONS | {7 * DAY: "7 days", 30 * DAY: "30 days"}
 """Ticks of an axis of run times, in seconds."""
 
-FEW_POINTS = 8
-"""Points from which on a line needs no markers."""
-
 FEW_JOBS = 10
 """Bins of fewer jobs are paler."""
 
@@ -47,12 +41,6 @@ VEIL = [[0.0, "rgba(255,255,255,0.75)"], [1.0, "rgba(255,255,255,0)"]]
 
 LEAST_RANGE = 4.0
 """Percent of the capacity that an axis of utilization shows at least."""
-
-ROW, GAP = 290, 85
-"""Pixels of a row of panels, and between two."""
-
-BELOW = {"orientation": "h", "yanchor": "top", "x": 0}
-"""A legend under the figure; `y` says how far."""
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -175,7 +163,7 @@ def figure_1(workload: Workload) -> Drawing:
     sums = work.groupby(workload.jobs["nodes"]).sum().cumsum()
     table = pd.DataFrame({"nodes": sums.index, "share": (sums / sums.iloc[-1]).to_numpy()})
     labels = ("nodes of a job", "share of all node-hours, in<br>jobs of at most so many nodes")
-    return Drawing(_lines(table, "Figure 1. Node-hours by size of job", labels, log=True), table)
+    return Drawing(_lines(table, "Figure 1. Node-hours by size of job", labels, log="x"), table)
 
 
 def figure_2(runs: Runs) -> Drawing:
@@ -202,7 +190,7 @@ def figure_4(runs: Runs) -> Drawing:
         ignore_index=True,
     )  # fmt: skip
     labels = ("slowdown", "share of jobs with at most that")
-    return Drawing(_lines(table, "Figure 4. Distribution of slowdowns", labels, log=True), table)
+    return Drawing(_lines(table, "Figure 4. Distribution of slowdowns", labels, log="x"), table)
 
 
 def figure_5(runs: Runs) -> Drawing:
@@ -328,37 +316,19 @@ def box_table(runs: Mapping[str, RunSummary]) -> pd.DataFrame:
 # --- drawing ------------------------------------------------------------------------------------
 
 
-def _lines(
-    table: pd.DataFrame, title: str, labels: tuple[str, str], *, log: bool = False
-) -> go.Figure:
-    """The last column over the one before it, a line per policy; markers where points are few."""
-    if table.empty:
-        why = "no day ends between the jobs that do not count and the last submission"
-        return plot_nothing(title, why)
-    x, y = table.columns[-2:]
-    named = "policy" in table
-    groups = table.groupby("policy", sort=False) if named else [("", table)]
-    picture = theme.figure(title=title, height=450, margin={"b": 130})
-    for place, (name, part) in enumerate(groups):
-        picture.add_scatter(
-            x=part[x].tolist(), y=part[y].tolist(), name=name, showlegend=named,
-            mode="lines" if len(part) > FEW_POINTS else "lines+markers",
-            line={"color": theme.color(str(name), place), "dash": theme.DASHES[place % 7],
-                  "width": 2},
-        )  # fmt: skip
-    picture.update_xaxes(title=labels[0], **(_logarithmic(table[x]) if log else {}))
-    return picture.update_yaxes(title=labels[1]).update_layout(legend=BELOW | {"y": -0.24})
+def _lines(table: pd.DataFrame, title: str, labels: tuple[str, str], *, log: str = "") -> go.Figure:
+    """The last column over the one before it, a line per policy."""
+    axes = dict(zip("xy", table.columns[-2:], strict=True))
+    return plot_lines(
+        table, **axes, line="policy" if "policy" in table else None, title=title, log=log,
+        labels=dict(zip(axes.values(), labels, strict=True)),
+        why="no day ends between the jobs that do not count and the last submission",
+    )  # fmt: skip
 
 
 def _noisy_days(runs: Runs) -> str:
     """The first seed's jobs under noise, and the noise."""
     return f"{runs.first('noise').data}, noise {runs.noise:g}"
-
-
-def _logarithmic(values: pd.Series) -> dict[str, Any]:
-    """A logarithmic axis: powers of ten, and 2 and 5 between them where there are few."""
-    few = values.max() < 100 * values.min()
-    return {"type": "log", "dtick": "D2" if few else 1, "tickformat": ",~g"}
 
 
 def _ratios(batch: RunSummary, shared: RunSummary, title: str) -> Drawing:
@@ -372,20 +342,18 @@ def _map(run: RunSummary, other: RunSummary | None = None, *, title: str) -> go.
     Ratios are blue below 1 and vermilion above.
     """
     values = run.bins if other is None else run.bins / other.bins
-    ticks = np.arange(0.0 if other is None else -3.0, 4.0)
     scale = "mean slowdown"
     if other is not None:
         scale = f"{run.policy} ÷<br>{other.policy.replace(' (', '<br>(')}<br> "
-    picture = theme.figure(title=title, height=520, plot_bgcolor=NO_JOBS)
-    picture.add_heatmap(
-        x=run.length_edges, y=run.nodes_edges, z=np.log10(values),
-        customdata=values, zmin=ticks[0], zmax=ticks[-1],
+    picture = theme.figure(title=title, height=500, plot_bgcolor=NO_JOBS)
+    surface = heatmap(
+        pd.DataFrame(values), powers=(0.0 if other is None else -3.0, 3.0), text=run.counts,
         colorscale=theme.COLORSCALE if other is None else [list(c) for c in RATIO_COLORS],
-        text=run.counts, hovertemplate="from %{x:.3g} s, %{y:.3g} nodes, %{text} jobs: "
-        "%{customdata:.3g}<extra></extra>",
-        colorbar={"title": {"text": scale},
-                  "tickvals": ticks, "ticktext": [f"{10.0**t:g}" for t in ticks]},
+        hovertemplate="from %{x:.3g} s, %{y:.3g} nodes, %{text} jobs: %{customdata:.3g}"
+        "<extra></extra>", colorbar={"title": {"text": scale}},
     )  # fmt: skip
+    # Bins have their edges on the axes, one more than there are bins.
+    picture.add_trace(surface.update(x=run.length_edges, y=run.nodes_edges))
     picture.add_heatmap(
         x=run.length_edges, y=run.nodes_edges, zmin=0, zmax=1,
         z=np.log(np.where(np.isfinite(values), run.counts, np.nan)) / np.log(FEW_JOBS),
@@ -398,7 +366,7 @@ def _map(run: RunSummary, other: RunSummary | None = None, *, title: str) -> go.
     )  # fmt: skip
     picture.update_yaxes(type="log", title="nodes", dtick=1, tickformat=",", showgrid=False)
     better = "" if other is None else " Above 1, jobs fare better under the second policy."
-    return footnote(
+    return captioned(
         picture,
         "Slowdown: turnaround ÷ max(dedicated run time, 10 s). Bins of fewer than ten jobs are the "
         f"paler the fewer, gray bins have none.{better}",
@@ -407,7 +375,7 @@ def _map(run: RunSummary, other: RunSummary | None = None, *, title: str) -> go.
 
 def _boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
     """Boxes of slowdowns on a logarithmic axis, means as diamonds."""
-    picture = theme.figure(title=title, height=500, showlegend=False, margin_b=95)
+    picture = theme.figure(title=title, height=480, showlegend=False)
     for row in table.itertuples(index=False):
         picture.add_box(
             x=[row[0]], lowerfence=[row[1]], q1=[row[2]], median=[row[3]], q3=[row[4]],
@@ -424,8 +392,9 @@ def _boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
             hovertemplate="mean %{y:.3g}<extra></extra>",
         )  # fmt: skip
     picture.update_xaxes(title="", tickangle=0)
-    picture.update_yaxes(type="log", title="slowdown (◆ mean)", dtick="D2", tickformat=",")
-    return footnote(
+    whiskers = table.drop(columns="run").to_numpy()
+    picture.update_yaxes(title="slowdown (◆ mean)", **theme.log_axis(whiskers))
+    return captioned(
         picture,
         "Boxes span the quartiles, the line in them is the median; whiskers reach to the last job "
         "within 1.5 times the distance of the quartiles; numbers are the means.",
@@ -434,30 +403,27 @@ def _boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
 
 def _overheads(table: pd.DataFrame, *, batch: float) -> go.Figure:
     """Utilization and mean slowdown against overhead; that of batch scheduling is dashed."""
-    picture = make_subplots(cols=2, horizontal_spacing=0.13)
-    for place, (name, part) in enumerate(table.groupby("memory", sort=False)):
-        for column, of in enumerate((100 * part["utilization"], part["slowdown"]), start=1):
-            picture.add_scatter(
-                x=(100 * part["overhead"]).tolist(), y=of.tolist(), mode="lines+markers",
-                name=name, legendgroup=name, showlegend=column == 1, row=1, col=column,
-                line={"color": theme.CYCLE[place], "dash": theme.DASHES[place]},
-                marker={"symbol": theme.MARKERS[place], "size": 8},
-            )  # fmt: skip
+    percents = table.assign(overhead=100 * table["overhead"])
+    values = {"utilization": 100 * table["utilization"], "mean slowdown": table["slowdown"]}
+    panels = pd.concat([percents.assign(measure=name, value=of) for name, of in values.items()])
+    picture = plot_lines(
+        panels, x="overhead", y="value", line="memory", panel="measure", own="y",
+        title="Figure 5. Time-sharing with overhead",
+        labels={name: name for name in values} | {"overhead": "overhead, part of the capacity"},
+    )  # fmt: skip
     picture.add_hline(
-        y=100 * batch, line={"dash": "dash", "color": theme.BLACK}, row=1, col=1,
+        y=100 * batch, line=theme.DASHED, row=1, col=1,
         annotation={"text": f"batch: {percent(batch, 0)}", "yanchor": "bottom", "yshift": 4},
     )  # fmt: skip
-    theme.style(picture, title="Figure 5. Time-sharing with overhead", height=430,
-                margin={"b": 110})  # fmt: skip
-    picture.update_xaxes(title="overhead, part of the capacity", ticksuffix=" %")
+    picture.update_xaxes(ticksuffix=" %")
     low, high = (100 * pick(batch, pick(table["utilization"])) for pick in (min, max))
     beyond = max(0.08 * (high - low), LEAST_RANGE / 2 - (high - low) / 2)
     seen = {"ticksuffix": " %", "range": [low - beyond, high + beyond]}
-    picture.update_yaxes(title="utilization", **seen, col=1)
-    picture.update_yaxes(title="mean slowdown", tickformat="~g", col=2)
+    picture.update_yaxes(**seen, col=1)
     if table["slowdown"].max() > 4 * table["slowdown"].min():
-        picture.update_yaxes(type="log", dtick="D2", title="mean slowdown (log)", col=2)
-    return picture.update_layout(legend=BELOW | {"y": -0.26})
+        axis = theme.log_axis(table["slowdown"])
+        picture.update_yaxes(title="mean slowdown (log)", **axis, col=2)
+    return picture
 
 
 def _turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
@@ -465,33 +431,15 @@ def _turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
 
     Sizes above the largest at which any policy has a turnaround are left out.
     """
-    names, policies = table["application"].unique(), table["policy"].unique()
-    rows = -(-len(names) // 3)
-    picture = make_subplots(
-        rows=rows, cols=min(3, len(names)), subplot_titles=list(names), shared_yaxes=True,
-        horizontal_spacing=0.04, vertical_spacing=GAP / (ROW * rows - 50),
+    largest = table.loc[table["turnaround_time"].notna(), "nodes"].max()
+    # Policies have their color and their place in the legend in all panels.
+    measured = table[(table["nodes"] <= largest) & table["turnaround_time"].notna()]
+    picture = plot_lines(
+        measured.assign(minutes=measured["turnaround_time"] / 60), x="nodes", y="minutes",
+        line="policy", panel="application", columns=min(3, table["application"].nunique()),
+        log="xy", title=title, labels={"minutes": "turnaround, min", "application": ""},
     )  # fmt: skip
-    table = table[table["nodes"] <= table.loc[table["turnaround_time"].notna(), "nodes"].max()]
-    listed: set[str] = set()
-    for place, name in enumerate(names):
-        for number, policy in enumerate(policies):
-            here = table[(table["application"] == name) & (table["policy"] == policy)]
-            first = policy not in listed and here["turnaround_time"].notna().any()
-            listed |= {policy} if first else set()
-            picture.add_scatter(
-                x=here["nodes"].tolist(), y=(here["turnaround_time"] / 60).tolist(), name=policy,
-                mode="lines+markers", legendgroup=policy, showlegend=bool(first), connectgaps=True,
-                line={"color": theme.color(policy, number), "dash": theme.DASHES[number]},
-                marker={"symbol": theme.MARKERS[number], "size": 6},
-                row=place // 3 + 1, col=place % 3 + 1,
-            )  # fmt: skip
-    theme.style(picture, title=title, height=170 + ROW * rows, margin={"t": 100, "b": 120})
-    picture.update_xaxes(**_logarithmic(table["nodes"]), matches="x")
-    picture.update_xaxes(title="nodes", row=rows)
-    picture.update_yaxes(**_logarithmic(table["turnaround_time"]))
-    picture.update_yaxes(title="turnaround, min", title_standoff=12, col=1)
-    picture.update_layout(legend=BELOW | {"y": -0.28 / rows})
-    return footnote(
+    return captioned(
         picture,
         "Turnaround: dedicated run time × mean slowdown of ten jobs or more of about that size and "
         "length. Sizes without so many have no marker; lines pass over them.",

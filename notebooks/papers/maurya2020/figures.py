@@ -9,18 +9,10 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum
-from cosimlib.figures import (
-    plan_table,
-    plot_curves,
-    plot_gantt,
-    plot_nothing,
-    plot_plan,
-    plot_series,
-    plot_trade_off,
-    surface_table,
-    theme,
-)
-from cosimlib.units import MINUTE
+from cosimlib.eviction.problem import ACTIONS, KEEP
+from cosimlib.figures import plot_lines, plot_nothing, plot_trade_off, surface_table, theme
+from cosimlib.figures.eviction import MEANING, NO_JOBS
+from cosimlib.units import HOUR, MINUTE
 from papers.maurya2020.experiment import SURVEY, Case, FullMoments, Month, Occupancy
 from papers.paper import Drawing
 
@@ -49,6 +41,8 @@ PLANS = {
     "least_cost": ("least loss and standing still", "lost or blocked"),
 }
 """The plan, and the node-hours of it that a column of the survey counts."""
+TAKEN = tuple(ACTIONS[KEEP + 1 :])
+"""Actions that free nodes."""
 SUMMARY = ["moments", "above", "none", "free", "free_overlapping", "first", "largest", "last",
            "saved_overlapping", "saved_blocked"]  # fmt: skip
 
@@ -57,17 +51,26 @@ def figure_1a(month: Month) -> Drawing:
     """Occupied nodes, hour by hour."""
     reference = (float(month.total_nodes), f"all {month.total_nodes:,} nodes")
     title = "Figure 1a. Occupied nodes, hourly mean"
-    figure = plot_series(
-        month.nodes, title=title, unit="nodes", reference=reference, began=month.began
-    )
-    return Drawing(figure, month.nodes.rename("nodes").to_frame())
+    return _hourly(month.nodes.rename("nodes"), month, title, reference)
 
 
 def figure_1b(month: Month) -> Drawing:
     """Running jobs in the same hours."""
-    title = "Figure 1b. Running jobs, hourly mean"
-    figure = plot_series(month.jobs, title=title, unit="jobs", began=month.began)
-    return Drawing(figure, month.jobs.rename("jobs").to_frame())
+    return _hourly(month.jobs.rename("jobs"), month, "Figure 1b. Running jobs, hourly mean")
+
+
+def _hourly(
+    values: pd.Series, month: Month, title: str, reference: tuple[float, str] | None = None
+) -> Drawing:
+    """Hourly means as steps over dates, or over days."""
+    when, axis = theme.over_time(values.index.to_numpy(), month.began)
+    unit = str(values.name)
+    table = pd.DataFrame({"when": when, unit: values.to_numpy(dtype=float).round(3)})
+    figure = plot_lines(
+        table, x="when", y=unit, steps=True, title=title, reference=reference,
+        labels={"when": axis["title"]},
+    )  # fmt: skip
+    return Drawing(figure, values.to_frame())
 
 
 def draw_scenario(number: int, case: Case) -> Drawing:
@@ -78,7 +81,7 @@ def draw_scenario(number: int, case: Case) -> Drawing:
         return Drawing(plot_nothing(title, case.why), pd.DataFrame(columns=columns))
     begin, end, at = case.scenario.moments
     table = case.scenario.table()
-    figure = plot_gantt(table, title=title, region=(begin, end), moment=at)
+    figure = plot_scenario(table, title=title, region=(begin, end), moment=at)
     return Drawing(figure, table, note=origin_of(case))
 
 
@@ -91,7 +94,7 @@ def draw_response_times(number: int, comparison: pd.DataFrame, case: Case) -> Dr
     """Response times accumulated over deadlines, a panel per number of nodes needed."""
     part = comparison[comparison["scenario"] == case.name]
     part = part.assign(milliseconds=part["response_time"] * 1e3, minutes=part["deadline"] / MINUTE)
-    figure = plot_curves(
+    figure = plot_lines(
         part, x="minutes", y="milliseconds", line="solver", panel="nodes_needed",
         title=f"Figure {number}. Response time, {case.name}", bound="bound", log="y",
         labels=LABELS | {"milliseconds": "response time (ms)"}, why=case.why,
@@ -103,7 +106,7 @@ def draw_response_times(number: int, comparison: pd.DataFrame, case: Case) -> Dr
 def figure_8(excess: pd.DataFrame, cases: Iterable[Case], draws: int) -> Drawing:
     """Greedy's loss beyond the optimum: the mean and the range of draws of the jobs' memory."""
     excess = excess.assign(minutes=excess["deadline"] / MINUTE)
-    figure = plot_curves(
+    figure = plot_lines(
         excess.round(3), x="minutes", y="excess", line="scenario", panel="nodes_needed",
         title="Figure 8. Loss of greedy beyond the optimum", band=("least", "most"),
         labels=LABELS | {"excess": "excess loss (node-hours)"},
@@ -129,9 +132,7 @@ def plot_moments(kinds: pd.DataFrame, jobs: pd.Series, *, title: str) -> go.Figu
     if kinds.empty:
         return plot_nothing(title, "at no hour is the machine nearly full with few enough jobs")
     sizes = list(kinds["nodes_needed"].drop_duplicates())
-    headings = [
-        f"({letter}) K = {size:,}" for letter, size in zip("bcdefghij", sizes, strict=False)
-    ]
+    headings = theme.headings(["jobs", *sizes], "K =")[1:]
     figure = make_subplots(
         cols=1 + len(sizes), horizontal_spacing=0.05, column_widths=[1.1] + [1.0] * len(sizes),
         subplot_titles=[f"(a) jobs, median {jobs.median():g}", *headings],
@@ -139,29 +140,24 @@ def plot_moments(kinds: pd.DataFrame, jobs: pd.Series, *, title: str) -> go.Figu
     counts = 100 * jobs.value_counts(normalize=True).sort_index()
     figure.add_bar(
         x=counts.index.to_numpy(), y=counts.round(2).to_numpy(), showlegend=False,
-        marker={"color": theme.GREY, "line": {"color": theme.BLACK, "width": 0.5}},
+        marker=theme.bar(theme.GREY),
         hovertemplate="%{x} jobs at %{y} % of the moments<extra></extra>", row=1, col=1,
     )  # fmt: skip
     for column, size in enumerate(sizes, start=2):
         for bar in _kind_bars(kinds[kinds["nodes_needed"] == size], shown=column == 2):
             figure.add_trace(bar, row=1, col=column)
-    theme.style(figure, title=title, height=440, barmode="stack", bargap=0.05)
-    legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "traceorder": "normal"}
-    figure.update_layout(margin={"t": 95, "b": 125}, legend=legend)
+    theme.style(figure, title=title, height=440, barmode="stack", bargap=0.05, margin={"t": 95})
     _label_panels(figure, sizes, float(np.max(jobs)), kinds["deadline"].max() / MINUTE)
     return figure
 
 
 def _kind_bars(part: pd.DataFrame, *, shown: bool) -> list[go.Bar]:
     """Bars of each kind's share over the deadlines; in the legend where `shown`."""
-    pattern = {"fillmode": "overlay", "solidity": 0.15, "fgcolor": theme.BLACK,
-               "fgopacity": 0.6, "size": 6}  # fmt: skip
     bars = []
     for kind, (meaning, color, shape) in KINDS.items():
         share = part[part["kind"] == kind]
-        marker = {"color": color, "line": {"color": theme.BLACK, "width": 0.5},
-                  "pattern": pattern | {"shape": shape}}  # fmt: skip
         x, y = (share["deadline"] / MINUTE).to_numpy(), (100 * share["share"]).round(2).to_numpy()
+        marker = theme.bar(color, shape)
         bars.append(
             go.Bar(x=x, y=y, name=meaning, legendgroup=kind, showlegend=shown, marker=marker)
         )
@@ -196,7 +192,7 @@ def draw_mean_cost(survey: pd.DataFrame, moments: FullMoments) -> Drawing:
 
 def _means(means: pd.DataFrame, moments: FullMoments, title: str, label: str) -> Drawing:
     """Means over the deadlines, a line per plan and a panel per number of nodes needed."""
-    figure = plot_curves(
+    figure = plot_lines(
         means, x="minutes", y="node_hours", line="plan", panel="nodes_needed", title=title,
         labels=LABELS | {"node_hours": label}, why=moments.summary,
     )  # fmt: skip
@@ -225,13 +221,115 @@ def draw_scaling(by_jobs: pd.DataFrame, by_nodes: pd.DataFrame) -> Drawing:
     ]
     growing = pd.concat(tables, ignore_index=True)
     growing["milliseconds"] = growing["response_time"] * 1e3
-    figure = plot_curves(
-        growing, x="size", y="milliseconds", line="solver", panel="panel", log="xy", own_x=True,
+    figure = plot_lines(
+        growing, x="size", y="milliseconds", line="solver", panel="panel", log="xy", own="x",
         title="Response time on ever larger problems",
         labels=panels | {"milliseconds": "response time (ms)"},
     )  # fmt: skip
     note = "spectrum: plans for all K and deadlines at once."
     return Drawing(figure, growing, note=note, data="random problems, seed 0")
+
+
+def plot_scenario(
+    table: pd.DataFrame,
+    *,
+    title: str,
+    region: tuple[float, float],
+    moment: float,
+) -> go.Figure:
+    """One bar per job, the earliest at the bottom, with the nodes that it holds.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        Indexed by job, in the order of the bars: `start` and `end` in seconds, `nodes`.
+    title : str
+    region : tuple of float
+        Seconds between which all jobs run, shaded and labeled.
+    moment : float
+        Seconds of the eviction, drawn as a line.
+    """
+    rows = list(range(1, len(table) + 1))
+    hours = (table[["start", "end"]] / HOUR).round(5)
+    labels = [f"{nodes:,} node{'s' if nodes > 1 else ''}" for nodes in table["nodes"]]
+    picture = theme.figure(title=title, height=150 + 22 * max(len(table), 8), showlegend=False)
+    picture.add_bar(
+        y=rows, x=(hours["end"] - hours["start"]).round(5), base=hours["start"], orientation="h",
+        marker={"color": theme.SKY, "line": {"color": theme.BLUE, "width": 1}},
+        text=labels, textposition="outside", textangle=0, cliponaxis=False,
+        textfont={"size": 11, "color": theme.BLACK}, constraintext="none",
+        customdata=table.index, hovertemplate="job %{customdata}, %{text}<extra></extra>",
+    )  # fmt: skip
+    _mark_region(picture, region)
+    picture.add_vline(moment / HOUR, line={"width": 2, "color": theme.VERMILION})
+    picture.add_annotation(
+        x=moment / HOUR, y=0, yref="paper", text="eviction", showarrow=False,
+        yanchor="bottom", xanchor="left", xshift=3, font={"color": theme.VERMILION},
+        bgcolor="rgba(255,255,255,0.8)",
+    )  # fmt: skip
+    last = float(hours["end"].max())
+    picture.update_xaxes(title="hours since the earliest start", range=[0, 1.14 * last])
+    return picture.update_yaxes(
+        title="job",
+        tickmode="array",
+        tickvals=rows,
+        ticktext=[str(job) for job in table.index],
+        range=[0, rows[-1] + 1],
+    )
+
+
+def _mark_region(picture: go.Figure, region: tuple[float, float]) -> None:
+    """Shade the stretch in which all jobs run and write its two moments above it."""
+    begin, end = region
+    picture.add_vrect(
+        begin / HOUR, end / HOUR, fillcolor=theme.YELLOW, opacity=0.3, line_width=0, layer="below"
+    )
+    picture.add_annotation(
+        x=(begin + end) / 2 / HOUR, y=1, yref="paper", showarrow=False, yanchor="bottom",
+        text=f"all run from {clock(begin)} to {clock(end)}", font={"size": 12},
+    )  # fmt: skip
+    for moment in region:
+        picture.add_vline(moment / HOUR, line=theme.DASHED)
+
+
+def clock(seconds: float) -> str:
+    """Hours and minutes, ``02:41``."""
+    minutes = int(seconds // 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
+    """Loss against deadline, and under it the nodes that each action frees, stacked."""
+    if not len(plan.problem):
+        return plot_nothing(title, NO_JOBS)
+    minutes = plan.deadlines / 60
+    picture = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.08)
+    picture.add_scatter(
+        x=minutes, y=plan.loss.round(2), mode="lines+markers", name="loss", showlegend=False,
+        line={"color": theme.color(plan.solver), "shape": "hv"}, row=1, col=1,
+    )  # fmt: skip
+    freed = plan_table(plan)
+    for action in TAKEN:
+        picture.add_bar(
+            x=minutes, y=freed[action], name=MEANING[action], row=2, col=1,
+            marker=theme.patterned(action),
+        )  # fmt: skip
+    picture.add_hline(
+        plan.problem.nodes_needed, row=2, col=1,
+        line={"dash": "dash", "width": 1.5, "color": theme.BLACK},
+    )  # fmt: skip
+    theme.style(picture, title=title, height=540, barmode="stack", bargap=0.15)
+    picture.update_yaxes(title="node-hours lost", rangemode="tozero", row=1)
+    picture.update_yaxes(title="nodes freed<br>(dashed: needed)", row=2)
+    return picture.update_xaxes(title="deadline (minutes)", row=2)
+
+
+def plan_table(plan: EvictionPlan) -> pd.DataFrame:
+    """Nodes freed by each action, one row per deadline (minutes), beside the loss (node-hours)."""
+    nodes = plan.problem.arrays.nodes
+    freed = {action: (plan.choices == ACTIONS.index(action)) @ nodes for action in TAKEN}
+    index = pd.Index(plan.deadlines / 60, name="deadline_minutes")
+    return pd.DataFrame(freed, index=index).assign(loss=plan.loss.round(6))
 
 
 def scenario_table(cases: Iterable[Case]) -> pd.DataFrame:

@@ -1,12 +1,16 @@
 """Figures 1 to 3 of the paper, and four of our own: queue length, efficiency, costs, intervals."""
 
+import itertools
+import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from cosimlib.figures import plot_curves, plot_nodes, theme
+from cosimlib.figures import plot_lines, theme
+from cosimlib.figures.charts import add_reference
 from cosimlib.filling import FilledSchedule
 from cosimlib.placement import lowest_blocks
 from papers.paper import Drawing
@@ -44,7 +48,7 @@ def load_by_accuracy(runs: pd.DataFrame) -> Drawing:
 def load_by_length(by_length: pd.DataFrame, run: Experiment) -> Drawing:
     """The load by the number of jobs that wait."""
     labels = {"queue_depth": "jobs that wait with a reservation", "mean": "average load"}
-    figure = plot_curves(
+    figure = plot_lines(
         by_length, x="queue_depth", y="mean", line="variant", labels=labels, log="x",
         title="Average load by the length of the queue", band=BAND,
     )  # fmt: skip
@@ -56,7 +60,7 @@ def efficiency_by_overhead(table: pd.DataFrame) -> Drawing:
     """Utilization efficiency against t, by policy and c."""
     table = table.round(5)
     labels = {"t": "t, part of a slot", "efficiency": "efficiency", "c": "c ="}
-    figure = plot_curves(
+    figure = plot_lines(
         table, x="t", y="efficiency", line="policy", panel="c", labels=labels,
         title="Utilization efficiency with containers",
     )  # fmt: skip
@@ -67,7 +71,7 @@ def cost_by_accuracy(costs: pd.DataFrame, run: Experiment) -> Drawing:
     """What containers cost jobs and themselves, against the accuracy of estimates."""
     table = cost_table(costs).round(4).replace({"measure": COSTS})
     labels = {"accuracy": ACCURACY, "mean": "percent", "measure": ""}
-    figure = plot_curves(
+    figure = plot_lines(
         table, x="accuracy", y="mean", line="policy", panel="measure", labels=labels,
         title="What containers cost", band=BAND,
     )  # fmt: skip
@@ -88,7 +92,7 @@ def use_by_interval(kept: pd.DataFrame, run: Experiment) -> Drawing:
     lines = [bands[bands["k"] < np.inf], at_young.assign(line="√(2tM)")]
     table = pd.concat(lines).dropna(subset="mean").round(4)
     labels = {"k": "slots between saves, k", "mean": "useful percent of the time", "jobs": ""}
-    figure = plot_curves(
+    figure = plot_lines(
         table, x="k", y="mean", line="line", panel="jobs", labels=labels, log="x",
         title="Containers that are saved every k slots", band=BAND,
     )  # fmt: skip
@@ -110,10 +114,52 @@ FIGURES: dict[str, Callable[..., Drawing]] = {
 def _gantt(schedule: FilledSchedule, title: str) -> Drawing:
     """Gantt chart of a small schedule, slot by slot and node by node; containers are hatched."""
     table = node_table(schedule)
-    figure = plot_nodes(
-        table, title=title, unit=schedule.slot, unit_name="time slot", node_name="CPU slot"
-    )
-    return Drawing(figure, table, data=MADE_UP)
+    return Drawing(plot_slots(table, schedule.slot, title=title), table, data=MADE_UP)
+
+
+def plot_slots(table: pd.DataFrame, slot: float, *, title: str) -> go.Figure:
+    """Blocks of CPU slots by number over time slots of so many seconds, each with its label.
+
+    `table` is as of `node_table`; regular jobs are colored, others hatched in gray.
+    """
+    rows = int((table["first"] + table["nodes"]).max())
+    picture = theme.figure(title=title, height=170 + 46 * max(rows, 4), showlegend=False)
+    jobs = dict.fromkeys(table["label"][table["kind"] == "regular"])
+    tints = itertools.cycle((*theme.CYCLE[:-1], theme.YELLOW))
+    colors = dict(zip(jobs, tints, strict=False))
+    for block in table.itertuples():
+        picture.add_trace(_block(block, slot, colors.get(block.label)))
+        picture.add_annotation(
+            x=round((block.start + block.end) / 2 / slot, 5), y=block.first + block.nodes / 2,
+            text=f"<b>{block.label}</b>", showarrow=False, font={"size": 15},
+        )  # fmt: skip
+    last = float(table["end"].max()) / slot
+    slots = range(math.ceil(last))
+    picture.update_xaxes(
+        title="time slot", range=[0, last], layer="below traces", tickmode="array", showgrid=False,
+        tickvals=[number + 0.5 for number in slots], ticks="",
+        ticktext=[str(number + 1) for number in slots],
+    )  # fmt: skip
+    return picture.update_yaxes(
+        title="CPU slot", range=[0, rows], tickmode="array", showgrid=False,
+        tickvals=[row + 0.5 for row in range(rows)], ticktext=[str(row + 1) for row in range(rows)],
+    )  # fmt: skip
+
+
+def _block(block: Any, slot: float, color: str | None) -> go.Scatter:
+    """A labeled rectangle; hatched where no color is given."""
+    left, right = round(block.start / slot, 5), round(block.end / slot, 5)
+    low, high = block.first, block.first + block.nodes
+    nodes = f"node {low + 1}" if block.nodes == 1 else f"nodes {low + 1} to {high}"
+    look: dict[str, Any] = {"fillcolor": theme.faded(color or theme.GREY)}
+    if color is None:
+        look = {"fillpattern": {"shape": "/", "bgcolor": "white", "fgcolor": theme.BLACK,
+                                "fgopacity": 0.5, "solidity": 0.1, "size": 9}}  # fmt: skip
+    return go.Scatter(
+        x=[left, right, right, left, left], y=[low, low, high, high, low],
+        mode="lines", fill="toself", line={"color": theme.BLACK, "width": 1},
+        hoveron="fills", hoverinfo="text", hovertext=f"{block.label}: {nodes}", **look,
+    )  # fmt: skip
 
 
 def node_table(schedule: FilledSchedule) -> pd.DataFrame:
@@ -159,14 +205,12 @@ def plot_load(table: pd.DataFrame, *, title: str) -> go.Figure:
     """The load of `load_table`, one line per queue depth, beside that of real machines."""
     spread = table.assign(low=table["load"] - table["spread"], high=table["load"] + table["spread"])
     spread["line"] = spread["queue_depth"].astype(str) + " jobs wait"
-    figure = plot_curves(
+    figure = plot_lines(
         spread.round(5), x="accuracy", y="load", line="line", panel="variant", band=("low", "high"),
         title=title, labels={"accuracy": ACCURACY, "load": "average load", "variant": ""},
     )  # fmt: skip
-    line = {"dash": "dash", "width": 1, "color": theme.BLACK}
     name = f"{LITERATURE:g}: real machines in the literature, not this queue"
-    figure.add_hline(LITERATURE, line=line)
-    figure.add_scatter(x=[None], y=[None], mode="lines", name=name, line=line)
+    add_reference(figure, LITERATURE, name)
     return figure.update_yaxes(tickformat=".2f", col=1)
 
 

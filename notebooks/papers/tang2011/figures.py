@@ -1,6 +1,6 @@
 """Figures of Tang et al. (2011): the 16 panels, a deadlock and its release, and other knobs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,11 +9,12 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlib.coscheduling import BASE, IDEAL, CoupledSchedule
+from cosimlib.coscheduling import BASE, IDEAL, CoupledSchedule, event_times
 from cosimlib.display import count
-from cosimlib.figures import plot_coupled_gantt, plot_curves, theme
-from cosimlib.figures.footnotes import footnote
+from cosimlib.figures import captioned, plot_gantt, plot_lines, theme
 from cosimlib.placement import node_stretches
+from cosimlib.units import MINUTE
+from papers.images import CONTROLS
 from papers.paper import Drawing
 from papers.tang2011.experiment import INTERVALS, NAMES
 from papers.tang2011.measures import MADE_UP, UNSCHEDULED, over_ideal, yield_minus_hold
@@ -28,6 +29,10 @@ PANELS = {
 }
 """Title, unit, and what is drawn beside the schemes, of each measure."""
 AXES = {"load": "Eureka's utilization", "share": "proportion of paired jobs"}
+CONTROLS_HEIGHT = 105
+"""Pixels of the slider through the events, and of what is above it."""
+PLAY_PACE = 700
+"""Milliseconds per event."""
 RATIO = "average wait over the ideal's"
 SHARE = {"percent": "paired jobs, %"}
 ALIKE = (
@@ -145,23 +150,22 @@ def plot_schemes(
     left_out = [name for name in UNSCHEDULED if name not in beside]
     table = table[(table["measure"] == measure) & ~table["scheme"].isin(left_out)]
     machines = list(dict.fromkeys(table["machine"]))
-    headings = [f"({a}) {_upper(name)}" for a, name in zip("abcdefgh", machines, strict=False)]
-    picture = make_subplots(cols=len(machines), subplot_titles=headings, horizontal_spacing=0.11)
+    picture = make_subplots(
+        cols=len(machines), subplot_titles=theme.headings(map(_upper, machines)),
+        horizontal_spacing=0.11,
+    )  # fmt: skip
     for column, machine in enumerate(machines, start=1):
         here = table[table["machine"] == machine]
         for scheme in dict.fromkeys(here["scheme"]):
             part = here[here["scheme"] == scheme]
             picture.add_trace(_bars(part, scheme, by, column == 1), row=1, col=column)
-    theme.style(picture, title=title, height=430, barmode="group", bargap=0.22, bargroupgap=0.06)
-    picture.update_layout(
-        margin={"t": 95, "b": 100},
-        legend={"orientation": "h", "y": -0.25, "yanchor": "top", "x": 0},
-    )
+    theme.style(picture, title=title, height=430, barmode="group", bargap=0.22, bargroupgap=0.06,
+                margin={"t": 95})  # fmt: skip
     picture.update_xaxes(title=label, type="category", title_standoff=8)
     picture.update_yaxes(rangemode="nonnegative")
     picture.update_yaxes(title=unit, col=1)
     seeds = int(table["seeds"].max()) if len(table) else 0
-    return footnote(
+    return captioned(
         picture,
         f"Bars are means over {count(seeds, 'seed')}, whiskers their 95 % confidence intervals. "
         + in_letters(machines),
@@ -182,14 +186,11 @@ def _upper(name: str) -> str:
 
 def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
     """The bars of one scheme on one machine."""
-    pattern = {"shape": HATCHES[scheme], "fillmode": "overlay", "fgcolor": theme.BLACK,
-               "fgopacity": 0.55, "solidity": 0.12, "size": 7}  # fmt: skip
     half = (part["high"] - part["mean"]).where(np.isfinite(part["high"])).round(4)
     return go.Bar(
         x=[f"{100 * value:g} %" for value in part[by]], y=part["mean"].round(4).tolist(),
         name=LEGEND.get(scheme, scheme), legendgroup=scheme, showlegend=legend,
-        marker={"color": "white" if scheme == IDEAL else theme.color(scheme),
-                "line": {"color": theme.BLACK, "width": 0.5}, "pattern": pattern},
+        marker=theme.bar("white" if scheme == IDEAL else theme.color(scheme), HATCHES[scheme]),
         error_y={"type": "data", "array": half.astype(object).where(half.notna(), None).tolist(),
                  "thickness": 1, "width": 2, "color": theme.BLACK},
     )  # fmt: skip
@@ -197,8 +198,7 @@ def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
 
 def _circle(schedule: CoupledSchedule, title: str, stretches: pd.DataFrame) -> Drawing:
     """The schedule of the made-up jobs, event by event."""
-    figure = plot_coupled_gantt(schedule, title=title, names=NAMES, until=4200.0)
-    return Drawing(figure, stretches, data=MADE_UP)
+    return Drawing(plot_steps(schedule, NAMES, 4200.0, title=title), stretches, data=MADE_UP)
 
 
 def _in_percent(table: pd.DataFrame) -> pd.DataFrame:
@@ -220,10 +220,52 @@ def _curves(
     """Means over a comparison's seeds with their intervals, a panel per machine."""
     table = table.assign(machine=table["machine"].map(_upper))[table["mean"] < np.inf]
     (x,) = label
-    figure = plot_curves(
+    figure = plot_lines(
         table, x=x, y="mean", line=line, panel="machine", band=("low", "high"), title=title,
         labels=label | {"mean": unit}, why="no job waits in the ideal",
     )  # fmt: skip
     seeds = count(comparison["seed"].nunique(), "seed")
     bands = f"Lines are means over {seeds}, bands their 95 % intervals. "
     return Drawing(figure.update_xaxes(axis), table, bands + note)
+
+
+def plot_steps(
+    schedule: CoupledSchedule, names: Sequence[str], until: float, *, title: str
+) -> go.Figure:
+    """Gantt chart of coupled machines up to some seconds, with a slider through its events.
+
+    One step per event, the whole chart last.
+    """
+    picture = plot_gantt(schedule, start=0.0, end=until, title=title, names=names)
+    picture.update_layout(
+        height=picture.layout.height + CONTROLS_HEIGHT, margin={"b": 60 + CONTROLS_HEIGHT},
+        meta=dict(picture.layout.meta) | {CONTROLS: CONTROLS_HEIGHT},
+    )  # fmt: skip
+    events = event_times(schedule)
+    stops = [*events[events < until].tolist(), until]
+    table, machines = node_stretches(schedule), list(schedule.system.partitions)
+    table = table[table["start"] < stops[-1]]
+    frames, marks = [], []
+    for stop in stops:
+        name, lengths = f"{stop / MINUTE:g}", table["end"].clip(upper=stop) - table["start"]
+        shown = (lengths / MINUTE).round(4).astype(object).where(table["start"] < stop, None)
+        bars = [go.Bar(x=shown[table["machine"] == machine].tolist()) for machine in machines]
+        frames.append(go.Frame(data=bars, name=name, traces=list(range(len(bars)))))
+        marks.append({"label": name, "method": "animate", "args": [[name], _animation(0)]})
+    picture.frames = frames
+    value = {"prefix": "up to minute ", "xanchor": "left"}
+    slider = {"steps": marks, "active": len(stops) - 1, "y": -0.1, "x": 0, "len": 1.0,
+              "pad": {"t": 30}, "currentvalue": value}  # fmt: skip
+    play = {"label": "Play", "method": "animate", "args": [None, _animation(PLAY_PACE)]}
+    buttons = {"type": "buttons", "buttons": [play], "showactive": False, "x": 1,
+               "xanchor": "right", "y": -0.1, "yanchor": "top", "pad": {"t": 18}}  # fmt: skip
+    return picture.update_layout(sliders=[slider], updatemenus=[buttons])
+
+
+def _animation(pace: int) -> dict[str, Any]:
+    """Plotly's options to show one frame or all, so many milliseconds each.
+
+    Plotly cannot move hatched bars (a pattern throws), so each frame is drawn at once.
+    """
+    frame = {"duration": pace, "redraw": True}
+    return {"mode": "immediate", "frame": frame, "transition": {"duration": 0}}

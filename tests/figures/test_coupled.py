@@ -7,12 +7,8 @@ import pandas as pd
 import pytest
 
 from cosimlib.coscheduling import simulate_coscheduling
-from cosimlib.figures.coscheduling import (
-    GROUP_COLORS,
-    plot_coupled_gantt,
-    plot_coupled_moment,
-)
-from cosimlib.figures.publishing import Publisher
+from cosimlib.figures import caption, plot_coupled_moment, plot_gantt
+from cosimlib.figures.gantt import GROUP_COLORS
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -50,35 +46,17 @@ def blocks(picture) -> list[Block]:
     ]  # fmt: skip
 
 
-def test_gantt_hatches_what_is_held_and_steps_through_events(schedule):
-    picture = plot_coupled_gantt(schedule, title="Small", names=NAMES)
+def test_gantt_hatches_what_is_held(schedule):
+    picture = plot_gantt(schedule, title="Small", names=NAMES)
     hatched = {(block.name, block.start): block.hatched for block in blocks(picture)}
     assert hatched == {
         ("a", 0): True, ("a", 20): True, ("a", 30): False, ("c", 10): False, ("b", 30): False
     }  # fmt: skip
-    steps = picture.layout.sliders[0].steps
-    assert [step.label for step in steps[:-1]] == ["0", "10", "20", "30", "70", "90"]
-    assert len(picture.frames) == len(steps)
-    assert list(picture.frames[1].data[0].x) == [10, None, None, None]
-    assert list(picture.frames[-1].data[0].x) == list(picture.data[0].x)
-    still = plot_coupled_gantt(schedule, title="Small", steps=False)
-    assert not still.frames and not still.layout.sliders and not still.layout.updatemenus
-
-
-def test_frames_are_drawn_anew_never_moved_and_none_before_a_click(schedule, tmp_path):
-    """Plotly throws where it moves a hatched bar."""
-    picture = plot_coupled_gantt(schedule, title="Small", names=NAMES)
-    (play,) = picture.layout.updatemenus[0].buttons
-    assert play.label == "Play" and play.args[0] is None
-    for step in (play, *picture.layout.sliders[0].steps):
-        assert step.args[1]["transition"]["duration"] == 0 and step.args[1]["frame"]["redraw"]
-    Publisher(tmp_path, "x").publish(picture, "small", schedule.jobs)
-    page = (tmp_path / "small.html").read_text()
-    assert "Plotly.addFrames" in page and "Plotly.animate" not in page
+    assert "gray jobs have no mates" in caption(picture)[0]
 
 
 def test_gantt_blocks_are_where_and_when_jobs_have_nodes(schedule):
-    drawn = blocks(plot_coupled_gantt(schedule, title="Small", names=NAMES))
+    drawn = blocks(plot_gantt(schedule, title="Small", names=NAMES))
     assert {(bar.name, bar.axis, bar.start, bar.end, bar.nodes) for bar in drawn} == {
         ("a", "y", 0, 20, 5), ("a", "y", 20, 30, 5), ("a", "y", 30, 90, 5), ("c", "y", 10, 70, 2),
         ("b", "y2", 30, 90, 4),
@@ -86,7 +64,7 @@ def test_gantt_blocks_are_where_and_when_jobs_have_nodes(schedule):
 
 
 def test_mates_have_one_color_and_jobs_without_mates_are_gray(schedule):
-    drawn = blocks(plot_coupled_gantt(schedule, title="Small", names=NAMES))
+    drawn = blocks(plot_gantt(schedule, title="Small", names=NAMES))
     colors = {bar.name: bar.color for bar in drawn}
     assert colors["a"] == colors["b"] == GROUP_COLORS[0] and colors["c"] not in GROUP_COLORS
 
@@ -99,7 +77,7 @@ def test_a_hold_without_an_end_is_drawn_to_the_end_of_the_picture():
     schedule = simulate_coscheduling(workload, System.of(A=5, B=5), **knobs)
     # A starts its job when B goes down at 30 s; B's waits for its manager until 600 s.
     assert schedule.start_time.tolist() == [30, 600]
-    picture = plot_coupled_gantt(schedule, title="Cut", until=300.0)
+    picture = plot_gantt(schedule, title="Cut", end=300.0)
     assert [bar.end for bar in blocks(picture)] == [0.5, 5]
 
 

@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ElementTree
 import plotly.graph_objects as go
 import pytest
 
-from cosimlib.figures.images import TABS, render_images
-from cosimlib.figures.publishing import Publisher
+from cosimlib.figures.publishing import Publisher, caption
+from papers.images import CONTROLS, TABS, render_images, still
 from tests.figures.test_publishing import NUMBERS, line, names
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -127,7 +127,7 @@ def test_images_are_the_same_bytes_twice(tmp_path):
     assert (tmp_path / "a" / "one.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "a" / "one.svg").read_text()
     texts = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
-    assert "data: Theta 2023" in texts
+    assert "1.5" in texts
     used = re.findall(r"""url\(['"]?#([^'")]+)""", svg)
     assert used and all(f'id="{name}"' in svg for name in used)
 
@@ -155,3 +155,14 @@ def test_the_page_is_loaded_anew_only_after_a_figure_that_cannot_be_drawn(tmp_pa
         Publisher(tmp_path, "Theta 2023").publish(line(width=300, height=200), name, NUMBERS)
     assert render_images([tmp_path]) == 2
     assert loaded == [3] and len(drawn) == 5
+
+
+def test_a_still_picture_has_no_controls_and_not_their_room():
+    live = line(margin={"b": 160}, height=400, meta={CONTROLS: 100}, sliders=[{"steps": []}])
+    live = Publisher(None, "x").publish(live, "one", NUMBERS)
+    picture = still(live)
+    assert live.layout.sliders and not picture.layout.sliders
+    assert (picture.layout.height, picture.layout.margin.b) == (300, 60)
+    assert caption(picture) == ["data: x"]
+    plain = line()
+    assert still(plain) is plain

@@ -1,7 +1,6 @@
-"""Bursts on a batch machine: a Gantt chart by node, and a day with its ledger and its delays."""
+"""Uses of a machine's nodes: a day with on-demand bursts, and a window with filler containers."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,26 +8,23 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
+from cosimlib.display import percent
 from cosimlib.figures import theme
-from cosimlib.figures.nothing import plot_nothing
+from cosimlib.figures.gantt import USES, use_bars, use_blocks
+from cosimlib.filling import FilledSchedule, held_table, use_table
 from cosimlib.ondemand import LEDGER, OnDemandSchedule, ledger
 from cosimlib.palette import WINE
-from cosimlib.placement import lowest_blocks
 from cosimlib.units import DAY, HOUR, MINUTE
 
-USE_STYLES = {
-    "batch": ("batch jobs", theme.BLUE, ""),
-    "bursts": ("bursts", theme.ORANGE, ""),
-    "containers": ("filler containers", theme.PURPLE, "-"),
-    "lost": ("lost: done again", theme.VERMILION, "x"),
-    "writing": ("checkpoints written", theme.SKY, "/"),
-    "blocked": ("standing still", theme.YELLOW, "."),
-    "rereading": ("checkpoints reread", theme.GREEN, "\\"),
+FILLED = {
+    "regular": ("regular jobs", theme.BLUE, ""),
+    "containers": ("work in containers", theme.GREEN, "/"),
+    "slow": ("lost: containers are slower", theme.YELLOW, "."),
+    "overhead": ("lost: start and save", theme.ORANGE, "\\"),
+    "lost": ("lost: killed", theme.VERMILION, "x"),
     "idle": ("idle", "#FFFFFF", ""),
 }
-"""Name, color and pattern of each use of node-hours in a ledger."""
-ARRIVAL = {"width": 1.2, "dash": "dot", "color": WINE}
-"""The line at which a burst is submitted."""
+"""Name, color and pattern of each use of node-hours in `filling.use_table`."""
 
 ACTION_MARKS = {
     "kill": ("killed", "x"),
@@ -38,39 +34,6 @@ ACTION_MARKS = {
 """Name and marker of each kind of eviction."""
 
 BARS = ("shown", "all")
-
-
-def plot_ondemand(
-    schedule: OnDemandSchedule, *, start: float, end: float, title: str, bursts: Sequence[int] = ()
-) -> go.Figure:
-    """Gantt chart by node of a machine with bursts: what its nodes are used for, over time.
-
-    Nodes are numbered as they are taken, lowest first, anew for each stretch of use.
-
-    Parameters
-    ----------
-    schedule : OnDemandSchedule
-    start, end : float
-        The window, seconds.
-    title : str
-    bursts : sequence of int, optional
-        Bursts whose submission is marked by a line; by default all in the window.
-    """
-    check.instance("schedule", schedule, OnDemandSchedule)
-    blocks = use_blocks(schedule, start, end)
-    if blocks.empty:
-        return plot_nothing(title, "no job runs in these hours")
-    picture = theme.figure(title=title, height=460, barmode="overlay", margin={"b": 110})
-    picture.add_traces(list(use_bars(blocks, start)))
-    marked = list(bursts) or list(_bursts_within(schedule, start, end).index)
-    for burst in marked:
-        moment = float(schedule.workload.jobs["submit_time"][burst])
-        picture.add_vline(round((moment - start) / HOUR, 4), line=ARRIVAL)
-    if marked:
-        picture.add_scatter(x=[None], y=[None], mode="lines", line=ARRIVAL, name="a burst comes")
-    picture.update_layout(legend={"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0})
-    picture.update_xaxes(title="hours", range=[0, (end - start) / HOUR])
-    return picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes])
 
 
 def plot_day(
@@ -103,17 +66,13 @@ def plot_day(
     _add_nodes(picture, schedule, start, end)
     _add_ledger(picture, schedule, start, end)
     _add_delays(picture, schedule, start, end, bursts_shown)
-    theme.style(
-        picture, title=title, height=620, barmode="stack", bargap=0.25, margin={"t": 80, "b": 125},
-        legend={"orientation": "h", "x": 0, "y": -0.14, "yanchor": "top", "traceorder": "normal"},
-    )  # fmt: skip
-    return picture
+    return theme.style(picture, title=title, height=620, barmode="stack", bargap=0.25)
 
 
 def _add_nodes(picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float) -> None:
     """Nodes over time by use, the arrivals of bursts, and evictions."""
     blocks = use_blocks(schedule, start, end)
-    picture.add_traces(list(use_bars(blocks, start)), rows=1, cols=1)
+    picture.add_traces(list(use_bars(blocks, start, all_uses=True)), rows=1, cols=1)
     bursts = _bursts_within(schedule, start, end)
     picture.add_scatter(
         x=_hours(bursts["submit_time"] - start), y=np.full(len(bursts), schedule.total_nodes),
@@ -159,12 +118,11 @@ def _add_ledger(picture: go.Figure, schedule: OnDemandSchedule, start: float, en
     total = hours.sum()
     shares = (100 * hours / total.where(total > 0, 1.0)).round(3)
     for use in LEDGER:
-        label, tint, shape = USE_STYLES[use]
+        label, tint, shape = USES[use]
         picture.add_bar(
             x=list(BARS), y=shares.loc[use].to_numpy(), name=label, row=1, col=2,
             showlegend=use == "idle", customdata=hours.loc[use].round(1).to_numpy(),
-            marker={"color": tint, "line": {"color": theme.BLACK, "width": 0.5},
-                    "pattern": use_pattern(shape)},
+            marker=theme.bar(tint, shape),
             hovertemplate=f"%{{x}}, {label}: %{{y:.2f}} %, %{{customdata:,.1f}} node-hours"
             "<extra></extra>",
         )  # fmt: skip
@@ -227,45 +185,70 @@ def _days(seconds: pd.Series) -> pd.Series:
     return (seconds / DAY).round(5)
 
 
-def use_blocks(schedule: OnDemandSchedule, start: float, end: float) -> pd.DataFrame:
-    """Blocks of neighboring nodes in a window: of which job and use, by its name in `USE_STYLES`.
+# --- filler containers ----------------------------------------------------------------------------
 
-    Returns
-    -------
-    pd.DataFrame
-        `job`, `use`, `start`, `end` (s, cut to the window), `node` (the lowest) and `nodes`.
+
+def plot_use(
+    runs: Sequence[FilledSchedule], *, chosen: str, start: float, end: float, title: str
+) -> go.Figure:
+    """Nodes held over time under one policy, and node-hours by use under all.
+
+    Always nine traces: two areas, one bar per use, and the utilization of each policy.
+
+    Parameters
+    ----------
+    runs : sequence of FilledSchedule
+        The same jobs under several policies.
+    chosen : str
+        The policy whose nodes are shown over time.
+    start, end : float
+        The window, seconds.
+    title : str
     """
-    table = schedule.allocations
-    table = table[(table["end"] > start) & (table["start"] < end)].reset_index(drop=True)
-    times = table["start"].clip(lower=start), table["end"].clip(upper=end)
-    blocks = lowest_blocks(
-        times[0].to_numpy(), times[1].to_numpy(), table["nodes"].to_numpy(), schedule.total_nodes
-    )
-    names = {"run": "batch", "container": "containers", "killed": "lost",
-             "checkpoint": "writing", "hold": "blocked", "reread": "rereading"}  # fmt: skip
-    of_bursts = schedule.on_demand[table["job"].to_numpy()] & (table["use"] == "run").to_numpy()
-    use = table["use"].astype("str").map(names).mask(of_bursts, "bursts")
-    row = blocks.pop("row")
-    return blocks.assign(job=table["job"].to_numpy()[row], use=use.to_numpy()[row])
+    # The names of policies stand between the panels.
+    picture = make_subplots(cols=2, horizontal_spacing=0.23)
+    shown = next(run for run in runs if run.policy == chosen)
+    for trace in _areas(held_table(shown, start, end), start):
+        picture.add_trace(trace, row=1, col=1)
+    table = use_table(runs, start=start, end=end)
+    for trace in _use_bars(table):
+        picture.add_trace(trace, row=1, col=2)
+    total = float(table[list(FILLED)].iloc[0].sum())
+    theme.style(picture, title=title, height=500, barmode="stack", bargap=0.35)
+    hours = theme.hours_since(shown.workload.began, "hours", start=start)
+    picture.update_xaxes(title=hours, range=[0, (end - start) / HOUR], col=1)
+    picture.update_yaxes(title="nodes", range=[0, shown.system.total_nodes], col=1)
+    picture.update_xaxes(title="node-hours", range=[0, 1.2 * total], nticks=6, col=2)
+    return picture.update_yaxes(autorange="reversed", col=2)
 
 
-def use_bars(blocks: pd.DataFrame, start: float) -> Iterator[go.Bar]:
-    """Bars of blocks over hours since `start`, one trace per use but idleness."""
-    for name, (label, tint, shape) in USE_STYLES.items():
-        if name == "idle":
-            continue
-        part = blocks[blocks["use"] == name]
-        yield go.Bar(
-            x=((part["end"] - part["start"]) / HOUR).round(4),
-            base=((part["start"] - start) / HOUR).round(4),
-            y=part["node"] + part["nodes"] / 2, width=part["nodes"], orientation="h", name=label,
-            marker={"color": tint, "line": {"color": "white", "width": 0.4},
-                    "pattern": use_pattern(shape)},
-            hovertemplate=f"{label}, from hour %{{base:.2f}}<extra></extra>",
+def _areas(held: pd.DataFrame, start: float) -> list[go.Scatter]:
+    """Nodes of regular jobs, and of containers on top of them."""
+    hours = ((held.index.to_numpy() - start) / HOUR).round(3)
+    return [
+        theme.steps(hours, held[column].to_numpy(), *FILLED[column][1:], name=name,
+                    stackgroup="nodes", showlegend=False, hovertemplate="hour %{x}: %{y} nodes")
+        for column, name in (("regular", "regular jobs"), ("containers", "nodes of containers"))
+    ]  # fmt: skip
+
+
+def _use_bars(table: pd.DataFrame) -> list[go.Bar | go.Scatter]:
+    """One bar per use, stacked by policy, and the utilization at their end."""
+    bars: list[go.Bar | go.Scatter] = []
+    for use, (name, tint, shape) in FILLED.items():
+        bars.append(
+            go.Bar(
+                y=list(table.index), x=table[use].to_numpy(dtype=float).round(2), name=name,
+                orientation="h", hovertemplate="%{y}: %{x:,.1f} node-hours",
+                marker=theme.bar(tint, shape),
+            )
         )  # fmt: skip
-
-
-def use_pattern(shape: str) -> dict[str, Any]:
-    """The pattern on a bar of a use."""
-    return {"shape": shape, "fillmode": "overlay", "fgcolor": theme.BLACK, "fgopacity": 0.5,
-            "solidity": 0.15, "size": 7}  # fmt: skip
+    total = table[list(FILLED)].sum(axis=1).to_numpy()
+    labels = [f" {percent(share, 1)}" for share in table["utilization"]]
+    bars.append(
+        go.Scatter(
+            y=list(table.index), x=total.round(2), mode="text", text=labels, showlegend=False,
+            textposition="middle right", hoverinfo="skip", cliponaxis=False, name="utilization",
+        )
+    )  # fmt: skip
+    return bars

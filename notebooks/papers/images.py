@@ -1,4 +1,7 @@
-"""Static images of published figures: a PNG and an SVG of each, drawn in one browser session."""
+"""Static images of published figures: a PNG and an SVG of each, drawn in one browser session.
+
+They have neither sliders nor buttons, to which only a live figure answers.
+"""
 
 import asyncio
 import importlib.util
@@ -12,9 +15,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from cosimlib import extras
-from cosimlib.figures.still import still
 from cosimlib.files import write_whole
 
+CONTROLS = "controls"
+"""Under this name a figure's `layout.meta` says how many pixels at its bottom are controls."""
 WIDTH = 900
 TABS = 4
 """Figures that are drawn at once."""
@@ -128,3 +132,16 @@ def _reason(error: Exception) -> str:
         return "the browser did not start (BROWSER_PATH names another one)"
     lines = str(error).splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"
+
+
+def still(figure: go.Figure) -> go.Figure:
+    """The figure, or a copy without its controls and without the room that they take."""
+    layout = figure.layout
+    if not (layout.sliders or layout.updatemenus):
+        return figure
+    picture = go.Figure(figure.data, layout)
+    picture.layout.sliders = picture.layout.updatemenus = ()
+    room = (layout.meta or {}).get(CONTROLS, 0)
+    if room:
+        picture.update_layout(height=layout.height - room, margin_b=layout.margin.b - room)
+    return picture
