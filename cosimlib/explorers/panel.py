@@ -237,8 +237,8 @@ class Panel(VBox):
             parts[-1].layout.width = "auto"
             parts[-1].style.description_width = "12.5em"
         columns = Layout(
-            grid_template_columns="repeat(auto-fit, minmax(min(19em, 100%), 1fr))",
-            grid_gap="0 1em", align_content="flex-start", flex="1 1 20em", overflow="hidden",
+            grid_template_columns="repeat(auto-fit, minmax(min(25em, 100%), 1fr))",
+            grid_gap="0 1em", align_content="flex-start", flex="1 1 22em", overflow="hidden",
         )  # fmt: skip
         grid = GridBox([*parts, *beside], layout=columns)
         figure = VBox([self.page, self.figure])
@@ -249,7 +249,9 @@ class Panel(VBox):
         """The picture and the text that the controls ask for."""
         self._drawn_for = self.settings
         picture, text = self._draw(**self._drawn_for)
-        self._own_height = picture.layout.height
+        layout = picture.layout
+        self._own_height, self._legend = layout.height, layout.legend.y or 0.0
+        self._margins = (layout.margin.t or 70) + (layout.margin.b or 75)
         return plain(picture.update_layout(self._size)), text
 
     @property
@@ -258,12 +260,17 @@ class Panel(VBox):
         width, height = self.page.width, self.page.height
         available = max(height - BESIDE_FIGURE, LEAST_HEIGHT) if height else self._own_height
         is_low = available < 0.85 * self._own_height
-        return {
+        drawn = min(self._own_height, available)
+        size: dict[str, Any] = {
             "width": max(width, LEAST_WIDTH) if width else WIDTH,
-            "height": min(self._own_height, available),
+            "height": drawn,
             "font": {"size": 11 if is_low else None},
             "title": {"font": {"size": 14 if is_low else None}},
         }
+        if self._legend < 0:  # under the axes, in parts of their height: as many pixels as drawn
+            axes = (self._own_height - self._margins) / (drawn - self._margins)
+            size["legend"] = {"y": max(-2.0, self._legend * axes)}
+        return size
 
     def _fit(self, change: object = None) -> None:
         """Make the figure as large as the page allows."""

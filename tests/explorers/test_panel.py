@@ -226,3 +226,12 @@ def test_a_figure_is_no_higher_than_the_window_allows_and_has_smaller_letters_th
         layout = panel.figure.layout
         assert (layout.height, layout.font.size) == (height, letters)
         assert panel.picture.layout.height == height
+
+
+def test_a_legend_under_the_axes_stays_as_far_from_them():
+    layout = {"height": 645, "legend": {"y": -0.2}, "margin": {"t": 70, "b": 75}}
+    panel = Panel([], lambda: (go.Figure(layout=layout), "text"))
+    assert panel.figure.layout.legend.y == -0.2
+    panel.page.height = 270 + 395
+    assert panel.figure.layout.legend.y == pytest.approx(-0.4)
+    assert panel.picture.layout.legend.y == pytest.approx(-0.4)
