@@ -36,7 +36,7 @@ FINEST, AGREED = 1.0, 0.01
 """Least step of checkpoints (s), and the change by half of it below which a step is fine enough."""
 
 CELLS_PER_SECOND = 3e8
-MOST_MOMENTS = 60
+MOST_MOMENTS = 40
 SHOWN = (0.2, 10)
 """The share of the machine and the deadline (minutes) that a finding tells."""
 

@@ -75,9 +75,8 @@ class Log(NamedTuple):
     @property
     def simulated(self) -> str:
         """Words on a schedule that is not the recorded one; else empty."""
-        return f" in the schedule of {self.schedule.policy}, which stands in" * (
-            "starts" in self.lacks
-        )
+        stands_in = f" (in the schedule of {self.schedule.policy}, which stands in)"
+        return stands_in * ("starts" in self.lacks)
 
 
 def open_log(

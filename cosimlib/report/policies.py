@@ -31,7 +31,7 @@ MOST_WAITING = 2e7
 SECONDS, QUEUE = 1.2e-6, 0.15
 """CPU time of a policy per job; conservative backfilling's part more of it per job that waits."""
 
-FEWEST_LOGS, MOST_LOGS, FEWEST_JOBS = 20, 99, 2000
+FEWEST_LOGS, MOST_LOGS, FEWEST_JOBS = 20, 59, 2000
 """Logs drawn anew, and jobs of each where not all are taken."""
 
 FEWEST_WEEKS = 4
@@ -179,6 +179,9 @@ def policies_section(log: Log, *, budget: float = 25.0, seed: int = 0) -> Sectio
         rows, low, high = means.index.tolist(), None, None
     else:
         findings = [_best(told, sampled)]
+        if RECORDED in table.index:
+            wait = duration(table.loc[RECORDED, "mean wait (h)"] * HOUR)
+            findings = [f"{findings[0]} The recorded mean wait is {wait}."]
         values = told.rows("value", measure="wait_time", statistic="mean").set_index("policy")
         means = values["log"] / HOUR
         rows = [spoken(name) for name in means.index]
@@ -260,8 +263,9 @@ def _decided(low: float, high: float, weeks: int) -> str:
         return "it would help"
     if low > 1.01:
         return "it would harm"
-    little = low > 0.99 and high < 1.01
-    return "it would change little" if little else "whether that helps is open, as weeks differ"
+    if low > 0.99:
+        return "it would not help" if high > 1.01 else "it would change little"
+    return "whether that helps is open, as weeks differ"
 
 
 def _weeks_of(workload: Workload, weeks: int) -> list[tuple[float, Workload]]:
@@ -282,7 +286,8 @@ def _weeks_of(workload: Workload, weeks: int) -> list[tuple[float, Workload]]:
 
 def spoken(policy: str) -> str:
     """A policy in words."""
-    return {"EASY (sjbf)": "EASY, shortest first"}.get(policy, policy)
+    words = {"EASY (sjbf)": "EASY, shortest first", "conservative": "conservative backfilling"}
+    return words.get(policy, policy)
 
 
 def _compared(
