@@ -7,7 +7,6 @@ COMMANDS = {
     "advise": "which jobs of a Slurm to stop for some nodes by when (also: cosim-advise)",
     "lab": "JupyterLab on copies of the notebooks",
     "app": "the explorers as web pages, without code",
-    "warm": "compile simulators and solvers ahead",
 }
 
 

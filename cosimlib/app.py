@@ -18,7 +18,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from cosimlib.compiled import compile_meanwhile
 from cosimlib.extras import needed_by
 from cosimlib.files import checkout
 from cosimlib.lab import open_address
@@ -50,7 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with needed_by("python -m cosimlib.app"):
             server = _server()
-        compile_meanwhile()
     except ImportError as error:
         print(error, file=sys.stderr)
         return 1

@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -112,14 +112,6 @@ def checkout() -> Path:
     """The checkout that the package lies in, or else the current folder."""
     above = PACKAGE.parent
     return above if (above / "pyproject.toml").is_file() else Path.cwd()
-
-
-def importing_this(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which other processes, wherever they run, import this very package."""
-    if not (PACKAGE.parent / "pyproject.toml").is_file():
-        return dict(environment)  # it is installed
-    paths = [str(PACKAGE.parent), environment.get("PYTHONPATH", "")]
-    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def check_folder(name: str, path: Path) -> None:

@@ -1,8 +1,7 @@
 """JupyterLab on copies of the notebooks: `python -m cosimlib.lab`, its arguments are JupyterLab's.
 
 The copies lie in `lab/`, which git does not know, and the front page opens first. A copy is renewed
-when its notebook changes, unless its cells were edited: then it stays, and a line says so. What is
-not compiled yet is compiled meanwhile.
+when its notebook changes, unless its cells were edited: then it stays, and a line says so.
 """
 
 import hashlib
@@ -13,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cosimlib.compiled import compile_meanwhile
 from cosimlib.files import FRONT_PAGE, checkout, write_whole
 
 FOLDER, RECORD = "lab", ".copied.json"
@@ -34,7 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     for line in copy_notebooks(root / "notebooks", root / FOLDER):
         print(line, flush=True)
-    compile_meanwhile()
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root / FOLDER}"]
     command += [f"--LabApp.default_url=/lab/tree/{FRONT_PAGE}"]
     if os.geteuid() == 0:

@@ -1,6 +1,5 @@
 """Where tests find real traces and other simulators' schedules, and why they skip without."""
 
-import gc
 import os
 from pathlib import Path
 
@@ -35,12 +34,6 @@ def pytest_collection_modifyitems(items):
         if drawn is not None:
             few = min(drawn.max_examples, 8 + drawn.max_examples // 4)
             test._hypothesis_internal_use_settings = settings(drawn, max_examples=few)
-
-
-def pytest_collection_finish():
-    """Never look for garbage among the tests and modules that stay."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture

@@ -38,9 +38,7 @@ def python_files() -> list[Path]:
 
 def is_kernel(module_name: str) -> bool:
     """Whether a module holds kernels: they say their arrays' shapes in words, not annotations."""
-    return module_name.startswith("cosimlib.kernels.") and not module_name.endswith(
-        (".jit", ".fingerprint")
-    )
+    return module_name.startswith("cosimlib.kernels.") and not module_name.endswith(".jit")
 
 
 def public_functions(module):

@@ -31,7 +31,7 @@ from cosimlib.batch import loop
 from cosimlib.batch.loop import Machine
 from cosimlib.batch.simulation import machine_of
 from cosimlib.extras import needed_by
-from cosimlib.kernels.jit import frugal_kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
@@ -210,7 +210,7 @@ class BatchEnv(gymnasium.Env):
         return {"now": float(self._machine.clock[0]), "action_mask": self.action_masks()}
 
 
-@frugal_kernel
+@kernel
 def _act(machine: Machine, action: int, window: int, tau: float) -> float:
     """Start a job of the window or let time pass, until a job fits; return what slowdowns grew."""
     if action < window:
@@ -220,7 +220,7 @@ def _act(machine: Machine, action: int, window: int, tau: float) -> float:
     return _let_time_pass(machine, window, tau)
 
 
-@frugal_kernel
+@kernel
 def _let_time_pass(machine: Machine, window: int, tau: float) -> float:
     """Go on until a job of the window fits, or to the end; return what bounded slowdowns grew."""
     counts, growth = machine.counts, 0.0
@@ -239,7 +239,7 @@ def _let_time_pass(machine: Machine, window: int, tau: float) -> float:
             return growth
 
 
-@frugal_kernel
+@kernel
 def _fits(machine: Machine, window: int) -> bool:
     """Whether a job of the window fits."""
     counts = machine.counts
@@ -249,7 +249,7 @@ def _fits(machine: Machine, window: int) -> bool:
     return False
 
 
-@frugal_kernel
+@kernel
 def _mark_possible(machine: Machine, mask: np.ndarray) -> None:
     """Mark the possible actions; time may pass while there is something to wait for."""
     counts, window = machine.counts, mask.size - 1
@@ -260,7 +260,7 @@ def _mark_possible(machine: Machine, mask: np.ndarray) -> None:
     mask[window] = to_come or counts[loop.SIZE] > 0 or first == last
 
 
-@frugal_kernel
+@kernel
 def _observe(
     machine: Machine,
     total_nodes: int,
@@ -291,7 +291,7 @@ def _observe(
         summary[2 + index] = free / total_nodes
 
 
-@frugal_kernel
+@kernel
 def _scaled(seconds: float) -> float:
     """A time on the logarithmic scale."""
     return min(1.0, math.log1p(seconds) / LONGEST)

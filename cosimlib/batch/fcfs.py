@@ -1,7 +1,17 @@
-"""First come, first served, or any other strict order: while the head waits, all jobs wait."""
+"""First come, first served, or any other strict order: while the head waits, all jobs wait.
+
+In order of submission no job that comes later matters to one before it, so that one loop over the
+jobs finds their starts. Other orders need the queue of `batch.easy`.
+"""
+
+from heapq import heappop, heappush
+
+import numpy as np
 
 from cosimlib.batch.easy import NO_BACKFILLING, simulate_in_passes
 from cosimlib.batch.orders import Order, policy_name, prepare
+from cosimlib.batch.queue import HEAD_FIRST, SUBMITTED
+from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -45,5 +55,27 @@ def simulate_fcfs(
     array([ 0., 10., 10.])
     """
     run = prepare(workload, system, order, kill_at_request, requested_time=False)
-    start_time = simulate_in_passes(run, NO_BACKFILLING)
+    if run.kind in (SUBMITTED, HEAD_FIRST):
+        jobs = run.jobs
+        start_time = _starts(jobs.submit_time, jobs.run_time, jobs.nodes, run.total_nodes)
+    else:
+        start_time = simulate_in_passes(run, NO_BACKFILLING)
     return Schedule.from_starts(run.workload, system, start_time, policy_name("FCFS", order))
+
+
+@kernel
+def _starts(
+    submit_time: np.ndarray, run_time: np.ndarray, nodes: np.ndarray, total_nodes: int
+) -> np.ndarray:
+    """Start times in order of submission: of each job once its nodes are free, after the others."""
+    start_time, now, free = np.empty(nodes.size), -np.inf, total_nodes
+    ends = [(0.0, 0) for _ in range(0)]
+    for job in range(nodes.size):
+        now = max(now, submit_time[job])
+        while free < nodes[job] or (len(ends) > 0 and ends[0][0] <= now):
+            end, freed = heappop(ends)
+            now, free = max(now, end), free + freed
+        start_time[job] = now
+        free -= nodes[job]
+        heappush(ends, (now + run_time[job], nodes[job]))
+    return start_time

@@ -14,7 +14,7 @@ import numpy as np
 from cosimlib.batch.state import Running, Waiting
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import frugal_kernel, inner_kernel
+from cosimlib.kernels.jit import kernel
 
 SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES = range(6)
 """Cells of `Machine.counts`: jobs submitted, where the queue begins and ends, jobs running, free
@@ -107,7 +107,7 @@ def _read_only(table: np.ndarray) -> np.ndarray:
     return view
 
 
-@frugal_kernel
+@kernel
 def step(
     machine: Machine, positions: np.ndarray, wake: float
 ) -> tuple[int, int, float, int, int, int, int]:
@@ -125,7 +125,7 @@ def step(
     return status, wrong, now, counts[FIRST], counts[LAST], counts[SIZE], counts[FREE]
 
 
-@frugal_kernel
+@kernel
 def start(machine: Machine, positions: np.ndarray) -> tuple[int, int]:
     """Start the waiting jobs at these positions; return what is wrong, and with which of them."""
     for index in range(positions.size):
@@ -137,7 +137,7 @@ def start(machine: Machine, positions: np.ndarray) -> tuple[int, int]:
     return FINE, 0
 
 
-@inner_kernel
+@kernel
 def start_one(machine: Machine, position: int) -> int:
     """Start the waiting job at this position; return what is wrong."""
     status = _start_at(machine, position)
@@ -145,7 +145,7 @@ def start_one(machine: Machine, position: int) -> int:
     return status
 
 
-@inner_kernel
+@kernel
 def _start_at(machine: Machine, position: int) -> int:
     """Let a waiting job run, its place in the queue still taken; return what is wrong."""
     counts = machine.counts
@@ -160,7 +160,7 @@ def _start_at(machine: Machine, position: int) -> int:
     return FINE
 
 
-@frugal_kernel
+@kernel
 def advance(machine: Machine, wake: float) -> int:
     """Go to the next instant at which a job waits, or to infinity; return what is wrong."""
     counts, clock, end_time, next_end = (
@@ -196,7 +196,7 @@ def advance(machine: Machine, wake: float) -> int:
             return FINE
 
 
-@inner_kernel
+@kernel
 def _submit(machine: Machine, job: int) -> None:
     """Queue a job."""
     place = machine.counts[LAST]
@@ -208,7 +208,7 @@ def _submit(machine: Machine, job: int) -> None:
     machine.counts[LAST] += 1
 
 
-@inner_kernel
+@kernel
 def _forget_started(machine: Machine) -> None:
     """Close the queue's gaps: its front moves up past jobs that started, the others move down."""
     counts, queue, start_time = machine.counts, machine.queue, machine.start_time
@@ -223,7 +223,7 @@ def _forget_started(machine: Machine) -> None:
     counts[LAST] = kept
 
 
-@frugal_kernel
+@kernel
 def _run(machine: Machine, job: int) -> None:
     """Let a job run from now: its true end, and its place among the running jobs."""
     running, times, promised = machine.running, machine.running_times, machine.promised
@@ -249,7 +249,7 @@ def _run(machine: Machine, job: int) -> None:
     machine.counts[IDLE_WAKES] = 0
 
 
-@frugal_kernel
+@kernel
 def _end(machine: Machine, job: int) -> None:
     """Let a job end."""
     place = 0
@@ -262,7 +262,7 @@ def _end(machine: Machine, job: int) -> None:
     machine.counts[FREE] += machine.nodes[job]
 
 
-@inner_kernel
+@kernel
 def _move(table: np.ndarray, times: np.ndarray, place: int, to: int) -> None:
     """Write what two tables hold at one place to another."""
     table[JOB, to] = table[JOB, place]
@@ -271,7 +271,7 @@ def _move(table: np.ndarray, times: np.ndarray, place: int, to: int) -> None:
         times[row, to] = times[row, place]
 
 
-@inner_kernel
+@kernel
 def _expect_overdue_ends(machine: Machine, now: float) -> None:
     """Jobs that have outlived their request are expected to end now."""
     place = 0

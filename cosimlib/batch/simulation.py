@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numba
 import numpy as np
 import pandas as pd
 from numba.extending import is_jitted
@@ -22,7 +23,6 @@ from cosimlib.batch.loop import Machine
 from cosimlib.batch.orders import check_known
 from cosimlib.batch.state import Running, State, Waiting
 from cosimlib.display import count
-from cosimlib.kernels.jit import uncached_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload, check_run
@@ -141,7 +141,7 @@ def _run(
 @functools.cache
 def _compiled_run() -> Callable[..., tuple[int, int, float]]:
     """The same loop for policies that Numba compiled."""
-    return uncached_kernel(_run)
+    return numba.njit(nogil=True)(_run)
 
 
 def function_name(policy: Callable) -> str:

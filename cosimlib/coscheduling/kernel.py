@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels import releases
-from cosimlib.kernels.jit import allocating_kernel, embedded_kernel, kernel
-from cosimlib.kernels.sorting import ascending
+from cosimlib.kernels.jit import kernel
 
 UNSUBMITTED, QUEUED, HOLDING, STARTED = 0, 1, 2, 3
 NO_JOB = -1
@@ -120,7 +119,7 @@ def empty(job: np.recarray, machine: np.recarray) -> State:
     )
 
 
-@embedded_kernel
+@kernel
 def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float) -> None:
     """The machine's own pass: each queued job that may start has a turn, the most urgent first."""
     queue, yielding = state.queue[machine], state.job.yielding
@@ -138,7 +137,7 @@ def run_pass(jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: f
             extra = left
 
 
-@allocating_kernel
+@kernel
 def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Start a holding job and its holding mates unless another mate that is reachable waits."""
     group = jobs.job.group[job]
@@ -152,7 +151,7 @@ def start_group_if_complete(jobs: CoupledJobs, state: State, job: int, now: floa
     _start_group(jobs, state, job, now)
 
 
-@allocating_kernel
+@kernel
 def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
     """Insert `job` in its machine's queue, which is kept in order of rows."""
     machine = jobs.job.machine[job]
@@ -165,7 +164,7 @@ def enqueue(jobs: CoupledJobs, state: State, job: int) -> None:
     state.job.status[job] = QUEUED
 
 
-@allocating_kernel
+@kernel
 def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Return a job that has nodes, idle, to its queue."""
     machine = jobs.job.machine[job]
@@ -176,7 +175,7 @@ def give_back(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     enqueue(jobs, state, job)
 
 
-@allocating_kernel
+@kernel
 def retire(jobs: CoupledJobs, state: State, job: int) -> None:
     """Free the nodes of a job that ends, and drop its expected release."""
     machine = jobs.job.machine[job]
@@ -190,7 +189,7 @@ def retire(jobs: CoupledJobs, state: State, job: int) -> None:
     )
 
 
-@allocating_kernel
+@kernel
 def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
     """Algorithm 1: start with all mates, or else hold or yield by the machine's scheme."""
     if jobs.job.group[job] < 0:
@@ -201,7 +200,7 @@ def _take_turn(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: flo
         _hold_or_yield(jobs, rules, state, job, now)
 
 
-@allocating_kernel
+@kernel
 def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> None:
     """Keep the nodes idle, where scheme, price and cap allow it, or give up the turn."""
     machine = jobs.job.machine[job]
@@ -219,7 +218,7 @@ def _hold_or_yield(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
     state.job.yielding[job] = 1
 
 
-@allocating_kernel
+@kernel
 def _expected_wait(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> float:
     """Seconds until all reachable mates have nodes, as far as running jobs' estimates tell.
 
@@ -241,7 +240,7 @@ def _expected_wait(jobs: CoupledJobs, rules: Rules, state: State, job: int, now:
     return longest
 
 
-@embedded_kernel
+@kernel
 def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, now: float) -> bool:
     """Whether each reachable mate holds nodes, or was just given some.
 
@@ -275,7 +274,7 @@ def _mates_can_start(jobs: CoupledJobs, rules: Rules, state: State, job: int, no
     return True
 
 
-@allocating_kernel
+@kernel
 def _start_group(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Start `job` and its mates that have nodes."""
     first, last = jobs.first_member[jobs.job.group[job]], jobs.first_member[jobs.job.group[job] + 1]
@@ -287,7 +286,7 @@ def _start_group(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
             _start(jobs, state, mate, now)
 
 
-@allocating_kernel
+@kernel
 def _try_start_mate(jobs: CoupledJobs, rules: Rules, state: State, mate: int, now: float) -> bool:
     """A nested pass of the mate's machine: whether the mate was given nodes in it.
 
@@ -310,7 +309,7 @@ def _try_start_mate(jobs: CoupledJobs, rules: Rules, state: State, mate: int, no
     return state.job.status[mate] == HOLDING
 
 
-@allocating_kernel
+@kernel
 def _take(jobs: CoupledJobs, state: State, job: int) -> None:
     """Give a queued job its nodes, idle for now."""
     machine = jobs.job.machine[job]
@@ -322,7 +321,7 @@ def _take(jobs: CoupledJobs, state: State, job: int) -> None:
     state.job.status[job] = HOLDING
 
 
-@allocating_kernel
+@kernel
 def _hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Let a queued job keep its nodes idle from now on."""
     _take(jobs, state, job)
@@ -330,7 +329,7 @@ def _hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     state.machine.held[jobs.job.machine[job]] += jobs.job.nodes[job]
 
 
-@allocating_kernel
+@kernel
 def _start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """Let a queued or a holding job run from now on."""
     if state.job.status[job] == QUEUED:
@@ -351,7 +350,7 @@ def _start(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     )
 
 
-@allocating_kernel
+@kernel
 def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
     """End the interval in which `job` held nodes, if it did, and log it."""
     since = state.job.hold_since[job]
@@ -363,7 +362,7 @@ def _end_hold(jobs: CoupledJobs, state: State, job: int, now: float) -> None:
         state.log.append((job, since, now))
 
 
-@allocating_kernel
+@kernel
 def _remove(line: np.ndarray, size: int, job: int) -> None:
     """Remove `job` from the first `size` places of a list, whose order stays."""
     place = 0
@@ -373,7 +372,7 @@ def _remove(line: np.ndarray, size: int, job: int) -> None:
         line[later] = line[later + 1]
 
 
-@allocating_kernel
+@kernel
 def _beside_reservation(
     jobs: CoupledJobs,
     rules: Rules,
@@ -397,7 +396,7 @@ def _beside_reservation(
     return nodes <= extra, shadow_time, extra, extra - nodes
 
 
-@allocating_kernel
+@kernel
 def _reservation(
     jobs: CoupledJobs, rules: Rules, state: State, machine: int, wanted: int, now: float
 ) -> tuple[float, int]:
@@ -419,7 +418,7 @@ def _reservation(
     )
 
 
-@allocating_kernel
+@kernel
 def _ranked(
     jobs: CoupledJobs, rules: Rules, state: State, machine: int, now: float, mate: int, nested: bool
 ) -> np.ndarray:
@@ -466,10 +465,10 @@ def _ranked(
         fitting += 1
     if fitting == 1:
         return chosen[:1]
-    return chosen[ascending(urgency[:fitting])]
+    return chosen[np.argsort(urgency[:fitting], kind="mergesort")]
 
 
-@allocating_kernel
+@kernel
 def _insert(chosen: np.ndarray, urgency: np.ndarray, size: int, job: int, value: float) -> None:
     """Put `job` among the first `size` jobs, in order of jobs."""
     place = size

@@ -77,7 +77,7 @@ from cosimlib.coscheduling.schedule import (
     ideal_schedule,
     summarize_machines,
 )
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -394,7 +394,7 @@ def coschedule(
     return state.log
 
 
-@allocating_kernel
+@kernel
 def _patience(rules: Rules) -> float:
     """Rounds of releases without a start before the jobs left are taken to be deadlocked.
 
@@ -408,7 +408,7 @@ def _patience(rules: Rules) -> float:
     return min(rounds, MOST_FUTILE_ROUNDS) + 2 * rules.release_after / interval[0]
 
 
-@allocating_kernel
+@kernel
 def _next(jobs: CoupledJobs, state: State, submitted: int, release_time: float) -> float:
     """The earliest of the next submission, the next end and the next release."""
     now = release_time
@@ -419,7 +419,7 @@ def _next(jobs: CoupledJobs, state: State, submitted: int, release_time: float) 
     return now
 
 
-@allocating_kernel
+@kernel
 def _next_release(state: State) -> float:
     """The earliest release on a machine that holds nodes."""
     release_time = np.inf
@@ -429,7 +429,7 @@ def _next_release(state: State) -> float:
     return release_time
 
 
-@allocating_kernel
+@kernel
 def _advance_releases(rules: Rules, state: State, origin: float, now: float) -> None:
     """Set each machine's next release to its first multiple of the interval after now."""
     for machine in range(state.machine.size):
@@ -442,7 +442,7 @@ def _advance_releases(rules: Rules, state: State, origin: float, now: float) -> 
             state.machine.next_release[machine] = origin + rounds * interval
 
 
-@allocating_kernel
+@kernel
 def _absorb_ends(jobs: CoupledJobs, state: State, now: float) -> None:
     """Free the nodes of each job that ends by now; its machine needs a pass."""
     while len(state.ends) > 0 and state.ends[0][0] <= now:
@@ -451,7 +451,7 @@ def _absorb_ends(jobs: CoupledJobs, state: State, now: float) -> None:
         state.machine.needs_pass[jobs.job.machine[job]] = 1
 
 
-@allocating_kernel
+@kernel
 def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float) -> int:
     """Begin or end an outage, in which held nodes are given back; 1 where one begins."""
     state.machine.down[machine] += down
@@ -463,7 +463,7 @@ def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float
     return 1
 
 
-@allocating_kernel
+@kernel
 def _start_complete_groups(jobs: CoupledJobs, state: State, now: float) -> None:
     """After machines went down, start the jobs that held for mates on them; all machines pass."""
     state.machine.needs_pass[:] = 1
@@ -472,7 +472,7 @@ def _start_complete_groups(jobs: CoupledJobs, state: State, now: float) -> None:
             start_group_if_complete(jobs, state, job, now)
 
 
-@allocating_kernel
+@kernel
 def _release(jobs: CoupledJobs, rules: Rules, state: State, now: float) -> None:
     """Return the jobs that have held long enough on the machines whose release is due.
 
@@ -489,7 +489,7 @@ def _release(jobs: CoupledJobs, rules: Rules, state: State, now: float) -> None:
                 state.machine.needs_pass[machine] = 1
 
 
-@allocating_kernel
+@kernel
 def _close(jobs: CoupledJobs, state: State) -> None:
     """Log the holds that never ended."""
     for machine in range(state.machine.size):

@@ -21,7 +21,7 @@ import numpy as np
 
 from cosimlib.elastic.vectors import evaluate, least
 from cosimlib.kernels import releases
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.occupancy import IDLE
 
 HOST_OWNER, USER_OWNER = -1, -2
@@ -104,7 +104,7 @@ def _empty_log():
     )
 
 
-@allocating_kernel
+@kernel
 def _tables(log):
     """The log as arrays of floats, one row per column: lists take long to hand over."""
     attempts, holdings = np.empty((4, len(log.attempts))), np.empty((3, len(log.holdings)))
@@ -122,7 +122,7 @@ def _tables(log):
     return attempts, holdings, transfers, reclaims, np.array(log.granted)
 
 
-@allocating_kernel
+@kernel
 def _next_instant(state, requests, submitted, served):
     """The next submission, end, withdrawal, return or preemption; infinite when all are done."""
     jobs, nodes, _, _ = state
@@ -138,7 +138,7 @@ def _next_instant(state, requests, submitted, served):
     return instant
 
 
-@allocating_kernel
+@kernel
 def _withdraw(state, now):
     """Kill the jobs on nodes whose grace period is over; the nodes leave."""
     for node in range(state.nodes.owner.size):
@@ -146,7 +146,7 @@ def _withdraw(state, now):
             _stop(state, state.nodes.job[node], 0, now)
 
 
-@allocating_kernel
+@kernel
 def _finish(state, now):
     """End jobs that are done by now, and return nodes that users had until now."""
     jobs, nodes, _, _ = state
@@ -158,7 +158,7 @@ def _finish(state, now):
             _give(state, node, HOST_OWNER, now)
 
 
-@allocating_kernel
+@kernel
 def _admit(state, submitted, now):
     """Queue the jobs submitted by now; return the next job."""
     jobs, _, queues, _ = state
@@ -172,7 +172,7 @@ def _admit(state, submitted, now):
     return submitted
 
 
-@allocating_kernel
+@kernel
 def _settle(state, rules, rng, now):
     """Let partitions and host act by turns until nothing changes any more at this instant."""
     busy = True
@@ -188,7 +188,7 @@ def _settle(state, rules, rng, now):
             busy = _rebalance(state, rules, rng, now)
 
 
-@allocating_kernel
+@kernel
 def _hand_out(state, sizes, now):
     """Give the host's nodes one by one to the partition in need with least of its own size."""
     changed = False
@@ -207,7 +207,7 @@ def _hand_out(state, sizes, now):
     return changed
 
 
-@allocating_kernel
+@kernel
 def _rebalance(state, rules, rng, now):
     """Reclaim nodes of partitions above their size for those that wait and are below theirs.
 
@@ -227,7 +227,7 @@ def _rebalance(state, rules, rng, now):
     return freed
 
 
-@allocating_kernel
+@kernel
 def _missing(state, sizes):
     """How many nodes waiting partitions lack of their sizes, less those that drain for them."""
     missing = 0
@@ -239,7 +239,7 @@ def _missing(state, sizes):
     return missing
 
 
-@allocating_kernel
+@kernel
 def _least_surplus(nodes, sizes, values):
     """The least valued node of partitions that have more than their size; -1 without any."""
     surplus = np.empty(sizes.size, np.bool_)
@@ -254,7 +254,7 @@ def _least_surplus(nodes, sizes, values):
     return best
 
 
-@allocating_kernel
+@kernel
 def _serve(state, rules, request, rng, now):
     """Preempt for a user: the host's own nodes, then the least valued that do not drain."""
     nodes = state.nodes
@@ -275,7 +275,7 @@ def _serve(state, rules, request, rng, now):
             _reclaim(state, node, request, use, now + rules.grace_period, now)
 
 
-@allocating_kernel
+@kernel
 def _values(state, rules, rng, now):
     """The vectors that partitions reported last, `staleness` ago, of the nodes they still have.
 
@@ -299,7 +299,7 @@ def _values(state, rules, rng, now):
     return values
 
 
-@allocating_kernel
+@kernel
 def _recall(state, node, partition, then):
     """The job that a node ran for a partition at an earlier moment, and for how long; else IDLE.
 
@@ -317,7 +317,7 @@ def _recall(state, node, partition, then):
     return IDLE, 0.0
 
 
-@allocating_kernel
+@kernel
 def _backfill(state, partition, now):
     """EASY over a partition's queue: heads that fit, then jobs that do not delay the head."""
     jobs, nodes, queues, _ = state
@@ -350,7 +350,7 @@ def _backfill(state, partition, now):
             break
 
 
-@allocating_kernel
+@kernel
 def _promise(state, head, free, now):
     """The head's shadow time and the extra nodes; infinite and none where it never fits."""
     jobs, nodes, _, _ = state
@@ -367,7 +367,7 @@ def _promise(state, head, free, now):
     return shadow_time, extra
 
 
-@allocating_kernel
+@kernel
 def _withdrawal(nodes, job):
     """When the first of a job's nodes is withdrawn; infinite where none drains."""
     earliest = np.inf
@@ -377,7 +377,7 @@ def _withdrawal(nodes, job):
     return earliest
 
 
-@allocating_kernel
+@kernel
 def _wanted(state, partition):
     """AddNodes: nodes that the waiting jobs need beyond the idle ones; 0 or less: none."""
     if state.queues.waiting[partition] == 0:
@@ -385,7 +385,7 @@ def _wanted(state, partition):
     return state.queues.waiting[partition] - _count_usable(state.nodes, partition, True)
 
 
-@allocating_kernel
+@kernel
 def _delete_nodes(state, partition, now):
     """DeleteNodes: give idle nodes to the host where no job waits; whether there were any."""
     if state.queues.waiting[partition] > 0:
@@ -400,13 +400,13 @@ def _delete_nodes(state, partition, now):
     return deleted
 
 
-@allocating_kernel
+@kernel
 def _usable(nodes, node, partition):
     """Whether a node belongs to the partition and does not drain."""
     return nodes.owner[node] == partition and nodes.deadline[node] == np.inf
 
 
-@allocating_kernel
+@kernel
 def _count_usable(nodes, partition, only_idle):
     """Nodes of a partition that do not drain: all of them, or those that are idle."""
     count = 0
@@ -416,7 +416,7 @@ def _count_usable(nodes, partition, only_idle):
     return count
 
 
-@allocating_kernel
+@kernel
 def _give(state, node, owner, now):
     """Give a node to another owner; it drains no longer."""
     _, nodes, queues, log = state
@@ -430,7 +430,7 @@ def _give(state, node, owner, now):
     log.transfers.append((now, node, owner))
 
 
-@allocating_kernel
+@kernel
 def _leave(state, node, killed, now):
     """Move a draining node to the user or the host, and close the record of its reclaim."""
     _, nodes, _, log = state
@@ -443,7 +443,7 @@ def _leave(state, node, killed, now):
         nodes.back[node] = now + use
 
 
-@allocating_kernel
+@kernel
 def _reclaim(state, node, request, use, deadline, now):
     """Reclaim a partition's node for the host by a deadline; an idle one leaves at once.
 
@@ -460,7 +460,7 @@ def _reclaim(state, node, request, use, deadline, now):
         _leave(state, node, NONE, now)
 
 
-@allocating_kernel
+@kernel
 def _start(state, job, now):
     """Start a waiting job on its partition's lowest idle nodes."""
     jobs, nodes, queues, log = state
@@ -480,7 +480,7 @@ def _start(state, job, now):
             wanted -= 1
 
 
-@allocating_kernel
+@kernel
 def _stop(state, job, done, now):
     """End a job's run: it is done, or it is killed and waits again in its place."""
     jobs, nodes, queues, log = state

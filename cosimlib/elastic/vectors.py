@@ -32,10 +32,8 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.kernels import occupancy
-from cosimlib.kernels.copying import copy
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.occupancy import IDLE
-from cosimlib.kernels.sorting import ascending
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -411,7 +409,7 @@ def choose(values: np.ndarray, chosen: np.ndarray) -> bool:
     if highest < lowest or (highest == lowest and last < first):
         return False
     chosen[:] = False
-    for node in ascending(values)[:wanted]:
+    for node in np.argsort(values, kind="mergesort")[:wanted]:
         chosen[node] = True
     return True
 
@@ -424,7 +422,7 @@ def least(values: np.ndarray, eligible: np.ndarray, wanted: int, chosen: np.ndar
     """
     chosen[:] = False
     found = 0
-    for node in ascending(values):
+    for node in np.argsort(values, kind="mergesort"):
         if found == wanted:
             break
         if eligible[node]:
@@ -450,7 +448,7 @@ def _occupants(line, at, jobs):
     current = occupancy.empty(jobs.shape[1])
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
-        copy(current.job, jobs[state])
+        jobs[state] = current.job
 
 
 @kernel

@@ -55,7 +55,7 @@ from cosimlib.elastic.vectors import (
     policy_number,
 )
 from cosimlib.kernels import occupancy
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.units import HOUR
 
@@ -292,7 +292,7 @@ def _least_waste(followed, at, preempted, periods, known_ends, wasted):
             wasted[state, period] = _cover(held[:size], cost[:size], real[:size], wanted)
 
 
-@allocating_kernel
+@kernel
 def _cover(held, cost, real, wanted):
     """What the jobs of least cost that hold `wanted` nodes or more really waste.
 

@@ -38,7 +38,6 @@ from cosimlib.eviction.problem import (
     WriteArrays,
 )
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.sorting import ascending
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -280,12 +279,12 @@ def order_of_writes(nodes: np.ndarray, writes: WriteArrays, rows: int) -> np.nda
     smith = np.empty(nodes.size)
     for job in range(nodes.size):
         smith[job] = nodes[job] / max(writes.sys_write[job], 1e-9)
-    order = ascending(smith)
+    order = np.argsort(smith, kind="mergesort")
     reached = np.empty(nodes.size)
     for place, job in enumerate(order):
         in_time = writes.release[job] + writes.app_write[job] < rows
         reached[place] = writes.release[job] if in_time else -1
-    return order[ascending(reached)]
+    return order[np.argsort(reached, kind="mergesort")]
 
 
 @kernel

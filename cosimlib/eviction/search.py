@@ -23,7 +23,6 @@ from cosimlib import checks as check
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionProblem, check_problem
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.sorting import ascending
 
 VISITS = 200_000
 """Choices tried between two readings of the clock, about a millisecond."""
@@ -151,7 +150,7 @@ def evict_greedily(
 @kernel
 def _evict(nodes, loss, app_steps, sys_steps, nodes_needed, deadline, choice):
     """Write one deadline's choices; the arrays hold one value per job."""
-    order = ascending(-loss)
+    order = np.argsort(-loss, kind="mergesort")
     freed = 0
     used = 0
     for job in order:

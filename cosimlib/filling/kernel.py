@@ -24,7 +24,7 @@ import numpy as np
 
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 
 EXTENT = np.dtype((np.record, [("breakpoints", "i8"), ("rises", "f8")]))
 """What `availability` keeps of a plan beside its breakpoints."""
@@ -146,13 +146,13 @@ def fill(
     return state.start, state.promised, state.held_up, _intervals(containers, now)
 
 
-@allocating_kernel
+@kernel
 def _free_now(state: State) -> int:
     """Nodes free in the slot that begins."""
     return state.plan[0].free
 
 
-@allocating_kernel
+@kernel
 def _next_slot(
     jobs: SlotArrays, state: State, submitted: int, waiting: int, depth: int
 ) -> tuple[float, int]:
@@ -172,7 +172,7 @@ def _next_slot(
     return now, due if now == first else 0
 
 
-@allocating_kernel
+@kernel
 def _extend_overdue(jobs: SlotArrays, state: State, now: float) -> tuple[int, int]:
     """Expect overdue jobs to end one slot later; nodes expected back by now, and overdue ones."""
     released, overdue = 0, 0
@@ -189,7 +189,7 @@ def _extend_overdue(jobs: SlotArrays, state: State, now: float) -> tuple[int, in
     return released, overdue
 
 
-@allocating_kernel
+@kernel
 def _end_jobs(jobs: SlotArrays, state: State, now: float) -> tuple[int, float]:
     """End jobs up to now; the nodes freed, and the slot until which the plan had them taken."""
     freed, until = 0, -np.inf
@@ -205,7 +205,7 @@ def _end_jobs(jobs: SlotArrays, state: State, now: float) -> tuple[int, float]:
     return freed, until
 
 
-@allocating_kernel
+@kernel
 def _compress(jobs: SlotArrays, state: State, waiting: int, now: float, before: float) -> float:
     """Move each waiting job, in order, to its earliest start before its reservation.
 
@@ -246,7 +246,7 @@ def _compress(jobs: SlotArrays, state: State, waiting: int, now: float, before: 
     return left
 
 
-@allocating_kernel
+@kernel
 def _plan_anew(
     jobs: SlotArrays, state: State, waiting: int, now: float, capacity: int, withheld: int
 ) -> None:
@@ -267,7 +267,7 @@ def _plan_anew(
             place += placed
 
 
-@allocating_kernel
+@kernel
 def _next_different(jobs: SlotArrays, queue: np.ndarray, place: int) -> int:
     """The first place behind one whose job wants other nodes, or for another time."""
     nodes, requested, end = jobs.nodes[queue[place]], jobs.requested[queue[place]], place + 1
@@ -280,7 +280,7 @@ def _next_different(jobs: SlotArrays, queue: np.ndarray, place: int) -> int:
     return end
 
 
-@allocating_kernel
+@kernel
 def _admit(
     jobs: SlotArrays, state: State, submitted: int, waiting: int, now: float, depth: int
 ) -> tuple[int, int]:
@@ -294,7 +294,7 @@ def _admit(
     return submitted, waiting
 
 
-@allocating_kernel
+@kernel
 def _reserve(
     jobs: SlotArrays, state: State, equals: np.ndarray, now: float, not_before: float
 ) -> tuple[float, int]:
@@ -318,7 +318,7 @@ def _reserve(
     return start, placed
 
 
-@allocating_kernel
+@kernel
 def _note_held_up(jobs: SlotArrays, state: State, job: int, until: float, now: float) -> bool:
     """Whether nothing but containers keeps a job from running from now to `until`; recorded.
 
@@ -337,7 +337,7 @@ def _note_held_up(jobs: SlotArrays, state: State, job: int, until: float, now: f
     return True
 
 
-@allocating_kernel
+@kernel
 def _start_due(jobs: SlotArrays, state: State, waiting: int, now: float) -> tuple[int, int]:
     """Start the jobs reserved for now; how many still wait, and the nodes taken."""
     kept, taken = 0, 0
@@ -356,7 +356,7 @@ def _start_due(jobs: SlotArrays, state: State, waiting: int, now: float) -> tupl
     return kept, taken
 
 
-@allocating_kernel
+@kernel
 def _replace_containers(containers: Containers, now: float, saved: int, idle: int) -> None:
     """Save and kill the youngest until they fit on the idle nodes, then start one on each other."""
     batches, held = containers.running, containers.held
@@ -375,7 +375,7 @@ def _replace_containers(containers: Containers, now: float, saved: int, idle: in
         held[0] = idle
 
 
-@allocating_kernel
+@kernel
 def _intervals(containers: Containers, now: float) -> np.ndarray:
     """Rows (start, end, nodes, saved) of all containers; those still running are saved now."""
     for start, nodes in containers.running:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import frugal_kernel, inner_kernel, kernel
+from cosimlib.kernels.jit import kernel
 
 
 class Heap(NamedTuple):
@@ -26,7 +26,7 @@ def empty(n: int) -> Heap:
     return Heap(np.empty(n, np.int64), np.full(n, -1, np.int64), np.empty(n), np.zeros(1, np.int64))
 
 
-@frugal_kernel
+@kernel
 def push(heap: Heap, item: int, key: float) -> None:
     """Insert `item` with `key`, or change its key, up or down."""
     place = heap.place[item]
@@ -46,14 +46,14 @@ def push(heap: Heap, item: int, key: float) -> None:
         _sift_down(heap, place)
 
 
-@frugal_kernel
+@kernel
 def decrease_key(heap: Heap, item: int, key: float) -> None:
     """Lower the key of `item` to `key`, and insert it where it is absent; never raise a key."""
     if heap.place[item] < 0 or key < heap.key[item]:
         push(heap, item, key)
 
 
-@frugal_kernel
+@kernel
 def pop(heap: Heap) -> int:
     """Remove and return the item with the least key."""
     item = heap.item[0]
@@ -61,7 +61,7 @@ def pop(heap: Heap) -> int:
     return item
 
 
-@frugal_kernel
+@kernel
 def remove(heap: Heap, item: int) -> None:
     """Remove `item`, if it is in the heap."""
     place = heap.place[item]
@@ -77,13 +77,13 @@ def remove(heap: Heap, item: int) -> None:
         _sift_down(heap, heap.place[last])
 
 
-@inner_kernel
+@kernel
 def _before(key: float, item: int, other_key: float, other: int) -> bool:
     """Whether an item of this key comes before another."""
     return (key < other_key) | ((key == other_key) & (item < other))
 
 
-@inner_kernel
+@kernel
 def _sift_up(heap: Heap, place: int) -> None:
     """Sift the item at `place` up."""
     item = heap.item[place]
@@ -100,7 +100,7 @@ def _sift_up(heap: Heap, place: int) -> None:
     heap.place[item] = place
 
 
-@inner_kernel
+@kernel
 def _sift_down(heap: Heap, place: int) -> None:
     """Sift the item at `place` down."""
     item, size = heap.item[place], heap.size[0]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 
 IDLE = -1
 """The job on a free node."""
@@ -87,7 +87,7 @@ def elapsed_at(start_time: np.ndarray, job: np.ndarray, now: float, elapsed: np.
         elapsed[node] = now - start_time[job[node]] if job[node] != IDLE else 0.0
 
 
-@allocating_kernel
+@kernel
 def _hold(line: Timeline, occupancy: Occupancy, job: int) -> None:
     """Enter a job on its nodes."""
     for place in range(line.first[job], line.first[job + 1]):

@@ -22,7 +22,7 @@ import numpy as np
 
 from cosimlib.eviction.problem import APP, KILL, SYS
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import allocating_kernel, embedded_kernel, inner_kernel, kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.ondemand.planning import (
     NO_SOLVER,
     PREDICT,
@@ -115,7 +115,7 @@ def run(jobs: np.recarray, rules: Rules, state: State, log: Log, calls: np.ndarr
         _backfill(jobs, rules, state, now)
 
 
-@inner_kernel
+@kernel
 def _next_instant(
     jobs: np.recarray, rules: Rules, state: State, submitted: int, calls: np.ndarray, called: int
 ) -> float:
@@ -140,7 +140,7 @@ def _next_instant(
     return instant
 
 
-@inner_kernel
+@kernel
 def _absorb_machine(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     """All ends of jobs, then of the write, then application checkpoints that are reached."""
     ends, ready = state.ends, state.ready
@@ -152,7 +152,7 @@ def _absorb_machine(jobs: np.recarray, state: State, log: Log, now: float) -> No
         _reach_checkpoint(jobs, state, log, ready.item[0], now)
 
 
-@inner_kernel
+@kernel
 def _end_job(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """A job has done its work; its nodes go to the burst that it was to make way for, if any."""
     log_stretch(jobs, state, log, job, now)
@@ -169,7 +169,7 @@ def _end_job(jobs: np.recarray, state: State, log: Log, job: int, now: float) ->
         _collect(jobs, state, log, burst, own.width, now)
 
 
-@inner_kernel
+@kernel
 def _evict(jobs: np.recarray, state: State, log: Log, job: int, action: int, now: float) -> None:
     """Evict a job: it waits again in order of submission, with the progress that it keeps."""
     own = state.jobs[job]
@@ -191,7 +191,7 @@ def _evict(jobs: np.recarray, state: State, log: Log, job: int, action: int, now
     state.counts[FREE] += own.width
 
 
-@inner_kernel
+@kernel
 def _admit(jobs: np.recarray, rules: Rules, state: State, job: int, now: float) -> None:
     """A job is submitted: into the queue, or a burst collects nodes, if it does not yet."""
     if state.jobs[job].stage == COLLECTING:
@@ -202,7 +202,7 @@ def _admit(jobs: np.recarray, rules: Rules, state: State, job: int, now: float) 
         enqueue(jobs, state, job)
 
 
-@inner_kernel
+@kernel
 def _end_collecting(jobs: np.recarray, state: State, log: Log, burst: int, now: float) -> None:
     """A burst collects no more: what it held is free, and jobs that it wanted to evict go on."""
     hold_nodes(state, log, burst, 0, now)
@@ -218,7 +218,7 @@ def _end_collecting(jobs: np.recarray, state: State, log: Log, burst: int, now: 
     state.jobs[burst].stage = UNSEEN
 
 
-@inner_kernel
+@kernel
 def _collect(jobs: np.recarray, state: State, log: Log, burst: int, nodes: int, now: float) -> None:
     """Hold as many of these free nodes for a burst as it still wants."""
     held = state.jobs[burst].held
@@ -227,7 +227,7 @@ def _collect(jobs: np.recarray, state: State, log: Log, burst: int, nodes: int, 
         hold_nodes(state, log, burst, held + taken, now)
 
 
-@inner_kernel
+@kernel
 def _give_up(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) -> None:
     """Bursts that have not come when expected, or soon after, collect no longer."""
     place = 0
@@ -240,7 +240,7 @@ def _give_up(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float
             place += 1
 
 
-@embedded_kernel
+@kernel
 def _serve(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) -> None:
     """Serve all bursts in order of their calls, and anew after a start: it may leave nodes over."""
     place = 0
@@ -249,7 +249,7 @@ def _serve(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) 
         place = 0 if started else place + 1
 
 
-@embedded_kernel
+@kernel
 def _serve_one(
     jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, now: float
 ) -> bool:
@@ -276,7 +276,7 @@ def _serve_one(
     return arrived and lacking > 0 and _start(jobs, state, log, burst, now)
 
 
-@inner_kernel
+@kernel
 def _promised(state: State, burst: int, kills_only: bool) -> int:
     """Nodes of the running jobs that make way for a burst, or of those that are to be killed."""
     nodes = 0
@@ -287,7 +287,7 @@ def _promised(state: State, burst: int, kills_only: bool) -> int:
     return nodes
 
 
-@inner_kernel
+@kernel
 def _start(jobs: np.recarray, state: State, log: Log, burst: int, now: float) -> bool:
     """Start a burst where the nodes that it holds and those of jobs to be killed suffice."""
     lacking = jobs[burst].nodes - state.jobs[burst].held
@@ -304,7 +304,7 @@ def _start(jobs: np.recarray, state: State, log: Log, burst: int, now: float) ->
     return True
 
 
-@allocating_kernel
+@kernel
 def _start_sharing(
     jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, now: float
 ) -> bool:
@@ -319,7 +319,7 @@ def _start_sharing(
     return True
 
 
-@inner_kernel
+@kernel
 def _spare_costly(
     jobs: np.recarray, state: State, log: Log, burst: int, surplus: int, now: float
 ) -> None:
@@ -340,7 +340,7 @@ def _spare_costly(
         _spare(jobs, state, log, costly, now)
 
 
-@inner_kernel
+@kernel
 def _spare(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """A job need not make way any more; where it stood still it goes on."""
     own = state.jobs[job]
@@ -360,7 +360,7 @@ def _spare(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> N
         state.counts[WRITER] = -1
 
 
-@inner_kernel
+@kernel
 def _next_to_kill(state: State, burst: int) -> int:
     """The lowest job that is to be killed for a burst, or −1."""
     found = -1
@@ -371,7 +371,7 @@ def _next_to_kill(state: State, burst: int) -> int:
     return found
 
 
-@inner_kernel
+@kernel
 def _reach_checkpoint(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """A job that makes way has reached its application checkpoint."""
     if state.jobs[job].action == KILL:
@@ -383,7 +383,7 @@ def _reach_checkpoint(jobs: np.recarray, state: State, log: Log, job: int, now: 
         _give_way(jobs, state, log, job, now)
 
 
-@inner_kernel
+@kernel
 def _give_way(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """A job whose checkpoint is whole leaves its nodes to the burst."""
     burst = state.jobs[job].victim
@@ -391,7 +391,7 @@ def _give_way(jobs: np.recarray, state: State, log: Log, job: int, now: float) -
     _collect(jobs, state, log, burst, state.jobs[job].width, now)
 
 
-@inner_kernel
+@kernel
 def _begin_write(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     """Let the file system take up the checkpoint whose turn it is now."""
     writes = state.writes
@@ -404,7 +404,7 @@ def _begin_write(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     state.counts[WRITER] = job
 
 
-@inner_kernel
+@kernel
 def _end_write(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     """The checkpoint being written is whole."""
     job = state.counts[WRITER]
@@ -413,7 +413,7 @@ def _end_write(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     _give_way(jobs, state, log, job, now)
 
 
-@inner_kernel
+@kernel
 def _backfill(jobs: np.recarray, rules: Rules, state: State, now: float) -> None:
     """Start all waiting jobs that may start now: EASY's pass over the queue."""
     queue, counts = state.queue, state.counts
@@ -441,28 +441,28 @@ def _backfill(jobs: np.recarray, rules: Rules, state: State, now: float) -> None
     counts[QUEUE] = kept
 
 
-@inner_kernel
+@kernel
 def _fits(jobs: np.recarray, rules: Rules, state: State, job: int) -> bool:
     """Whether a job fits on the free nodes that are not kept for bursts."""
     kept = max(0, _reserved_from(jobs, rules, job) - state.counts[USED])
     return jobs[job].nodes + kept <= state.counts[FREE]
 
 
-@inner_kernel
+@kernel
 def _reserved_from(jobs: np.recarray, rules: Rules, job: int) -> int:
     """Nodes that a job may not use unless bursts use others: none for bursts and wide jobs."""
     wide = jobs[job].nodes > rules.total_nodes - rules.reserved
     return 0 if wide or jobs[job].on_demand else rules.reserved
 
 
-@inner_kernel
+@kernel
 def _estimate(jobs: np.recarray, state: State, job: int) -> float:
     """Seconds that a job is expected to take if it starts now."""
     saved, reread = state.jobs[job].saved, state.jobs[job].reread
     return reread + elapsed_for(jobs, job, saved, jobs[job].requested_time)
 
 
-@inner_kernel
+@kernel
 def _reservation(
     jobs: np.recarray, rules: Rules, state: State, head: int, now: float
 ) -> tuple[float, int]:
@@ -483,7 +483,7 @@ def _reservation(
     return found
 
 
-@inner_kernel
+@kernel
 def _shadow(state: State, reserved: int, wanted: int, now: float) -> tuple[float, int]:
     """`releases.shadow` where as many nodes of `reserved` as no burst uses count as taken."""
     free, used, ended, shadow_time = state.counts[FREE], state.counts[USED], 0, now

@@ -41,8 +41,7 @@ from cosimlib.eviction.plan import order_of_writes
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionArrays, WriteArrays
 from cosimlib.eviction.search import evict_greedily
 from cosimlib.kernels import heap
-from cosimlib.kernels.jit import allocating_kernel, inner_kernel
-from cosimlib.kernels.sorting import ascending
+from cosimlib.kernels.jit import kernel
 from cosimlib.ondemand.state import (
     FREE,
     PLANS,
@@ -87,7 +86,7 @@ class Rules(NamedTuple):
     turn: float = 0.5
 
 
-@allocating_kernel
+@kernel
 def running_batch(jobs: np.recarray, state: State) -> np.ndarray:
     """The running batch jobs that make way for no burst and share nodes with none, in order."""
     found, size = np.empty(state.counts[RUN], np.int64), 0
@@ -95,7 +94,7 @@ def running_batch(jobs: np.recarray, state: State) -> np.ndarray:
         if not jobs[job].on_demand and state.jobs[job].victim < 0 and state.jobs[job].guest < 0:
             found[size] = job
             size += 1
-    return found[ascending(found[:size].astype(np.float64))]
+    return np.sort(found[:size])
 
 
 class Durations(NamedTuple):
@@ -117,7 +116,7 @@ class Candidates(NamedTuple):
     sys_write: np.ndarray
 
 
-@allocating_kernel
+@kernel
 def find_candidates(jobs: np.recarray, state: State, now: float) -> Candidates:
     """The running batch jobs that make way for no burst yet, in order of submission."""
     found = running_batch(jobs, state)
@@ -135,7 +134,7 @@ def find_candidates(jobs: np.recarray, state: State, now: float) -> Candidates:
     return Candidates(found, state.jobs[found].width, loss, app_wait, app_write, sys_write)
 
 
-@allocating_kernel
+@kernel
 def make_plan(
     jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, needed: int, now: float
 ) -> None:
@@ -165,7 +164,7 @@ def make_plan(
     entry[4], entry[5], entry[6], entry[7] = row * rules.step, delay, loss, blocked
 
 
-@inner_kernel
+@kernel
 def _order(
     state: State,
     candidates: Candidates,
@@ -189,7 +188,7 @@ def _order(
         heap.push(state.writes, job, now + begin)
 
 
-@inner_kernel
+@kernel
 def _backlog(state: State, now: float) -> float:
     """Seconds until the file system has written what other bursts have ordered."""
     end = now
@@ -200,7 +199,7 @@ def _backlog(state: State, now: float) -> float:
     return end - now
 
 
-@allocating_kernel
+@kernel
 def in_steps(candidates: Candidates, step: float, rows: int) -> Durations:
     """Durations as the solvers take them (`eviction.problem.WriteArrays`)."""
     n = candidates.job.size
@@ -219,7 +218,7 @@ def in_steps(candidates: Candidates, step: float, rows: int) -> Durations:
     return Durations(app, sys, WriteArrays(release, write, sys, wait))
 
 
-@allocating_kernel
+@kernel
 def solve(
     rules: Rules, candidates: Candidates, durations: Durations, needed: int, rows: int
 ) -> np.ndarray:
@@ -229,7 +228,7 @@ def solve(
         loss[place] = np.round(candidates.loss[place] * 1000.0)
     choices = np.zeros((rows, nodes.size), np.uint8)
     if rules.solver == PREEMPT or rules.solver == SHRINK:
-        for place in ascending(loss):
+        for place in np.argsort(loss, kind="mergesort"):
             if needed > 0:
                 choices[0, place] = KILL
                 needed -= nodes[place]
@@ -259,7 +258,7 @@ def solve(
     return read_plans(table, chosen, evictable, needed)
 
 
-@allocating_kernel
+@kernel
 def timetable(
     candidates: Candidates, actions: np.ndarray, order: np.ndarray, busy: float, early: float
 ) -> tuple[np.ndarray, float, float]:
@@ -290,7 +289,7 @@ def timetable(
     return begins, last, blocked
 
 
-@inner_kernel
+@kernel
 def _write_time(candidates: Candidates, actions: np.ndarray, place: int) -> float:
     """Seconds for which the file system writes a job's checkpoint."""
     if actions[place] == APP:
@@ -298,7 +297,7 @@ def _write_time(candidates: Candidates, actions: np.ndarray, place: int) -> floa
     return candidates.sys_write[place] if actions[place] == SYS else 0.0
 
 
-@allocating_kernel
+@kernel
 def _choose_deadline(
     rules: Rules,
     candidates: Candidates,
@@ -327,7 +326,7 @@ def _choose_deadline(
     return best
 
 
-@allocating_kernel
+@kernel
 def stop_after_checkpoints(jobs: np.recarray, state: State, burst: int, now: float) -> None:
     """Choose the jobs that are to stop after a checkpoint, before a burst is expected."""
     arrival = jobs[burst].expected_time
@@ -345,7 +344,7 @@ def stop_after_checkpoints(jobs: np.recarray, state: State, burst: int, now: flo
         stop = _last_checkpoint(jobs, state, found[place], now, arrival)
         if own.expected > arrival and stop < np.inf:
             stops[place], idle[place] = stop, own.width * (arrival - stop)
-    for place in ascending(idle):
+    for place in np.argsort(idle, kind="mergesort"):
         if lacking <= 0 or stops[place] == np.inf:
             return
         own = state.jobs[found[place]]
@@ -355,7 +354,7 @@ def stop_after_checkpoints(jobs: np.recarray, state: State, burst: int, now: flo
         lacking -= own.width
 
 
-@allocating_kernel
+@kernel
 def _last_checkpoint(
     jobs: np.recarray, state: State, job: int, now: float, arrival: float
 ) -> float:
@@ -368,7 +367,7 @@ def _last_checkpoint(
     return max(time_of(state, job, seconds), now)
 
 
-@allocating_kernel
+@kernel
 def shrink_jobs(jobs: np.recarray, state: State, log: Log, lacking: int, now: float) -> bool:
     """Shrink malleable jobs so that so many nodes come free, if they can give as many.
 
@@ -394,7 +393,7 @@ def shrink_jobs(jobs: np.recarray, state: State, log: Log, lacking: int, now: fl
     return True
 
 
-@allocating_kernel
+@kernel
 def expand_jobs(jobs: np.recarray, state: State, log: Log, now: float) -> None:
     """Give free nodes to jobs that shrank, in order of submission, up to what they asked for."""
     if state.counts[FREE] == 0:
@@ -407,7 +406,7 @@ def expand_jobs(jobs: np.recarray, state: State, log: Log, now: float) -> None:
             state.counts[FREE] -= more
 
 
-@allocating_kernel
+@kernel
 def choose_hosts(jobs: np.recarray, state: State, lacking: int) -> np.ndarray:
     """The jobs that share nodes with a burst, in the order chosen; none where all do not do.
 
@@ -431,7 +430,7 @@ def choose_hosts(jobs: np.recarray, state: State, lacking: int) -> np.ndarray:
     return chosen[:size]
 
 
-@inner_kernel
+@kernel
 def _is_better_host(width: int, best: int, lacking: int) -> bool:
     """Whether a job of this width is a better host than one of the best width so far."""
     if width >= lacking:
@@ -439,7 +438,7 @@ def _is_better_host(width: int, best: int, lacking: int) -> bool:
     return width > best
 
 
-@inner_kernel
+@kernel
 def share_nodes(
     jobs: np.recarray, state: State, log: Log, burst: int, hosts: np.ndarray, now: float
 ) -> None:
@@ -453,7 +452,7 @@ def share_nodes(
     state.jobs[burst].hosts = hosts.size
 
 
-@inner_kernel
+@kernel
 def end_sharing(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """End the sharing that a job or burst which ends now takes part in."""
     burst = job if jobs[job].on_demand else state.jobs[job].guest
@@ -469,7 +468,7 @@ def end_sharing(jobs: np.recarray, state: State, log: Log, job: int, now: float)
         _leave_guest(jobs, state, log, job, now)
 
 
-@inner_kernel
+@kernel
 def _free_hosts(jobs: np.recarray, state: State, log: Log, burst: int, now: float) -> None:
     """Let all hosts of a burst go on at full speed."""
     for host in state.running[: state.counts[RUN]]:
@@ -480,7 +479,7 @@ def _free_hosts(jobs: np.recarray, state: State, log: Log, burst: int, now: floa
     state.jobs[burst].hosts = 0
 
 
-@inner_kernel
+@kernel
 def _leave_guest(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """Leave the nodes that a host lent to its burst for good."""
     own, burst = state.jobs[job], state.jobs[job].guest

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.eviction.problem import ACTIONS
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import node_hours_by_use
 from cosimlib.ondemand.state import COMPUTE, HOLD, READ, STAND, TURN, WRITE
@@ -317,7 +317,7 @@ def _uses(stretches: StretchArrays) -> np.ndarray:
     return table
 
 
-@allocating_kernel
+@kernel
 def _cut(rows, stretches, row):
     """Cut one stretch of computing: run, then killed, with the application's own checkpoints.
 
@@ -341,7 +341,7 @@ def _cut(rows, stretches, row):
         now, done = stop + charge / speed, checkpoint
 
 
-@allocating_kernel
+@kernel
 def _add(rows, stretches, row, start, end, use):
     """Add a part of a stretch, unless it has no length or no nodes."""
     job, nodes = stretches.job[row], stretches.nodes[row]

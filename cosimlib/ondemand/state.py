@@ -21,7 +21,7 @@ import numpy as np
 
 from cosimlib.kernels import heap, releases
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import inner_kernel
+from cosimlib.kernels.jit import kernel
 
 UNSEEN, QUEUED, COLLECTING, RUNNING, DONE = range(5)
 """Stages of a job; only bursts collect nodes."""
@@ -189,7 +189,7 @@ def empty_log(room: int) -> Log:
     )  # fmt: skip
 
 
-@inner_kernel
+@kernel
 def next_row(log: Log, table: int, rows: np.ndarray) -> int:
     """Count a new row of a table; its place, or the last one where there is no room."""
     row = log.size[table]
@@ -197,7 +197,7 @@ def next_row(log: Log, table: int, rows: np.ndarray) -> int:
     return min(row, len(rows) - 1)
 
 
-@inner_kernel
+@kernel
 def elapsed_for(jobs: np.recarray, job: int, done: float, until: float) -> float:
     """Seconds that computing from one progress to another takes, checkpoints in between included.
 
@@ -210,13 +210,13 @@ def elapsed_for(jobs: np.recarray, job: int, done: float, until: float) -> float
     return until - done + jobs[job].charge * max(checkpoints, 0.0)
 
 
-@inner_kernel
+@kernel
 def grain(time: float) -> float:
     """A time rounded to whole `GRAIN`s."""
     return np.round(time / GRAIN) * GRAIN
 
 
-@inner_kernel
+@kernel
 def elapsed(state: State, job: int, now: float) -> float:
     """Seconds of its own since computing began, at full speed; below 0 while it still reads."""
     own = state.jobs[job]
@@ -224,7 +224,7 @@ def elapsed(state: State, job: int, now: float) -> float:
     return grain(seconds) if own.rounded else seconds
 
 
-@inner_kernel
+@kernel
 def time_of(state: State, job: int, seconds: float) -> float:
     """When so many seconds of its own will have elapsed, at the speed that it has now."""
     own = state.jobs[job]
@@ -232,7 +232,7 @@ def time_of(state: State, job: int, seconds: float) -> float:
     return grain(time) if own.rounded else time
 
 
-@inner_kernel
+@kernel
 def keep_exact(state: State, job: int, now: float) -> None:
     """Reckon from when exactly it is that something happens to a job now."""
     own = state.jobs[job]
@@ -240,7 +240,7 @@ def keep_exact(state: State, job: int, now: float) -> None:
         state.exact[0] = own.origin + elapsed(state, job, now) / own.speed
 
 
-@inner_kernel
+@kernel
 def progress(jobs: np.recarray, state: State, job: int, now: float) -> tuple[float, float, float]:
     """Progress, the part of it that is saved, and the seconds left of a checkpoint in progress.
 
@@ -263,14 +263,14 @@ def progress(jobs: np.recarray, state: State, job: int, now: float) -> tuple[flo
     return checkpoint + rest - charge, max(saved, checkpoint), 0.0
 
 
-@inner_kernel
+@kernel
 def write_end(state: State) -> float:
     """When the checkpoint that is being written is whole."""
     own = state.jobs[state.counts[WRITER]]
     return own.write_begin + own.write
 
 
-@inner_kernel
+@kernel
 def log_stretch(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """Log what a running job did since its last stretch.
 
@@ -299,7 +299,7 @@ def log_stretch(jobs: np.recarray, state: State, log: Log, job: int, now: float)
         _log_computing(state, log, job, (begin, now), (before, done, left))
 
 
-@inner_kernel
+@kernel
 def _log_computing(
     state: State,
     log: Log,
@@ -325,13 +325,13 @@ def _log_computing(
     _add_stretch(state, log, COMPUTE, job, (origin, now), (nodes, before, done, left))
 
 
-@inner_kernel
+@kernel
 def _turn_end(state: State, burst: int, begin: float, now: float) -> float:
     """When the turns of a burst end if all of them since `begin` are taken first."""
     return begin + grain((now - begin) * state.jobs[burst].speed)
 
 
-@inner_kernel
+@kernel
 def _add_stretch(
     state: State,
     log: Log,
@@ -352,7 +352,7 @@ def _add_stretch(
     entry[6], entry[7], entry[8] = amounts[1], amounts[2], amounts[3]
 
 
-@inner_kernel
+@kernel
 def hold_nodes(state: State, log: Log, burst: int, nodes: int, now: float) -> None:
     """Hold so many nodes in all for a burst."""
     own = state.jobs[burst]
@@ -363,7 +363,7 @@ def hold_nodes(state: State, log: Log, burst: int, nodes: int, now: float) -> No
     own.since, own.held = now, nodes
 
 
-@inner_kernel
+@kernel
 def add_release(jobs: np.recarray, state: State, job: int, nodes: int) -> None:
     """Expect that so many nodes of a job come free at its `expected` time."""
     counts, time = state.counts, state.jobs[job].expected
@@ -376,7 +376,7 @@ def add_release(jobs: np.recarray, state: State, job: int, nodes: int) -> None:
         )
 
 
-@inner_kernel
+@kernel
 def remove_release(jobs: np.recarray, state: State, job: int, nodes: int) -> None:
     """Expect no more what `add_release` does."""
     counts, time = state.counts, state.jobs[job].expected
@@ -389,7 +389,7 @@ def remove_release(jobs: np.recarray, state: State, job: int, nodes: int) -> Non
         )
 
 
-@inner_kernel
+@kernel
 def expect_end(jobs: np.recarray, state: State, job: int) -> None:
     """Expect that a job releases its nodes when its requested time is over, at its speed."""
     own = state.jobs[job]
@@ -398,7 +398,7 @@ def expect_end(jobs: np.recarray, state: State, job: int) -> None:
     add_release(jobs, state, job, own.width)
 
 
-@inner_kernel
+@kernel
 def start_job(
     jobs: np.recarray, state: State, job: int, nodes: int, speed: float, now: float
 ) -> None:
@@ -422,7 +422,7 @@ def start_job(
         own.start_time = now
 
 
-@inner_kernel
+@kernel
 def change_rate(
     jobs: np.recarray, state: State, log: Log, job: int, nodes: int, speed: float, now: float
 ) -> None:
@@ -438,7 +438,7 @@ def change_rate(
     expect_end(jobs, state, job)
 
 
-@inner_kernel
+@kernel
 def remove_job(jobs: np.recarray, state: State, job: int) -> None:
     """Take a job off the machine; its nodes are the caller's to give."""
     counts, own = state.counts, state.jobs[job]
@@ -453,7 +453,7 @@ def remove_job(jobs: np.recarray, state: State, job: int) -> None:
     heap.remove(state.writes, job)
 
 
-@inner_kernel
+@kernel
 def enqueue(jobs: np.recarray, state: State, job: int) -> None:
     """Insert a job into the queue: bursts first, then in order of submission."""
     queue, place, n = state.queue, state.counts[QUEUE], len(jobs)
@@ -469,7 +469,7 @@ def enqueue(jobs: np.recarray, state: State, job: int) -> None:
     state.jobs[job].stage = QUEUED
 
 
-@inner_kernel
+@kernel
 def stop_job(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """A job stands still from now on."""
     log_stretch(jobs, state, log, job, now)
@@ -478,7 +478,7 @@ def stop_job(jobs: np.recarray, state: State, log: Log, job: int, now: float) ->
     heap.remove(state.ready, job)
 
 
-@inner_kernel
+@kernel
 def begin_collecting(state: State, burst: int, now: float) -> None:
     """A burst begins to collect nodes, behind those that do already."""
     own = state.jobs[burst]

@@ -21,7 +21,7 @@ import numpy as np
 from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
-from cosimlib.kernels.jit import allocating_kernel, kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.system import System
 from cosimlib.timesharing.kernel import ROUNDING, SLOWEST, STEP
 from cosimlib.timesharing.schedule import SteppedSchedule
@@ -170,7 +170,7 @@ def _mean(
     return steps
 
 
-@allocating_kernel
+@kernel
 def _before_next(p: float, rng: np.random.Generator) -> int:
     """How many trials fail before one of probability `p` succeeds; very many where none will."""
     if p <= 0.0:
@@ -180,7 +180,7 @@ def _before_next(p: float, rng: np.random.Generator) -> int:
     return int(min(math.log(1.0 - rng.random()) / math.log1p(-p), 1e18))
 
 
-@allocating_kernel
+@kernel
 def _slowest_speed(nodes: int, p: float, any_slowed: float, rng: np.random.Generator) -> float:
     """Speed of the slowest of `nodes` in a step in which at least one is slowed."""
     at = rng.random() * any_slowed

@@ -17,7 +17,7 @@ import numpy as np
 
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import frugal_kernel, inner_kernel, kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.timesharing import maxmin, placement
 from cosimlib.timesharing.maxmin import Sharing
 
@@ -194,7 +194,7 @@ def advance(
         progress.numbers[UNFINISHED] = 0
 
 
-@frugal_kernel
+@kernel
 def process_instant(
     setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, now: float
 ) -> bool:
@@ -215,7 +215,7 @@ def process_instant(
     return True
 
 
-@frugal_kernel
+@kernel
 def next_instant(setup: Setup, progress: Progress, noise: Noise) -> float:
     """Time of the next event (s); infinite once all jobs are done."""
     n = setup.submit_time.size
@@ -236,7 +236,7 @@ def next_instant(setup: Setup, progress: Progress, noise: Noise) -> float:
     return max(instant, progress.clock[NOW])
 
 
-@inner_kernel
+@kernel
 def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> None:
     """Jobs that are done leave."""
     finish = progress.finish
@@ -255,7 +255,7 @@ def _end_jobs(setup: Setup, sharing: Sharing, progress: Progress, now: float) ->
                 progress.free[sharing.members[place]] += setup.memory[job]
 
 
-@inner_kernel
+@kernel
 def _slow_down(
     setup: Setup, sharing: Sharing, progress: Progress, noise: Noise, now: float
 ) -> None:
@@ -279,7 +279,7 @@ def _slow_down(
     progress.numbers[DRAWN] = drawn
 
 
-@inner_kernel
+@kernel
 def _resize(setup: Setup, sharing: Sharing, node: int, capacity: float) -> None:
     """Change the capacity of a node."""
     if setup.spmd:
@@ -288,7 +288,7 @@ def _resize(setup: Setup, sharing: Sharing, node: int, capacity: float) -> None:
         maxmin.resize_equally(sharing, node, capacity)
 
 
-@inner_kernel
+@kernel
 def _admit(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> bool:
     """Start what there is memory for: the queue in order, then the jobs submitted now."""
     queue, waiting, kept, fits = progress.queue, progress.numbers[QUEUED], 0, True
@@ -319,7 +319,7 @@ def _admit(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> bo
     return fits
 
 
-@inner_kernel
+@kernel
 def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: float) -> int:
     """Start `job` if there is memory for it: STARTED, REFUSED, or NO_SLOT in a row of jobs."""
     missing = placement.missing_nodes(progress.free, sharing, job, setup.memory[job], setup.placed)
@@ -342,7 +342,7 @@ def _start(setup: Setup, sharing: Sharing, progress: Progress, job: int, now: fl
     return STARTED
 
 
-@inner_kernel
+@kernel
 def _update_ends(setup: Setup, sharing: Sharing, progress: Progress, now: float) -> None:
     """Update work left and expected end of the jobs whose rate changed."""
     for place in range(sharing.moved[0]):
@@ -359,7 +359,7 @@ def _update_ends(setup: Setup, sharing: Sharing, progress: Progress, now: float)
     maxmin.clear_changes(sharing)
 
 
-@inner_kernel
+@kernel
 def _integrate(sharing: Sharing, progress: Progress, series: Series, until: float) -> None:
     """Add up work, presence and waiting since the last instant, window by window."""
     now = progress.clock[NOW]

@@ -31,7 +31,7 @@ import numpy as np
 
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
-from cosimlib.kernels.jit import frugal_kernel, inlined_kernel, inner_kernel
+from cosimlib.kernels.jit import kernel
 
 TOLERANCE = 1e-13
 """Relative changes below this are rounding."""
@@ -104,7 +104,7 @@ def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, slots: i
     )
 
 
-@frugal_kernel
+@kernel
 def join(sharing: Sharing, job: int) -> None:
     """Let `job` run on its nodes; `settle` then says how fast.
 
@@ -127,7 +127,7 @@ def join(sharing: Sharing, job: int) -> None:
             heap.decrease_key(sharing.pending, node, level)
 
 
-@frugal_kernel
+@kernel
 def leave(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes; `settle` then gives what it had to the others."""
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
@@ -142,7 +142,7 @@ def leave(sharing: Sharing, job: int) -> None:
     sharing.jobs[job].rate, sharing.jobs[job].bottleneck = 0.0, -1
 
 
-@frugal_kernel
+@kernel
 def resize(sharing: Sharing, node: int, capacity: float) -> None:
     """Change the capacity of `node`."""
     less = sharing.capacity[node] - capacity
@@ -154,7 +154,7 @@ def resize(sharing: Sharing, node: int, capacity: float) -> None:
         heap.decrease_key(sharing.pending, node, 0.0)
 
 
-@frugal_kernel
+@kernel
 def settle(sharing: Sharing, most_rounds: int) -> int:
     """Make levels and rates agree; return how many nodes were settled.
 
@@ -169,7 +169,7 @@ def settle(sharing: Sharing, most_rounds: int) -> int:
     return rounds
 
 
-@inlined_kernel
+@kernel
 def _settle_node(sharing: Sharing, node: int) -> None:
     """Set the level of `node` and the rates of its jobs; mark the nodes that may now be wrong."""
     load, level = sharing.load[node], sharing.level[node]
@@ -208,7 +208,7 @@ def _settle_node(sharing: Sharing, node: int) -> None:
         sharing.used[node] = used
 
 
-@inlined_kernel
+@kernel
 def _find_limits(sharing: Sharing, node: int, own: int, wanted: float) -> bool:
     """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere, if anything."""
     found = False
@@ -224,7 +224,7 @@ def _find_limits(sharing: Sharing, node: int, own: int, wanted: float) -> bool:
     return found
 
 
-@inlined_kernel
+@kernel
 def _level(limit: np.ndarray, n: int, capacity: float, guess: float) -> float:
     """The level at which `n` jobs with these limits fill a node; infinite where they cannot.
 
@@ -244,7 +244,7 @@ def _level(limit: np.ndarray, n: int, capacity: float, guess: float) -> float:
     return np.inf
 
 
-@inlined_kernel
+@kernel
 def _left_over(limit: np.ndarray, n: int, capacity: float, bound: float) -> tuple[float, int]:
     """What jobs with limits below `bound` leave of a node, and how many other jobs there are."""
     left, count = capacity, n
@@ -255,7 +255,7 @@ def _left_over(limit: np.ndarray, n: int, capacity: float, bound: float) -> tupl
     return left, count
 
 
-@inlined_kernel
+@kernel
 def _level_as_is(sharing: Sharing, node: int) -> float:
     """The level of `node` if its last job has no other nodes and the others keep their limits."""
     load = sharing.load[node]
@@ -267,13 +267,13 @@ def _level_as_is(sharing: Sharing, node: int) -> float:
     return _level(sharing.limit, load, sharing.capacity[node], sharing.level[node])
 
 
-@inlined_kernel
+@kernel
 def _is_full(sharing: Sharing, node: int) -> bool:
     """Whether the rates on `node` might exceed its capacity, rounding aside."""
     return sharing.used[node] > sharing.capacity[node] * (1.0 + TOLERANCE)
 
 
-@inlined_kernel
+@kernel
 def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -> None:
     """Set the rate of `job`, and mark the nodes whose level that may move."""
     before = sharing.jobs[job].rate
@@ -296,7 +296,7 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
             heap.decrease_key(sharing.pending, node, before)
 
 
-@frugal_kernel
+@kernel
 def fill(sharing: Sharing) -> None:
     """Rates and levels of all jobs from nothing, by progressive filling."""
     nodes = sharing.capacity.size
@@ -334,7 +334,7 @@ def fill(sharing: Sharing) -> None:
         sharing.used[node] = sharing.capacity[node] - left[node]
 
 
-@inner_kernel
+@kernel
 def remove_job(sharing: Sharing, job: int, node: int) -> None:
     """Remove `job` from those on `node`."""
     position = 0
@@ -344,7 +344,7 @@ def remove_job(sharing: Sharing, job: int, node: int) -> None:
     sharing.on[node, position] = sharing.on[node, sharing.load[node]]
 
 
-@frugal_kernel
+@kernel
 def record_change(sharing: Sharing, job: int) -> None:
     """Record that the rate of `job` changes, and what it was."""
     if not sharing.jobs[job].is_changed:
@@ -354,7 +354,7 @@ def record_change(sharing: Sharing, job: int) -> None:
         sharing.moved[0] += 1
 
 
-@frugal_kernel
+@kernel
 def clear_changes(sharing: Sharing) -> None:
     """Begin a new list of jobs whose rate changed."""
     for place in range(sharing.moved[0]):
@@ -362,7 +362,7 @@ def clear_changes(sharing: Sharing) -> None:
     sharing.moved[0] = 0
 
 
-@frugal_kernel
+@kernel
 def join_equally(sharing: Sharing, job: int) -> None:
     """Let `job` run on its nodes."""
     record_change(sharing, job)
@@ -378,7 +378,7 @@ def join_equally(sharing: Sharing, job: int) -> None:
         sharing.jobs[job].rate += part / size
 
 
-@frugal_kernel
+@kernel
 def leave_equally(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes."""
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
@@ -390,7 +390,7 @@ def leave_equally(sharing: Sharing, job: int) -> None:
     sharing.jobs[job].rate = 0.0
 
 
-@frugal_kernel
+@kernel
 def resize_equally(sharing: Sharing, node: int, capacity: float) -> None:
     """Change the capacity of `node`."""
     sharing.capacity[node] = capacity
@@ -398,7 +398,7 @@ def resize_equally(sharing: Sharing, node: int, capacity: float) -> None:
         _give_part(sharing, node, capacity / sharing.load[node])
 
 
-@inner_kernel
+@kernel
 def _give_part(sharing: Sharing, node: int, part: float) -> None:
     """Move all jobs on `node` from the part that they have of it to another."""
     more = part - sharing.level[node]

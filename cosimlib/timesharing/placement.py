@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.kernels.jit import inner_kernel
+from cosimlib.kernels.jit import kernel
 from cosimlib.metrics import busy_stretch
 from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -105,7 +105,7 @@ def _from_first_submission(workload: Workload) -> Workload:
     return replace(workload, jobs=shifted, began=began)
 
 
-@inner_kernel
+@kernel
 def missing_nodes(free: np.ndarray, sharing: Sharing, job: int, amount: float, placed: bool) -> int:
     """How many more nodes need `amount` GB free for `job`; 0 if it can start now."""
     first, last = sharing.jobs[job].first, sharing.jobs[job].last
@@ -121,7 +121,7 @@ def missing_nodes(free: np.ndarray, sharing: Sharing, job: int, amount: float, p
     return max(0, missing)
 
 
-@inner_kernel
+@kernel
 def place(free: np.ndarray, tally: np.ndarray, sharing: Sharing, job: int, amount: float) -> None:
     """Place `job` on the nodes with the fewest jobs that have `amount` GB free, of which there are
     enough; ties by node number.

@@ -1,15 +1,14 @@
 """`kernel`: compiled once, cached on disk, and never stale."""
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-from numba.core.errors import NumbaError
 
-from cosimlib.kernels.jit import cache_folder, frugal_kernel, kernel
+from cosimlib.kernels.jit import PACKAGE, SEEN_BY_KERNELS, kernel
 from tests.suites import ROOT
 
 CALLED = """
@@ -50,7 +49,7 @@ def house(tmp_path):
     """A package of what compiles kernels, and of one that calls another in another file."""
     (tmp_path / "cosimlib" / "kernels").mkdir(parents=True)
     (tmp_path / "cosimlib" / "__init__.py").touch()
-    for name in ("__init__.py", "jit.py", "fingerprint.py"):
+    for name in ("__init__.py", "jit.py"):
         source = ROOT / "cosimlib" / "kernels" / name
         shutil.copy(source, tmp_path / "cosimlib" / "kernels")
     (tmp_path / "cosimlib" / "kernels" / "called.py").write_text(CALLED)
@@ -76,10 +75,10 @@ def run(house, **environment):
 
 
 @compiled
-def test_an_edit_of_a_kernel_in_another_file_is_noticed_and_one_of_a_docstring_is_not(house):
+def test_an_edit_of_a_kernel_in_another_file_is_noticed_and_one_beside_kernels_is_not(house):
     called = house / "cosimlib" / "kernels" / "called.py"
     assert run(house)[:3] == (41, 0, 1)
-    called.write_text(f'"""Words."""\n{CALLED}')
+    (house / "cosimlib" / "figures.py").write_text("COLOR = 1\n")
     assert run(house)[:3] == (41, 1, 0)
     called.write_text(CALLED.replace("2 * value", "3 * value"))
     assert run(house)[:3] == (61, 0, 1)
@@ -116,31 +115,25 @@ def test_a_kernel_computes_what_its_python_says():
     assert getattr(triangle, "py_func", triangle)(100) == 5050
 
 
-def test_a_frugal_kernel_computes_what_its_python_says_in_the_arrays_that_it_is_given():
-    @frugal_kernel
-    def gather(rows):
-        last = rows.shape[0] - 1
-        for row in range(last):
-            for column in range(rows.shape[1]):
-                rows[last, column] += row * rows[row, column]
-        return last
-
-    given, expected = (np.arange(12.0).reshape(4, 3) for _ in range(2))
-    expected[3] += expected[1] + 2 * expected[2]
-    assert gather(given) == 3
-    np.testing.assert_array_equal(given, expected)
-    assert getattr(gather, "py_func", gather)(given) == 3
-
-
-@compiled
-def test_a_frugal_kernel_is_cached_like_any_other_and_cannot_make_arrays():
-    """Where arrays are not counted, Numba knows no way to make one."""
-
-    def wasteful(n):
-        return np.zeros(n)
-
-    frugal = frugal_kernel(wasteful)
-    assert frugal.stats.cache_path.startswith(str(cache_folder()))
-    assert frugal.targetoptions["nogil"]
-    with pytest.raises(NumbaError, match="No implementation of function"):
-        frugal(3)
+def test_what_kernels_see_of_other_files_is_part_of_the_folders_name():
+    """Constants, named tuples and functions that a kernel names and its file imports."""
+    modules = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+    seen = {path for path in modules if SEEN_BY_KERNELS.search(path.read_bytes())}
+    assert PACKAGE / "batch" / "easy.py" in seen
+    for path, module in modules.items():
+        names = {
+            node.id
+            for function in ast.walk(module)
+            if isinstance(function, ast.FunctionDef)
+            and any(getattr(mark, "id", "") == "kernel" for mark in function.decorator_list)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name)
+        }
+        for line in module.body:
+            if not isinstance(line, ast.ImportFrom) or not str(line.module).startswith("cosimlib"):
+                continue
+            for imported in line.names:
+                name = imported.asname or imported.name
+                source = ROOT / str(line.module).replace(".", "/")
+                files = {source.with_suffix(".py"), source / f"{imported.name}.py"}
+                assert name not in names - {"kernel"} or files & seen, f"{path}: {name}"
