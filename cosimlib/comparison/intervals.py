@@ -1,4 +1,10 @@
-"""Intervals over logs drawn anew: values of policies, paired differences and ratios, sentences."""
+"""Intervals over logs drawn anew: values of policies, paired differences and ratios, sentences.
+
+Percentiles alone are too low: weeks drawn apart lose the long queues that several bad weeks in a
+row leave behind, and a log of few quiet weeks does not show how bad weeks can be. So draws above
+their mean are moved away from it (`widen`), the more the fewer weeks there are, before percentiles
+are taken; docs/intervals.md has the experiment.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +19,10 @@ from cosimlib.comparison.measures import ALL, SECONDS, STATISTICS, WHOLE
 from cosimlib.display import UNKNOWN, Displayed, Facts, count, durations, percent
 
 LEVEL = 0.95
+
+WIDENING = 13.0
+"""Whole weeks: draws above their mean are ``1 + WIDENING / weeks`` times as far above it."""
+
 KEYS = ["policy", "measure", "group", "statistic"]
 COLUMNS = ["policy", "against", "measure", "group", "statistic", "quantity", "log", "median",
            "low", "high", "verdict"]  # fmt: skip
@@ -32,8 +42,9 @@ class Comparison(Displayed):
         One row per policy or pair of policies, measure, group of jobs, statistic and quantity.
         `quantity` is ``"value"`` of a policy, ``"difference"`` (`policy` − `against`) or
         ``"ratio"`` (`policy` ÷ `against`); `log` is that of the log itself, `median`, `low` and
-        `high` are over the logs drawn anew. `verdict` is what the difference is: ``"lower"``,
-        ``"higher"``, ``"equal"``, ``"cannot tell"`` where 0 is in its interval, or ``"unknown"``.
+        `high` are over the logs drawn anew, widened for few weeks. `verdict` is what the
+        difference is: ``"lower"``, ``"higher"``, ``"equal"``, ``"cannot tell"`` where 0 is in its
+        interval, or ``"unknown"``.
         Waits and turnaround times are in seconds. Numbers that are unknown are missing.
     drawn : pd.DataFrame
         Values of each log drawn anew (rows, by seed), by policy, measure, group and statistic.
@@ -52,7 +63,7 @@ class Comparison(Displayed):
 
     @property
     def level(self) -> float:
-        """Part of the logs drawn anew that lie in an interval."""
+        """Level of the intervals."""
         return interval_level(len(self.drawn))
 
     @property
@@ -160,7 +171,9 @@ def long_table(rows: pd.DataFrame, statistics: Sequence[str]) -> pd.DataFrame:
     return rows.melt(kept, found, var_name="statistic", value_name="number")
 
 
-def interval_table(own: pd.Series, drawn: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
+def interval_table(
+    own: pd.Series, drawn: pd.DataFrame, policies: Sequence[str], weeks: float = np.inf
+) -> pd.DataFrame:
     """Values of each policy and of each pair, on the log and over logs drawn anew.
 
     Parameters
@@ -171,20 +184,50 @@ def interval_table(own: pd.Series, drawn: pd.DataFrame, policies: Sequence[str])
         The same of each log drawn anew, one row each, with columns like the index of `own`.
     policies : sequence of str
         In order; each later one is compared with each earlier one.
+    weeks : float, default infinite
+        Weeks (days, hours) of the log from which logs were drawn, see `widen`.
     """
+    wide = widen(drawn, weeks)
     parts = []
     for policy in policies:
-        interval = _interval(own[policy], drawn[policy])
+        interval = _interval(own[policy], wide[policy])
         parts.append(interval.assign(policy=policy, against="", quantity="value", verdict=""))
     for against, policy in combinations(policies, 2):
-        difference = _interval(own[policy] - own[against], drawn[policy] - drawn[against])
-        ratio = _interval(_ratio(own[policy], own[against]), _ratio(drawn[policy], drawn[against]))
+        one, other = wide[policy], wide[against]
+        # What is equal on a log stays equal.
+        one = one.mask(drawn[policy] == drawn[against], other)
+        difference = _interval(own[policy] - own[against], one - other)
+        ratio = _interval(_ratio(own[policy], own[against]), _ratio(one, other))
         verdict = _verdicts(difference)
         for quantity, table in (("difference", difference), ("ratio", ratio)):
             parts.append(
                 table.assign(policy=policy, against=against, quantity=quantity, verdict=verdict)
             )
     return pd.concat(parts)[COLUMNS].reset_index(drop=True)
+
+
+def widen(drawn: pd.DataFrame, weeks: float) -> pd.DataFrame:
+    """Draws of statistics of jobs, those above their mean ``1 + WIDENING / weeks`` times as far.
+
+    Distances are on a log scale, from the geometric mean; where a draw is 0 or less they are plain.
+    All policies are widened alike, so that ratios and differences of the draws agree in sign. What
+    is one number per schedule, such as a utilization, stays as it is.
+    """
+    factor = 1.0 + WIDENING / weeks
+    whole = drawn.columns.get_level_values("statistic") == WHOLE
+    positive = (drawn > 0).where(drawn.notna(), True).all() & ~whole
+    logs = np.log(drawn.loc[:, positive])
+    wide = drawn.copy()
+    wide.loc[:, positive] = np.exp(_stretched(logs, factor)).where(logs > logs.mean(), drawn)
+    others = ~positive & ~whole
+    wide.loc[:, others] = _stretched(drawn.loc[:, others], factor)
+    return wide
+
+
+def _stretched(values: pd.DataFrame, factor: float) -> pd.DataFrame:
+    """Values above the mean of their column, `factor` times as far from it; the others as is."""
+    mean = values.mean()
+    return values.where(~(values > mean), mean + factor * (values - mean))
 
 
 def _interval(own: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
@@ -250,6 +293,6 @@ def _sentence(difference: dict, ratio: dict, level: str) -> str:
     ending = "this log cannot tell" if verdict == CANNOT_TELL else f"{policy} is {verdict}"
     on_log, low, high = numbers
     return (
-        f"{quantity}, {policy} {sign} {against}: {on_log}, in {level} of logs {low} to {high}: "
+        f"{quantity}, {policy} {sign} {against}: {on_log}, {level} interval {low} to {high}: "
         f"{ending}"
     )

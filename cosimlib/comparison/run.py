@@ -26,13 +26,13 @@ from cosimlib.system import System
 from cosimlib.units import WEEK
 from cosimlib.workload import Workload, check_run, check_workload
 
-TOO_NARROW = "; of so few the intervals are too narrow, of 5 weeks 95 % are rather 85 %"
+ROUGH = "; of so few the intervals are rough"
 
 FEWEST = 20
 """Jobs between warm-up and cool-down that a log must have to be compared on."""
 
 FEW = 8
-"""Weeks (days, hours) of a log below which its intervals are known to be too narrow."""
+"""Weeks (days, hours) of a log below which it is not known how often its intervals cover."""
 
 PART = 0.1
 """Of the log: the warm-up and the cool-down, each at most a week."""
@@ -105,8 +105,8 @@ def compare(
     >>> comparison = cs.compare(log, ["FCFS", "EASY"], replicates=20)
     >>> for sentence in comparison.sentences():
     ...     print(sentence)
-    mean wait_time, EASY ÷ FCFS: 0.105, in 90.5 % of logs 0.0572 to 0.311: EASY is lower
-    mean bounded_slowdown, EASY ÷ FCFS: 0.06, in 90.5 % of logs 0.0249 to 0.256: EASY is lower
+    mean wait_time, EASY ÷ FCFS: 0.105, 90.5 % interval 0.0481 to 0.311: EASY is lower
+    mean bounded_slowdown, EASY ÷ FCFS: 0.06, 90.5 % interval 0.0211 to 0.256: EASY is lower
     """
     check_workload(workload)
     check.whole("replicates", replicates, 2)
@@ -141,9 +141,9 @@ def compare(
     return Comparison(
         workload.name,
         labels,
-        interval_table(values, drawn, labels),
+        interval_table(values, drawn, labels, plan.number),
         drawn,
-        plan.sentence + (TOO_NARROW if plan.number < FEW else ""),
+        plan.sentence + (ROUGH if plan.number < FEW else ""),
         f"Jobs submitted in the first {first} and in the last {last} are left out: "
         f"{counted:,} of {count(len(workload), 'job')} of the log count",
     )

@@ -1,103 +1,193 @@
-"""Coverage of intervals on logs whose truth is known: the Lublin-Feitelson model, drawn many times.
+"""Coverage of intervals on logs whose truth is known: three kinds of workload, drawn many times.
 
-``python -m tests.comparison.coverage [logs] [weeks] [replicates]`` prints how often the 95 %
-intervals of a comparison cover the model's expected value, and how many single logs lie in them.
-100 logs of 10 weeks with 60 replicates each, the default, take four minutes on one core.
+``python -m tests.comparison.coverage [logs] [weeks] [replicates]`` prints how often 95 % intervals
+of the mean wait under EASY and of the ratio FCFS ÷ EASY hold the value of 8,000 weeks: as `compare`
+has them, and as other corrections of the same draws would. 150 logs of 10 weeks with 60 replicates
+each, the default, take about half an hour of processor time for the three kinds.
+
+Jobs are of 1, 2, 4 … 32 of 128 nodes, with log-normal run times, at an offered load of 0.7:
+
+- *steady*: Poisson arrivals;
+- *busy weeks*: rates of weeks are log-normal factors, correlated from week to week by one half, so
+  that weekly loads vary as much as on KTH-SP2 (a standard deviation of 0.11);
+- *days*: rates follow the hours of a day, and are halved on weekends.
+
+And *null*: two random orders under EASY on steady logs, whose ratio is 1.
 """
 
 import sys
-from itertools import product
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from cosimlib import synthetic
+from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.comparison import compare
-from cosimlib.comparison.contestants import contestants
-from cosimlib.comparison.measures import MEASURES, measure_rows
+from cosimlib.comparison.intervals import LEVEL, widen
+from cosimlib.metrics import wait_time
+from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.units import WEEK
+from cosimlib.units import HOUR, WEEK
 from cosimlib.workload import Workload
 
-POLICIES = ("EASY", "EASY (sjbf)")
-METRICS = ("wait_time", "bounded_slowdown")
-MACHINE = System.of(128)
-JOBS_PER_WEEK = 900
-"""More than the model submits in a week, about 690."""
-APART = 1_000_000
+MACHINE, LOAD = System.of(128), 0.7
+SIZES = 2 ** np.arange(6)
+RUN_TIME, SIGMA = 2 * HOUR, 1.25
+"""Mean of the log-normal run times (s), and the standard deviation of their logarithms."""
+SWING, CORRELATION = 0.1, 0.5
+"""Of the rates of busy weeks: standard deviation of the logarithm, and from week to week."""
+POLICIES = {"EASY": simulate_easy, "FCFS": simulate_fcfs}
+TRUTH = 1_000_000
 """Seeds from which on logs are for the truth."""
 
 
-def model_log(seed: int, weeks: int) -> Workload:
-    """So many weeks of the model, of jobs without types, with round estimates."""
-    log = synthetic.lublin(weeks * JOBS_PER_WEEK, nodes=128, types=False, seed=seed)
-    assert log.jobs["submit_time"].iloc[-1] > weeks * WEEK
-    log = log.keep(log.jobs["submit_time"] < weeks * WEEK, "later")
-    return synthetic.with_estimates(log, seed=seed)
+class Draws(NamedTuple):
+    """Mean waits of logs (rows) and of their replicates, of the first and the second policy.
+
+    `weeks` are whole weeks of a log, one less than it is long: its last submission is before the
+    end of the last.
+    """
+
+    own: np.ndarray
+    drawn: np.ndarray
+    weeks: int
 
 
-def true_values(logs: int, weeks: int) -> pd.DataFrame:
-    """Means of each log drawn from the model (rows), by policy and measure."""
-    measures = {name: MEASURES[name] for name in METRICS}
-    margin = min(WEEK, weeks * WEEK / 10)
-    records = []
+def model_log(kind: str, seed: int, weeks: int) -> Workload:
+    """So many weeks of one of `KINDS`."""
+    rng = np.random.default_rng([seed, weeks])
+    gap = SIZES.mean() * RUN_TIME / (LOAD * MACHINE.total_nodes)
+    n = int(1.5 * weeks * WEEK / gap) + 3000
+    submit_time = KINDS[kind](np.cumsum(rng.exponential(gap, n)), weeks, rng)
+    run_time = np.exp(rng.normal(np.log(RUN_TIME) - SIGMA**2 / 2, SIGMA, n))
+    columns = {
+        "submit_time": np.floor(submit_time),
+        "run_time": np.ceil(run_time),
+        "nodes": rng.choice(SIZES, n),
+        "requested_time": np.ceil(run_time * rng.uniform(1, 5, n)),
+    }
+    table = pd.DataFrame(columns)[submit_time < weeks * WEEK]
+    return Workload(table, f"{kind} (seed {seed})", MACHINE)
+
+
+def steady(times: np.ndarray, weeks: int, rng: np.random.Generator) -> np.ndarray:
+    """Submissions as they are."""
+    return times
+
+
+def busy_weeks(times: np.ndarray, weeks: int, rng: np.random.Generator) -> np.ndarray:
+    """Submissions at the rates of weeks that are correlated."""
+    number = 2 * weeks + 50
+    state = rng.normal(size=number)
+    for week in range(1, number):
+        fresh = np.sqrt(1 - CORRELATION**2) * state[week]
+        state[week] = CORRELATION * state[week - 1] + fresh
+    passed = np.append(0.0, np.cumsum(np.exp(SWING * state - SWING**2 / 2)))
+    return np.interp(times, passed * WEEK, np.arange(number + 1) * WEEK, right=np.inf)
+
+
+def days(times: np.ndarray, weeks: int, rng: np.random.Generator) -> np.ndarray:
+    """Submissions at the rates of a week's hours."""
+    hour = np.arange(168)
+    rate = (1 - 0.8 * np.cos(2 * np.pi * (hour - 2) / 24)) * np.where(hour >= 120, 0.5, 1.0)
+    passed = np.append(0.0, np.cumsum(rate / rate.mean()))
+    week, rest = np.divmod(times, WEEK)
+    return week * WEEK + np.interp(rest / HOUR, passed, np.arange(169)) * HOUR
+
+
+KINDS: dict[str, Callable[..., np.ndarray]] = {
+    "steady": steady, "busy weeks": busy_weeks, "days": days,
+}  # fmt: skip
+
+
+def true_waits(kind: str, weeks: int = 1000, runs: int = 8) -> np.ndarray:
+    """Mean waits (s) of each policy over runs of so many weeks; ten at each end do not count."""
+    limits = {"start": 10 * WEEK, "end": (weeks + 10) * WEEK}
+    logs = [model_log(kind, TRUTH + run, weeks + 20) for run in range(runs)]
+    waits = [[wait_time(simulate(log, MACHINE), **limits).mean() for simulate in POLICIES.values()]
+             for log in logs]  # fmt: skip
+    return np.mean(waits, axis=0)
+
+
+def random_order(workload: Workload, system: System, seed: int) -> Schedule:
+    """EASY in an order by chance."""
+    order = np.random.default_rng([seed, len(workload)]).random(len(workload))
+    return simulate_easy(workload, system, order=order)
+
+
+CHANCE = {f"order {seed}": partial(random_order, seed=seed) for seed in (1, 2)}
+
+
+def draws(kind: str, logs: int, weeks: int, replicates: int, policies: dict = POLICIES) -> Draws:
+    """Values and replicates of `compare` on so many logs."""
+    own, drawn = [], []
     for seed in range(logs):
-        log = model_log(APART + seed, weeks)
-        limits = margin, weeks * WEEK - margin
-        record = {}
-        for run in contestants(POLICIES):
-            schedule = run.run(log, MACHINE, audited=False)
-            for row in measure_rows(schedule, run.label, measures, None, limits):
-                record[run.label, row["measure"]] = row["mean"]
-        records.append(record)
-    return pd.DataFrame(records)
+        found = compare(model_log(kind, seed, weeks), policies, replicates=replicates,
+                        measures=["wait_time"], seed=seed)  # fmt: skip
+        rows = found.rows("value", statistic="mean").set_index("policy")["log"]
+        means = found.drawn.xs("mean", axis=1, level="statistic")
+        own.append([rows[name] for name in policies])
+        drawn.append(np.column_stack([means[name].to_numpy() for name in policies]))
+    return Draws(np.log(own), np.log(drawn), weeks - 1)
 
 
-def intervals(logs: int, weeks: int, replicates: int) -> pd.DataFrame:
-    """Rows of means of comparisons, one comparison per log."""
-    tables = []
-    for seed in range(logs):
-        comparison = compare(
-            model_log(seed, weeks), POLICIES, replicates=replicates, measures=METRICS, seed=seed
-        )
-        table = comparison.table
-        tables.append(table[table["statistic"] == "mean"].assign(seed=seed))
-    return pd.concat(tables, ignore_index=True)
+def percentiles(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the interval of each log (rows) by its replicates."""
+    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    low, high = np.quantile(values, tails, axis=1, method="weibull")
+    return low, high
 
 
-def coverage(truth: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Part of the intervals that cover the expected value, and of single logs that lie in them.
+def intervals(found: Draws, ratio: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Logarithms of the ends of each log's interval, by correction."""
+    wide = np.array([np.log(_widened(each, found.weeks)) for each in np.exp(found.drawn)])
+    own, drawn, ours = (
+        each[..., 1] - each[..., 0] if ratio else each[..., 0]
+        for each in (found.own, found.drawn, wide)
+    )
+    (low, high), mean = percentiles(drawn), drawn.mean(axis=1)
+    student = stats.t.ppf((1 + LEVEL) / 2, found.weeks - 1) / stats.norm.ppf((1 + LEVEL) / 2)
+    student *= np.sqrt(found.weeks / (found.weeks - 1))
+    return {
+        "percentile": (low, high),
+        "basic": (2 * own - high, 2 * own - low),
+        "moved to the log's own value": (low + own - mean, high + own - mean),
+        "Student's t": (mean + student * (low - mean), mean + student * (high - mean)),
+        "compare": percentiles(ours),
+    }
 
-    Returns
-    -------
-    pd.DataFrame
-        Indexed by quantity, policy and measure: `expected` value, `covered`, `single`, and `width`,
-        the mean width of an interval ÷ that from the 2.5th to the 97.5th percentile of the truth.
+
+def _widened(drawn: np.ndarray, weeks: int) -> np.ndarray:
+    names = ["policy", "measure", "group", "statistic"]
+    keys = [(str(column), "wait_time", "all jobs", "mean") for column in range(drawn.shape[1])]
+    return widen(pd.DataFrame(drawn, columns=pd.MultiIndex.from_tuples(keys, names=names)),
+                 weeks).to_numpy()  # fmt: skip
+
+
+def coverage(found: Draws, truth: np.ndarray) -> pd.DataFrame:
+    """Part of the intervals that hold the truth, lie below and above it, and their mean width.
+
+    Rows by quantity and correction; `width` is that of the logarithms.
     """
     rows = {}
-    for (quantity, policy), measure in product(
-        [("value", "EASY"), ("value", "EASY (sjbf)"), ("difference", "EASY (sjbf)"),
-         ("ratio", "EASY (sjbf)")], METRICS,
-    ):  # fmt: skip
-        one, other = truth[policy, measure], truth["EASY", measure]
-        single = {"value": one, "difference": one - other, "ratio": one / other}[quantity]
-        chosen = found[(found["quantity"] == quantity) & (found["policy"] == policy)]
-        chosen = chosen[chosen["measure"] == measure]
-        low, high = chosen["low"].to_numpy(), chosen["high"].to_numpy()
-        # A ratio's expected value is that of long logs: the ratio of the expected values.
-        expected = one.mean() / other.mean() if quantity == "ratio" else single.mean()
-        inside = (low[:, None] <= single.to_numpy()) & (single.to_numpy() <= high[:, None])
-        true_width = np.ptp(np.quantile(single, [0.025, 0.975]))
-        rows[quantity, policy, measure] = {
-            "expected": expected,
-            "covered": ((low <= expected) & (expected <= high)).mean(),
-            "single": inside.mean(),
-            "width": (high - low).mean() / true_width,
-        }
+    for quantity, true in (("wait", np.log(truth[0])), ("ratio", np.log(truth[1] / truth[0]))):
+        for name, (low, high) in intervals(found, quantity == "ratio").items():
+            rows[quantity, name] = {
+                "covered": ((low <= true) & (true <= high)).mean(),
+                "too low": (high < true).mean(),
+                "too high": (low > true).mean(),
+                "width": (high - low).mean(),
+            }
     return pd.DataFrame(rows).T
 
 
 if __name__ == "__main__":
-    number, weeks, replicates = (*map(int, sys.argv[1:]), *(100, 10, 60)[len(sys.argv) - 1 :])
-    table = coverage(true_values(300, weeks), intervals(number, weeks, replicates))
-    print(table.round(3).to_string())
+    logs, weeks, replicates = (*map(int, sys.argv[1:]), *(150, 10, 60)[len(sys.argv) - 1 :])
+    for kind in KINDS:
+        table = coverage(draws(kind, logs, weeks, replicates), true_waits(kind))
+        print(f"{kind}, {weeks} weeks\n{table.round(3).to_string()}\n", flush=True)
+    null = draws("steady", logs, weeks, replicates, CHANCE)
+    print(f"null\n{coverage(null, np.ones(2)).loc['ratio'].round(3).to_string()}")

@@ -53,3 +53,20 @@ def drawn_logs(workload, replicates, seed):
     for state in np.random.SeedSequence(seed).generate_state(replicates).tolist():
         new = synthetic.resample(workload, state, unit="weeks")
         yield new, [groups[row] for row in new.jobs["source"]]
+
+
+def widened(draws, factor):
+    """Values above their mean over the draws, so many times as far above it; their logarithms
+    where all are above 0.
+    """
+    found = [dict(draw) for draw in draws]
+    for key in draws[0]:
+        values = [draw[key] for draw in draws]
+        in_logs = all(value > 0 for value in values)
+        scaled = [np.log(value) if in_logs else value for value in values]
+        mean = sum(scaled) / len(scaled)
+        for draw, value in zip(found, scaled, strict=True):
+            if value > mean:
+                moved = mean + factor * (value - mean)
+                draw[key] = np.exp(moved) if in_logs else moved
+    return found

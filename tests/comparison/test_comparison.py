@@ -13,7 +13,8 @@ from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.comparison import MEASURES, compare, compare_where_possible
 from cosimlib.comparison.contestants import contestants
-from cosimlib.comparison.intervals import in_unit, interval_level, interval_table
+from cosimlib.comparison.intervals import in_unit, interval_level, interval_table, widen
+from cosimlib.comparison.measures import WHOLE
 from cosimlib.report import open_log
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -80,21 +81,27 @@ def test_the_table_is_that_of_plain_loops(log, found):
         naive.values(new, SIMULATORS, whose, margin)
         for new, whose in naive.drawn_logs(log, 12, seed=7)
     ]
+    wide = naive.widened(drawn, 1 + 13 / 5)
     assert len(found.table) == 2 * 4 * 3 * 2 + 2 * 2 * 4 * 3
     for row in found.table.to_dict("records"):
         key = row["measure"], row["group"], row["statistic"]
 
-        def number(values, row=row, key=key):
+        def number(values, before, row=row, key=key):
             one = values[row["policy"], *key]
             if row["quantity"] == "value":
                 return one
             other = values[row["against"], *key]
+            if before[row["policy"], *key] == before[row["against"], *key]:
+                one = other
             if row["quantity"] == "difference":
                 return one - other
             return 1.0 if one == other == 0 else one / other if other else np.inf
 
-        numbers = [number(each) for each in drawn]
-        expected = [number(own), *(naive.percentile(numbers, part) for part in (0.5, 0.025, 0.975))]
+        numbers = [number(*each) for each in zip(wide, drawn, strict=True)]
+        expected = [
+            number(own, own),
+            *(naive.percentile(numbers, part) for part in (0.5, 0.025, 0.975)),
+        ]
         got = [row[name] for name in PLAIN]
         finite = [value if np.isfinite(value) else np.nan for value in expected]
         np.testing.assert_allclose(got, finite, rtol=1e-9, atol=1e-9, err_msg=str(row))
@@ -133,7 +140,7 @@ def test_what_one_cannot_tell_is_said(log):
     assert sentence.endswith(": this log cannot tell")
     row = told.rows("ratio", statistic="mean").iloc[0]
     assert row["low"] < 1 < row["high"]
-    assert f"in 95 % of logs {row['low']:,.3g} to {row['high']:,.3g}" in sentence
+    assert f"95 % interval {row['low']:,.3g} to {row['high']:,.3g}" in sentence
 
 
 def _by_chance(seed):
@@ -220,9 +227,9 @@ def test_warm_up_and_cool_down_are_left_out_and_stated(log, found):
     assert f"{counted:,} of {len(log):,} jobs of the log count" in found.note
     assert "first 4.2 days and in the last 4.2 days are left out" in found.note
     assert "84.6 % intervals over 12 logs drawn anew: weeks of all users together" in found.note
-    assert "of so few the intervals are too narrow" in found.note
+    assert "of so few the intervals are rough" in found.note
     longer = Workload(log.jobs.assign(submit_time=2 * log.jobs["submit_time"]), "long", log.machine)
-    assert "too narrow" not in compare(longer, ["FCFS"], replicates=2).note
+    assert "rough" not in compare(longer, ["FCFS"], replicates=2).note
     whole = compare(log, ["FCFS"], replicates=2, warm_up=0, cool_down=0)
     mean = cs.metrics.wait_time(simulate_fcfs(log, log.machine)).mean()
     assert whole.rows("value", measure="wait_time", statistic="mean")["log"][0] == pytest.approx(
@@ -258,6 +265,32 @@ def test_another_load_and_unit(log):
 
 def test_intervals_of_few_logs_have_a_lower_level():
     assert [round(interval_level(n), 4) for n in (2, 19, 39, 100)] == [0.3333, 0.9, 0.95, 0.95]
+
+
+def test_draws_above_their_mean_are_farther_from_it_by_the_number_of_weeks():
+    """Of 13 weeks, twice as far: 1, 2, 4, 8 on a log scale, 0, 1, 5 where a draw is 0."""
+    columns = pd.MultiIndex.from_tuples(
+        [("A", "x", "all", "mean"), ("A", "y", "all", "p50"), ("A", "z", "all", WHOLE)],
+        names=["policy", "measure", "group", "statistic"],
+    )  # fmt: skip
+    drawn = pd.DataFrame([[1.0, 0.0, 0.5], [4.0, 1.0, 0.7], [2.0, 5.0, 0.9]], columns=columns)
+    wide = widen(drawn, 13).to_numpy()
+    np.testing.assert_allclose(wide, [[1, 0, 0.5], [8, 1, 0.7], [2, 8, 0.9]])
+    pd.testing.assert_frame_equal(widen(drawn, np.inf), drawn)
+
+
+def test_what_is_equal_on_a_log_stays_equal():
+    """Two policies that differ on one log of six only."""
+    keys = ["policy", "measure", "group", "statistic"]
+    pair = pd.MultiIndex.from_product(
+        [["A", "B"], ["wait_time"], ["all jobs"], ["mean"]], names=keys
+    )
+    numbers = [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.0], [5.0, 5.0], [6.0, 5.0]]
+    drawn = pd.DataFrame(numbers, columns=pair)
+    table = interval_table(drawn.iloc[0], drawn, ("A", "B"), 7)
+    difference = table[table["quantity"] == "difference"].iloc[0]
+    assert difference["high"] == 0.0 > difference["low"]
+    assert difference["verdict"] == "cannot tell"
 
 
 def test_values_that_few_logs_have_are_unknown():
