@@ -4,6 +4,8 @@ A job is placed on the least loaded nodes that have enough free memory.
 """
 
 import math
+import reprlib
+from collections.abc import Mapping, Sequence, Set, Sized
 from dataclasses import replace
 
 import numpy as np
@@ -149,3 +151,34 @@ def place(free: np.ndarray, tally: np.ndarray, sharing: Sharing, job: int, amoun
         next_place += 1
         if next_place == sharing.jobs[job].last:
             break
+
+
+def members_of(
+    workload: Workload,
+    nodes: np.ndarray,
+    total_nodes: int,
+    placement: Sequence[np.ndarray] | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where each job's nodes begin, and the nodes: the placement's, or room for those to come."""
+    first = np.concatenate([[0], np.cumsum(nodes)])
+    if placement is None:
+        return first, np.empty(first[-1], np.int32)
+    if not isinstance(placement, Sized) or isinstance(placement, str | Mapping | Set):
+        raise ValueError(
+            f"placement={reprlib.repr(placement)}; expected a list with an array of node numbers "
+            "per job, or None for the least loaded nodes"
+        )
+    if len(placement) != len(workload):
+        raise ValueError(
+            f"{workload.name}: placement has {len(placement)} entries for {len(workload)} jobs"
+        )
+    for job, numbers in enumerate(placement):
+        own = np.asarray(numbers)
+        integers = own.dtype.kind in "iu" and own.ndim == 1
+        distinct = integers and np.unique(own).size == own.size == nodes[job]
+        if not distinct or own.min() < 0 or own.max() >= total_nodes:
+            raise ValueError(
+                f"{workload.label(job)} is placed on {numbers!r}; expected {nodes[job]} "
+                f"different node numbers from 0 to {total_nodes - 1}"
+            )
+    return first, np.concatenate([np.empty(0, np.int32), *placement]).astype(np.int32)

@@ -25,8 +25,7 @@ happens at it has happened, and goes on from there: starts and ends are the same
 """
 
 import math
-import reprlib
-from collections.abc import Callable, Mapping, Sequence, Set, Sized
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -39,6 +38,7 @@ from cosimlib.system import System
 from cosimlib.timesharing import kernel, maxmin
 from cosimlib.timesharing.kernel import STEP, Progress, Series, Setup
 from cosimlib.timesharing.maxmin import Sharing
+from cosimlib.timesharing.placement import members_of
 from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
@@ -166,7 +166,7 @@ def simulate_timesharing(
         )
     check_bounds(workload, system, noise, step, overhead)
     setup, workload = _setup(workload, system, overhead, spmd, step, placement, queue)
-    first, members = _members(workload, setup, system.total_nodes, placement)
+    first, members = members_of(workload, setup.nodes, system.total_nodes, placement)
     capacity = np.full(system.total_nodes, setup.speed)
     sharing = maxmin.empty(first, members, capacity, SLOTS)
     memory = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
@@ -377,34 +377,6 @@ def _setup(
         False,
     )
     return setup, workload
-
-
-def _members(
-    workload: Workload, setup: Setup, total_nodes: int, placement: Sequence[np.ndarray] | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where each job's nodes begin, and the nodes: the placement's, or room for those to come."""
-    first = np.concatenate([[0], np.cumsum(setup.nodes)])
-    if placement is None:
-        return first, np.empty(first[-1], np.int32)
-    if not isinstance(placement, Sized) or isinstance(placement, str | Mapping | Set):
-        raise ValueError(
-            f"placement={reprlib.repr(placement)}; expected a list with an array of node numbers "
-            "per job, or None for the least loaded nodes"
-        )
-    if len(placement) != len(workload):
-        raise ValueError(
-            f"{workload.name}: placement has {len(placement)} entries for {len(workload)} jobs"
-        )
-    for job, numbers in enumerate(placement):
-        nodes = np.asarray(numbers)
-        integers = nodes.dtype.kind in "iu" and nodes.ndim == 1
-        distinct = integers and np.unique(nodes).size == nodes.size == setup.nodes[job]
-        if not distinct or nodes.min() < 0 or nodes.max() >= total_nodes:
-            raise ValueError(
-                f"{workload.label(job)} is placed on {numbers!r}; expected {setup.nodes[job]} "
-                f"different node numbers from 0 to {total_nodes - 1}"
-            )
-    return first, np.concatenate([np.empty(0, np.int32), *placement]).astype(np.int32)
 
 
 def _run(
