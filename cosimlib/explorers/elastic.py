@@ -24,6 +24,7 @@ from cosimlib.elastic import (
     preempted_jobs,
     preemption_values,
 )
+from cosimlib.elastic.vectors import check_followed
 from cosimlib.explorers.knobs import Knob, Settings
 from cosimlib.explorers.logs import estimated, instant, wide_enough
 from cosimlib.explorers.panel import Panel, says_compiling
@@ -112,6 +113,8 @@ def explore_elastic(
     check.instance("source", source, Schedule, Workload)
     if isinstance(source, Schedule) and system is not None:
         raise ValueError("a schedule has its system; leave system out, or give the workload")
+    if isinstance(source, Schedule):
+        check_followed(source)
     machine = _Machine(source, system, jobs, at)
     first = machine.timeline.settings
     schedule = machine.scheduled(first)
