@@ -30,7 +30,7 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 
 def test_the_script_is_installed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {"cosim-advise": "cosimlib.advise.command:main"}
+    assert project["scripts"]["cosim-advise"] == "cosimlib.advise.command:main"
 
 
 def test_text_tells_every_deadline_and_the_jobs(capsys):
