@@ -26,7 +26,7 @@ def test_controls_move_the_figure_and_a_zoom_moves_all_axes(page, address, tmp_p
     assert zoomed[0][0] > 5 and zoomed[0][1] < 0.7 * before[0][1]
     explorer.slider("offered load").focus()
     page.keyboard.press("ArrowRight")
-    expect(explorer.title).to_have_text(re.compile("offered load 0.95"))
+    expect(explorer.title).to_have_text(re.compile("offered load 0.91"))
     assert explorer.ranges() == zoomed, "the zoom is lost"
     explorer.choose("estimates", "factor × run time")
     explorer.slider("factor").focus()
