@@ -40,18 +40,13 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.releases import RELEASE
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.workload import JobArrays, Workload
+from cosimlib.workload import Workload
 
 RESERVATIONS = ("kept", "replanned")
 
 JOB = np.dtype(
     [
-        ("submit_time", "f8"),
-        ("run_time", "f8"),
-        ("requested_time", "f8"),
-        ("nodes", "i8"),
-        ("rank", "f8"),
-        ("start_time", "f8"),
+        *queue.FIELDS,
         ("reserved", "f8"),
         ("promised", "f8"),
         ("alike", "i8"),
@@ -203,10 +198,8 @@ def _simulate(
 
 def _records(run: Prepared) -> np.recarray:
     """Records of jobs that are all to come."""
-    jobs = np.zeros(run.rank.size, JOB).view(np.recarray)
-    for field in JobArrays._fields:
-        jobs[field] = getattr(run.jobs, field)
-    jobs.rank, jobs.version = run.rank, -1
+    jobs = queue.records_of(run.jobs, run.rank, JOB)
+    jobs.version = -1
     jobs.start_time = jobs.reserved = jobs.promised = np.nan
     by_request = pd.DataFrame({"nodes": jobs.nodes, "time": jobs.requested_time})
     jobs.alike = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()

@@ -21,14 +21,13 @@ stay, behind the job submitted first."""
 
 BLOCK = 256
 
+FIELDS = [*((name, "f8") for name in ("submit_time", "run_time", "requested_time", "rank",
+                                      "start_time")), ("nodes", "i8")]  # fmt: skip
+"""Fields of a job that every policy of this room reads; the times in seconds."""
+
 JOB = np.dtype(
     [
-        ("submit_time", "f8"),
-        ("run_time", "f8"),
-        ("requested_time", "f8"),
-        ("nodes", "i8"),
-        ("rank", "f8"),
-        ("start_time", "f8"),
+        *FIELDS,
         ("leaf", "i8"),
         ("coming", "i8"),
         ("begun", "i8"),
@@ -64,19 +63,26 @@ that overtake: they end by `latest_end` or take some of the `extra` nodes.
 """
 
 
+def records_of(jobs: JobArrays, rank: np.ndarray, dtype: np.dtype) -> np.recarray:
+    """A record of a type per job, with its `FIELDS`; all else is 0."""
+    records = np.zeros(rank.size, dtype).view(np.recarray)
+    for field in JobArrays._fields:
+        records[field] = getattr(jobs, field)
+    records.rank = rank
+    return records
+
+
 def empty(
     jobs: JobArrays, rank: np.ndarray, kind: int
 ) -> tuple[np.recarray, np.recarray, np.recarray]:
     """Records of jobs that are all to come, a tree for them, and one record of state."""
     n = rank.size
-    records, states = np.zeros(n, JOB).view(np.recarray), np.zeros(1, STATE).view(np.recarray)
-    for field in JobArrays._fields:
-        records[field] = getattr(jobs, field)
+    records, states = records_of(jobs, rank, JOB), np.zeros(1, STATE).view(np.recarray)
     np.nan_to_num(records.requested_time, copy=False)
     coming = np.arange(n)
     by_submission = kind in (SUBMITTED, WFP)
     records.coming = coming if by_submission else np.lexsort((rank, coming // BLOCK))
-    records.rank, states.kind = rank, kind
+    states.kind = kind
     return records, tournament.empty(n), states
 
 

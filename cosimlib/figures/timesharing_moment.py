@@ -74,7 +74,7 @@ def plot_sharing(
     )  # fmt: skip
     _mark(picture, shared, at)
     hours = theme.hours_since(shared.workload.began, "hours")
-    _style_shares(picture, table, len(jobs), spmd=shared.spmd, hours=hours)
+    _style_shares(picture, table, len(jobs), spmd=shared.spmd)
     return _styled(picture, title=title, hours=hours)
 
 
@@ -159,10 +159,11 @@ def _mark(picture: go.Figure, schedule: TimesharedSchedule, at: float) -> None:
         picture.add_hline(y=schedule.speed, line={"color": theme.BLACK, "width": 1}, row=1, col=1)
 
 
-def _style_shares(
-    picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: bool, hours: str
-) -> None:
-    """Axes and legend of the shares, which for jobs that are not SPMD are not of this node."""
+def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: bool) -> None:
+    """Axes and legend of the shares, which for jobs that are not SPMD are not of this node.
+
+    Hours have the title of the lowest panel: below this one is a legend.
+    """
     many = "no job" if not there else f"{there} jobs" if there > 1 else "1 job"
     picture.update_layout(
         legend={"x": 0.555, "xanchor": "left", "y": 0.27, "yanchor": "top", "yref": "paper",
@@ -170,7 +171,7 @@ def _style_shares(
                 "title": {"text": f"Shares at the dashed line, {many} there"}}
     )  # fmt: skip
     shown, most = table.index, max(1.0, float(table.sum(axis=1).max()))
-    picture.update_xaxes(range=[shown[0], shown[-1]], title=hours, title_standoff=2, row=1, col=1)
+    picture.update_xaxes(range=[shown[0], shown[-1]], ticksuffix=" h", row=1, col=1)
     title = "share of full speed" if spmd else "share, mean of a job's nodes"
     picture.update_yaxes(title=title, range=[0, 1.04 * most], domain=[0.53, 1], row=1, col=1)
 

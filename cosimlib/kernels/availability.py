@@ -8,6 +8,7 @@ when the number of free nodes stops falling, `rises` (s): from there on no searc
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.steps import first_at
 
 BREAKPOINT = np.dtype((np.record, [("time", "f8"), ("free", "i8")]))
 """A moment in seconds, and the nodes free from it to the next."""
@@ -32,19 +33,6 @@ def advance(profile: np.recarray, state: np.record, now: float) -> None:
 
 
 @kernel
-def place_at(profile: np.recarray, state: np.record, moment: float) -> int:
-    """The first breakpoint at or after a moment."""
-    place, last = 0, state.breakpoints
-    while place < last:
-        middle = (place + last) // 2
-        if profile[middle].time < moment:
-            place = middle + 1
-        else:
-            last = middle
-    return place
-
-
-@kernel
 def add(profile: np.recarray, state: np.record, begin: float, end: float, count: int) -> None:
     """Add `count` free nodes from `begin` to `end`; a negative count takes nodes."""
     if begin == end:
@@ -63,7 +51,7 @@ def add(profile: np.recarray, state: np.record, begin: float, end: float, count:
 @kernel
 def _breakpoint_at(profile: np.recarray, state: np.record, moment: float) -> int:
     """The breakpoint at a moment, now or later, which is inserted where there is none."""
-    place = place_at(profile, state, moment)
+    place = first_at(profile, state.breakpoints, moment)
     if place == state.breakpoints or profile[place].time != moment:
         _insert(profile, state, place, moment)
     return place
@@ -105,7 +93,7 @@ def earliest_start(
     infinity if there is none. A job that has a reservation moves to before that, `reserved`, from
     where on its own nodes, which count as taken, are free.
     """
-    place = 0 if profile[0].time >= since else place_at(profile, state, since)
+    place = 0 if profile[0].time >= since else first_at(profile, state.breakpoints, since)
     last, stop = state.breakpoints, min(before, reserved)
     while place < last and profile[place].time < stop:
         if profile[place].free >= nodes:
@@ -133,7 +121,7 @@ def max_free(profile: np.recarray, state: np.record, before: float) -> int:
 @kernel
 def min_free(profile: np.recarray, state: np.record, begin: float, end: float) -> int:
     """The fewest nodes that are free at a time from `begin`, now or later, to before `end`."""
-    place = place_at(profile, state, begin)
+    place = first_at(profile, state.breakpoints, begin)
     if place == state.breakpoints or profile[place].time > begin:
         place -= 1
     least = profile[place].free

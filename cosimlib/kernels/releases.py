@@ -7,6 +7,7 @@ Two arrays of which the first `size` entries count: `times` in seconds, strictly
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.steps import first_at
 
 
 @kernel
@@ -62,13 +63,7 @@ RELEASE = np.dtype([("time", "f8"), ("nodes", "i8")])
 @kernel
 def expect(expected: np.recarray, state: np.record, time: float, nodes: int) -> None:
     """Expect more nodes, or fewer, to come free at a time; ``state.releases`` rows count."""
-    place, last = 0, state.releases
-    while place < last:
-        middle = (place + last) // 2
-        if expected[middle].time < time:
-            place = middle + 1
-        else:
-            last = middle
+    place = first_at(expected, state.releases, time)
     if place == state.releases or expected[place].time != time:
         for row in range(state.releases, place, -1):
             _move(expected, row - 1, row)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from cosimlib.kernels.jit import kernel
+
 
 def step_function(
     start: np.ndarray, end: np.ndarray, weight: np.ndarray
@@ -24,3 +26,16 @@ def step_function(
     changes = np.concatenate([weight, -weight])[order]
     last = np.append(moments[1:] != moments[:-1], True)[: moments.size]
     return moments[last], np.cumsum(changes)[last]
+
+
+@kernel
+def first_at(rows: np.recarray, size: int, moment: float) -> int:
+    """The first of `size` rows, in order of their field `time`, at or after a moment."""
+    place, last = 0, size
+    while place < last:
+        middle = (place + last) // 2
+        if rows[middle].time < moment:
+            place = middle + 1
+        else:
+            last = middle
+    return place

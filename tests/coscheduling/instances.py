@@ -98,3 +98,11 @@ def naive_run(instance):
     """The run of the slow simulator on an instance."""
     jobs, nodes, schemes, knobs = instance
     return Coupled(jobs, nodes, schemes, **knobs).simulate()
+
+
+def held_for_a_mate():
+    """A's job 0 holds five nodes for 1,800 s, released once at 1,200 s; B's mate comes then."""
+    jobs = {"submit_time": [0, 600, 1800], "run_time": 3600, "requested_time": 3600}
+    jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
+    machines = System.of(A=10, B=10)
+    return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), machines, schemes="HH")

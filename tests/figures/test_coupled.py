@@ -11,17 +11,14 @@ from cosimlib.figures import caption, plot_coupled_moment, plot_gantt
 from cosimlib.figures.gantt import GROUP_COLORS
 from cosimlib.system import System
 from cosimlib.workload import Workload
+from tests.coscheduling.instances import held_for_a_mate
 
 NAMES = ["a", "c", "b"]
 
 
 @pytest.fixture(scope="module")
 def schedule():
-    """A's job 0 holds five nodes for 1,800 s, released once at 1,200 s; B's mate comes then."""
-    jobs = {"submit_time": [0, 600, 1800], "run_time": 3600, "requested_time": 3600}
-    jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
-    machines = System.of(A=10, B=10)
-    return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), machines, schemes="HH")
+    return held_for_a_mate()
 
 
 class Block(NamedTuple):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
+from cosimlib.kernels.steps import first_at
 
 NODES, SECONDS = 6, 40
 STATE = np.dtype((np.record, [("breakpoints", "i8"), ("rises", "f8")]))
@@ -116,7 +117,7 @@ def test_the_place_of_a_moment(intervals, now, seconds):
     profile, state = filled(intervals, now)[0]
     times = profile[: state.breakpoints]["time"]
     place = np.searchsorted(times, float(now + seconds))
-    assert availability.place_at(profile, state, float(now + seconds)) == place
+    assert first_at(profile, state.breakpoints, float(now + seconds)) == place
 
 
 @settings(max_examples=60)

@@ -10,14 +10,13 @@ import pytest
 
 from cosimlib.coscheduling import MACHINES, SCHEMES, deadlock_example, simulate_coscheduling
 from cosimlib.figures import Publisher, caption
-from cosimlib.system import System
-from cosimlib.workload import Workload
 from papers.claims import Claims, Verdict, decide
 from papers.tang2011.figures import plot_schemes, plot_steps
 from papers.tang2011.measures import (
     Results,
     measure_claims,
 )
+from tests.coscheduling.instances import held_for_a_mate
 
 RULES = Claims("2-coscheduling", data="made-up numbers").rules
 DOWN = (("B", 0.0, 1e5),)
@@ -297,11 +296,7 @@ def test_a_scheme_has_one_color_and_pattern_whatever_else_is_drawn(means):
 
 @pytest.fixture(scope="module")
 def small():
-    """A's job 0 holds five nodes for 1,800 s, released once at 1,200 s; B's mate comes then."""
-    jobs = {"submit_time": [0, 600, 1800], "run_time": 3600, "requested_time": 3600}
-    jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
-    machines = System.of(A=10, B=10)
-    return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), machines, schemes="HH")
+    return held_for_a_mate()
 
 
 def test_a_slider_steps_through_the_events(small):
