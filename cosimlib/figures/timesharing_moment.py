@@ -181,8 +181,8 @@ def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
     theme.style(picture, title=title, height=750, margin={"t": 115, "b": 60, "r": 10})
     picture.update_annotations(font={"size": 13})
     picture.update_layout(
-        legend2={"x": 0.0, "xanchor": "left", "y": 0.405, "yanchor": "bottom", "orientation": "h",
-                 "yref": "paper", "font": {"size": 12}}
+        legend2={"x": 0.0, "xanchor": "left", "y": 0.395, "yanchor": "bottom", "orientation": "h",
+                 "yref": "paper", "font": {"size": 12}, "bgcolor": "rgba(0, 0, 0, 0)"}
     )  # fmt: skip
     for row, title, domain in ((2, "jobs<br>on a node", [0.22, 0.4]),
                                (3, "jobs<br>waiting", [0, 0.18])):  # fmt: skip
