@@ -55,7 +55,6 @@ def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(blank_pa
     choose(page, bad)
     expect(page.get_by_text(re.compile(r"<b>no log\.swf cannot be shown: "))).to_be_visible()
     page.goto(f"{app}/voila/render/ondemand.ipynb")
-    expect(page.get_by_text(re.compile("^The explorer is being prepared"))).to_be_visible()
     expect(page.locator(".gtitle")).to_have_text(
         re.compile("^dynamic, day .* node-hours per burst$"), timeout=lab.COLD
     )
