@@ -29,6 +29,7 @@ import numpy as np
 from cosimlib import checks as check
 from cosimlib.batch import queue
 from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
+from cosimlib.batch.prediction import Predictions, simulate_predicted
 from cosimlib.kernels import releases
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.releases import RELEASE
@@ -52,6 +53,7 @@ def simulate_easy(
     decide: str = "per_instant",
     extra_nodes: bool = True,
     kill_at_request: bool = False,
+    predict: Predictions | None = None,
 ) -> Schedule:
     """Backfill around one reservation, the queue head's.
 
@@ -74,6 +76,10 @@ def simulate_easy(
         overtake only if its requested time is less than the time that the head must wait.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
+    predict : str, pd.Series or np.ndarray, optional
+        Plan by predicted run times, not by requested ones: ``"last two"``, the mean of the last two
+        jobs of the user that have ended (EASY++ with the order ``"sjbf"``), or seconds per job (see
+        `cosimlib.batch.prediction`, and `cosimlib.predict` for some).
 
     Returns
     -------
@@ -98,8 +104,21 @@ def simulate_easy(
     check.choice("decide", decide, DECIDE)
     check.flag("extra_nodes", extra_nodes)
     run = prepare(workload, system, order, kill_at_request, requested_time=True)
-    start_time = simulate_in_passes(run, EXTRA_NODES if extra_nodes else STRICTLY_BEFORE, decide)
-    knobs = {"per event": decide == "per_event", "no extra nodes": not extra_nodes}
+    if predict is None:
+        rule = EXTRA_NODES if extra_nodes else STRICTLY_BEFORE
+        start_time = simulate_in_passes(run, rule, decide)
+    else:
+        by_prediction = isinstance(order, str) and order in ("sjbf", "shortest")
+        start_time = simulate_predicted(
+            run, predict, per_event=decide == "per_event", extra_nodes=extra_nodes,
+            shortest_first=by_prediction,
+        )  # fmt: skip
+    knobs = {
+        "per event": decide == "per_event",
+        "no extra nodes": not extra_nodes,
+        "last two": isinstance(predict, str),
+        "predicted": predict is not None and not isinstance(predict, str),
+    }
     name = policy_name("EASY", order, *(knob for knob, chosen in knobs.items() if chosen))
     return Schedule.from_starts(run.workload, system, start_time, name)
 

@@ -1,0 +1,207 @@
+"""EASY by predictions: jobs are planned by predicted run times, and requests only kill.
+
+The prediction of a waiting job is a number given beforehand, or the mean run time of the last two
+jobs of its user that have ended (``"last two"``), renewed at every pass; it is the requested time
+until two have ended, and never more. A running job is expected to end when predicted. Once it has
+outlived its prediction it is expected to end at its requested time. With the order ``"sjbf"``,
+which then is by prediction, this is EASY++ (Tsafrir, Etsion and Feitelson, Backfilling using
+system-generated predictions rather than user runtime estimates, IEEE TPDS 18(6), 2007); the paper
+corrects a prediction that was too short by steps of 1, 5, 15, 30 minutes and so on, not at once by
+the requested time.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.batch import queue
+from cosimlib.batch.orders import Prepared
+from cosimlib.kernels import releases
+from cosimlib.kernels.jit import kernel
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+LAST_TWO = "last two"
+EXPECTED = f"{LAST_TWO!r}, or the predicted run time of each job in seconds"
+
+Predictions: TypeAlias = str | pd.Series | np.ndarray
+
+JOB = np.dtype([*queue.FIELDS, ("predicted", "f8"), ("user", "i8")])
+USER = np.dtype([("ended", "i8"), ("last", "f8"), ("before", "f8")])
+"""How many jobs of a user have ended, and the run times of the last two of them."""
+
+STATE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("shortest_first", "?"),
+        ("last_two", "?"),
+        ("per_event", "?"),
+        ("extra_nodes", "?"),
+        ("submitted", "i8"),
+        ("waiting", "i8"),
+        ("running", "i8"),
+        ("free", "i8"),
+    ]
+)
+
+
+def simulate_predicted(
+    run: Prepared, predict: Predictions, *, per_event: bool, extra_nodes: bool, shortest_first: bool
+) -> np.ndarray:
+    """Start times under EASY where jobs are planned by predictions.
+
+    Parameters
+    ----------
+    run : Prepared
+    predict : str, pd.Series or np.ndarray
+    per_event, extra_nodes : bool
+        As in `simulate_easy`.
+    shortest_first : bool
+        Whether ranks are predictions.
+    """
+    jobs = queue.records_of(run.jobs, run.rank, JOB)
+    jobs.predicted = np.minimum(_given(run.workload, jobs, predict), jobs.requested_time)
+    user = pd.factorize(run.workload.column("user"))[0]
+    # A job that names no user is one of its own.
+    jobs.user = np.where(user < 0, user.max(initial=0) + 1 + np.arange(user.size), user)
+    users = np.zeros(2 * user.size + 1, USER).view(np.recarray)
+    states = np.zeros(1, STATE).view(np.recarray)
+    states.kind, states.shortest_first, states.free = run.kind, shortest_first, run.total_nodes
+    states.last_two, states.per_event = isinstance(predict, str), per_event
+    states.extra_nodes = extra_nodes
+    waiting, running = (np.empty(jobs.size, np.int64) for _ in range(2))
+    _simulate(jobs, users, waiting, running, states)
+    return jobs.start_time.copy()
+
+
+def _given(workload: Workload, jobs: np.recarray, predict: Predictions) -> np.ndarray:
+    """The predictions that are known beforehand."""
+    if isinstance(predict, str):
+        check.that("predict", predict, predict == LAST_TWO, EXPECTED)
+        return jobs.requested_time
+    if isinstance(predict, pd.Series) and predict.size == jobs.size:
+        predict = predict.reindex(workload.jobs.index)
+    given = np.asarray(predict, dtype=np.float64)
+    if given.shape != (jobs.size,):
+        raise InvalidWorkloadError(
+            f"{workload.name}: predict has the shape {given.shape}; expected {EXPECTED}"
+        )
+    fine = np.isfinite(given) & (given >= 0)
+    check.rows("predict", given, fine, "seconds", row=workload.label, error=InvalidWorkloadError)
+    return given
+
+
+@kernel
+def _simulate(
+    jobs: np.recarray,
+    users: np.recarray,
+    waiting: np.ndarray,
+    running: np.ndarray,
+    states: np.recarray,
+) -> None:
+    """Write start times: events are absorbed, and there is a pass, until nothing is left to do."""
+    state = states[0]
+    while state.submitted < jobs.size or state.running > 0:
+        now = _absorb_events(jobs, users, waiting, running, state)
+        queued = waiting[: state.waiting]
+        for number in queued:
+            job = jobs[number]
+            user = users[job.user]
+            if state.last_two and user.ended > 1:
+                job.predicted = min(job.requested_time, (user.last + user.before) / 2.0)
+            if state.shortest_first:
+                job.rank = job.predicted
+        queue.sort(jobs, queued, state.kind, now)
+        _run_pass(jobs, waiting, running, state, now)
+
+
+@kernel
+def _absorb_events(
+    jobs: np.recarray,
+    users: np.recarray,
+    waiting: np.ndarray,
+    running: np.ndarray,
+    state: np.record,
+) -> float:
+    """All events of the next instant, or the first of them if each has a pass; the instant."""
+    now = jobs[state.submitted].submit_time if state.submitted < jobs.size else np.inf
+    for number in running[: state.running]:
+        now = min(now, jobs[number].start_time + jobs[number].run_time)
+    kept = ended = 0
+    for place in range(state.running):
+        job = jobs[running[place]]
+        if job.start_time + job.run_time <= now and not (state.per_event and ended > 0):
+            state.free += job.nodes
+            user = users[job.user]
+            user.ended, user.before, user.last = user.ended + 1, user.last, job.run_time
+            ended += 1
+        else:
+            running[kept] = running[place]
+            kept += 1
+    state.running = kept
+    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= now:
+        if state.per_event and ended > 0:
+            break
+        waiting[state.waiting] = state.submitted
+        state.waiting += 1
+        state.submitted += 1
+        ended += state.per_event
+    return now
+
+
+@kernel
+def _run_pass(
+    jobs: np.recarray, waiting: np.ndarray, running: np.ndarray, state: np.record, now: float
+) -> None:
+    """One pass: heads that fit begin, and then the jobs that do not delay the blocked head."""
+    first = kept = 0
+    while first < state.waiting and jobs[waiting[first]].nodes <= state.free:
+        _begin(jobs, running, state, waiting[first], now)
+        first += 1
+        if state.kind == queue.HEAD_FIRST:
+            queue.sort(jobs, waiting[first : state.waiting], state.kind, now)
+    shadow_time, extra = now, 0
+    if first < state.waiting:
+        shadow_time, extra = _reservation(jobs, running, state, jobs[waiting[first]].nodes, now)
+    for place in range(first, state.waiting):
+        job = jobs[waiting[place]]
+        in_time = now + job.predicted <= shadow_time
+        if place > first and job.nodes <= state.free and (in_time or job.nodes <= extra):
+            extra -= 0 if in_time else job.nodes
+            _begin(jobs, running, state, waiting[place], now)
+        else:
+            waiting[kept] = waiting[place]
+            kept += 1
+    state.waiting = kept
+
+
+@kernel
+def _reservation(
+    jobs: np.recarray, running: np.ndarray, state: np.record, wanted: int, now: float
+) -> tuple[float, int]:
+    """The latest end of a job that overtakes, and how many nodes it may take for longer."""
+    size = state.running
+    ends, nodes = np.empty(size), np.empty(size, np.int64)
+    for place in range(size):
+        job = jobs[running[place]]
+        end = job.start_time + job.predicted
+        ends[place] = end if end > now else job.start_time + job.requested_time
+        nodes[place] = job.nodes
+    order = np.argsort(ends)
+    shadow_time, extra = releases.shadow(ends[order], nodes[order], size, state.free, wanted, now)
+    if not state.extra_nodes:
+        return np.nextafter(shadow_time, -np.inf), 0
+    return shadow_time, extra
+
+
+@kernel
+def _begin(
+    jobs: np.recarray, running: np.ndarray, state: np.record, number: int, now: float
+) -> None:
+    """Let a waiting job begin."""
+    job = jobs[number]
+    job.start_time = now
+    state.free -= job.nodes
+    running[state.running] = number
+    state.running += 1
