@@ -32,7 +32,7 @@ PAPER_SECONDS = {
 }
 """Seconds of our dynamic programming, greedy, backtracking and Algorithm 1 as printed per case; the
 last three as in figures 5 to 7."""
-OPTIMUM, GREEDY = (90.0, 40.0, 10.0, 0.0), (90.0, 50.0, 30.0, 40.0)
+OPTIMUM, GREEDY = (90.0, 40.0, 10.0, 0.0), (90.0, 50.0, 30.0, 15.0)
 DURATIONS = pd.Series({4352: 34.0, 4392: 1.5}) * 86_400
 SHORT = pd.Series({"all": 0.61, "≤ 8 nodes": 0.67, "≥ 128 nodes": np.nan})
 OCCUPANCY = Occupancy(DURATIONS, 4352, 4392, 25, 91_217, SHORT)
@@ -116,7 +116,7 @@ def slower(solver, factor):
 def test_every_claim_holds_on_the_papers_own_numbers():
     found = judged()
     built_in = found.index == "constant-in-deadline"
-    assert len(found) == 16 and (found["verdict"][~built_in] == "holds").all()
+    assert len(found) == 19 and (found["verdict"][~built_in] == "holds").all()
     assert found["verdict"][built_in].tolist() == ["by construction"]
     assert found["ours"]["five-orders-of-magnitude"] == "5.0 orders (printed), 6.6 (ours)"
     assert found["ours"]["linear-in-deadline"] == (
@@ -137,11 +137,14 @@ FAILING = {
     "five-orders-of-magnitude": {"comparison": table(slower(2, 1e-2))},
     "greedy-excess-not-negative": {"comparison": table(greedy=(90.0, 39.0, 30.0, 40.0))},
     "greedy-excess-grows": {"survey": survey(greedy=(190.0, 180.0, 20.0))},
+    "excess-falls-late": {"comparison": table(greedy=(90.0, 50.0, 30.0, 40.0))},
     "all-losses-fall": {"comparison": table(greedy=(90.0, 50.0, 40.0, 90.0))},
     "optimum-falls": {"comparison": table(optimum=(10.0, 10.0, 10.0, 10.0))},
     "optimum-reaches-zero": {"comparison": table(optimum=(9.0, 8.0, 7.0, 6.0))},
     "dynamic-in-milliseconds": {"comparison": table(slower(3, 3.0))},
     "most-frequent-occupancy": {"most_frequent": 4360},
+    "days-most-frequent": {"durations": DURATIONS / 2},
+    "days-all-occupied": {"durations": DURATIONS * 2},
     "jobs-near-full": {"jobs_near_full": 31},
     "share-under-30-minutes": {"short": pd.Series({"all": 0.47})},
 }

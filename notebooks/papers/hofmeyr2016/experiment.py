@@ -49,7 +49,7 @@ SHARED, UNLIMITED = "time-sharing", "time-sharing (memory unlimited)"
 NOT_SPMD = "time-sharing (not SPMD)"
 NOT_SPMD_UNLIMITED = "time-sharing (not SPMD, memory unlimited)"
 FCFS = "time-sharing (FCFS)"
-SPREADS = {f"time-sharing (memory: {s})": {"memory_spread": s} for s in ("longest", "UniLu-Gaia")}
+SPREADS = {f"time-sharing (memory: {s})": {"memory_spread": s} for s in ("tenth", "UniLu-Gaia")}
 
 POLICIES: dict[str, dict[str, Any]] = {
     BATCH: {},
@@ -195,7 +195,7 @@ def jobs_of(
     seed: int,
     load: float = UTILIZATION,
     like: str | Assumptions = "inputs",
-    spread: str = "tenth",
+    spread: str = "longest",
 ) -> Workload:
     """The jobs of a span, like Edison's; kept for the next run of the same."""
     days, nodes = span.days, span.nodes
@@ -283,7 +283,7 @@ def simulate(
     """Simulate, audit and summarize one run; `noise` is that of a node of Edison."""
     slowed = node_noise(noise, span.nodes) if run.noise else None
     knobs = POLICIES[run.policy] | {"noise": slowed, "seed": seed}
-    workload = jobs_of(span, seed, load, like, knobs.pop("memory_spread", "tenth"))
+    workload = jobs_of(span, seed, load, like, knobs.pop("memory_spread", "longest"))
     system = check.machine(workload.machine, workload.name)
     if not knobs.pop("memory", True):
         system = replace(system, memory_per_node=math.nan)

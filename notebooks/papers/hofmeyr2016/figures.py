@@ -85,7 +85,7 @@ def memory_needs(span: Span, seed: int, load: float, like: str) -> pd.DataFrame:
     By which jobs need much (`memory_spread` of `synthetic.edison`): that part, and nine times it.
     """
     rows = []
-    for spread in ("tenth", "longest", "UniLu-Gaia"):
+    for spread in ("longest", "tenth", "UniLu-Gaia"):
         workload = jobs_of(span, seed, load, like, spread)
         work = workload.jobs["nodes"] * workload.jobs["run_time"]
         memory = (work * workload.column("memory")).sum() / work.sum()

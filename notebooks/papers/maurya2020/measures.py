@@ -37,6 +37,8 @@ STATED_YEAR = 91_217
 NO_CASE = "the log has no scenario like the paper's: no case was solved"
 ANOTHER_YEAR = "Theta in another year than 2019"
 SOON_LOSSLESS = "soon meets a plan without loss"
+EXCEPTION = 13 * MINUTE
+"""The deadline after which greedy's excess does not grow, with the most jobs, as the paper says."""
 
 
 class Measurements(NamedTuple):
@@ -371,6 +373,24 @@ def excess_at_ends(survey: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"first": cases.first(), "last": cases.last()})
 
 
+def excess_falls_late(found: Measurements) -> Samples:
+    """Claim 6: greedy's excess at the last deadline less that at 13 minutes, with most jobs.
+
+    The mean over the numbers of nodes needed (node-hours); one number per draw of jobs' memory.
+    """
+    last = found.comparison["deadline"].max()
+    if last <= EXCEPTION:
+        return Samples(missing=f"no deadline is later than {EXCEPTION / MINUTE:g} min")
+    changes = []
+    for draw in found.draws or [found.comparison]:
+        excess = relative_loss(draw[draw["scenario"] == draw["scenario"].iloc[-1]])
+        late, upto = excess["deadline"] == last, excess["deadline"] <= EXCEPTION
+        ends = [excess[rows].groupby("nodes_needed")["excess"].last() for rows in (late, upto)]
+        changes.append(float((ends[0] - ends[1]).mean()))
+    why = f"greedy's excess does not come down from {EXCEPTION / MINUTE:g} to {last / MINUTE:g} min"
+    return Samples(changes, "{:+.0f} node-hours", why=why)
+
+
 def optimum_falls(found: Measurements) -> Samples:
     """Claim 7: share of cases in which the optimum falls as the deadline grows."""
     ends = _optimum_ends(found)
@@ -427,6 +447,18 @@ def most_frequent_occupancy(found: Measurements) -> Samples:
     return _of_theta(found, Samples([number], ours=ours, why=ANOTHER_YEAR))
 
 
+def days_most_frequent(found: Measurements) -> Samples:
+    """Claim 9: days for which the most frequent number of nodes is occupied."""
+    durations, number, *_ = found.occupancy
+    return _of_theta(found, Samples([durations.get(number, 0.0) / DAY], "{:.1f}", why=ANOTHER_YEAR))
+
+
+def days_all_occupied(found: Measurements) -> Samples:
+    """Claim 9: days for which all nodes are occupied."""
+    durations, _, total, *_ = found.occupancy
+    return _of_theta(found, Samples([durations.get(total, 0.0) / DAY], "{:.1f}", why=ANOTHER_YEAR))
+
+
 def jobs_near_full(found: Measurements) -> Samples:
     """Claim 9: the most jobs at once while the machine is near full."""
     return _of_theta(found, Samples([found.occupancy.jobs_near_full], "{:.0f}", why=ANOTHER_YEAR))
@@ -465,6 +497,7 @@ OF_CASES = {
     "five-orders-of-magnitude": five_orders_of_magnitude,
     "same-optimum": same_optimum,
     "greedy-excess-not-negative": greedy_excess_not_negative,
+    "excess-falls-late": excess_falls_late,
     "optimum-falls": optimum_falls,
     "all-losses-fall": all_losses_fall,
     "optimum-reaches-zero": optimum_reaches_zero,
@@ -474,6 +507,8 @@ OF_CASES = {
 OF_LOG = {
     "greedy-excess-grows": greedy_excess_grows,
     "most-frequent-occupancy": most_frequent_occupancy,
+    "days-most-frequent": days_most_frequent,
+    "days-all-occupied": days_all_occupied,
     "jobs-near-full": jobs_near_full,
     "share-under-30-minutes": share_under_30_minutes,
 }

@@ -52,7 +52,8 @@ INTERVALS = (5, 10, 20, 40, 80)
 """Minutes between releases."""
 LIMITS = {"0": 0.0, "1": 1.0, "10": 10.0, "100": 100.0, "1000": 1000.0, "any": None}
 """Node-hours that a hold may be expected to cost."""
-THRESHOLDS = {"0": 0, "3": 3, "30": 30, "300": 300, "never": None}
+WITHOUT_THRESHOLD = "never"
+THRESHOLDS = {"0": 0, "3": 3, "30": 30, "300": 300, WITHOUT_THRESHOLD: None}
 """Yields after which a job holds."""
 
 NAMES = ["a1", "b2", "b1", "a2", "a3", "b3"]
