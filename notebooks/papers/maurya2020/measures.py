@@ -11,7 +11,7 @@ optimum *falls* in a case if it never rises and comes down, or begins at 0; gree
 it ends below where it began, or begins at 0.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -488,28 +488,20 @@ def _two(number: float) -> str:
     return f"{number:.2g}" if number < 10 else f"{number:,.0f}"
 
 
-OF_CASES = {
-    "constant-in-deadline": constant_in_deadline,
-    "linear-in-deadline": linear_in_deadline,
-    "greedy-fastest": greedy_fastest,
-    "backtracking-wins-small": backtracking_wins_small,
-    "dynamic-wins-large": dynamic_wins_large,
-    "five-orders-of-magnitude": five_orders_of_magnitude,
-    "same-optimum": same_optimum,
-    "greedy-excess-not-negative": greedy_excess_not_negative,
-    "excess-falls-late": excess_falls_late,
-    "optimum-falls": optimum_falls,
-    "all-losses-fall": all_losses_fall,
-    "optimum-reaches-zero": optimum_reaches_zero,
-    "dynamic-in-milliseconds": dynamic_in_milliseconds,
-}
+def _by_claim(*finds: Callable[[Measurements], Samples]) -> dict[str, Callable]:
+    """Functions by the claims that they measure, which have their names."""
+    return {find.__name__.replace("_", "-"): find for find in finds}
+
+
+OF_CASES = _by_claim(
+    constant_in_deadline, linear_in_deadline, greedy_fastest, backtracking_wins_small,
+    dynamic_wins_large, five_orders_of_magnitude, same_optimum, greedy_excess_not_negative,
+    excess_falls_late, optimum_falls, all_losses_fall, optimum_reaches_zero,
+    dynamic_in_milliseconds,
+)  # fmt: skip
 """Measures of the claims about the three scenarios, by the claim's name."""
-OF_LOG = {
-    "greedy-excess-grows": greedy_excess_grows,
-    "most-frequent-occupancy": most_frequent_occupancy,
-    "days-most-frequent": days_most_frequent,
-    "days-all-occupied": days_all_occupied,
-    "jobs-near-full": jobs_near_full,
-    "share-under-30-minutes": share_under_30_minutes,
-}
+OF_LOG = _by_claim(
+    greedy_excess_grows, most_frequent_occupancy, days_most_frequent, days_all_occupied,
+    jobs_near_full, share_under_30_minutes,
+)  # fmt: skip
 """Measures of those about the machine and its full moments."""
