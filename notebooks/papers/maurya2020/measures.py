@@ -174,14 +174,7 @@ def equal_to_separate_runs(problem: EvictionProblem) -> tuple[int, int]:
 def scale_solvers(
     sizes: Iterable[tuple[int, int]], *, repeat: int = 3, seed: int = 0
 ) -> pd.DataFrame:
-    """Response time of the polynomial solvers per size of the problem (see `scaled_problem`).
-
-    Parameters
-    ----------
-    sizes : iterable of (jobs, nodes)
-    repeat : int, default 3
-        Timed runs; the response time is their median.
-    seed : int, default 0
+    """Median response time of the polynomial solvers, of `repeat` runs, by jobs and nodes.
 
     Returns
     -------
@@ -449,14 +442,12 @@ def most_frequent_occupancy(found: Measurements) -> Samples:
 
 def days_most_frequent(found: Measurements) -> Samples:
     """Claim 9: days for which the most frequent number of nodes is occupied."""
-    durations, number, *_ = found.occupancy
-    return _of_theta(found, Samples([durations.get(number, 0.0) / DAY], "{:.1f}", why=ANOTHER_YEAR))
+    return _days(found, found.occupancy.most_frequent)
 
 
 def days_all_occupied(found: Measurements) -> Samples:
     """Claim 9: days for which all nodes are occupied."""
-    durations, _, total, *_ = found.occupancy
-    return _of_theta(found, Samples([durations.get(total, 0.0) / DAY], "{:.1f}", why=ANOTHER_YEAR))
+    return _days(found, found.occupancy.total_nodes)
 
 
 def jobs_near_full(found: Measurements) -> Samples:
@@ -476,6 +467,12 @@ def share_under_30_minutes(found: Measurements) -> Samples:
     )
     doubt = lacking if jobs < STATED_YEAR / 2 else ""
     return _of_theta(found, Samples([share], "{:.0f} %", why=ANOTHER_YEAR, doubt=doubt))
+
+
+def _days(found: Measurements, nodes: int) -> Samples:
+    """Days for which so many nodes are occupied."""
+    days = found.occupancy.durations.get(nodes, 0.0) / DAY
+    return _of_theta(found, Samples([days], "{:.1f}", why=ANOTHER_YEAR))
 
 
 def _of_theta(found: Measurements, samples: Samples) -> Samples:
