@@ -50,12 +50,8 @@ class Measurements(NamedTuple):
     occupancy : Occupancy
     comparison : pd.DataFrame
         Of `compare_solvers`, scenarios with fewer jobs first.
-    survey : pd.DataFrame
-        Of `survey_moments`.
-    one_pass : tuple of int
-        Of `equal_to_separate_runs`.
-    horizons : pd.DataFrame
-        Of `seconds_by_horizon`.
+    survey, one_pass, horizons
+        Of `survey_moments`, `equal_to_separate_runs` and `seconds_by_horizon`.
     time_limit : float
         Backtracking's in `comparison`, seconds per deadline.
     draws : sequence of pd.DataFrame
