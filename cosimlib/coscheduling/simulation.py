@@ -43,7 +43,6 @@ passes nested one after the other, else those that could give their nodes back.
 """
 
 from collections.abc import Callable, Sequence
-from heapq import heappop
 from typing import Any
 
 import numpy as np
@@ -51,23 +50,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.coscheduling.audit import audit_coupled
-from cosimlib.coscheduling.kernel import (
-    CHANGE,
-    HOLDING,
-    JOB,
-    JOB_STATE,
-    MACHINE_STATE,
-    CoupledJobs,
-    Rules,
-    State,
-    empty,
-    enqueue,
-    give_back,
-    records,
-    retire,
-    run_pass,
-    start_group_if_complete,
-)
+from cosimlib.coscheduling.kernel import CHANGE, JOB, MACHINE, NO_JOB, PLACE, RUN, coschedule
 from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import (
     BASE,
@@ -77,7 +60,8 @@ from cosimlib.coscheduling.schedule import (
     ideal_schedule,
     summarize_machines,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import records
+from cosimlib.kernels.releases import RELEASE
 from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -183,40 +167,36 @@ def simulate_coscheduling(
     check.whole("max_yields", max_yields, 0, floats=True, none=True)
     check.number("most_idle", most_idle, least=0, kind="node-hours", none="for any number")
     check.seconds("least_remaining", least_remaining)
-    jobs = _coupled_jobs(workload, system, together=schemes is not None)
-    capacity = np.array(list(system.partitions.values()), dtype=np.int64)
+    group, jobs = _coupled_jobs(workload, system, together=schemes is not None)
     interval = np.inf if release_interval is None else float(release_interval)
-    intervals = interval + release_offset * np.arange(capacity.size, dtype=np.float64)
-    rules = Rules(
-        holds=np.array([letter == HOLD for letter in letters]),
-        held_limit=np.floor(held_share * capacity + 1e-9).astype(np.int64),
+    intervals = interval + release_offset * np.arange(len(partitions), dtype=np.float64)
+    machines = _machines(system, letters, held_share)
+    _set_releases(workload, jobs, machines, intervals)
+    runs = records(
+        1,
+        RUN,
         wfp=order == "wfp",
         only_yielding=mate_rule == "yielding",
-        release_interval=_needed(workload, jobs, intervals),
-        release_after=float(release_after),
+        release_after=release_after,
         max_yields=NEVER if max_yields is None else int(max_yields),
         most_idle=np.inf if most_idle is None else float(most_idle) * HOUR,
-        least_remaining=float(least_remaining),
+        least_remaining=least_remaining,
+        most_futile=_patience(machines.release_interval, float(release_after)),
     )
     merged = _merged(outages, partitions)
-    nan = np.nan
-    job = records(len(workload), JOB_STATE, start_time=nan, hold_since=nan, first_try=nan)
-    machine = records(capacity.size, MACHINE_STATE, free=capacity)
-    log = coschedule(jobs, rules, job, machine, _changes(merged, partitions))
-    holds = pd.DataFrame(list(log), columns=["job", "start", "end"])
-    holds = holds.astype({"job": "int64", "start": "float64", "end": "float64"})
+    holds = _simulate(jobs, machines, runs, _changes(merged, partitions))
     return CoupledSchedule(
         workload,
         system,
         BASE if schemes is None else letters,
-        job.start_time.copy(),
-        job.start_time + jobs.job.run_time,
+        jobs.start_time.copy(),
+        jobs.start_time + jobs.run_time,
         schemes=None if schemes is None else letters,
         max_yields=None if max_yields is None else int(max_yields),
-        group=jobs.job.group.copy(),
-        holds=holds.sort_values(["start", "job"], ignore_index=True),
-        first_try=job.first_try.copy(),
-        yields=job.yields.copy(),
+        group=group,
+        holds=holds,
+        first_try=jobs.first_try.copy(),
+        yields=jobs.yields.copy(),
         outages=merged,
         longest_hold=float(intervals[-1] + release_after),
     )
@@ -243,22 +223,66 @@ def compare_on(
     return pd.concat(tables, ignore_index=True)
 
 
-def _needed(workload: Workload, jobs: CoupledJobs, intervals: np.ndarray) -> np.ndarray:
-    """The intervals of releases, none without mates.
+def _machines(system: System, letters: str, held_share: float) -> np.recarray:
+    """Machines as records, without jobs and releases."""
+    capacity = np.array(list(system.partitions.values()), dtype=np.int64)
+    return records(
+        capacity.size,
+        MACHINE,
+        free=capacity,
+        holds=np.array([letter == HOLD for letter in letters]),
+        held_limit=np.floor(held_share * capacity + 1e-9),
+    )
+
+
+def _set_releases(
+    workload: Workload, jobs: np.recarray, machines: np.recarray, intervals: np.ndarray
+) -> None:
+    """Set the machines' clocks of releases; without mates there are none.
 
     Raises where mates could hold and be released all too often between two other events.
     """
-    if not (jobs.job.group >= 0).any():
-        return np.full(intervals.size, np.inf)
+    machines.release_interval = machines.next_release = np.inf
+    if (jobs.first_mate == NO_JOB).all():
+        return
     interval = float(intervals[0])
     requires = f"releases at intervals of {interval:.15g} s"
     advice = "give a longer release_interval, or None for no releases"
-    gap = np.diff(jobs.job.submit_time, prepend=jobs.job.submit_time[0])
-    for seconds, what in ((jobs.job.run_time, "runs for"), (gap, "is submitted after a gap of")):
+    gap = np.diff(jobs.submit_time, prepend=jobs.submit_time[0])
+    for seconds, what in ((jobs.run_time, "runs for"), (gap, "is submitted after a gap of")):
         job = int(seconds.argmax())
         where = f"{workload.label(job)} {what} {seconds[job]:.15g} s"
         check.room(requires, seconds[job] / interval, advice, most=MOST_RELEASES, where=where)
-    return intervals
+    machines.release_interval = intervals
+    machines.next_release = jobs.submit_time[0] + intervals
+
+
+def _patience(intervals: np.ndarray, release_after: float) -> float:
+    """Rounds of releases without a start before the jobs left are taken to be deadlocked.
+
+    Some deadlocks end only where all machines release at one instant. The k-th machine's clock is k
+    offsets slower than the first's, so that their releases meet once in interval ÷ offset rounds.
+    """
+    rounds, first, second = float(FUTILE_ROUNDS), intervals[0], intervals[:2][-1]
+    if first < second < np.inf:
+        rounds += 2 * first / (second - first)
+    # A hold outlasts many releases where they come more often than it may last.
+    return intervals.size * (min(rounds, MOST_FUTILE_ROUNDS) + 2 * release_after / first)
+
+
+def _simulate(
+    jobs: np.recarray, machines: np.recarray, runs: np.recarray, changes: np.recarray
+) -> pd.DataFrame:
+    """Write what becomes of the jobs; return the intervals in which they held nodes."""
+    n, most = jobs.size, min(jobs.size, int(machines.free.max()))
+    queue = np.recarray((machines.size, n), PLACE)
+    expected = np.recarray((machines.size, most), RELEASE)
+    log = coschedule(jobs, machines, queue, expected, runs, changes)
+    for_ever = np.flatnonzero(~np.isnan(jobs.hold_since))
+    log += [(job, jobs.hold_since[job], np.inf) for job in for_ever.tolist()]
+    holds = pd.DataFrame(log, columns=["job", "start", "end"])
+    holds = holds.astype({"job": "int64", "start": "float64", "end": "float64"})
+    return holds.sort_values(["start", "job"], ignore_index=True)
 
 
 def _letters(schemes: str | None, partitions: list[str]) -> str:
@@ -273,8 +297,10 @@ def _letters(schemes: str | None, partitions: list[str]) -> str:
     return letters
 
 
-def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> CoupledJobs:
-    """The workload as arrays for the kernels, checked against the system."""
+def _coupled_jobs(
+    workload: Workload, system: System, *, together: bool
+) -> tuple[np.ndarray, np.recarray]:
+    """Groups of mates, and the jobs as records for the kernels, checked against the system."""
     jobs, partitions = workload.jobs, list(system.partitions)
     partition = workload.column("partition").fillna(partitions[0])
     _refuse(workload, ~partition.isin(partitions), lambda job: (
@@ -291,19 +317,26 @@ def _coupled_jobs(workload: Workload, system: System, *, together: bool) -> Coup
         "needs; fill it in with synthetic.with_missing_estimates"
     ))  # fmt: skip
     group = mate_groups(workload, partition) if together else np.full(len(jobs), -1)
-    members = np.argsort(group, kind="stable")[(group < 0).sum() :]
     rows = records(
         len(jobs),
         JOB,
-        submit_time=jobs["submit_time"].to_numpy(),
-        run_time=jobs["run_time"].to_numpy(),
-        requested_time=jobs["requested_time"].to_numpy(),
-        nodes=jobs["nodes"].to_numpy(),
+        submit_time=jobs["submit_time"],
+        run_time=jobs["run_time"],
+        requested_time=jobs["requested_time"],
+        nodes=jobs["nodes"],
         machine=partition_numbers(workload, system),
-        group=group,
+        first_mate=NO_JOB,
+        next_mate=NO_JOB,
+        start_time=np.nan,
+        hold_since=np.nan,
+        first_try=np.nan,
     )
-    first_member = np.searchsorted(group[members], np.arange(group.max(initial=-1) + 2))
-    return CoupledJobs(rows, first_member.astype(np.int64), members.astype(np.int64))
+    members = np.argsort(group, kind="stable")[(group < 0).sum() :]
+    first = np.searchsorted(group[members], group[members])
+    rows.first_mate[members] = members[first]
+    same = np.flatnonzero(group[members[1:]] == group[members[:-1]])
+    rows.next_mate[members[same]] = members[same + 1]
+    return group, rows
 
 
 def _refuse(workload: Workload, wrong: pd.Series, why: Callable[[int], str]) -> None:
@@ -336,163 +369,3 @@ def _changes(outages: tuple[Outage, ...], partitions: list[str]) -> np.recarray:
     changes = [(start, 1, partitions.index(name)) for name, start, _ in outages]
     changes += [(end, -1, partitions.index(name)) for name, _, end in outages]
     return np.array(sorted(changes), CHANGE).view(np.recarray)
-
-
-@kernel
-def coschedule(
-    jobs: CoupledJobs,
-    rules: Rules,
-    job_state: np.recarray,
-    machine_state: np.recarray,
-    changes: np.recarray,
-) -> list[tuple[int, float, float]]:
-    """Simulate until no event is left; return the intervals of holding as (job, start, end).
-
-    Changes are beginnings and ends of outages in order of time. Simulation also ends
-    after so many rounds of releases in which nothing else happened and no job started (see
-    `_patience`).
-    """
-    n = jobs.job.size
-    state = empty(job_state, machine_state)
-    submitted, changed, futile = 0, 0, 0
-    origin = jobs.job.submit_time[0] if n > 0 else 0.0
-    for machine in range(machine_state.size):
-        state.machine.next_release[machine] = origin + rules.release_interval[machine]
-    most_futile = machine_state.size * _patience(rules)
-    while futile < most_futile:
-        release_time = _next_release(state)
-        now = _next(jobs, state, submitted, release_time)
-        if changed < changes.size and (
-            submitted < n or state.machine.queued.sum() > 0 or now < np.inf
-        ):
-            now = min(now, changes.time[changed])
-        if now == np.inf:
-            break
-        only_releases = len(state.ends) == 0 and submitted == n and changed == changes.size
-        futile = futile + 1 if only_releases and now == release_time else 0
-        state.machine.needs_pass[:] = 0
-        _absorb_ends(jobs, state, now)
-        went_down = 0
-        while changed < changes.size and changes.time[changed] <= now:
-            went_down += _change(jobs, state, changes.machine[changed], changes.down[changed], now)
-            changed += 1
-        if went_down > 0:
-            _start_complete_groups(jobs, state, now)
-        while submitted < n and jobs.job.submit_time[submitted] <= now:
-            enqueue(jobs, state, submitted)
-            state.machine.needs_pass[jobs.job.machine[submitted]] = 1
-            submitted += 1
-        if release_time <= now:
-            _release(jobs, rules, state, now)
-        _advance_releases(rules, state, origin, now)
-        for machine in range(machine_state.size):
-            if state.machine.needs_pass[machine] and state.machine.down[machine] == 0:
-                run_pass(jobs, rules, state, machine, now)
-        if release_time <= now:
-            state.job.released[:] = 0
-    _close(jobs, state)
-    return state.log
-
-
-@kernel
-def _patience(rules: Rules) -> float:
-    """Rounds of releases without a start before the jobs left are taken to be deadlocked.
-
-    Some deadlocks end only where all machines release at one instant. The k-th machine's clock is k
-    offsets slower than the first's, so that their releases meet once in interval ÷ offset rounds.
-    """
-    interval, rounds = rules.release_interval, float(FUTILE_ROUNDS)
-    if interval.size > 1 and interval[0] < interval[1] < np.inf:
-        rounds += 2 * interval[0] / (interval[1] - interval[0])
-    # A hold outlasts many releases where they come more often than it may last.
-    return min(rounds, MOST_FUTILE_ROUNDS) + 2 * rules.release_after / interval[0]
-
-
-@kernel
-def _next(jobs: CoupledJobs, state: State, submitted: int, release_time: float) -> float:
-    """The earliest of the next submission, the next end and the next release."""
-    now = release_time
-    if submitted < jobs.job.size:
-        now = min(now, jobs.job.submit_time[submitted])
-    if len(state.ends) > 0:
-        now = min(now, state.ends[0][0])
-    return now
-
-
-@kernel
-def _next_release(state: State) -> float:
-    """The earliest release on a machine that holds nodes."""
-    release_time = np.inf
-    for machine in range(state.machine.size):
-        if state.machine.holders[machine] > 0:
-            release_time = min(release_time, state.machine.next_release[machine])
-    return release_time
-
-
-@kernel
-def _advance_releases(rules: Rules, state: State, origin: float, now: float) -> None:
-    """Set each machine's next release to its first multiple of the interval after now."""
-    for machine in range(state.machine.size):
-        interval = rules.release_interval[machine]
-        passed = int((now - origin) / interval) - 2
-        state.machine.rounds[machine] = max(state.machine.rounds[machine], passed)
-        while state.machine.next_release[machine] <= now:
-            state.machine.rounds[machine] += 1
-            rounds = 1 + state.machine.rounds[machine]
-            state.machine.next_release[machine] = origin + rounds * interval
-
-
-@kernel
-def _absorb_ends(jobs: CoupledJobs, state: State, now: float) -> None:
-    """Free the nodes of each job that ends by now; its machine needs a pass."""
-    while len(state.ends) > 0 and state.ends[0][0] <= now:
-        _, job = heappop(state.ends)
-        retire(jobs, state, job)
-        state.machine.needs_pass[jobs.job.machine[job]] = 1
-
-
-@kernel
-def _change(jobs: CoupledJobs, state: State, machine: int, down: int, now: float) -> int:
-    """Begin or end an outage, in which held nodes are given back; 1 where one begins."""
-    state.machine.down[machine] += down
-    state.machine.needs_pass[machine] = 1
-    if down < 0:
-        return 0
-    while state.machine.holders[machine] > 0:
-        give_back(jobs, state, state.holding[machine, 0], now)
-    return 1
-
-
-@kernel
-def _start_complete_groups(jobs: CoupledJobs, state: State, now: float) -> None:
-    """After machines went down, start the jobs that held for mates on them; all machines pass."""
-    state.machine.needs_pass[:] = 1
-    for job in range(jobs.job.size):
-        if state.job.status[job] == HOLDING:
-            start_group_if_complete(jobs, state, job, now)
-
-
-@kernel
-def _release(jobs: CoupledJobs, rules: Rules, state: State, now: float) -> None:
-    """Return the jobs that have held long enough on the machines whose release is due.
-
-    They are last in their queue for this instant.
-    """
-    for machine in range(state.machine.size):
-        if state.machine.next_release[machine] > now:
-            continue
-        for place in range(state.machine.holders[machine] - 1, -1, -1):
-            job = state.holding[machine, place]
-            if now - state.job.hold_since[job] >= rules.release_after:
-                give_back(jobs, state, job, now)
-                state.job.released[job] = 1
-                state.machine.needs_pass[machine] = 1
-
-
-@kernel
-def _close(jobs: CoupledJobs, state: State) -> None:
-    """Log the holds that never ended."""
-    for machine in range(state.machine.size):
-        for place in range(state.machine.holders[machine]):
-            job = state.holding[machine, place]
-            state.log.append((job, state.job.hold_since[job], np.inf))
