@@ -8,7 +8,6 @@ that of Maurya et al.: hourly checkpoints of the application, memory drawn per j
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,6 +34,9 @@ STEP = MINUTE
 FINEST, AGREED = 1.0, 0.01
 """Least step of checkpoints (s), and the change by half of it below which a step is fine enough."""
 
+BUDGET = 0.2
+"""Share of the report's budget."""
+
 CELLS_PER_SECOND = 3e8
 MOST_MOMENTS = 40
 SHOWN = (0.2, 10)
@@ -47,236 +49,159 @@ MOST_CELLS = 2.0**31
 """Jobs · deadlines · nodes of one table; four cells take a byte."""
 
 
-class Freeable(NamedTuple):
-    """Nodes that can be freed at some hours, and what it costs.
-
-    Parameters
-    ----------
-    nodes : pd.DataFrame
-        `time` (s), `deadline` (minutes), and the nodes that are `idle`, that are `ending` by then,
-        and that are `saved`: freed by checkpoints without loss.
-    costs : pd.DataFrame
-        `time` (s), `deadline` (minutes), `share` of the machine and `nodes` wanted, `loss`
-        (node-hours).
-    """
-
-    nodes: pd.DataFrame
-    costs: pd.DataFrame
-
-
-def freeable_nodes(
+def burst_costs(
     schedule: Schedule,
-    hours: np.ndarray,
+    moments: np.ndarray,
     *,
     deadlines: Sequence[int] = DEADLINES,
     shares: Sequence[float] = SHARES,
     system: System | None = None,
     step: float = STEP,
     seed: int = 0,
-) -> Freeable:
-    """Nodes that can be freed at some instants within minutes, and the loss of freeing shares.
+) -> pd.DataFrame:
+    """Node-hours lost by bursts that take shares of the machine at some moments.
 
     Parameters
     ----------
     schedule : Schedule
-    hours : np.ndarray
-        Instants (s); of none both tables are empty.
+    moments : np.ndarray
+        Seconds of the schedule's clock.
     deadlines : sequence of int
         Minutes.
     shares : sequence of float
-        Of the machine's nodes, for `Freeable.costs`.
+        Of the machine's nodes.
     system : System, optional
         With memory and bandwidths; by default that of `checkpoint_machines`, the last of several.
     step : float, default 60
         Seconds to which checkpoints are rounded up.
     seed : int, default 0
         Of the memory of the jobs.
-    """
-    schedule = _around(schedule, hours)
-    system = system or checkpoint_machines(schedule.system)[-1]
-    memory = draw_memory(schedule.workload, system, seed=seed)
-    idle = np.maximum(schedule.total_nodes - _at(occupied_nodes(schedule), hours), 0)
-    wanted = np.ceil(np.array(shares) * schedule.total_nodes).astype(np.int64)
-    nodes, costs = [], []
-    for hour, at_once in zip(hours.tolist(), idle.tolist(), strict=True):
-        running = _running(schedule, hour, system, memory)
-        for deadline in deadlines:
-            ending = running["left"] <= deadline * MINUTE
-            soon = int(running["nodes"][ending].sum())
-            loss = _loss(running[~ending], deadline, step)
-            saved = int(np.flatnonzero(loss == 0).max())
-            nodes.append((hour, deadline, int(at_once), soon, saved))
-            missing = np.clip(wanted - int(at_once) - soon, 0, loss.size - 1)
-            costs += [
-                (hour, deadline, *row)
-                for row in zip(shares, wanted.tolist(), loss[missing].tolist(), strict=True)
-            ]
-    columns = ["time", "deadline", "idle", "ending", "saved"]
-    of_costs = ["time", "deadline", "share", "nodes", "loss"]
-    kind = None if nodes else "float64"
-    return Freeable(
-        pd.DataFrame(nodes, columns=columns, dtype=kind),
-        pd.DataFrame(costs, columns=of_costs, dtype=kind),
-    )
-
-
-def mean_costs(freeable: Freeable) -> pd.DataFrame:
-    """Mean node-hours lost over the hours, by deadline and share of the machine wanted.
 
     Returns
     -------
     pd.DataFrame
-        `within` (the deadline in words), `percent` of the machine, `nodes`, `loss`: the mean, and
-        `p90`: the loss not exceeded at 9 hours of 10.
+        Indexed by `deadline` (minutes), `percent` of the machine and `nodes` wanted: `mean` of the
+        loss, and `p90`: the loss not exceeded at 9 moments of 10.
     """
-    loss = freeable.costs.groupby(["deadline", "share", "nodes"])["loss"]
-    table = pd.DataFrame({"loss": loss.mean(), "p90": loss.quantile(0.9)}).reset_index()
-    within = [f"within {deadline} min" if deadline else "at once" for deadline in table["deadline"]]
-    table = table.assign(within=within, percent=(100 * table["share"]).round(1))
-    return table[["within", "percent", "nodes", "loss", "p90"]]
+    total = schedule.total_nodes
+    system = system or checkpoint_machines(schedule.system)[-1]
+    memory = draw_memory(schedule.workload, system, seed=seed)
+    wanted = np.ceil(np.array(shares) * total).astype(np.int64)
+    losses = np.zeros((moments.size, len(deadlines), wanted.size))
+    for place, moment in enumerate(moments.tolist()):
+        jobs = running_jobs_at(schedule, moment, system=system, interval=HOUR, memory=memory)
+        requested = schedule.workload.jobs["requested_time"].reindex(jobs.index)
+        left = (requested - jobs["elapsed"]).where(lambda left: left > 0, np.inf)
+        idle = max(0, total - int(jobs["nodes"].sum()))
+        for kind, deadline in enumerate(deadlines):
+            ending = left <= deadline * MINUTE
+            loss = _loss(jobs[~ending], deadline, step)
+            missing = wanted - idle - int(jobs["nodes"][ending].sum())
+            losses[place, kind] = loss[np.clip(missing, 0, loss.size - 1)]
+    rows = [
+        (deadline, round(100 * share, 1), nodes)
+        for deadline in deadlines
+        for share, nodes in zip(shares, wanted.tolist(), strict=True)
+    ]
+    index = pd.MultiIndex.from_tuples(rows, names=["deadline", "percent", "nodes"])
+    p90 = np.quantile(losses, 0.9, axis=0).ravel()
+    return pd.DataFrame({"mean": losses.mean(axis=0).ravel(), "p90": p90}, index)
 
 
 def bursts_section(
     log: Log,
     *,
-    memory_per_node: float | None = None,
-    bandwidth: float | None = None,
     at: float | None = None,
     deadlines: Sequence[int] = DEADLINES,
     shares: Sequence[float] = SHARES,
-    budget: float = 10.0,
-    seed: int = 0,
 ) -> Section:
     """What a burst of other work would cost where the machine is nearly full.
 
     Parameters
     ----------
     log : Log
-    memory_per_node : float, optional
-        GB; by default the machine's own.
-    bandwidth : float, optional
-        Of the file system, GB/s; by default the machine's own. Where one of both is unknown, a
-        small machine and one like Theta are the ends of a band.
+        Where memory or file system of its machine are unknown, a small machine and one like Theta
+        are the ends of a band.
     at : float, optional
         The moment, seconds of the log; by default whole hours at which 90 % of the nodes are held.
     deadlines : sequence of int
         Minutes.
     shares : sequence of float
         Sizes of bursts, of the machine's nodes.
-    budget : float, default 10.0
-        CPU seconds.
-    seed : int, default 0
-        Of the memory of jobs.
     """
     title, schedule = "Nodes for a burst", log.schedule
     if "idle nodes" in log.lacks:
         why = f"What a burst would cost is open: {log.lacks['idle nodes']}."
         return Section("bursts", title, (why,))
-    machines = checkpoint_machines(log.machine, memory_per_node, bandwidth)
+    machines = checkpoint_machines(log.machine)
     moments, of = _moments(log, at)
     if not moments.size:
         return Section("bursts", title, (of,))
-    step = fine_step(schedule, moments[:: max(1, moments.size // 3)][:3], machines[0], seed)
-    moments = _affordable(schedule, moments, step, budget / len(machines))
+    step = fine_step(schedule, moments[:: max(1, moments.size // 3)][:3], machines[0], log.seed)
+    moments = _affordable(schedule, moments, step, BUDGET * log.budget / len(machines))
     costs = {
-        machine.name: mean_costs(
-            freeable_nodes(
-                schedule, moments, deadlines=deadlines, shares=shares, system=machine, step=step,
-                seed=seed,
-            )
+        described(system): burst_costs(
+            schedule, moments, deadlines=deadlines, shares=shares, system=system, step=step,
+            seed=log.seed,
         )
-        for machine in machines
+        for system in machines
     }  # fmt: skip
-    unit = log.unit
-    tables = _cost_tables(costs, machines, unit)
-    first, last = (costs[machine.name] for machine in (machines[0], machines[-1]))
-    series, bands = {}, {}
-    for within, rows in first.groupby("within", sort=False):
-        other = last[last["within"] == within]
-        low = np.minimum(rows["loss"].to_numpy(), other["loss"].to_numpy())
-        high = np.maximum(rows["loss"].to_numpy(), other["loss"].to_numpy())
-        series[str(within)] = rows["percent"].to_numpy(), (low + high) / 2
-        bands[str(within)] = low, high
-    tops = [*first["loss"], *last["loss"]]
+    means = pd.DataFrame({name: table["mean"] for name, table in costs.items()})
+    low, high, unit = means.min(axis=1), means.max(axis=1), log.unit
+    percents = 100 * np.array(shares)
+    bands = {
+        _within(deadline): (low[deadline].to_numpy(), high[deadline].to_numpy())
+        for deadline in deadlines
+    }
     picture = line_chart(
-        series, axis(first["percent"], "percent of the machine wanted"),
-        axis(tops, f"{unit}-hours lost (mean)"), bands=bands,
-    )  # fmt: skip
+        {name: (percents, (least + most) / 2) for name, (least, most) in bands.items()},
+        axis(percents, "percent of the machine wanted"),
+        axis(high, f"{unit}-hours lost (mean)"),
+        bands=bands,
+    )
+    ranges = [_to(cell(a), cell(b)) for a, b in zip(low, high, strict=True)]
+    shown = pd.Series(ranges, low.index.rename(["", "percent of the machine", f"{unit}s"]))
+    shown = shown.unstack(0)[list(deadlines)].rename(columns=_within)  # noqa: PD010
+    tables = {
+        f"{unit}-hours lost by a burst (mean)".capitalize(): shown,
+        "By memory and file system (p90: at 9 moments of 10 at most)": pd.concat(
+            costs, names=["machine"]
+        ),
+    }
     reading = (
         f"Idle {unit}s are taken first, then jobs that end in time by their requests; other jobs "
         "are checkpointed one after another, or killed, at the least loss. Lost is the work since "
         "a job's last checkpoint, which applications write hourly. Memory in use is drawn, 40 to "
-        f"90 % of a {unit}'s, unless the log tells it. Checkpoints are rounded up to {step:g} s, "
-        "the longest step of which a half changes losses by less than 1 %, down to a second."
+        f"90 % of a {unit}'s, unless the log tells it. Checkpoints are rounded up to {step:g} s; "
+        "with half of that, losses change by less than 1 %."
     )
     if len(machines) > 1:
         reading += (
             " Bands are from a small machine to one like Theta; give yours with --memory and "
             "--bandwidth."
         )
-    found = _burst_finding(log, costs, machines, f"{count(moments.size, 'moment')} {of}")
+    found = _burst_finding(log, costs, f"{count(moments.size, 'moment')} {of}")
     return Section("bursts", title, (found,), (picture,), tables, reading)
 
 
-def _cost_tables(
-    costs: dict[str, pd.DataFrame], machines: list[System], unit: str
-) -> dict[str, pd.DataFrame]:
-    """Losses by size and deadline, from machine to machine, and all numbers."""
-    parts = [costs[machine.name].assign(machine=described(machine)) for machine in machines]
-    every = pd.concat(parts)
-    index = ["percent", "nodes"]
-    sides = [part.set_index([*index, "within"])["loss"].unstack() for part in parts]  # noqa: PD010
-    low, high = (side[list(parts[0]["within"].unique())] for side in (sides[0], sides[-1]))
-    shown = low.copy().astype(object)
-    for column in shown:
-        shown[column] = [
-            cell(one)
-            if cell(one) == cell(other)
-            else f"{cell(min(one, other))} to {cell(max(one, other))}"
-            for one, other in zip(low[column], high[column], strict=True)
-        ]
-    shown.index.names = ["percent of the machine", f"{unit}s"]
-    return {
-        f"{unit}-hours lost by a burst (mean)".capitalize(): shown.rename_axis(columns=None),
-        "The same by memory and file system (p90: at 9 moments of 10 at most)": every.set_index(
-            "machine"
-        ),
-    }
+def checkpoint_machines(machine: System) -> list[System]:
+    """The machine, where its memory and file system are known; else a range."""
+    made = []
+    for kind in (SMALL, THETA):
+        total = _known(machine.aggregate_bandwidth, kind.aggregate_bandwidth)
+        made.append(
+            replace(
+                machine,
+                memory_per_node=_known(machine.memory_per_node, kind.memory_per_node),
+                aggregate_bandwidth=total,
+                node_bandwidth=_known(machine.node_bandwidth, min(kind.node_bandwidth, total)),
+            )
+        )
+    return made[1:] if described(made[0]) == described(made[1]) else made
 
 
-def checkpoint_machines(
-    machine: System, memory_per_node: float | None = None, bandwidth: float | None = None
-) -> list[System]:
-    """The machine with what was given, where memory and file system are known; else a range."""
-    for name, value in (("memory_per_node", memory_per_node), ("bandwidth", bandwidth)):
-        check.that(
-            name,
-            value,
-            value is None or (check.is_number(value) and value > 0),
-            "a number above 0",
-            none=True,
-        )
-    memory = memory_per_node or machine.memory_per_node
-    total = bandwidth or machine.aggregate_bandwidth
-    kinds = [SMALL, THETA] if np.isnan([memory, total]).any() else [THETA]
-    made = [
-        replace(
-            machine,
-            name=kind.name if len(kinds) > 1 else machine.name,
-            memory_per_node=kind.memory_per_node if np.isnan(memory) else memory,
-            aggregate_bandwidth=kind.aggregate_bandwidth if np.isnan(total) else total,
-        )
-        for kind in kinds
-    ]
-    return [
-        replace(
-            each,
-            node_bandwidth=min(kind.node_bandwidth, each.aggregate_bandwidth)
-            if np.isnan(machine.node_bandwidth)
-            else machine.node_bandwidth,
-        )
-        for each, kind in zip(made, kinds, strict=True)
-    ]
+def _known(value: float, otherwise: float) -> float:
+    return value if np.isfinite(value) else otherwise
 
 
 def described(machine: System) -> str:
@@ -284,24 +209,17 @@ def described(machine: System) -> str:
     return f"{machine.memory_per_node:g} GB per node and {machine.aggregate_bandwidth:g} GB/s"
 
 
-def fine_step(schedule: Schedule, hours: np.ndarray, system: System, seed: int = 0) -> float:
+def fine_step(schedule: Schedule, moments: np.ndarray, system: System, seed: int = 0) -> float:
     """The step of checkpoints (s) at which half of it changes losses by less than 1 %."""
     step = STEP
-    loss = _total_loss(schedule, hours, system, step, seed)
-    while step > FINEST and _cells(schedule, hours, step / 2).max(initial=0) <= MOST_CELLS / 4:
-        finer = _total_loss(schedule, hours, system, step / 2, seed)
+    loss = burst_costs(schedule, moments, system=system, step=step, seed=seed)["mean"].sum()
+    while step > FINEST and _cells(schedule, moments, step / 2).max(initial=0) <= MOST_CELLS / 4:
+        half = burst_costs(schedule, moments, system=system, step=step / 2, seed=seed)
+        finer = half["mean"].sum()
         if abs(loss - finer) <= AGREED * loss:
             break
         step, loss = step / 2, finer
     return step
-
-
-def _total_loss(
-    schedule: Schedule, hours: np.ndarray, system: System, step: float, seed: int
-) -> float:
-    """Node-hours lost by all bursts at some moments."""
-    freeable = freeable_nodes(schedule, hours, system=system, step=step, seed=seed)
-    return float(freeable.costs["loss"].sum())
 
 
 def _moments(log: Log, at: float | None) -> tuple[np.ndarray, str]:
@@ -342,47 +260,31 @@ def _affordable(schedule: Schedule, moments: np.ndarray, step: float, budget: fl
     ]
 
 
-def _burst_finding(
-    log: Log, costs: dict[str, pd.DataFrame], machines: list[System], rests: str
-) -> str:
+def _burst_finding(log: Log, costs: dict[str, pd.DataFrame], rests: str) -> str:
     """The loss of one burst, with its range over moments and machines."""
-    table = costs[machines[0].name]
-    place = (
-        (table["percent"] - 100 * SHOWN[0]).abs()
-        + 100 * (table["within"] != f"within {SHOWN[1]} min")
-    ).idxmin()
-    rows = [costs[machine.name].loc[place] for machine in machines]
-    row, unit = rows[0], log.unit
-    told = ", ".join(
-        f"{cell(each['loss'])} {unit}-hours with {described(machine)} "
-        f"(at 9 moments of 10 at most {cell(each['p90'])})"
-        for each, machine in zip(rows, machines, strict=True)
-    )
+    first = next(iter(costs.values()))
+    rows = first.index.to_frame(index=False)
+    place = (rows["percent"] / 100 - SHOWN[0]).abs() + (rows["deadline"] - SHOWN[1]).abs()
+    deadline, share, nodes = first.index[int(place.idxmin())]
+    losses = {name: table.loc[deadline, share, nodes] for name, table in costs.items()}
+    told = " and ".join(f"{cell(loss['mean'])} with {name}" for name, loss in losses.items())
+    p90 = " and ".join(cell(loss["p90"]) for loss in losses.values())
     sentence = (
-        f"A burst that takes {row['percent']:g} % of the machine "
-        f"({count(int(row['nodes']), unit)}) {row['within']} where it is nearly full would lose "
-        f"{told}; {rests}{log.simulated}"
+        f"A burst on {share:g} % of the machine ({count(nodes, log.unit)}) {_within(deadline)}, "
+        f"while the machine is nearly full, would lose {log.unit}-hours of work: on average {told} "
+        f"(at 9 moments of 10 at most {p90}; {rests}{log.simulated})."
     )
-    low, high = (pick(float(each["loss"]) for each in rows) for pick in (min, max))
-    if len(rows) > 1 and high > 2 * low + 0.1:
-        return f"{sentence}. Which of them is yours is open: --memory and --bandwidth decide it."
-    return f"{sentence}."
+    if len({cell(loss["mean"]) for loss in losses.values()}) > 1:
+        sentence += " --memory and --bandwidth of your machine decide between them."
+    return sentence
 
 
-def _running(schedule: Schedule, hour: float, system: System, memory: pd.DataFrame) -> pd.DataFrame:
-    """The jobs that run at an instant as an eviction problem has them, and the seconds `left`.
+def _within(deadline: int) -> str:
+    return f"within {deadline} min" if deadline else "at once"
 
-    Left is the time to the requested end; infinite where that is past or unknown.
-    """
-    running = (schedule.start_time <= hour) & (hour < schedule.end_time)
-    if not running.any():
-        return pd.DataFrame(
-            {name: [] for name in ("nodes", "loss", "app_time", "sys_time", "left")}
-        )
-    table = running_jobs_at(schedule, hour, system=system, interval=HOUR, memory=memory)
-    requested = schedule.workload.jobs["requested_time"].to_numpy()[running]
-    left = schedule.start_time[running] + requested - hour
-    return table.assign(left=np.where(left > 0, left, np.inf))
+
+def _to(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def _loss(jobs: pd.DataFrame, deadline: int, step: float) -> np.ndarray:
@@ -400,15 +302,6 @@ def _loss(jobs: pd.DataFrame, deadline: int, step: float) -> np.ndarray:
     problem = EvictionProblem(jobs[:fitting], 0, deadline * MINUTE, step)
     loss = solve_spectrum(problem).loss[:, -1]
     return np.append(loss, np.full(int(jobs["nodes"][fitting:].sum()), jobs["loss"].sum()))
-
-
-def _around(schedule: Schedule, hours: np.ndarray) -> Schedule:
-    """The schedule of the jobs that run at any time near the instants."""
-    last, first = hours.max(initial=-np.inf), hours.min(initial=np.inf)
-    near = (schedule.start_time <= last) & (schedule.end_time > first)
-    workload = schedule.workload.keep(near, "not running in the window")
-    start_time, end_time = schedule.start_time[near], schedule.end_time[near]
-    return replace(schedule, workload=workload, start_time=start_time, end_time=end_time)
 
 
 def _at(steps: pd.Series, times: np.ndarray) -> np.ndarray:

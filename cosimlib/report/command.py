@@ -22,8 +22,10 @@ from cosimlib.report.waits import log_section, waits_section
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
-PARTS = {"policies": 0.4, "bursts": 0.2}
-"""Shares of the budget."""
+SECTIONS = (
+    log_section, waits_section, policies_section, bursts_section, fillers_section, lending_section,
+    timesharing_section,
+)  # fmt: skip
 
 Say = Callable[[str], None]
 
@@ -116,7 +118,8 @@ def report(
     Parameters
     ----------
     log : str, Path, Workload or Log
-        A path, the name of a public trace, jobs, or what `open_log` returns.
+        A path, the name of a public trace, or jobs; or what `open_log` returns, whose settings
+        then hold.
     system : System, optional
         The machine, where the log is silent or wrong about it.
     memory_per_node : float, optional
@@ -140,32 +143,20 @@ def report(
     >>> cs.report("three-jobs.swf.gz", budget=1)
     <Report three-jobs: 7 sections>
     """
-    check.number("budget", budget, above=0, kind="seconds")
-    check.seed(seed)
     say = progress or (lambda line: None)
     say("reading the log")
-    opened = log if isinstance(log, Log) else open_log(log, system=system, seed=seed)
+    opened = log if isinstance(log, Log) else open_log(
+        log, system=system, memory_per_node=memory_per_node, bandwidth=bandwidth, seed=seed,
+        budget=budget,
+    )  # fmt: skip
     sections = []
-    for name, make in {
-        "the log": lambda: log_section(opened, seed=seed),
-        "waits": lambda: waits_section(opened, seed=seed),
-        "policies": lambda: policies_section(
-            opened, budget=PARTS["policies"] * budget, seed=seed
-        ),
-        "bursts": lambda: bursts_section(
-            opened, memory_per_node=memory_per_node, bandwidth=bandwidth,
-            budget=PARTS["bursts"] * budget, seed=seed,
-        ),
-        "fillers": lambda: fillers_section(opened),
-        "lending": lambda: lending_section(opened, seed=seed),
-        "time-sharing": lambda: timesharing_section(opened),
-    }.items():  # fmt: skip
-        say(f"{name}: {len(opened.workload):,} jobs")
-        sections.append(make())
+    for make in SECTIONS:
+        say(f"{make.__name__.removesuffix('_section')}: {len(opened.workload):,} jobs")
+        sections.append(make(opened))
+    jobs = count(len(opened.schedule.workload), "job")
     basis = (
-        f"{opened.schedule.policy} schedule of {count(len(opened.schedule.workload), 'job')} on "
-        f"{count(opened.machine.total_nodes, opened.unit)} of {opened.machine.name}; seed {seed}, "
-        f"budget {budget:g} s."
+        f"{opened.schedule.policy} schedule of {jobs} on {opened.machine.name}; seed "
+        f"{opened.seed}, budget {opened.budget:g} s."
     )
     if opened.unit != "node":
         basis += f" A node of this log is a {opened.unit}."
@@ -201,11 +192,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         say(f"opening {given.log}")
-        log = open_log(given.log, cores_per_node=given.cores, nodes=given.nodes)
-        made = report(
-            log, memory_per_node=given.memory, bandwidth=given.bandwidth, seed=given.seed,
-            budget=given.budget, progress=say,
+        log = open_log(
+            given.log, cores_per_node=given.cores, nodes=given.nodes, memory_per_node=given.memory,
+            bandwidth=given.bandwidth, seed=given.seed, budget=given.budget,
         )  # fmt: skip
+        made = report(log, progress=say)
         say(f"wrote {made.to_html(given.output)}")
         print(made)
         return 0

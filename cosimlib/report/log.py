@@ -3,13 +3,14 @@
 The rules are those of `cosimlib.traces.oddities`. What a log lacks is said in a sentence, by what
 it lacks, in `Log.lacks`; what is filled in is an entry of the account.
 
-An interval of a mean over the log is from the 2.5th to the 97.5th percentile over logs whose weeks
+The interval of a mean (`redrawn`) is from the 2.5th to the 97.5th percentile over logs whose weeks
 are drawn anew with replacement, all of them (days, of a log of fewer than eight weeks).
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,8 @@ FEWEST_BLOCKS = 8
 """Weeks, or days, from which a log is drawn anew."""
 
 
-class Log(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Log:
     """A log, the schedule that stands for it, and what it does not tell.
 
     Parameters
@@ -62,6 +64,10 @@ class Log(NamedTuple):
         How far the schedule holds more nodes than the machine has.
     unit : str
         What a node of the log is: "node" or "processor".
+    seed : int
+        Of logs drawn anew, and of the memory of jobs.
+    budget : float
+        CPU seconds, about, for a log of 250,000 jobs.
     """
 
     workload: Workload
@@ -71,6 +77,8 @@ class Log(NamedTuple):
     used: float
     held: Oversubscription
     unit: str = "node"
+    seed: int = 0
+    budget: float = 60.0
 
     @property
     def simulated(self) -> str:
@@ -82,10 +90,13 @@ class Log(NamedTuple):
 def open_log(
     trace: str | Path | Workload = SYNTHETIC,
     *,
-    seed: int = 0,
     cores_per_node: int | None = None,
     nodes: int | None = None,
     system: System | None = None,
+    memory_per_node: float | None = None,
+    bandwidth: float | None = None,
+    seed: int = 0,
+    budget: float = 60.0,
 ) -> Log:
     """A log made ready for a report, whatever it lacks.
 
@@ -93,15 +104,23 @@ def open_log(
     ----------
     trace : str, Path or Workload, default "synthetic"
         ``"synthetic"`` for `example_log`, a name or path for `traces.load`, or jobs.
-    seed : int, default 0
-        Of the synthetic log.
     cores_per_node : int, optional
         For `traces.load`.
     nodes : int, optional
         The machine's size, of a log that does not tell it or is wrong about it.
     system : System, optional
         The machine, in the place of the log's own.
+    memory_per_node : float, optional
+        GB; by default the machine's own, or a range from small machines to Theta.
+    bandwidth : float, optional
+        Of the parallel file system, GB/s; likewise.
+    seed : int, default 0
+        Of the synthetic log, of logs drawn anew, and of the memory of jobs.
+    budget : float, default 60.0
+        CPU seconds, about, for a log of 250,000 jobs; it bounds how many logs are drawn anew.
     """
+    check.seed(seed)
+    check.number("budget", budget, above=0, kind="seconds")
     if isinstance(trace, Workload):
         read = trace
     elif trace == SYNTHETIC:
@@ -116,13 +135,15 @@ def open_log(
         raise ValueError(f"{read.name}: no jobs; expected at least one")
     lacks: dict[str, str] = {}
     known = with_assumed_machine(read, nodes)
-    machine = check.machine(known.machine, known.name)
+    machine = _with_checkpoints(
+        check.machine(known.machine, known.name), memory_per_node, bandwidth
+    )
     if read.machine is None and nodes is None:
         lacks["machine"] = (
             "this log does not tell the size of its machine; "
             f"{count(machine.total_nodes, 'node')} assumed"
         )
-    workload = with_requests(fitting(known)[0])[0]
+    workload = with_requests(fitting(replace(known, machine=machine))[0])[0]
     requested = workload.jobs["requested_time"].notna()
     if not requested.all():
         lacks["requests"] = "this log has no requested times"
@@ -137,7 +158,7 @@ def open_log(
     if held.lack:
         lacks["idle nodes"] = held.lack
     used = share_used(schedule, read)
-    return Log(workload, machine, schedule, lacks, used, held, unit_of(read))
+    return Log(workload, machine, schedule, lacks, used, held, unit_of(read), seed, budget)
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
@@ -163,14 +184,6 @@ def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workloa
     return Workload(table, f"synthetic log (seed {seed})", machine, plain.account)
 
 
-def reading_table(workload: Workload) -> pd.DataFrame:
-    """The account of a log's records: jobs read, and entries dropped, mended and noted."""
-    read = pd.DataFrame([("read", "jobs of this report", len(workload))])
-    account = workload.account
-    table = pd.concat([read.set_axis(account.columns, axis=1), account], ignore_index=True)
-    return table.rename(columns={"action": "what", "reason": "which"})
-
-
 def machine_table(log: Log) -> pd.DataFrame:
     """The machine and the log in words: size, span, load, jobs, waits, what is unknown."""
     jobs, machine, held = log.workload.jobs, log.machine, log.held
@@ -178,6 +191,7 @@ def machine_table(log: Log) -> pd.DataFrame:
     users = log.workload.column("user").nunique()
     waits = log.schedule.jobs["wait_time"]
     requests = jobs["requested_time"]
+    known = requests.notna().mean()
     rows = {
         "machine": f"{machine.name}, {count(machine.total_nodes, log.unit)}",
         # One is what a system has that nobody told of its cores.
@@ -191,7 +205,7 @@ def machine_table(log: Log) -> pd.DataFrame:
         "jobs under 30 minutes": percent((jobs["run_time"] < EXPENDABLE).mean()),
         "mean wait": UNKNOWN if "waits" in log.lacks else duration(waits.mean()),
         "median wait": UNKNOWN if "waits" in log.lacks else duration(waits.median()),
-        "requested times": _requests(requests),
+        "requested times": f"median {duration(requests.median())}, {percent(known, 0)} known",
         "run time ÷ requested": _known(100 * (jobs["run_time"] / requests).median(), "% (median)"),
         "users": f"{users:,}" if users else UNKNOWN,
         f"{log.unit}-hours in this report": f"{percent(log.used)} of those in the log",
@@ -202,10 +216,32 @@ def machine_table(log: Log) -> pd.DataFrame:
     if log.workload.began is not None:
         rows["second 0 of the log"] = calendar(log.workload.began)
     rows |= {f"unknown: {what}": why for what, why in log.lacks.items()}
-    return pd.DataFrame({"what": list(rows), "this log": list(rows.values())})
+    return pd.DataFrame({"this log": rows}).rename_axis("what")
 
 
-def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> tuple[float, float, str]:
+@dataclass(frozen=True)
+class Redrawn:
+    """The interval of a number of a log.
+
+    Parameters
+    ----------
+    low, high : float
+        NaN for a log that is too short.
+    rests : str
+        What the interval rests on, or why there is none.
+    """
+
+    low: float
+    high: float
+    rests: str
+
+    def words(self, spoken: Callable[[float], str]) -> str:
+        """The interval and what it rests on, in brackets; `spoken` gives a number in words."""
+        ends = f"{spoken(self.low)} to {spoken(self.high)}; " if np.isfinite(self.low) else ""
+        return f"({ends}{self.rests})"
+
+
+def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> Redrawn:
     """The interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew.
 
     Parameters
@@ -214,30 +250,31 @@ def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> tuple[float, f
         Seconds since the beginning of the log, one per value.
     amount, base : array of float
     seed : int, default 0
-
-    Returns
-    -------
-    low, high : float
-        NaN for a log that is too short.
-    logs : str
-        How the logs were drawn, in words.
     """
     at = np.asarray(at, dtype=float)
     span = float(at.max(initial=0.0))
     length, name = (WEEK, "week") if span >= FEWEST_BLOCKS * WEEK else (DAY, "day")
     if span < FEWEST_BLOCKS * length:
-        return np.nan, np.nan, f"the log is shorter than {count(FEWEST_BLOCKS, 'day')}: no interval"
+        return Redrawn(np.nan, np.nan, f"under {count(FEWEST_BLOCKS, 'day')}: no interval")
     block = (at // length).astype(np.int64)
     sums = [np.bincount(block, np.asarray(each, dtype=float)) for each in (amount, base)]
     blocks = sums[0].size
     drawn = np.random.default_rng(seed).integers(0, blocks, (REDRAWS, blocks))
     totals = [each[drawn].sum(axis=1) for each in sums]
     known = totals[1] > 0
-    ratios = totals[0][known] / totals[1][known]
-    if not ratios.size:
-        return np.nan, np.nan, "no interval"
-    low, high = np.quantile(ratios, [0.025, 0.975])
-    return float(low), float(high), f"95 % of {REDRAWS:,} redraws of all {count(blocks, name)}"
+    if not known.any():
+        return Redrawn(np.nan, np.nan, "no interval")
+    low, high = np.quantile(totals[0][known] / totals[1][known], [0.025, 0.975])
+    rests = f"95 % of {REDRAWS:,} redraws of all {count(blocks, name)}"
+    return Redrawn(float(low), float(high), rests)
+
+
+def weeks_of(workload: Workload, weeks: int) -> list[float]:
+    """Beginnings (s) of weeks with submissions, at most so many, evenly from all of them."""
+    submit_time = workload.jobs["submit_time"].to_numpy()
+    busy = np.unique((submit_time - submit_time[0]) // WEEK)
+    places = np.unique(np.linspace(0, busy.size - 1, min(weeks, busy.size)).round().astype(int))
+    return (submit_time[0] + WEEK * busy[places]).tolist()
 
 
 def window_name(schedule: Schedule, start: float, end: float) -> str:
@@ -249,12 +286,16 @@ def window_name(schedule: Schedule, start: float, end: float) -> str:
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
 
 
-def _requests(requests: pd.Series) -> str:
-    known = requests.notna().mean()
-    if not known:
-        return UNKNOWN
-    return f"median {duration(requests.median())}" + (
-        "" if known == 1 else f", {percent(known, 0)} known"
+def _with_checkpoints(
+    machine: System, memory_per_node: float | None, bandwidth: float | None
+) -> System:
+    """The machine with the memory and the file system that are given."""
+    check.number("memory_per_node", memory_per_node, above=0, kind="GB", none="for its own")
+    check.number("bandwidth", bandwidth, above=0, kind="GB/s", none="for its own")
+    return replace(
+        machine,
+        memory_per_node=memory_per_node or machine.memory_per_node,
+        aggregate_bandwidth=bandwidth or machine.aggregate_bandwidth,
     )
 
 

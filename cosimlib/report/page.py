@@ -8,13 +8,13 @@ import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cosimlib.display import UNKNOWN, count
-from cosimlib.palette import BLACK, BLUE, CYCLE, ORANGE, PURPLE, SKY, VERMILION
+from cosimlib.palette import BLACK, BLUE, CYCLE
 from cosimlib.units import DAY
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 58, 12, 12, 44
@@ -78,18 +78,21 @@ class Section:
         return f"<Section {self.name}: {count(len(self.findings), 'finding')}>"
 
     def _repr_html_(self) -> str:
-        return self._words() + "".join(self.pictures) + self._tables()
+        return "".join([self._words(), *self.pictures, self._reading(), self._tables()])
 
     def _ipython_display_(self) -> None:
         """Words, pictures and tables as outputs of their own, as GitHub can show them."""
         from IPython.display import HTML, SVG, display
 
-        display(HTML(self._words()), *map(SVG, self.pictures), HTML(self._tables()))
+        after = HTML(self._reading() + self._tables())
+        display(HTML(self._words()), *map(SVG, self.pictures), after)
 
     def _words(self) -> str:
-        found = "".join(f"<p>{html.escape(finding)}</p>" for finding in self.findings)
+        return "".join(f"<p>{html.escape(finding)}</p>" for finding in self.findings)
+
+    def _reading(self) -> str:
         how = f'<p class="how"><em>How to read it.</em> {html.escape(self.reading)}</p>'
-        return found + (how if self.reading else "")
+        return how if self.reading else ""
 
     def _tables(self) -> str:
         """The first table; the others folded."""
@@ -98,7 +101,8 @@ class Section:
         return first + folded * bool(others)
 
 
-class Axis(NamedTuple):
+@dataclass(frozen=True)
+class Axis:
     """An axis of a chart: its ticks as values and labels, its title, whether it is logarithmic."""
 
     low: float
@@ -187,65 +191,33 @@ def line_chart(
     return _svg(parts, height)
 
 
-def dot_chart(
-    rows: Sequence[str],
-    marks: Mapping[str, Sequence[float]],
-    x: Axis,
-    *,
-    low: Sequence[float] | None = None,
-    high: Sequence[float] | None = None,
-) -> str:
-    """Marks by row, and a line from `low` to `high` in each; numbers that are unknown have none."""
-    left, foot = _room(rows), TOP + 24 * len(rows)
+def dot_chart(table: pd.DataFrame, x: Axis) -> str:
+    """Marks of a table by row and column, and a line from its `low` to its `high` in each row."""
+    left, foot = _room(table.index), TOP + 24 * len(table)
     parts = [_ticks(x, left, foot)]
-    shapes = ("circle", "diamond", "square")
-    for place, row in enumerate(rows):
+    kinds = [name for name in table if name not in ("low", "high")]
+    for place, row in enumerate(table.to_dict("records")):
         up = TOP + 24 * place + 12
-        parts.append(_text(left - 6, up + 4, _cut(row), "end"))
-        if low is not None and high is not None and np.isfinite([low[place], high[place]]).all():
-            ends = x.at([low[place], high[place]], left, WIDTH - RIGHT)
-            parts.append(f'<line x1="{ends[0]:.1f}" x2="{ends[1]:.1f}" y1="{up}" y2="{up}" '
+        parts.append(_text(left - 6, up + 4, _cut(table.index[place]), "end"))
+        ends = np.array([row.get("low", math.nan), row.get("high", math.nan)])
+        if np.isfinite(ends).all():
+            begin, end = x.at(ends, left, WIDTH - RIGHT)
+            parts.append(f'<line x1="{begin:.1f}" x2="{end:.1f}" y1="{up}" y2="{up}" '
                          f'stroke="{BLUE}" stroke-width="3"/>')  # fmt: skip
-        for kind, values in enumerate(marks.values()):
-            if math.isfinite(values[place]):
-                across = float(x.at([values[place]], left, WIDTH - RIGHT)[0])
-                parts.append(_mark(across, up, shapes[kind % 3], CYCLE[kind]))
-    foot += 58
-    for kind, name in enumerate(marks):
-        parts.append(_mark(left + 8, foot + 18 * kind, shapes[kind % 3], CYCLE[kind]))
-        parts.append(_text(left + 20, foot + 18 * kind + 4, name))
-    return _svg(parts, foot + 18 * len(marks))
-
-
-def bar_chart(rows: Sequence[str], parts: Mapping[str, Sequence[float]], x: Axis) -> str:
-    """Horizontal bars by row, of parts one after another."""
-    left, foot = _room(rows), TOP + 24 * len(rows)
-    drawn = [_ticks(x, left, foot)]
-    tints = (SKY, ORANGE, VERMILION, PURPLE, "white")
-    for place, row in enumerate(rows):
-        up: float = TOP + 24 * place + 3
-        begin = 0.0
-        drawn.append(_text(left - 6, up + 13, _cut(row), "end"))
-        for kind, values in enumerate(parts.values()):
-            ends = x.at([begin, begin + values[place]], left, WIDTH - RIGHT)
-            begin += float(values[place])
-            drawn.append(f'<rect x="{ends[0]:.1f}" width="{ends[1] - ends[0]:.1f}" y="{up}" '
-                         f'height="18" fill="{tints[kind]}" stroke="{BLACK}"/>')  # fmt: skip
-    foot += 58
-    if len(parts) == 1:
-        return _svg(drawn, foot - 18)
-    for kind, name in enumerate(parts):
-        below = foot + 18 * kind
-        drawn.append(f'<rect x="{left}" width="14" y="{below - 8}" height="12" '
-                     f'fill="{tints[kind]}" stroke="{BLACK}"/>')  # fmt: skip
-        drawn.append(_text(left + 20, below + 3, name))
-    return _svg(drawn, foot + 18 * len(parts))
+        parts += [_mark(float(x.at(row[name], left, WIDTH - RIGHT)), up, kind)
+                  for kind, name in enumerate(kinds) if math.isfinite(row[name])]  # fmt: skip
+    for kind, name in enumerate(kinds):
+        parts.append(_mark(left + 8, foot + 58 + 18 * kind, kind))
+        parts.append(_text(left + 20, foot + 62 + 18 * kind, str(name)))
+    return _svg(parts, foot + 58 + 18 * len(kinds))
 
 
 def heat_map(table: pd.DataFrame, title: str) -> str:
     """Cells of a table as shades, rows by name, columns of hours; the darkest has its number."""
     values = table.to_numpy(dtype=float)
     top = float(np.nanmax(values, initial=0.0)) or 1.0
+    place = divmod(int(np.argmax(np.nan_to_num(values))), values.shape[1])
+    darkest = f"{table.index[place[0]]} {table.columns[place[1]]} h, {cell(values[place])} h"
     width, high = (WIDTH - LEFT - RIGHT) / values.shape[1], 20
     parts = []
     for row, name in enumerate(table.index):
@@ -258,7 +230,7 @@ def heat_map(table: pd.DataFrame, title: str) -> str:
     foot = TOP + high * len(table) + 16
     parts += [_text(LEFT + width * (c + 0.5), foot, str(table.columns[c]), "middle")
               for c in range(0, values.shape[1], 3)]  # fmt: skip
-    parts.append(_text(LEFT, foot + 20, f"{title}; darkest: {cell(top)} h"))
+    parts.append(_text(LEFT, foot + 20, f"{title}; darkest: {darkest}"))
     return _svg(parts, foot + 28)
 
 
@@ -332,12 +304,11 @@ def _ticks(x: Axis, left: float, foot: float, *, grid: bool = True) -> str:
     return "".join(lines)
 
 
-def _mark(across: float, up: float, shape: str, tint: str) -> str:
-    if shape == "circle":
-        return f'<circle cx="{across:.1f}" cy="{up}" r="5" fill="{tint}"/>'
-    turn = f' transform="rotate(45 {across:.1f} {up})"' if shape == "diamond" else ""
-    place = f'x="{across - 4:.1f}" y="{up - 4}" width="8" height="8"'
-    return f'<rect {place} fill="{tint}"{turn}/>'
+def _mark(across: float, up: float, kind: int) -> str:
+    """A mark: its form and its color tell its kind."""
+    sides = (f'r="5" cx="{across:.1f}" cy="{up}"',
+             f'x="{across - 4:.1f}" y="{up - 4}" width="8" height="8"')[kind > 0]  # fmt: skip
+    return f'<{("circle", "rect")[kind > 0]} {sides} fill="{CYCLE[kind]}"/>'
 
 
 def _room(rows: Sequence[str]) -> float:
@@ -345,7 +316,7 @@ def _room(rows: Sequence[str]) -> float:
     return 14 + LETTER * max((len(_cut(row)) for row in rows), default=1)
 
 
-def _cut(name: str, most: int = 22) -> str:
+def _cut(name: str, most: int = 26) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 

@@ -11,16 +11,19 @@ the likely cause (`CAUSES`):
 4. *other*: none of these.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.display import count, duration, durations, percent
+from cosimlib.display import count, duration, percent
+from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
-from cosimlib.metrics.groups import GROUPS, job_groups, largest_groups
-from cosimlib.report.log import Log, machine_table, reading_table, redrawn, window_name
+from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups, largest_groups
+from cosimlib.metrics.series import waiting_nodes
+from cosimlib.report.log import Log, machine_table, redrawn, window_name
 from cosimlib.report.page import (
     Section,
     axis,
@@ -38,18 +41,12 @@ LABELS = ("user", "group", "queue", "partition")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 CAUSES = {
-    "partition": "its partition or queue was full",
-    "standstill": "no job started for hours: an outage, maintenance, or one large reservation",
-    "user": "its user had other jobs running: a limit per user, or jobs that depend on one another",
-    "other": "a hold, a later start asked for, a reservation, or nodes out of service",
+    "partition": "a full partition or queue",
+    "standstill": "an outage, maintenance, or a large reservation",
+    "user": "limits per user, or jobs that follow others",
+    "other": "a hold, a reservation, or nodes out of service",
 }
 """Likely causes of waiting while nodes are idle, in the order in which their signs are tried."""
-
-SHORT = {
-    "partition": "partition or queue full", "standstill": "no job started anywhere",
-    "user": "other jobs of the user running", "other": "hold, reservation, or other",
-}  # fmt: skip
-"""The same in a picture."""
 
 STANDSTILL = 20
 """Mean times between starts, and at least an hour, without a start: nothing starts anywhere."""
@@ -57,32 +54,15 @@ STANDSTILL = 20
 FEWEST = 20
 """Jobs of a group that a finding may name."""
 
+NECESSARY = 0.01
+"""Share of the node-hours waited while nodes were idle, below which waiting was necessary."""
 
 ENDED, SUBMITTED, STARTED = 0, 1, 2
 """Kinds of events, in the order in which those of an instant happen."""
 
 
-class Records(NamedTuple):
-    """Jobs of a recorded schedule, one value each."""
-
-    nodes: np.ndarray
-    user: np.ndarray
-    """Number of the user, from 0; −1 where unknown."""
-    label: np.ndarray
-    """Number of the partition or queue."""
-
-
-class Events(NamedTuple):
-    """Ends, submissions and starts of jobs in order of time, one value per event."""
-
-    time: np.ndarray
-    kind: np.ndarray
-    job: np.ndarray
-    period: np.ndarray
-    standstill: np.ndarray
-
-
-class IdleWaits(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class IdleWaits:
     """Node-hours waited while enough nodes were idle.
 
     Parameters
@@ -92,13 +72,10 @@ class IdleWaits(NamedTuple):
     periods : pd.DataFrame
         Node-hours by period of the log (its beginning, s) and cause; `waited` is all that was
         waited.
-    length : float
-        Of a period, seconds.
     """
 
     jobs: pd.DataFrame
     periods: pd.DataFrame
-    length: float
 
 
 def weekly_use(schedule: Schedule) -> pd.DataFrame:
@@ -158,9 +135,8 @@ def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
     grouped = (jobs["wait_time"] / HOUR).groupby(groups, observed=True)
     table = pd.DataFrame({name: grouped.quantile(q) for name, q in QUANTILES.items()})
     table.insert(0, "jobs", grouped.size())
-    total = float(work.sum())
-    share = work.groupby(groups, observed=True).sum()
-    table.insert(1, "share", share / total if total > 0 else 0.0)
+    share = work.groupby(groups, observed=True).sum() / max(float(work.sum()), 1e-9)
+    table.insert(1, "share", share)
     table.insert(2, "mean", grouped.mean())
     return table.rename_axis(by)
 
@@ -190,54 +166,56 @@ def idle_waits(schedule: Schedule, *, length: float = WEEK) -> IdleWaits:
     length : float, default a week
         Of the periods, seconds.
     """
-    workload, first = schedule.workload, schedule.span[0]
-    several = [c for c in ("partition", "queue") if len(workload.column(c).dropna().unique()) > 1]
-    label = [*several, "partition"][0]
-    records = Records(
-        workload.jobs["nodes"].to_numpy(np.int64).copy(),
-        *(pd.factorize(workload.column(column))[0] for column in ("user", label)),
+    workload, (first, last) = schedule.workload, schedule.span
+    several = [c for c in ("partition", "queue") if workload.column(c).dropna().unique().size > 1]
+    user, label = (
+        pd.factorize(workload.column(column))[0] for column in ("user", [*several, "partition"][0])
     )
-    events = _events(schedule, length)
-    periods = int(events.period.max(initial=0)) + 1
-    capacity = _capacity(schedule, records)
-    seconds, waited = _idle_waits(events, records, capacity, schedule.total_nodes, periods)
-    begin = pd.Index(first + length * np.arange(periods), name="begin")
-    columns = [*CAUSES, "waited"]
+    nodes = workload.jobs["nodes"].to_numpy()
+    begin = np.arange(first, max(last, first + 1), length)
+    seconds, held_back = _held_back(
+        _events(schedule, length), nodes, user, label, _capacity(schedule, label), begin.size
+    )
+    table = pd.DataFrame(held_back.T / HOUR, pd.Index(begin, name="begin"), list(CAUSES))
+    every = np.diff(begin, append=max(last, first + 1))
+    queue = hourly(waiting_nodes(schedule), length, first, max(last, first + 1)).to_numpy()
     return IdleWaits(
         pd.DataFrame(seconds.T / HOUR, columns=list(CAUSES)),
-        pd.DataFrame(waited.T / HOUR, index=begin, columns=columns),
-        length,
+        table.assign(waited=queue * every / HOUR),
     )
 
 
-def log_section(log: Log, *, seed: int = 0) -> Section:
+def log_section(log: Log) -> Section:
     """The log, its machine, the account of its records, and its weeks."""
-    schedule, jobs = log.schedule, len(log.workload)
+    schedule, began = log.schedule, log.workload.began
     first, last = schedule.span
+    end = max(last, first + MINUTE)
+    days = utilization_series(schedule, DAY, first, end)
+    length = np.diff(days.index.to_numpy(), append=end)
+    interval = redrawn(days.index.to_numpy() - first, days * length, length, seed=log.seed)
+    findings = [
+        f"{count(len(log.workload), 'job')} hold {percent(schedule.utilization(first, last))} of "
+        f"{count(log.machine.total_nodes, log.unit)} over {duration(last - first)}"
+        f"{log.simulated} {interval.words(percent)}."
+    ]
+    if log.used < 0.995:
+        findings.append(f"This report is on {percent(log.used)} of the log's {log.unit}-hours.")
+    findings += [f"{why[0].upper()}{why[1:]}." for why in log.lacks.values()]
     weeks = weekly_use(schedule)
-    days = utilization_series(schedule, DAY, first, max(last, first + MINUTE))
-    length = np.diff(days.index.to_numpy(), append=max(last, first + MINUTE))
-    low, high, logs = redrawn(days.index.to_numpy() - first, days * length, length, seed=seed)
-    interval = f"{percent(low)} to {percent(high)}; " if np.isfinite(low) else ""
-    finding = (
-        f"{count(jobs, 'job')} hold {percent(schedule.utilization(first, last))} of "
-        f"{count(log.machine.total_nodes, log.unit)} over {duration(last - first)} "
-        f"({interval}{logs}){log.simulated}."
+    shown = 100 * weeks[["utilization", "offered_load"]].rename(
+        columns=lambda n: n.replace("_", " ")
     )
-    if log.lacks:
-        finding += f" The log has oddities: {'; '.join(log.lacks.values())}."
     times = np.append(weeks["begin"], last)
-    series = {
-        name: (times, 100 * np.append(weeks[column], weeks[column].iloc[-1]))
-        for column, name in (("utilization", "utilization"), ("offered_load", "offered load"))
-    }
-    top = axis(100 * weeks[["utilization", "offered_load"]].to_numpy().ravel(),
-               "percent of the machine")  # fmt: skip
-    picture = line_chart(series, time_axis(first, last, schedule.workload.began), top, steps=True)
+    picture = line_chart(
+        {name: (times, np.append(values, values.iloc[-1])) for name, values in shown.items()},
+        time_axis(first, last, began),
+        axis(shown.to_numpy().ravel(), "percent of the machine"),
+        steps=True,
+    )
     begin = [window_name(schedule, t, t + WEEK) for t in weeks["begin"]]
     tables = {
-        "The machine and its jobs": machine_table(log).set_index("what"),
-        "The account of the records": reading_table(log.workload).set_index("what"),
+        "The machine and its jobs": machine_table(log),
+        "Records dropped, mended and noted": log.workload.account.set_index("action"),
         "Weeks (waits in hours)": weeks.drop(columns="begin").set_axis(begin).rename_axis("week"),
     }
     reading = (
@@ -245,183 +223,184 @@ def log_section(log: Log, *, seed: int = 0) -> Section:
         "submitted in it. Where load is above utilization the queue grows. Dropped records are no "
         "jobs or do not fit, mended ones were changed, noted ones may matter."
     )
-    return Section("log", "The log", (finding,), (picture,), tables, reading)
+    return Section("log", "The log", (" ".join(findings),), (picture,), tables, reading)
 
 
-def waits_section(log: Log, *, seed: int = 0) -> Section:
+def waits_section(log: Log) -> Section:
     """Who waits, and whether that was necessary."""
+    title = "Who waits, and was it necessary?"
     if "waits" in log.lacks or "starts" in log.lacks:
         sentence = "Who waits is open: a log with submissions and starts would tell."
-        return Section("waits", "Who waits", (sentence,))
+        return Section("waits", title, (sentence,))
     schedule = log.schedule
-    tables = {by: waits_by(schedule, by) for by in ("size", "length", *LABELS)}
-    shown = {f"Waits by {by} of the jobs (h)": table for by, table in tables.items() if len(table)}
-    sizes = tables["size"]
-    marks = {"half of the jobs wait no longer": sizes["median"], "90 % of them": sizes["p90"]}
-    rows = [f"{size} {log.unit}s" for size in sizes.index]
-    clipped = {name: values.clip(lower=1 / 60).tolist() for name, values in marks.items()}
-    pictures = [dot_chart(rows, clipped, hours_axis(sizes["p90"], "wait"))]
+    groups = {by: waits_by(schedule, by) for by in ("size", "length", *LABELS)}
+    groups["size"].index = [
+        f"{size} {log.unit}{'s' * (size != '1')}" for size in groups["size"].index
+    ]
     by_hour = waits_by_hour(schedule)
+    longest = _longest(groups)
+    tables = {
+        "Who waits longest (waits in hours)": longest,
+        **{f"Waits by {by} of the jobs (h)": table for by, table in groups.items() if len(table)},
+    }
+    sizes = groups["size"]
+    marks = sizes[["median", "p90"]].clip(lower=1 / 60)
+    marks.columns = ["half of the jobs wait no longer", "90 % of them"]
+    pictures = [dot_chart(marks, hours_axis(sizes["p90"], "wait"))]
     if len(by_hour):
         pictures.append(heat_map(by_hour, "Mean wait by time of submission"))
-        shown["Mean wait by weekday and hour of the submission (h)"] = by_hour
-    finding, picture, table = _idle_finding(log, seed)
+        tables["Mean wait by weekday and hour of the submission (h)"] = by_hour
+    finding, picture, table = _idle_finding(log)
     reading = (
         "A mark is the wait that half of the jobs, or 90 % of them, do not exceed. Dark cells are "
-        "times of submission with long waits. The last picture shows the queue that idle nodes "
-        "could have taken: nodes asked for by jobs that waited although they, and all jobs that "
-        "had waited longer, fitted on the idle nodes together. No order of first come does that."
+        "times of submission with long waits."
     )
+    if picture:
+        reading += (
+            f" The last picture shows {log.unit}s asked for by jobs that waited although they, "
+            f"and all jobs that had waited longer, fitted on the idle {log.unit}s together. First "
+            "come, first served would have started them. Signs of the likely causes, in order: the "
+            "partition or queue is full; no job starts anywhere for hours; the user has other jobs "
+            "running; none of these."
+        )
     return Section(
-        "waits", "Who waits, and was it necessary?", (_who_waits(log, sizes, seed), finding),
-        (*pictures, *picture), shown | table, reading,
+        "waits", title, (_who_waits(log, longest), finding), (*pictures, *picture),
+        tables | table, reading,
     )  # fmt: skip
 
 
-def _who_waits(log: Log, sizes: pd.DataFrame, seed: int) -> str:
-    """The mean wait with its interval, and the sizes that wait longest."""
+def _longest(groups: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The group of the longest mean wait by size, by length, …, of those with enough jobs."""
+    named = {by: t[(t["jobs"] >= FEWEST) & (t.index != OTHERS)] for by, t in groups.items()}
+    rows = {by: table.nlargest(1, "mean") for by, table in named.items() if len(table) > 1}
+    empty = groups["size"].head(0)
+    return pd.concat(rows or {"size": empty}, names=["longest by", "jobs of"])
+
+
+def _who_waits(log: Log, longest: pd.DataFrame) -> str:
+    """The mean wait with its interval, and who waits longest."""
     jobs, first = log.schedule.jobs, log.schedule.span[0]
-    low, high, logs = redrawn(
-        jobs["submit_time"] - first, jobs["wait_time"], np.ones(len(jobs)), seed=seed
+    wait = jobs["wait_time"]
+    if not (wait > 0).any():
+        return "No job waits."
+    interval = redrawn(jobs["submit_time"] - first, wait, np.ones(len(jobs)), seed=log.seed)
+    half = (
+        "half of them not at all"
+        if wait.median() == 0
+        else (f"half of them {duration(wait.median())} or less")
     )
-    mean, below, above = durations(float(jobs["wait_time"].mean()), low, high)
-    median = duration(float(jobs["wait_time"].median()))
-    interval = f"{below} to {above}; " if np.isfinite(low) else ""
-    sentence = f"Jobs wait {mean} on average ({interval}{logs}), half of them {median} or less"
-    large = sizes[sizes["jobs"] >= min(FEWEST, sizes["jobs"].max())]
-    worst = large["mean"].idxmax()
-    row = large.loc[worst]
-    if not row["mean"] > 0 or len(large) < 2:
-        return f"{sentence}."
+    sentence = f"Jobs wait {duration(wait.mean())} on average {interval.words(duration)}, {half}."
+    if not len(longest):
+        return sentence
+    means = [f"by {by}: {name}, {duration(mean * HOUR)}"
+             for (by, name), mean in longest["mean"].items()]  # fmt: skip
+    worst = longest.iloc[0]
     return (
-        f"{sentence}. Jobs of {worst} {log.unit}s wait longest, {duration(row['mean'] * HOUR)} on "
-        f"average; they are {percent(row['jobs'] / len(jobs))} of the jobs and have "
-        f"{percent(row['share'])} of the {log.unit}-hours."
+        f"{sentence} The longest mean waits, {means[0]} ({percent(worst['jobs'] / len(jobs))} of "
+        f"the jobs and {percent(worst['share'])} of the {log.unit}-hours); {'; '.join(means[1:])}."
     )
 
 
-def _idle_finding(log: Log, seed: int) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
+def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
     """What was waited while enough nodes were idle: the sentence, the picture, the table."""
     if "idle nodes" in log.lacks:
-        sentence = f"Whether waiting was necessary is open: {log.lacks['idle nodes']}."
-        return sentence, [], {}
+        return "Whether waiting was necessary is open, as idle nodes are unknown.", [], {}
     first, last = log.schedule.span
-    waits = idle_waits(log.schedule, length=WEEK if last - first >= 8 * WEEK else DAY)
+    length, unit = WEEK if last - first >= 8 * WEEK else DAY, log.unit
+    waits = idle_waits(log.schedule, length=length)
     causes, waited = waits.periods[list(CAUSES)], waits.periods["waited"]
     total, idle = float(waited.sum()), float(causes.to_numpy().sum())
-    if not total > 0:
-        return "No job waited.", [], {}
-    low, high, logs = redrawn(
-        waits.periods.index.to_numpy() - first, causes.sum(axis=1), waited, seed=seed
-    )
-    unit = f"{log.unit}-hours"
-    sentence = (
-        f"{percent(idle / total)} of the {unit} waited ({idle:,.0f} of {total:,.0f}) were waited "
-        f"while enough {log.unit}s were idle for the job and all that had waited longer "
-        f"({f'{percent(low)} to {percent(high)}; ' * bool(np.isfinite(low))}{logs})"
-    )
-    if idle < 0.01 * total:
+    rule = f"while enough {unit}s were idle for the job and for all that had waited longer"
+    if idle == 0:
+        return f"No job waited {rule}: first come, first served explains all waits.", [], {}
+    share = redrawn(causes.index.to_numpy() - first, causes.sum(axis=1), waited, seed=log.seed)
+    sentence = f"{percent(idle / total)} of the waiting {share.words(percent)} passed {rule}"
+    if idle < NECESSARY * total:
         return (
-            f"{sentence}: waiting was necessary, as far as first come, first served goes.",
+            f"{sentence}: nearly all waiting was necessary under first come first served.",
             [],
             {},
         )
     by_cause = causes.sum().sort_values(ascending=False, kind="stable")
-    likely, worst = by_cause.index[0], float(causes.sum(axis=1).idxmax())
-    most = window_name(log.schedule, worst, worst + waits.length)
+    worst = float(causes.sum(axis=1).idxmax())
     sentence += (
-        f"; most from {most}. The likely cause of "
-        f"{percent(by_cause.iloc[0] / idle)} of it: {CAUSES[likely]}."
+        f", {idle:,.0f} of {total:,.0f} {unit}-hours, most of it in "
+        f"{window_name(log.schedule, worst, worst + length)}. Likely cause of "
+        f"{percent(by_cause.iloc[0] / idle)} of it: {CAUSES[by_cause.index[0]]}."
     )
-    nodes = causes * HOUR / waits.length
-    times = np.append(nodes.index, nodes.index[-1] + waits.length)
-    series = {
-        SHORT[cause]: (times, np.append(nodes[cause], nodes[cause].iloc[-1]))
-        for cause in by_cause.index if by_cause[cause] > 0
-    }  # fmt: skip
-    top = axis(nodes.to_numpy().ravel(), f"{log.unit}s waited for, though idle")
+    held_back = causes[by_cause.index[by_cause > 0]] * HOUR / length
+    times = np.append(causes.index, causes.index[-1] + length)
     picture = line_chart(
-        series, time_axis(times[0], times[-1], log.workload.began), top, steps=True
-    )
+        {CAUSES[name]: (times, np.append(values, values.iloc[-1]))
+         for name, values in held_back.items()},
+        time_axis(times[0], times[-1], log.workload.began),
+        axis(held_back.to_numpy().ravel(), f"{unit}s waited for, though idle"),
+        steps=True,
+    )  # fmt: skip
     table = pd.DataFrame({
         "likely cause": [CAUSES[cause] for cause in by_cause.index],
-        unit: by_cause.to_numpy(), "share": by_cause.to_numpy() / idle,
+        f"{unit}-hours": by_cause.to_numpy(), "share": by_cause.to_numpy() / idle,
         "jobs": [int((waits.jobs[cause] > 0).sum()) for cause in by_cause.index],
     }).set_index("likely cause")  # fmt: skip
-    return sentence, [picture], {f"{unit} waited while enough {log.unit}s were idle": table}
+    return sentence, [picture], {f"{unit}-hours waited while enough {unit}s were idle": table}
 
 
-def _events(schedule: Schedule, length: float) -> Events:
-    """All events of a schedule in order."""
-    submit_time = schedule.workload.jobs["submit_time"].to_numpy()
-    columns = (schedule.end_time, submit_time, schedule.start_time)
-    time, jobs = np.concatenate(columns), submit_time.size
-    kind = np.repeat(np.arange(3), jobs)
-    order = np.lexsort((kind, time))
-    time = time[order]
-    starts = np.sort(schedule.start_time)
-    bounds = np.concatenate([[-np.inf], starts, [np.inf]])
-    after = np.searchsorted(bounds, time, side="right")
-    gap = bounds[np.minimum(after, bounds.size - 1)] - bounds[after - 1]
-    mean_gap = float(np.ptp(starts)) / max(1, jobs - 1)
-    period = ((time - submit_time[0]) // length).astype(np.int64)
-    return Events(
-        time, kind[order], np.tile(np.arange(jobs), 3)[order], period,
-        gap >= max(HOUR, STANDSTILL * mean_gap),
-    )  # fmt: skip
-
-
-def _capacity(schedule: Schedule, records: Records) -> np.ndarray:
+def _capacity(schedule: Schedule, label: np.ndarray) -> np.ndarray:
     """The most nodes that each partition or queue ever held at once; the last is that of none."""
-    label = records.label
     most = np.full(int(label.max(initial=-1)) + 2, schedule.total_nodes)
-    jobs = pd.DataFrame({"label": label, "start": schedule.start_time, "end": schedule.end_time,
-                         "nodes": records.nodes})  # fmt: skip
-    for number, rows in jobs[label >= 0].groupby("label"):
-        moments = np.concatenate([rows["end"], rows["start"]])
-        change = np.concatenate([-rows["nodes"], rows["nodes"]])
-        held = np.cumsum(change[np.argsort(moments, kind="stable")])
-        most[int(number)] = held.max(initial=0)
+    columns = (schedule.start_time, schedule.end_time, schedule.workload.jobs["nodes"].to_numpy())
+    for number in range(most.size - 1):
+        _, held = step_function(*(column[label == number] for column in columns))
+        most[number] = held.max(initial=0)
     return most
 
 
-def _idle_waits(
-    events: Events, records: Records, capacity: np.ndarray, total: int, periods: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Seconds per cause and job, and node-seconds per cause (the last: all waited) and period."""
-    kinds = len(CAUSES)
-    seconds = [[0.0] * records.nodes.size for _ in range(kinds)]
-    waited = [[0.0] * periods for _ in range(kinds + 1)]
-    nodes, users, labels, most = (each.tolist() for each in (*records, capacity))
-    of_user, of_label = [0] * (max(users, default=0) + 2), [0] * len(most)
-    queue: dict[int, None] = {}  # in order of submission
-    held = asked = 0
-    lengths = np.append(np.diff(events.time), 0.0).tolist()
-    rows = zip(*(each.tolist() for each in events[1:]), lengths, strict=True)
-    for kind, job, period, standstill, length in rows:
+def _events(schedule: Schedule, length: float) -> Iterable[tuple]:
+    """Events in order: kind, job, period, whether nothing starts for long, seconds to the next."""
+    submit_time = schedule.workload.jobs["submit_time"].to_numpy()
+    time = np.concatenate([schedule.end_time, submit_time, schedule.start_time])
+    kind, job = np.divmod(np.arange(time.size), submit_time.size)
+    order = np.lexsort((kind, time))
+    time = time[order]
+    starts = np.sort(schedule.start_time)
+    after = np.searchsorted(starts, time, side="right")
+    bounds = np.concatenate([[-np.inf], starts, [np.inf]])
+    mean_gap = float(np.ptp(starts)) / max(1, starts.size - 1)
+    standstill = bounds[after + 1] - bounds[after] >= max(HOUR, STANDSTILL * mean_gap)
+    period = ((time - submit_time[0]) // length).astype(np.int64)
+    seconds = np.append(np.diff(time), 0.0)
+    columns = (kind[order], job[order], period, standstill, seconds)
+    return zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _held_back(
+    events: Iterable[tuple], nodes: np.ndarray, user: np.ndarray, label: np.ndarray,
+    most: np.ndarray, periods: int,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Seconds per cause and job, and node-seconds per cause and period, of jobs held back."""
+    seconds = [[0.0] * nodes.size for _ in CAUSES]
+    waited = [[0.0] * (periods + 1) for _ in CAUSES]
+    of_user, free = [0] * (int(user.max(initial=0)) + 2), most.tolist()
+    sizes, users, labels = nodes.tolist(), user.tolist(), label.tolist()
+    idle, queue = free[-1], dict.fromkeys(range(0))
+    for kind, job, period, standstill, length in events:
         if kind == SUBMITTED:
             queue[job] = None
-            asked += nodes[job]
         else:
-            sign = -1 if kind == ENDED else 1
-            held += sign * nodes[job]
-            of_user[users[job]] += sign
-            of_label[labels[job]] += sign * nodes[job]
+            sign = 1 if kind == ENDED else -1
+            idle += sign * sizes[job]
+            free[labels[job]] += sign * sizes[job]
+            of_user[users[job]] -= sign
         if kind == STARTED:
             del queue[job]
-            asked -= nodes[job]
-        if not queue or not length:
-            continue
-        waited[kinds][period] += asked * length
-        idle = total - held
-        for first in queue:
-            if nodes[first] > idle:
+        left = idle
+        for first in queue if length else ():
+            left -= sizes[first]
+            if left < 0:
                 break
-            idle -= nodes[first]
-            label, user = labels[first], users[first]
-            full = label >= 0 and most[label] - of_label[label] < nodes[first]
-            others = user >= 0 and of_user[user] > 0
+            full = labels[first] >= 0 and free[labels[first]] < sizes[first]
+            others = users[first] >= 0 and of_user[users[first]] > 0
             cause = 0 if full else 1 if standstill else 2 if others else 3
             seconds[cause][first] += length
-            waited[cause][period] += nodes[first] * length
-    return np.array(seconds), np.array(waited)
+            waited[cause][period] += sizes[first] * length
+    return np.array(seconds), np.array(waited)[:, :periods]

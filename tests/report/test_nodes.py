@@ -1,16 +1,19 @@
-"""Idle nodes by stretch, nodes to lend, nodes freed for a burst, in closed form."""
+"""Nodes to lend, nodes freed for a burst, and fillers, in closed form."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cosimlib.eviction import EvictionProblem, solve_dynamic
-from cosimlib.report.bursts import freeable_nodes, mean_costs
-from cosimlib.report.idle import fill_idle, filled_window, idle_by_length, lendable_nodes
+from cosimlib.report.bursts import burst_costs
+from cosimlib.report.idle import fill_idle, filled_window, lendable_nodes
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR, MINUTE
 from cosimlib.workload import Workload
+
+SLOW = System("slow", {"main": 8}, 1, 64.0, 0.001, 0.001)
+"""A file system on which no checkpoint is written in time."""
 
 
 def scheduled(jobs: list[tuple], nodes: int) -> Schedule:
@@ -24,16 +27,6 @@ def scheduled(jobs: list[tuple], nodes: int) -> Schedule:
     )
 
 
-def test_stretches_of_idleness_take_the_last_node_first():
-    """Ten nodes: 4 idle for 10 h, and 6 more of them for the 2 h between two jobs."""
-    schedule = scheduled([(0, 4, 4, 6), (6, 4, 4, 6)], nodes=10)
-    table = idle_by_length(schedule, 0, 10 * HOUR)
-    assert table["node_hours"].to_dict() == {
-        "under 5 min": 0, "5–15 min": 0, "15–60 min": 0, "1–4 h": 12, "4–24 h": 40, "over a day": 0,
-    }  # fmt: skip
-    assert table["share"].sum() == pytest.approx(52 / 100)
-
-
 def test_nodes_to_lend_are_the_fewest_idle_over_the_lease():
     schedule = scheduled([(0, 4, 4, 6), (6, 4, 4, 6)], nodes=10)
     table = lendable_nodes(schedule, 0, 10 * HOUR, leases=(1, 2, 4, 48)).set_index("hours")
@@ -45,44 +38,41 @@ def test_nodes_to_lend_are_the_fewest_idle_over_the_lease():
 
 def test_a_record_that_overruns_its_machine_has_no_idle_nodes():
     schedule = scheduled([(0, 4, 4, 6), (0, 4, 4, 6)], nodes=10)
-    assert idle_by_length(schedule, 0, 4 * HOUR)["node_hours"].sum() == 0
-    assert freeable_nodes(schedule, np.array([HOUR])).nodes["idle"].tolist() == [0] * 4
+    assert (lendable_nodes(schedule, 0, 4 * HOUR)["mean"] == 0).all()
+    loss = burst_costs(schedule, np.array([HOUR / 2]), deadlines=[0], shares=[0.1])["mean"]
+    assert loss.tolist() == [6 / 2], "half an hour of work on six nodes"
 
 
 def test_ends_count_by_request_and_never_what_is_past():
     """Ten minutes before its requested end a job of 3 nodes is due; one of 2 outlived its own."""
     schedule = scheduled([(0, 4, 2, 3), (0, 4, 1, 2)], nodes=8)
-    at = 2 * HOUR - 10 * MINUTE
-    table = freeable_nodes(schedule, np.array([at])).nodes.set_index("deadline")
-    assert table["idle"].tolist() == [3] * 4 and table["ending"].tolist() == [0, 0, 3, 3]
-    assert table["saved"].tolist()[0] == 0
-    nothing = freeable_nodes(scheduled([(0, 4, 2, 3)], nodes=8), np.empty(0))
-    assert nothing.nodes.empty and mean_costs(nothing).empty
-    unknown = scheduled([(0, 4, np.nan, 3)], nodes=8)
-    assert (freeable_nodes(unknown, np.array([at])).nodes["ending"] == 0).all()
+    at = np.array([2 * HOUR - 10 * MINUTE])
+    knobs = {"deadlines": (0, 5, 10), "shares": [3 / 8, 6 / 8, 7 / 8], "system": SLOW}
+    table = burst_costs(schedule, at, **knobs)["mean"].unstack(0)  # noqa: PD010
+    assert table[0].tolist() == table[5].tolist() == [0, 3 * 5 / 6, 5 * 5 / 6]
+    assert table[10].tolist() == [0, 0, 2 * 5 / 6]
+    unknown = scheduled([(0, 4, np.nan, 3)], nodes=3)
+    assert burst_costs(unknown, at, **knobs)["mean"].loc[10].tolist() == [2.5] * 3
 
 
 def test_costs_are_those_of_the_optimal_plan():
     schedule = scheduled([(0, 9, 12, 3), (0.5, 9, 12, 4), (0.7, 9, 12, 2)], nodes=10)
     at, system = 3.3 * HOUR, THETA.with_nodes(10)
-    costs = freeable_nodes(schedule, np.array([at]), shares=(0.1, 0.5, 1.0), seed=5).costs
-    for (deadline, wanted), row in costs.groupby(["deadline", "nodes"]):
+    costs = burst_costs(schedule, np.array([at]), shares=(0.1, 0.5, 1.0), seed=5)["mean"]
+    for (deadline, percent, wanted), loss in costs.items():
         knobs = {"horizon": deadline * MINUTE, "system": system, "seed": 5}
         need = wanted - 1  # one node is idle
         problem = EvictionProblem.from_schedule(schedule, at=at, nodes_needed=need, **knobs)
-        assert row["loss"].tolist() == [solve_dynamic(problem).loss[-1]]
-    table = mean_costs(freeable_nodes(schedule, np.array([at, at + HOUR])))
-    assert table["within"].unique().tolist() == [
-        "at once",
-        *(f"within {m} min" for m in (5, 10, 15)),
-    ]
-    assert (table["p90"] >= 0).all() and table["percent"].iloc[-1] == 75
+        assert loss == solve_dynamic(problem).loss[-1] and percent == 10 * wanted
+    two = burst_costs(schedule, np.array([at, at + HOUR / 10]))
+    one = burst_costs(schedule, np.array([at]))
+    assert (two["p90"] >= two["mean"]).all() and (one["p90"] == one["mean"]).all()
 
 
-def test_an_empty_machine_is_free():
+def test_a_moment_at_which_no_job_runs_is_refused():
     schedule = scheduled([(0, 1, 1, 3), (9, 1, 1, 3)], nodes=8)
-    freeable = freeable_nodes(schedule, np.array([5 * HOUR]))
-    assert (freeable.nodes["idle"] == 8).all() and (freeable.costs["loss"] == 0).all()
+    with pytest.raises(ValueError, match="no job runs at=18000"):
+        burst_costs(schedule, np.array([5 * HOUR]))
 
 
 def test_fillers_take_what_is_idle_in_the_window():

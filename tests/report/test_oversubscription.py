@@ -47,7 +47,7 @@ def test_a_report_says_that_a_log_does_not_fit_its_machine(tmp_path):
     path = tmp_path / "shared.swf.gz"
     path.write_bytes(gzip.compress("\n".join(["; MaxProcs: 10", *rows, ""]).encode()))
     log = open_log(str(path))
-    table = machine_table(log).set_index("what")["this log"]
+    table = machine_table(log)["this log"]
     assert table["most nodes held at once"] == "12 of 10" and table["utilization"] == "120 %"
     assert table["unknown: idle nodes"] == log.lacks["idle nodes"]
     assert table["cores per node"] == "unknown"

@@ -89,16 +89,17 @@ def test_memory_and_file_system_are_given_or_a_range():
     small, large = checkpoint_machines(machine)
     assert small.memory_per_node == SMALL.memory_per_node and small.total_nodes == 8
     assert large.aggregate_bandwidth == THETA.aggregate_bandwidth
-    (own,) = checkpoint_machines(machine, 96, 10)
+    log = open_log(ZOO / "three-jobs.swf.gz", memory_per_node=96, bandwidth=10)
+    (own,) = checkpoint_machines(log.machine)
     assert (own.memory_per_node, own.aggregate_bandwidth, own.node_bandwidth) == (96, 10, 2)
-    with pytest.raises(ValueError, match=r"bandwidth=-1; expected a number above 0"):
-        checkpoint_machines(machine, 96, -1)
+    with pytest.raises(ValueError, match=r"bandwidth=-1; expected .* above 0"):
+        open_log(ZOO / "three-jobs.swf.gz", bandwidth=-1)
 
 
 def test_the_step_of_checkpoints_decides_nothing():
     """Forty jobs of one node, of which a checkpoint each takes seconds: minutes are too long."""
     schedule = scheduled([(k / 100, 9, 12, 1) for k in range(40)], nodes=40)
-    system = checkpoint_machines(System.of(40), 16, 10)[0]
+    system = System("small", {"main": 40}, 1, 16.0, 10.0, 1.0)
     step = fine_step(schedule, np.array([3 * HOUR]), system)
     assert step < 60
 
