@@ -53,6 +53,11 @@ Simulators: workload and system to schedule
 - `sweep`: a function on a grid of arguments and seeds, in parallel, as one tidy table
 - `audit`: the schedule, or an error that names the job and the rule it breaks
 
+Forecasts
+
+- `forecast`: when the jobs of a queue start, and one that is submitted now, with intervals
+- `predict`: run times, from requests, the user's last two jobs, or similar jobs
+
 Eviction: problem to plan
 
 - `solve_dynamic`: least loss, by dynamic programming
@@ -81,6 +86,7 @@ Modules
 - `eviction`: checkpoints, scenarios, comparison of solvers
 - `figures`: plotly figures, `plot_*`, and `Publisher`
 - `filling`: filler containers, efficiency
+- `forecasting`: futures of a queue
 - `ondemand`: bursts of on-demand work, checkpoints, ledger of node-hours
 - `metrics`: utilization, slowdown, waits, node-hours, time series
 - `synthetic`: workloads from a seed and published statistics

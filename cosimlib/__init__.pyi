@@ -5,6 +5,7 @@ from . import elastic as elastic
 from . import eviction as eviction
 from . import figures as figures
 from . import filling as filling
+from . import forecasting as forecasting
 from . import metrics as metrics
 from . import ondemand as ondemand
 from . import synthetic as synthetic
@@ -39,6 +40,8 @@ from .explorers import explore_filling as explore_filling
 from .explorers import explore_ondemand as explore_ondemand
 from .explorers import explore_timesharing as explore_timesharing
 from .filling import simulate_filling as simulate_filling
+from .forecasting import forecast as forecast
+from .forecasting import predict as predict
 from .ondemand import simulate_ondemand as simulate_ondemand
 from .policies import register as register
 from .prepare import prepare_schedule as prepare_schedule

@@ -1,0 +1,12 @@
+"""Forecasts of starts: futures of a queue, and whether their intervals hold on a log's own past.
+
+- `forecast`: when waiting jobs start, and one that is submitted now; `Forecast`
+- `predict`: run times, from requests, the user's last two jobs, or similar jobs
+- `history`: run times of jobs that have ended, as predictions for others
+- `futures`: what may follow an instant, simulated under a policy
+"""
+
+from cosimlib.forecasting.forecast import Forecast, forecast
+from cosimlib.forecasting.history import predict
+
+__all__ = ["Forecast", "forecast", "predict"]

@@ -1,0 +1,225 @@
+"""Forecasts: when waiting jobs start, and a job that is submitted now, with intervals."""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.display import Displayed, Facts, count, duration, percent
+from cosimlib.forecasting.futures import (
+    RUN_TIMES,
+    Policy,
+    Setting,
+    snapshot,
+    starts_in_futures,
+)
+from cosimlib.forecasting.history import History
+from cosimlib.policies import SIMULATORS
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import HOUR
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+INTERVALS = {"80": (0.1, 0.9), "50": (0.25, 0.75)}
+"""Quantiles between which an interval lies, by its percentage."""
+
+PARTS = (1.0, 0.5, 0.25)
+"""Parts of the nodes and of the time, in the table of what a job could ask for instead."""
+
+SHOWN = 5
+"""Jobs that a printed forecast lists."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast(Displayed):
+    """When jobs start that wait at an instant, in each of many futures.
+
+    Parameters
+    ----------
+    name : str
+        Of the log, and the policy.
+    at : float
+        The instant, in seconds of the log.
+    jobs : pd.DataFrame
+        The waiting jobs in order of submission, by their rows in the log.
+    starts : np.ndarray
+        Seconds of the log, a row per waiting job, a column per future.
+    running : int
+        Jobs that run.
+    asked : pd.DataFrame, optional
+        The columns of `table` for a job that is submitted now (the first row), and for fewer nodes
+        or less time.
+    calibrated : str
+        What a backtest says of such forecasts.
+    """
+
+    name: str
+    at: float
+    jobs: pd.DataFrame
+    starts: np.ndarray
+    running: int
+    asked: pd.DataFrame | None = None
+    calibrated: str = "not tested; cs.backtest tests forecasts on a log"
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per waiting job: `nodes`, `requested_time`, `waited`, and when it starts.
+
+        All times are seconds, those of the start from the instant: `median`, `low_80` and
+        `high_80`, `low_50` and `high_50`; `within_hour` is the chance to start within an hour.
+        """
+        return start_table(self.jobs, self.starts, self.at)
+
+    def _heading(self) -> str:
+        return f"{self.name}: {count(len(self.jobs), 'waiting job')}"
+
+    def _facts(self) -> Facts:
+        rows = {
+            "instant": f"{self.at:,.0f} s, {count(self.running, 'job')} running",
+            "futures": f"{self.starts.shape[1]:,}",
+        }
+        for row, job in self.table.head(SHOWN).iterrows():
+            rows[f"job {job.get('job_id', row)}"] = start_text(job)
+        if len(self.jobs) > SHOWN:
+            rows["and"] = f"{len(self.jobs) - SHOWN:,} more in .table"
+        for place, job in enumerate([] if self.asked is None else self.asked.to_dict("records")):
+            shape = f"{count(int(job['nodes']), 'node')} for {duration(job['requested_time'])}"
+            rows[shape if place else f"asked: {shape}"] = start_text(job)
+        return {name: partial(str, text) for name, text in rows.items()} | {
+            "calibration": lambda: self.calibrated
+        }
+
+
+def start_table(jobs: pd.DataFrame, starts: np.ndarray, at: float) -> pd.DataFrame:
+    """The table of a `Forecast`."""
+    ahead = np.maximum(starts - at, 0.0)
+    wanted = [name for name in ("job_id", "user") if name in jobs]
+    table = jobs[[*wanted, "nodes", "requested_time"]].assign(waited=at - jobs["submit_time"])
+    levels = {"median": 0.5} | {
+        f"{side}_{percentage}": level
+        for percentage, pair in INTERVALS.items()
+        for side, level in zip(("low", "high"), pair, strict=True)
+    }
+    quantiles = np.quantile(ahead, list(levels.values()), axis=1) if len(jobs) else ()
+    for place, name in enumerate(levels):
+        table[name] = quantiles[place] if len(jobs) else np.empty(0)
+    return table.assign(within_hour=(ahead <= HOUR).mean(axis=1))
+
+
+def start_text(job: "pd.Series | dict") -> str:
+    """When a job starts: "in 2.1 h (80 %: 1 h to 5.5 h); 12 % within an hour"."""
+    if job["high_80"] == 0:
+        return "now"
+    low, high = (duration(job[name]) for name in ("low_80", "high_80"))
+    chance = percent(job["within_hour"], 0)
+    return f"in {duration(job['median'])} (80 %: {low} to {high}); {chance} within an hour"
+
+
+def forecast(
+    log: Workload | Schedule,
+    at: float | None = None,
+    *,
+    policy: Policy = "EASY",
+    nodes: int | None = None,
+    hours: float | None = None,
+    user: str | None = None,
+    system: System | None = None,
+    futures: int = 200,
+    seed: int = 0,
+    run_times: str = "history",
+    arrivals: bool = True,
+) -> Forecast:
+    """When the jobs start that wait at an instant of a log, with intervals, and a job asked for.
+
+    Only what was known at the instant is used: neither the ends of jobs that run, nor later
+    submissions. Futures are drawn from what had ended by then and simulated (see
+    `cosimlib.forecasting.futures`); `backtest` says how often such intervals hold on a log.
+
+    Parameters
+    ----------
+    log : Workload or Schedule
+        With recorded starts (missing or infinite for jobs that have not started), or a schedule.
+    at : float, optional
+        The instant, in seconds of the log; by default that of the last submission.
+    policy : str or function, default "EASY"
+        The site's: a name of the register, or a function of a workload and a system.
+    nodes, hours : int and float, optional
+        A job that is submitted now, and for how many hours it asks; `Forecast.asked` then tells its
+        start, and that of jobs of a half and a quarter of the nodes or of the time.
+    user : str, optional
+        The user of that job, whose earlier jobs tell its run time.
+    system : System, optional
+        By default the log's machine.
+    futures : int, default 200
+    seed : int, default 0
+    run_times : {"history", "requested", "exact"}, default "history"
+        Drawn; as requested, as a scheduler plans; or those of the log, which nobody knows.
+    arrivals : bool, default True
+        Whether jobs are submitted after the instant.
+
+    Returns
+    -------
+    Forecast
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a job is wider than the system, has no requested time, or starts are unknown.
+    ValueError
+        For settings out of range.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(2000, nodes=64, load=0.9, seed=1))
+    >>> forecast = cs.forecast(cs.simulate_easy(log, log.machine), nodes=8, hours=2)
+    >>> len(forecast.asked)
+    5
+    """
+    check.seed(seed)
+    check.whole("futures", futures, 1)
+    check.choice("run_times", run_times, RUN_TIMES)
+    check.flag("arrivals", arrivals)
+    check.that("policy", policy, callable(policy) or policy in SIMULATORS,
+               f"one of {', '.join(SIMULATORS)}, or a function")  # fmt: skip
+    history = History.of(log)
+    check.that("log", log, len(history.jobs) > 0, "at least one job")
+    at = float(history.submit_time[-1]) if at is None else at
+    check.number("at", at, least=0.0, kind="seconds")
+    workload = log if isinstance(log, Workload) else log.workload
+    given = log.system if isinstance(log, Schedule) else log.machine
+    system = check.machine(system or given, workload.name, error=InvalidWorkloadError)
+    workload.arrays(system, requested_time=policy not in ("FCFS", "first fit"))
+    setting = Setting(policy, system.total_nodes, int(futures), run_times, arrivals)
+    known = history.until(at, exact=run_times == "exact")
+    shapes = () if nodes is None and hours is None else _shapes(nodes, hours, system)
+    asked = pd.DataFrame(shapes, columns=["nodes", "requested_time"])
+    known = known.with_jobs(asked.assign(submit_time=at, user=user))
+    now, first = snapshot(known, at), len(known.jobs) - len(asked)
+    waiting = now.waiting[now.waiting < first]
+
+    def starts(rows: np.ndarray) -> np.ndarray:
+        rng = np.random.default_rng(int(seed))
+        return starts_in_futures(known, now._replace(waiting=rows), setting, rng)
+
+    of_asked = [starts(np.append(waiting, first + row))[-1:] for row in range(len(asked))]
+    table = None
+    if of_asked:
+        table = start_table(known.jobs.iloc[first:], np.vstack(of_asked), at)
+        table = table.drop(columns=["job_id", "user", "waited"], errors="ignore")
+    name = policy if isinstance(policy, str) else getattr(policy, "__name__", "own policy")
+    return Forecast(
+        f"{workload.name} under {name}", at, known.jobs.iloc[waiting], starts(waiting),
+        now.running.size, None if table is None else table.reset_index(drop=True),
+    )  # fmt: skip
+
+
+def _shapes(nodes: object, hours: object, system: System) -> list[tuple[int, float]]:
+    """Nodes and seconds of the job asked for, and of smaller ones."""
+    check.whole("nodes", nodes, 1, system.total_nodes)
+    check.number("hours", hours, above=0.0)
+    wide, long = int(nodes), float(hours) * HOUR  # type: ignore[call-overload, arg-type]
+    fewer = dict.fromkeys(max(1, round(wide * part)) for part in PARTS)
+    return [(each, long) for each in fewer] + [(wide, long * part) for part in PARTS[1:]]

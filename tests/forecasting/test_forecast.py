@@ -1,0 +1,170 @@
+"""Forecasts: exact futures are simulations, nothing of the future is seen, errors narrow."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cosimlib as cs
+from cosimlib.forecasting.futures import FEWEST, _arrivals
+from cosimlib.forecasting.history import History
+from cosimlib.kernels.jit import is_interpreted
+from cosimlib.policies import SIMULATORS
+from cosimlib.schedule import Schedule
+from cosimlib.units import DAY, HOUR, WEEK
+from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.strategies import workloads
+
+FEW = 2 if is_interpreted() else 20
+POLICIES = ["EASY", "EASY (wfp)", "EASY (sjbf)", "EASY (no extra nodes)", "FCFS", "first fit"]
+
+
+@pytest.fixture(scope="module")
+def schedule():
+    """Six weeks of a busy machine, so that weeks can be drawn, of few and long jobs."""
+    log = cs.synthetic.lublin(1500, nodes=64, load=0.85, seed=2)
+    jobs, stretch = log.jobs, 6 * WEEK / np.ptp(log.jobs["submit_time"])
+    times = {name: np.rint(jobs[name] * stretch) for name in ("submit_time", "run_time")}
+    users = np.random.default_rng(0).integers(0, 20, len(jobs)).astype(str)
+    busy = cs.synthetic.with_scaled_estimates(Workload(jobs.assign(**times, user=users), "busy"))
+    return cs.simulate_easy(busy, cs.System.of(64))
+
+
+def instant(schedule):
+    """An instant late in the log at which jobs wait."""
+    jobs = schedule.jobs
+    late = jobs[jobs["submit_time"] > 0.7 * jobs["submit_time"].max()]
+    return float(late["submit_time"][late["wait_time"].idxmax()]) + 1
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(deadline=None, max_examples=30)
+@given(jobs=workloads(max_jobs=20, overruns=False), at=st.integers(0, 40))
+def test_exact_run_times_without_arrivals_are_the_simulation(policy, jobs, at):
+    known = jobs.keep(jobs.jobs["submit_time"] <= at, "later")
+    if not len(known):
+        return
+    schedule = SIMULATORS[policy](known, cs.System.of(8))
+    made = cs.forecast(schedule, at, policy=policy, futures=3, run_times="exact", arrivals=False)
+    assert made.jobs.index.tolist() == np.flatnonzero(schedule.start_time > at).tolist()
+    expected = schedule.start_time[made.jobs.index]
+    assert (made.starts == expected[:, np.newaxis]).all()
+    assert (made.table["high_80"] == made.table["low_80"]).all()
+
+
+def test_a_shuffled_future_gives_the_same_forecast(schedule):
+    """Ends of running jobs, starts of waiting ones and all later submissions are replaced."""
+    at, jobs = instant(schedule), schedule.workload.jobs
+    rng = np.random.default_rng(1)
+    open_end = schedule.end_time > at
+    later = (jobs["submit_time"] > at).to_numpy()
+    run_time = jobs["run_time"].to_numpy().copy()
+    run_time[open_end] = rng.permutation(run_time[open_end]) + 7 * DAY
+    start_time = schedule.start_time.copy()
+    start_time[start_time > at] = rng.uniform(at + 1, at + WEEK, (start_time > at).sum())
+    nodes = jobs["nodes"].to_numpy().copy()
+    nodes[later] = rng.permutation(nodes[later])
+    request = jobs["requested_time"].to_numpy().copy()
+    request[later] = rng.permutation(request[later])
+    other = Workload(jobs.assign(run_time=run_time, nodes=nodes, requested_time=request), "other")
+    shuffled = Schedule.from_starts(other, schedule.system, start_time, "shuffled")
+    first, second = (
+        cs.forecast(each, at, futures=FEW, nodes=4, hours=1) for each in (schedule, shuffled)
+    )
+    assert len(first.jobs) > 5
+    assert (first.starts == second.starts).all()
+    pd.testing.assert_frame_equal(first.asked, second.asked)
+
+
+def test_a_job_that_fits_now_starts_now_in_every_future():
+    jobs = {"submit_time": [0, 5, 9], "run_time": [100, 100, 100], "nodes": [4, 3, 1],
+            "requested_time": 200, "user": "a"}  # fmt: skip
+    workload = Workload(pd.DataFrame(jobs), "three")
+    never = np.array([0.0, 10.0, 100.0])
+    made = cs.forecast(Schedule.from_starts(workload, cs.System.of(8), never, "given"), 9.0)
+    assert (made.starts == 9.0).all()
+    assert (made.table["within_hour"] == 1.0).all()
+    assert "now" in str(made)
+
+
+@pytest.mark.skipif(is_interpreted(), reason="thousands of futures")
+def test_the_standard_error_narrows_as_the_square_root_of_the_futures(schedule):
+    at = instant(schedule)
+    errors = {}
+    for futures in (25, 100):
+        means = [
+            cs.forecast(schedule, at, futures=futures, seed=seed).starts.mean(axis=1)
+            for seed in range(20)
+        ]
+        errors[futures] = np.std(means, axis=0).sum()
+    assert errors[25] / errors[100] == pytest.approx(2.0, rel=0.3)
+
+
+def test_arrivals_are_jobs_of_the_same_weekday_and_hour(schedule):
+    at = instant(schedule)
+    history = History.of(schedule).until(at)
+    assert at > FEWEST * WEEK
+    futures = _arrivals(history, at, 3.5 * DAY, 10, np.random.default_rng(0))
+    counts = set()
+    for rows, submit_time in futures:
+        moved = submit_time - history.submit_time[rows]
+        assert (np.abs(moved / WEEK - np.rint(moved / WEEK)) < 1e-9).all()
+        assert (moved >= WEEK - 1).all()
+        assert (submit_time >= at).all()
+        assert (submit_time <= at + 3.5 * DAY).all()
+        assert (np.diff(submit_time) >= 0).all()
+        counts.add(rows.size)
+    assert len(counts) > 1
+
+
+def test_waits_of_smaller_jobs_are_told_beside_that_asked_for(schedule):
+    at = instant(schedule)
+    made = cs.forecast(schedule, at, nodes=16, hours=4, user="3", futures=FEW)
+    assert made.asked["nodes"].tolist() == [16, 8, 4, 16, 16]
+    assert (made.asked["requested_time"] / HOUR).tolist() == [4, 4, 4, 2, 1]
+    text = str(made)
+    assert "asked: 16 nodes for 4 h" in text
+    assert "16 nodes for 1 h" in text
+    assert "calibration" in text
+    figure = cs.figures.plot_forecast(made.table, title="Starts")
+    assert len(figure.data[0].y) == min(40, len(made.jobs))
+    assert cs.figures.plot_forecast(made.table.iloc[:0], title="Starts").layout.annotations
+
+
+def test_jobs_that_have_not_started_have_no_recorded_start(schedule):
+    """A log up to now: missing starts are waiting jobs, and runs so far are no run times."""
+    at = instant(schedule)
+    jobs = schedule.jobs
+    now = jobs[jobs["submit_time"] <= at]
+    recorded = now["start_time"].where(now["start_time"] <= at)
+    until = np.minimum(now["run_time"], np.maximum(at - now["start_time"], 0) + 1)
+    columns = ["submit_time", "requested_time", "nodes", "user"]
+    table = now[columns].assign(run_time=until, recorded_start=recorded)
+    live = Workload(table, "busy", schedule.system)
+    whole = cs.forecast(schedule, at, futures=FEW)
+    assert (cs.forecast(live, at, futures=FEW).starts == whole.starts).all()
+
+
+def test_another_policy_is_a_function(schedule):
+    at = instant(schedule)
+    named = cs.forecast(schedule, at, policy="EASY (no extra nodes)", futures=FEW)
+    own = cs.forecast(
+        schedule, at, futures=FEW,
+        policy=lambda workload, system: cs.simulate_easy(workload, system, extra_nodes=False),
+    )  # fmt: skip
+    assert (named.starts == own.starts).all()
+
+
+def test_what_cannot_be_forecast_is_refused(schedule):
+    with pytest.raises(ValueError, match="policy='best'"):
+        cs.forecast(schedule, policy="best")
+    with pytest.raises(ValueError, match="nodes=65"):
+        cs.forecast(schedule, nodes=65, hours=1)
+    with pytest.raises(ValueError, match="hours=None"):
+        cs.forecast(schedule, nodes=6)
+    workload = replace(schedule.workload, machine=None)
+    with pytest.raises(InvalidWorkloadError, match="no job has a recorded start"):
+        cs.forecast(workload)
