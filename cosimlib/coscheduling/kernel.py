@@ -12,12 +12,10 @@ import numpy as np
 
 from cosimlib.kernels import releases
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type
+from cosimlib.kernels.records import record_type, whole
 
 UNSUBMITTED, QUEUED, HOLDING, STARTED = range(4)
-
-# Numba would compile a kernel once more for each constant of Python's that it is called with.
-NO_JOB: int = np.int64(-1)  # type: ignore[assignment]
+NO_JOB = whole(-1)
 
 JOB = record_type(
     floats=(
@@ -389,7 +387,7 @@ def _end_hold(state: State, number: int, now: float) -> None:
 
 @kernel
 def _may_start(state: State, number: int, now: float) -> bool:
-    """Whether a job may start now beside the pass's reservation, which the first that cannot gets."""
+    """Whether a job may start now beside the reservation of the first in the pass that cannot."""
     job = state.jobs[number]
     machine = state.machines[job.machine]
     if job.nodes > machine.free:

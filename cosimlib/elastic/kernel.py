@@ -19,480 +19,452 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.elastic.vectors import evaluate, least
+from cosimlib.elastic.vectors import evaluate
 from cosimlib.kernels import releases
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.occupancy import IDLE
+from cosimlib.kernels.occupancy import IDLE as NO_JOB
+from cosimlib.kernels.records import record_type, whole
 
-HOST_OWNER, USER_OWNER = -1, -2
-COMING, WAITING, RUNNING, DONE = range(4)
-NONE = -1
+HOST_OWNER, USER_OWNER = whole(-1), whole(-2)
+NONE, IDLE = whole(-1), whole(NO_JOB)
+WAITING, RUNNING, DONE = whole(1), whole(2), whole(3)
+START, HOLD, STOP, TRANSFER, RECLAIM, ASK, LEAVE = map(whole, range(7))
+"""Kinds of events: a job starts, holds a node and stops; a node goes to another owner, is reclaimed
+from its partition, for a user's request, and leaves it."""
+
+JOB = record_type(
+    floats="submit_time run_time requested_time priority start_time end_time withdrawal",
+    integers="nodes home order place state",
+)
+"""A job: `home` is its partition, `place` where it stands in the order of jobs by partition and
+submission, `withdrawal` when the first of its nodes is withdrawn. Row k also has the k-th job in
+that order, `order`."""
+
+NODE = record_type(
+    floats="deadline use back since elapsed part value",
+    integers="owner job former reported chosen",
+)
+"""A node: `deadline` is when it is withdrawn, infinite unless it drains; `use` the seconds for
+which a user wants it once it leaves, 0 if the host wants it; `back` when a user gives it back,
+infinite unless it is a user's. The others are of vectors: the `former` job at an earlier moment,
+which began `since`; what one partition `reported` then, and its `part` of the vectors; `value`, of
+its owner's vector."""
+
+PARTITION = record_type(integers="nodes policy head last waiting changed usable idle lends")
+"""A partition: its size and policy; no job waits before the place `head`, those before `last` are
+submitted; `waiting` nodes that its jobs want in all; whether something `changed` that may let a job
+start. Of its nodes that do not drain, `usable` in all and `idle`; whether it `lends` them now."""
+
+RUN = record_type(
+    floats="grace_period staleness", integers="submitted served events reported free releases"
+)
+"""The knobs of a simulation; how many jobs are submitted, preemptions served, events logged, and
+reported by partitions to the host; what `releases` keeps for a promise."""
+
+REQUEST = record_type(floats="time duration", integers="nodes granted")
+"""A preemption of a user, and how many nodes it was granted."""
 
 
-class Rules(NamedTuple):
-    """Constants of a simulation: sizes and policies per partition, nodes and priority per job.
-
-    `requests` are the users' preemptions: rows of time, nodes and seconds of use.
-    """
-
-    sizes: np.ndarray
-    policies: np.ndarray
-    grace_period: float
-    staleness: float
-    nodes: np.ndarray
-    priority: np.ndarray
-    requests: np.ndarray
-
-
-class Log(NamedTuple):
-    """The log of a simulation, as growing lists.
-
-    attempts: job, start, end, whether it completed · holdings: attempt, node, the node's former
-    row · transfers: time, node, owner · reclaims: node, partition, notified, released, the user's
-    request or -1, job killed or -1 · granted: nodes of each request so far.
-    """
-
-    attempts: list[tuple[int, float, float, int]]
-    holdings: list[tuple[int, int, int]]
-    transfers: list[tuple[float, int, int]]
-    reclaims: list[tuple[int, int, float, float, int, int]]
-    granted: list[int]
+EVENT = record_type(floats="time", integers="kind subject other")
+"""An event: the job or node that it happens to, and another number: the job that holds a node; for
+a job that stops, whether it is `DONE` or `WAITING`; the owner, the partition or the request of a
+node; for one that leaves, the job that is killed."""
 
 
 class State(NamedTuple):
-    """Jobs, nodes and queues at an instant, as records of `simulation`, and the log so far."""
+    """Jobs, nodes and partitions at an instant, scratch for expected releases, a record of `RUN`,
+    and the log of events."""
 
     jobs: np.recarray
     nodes: np.recarray
-    queues: np.recarray
-    log: Log
+    partitions: np.recarray
+    expected: np.recarray
+    run: np.record
+    log: np.recarray
 
 
 @kernel
-def run(
-    records: tuple[np.recarray, np.recarray, np.recarray], rules: Rules, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The log of a simulation, as `_tables`, from jobs, nodes and queues, which are changed."""
-    jobs, nodes, queues = records
-    state = State(jobs, nodes, queues, _empty_log())
-    for node in range(nodes.owner.size):
-        state.log.transfers.append((0.0, node, nodes.owner[node]))
-    submitted, served = 0, 0
-    while True:
-        now = _next_instant(state, rules.requests, submitted, served)
-        if now == np.inf:
-            return _tables(state.log)
-        _withdraw(state, now)
-        _finish(state, now)
-        submitted = _admit(state, submitted, now)
-        _settle(state, rules, rng, now)
-        while served < rules.requests.shape[0] and rules.requests[served, 0] <= now:
-            _serve(state, rules, served, rng, now)
-            served += 1
-            _settle(state, rules, rng, now)
+def simulate(state: State, requests: np.recarray, rng: np.random.Generator) -> None:
+    """Simulate until no event is left; more events than the log has rows are only counted."""
+    jobs, nodes, run = state.jobs, state.nodes, state.run
+    for node in range(nodes.size):
+        _note(state, TRANSFER, 0.0, node, nodes[node].owner)
+    now = _next_instant(state, requests)
+    while now < np.inf:
+        _withdraw_and_end(state, now)
+        while run.submitted < jobs.size and jobs[run.submitted].submit_time <= now:
+            _submit_next(state)
+        _settle(state, requests, rng, now)
+        now = _next_instant(state, requests)
 
 
 @kernel
-def _empty_log():
-    """An empty log: lists of the right types."""
-    return Log(
-        [(0, 0.0, 0.0, 0) for _ in range(0)],
-        [(0, 0, 0) for _ in range(0)],
-        [(0.0, 0, 0) for _ in range(0)],
-        [(0, 0, 0.0, 0.0, 0, 0) for _ in range(0)],
-        [0 for _ in range(0)],
-    )
-
-
-@kernel
-def _tables(log):
-    """The log as arrays of floats, one row per column: lists take long to hand over."""
-    attempts, holdings = np.empty((4, len(log.attempts))), np.empty((3, len(log.holdings)))
-    transfers, reclaims = np.empty((3, len(log.transfers))), np.empty((6, len(log.reclaims)))
-    for row in range(len(log.attempts)):
-        attempts[0, row], attempts[1, row], attempts[2, row], attempts[3, row] = log.attempts[row]
-    for row in range(len(log.holdings)):
-        holdings[0, row], holdings[1, row], holdings[2, row] = log.holdings[row]
-    for row in range(len(log.transfers)):
-        transfers[0, row], transfers[1, row], transfers[2, row] = log.transfers[row]
-    for row in range(len(log.reclaims)):
-        node, partition, reclaims[2, row], reclaims[3, row], request, killed = log.reclaims[row]
-        reclaims[0, row], reclaims[1, row] = node, partition
-        reclaims[4, row], reclaims[5, row] = request, killed
-    return attempts, holdings, transfers, reclaims, np.array(log.granted)
-
-
-@kernel
-def _next_instant(state, requests, submitted, served):
+def _next_instant(state: State, requests: np.recarray) -> float:
     """The next submission, end, withdrawal, return or preemption; infinite when all are done."""
-    jobs, nodes, _, _ = state
-    instant = np.inf
-    if submitted < jobs.submit_time.size:
-        instant = jobs.submit_time[submitted]
-    if served < requests.shape[0]:
-        instant = min(instant, requests[served, 0])
-    for node in range(nodes.owner.size):
-        if nodes.job[node] != IDLE:
-            instant = min(instant, jobs.end_time[nodes.job[node]], nodes.deadline[node])
-        instant = min(instant, nodes.back[node])
+    jobs, run, instant = state.jobs, state.run, np.inf
+    if run.submitted < jobs.size:
+        instant = jobs[run.submitted].submit_time
+    if run.served < requests.size:
+        instant = min(instant, requests[run.served].time)
+    for number in range(state.nodes.size):
+        node = state.nodes[number]
+        if node.job != IDLE:
+            instant = min(instant, jobs[node.job].end_time, node.deadline)
+        instant = min(instant, node.back)
     return instant
 
 
 @kernel
-def _withdraw(state, now):
-    """Kill the jobs on nodes whose grace period is over; the nodes leave."""
-    for node in range(state.nodes.owner.size):
-        if state.nodes.deadline[node] <= now:
-            _stop(state, state.nodes.job[node], 0, now)
-
-
-@kernel
-def _finish(state, now):
-    """End jobs that are done by now, and return nodes that users had until now."""
-    jobs, nodes, _, _ = state
-    for node in range(nodes.owner.size):
-        job = nodes.job[node]
-        if job != IDLE and jobs.end_time[job] <= now:
-            _stop(state, job, 1, now)
-        if nodes.back[node] <= now:
+def _withdraw_and_end(state: State, now: float) -> None:
+    """Kill the jobs on nodes whose grace period is over by now; then end jobs that are done, and
+    return nodes that users had until now."""
+    jobs, nodes = state.jobs, state.nodes
+    for node in range(nodes.size):
+        if nodes[node].deadline <= now:
+            _stop(state, nodes[node].job, WAITING, now)
+    for node in range(nodes.size):
+        job = nodes[node].job
+        if job != IDLE and jobs[job].end_time <= now:
+            _stop(state, job, DONE, now)
+        if nodes[node].back <= now:
             _give(state, node, HOST_OWNER, now)
 
 
 @kernel
-def _admit(state, submitted, now):
-    """Queue the jobs submitted by now; return the next job."""
-    jobs, _, queues, _ = state
-    while submitted < jobs.submit_time.size and jobs.submit_time[submitted] <= now:
-        partition = jobs.home[submitted]
-        jobs.state[submitted] = WAITING
-        queues.last[partition] += 1
-        queues.waiting[partition] += jobs.nodes[submitted]
-        queues.changed[partition] = True
-        submitted += 1
-    return submitted
+def _submit_next(state: State) -> None:
+    """Queue the next job."""
+    job = state.jobs[state.run.submitted]
+    partition = state.partitions[job.home]
+    job.state = WAITING
+    partition.last += 1
+    partition.waiting += job.nodes
+    partition.changed = 1
+    state.run.submitted += 1
 
 
 @kernel
-def _settle(state, rules, rng, now):
-    """Let partitions and host act by turns until nothing changes any more at this instant."""
-    busy = True
+def _settle(state: State, requests: np.recarray, rng: np.random.Generator, now: float) -> None:
+    """Let partitions and host act by turns until nothing changes any more at this instant.
+
+    The next preemption of a user is served when nothing else changes.
+    """
+    run, busy = state.run, True
     while busy:
         busy = False
-        for partition in range(rules.sizes.size):
-            if state.queues.changed[partition]:
+        for partition in range(state.partitions.size):
+            if state.partitions[partition].changed:
                 _backfill(state, partition, now)
-        for partition in range(rules.sizes.size):
-            busy |= _delete_nodes(state, partition, now)
-        busy |= _hand_out(state, rules.sizes, now)
+        for partition in range(state.partitions.size):
+            if state.partitions[partition].waiting == 0:
+                busy |= _delete_nodes(state, partition, now)
+        busy |= _hand_out(state, now)
         if not busy:
-            busy = _rebalance(state, rules, rng, now)
+            busy = _rebalance(state, rng, now)
+        if not busy and run.served < requests.size and requests[run.served].time <= now:
+            _serve(state, requests[run.served], rng, now)
+            run.served += 1
+            busy = True
 
 
 @kernel
-def _hand_out(state, sizes, now):
-    """Give the host's nodes one by one to the partition in need with least of its own size."""
-    changed = False
-    for node in range(state.nodes.owner.size):
-        if state.nodes.owner[node] != HOST_OWNER:
+def _delete_nodes(state: State, partition: int, now: float) -> bool:
+    """DeleteNodes: give idle nodes to the host where no job waits; whether there were any."""
+    deleted = False
+    for node in range(state.nodes.size):
+        if _is_usable(state.nodes[node], partition) and state.nodes[node].job == IDLE:
+            _give(state, node, HOST_OWNER, now)
+            deleted = True
+    if deleted:
+        state.partitions[partition].changed = 0
+    return deleted
+
+
+@kernel
+def _hand_out(state: State, now: float) -> bool:
+    """AddNodes: give the host's nodes one by one to the partition in need with least of its own
+    size. A partition is in need of what its waiting jobs want beyond its idle nodes."""
+    partitions, changed = state.partitions, False
+    _count_usable(state)
+    for node in range(state.nodes.size):
+        if state.nodes[node].owner != HOST_OWNER:
             continue
         neediest, smallest = NONE, np.inf
-        for partition in range(sizes.size):
-            ratio = _count_usable(state.nodes, partition, False) / sizes[partition]
-            if ratio < smallest and _wanted(state, partition) > 0:
-                neediest, smallest = partition, ratio
+        for partition in range(partitions.size):
+            own = partitions[partition]
+            if own.usable / own.nodes < smallest and own.waiting > own.idle:
+                neediest, smallest = partition, own.usable / own.nodes
         if neediest == NONE:
             break
         _give(state, node, neediest, now)
+        partitions[neediest].usable += 1
+        partitions[neediest].idle += 1
         changed = True
     return changed
 
 
 @kernel
-def _rebalance(state, rules, rng, now):
+def _rebalance(state: State, rng: np.random.Generator, now: float) -> bool:
     """Reclaim nodes of partitions above their size for those that wait and are below theirs.
 
     Returns whether one of them was idle, so that it can be handed out at once.
     """
-    missing = _missing(state, rules.sizes)
+    _count_usable(state)
+    missing, freed = 0, False
+    for partition in range(state.partitions.size):
+        own = state.partitions[partition]
+        missing += max(min(own.nodes - own.usable, own.waiting - own.idle), 0)
+    for node in range(state.nodes.size):
+        missing -= state.nodes[node].deadline < np.inf and state.nodes[node].use == 0
     if missing <= 0:
         return False
-    values = _values(state, rules, rng, now)
-    freed = False
+    _evaluate_nodes(state, rng, now)
     for _ in range(missing):
-        node = _least_surplus(state.nodes, rules.sizes, values)
+        _count_usable(state)
+        node = _least_valued(state)
         if node == NONE:
             break
-        _reclaim(state, node, NONE, 0.0, now + rules.grace_period, now)
-        freed = freed or state.nodes.owner[node] == HOST_OWNER
+        _reclaim(state, node, NONE, 0.0, now)
+        freed |= state.nodes[node].owner == HOST_OWNER
     return freed
 
 
 @kernel
-def _missing(state, sizes):
-    """How many nodes waiting partitions lack of their sizes, less those that drain for them."""
-    missing = 0
-    for partition in range(sizes.size):
-        short = sizes[partition] - _count_usable(state.nodes, partition, False)
-        missing += max(min(short, _wanted(state, partition)), 0)
-    for node in range(state.nodes.owner.size):
-        missing -= state.nodes.deadline[node] < np.inf and state.nodes.use[node] == 0
-    return missing
+def _count_usable(state: State) -> None:
+    """Count the nodes of each partition that do not drain, and the idle ones of them.
+
+    Partitions lend what they have beyond their sizes.
+    """
+    for partition in range(state.partitions.size):
+        state.partitions[partition].usable = state.partitions[partition].idle = 0
+    for number in range(state.nodes.size):
+        node = state.nodes[number]
+        if node.owner >= 0 and node.deadline == np.inf:
+            state.partitions[node.owner].usable += 1
+            state.partitions[node.owner].idle += node.job == IDLE
+    for partition in range(state.partitions.size):
+        own = state.partitions[partition]
+        own.lends = own.usable > own.nodes
 
 
 @kernel
-def _least_surplus(nodes, sizes, values):
-    """The least valued node of partitions that have more than their size; -1 without any."""
-    surplus = np.empty(sizes.size, np.bool_)
-    for partition in range(sizes.size):
-        surplus[partition] = _count_usable(nodes, partition, False) > sizes[partition]
-    best = NONE
-    for node in range(values.size):
-        owner = nodes.owner[node]
-        eligible = owner >= 0 and surplus[owner] and _usable(nodes, node, owner)
-        if eligible and (best == NONE or values[node] < values[best]):
-            best = node
+def _least_valued(state: State) -> int:
+    """The least valued node, not chosen yet, of partitions that lend; -1 without any."""
+    nodes, best = state.nodes, NONE
+    for number in range(nodes.size):
+        node = nodes[number]
+        if node.owner < 0 or node.deadline < np.inf or node.chosen:
+            continue
+        if state.partitions[node.owner].lends and (best == NONE or node.value < nodes[best].value):
+            best = number
     return best
 
 
 @kernel
-def _serve(state, rules, request, rng, now):
+def _serve(state: State, request: np.record, rng: np.random.Generator, now: float) -> None:
     """Preempt for a user: the host's own nodes, then the least valued that do not drain."""
-    nodes = state.nodes
-    left, use = int(rules.requests[request, 1]), rules.requests[request, 2]
-    for node in range(nodes.owner.size):
-        if left > 0 and nodes.owner[node] == HOST_OWNER:
+    nodes, left = state.nodes, request.nodes
+    for node in range(nodes.size):
+        if left > 0 and nodes[node].owner == HOST_OWNER:
             _give(state, node, USER_OWNER, now)
-            nodes.back[node] = now + use
+            nodes[node].back = now + request.duration
             left -= 1
-    values = _values(state, rules, rng, now)
-    eligible, chosen = np.empty(values.size, np.bool_), np.empty(values.size, np.bool_)
-    for node in range(values.size):
-        eligible[node] = nodes.owner[node] >= 0 and nodes.deadline[node] == np.inf
-    left -= least(values, eligible, left, chosen)
-    state.log.granted.append(int(rules.requests[request, 1]) - left)
-    for node in range(values.size):
-        if chosen[node]:
-            _reclaim(state, node, request, use, now + rules.grace_period, now)
+    _evaluate_nodes(state, rng, now)
+    for partition in range(state.partitions.size):
+        state.partitions[partition].lends = 1
+    while left > 0:
+        best = _least_valued(state)
+        if best == NONE:
+            break
+        nodes[best].chosen = 1
+        left -= 1
+    request.granted = request.nodes - left
+    for node in range(nodes.size):
+        if nodes[node].chosen:
+            nodes[node].chosen = 0
+            _reclaim(state, node, state.run.served, request.duration, now)
 
 
 @kernel
-def _values(state, rules, rng, now):
-    """The vectors that partitions reported last, `staleness` ago, of the nodes they still have.
+def _evaluate_nodes(state: State, rng: np.random.Generator, now: float) -> None:
+    """Give nodes the values that partitions reported last, `staleness` ago.
 
     A partition divides by the maximum of the nodes that it had when it reported, for it knows no
     others, so a 0.5 of one partition is worth as much as a 0.5 of another, whatever they run.
     Nodes that it has lost since drop out afterwards. One that ran nothing for it then counts as
     idle: 0.
     """
-    total = state.nodes.owner.size
-    values, part = np.zeros(total), np.empty(total)
-    job, elapsed = np.empty(total, np.int64), np.empty(total)
-    then = now - rules.staleness
-    for partition in range(rules.sizes.size):
-        for node in range(total):
-            job[node], elapsed[node] = _recall(state, node, partition, then)
-        policy = rules.policies[partition]
-        evaluate(policy, job, elapsed, rules.nodes, rules.priority, rng, part)
-        for node in range(total):
-            if state.nodes.owner[node] == partition:
-                values[node] = part[node]
-    return values
+    jobs, nodes, then = state.jobs, state.nodes, now - state.run.staleness
+    _report(state, then)
+    for partition in range(state.partitions.size):
+        for number in range(nodes.size):
+            node = nodes[number]
+            node.reported, node.elapsed = IDLE, 0.0
+            if node.former != IDLE and jobs[node.former].home == partition:
+                node.reported, node.elapsed = node.former, then - node.since
+        policy = state.partitions[partition].policy
+        evaluate(policy, nodes.reported, nodes.elapsed, jobs.nodes, jobs.priority, rng, nodes.part)
+        for number in range(nodes.size):
+            if nodes[number].owner == partition:
+                nodes[number].value = nodes[number].part
 
 
 @kernel
-def _recall(state, node, partition, then):
-    """The job that a node ran for a partition at an earlier moment, and for how long; else IDLE.
+def _report(state: State, then: float) -> None:
+    """Find what ran on each node at an earlier moment, from the events up to it.
 
     Partitions that ran a job on a node owned it then, whichever owns it now.
     """
-    jobs, _, _, log = state
-    row = state.nodes.holding[node]
-    while row != NONE and log.attempts[log.holdings[row][0]][1] > then:
-        row = log.holdings[row][2]
-    if row == NONE:
-        return IDLE, 0.0
-    job, begin, end, _ = log.attempts[log.holdings[row][0]]
-    if end > then and jobs.home[job] == partition:
-        return job, then - begin
-    return IDLE, 0.0
+    nodes, run = state.nodes, state.run
+    while run.reported < min(run.events, state.log.size):
+        event = state.log[run.reported]
+        if event.time > then:
+            break
+        if event.kind == HOLD:
+            nodes[event.subject].former, nodes[event.subject].since = event.other, event.time
+        elif event.kind == STOP:
+            for node in range(nodes.size):
+                if nodes[node].former == event.subject:
+                    nodes[node].former = IDLE
+        run.reported += 1
 
 
 @kernel
-def _backfill(state, partition, now):
+def _backfill(state: State, partition: int, now: float) -> None:
     """EASY over a partition's queue: heads that fit, then jobs that do not delay the head."""
-    jobs, nodes, queues, _ = state
-    queues.changed[partition] = False
-    free = _count_usable(nodes, partition, True)
-    place, last = queues.head[partition], queues.last[partition]
-    while place < last:
-        job = jobs.order[place]
-        if jobs.state[job] == WAITING:
-            if jobs.nodes[job] > free:
+    jobs, own = state.jobs, state.partitions[partition]
+    own.changed = 0
+    _count_usable(state)
+    free, place = own.idle, own.head
+    while place < own.last:
+        job = jobs[place].order
+        if jobs[job].state == WAITING:
+            if jobs[job].nodes > free:
                 break
             _start(state, job, now)
-            free -= jobs.nodes[job]
+            free -= jobs[job].nodes
         place += 1
-    queues.head[partition] = place
-    if place == last or free == 0:
+    own.head = place
+    if place == own.last or free == 0:
         return
-    shadow_time, extra = _promise(state, jobs.order[place], free, now)
-    for later in range(place + 1, last):
-        job = jobs.order[later]
-        if jobs.state[job] != WAITING or jobs.nodes[job] > free:
+    shadow_time, extra = _promise(state, jobs[place].order, free, now)
+    for later in range(place + 1, own.last):
+        job = jobs[later].order
+        if jobs[job].state != WAITING or jobs[job].nodes > free:
             continue
-        if now + jobs.requested_time[job] > shadow_time:
-            if jobs.nodes[job] > extra:
+        if now + jobs[job].requested_time > shadow_time:
+            if jobs[job].nodes > extra:
                 continue
-            extra -= jobs.nodes[job]
+            extra -= jobs[job].nodes
         _start(state, job, now)
-        free -= jobs.nodes[job]
-        if free == 0:
-            break
+        free -= jobs[job].nodes
 
 
 @kernel
-def _promise(state, head, free, now):
+def _promise(state: State, head: int, free: int, now: float) -> tuple[float, int]:
     """The head's shadow time and the extra nodes; infinite and none where it never fits."""
-    jobs, nodes, _, _ = state
-    times, counts, size = np.empty(nodes.owner.size), np.empty(nodes.owner.size, np.int64), 0
-    for node in range(nodes.owner.size):
-        job = nodes.job[node]
-        if job != IDLE and _usable(nodes, node, jobs.home[head]):
-            expected = max(jobs.start_time[job] + jobs.requested_time[job], now)
-            expected = min(expected, _withdrawal(nodes, job))
-            size = releases.add(times, counts, size, expected, 1)
-    shadow_time, extra = releases.shadow(times, counts, size, free, jobs.nodes[head], now)
+    jobs, run = state.jobs, state.run
+    run.free, run.releases = free, 0
+    for number in range(state.nodes.size):
+        node = state.nodes[number]
+        if node.job != IDLE and _is_usable(node, jobs[head].home):
+            job = jobs[node.job]
+            expected_end = min(max(job.start_time + job.requested_time, now), job.withdrawal)
+            releases.expect(state.expected, run, expected_end, 1)
+    shadow_time, extra = releases.reservation(state.expected, run, jobs[head].nodes, now)
     if extra < 0:
         return np.inf, 0
     return shadow_time, extra
 
 
 @kernel
-def _withdrawal(nodes, job):
-    """When the first of a job's nodes is withdrawn; infinite where none drains."""
-    earliest = np.inf
-    for node in range(nodes.owner.size):
-        if nodes.job[node] == job:
-            earliest = min(earliest, nodes.deadline[node])
-    return earliest
-
-
-@kernel
-def _wanted(state, partition):
-    """AddNodes: nodes that the waiting jobs need beyond the idle ones; 0 or less: none."""
-    if state.queues.waiting[partition] == 0:
-        return 0
-    return state.queues.waiting[partition] - _count_usable(state.nodes, partition, True)
-
-
-@kernel
-def _delete_nodes(state, partition, now):
-    """DeleteNodes: give idle nodes to the host where no job waits; whether there were any."""
-    if state.queues.waiting[partition] > 0:
-        return False
-    deleted = False
-    for node in range(state.nodes.owner.size):
-        if _usable(state.nodes, node, partition) and state.nodes.job[node] == IDLE:
-            _give(state, node, HOST_OWNER, now)
-            deleted = True
-    if deleted:
-        state.queues.changed[partition] = False
-    return deleted
-
-
-@kernel
-def _usable(nodes, node, partition):
+def _is_usable(node: np.record, partition: int) -> bool:
     """Whether a node belongs to the partition and does not drain."""
-    return nodes.owner[node] == partition and nodes.deadline[node] == np.inf
+    return node.owner == partition and node.deadline == np.inf
 
 
 @kernel
-def _count_usable(nodes, partition, only_idle):
-    """Nodes of a partition that do not drain: all of them, or those that are idle."""
-    count = 0
-    for node in range(nodes.owner.size):
-        if not only_idle or nodes.job[node] == IDLE:
-            count += _usable(nodes, node, partition)
-    return count
-
-
-@kernel
-def _give(state, node, owner, now):
+def _give(state: State, number: int, owner: int, now: float) -> None:
     """Give a node to another owner; it drains no longer."""
-    _, nodes, queues, log = state
-    if nodes.owner[node] >= 0:
-        queues.changed[nodes.owner[node]] = True
+    node = state.nodes[number]
+    if node.owner >= 0:
+        state.partitions[node.owner].changed = 1
     if owner >= 0:
-        queues.changed[owner] = True
-    nodes.owner[node] = owner
-    nodes.deadline[node] = np.inf
-    nodes.back[node] = np.inf
-    log.transfers.append((now, node, owner))
+        state.partitions[owner].changed = 1
+    node.owner = owner
+    node.deadline = node.back = np.inf
+    _note(state, TRANSFER, now, number, owner)
 
 
 @kernel
-def _leave(state, node, killed, now):
-    """Move a draining node to the user or the host, and close the record of its reclaim."""
-    _, nodes, _, log = state
-    row = nodes.reclaim[node]
-    _, partition, notified, _, request, _ = log.reclaims[row]
-    log.reclaims[row] = (node, partition, notified, now, request, killed)
-    use = nodes.use[node]
-    _give(state, node, USER_OWNER if use > 0 else HOST_OWNER, now)
+def _leave(state: State, number: int, killed: int, now: float) -> None:
+    """Move a draining node to the user or the host."""
+    use = state.nodes[number].use
+    _note(state, LEAVE, now, number, killed)
+    _give(state, number, USER_OWNER if use > 0 else HOST_OWNER, now)
     if use > 0:
-        nodes.back[node] = now + use
+        state.nodes[number].back = now + use
 
 
 @kernel
-def _reclaim(state, node, request, use, deadline, now):
-    """Reclaim a partition's node for the host by a deadline; an idle one leaves at once.
+def _reclaim(state: State, number: int, request: int, use: float, now: float) -> None:
+    """Reclaim a partition's node for the host, by the end of the grace period; an idle one leaves
+    at once.
 
     `request` is the user's preemption that it is for and `use` its duration; -1 and 0 where it is
     for another partition.
     """
-    _, nodes, queues, log = state
+    node = state.nodes[number]
     # Jobs that could not backfill may do so now: the head's promise counts on one node less.
-    queues.changed[nodes.owner[node]] = True
-    nodes.deadline[node], nodes.use[node] = deadline, use
-    nodes.reclaim[node] = len(log.reclaims)
-    log.reclaims.append((node, nodes.owner[node], now, np.nan, request, NONE))
-    if nodes.job[node] == IDLE:
-        _leave(state, node, NONE, now)
+    state.partitions[node.owner].changed = 1
+    node.deadline, node.use = now + state.run.grace_period, use
+    _note(state, RECLAIM, now, number, node.owner)
+    _note(state, ASK, now, number, request)
+    if node.job == IDLE:
+        _leave(state, number, NONE, now)
+    else:
+        job = state.jobs[node.job]
+        job.withdrawal = min(job.withdrawal, node.deadline)
 
 
 @kernel
-def _start(state, job, now):
+def _start(state: State, number: int, now: float) -> None:
     """Start a waiting job on its partition's lowest idle nodes."""
-    jobs, nodes, queues, log = state
-    partition, wanted = jobs.home[job], jobs.nodes[job]
-    jobs.state[job] = RUNNING
-    jobs.start_time[job], jobs.end_time[job] = now, now + jobs.run_time[job]
-    jobs.attempt[job] = len(log.attempts)
-    queues.waiting[partition] -= wanted
-    log.attempts.append((job, now, np.inf, 0))
-    for node in range(nodes.owner.size):
-        if wanted == 0:
-            break
-        if _usable(nodes, node, partition) and nodes.job[node] == IDLE:
-            nodes.job[node] = job
-            log.holdings.append((jobs.attempt[job], node, nodes.holding[node]))
-            nodes.holding[node] = len(log.holdings) - 1
+    job = state.jobs[number]
+    wanted = job.nodes
+    job.state = RUNNING
+    job.start_time, job.end_time, job.withdrawal = now, now + job.run_time, np.inf
+    state.partitions[job.home].waiting -= wanted
+    _note(state, START, now, number, NONE)
+    for place in range(state.nodes.size):
+        node = state.nodes[place]
+        if wanted > 0 and node.job == IDLE and _is_usable(node, job.home):
+            node.job = number
+            _note(state, HOLD, now, place, number)
             wanted -= 1
 
 
 @kernel
-def _stop(state, job, done, now):
+def _stop(state: State, number: int, became: int, now: float) -> None:
     """End a job's run: it is done, or it is killed and waits again in its place."""
-    jobs, nodes, queues, log = state
-    partition = jobs.home[job]
-    log.attempts[jobs.attempt[job]] = (job, jobs.start_time[job], now, done)
-    jobs.state[job] = DONE if done else WAITING
-    if not done:
-        queues.waiting[partition] += jobs.nodes[job]
-        queues.head[partition] = min(queues.head[partition], jobs.place[job])
-    queues.changed[partition] = True
-    for node in range(nodes.owner.size):
-        if nodes.job[node] == job:
-            nodes.job[node] = IDLE
-            if nodes.deadline[node] < np.inf:
-                _leave(state, node, NONE if done else job, now)
+    job = state.jobs[number]
+    partition = state.partitions[job.home]
+    job.state = became
+    _note(state, STOP, now, number, became)
+    if became == WAITING:
+        partition.waiting += job.nodes
+        partition.head = min(partition.head, job.place)
+    partition.changed = 1
+    for node in range(state.nodes.size):
+        if state.nodes[node].job == number:
+            state.nodes[node].job = IDLE
+            if state.nodes[node].deadline < np.inf:
+                _leave(state, node, NONE if became == DONE else number, now)
+
+
+@kernel
+def _note(state: State, kind: int, now: float, subject: int, other: int) -> None:
+    """Log an event, if the log has a row for it."""
+    if state.run.events < state.log.size:
+        event = state.log[state.run.events]
+        event.kind, event.time, event.subject, event.other = kind, now, subject, other
+    state.run.events += 1

@@ -96,24 +96,11 @@ def nodes_owned(schedule: ElasticSchedule, moments: Iterable[float]) -> pd.DataF
     return pd.DataFrame(counts, index=pd.Index(at, name="time"))
 
 
-def attempt_table(log: np.ndarray) -> pd.DataFrame:
-    """`ElasticSchedule.attempts` from its columns: job, start, end, whether completed."""
-    job, start_time, end_time, done = log
-    columns = {"job": job.astype(np.int64), "start_time": start_time, "end_time": end_time}
-    return pd.DataFrame({**columns, "completed": done > 0})
-
-
-def holding_table(log: np.ndarray) -> pd.DataFrame:
-    """`ElasticSchedule.holdings` from columns: attempt, node, the node's former row."""
-    attempt, node, _ = log.astype(np.int64)
-    return pd.DataFrame({"attempt": attempt, "node": node})
-
-
-def preemption_table(requests: np.ndarray, granted: np.ndarray) -> pd.DataFrame:
-    """`ElasticSchedule.preemptions` from rows of time, nodes, duration."""
-    time, nodes, duration = requests.T
-    columns = {"time": time, "nodes": nodes.astype(np.int64), "duration": duration}
-    return pd.DataFrame({**columns, "granted": granted})
+def preemption_table(requests: np.recarray) -> pd.DataFrame:
+    """`ElasticSchedule.preemptions` from records of preemptions."""
+    return pd.DataFrame(
+        {name: requests[name].copy() for name in ("time", "nodes", "duration", "granted")}
+    )
 
 
 def ownership_table(log: np.ndarray, names: list[str]) -> pd.DataFrame:

@@ -33,51 +33,43 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.elastic import schedule
-from cosimlib.elastic.kernel import COMING, HOST_OWNER, NONE, Rules, run
+from cosimlib.elastic.kernel import (
+    ASK,
+    DONE,
+    EVENT,
+    HOLD,
+    HOST_OWNER,
+    IDLE,
+    JOB,
+    LEAVE,
+    NODE,
+    PARTITION,
+    RECLAIM,
+    REQUEST,
+    RUN,
+    START,
+    STOP,
+    TRANSFER,
+    State,
+    simulate,
+)
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.elastic.vectors import POLICIES, policy_number, priorities
-from cosimlib.kernels.occupancy import IDLE
+from cosimlib.kernels.records import records
+from cosimlib.kernels.releases import RELEASE
 from cosimlib.metrics import busy_stretch
 from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
-from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload, check_run
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 REQUESTS = ("time", "nodes", "duration")
 
+EVENTS_PER_NODE = 6
+"""Events for which the log has room at first, per node of a job, a preemption and the machine."""
+
 VALUES_PER_NODE = 16
 """Values that the simulation keeps of each node, or somewhat fewer."""
-
-JOBS = np.dtype(
-    [
-        ("submit_time", "f8"), ("run_time", "f8"), ("requested_time", "f8"), ("nodes", "i8"),
-        ("home", "i8"),  # its partition
-        ("order", "i8"),  # jobs by partition and submission: a table of its own, n rows too
-        ("place", "i8"),  # where a job stands in that order
-        ("state", "i8"), ("start_time", "f8"), ("end_time", "f8"),
-        ("attempt", "i8"),  # its latest row in the log of attempts
-    ]
-)  # fmt: skip
-NODES = np.dtype(
-    [
-        ("owner", "i8"), ("job", "i8"),
-        ("deadline", "f8"),  # when it is withdrawn; infinite unless it drains
-        ("use", "f8"),  # seconds for which a user wants it once it leaves; 0: the host wants it
-        ("back", "f8"),  # when a user gives it back; infinite unless it is a user's
-        ("holding", "i8"),  # its latest row in the log of holdings
-        ("reclaim", "i8"),  # its open row in the log of reclaims
-    ]
-)  # fmt: skip
-QUEUES = np.dtype(
-    [
-        ("head", "i8"),  # no job of the partition waits before this place of the order
-        ("last", "i8"),  # those before this place are submitted
-        ("waiting", "i8"),  # nodes that its waiting jobs want in all
-        ("changed", "?"),  # whether something happened that may let a job start
-    ]
-)  # fmt: skip
-"""One record per job, per node, per partition. Records, because a kernel that is handed two dozen
-arrays takes a minute to compile."""
 
 
 def simulate_elastic(
@@ -152,14 +144,14 @@ def simulate_elastic(
                where=system.name)  # fmt: skip
     requests = _requests(preemptions, total)
     partition, numbers = _partitions(workload, system), _policies(policy, names)
-    arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
-    priority = priorities(workload, numbers)
-    settled = float(grace_period), float(staleness)
-    rules = Rules(sizes, numbers, *settled, arrays.nodes, priority, requests)
-    records = _initial_records(arrays, partition, sizes, int(spare))
-    log = run(records, rules, np.random.default_rng(seed))
-    granted = schedule.preemption_table(requests, log[4])
-    return _schedule(workload, system, log, policy, (granted, *settled, int(spare)))
+    jobs = _jobs(workload, system, partition, priorities(workload, numbers))
+    nodes, partitions = _nodes(sizes, int(spare)), _queues(partition, sizes, numbers)
+    runs = records(1, RUN, grace_period=grace_period, staleness=staleness)
+    begin = State(jobs, nodes, partitions, records(total, RELEASE), runs[0], records(0, EVENT))
+    log = _simulate(begin, requests, seed)
+    granted = schedule.preemption_table(requests)
+    settings = granted, float(grace_period), float(staleness), int(spare)
+    return _schedule(workload, system, log, policy, settings)
 
 
 def draw_preemptions(
@@ -248,27 +240,50 @@ def _busiest_partition(workload: Workload) -> Workload:
     return replace(workload, jobs=workload.jobs.drop(columns="partition", errors="ignore"))
 
 
-def _initial_records(
-    arrays: JobArrays, partition: np.ndarray, sizes: np.ndarray, spare: int
-) -> tuple[np.recarray, np.recarray, np.recarray]:
-    """Jobs, nodes and queues at the beginning: partitions have their nodes, no job is submitted.
+def _simulate(begin: State, requests: np.recarray, seed: int) -> np.recarray:
+    """The log of a simulation from this beginning; in `requests` is what they are granted.
 
-    Partitions have the first nodes, in order, the host has the last `spare`.
+    Where the log is too short for its events, it is made longer, and all is simulated again.
     """
-    jobs = np.recarray(partition.size, JOBS)
+    wanted = begin.jobs.nodes.sum() + requests.nodes.sum()
+    room = EVENTS_PER_NODE * int(wanted + begin.jobs.size + begin.nodes.size)
+    while True:
+        jobs, nodes, partitions = begin.jobs.copy(), begin.nodes.copy(), begin.partitions.copy()
+        run, log = begin.run.copy(), np.recarray(room, EVENT)
+        state = State(jobs, nodes, partitions, begin.expected, run, log)
+        simulate(state, requests, np.random.default_rng(seed))
+        if run.events <= room:
+            return log[: run.events].view(np.recarray)
+        room = 2 * int(run.events)
+
+
+def _jobs(
+    workload: Workload, system: System, partition: np.ndarray, priority: np.ndarray
+) -> np.recarray:
+    """Jobs before the first submission."""
+    arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
+    order = np.argsort(partition, kind="stable")
+    jobs = records(partition.size, JOB, priority=priority, home=partition, order=order)
     for name, column in arrays._asdict().items():
         jobs[name] = column
-    jobs.home, jobs.order = partition, np.argsort(partition, kind="stable")
-    jobs.place[jobs.order] = np.arange(partition.size)
-    jobs.state, jobs.attempt = COMING, NONE
-    nodes = np.recarray(int(sizes.sum()) + spare, NODES)
-    nodes.owner = np.append(np.repeat(np.arange(sizes.size), sizes), np.full(spare, HOST_OWNER))
-    nodes.job, nodes.holding, nodes.reclaim, nodes.use = IDLE, NONE, NONE, 0.0
-    nodes.deadline, nodes.back = np.inf, np.inf
-    queues = np.recarray(sizes.size, QUEUES)
-    queues.head = np.searchsorted(np.sort(partition), np.arange(sizes.size))
-    queues.last, queues.waiting, queues.changed = queues.head, 0, True
-    return jobs, nodes, queues
+    jobs.place[order] = np.arange(partition.size)
+    return jobs
+
+
+def _nodes(sizes: np.ndarray, spare: int) -> np.recarray:
+    """Nodes at the beginning: partitions have the first, in order, the host the last `spare`."""
+    owner = np.append(np.repeat(np.arange(sizes.size), sizes), np.full(spare, HOST_OWNER))
+    return records(
+        owner.size, NODE, owner=owner, job=IDLE, former=IDLE, deadline=np.inf, back=np.inf
+    )
+
+
+def _queues(partition: np.ndarray, sizes: np.ndarray, policies: np.ndarray) -> np.recarray:
+    """Partitions before the first submission."""
+    head = np.searchsorted(np.sort(partition), np.arange(sizes.size))
+    return records(
+        sizes.size, PARTITION, nodes=sizes, policy=policies, head=head, last=head, changed=1
+    )
 
 
 def _partition_names(system: System) -> list[str]:
@@ -314,10 +329,10 @@ def _policies(policy: str | Mapping[str, str], names: list[str]) -> np.ndarray:
     return np.array(numbers, dtype=np.int64)
 
 
-def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.ndarray:
-    """Preemptions as rows of time, nodes and duration."""
+def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.recarray:
+    """Preemptions as records."""
     if preemptions is None:
-        return np.empty((0, len(REQUESTS)))
+        return records(0, REQUEST)
     check.columns(preemptions, REQUESTS, where="preemptions")
     rows = np.ascontiguousarray(preemptions[list(REQUESTS)], dtype=np.float64)
     rules = (
@@ -330,18 +345,18 @@ def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.ndarray:
     for column, fine, expected in rules:
         values = rows[:, REQUESTS.index(column)]
         check.rows(column, values, fine, expected, row="preemption {}".format)
-    return rows
+    return records(len(rows), REQUEST, time=rows[:, 0], nodes=rows[:, 1], duration=rows[:, 2])
 
 
 def _schedule(
     workload: Workload,
     system: System,
-    log: tuple,
+    log: np.recarray,
     policy: str | Mapping[str, str],
     settings: tuple[pd.DataFrame, float, float, int],
 ) -> ElasticSchedule:
     """The log as tables; first start and last end per job."""
-    attempts = schedule.attempt_table(log[0])
+    attempts, holdings, transfers, reclaims = _tables(log)
     job = attempts["job"].to_numpy()
     first, last = np.full(len(workload), np.inf), np.full(len(workload), -np.inf)
     np.minimum.at(first, job, attempts["start_time"].to_numpy())
@@ -355,8 +370,35 @@ def _schedule(
         first,
         last,
         attempts,
-        schedule.holding_table(log[1]),
-        schedule.ownership_table(log[2], names),
-        schedule.reclaim_table(log[3], names),
+        holdings,
+        schedule.ownership_table(transfers, names),
+        schedule.reclaim_table(reclaims, names),
         *settings,
     )
+
+
+def _tables(log: np.recarray) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray]:
+    """Attempts and holdings, and the columns of transfers and reclaims, from a log of events."""
+    starts, holds, transfers, reclaims, asks = (
+        log[log.kind == kind] for kind in (START, HOLD, TRANSFER, RECLAIM, ASK)
+    )
+    stops, leaves = _following(log, STOP, starts), _following(log, LEAVE, reclaims)
+    attempts = {"job": starts.subject, "start_time": starts.time, "end_time": stops.time}
+    # A job holds its nodes as soon as it starts.
+    attempt = (np.cumsum(log.kind == START) - 1)[log.kind == HOLD]
+    notices = reclaims.subject, reclaims.other, reclaims.time
+    return (
+        pd.DataFrame(attempts | {"completed": stops.other == DONE}),
+        pd.DataFrame({"attempt": attempt, "node": holds.subject}),
+        np.stack([transfers.time, transfers.subject, transfers.other]),
+        np.stack([*notices, leaves.time, asks.other, leaves.other]),
+    )
+
+
+def _following(log: np.recarray, kind: int, earlier: np.recarray) -> np.recarray:
+    """The next event of a kind after each earlier one, of the same job or node."""
+    later = log[log.kind == kind]
+    following = np.empty_like(later)
+    order = np.argsort(earlier.subject, kind="stable")
+    following[order] = later[np.argsort(later.subject, kind="stable")]
+    return following

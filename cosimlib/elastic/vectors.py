@@ -415,23 +415,6 @@ def choose(values: np.ndarray, chosen: np.ndarray) -> bool:
 
 
 @kernel
-def least(values: np.ndarray, eligible: np.ndarray, wanted: int, chosen: np.ndarray) -> int:
-    """Mark in `chosen` the `wanted` eligible nodes of least value, ties to the lower number.
-
-    Returns how many were chosen: fewer where fewer are eligible.
-    """
-    chosen[:] = False
-    found = 0
-    for node in np.argsort(values, kind="mergesort"):
-        if found == wanted:
-            break
-        if eligible[node]:
-            chosen[node] = True
-            found += 1
-    return found
-
-
-@kernel
 def _vectors(followed, at, policy, rng, values):
     """Preemption vectors (moments × nodes)."""
     line, total_nodes, priority = followed
