@@ -45,6 +45,9 @@ SHOWN = (0.2, 10)
 SMALL = System("small", {"main": 1}, 1, 64.0, 5.0, 1.0)
 """Memory (GB per node) and file system (GB/s) of a small machine."""
 
+PROCESSORS = 64
+"""Of a node of either machine."""
+
 MOST_CELLS = 2.0**31
 """Jobs · deadlines · nodes of one table; four cells take a byte."""
 
@@ -131,16 +134,16 @@ def bursts_section(
     """
     title, schedule = "Nodes for a burst", log.schedule
     if "idle nodes" in log.lacks:
-        why = f"What a burst would cost is open: {log.lacks['idle nodes']}."
+        why = "What a burst would cost is open, as the record does not show which nodes are idle."
         return Section("bursts", title, (why,))
-    machines = checkpoint_machines(log.machine)
+    machines = checkpoint_machines(log.machine, unit=log.unit)
     moments, of = _moments(log, at)
     if not moments.size:
         return Section("bursts", title, (of,))
     step = fine_step(schedule, moments[:: max(1, moments.size // 3)][:3], machines[0], log.seed)
     moments = _affordable(schedule, moments, step, BUDGET * log.budget / len(machines))
     costs = {
-        described(system): burst_costs(
+        described(system, log.unit): burst_costs(
             schedule, moments, deadlines=deadlines, shares=shares, system=system, step=step,
             seed=log.seed,
         )
@@ -184,29 +187,33 @@ def bursts_section(
     return Section("bursts", title, (found,), (picture,), tables, reading)
 
 
-def checkpoint_machines(machine: System) -> list[System]:
-    """The machine, where its memory and file system are known; else a range."""
-    made = []
+def checkpoint_machines(machine: System, *, unit: str = "node") -> list[System]:
+    """The machine, where its memory and file system are known; else a range.
+
+    Where the log's `unit` is a processor, one has its part of a node with `PROCESSORS`.
+    """
+    made, part = [], PROCESSORS if unit == "processor" else 1
     for kind in (SMALL, THETA):
         total = _known(machine.aggregate_bandwidth, kind.aggregate_bandwidth)
+        own = min(kind.node_bandwidth / part, total)
         made.append(
             replace(
                 machine,
-                memory_per_node=_known(machine.memory_per_node, kind.memory_per_node),
+                memory_per_node=_known(machine.memory_per_node, kind.memory_per_node / part),
                 aggregate_bandwidth=total,
-                node_bandwidth=_known(machine.node_bandwidth, min(kind.node_bandwidth, total)),
+                node_bandwidth=_known(machine.node_bandwidth, own),
             )
         )
-    return made[1:] if described(made[0]) == described(made[1]) else made
+    return made[1:] if described(made[0], unit) == described(made[1], unit) else made
 
 
 def _known(value: float, otherwise: float) -> float:
     return value if np.isfinite(value) else otherwise
 
 
-def described(machine: System) -> str:
+def described(machine: System, unit: str) -> str:
     """Memory and file system of a machine in words."""
-    return f"{machine.memory_per_node:g} GB per node and {machine.aggregate_bandwidth:g} GB/s"
+    return f"{machine.memory_per_node:g} GB per {unit} and {machine.aggregate_bandwidth:g} GB/s"
 
 
 def fine_step(schedule: Schedule, moments: np.ndarray, system: System, seed: int = 0) -> float:
@@ -266,17 +273,20 @@ def _burst_finding(log: Log, costs: dict[str, pd.DataFrame], rests: str) -> str:
     rows = first.index.to_frame(index=False)
     place = (rows["percent"] / 100 - SHOWN[0]).abs() + (rows["deadline"] - SHOWN[1]).abs()
     deadline, share, nodes = first.index[int(place.idxmin())]
-    losses = {name: table.loc[deadline, share, nodes] for name, table in costs.items()}
-    told = " and ".join(f"{cell(loss['mean'])} with {name}" for name, loss in losses.items())
-    p90 = " and ".join(cell(loss["p90"]) for loss in losses.values())
+    means = {name: table["mean"][deadline, share, nodes] for name, table in costs.items()}
+    p90 = max(table["p90"][deadline, share, nodes] for table in costs.values())
+    unit = log.unit
+    told = f"{cell(max(means.values()))} {unit}-hours of work"
+    differ = len({cell(mean) for mean in means.values()}) > 1
+    if differ:
+        losses = " and ".join(f"{cell(mean)} with {name}" for name, mean in means.items())
+        told = f"{unit}-hours of work: {losses}"
     sentence = (
-        f"A burst on {share:g} % of the machine ({count(nodes, log.unit)}) {_within(deadline)}, "
-        f"while the machine is nearly full, would lose {log.unit}-hours of work: on average {told} "
-        f"(at 9 moments of 10 at most {p90}; {rests}{log.simulated})."
+        f"A burst on {share:g} % of the machine ({count(nodes, unit)}) {_within(deadline)}, while "
+        f"the machine is nearly full, would lose {told}, on average (at 9 moments of 10 at "
+        f"most {cell(p90)}; {rests}{log.simulated})."
     )
-    if len({cell(loss["mean"]) for loss in losses.values()}) > 1:
-        sentence += " --memory and --bandwidth of your machine decide between them."
-    return sentence
+    return sentence + " The memory and the bandwidth of your machine decide which." * differ
 
 
 def _within(deadline: int) -> str:

@@ -120,7 +120,7 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     """Nodes that could be lent for hours, over the whole log."""
     title = "Nodes to lend"
     if "idle nodes" in log.lacks:
-        why = f"How many nodes could be lent is open: {log.lacks['idle nodes']}."
+        why = "What could be lent is open, as the record does not show which nodes are idle."
         return Section("lending", title, (why,))
     first, last = log.schedule.span
     lent, unit = lendable_nodes(log.schedule, first, last, leases), log.unit
@@ -141,7 +141,7 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     picture = line_chart(
         {name: (lent["hours"], lent[column]) for column, name in LENT.items()},
         axis(lent["hours"], f"hours for which {unit}s are lent"),
-        axis(lent[["mean", "median"]].to_numpy().ravel(), f"{unit}s"),
+        axis(lent[["mean", "median"]], f"{unit}s"),
     )
     reading = (
         f"{unit}s that are idle for so many hours in a row, known in hindsight; who lends without "

@@ -19,7 +19,6 @@ from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.display import UNKNOWN, calendar, count, duration, percent
-from cosimlib.eviction import EXPENDABLE
 from cosimlib.metrics import share_used
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -83,8 +82,7 @@ class Log:
     @property
     def simulated(self) -> str:
         """Words on a schedule that is not the recorded one; else empty."""
-        stands_in = f" (in the schedule of {self.schedule.policy}, which stands in)"
-        return stands_in * ("starts" in self.lacks)
+        return f", under {self.schedule.policy}" * ("starts" in self.lacks)
 
 
 def open_log(
@@ -202,7 +200,6 @@ def machine_table(log: Log) -> pd.DataFrame:
         f"most {log.unit}s held at once": f"{held.most:,} of {held.nodes:,}",
         f"median {log.unit}s of a job": f"{jobs['nodes'].median():,.0f}",
         "median run time": duration(jobs["run_time"].median()),
-        "jobs under 30 minutes": percent((jobs["run_time"] < EXPENDABLE).mean()),
         "mean wait": UNKNOWN if "waits" in log.lacks else duration(waits.mean()),
         "median wait": UNKNOWN if "waits" in log.lacks else duration(waits.median()),
         "requested times": f"median {duration(requests.median())}, {percent(known, 0)} known",
@@ -211,8 +208,6 @@ def machine_table(log: Log) -> pd.DataFrame:
         f"{log.unit}-hours in this report": f"{percent(log.used)} of those in the log",
         "starts": f"{log.schedule.policy}, {count(len(log.schedule.workload), 'job')}",
     }
-    if log.unit != "node":
-        rows["a node here"] = f"is a {log.unit}: jobs of this log hold parts of nodes"
     if log.workload.began is not None:
         rows["second 0 of the log"] = calendar(log.workload.began)
     rows |= {f"unknown: {what}": why for what, why in log.lacks.items()}

@@ -15,9 +15,9 @@ import pandas as pd
 
 from cosimlib.display import UNKNOWN, count
 from cosimlib.palette import BLACK, BLUE, CYCLE
-from cosimlib.units import DAY
+from cosimlib.units import DAY, MINUTE
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 58, 12, 12, 44
+WIDTH, LEFT, END, TOP, BOTTOM = 440, 58, 428, 12, 44
 LETTER = 7.2
 """Mean width of a letter in a chart."""
 
@@ -111,19 +111,17 @@ class Axis:
     title: str
     log: bool = False
 
-    def at(self, values: Any, begin: float, end: float) -> np.ndarray:
+    def at(self, values: Any, begin: float, end: float) -> Any:
         """Places of values between two ends of the chart."""
-        values = np.asarray(values, dtype=float)
-        low, high = self.low, self.high
-        if self.log:
-            values, low, high = np.log(np.maximum(values, low)), math.log(low), math.log(high)
-        return begin + (end - begin) * (np.clip(values, low, high) - low) / (high - low)
+        scale: Any = np.log if self.log else np.asarray
+        low, high = scale(self.low), scale(self.high)
+        places = scale(np.clip(np.asarray(values, dtype=float), self.low, self.high))
+        return begin + (end - begin) * (places - low) / (high - low)
 
 
-def axis(values: Iterable[float], title: str, *, most: int = 5) -> Axis:
+def axis(values: Any, title: str, *, most: int = 5) -> Axis:
     """An axis from 0 to above the largest value, with round ticks."""
-    top = max((float(v) for v in values if math.isfinite(v)), default=0.0)
-    top = top if top > 0 else 1.0
+    top = _largest(values) or 1.0
     power = 10.0 ** math.floor(math.log10(top / most))
     step = next(
         digit * power for digit in (1, 2, 2.5, 5, 10) if digit * power * most >= top * 0.999
@@ -132,31 +130,24 @@ def axis(values: Iterable[float], title: str, *, most: int = 5) -> Axis:
     return Axis(0.0, ticks[-1], [(tick, f"{tick:,.10g}") for tick in ticks], title)
 
 
-def hours_axis(hours: Iterable[float], title: str) -> Axis:
+def hours_axis(hours: Any, title: str) -> Axis:
     """A logarithmic axis of hours from a minute on."""
-    top = max((float(v) for v in hours if math.isfinite(v)), default=0.0)
-    named = {1 / 60: "≤ 1 min", 1 / 6: "10 min", 1.0: "1 h", 10.0: "10 h", 100.0: "100 h",
-             1000.0: "1,000 h", 10_000.0: "10,000 h", 1e5: "100,000 h"}  # fmt: skip
-    last = next((each for each in list(named)[2:] if each >= top), 1e5)
-    return Axis(
-        1 / 60, last, [(v, name) for v, name in named.items() if v <= last], title, log=True
-    )
+    named = {1 / 60: "≤ 1 min", 1 / 6: "10 min", **{10.0**k: f"{10**k:,} h" for k in range(6)}}
+    last = next((each for each in list(named)[2:] if each >= _largest(hours)), 1e5)
+    ticks = [(value, name) for value, name in named.items() if value <= last]
+    return Axis(1 / 60, last, ticks, title, log=True)
 
 
 def time_axis(first: float, last: float, began: pd.Timestamp | None) -> Axis:
     """An axis of time in seconds of the log: dates where it tells when it began, else days."""
-    last = max(last, first + 60.0)
+    last = max(last, first + MINUTE)
     if began is None:
         days = axis([(last - first) / DAY], "days since the log began")
-        ticks = [
-            (first + tick * DAY, name) for tick, name in days.ticks if first + tick * DAY <= last
-        ]
-        return Axis(first, last, ticks, days.title)
+        ticks = [(first + tick * DAY, name) for tick, name in days.ticks]
+        return Axis(first, last, [tick for tick in ticks if tick[0] <= last], days.title)
     form = "%Y-%m-%d" if last - first > 5 * DAY else "%m-%d %H:%M"
-    ticks = [
-        (at, f"{began + pd.Timedelta(at, 's'):{form}}")
-        for at in np.linspace(first, last, 4).tolist()
-    ]
+    times = np.linspace(first, last, 4).tolist()
+    ticks = [(time, f"{began + pd.Timedelta(time, 's'):{form}}") for time in times]
     return Axis(first, last, ticks, "date")
 
 
@@ -169,69 +160,60 @@ def line_chart(
     steps: bool = False,
 ) -> str:
     """Lines by name, each of places and values; `bands` are from low to high at the same places."""
-    height = 244 + 18 * len(series)
-    end, foot = WIDTH - RIGHT, 230 - BOTTOM
-    parts = [_frame(x, y, foot)]
+    foot = 230 - BOTTOM
+    parts = _frame(x, y, LEFT, foot)
     for place, (name, (xs, ys)) in enumerate(series.items()):
         tint = CYCLE[place % len(CYCLE)]
-        across, up = x.at(xs, LEFT, end), y.at(ys, foot, TOP)
-        if bands and name in bands:
+        across, up = x.at(xs, LEFT, END), y.at(ys, foot, TOP)
+        if bands:
             low, high = (y.at(side, foot, TOP) for side in bands[name])
-            outline = [*zip(across, low, strict=True), *zip(across[::-1], high[::-1], strict=True)]
-            parts.append(f'<polygon points="{_points(outline)}" fill="{tint}" opacity="0.15"/>')
+            outline = _points([*across, *across[::-1]], [*low, *high[::-1]])
+            parts.append(f'<polygon points="{outline}" fill="{tint}" opacity="0.15"/>')
         if steps:
             across, up = np.repeat(across, 2)[1:], np.repeat(up, 2)[:-1]
-        dash = DASHES[place % len(DASHES)]
-        line = f'fill="none" stroke="{tint}" stroke-width="2" stroke-dasharray="{dash}"'
-        points = _points(zip(across, up, strict=True))
-        parts.append(f'<polyline points="{points}" {line}/>')
+        dash = f'stroke-width="2" stroke-dasharray="{DASHES[place % len(DASHES)]}"'
+        points = _points(across, up)
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{tint}" {dash}/>')
         row = 244 + 18 * place
-        parts.append(f'<line x1="{LEFT}" x2="{LEFT + 30}" y1="{row}" y2="{row}" {line}/>')
-        parts.append(_text(LEFT + 38, row + 4, name))
-    return _svg(parts, height)
+        parts += [_line(LEFT, row, LEFT + 30, row, tint, dash), _text(LEFT + 38, row + 4, name)]
+    return _svg(parts, 244 + 18 * len(series))
 
 
 def dot_chart(table: pd.DataFrame, x: Axis) -> str:
     """Marks of a table by row and column, and a line from its `low` to its `high` in each row."""
-    left, foot = _room(table.index), TOP + 24 * len(table)
-    parts = [_ticks(x, left, foot)]
+    y, left = _rows(table.index), 14 + LETTER * max(len(_cut(row)) for row in table.index)
+    foot = TOP + 24 * len(table)
+    parts = _frame(x, y, left, foot)
     kinds = [name for name in table if name not in ("low", "high")]
-    for place, row in enumerate(table.to_dict("records")):
-        up = TOP + 24 * place + 12
-        parts.append(_text(left - 6, up + 4, _cut(table.index[place]), "end"))
+    for (place, _), row in zip(y.ticks, table.to_dict("records"), strict=True):
+        up = y.at(place, foot, TOP)
         ends = np.array([row.get("low", math.nan), row.get("high", math.nan)])
         if np.isfinite(ends).all():
-            begin, end = x.at(ends, left, WIDTH - RIGHT)
-            parts.append(f'<line x1="{begin:.1f}" x2="{end:.1f}" y1="{up}" y2="{up}" '
-                         f'stroke="{BLUE}" stroke-width="3"/>')  # fmt: skip
-        parts += [_mark(float(x.at(row[name], left, WIDTH - RIGHT)), up, kind)
+            begin, end = x.at(ends, left, END)
+            parts.append(_line(begin, up, end, up, BLUE, 'stroke-width="3"'))
+        parts += [_mark(x.at(row[name], left, END), up, kind)
                   for kind, name in enumerate(kinds) if math.isfinite(row[name])]  # fmt: skip
     for kind, name in enumerate(kinds):
-        parts.append(_mark(left + 8, foot + 58 + 18 * kind, kind))
-        parts.append(_text(left + 20, foot + 62 + 18 * kind, str(name)))
+        below = foot + 58 + 18 * kind
+        parts += [_mark(left + 8, below, kind), _text(left + 20, below + 4, str(name))]
     return _svg(parts, foot + 58 + 18 * len(kinds))
 
 
 def heat_map(table: pd.DataFrame, title: str) -> str:
     """Cells of a table as shades, rows by name, columns of hours; the darkest has its number."""
-    values = table.to_numpy(dtype=float)
-    top = float(np.nanmax(values, initial=0.0)) or 1.0
-    place = divmod(int(np.argmax(np.nan_to_num(values))), values.shape[1])
-    darkest = f"{table.index[place[0]]} {table.columns[place[1]]} h, {cell(values[place])} h"
-    width, high = (WIDTH - LEFT - RIGHT) / values.shape[1], 20
-    parts = []
-    for row, name in enumerate(table.index):
-        parts.append(_text(LEFT - 6, TOP + high * row + 15, str(name), "end"))
-        for column, value in enumerate(values[row]):
-            shade = 0.0 if math.isnan(value) else value / top
-            parts.append(f'<rect x="{LEFT + width * column:.1f}" y="{TOP + high * row}" '
-                         f'width="{width:.1f}" height="{high}" fill="{BLUE}" '
-                         f'fill-opacity="{shade:.2f}" stroke="#ddd"/>')  # fmt: skip
-    foot = TOP + high * len(table) + 16
-    parts += [_text(LEFT + width * (c + 0.5), foot, str(table.columns[c]), "middle")
-              for c in range(0, values.shape[1], 3)]  # fmt: skip
-    parts.append(_text(LEFT, foot + 20, f"{title}; darkest: {darkest}"))
-    return _svg(parts, foot + 28)
+    values = np.nan_to_num(table.to_numpy(dtype=float))
+    row, column = divmod(int(values.argmax()), values.shape[1])
+    darkest = f"{table.index[row]} {table.columns[column]} h, {cell(values.max())} h"
+    hours = [(float(hour), str(hour)) for hour in range(0, values.shape[1] + 1, 3)]
+    x = Axis(0, values.shape[1], hours, f"{title}; darkest: {darkest}")
+    y, foot = _rows(table.index), TOP + 20 * len(table)
+    parts = _frame(x, y, LEFT, foot)
+    width = (END - LEFT) / values.shape[1]
+    shades = values / (values.max() or 1.0)
+    parts += [f'<rect x="{LEFT + width * column:.1f}" y="{TOP + 20 * row}" width="{width:.1f}" '
+              f'height="20" fill="{BLUE}" fill-opacity="{shade:.2f}" stroke="#ddd"/>'
+              for (row, column), shade in np.ndenumerate(shades)]  # fmt: skip
+    return _svg(parts, foot + BOTTOM)
 
 
 def table_html(table: pd.DataFrame, caption: str) -> str:
@@ -272,61 +254,64 @@ def document(title: str, body: str) -> str:
     )
 
 
-def _frame(x: Axis, y: Axis, foot: float) -> str:
-    """Both axes of a chart of lines, with ticks and titles."""
-    lines = []
+def _frame(x: Axis, y: Axis, left: float, foot: float) -> list[str]:
+    """Lines, ticks and titles of both axes; labels that would overlap are left out."""
+    parts, free, middle = [], -math.inf, (TOP + foot) / 2
     for tick, name in y.ticks:
-        up = float(y.at([tick], foot, TOP)[0])
-        lines.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up:.1f}" y2="{up:.1f}" '
-                     'stroke="#ddd"/>')  # fmt: skip
-        lines.append(_text(LEFT - 5, up + 4, name, "end"))
-    title = html.escape(y.title)
-    lines.append(f'<text x="12" y="{(TOP + foot) / 2:.0f}" text-anchor="middle" '
-                 f'transform="rotate(-90 12 {(TOP + foot) / 2:.0f})">{title}</text>')  # fmt: skip
-    return "".join(lines) + _ticks(x, LEFT, foot, grid=False)
-
-
-def _ticks(x: Axis, left: float, foot: float, *, grid: bool = True) -> str:
-    """The horizontal axis: a line, ticks whose labels do not overlap, and the title."""
-    end, lines, free = WIDTH - RIGHT, [], -math.inf
-    lines.append(f'<line x1="{left}" x2="{end}" y1="{foot}" y2="{foot}" stroke="{BLACK}"/>')
+        up = y.at(tick, foot, TOP)
+        parts += [_line(left, up, END, up), _text(left - 6, up + 4, _cut(name), "end")]
     for tick, name in x.ticks:
-        across = float(x.at([tick], left, end)[0])
-        above = TOP if grid else foot
-        lines.append(f'<line x1="{across:.1f}" x2="{across:.1f}" y1="{above}" y2="{foot + 5}" '
-                     f'stroke="{"#ccc" if grid else BLACK}"/>')  # fmt: skip
-        half = LETTER * len(name) / 2
-        middle = min(max(across, half), WIDTH - half)
-        if middle - half > free:
-            lines.append(_text(middle, foot + 18, name, "middle"))
-            free = middle + half + 4
-    lines.append(_text((left + end) / 2, foot + 35, x.title, "middle"))
-    return "".join(lines)
+        across, half = x.at(tick, left, END), LETTER * len(name) / 2
+        parts.append(_line(across, TOP, across, foot + 5))
+        place = min(max(across, half), WIDTH - half)
+        if place - half > free:
+            parts.append(_text(place, foot + 18, name, "middle"))
+            free = place + half + 4
+    parts.append(_text((left + END) / 2, foot + 35, x.title, "middle"))
+    turned = f'transform="rotate(-90 12 {middle:.0f})"'
+    return [
+        *parts,
+        _line(left, foot, END, foot, BLACK),
+        _text(12, middle, y.title, "middle", turned),
+    ]
+
+
+def _rows(names: Iterable[Any]) -> Axis:
+    """An axis of names, from the top down."""
+    ticks = [(-float(place), str(name)) for place, name in enumerate(names)]
+    return Axis(0.5 - len(ticks), 0.5, ticks, "")
 
 
 def _mark(across: float, up: float, kind: int) -> str:
     """A mark: its form and its color tell its kind."""
-    sides = (f'r="5" cx="{across:.1f}" cy="{up}"',
-             f'x="{across - 4:.1f}" y="{up - 4}" width="8" height="8"')[kind > 0]  # fmt: skip
-    return f'<{("circle", "rect")[kind > 0]} {sides} fill="{CYCLE[kind]}"/>'
+    if kind == 0:
+        return f'<circle cx="{across:.1f}" cy="{up:.1f}" r="5" fill="{CYCLE[kind]}"/>'
+    corner = f'x="{across - 4:.1f}" y="{up - 4:.1f}"'
+    return f'<rect {corner} width="8" height="8" fill="{CYCLE[kind]}"/>'
 
 
-def _room(rows: Sequence[str]) -> float:
-    """Units that the names of rows need on the left."""
-    return 14 + LETTER * max((len(_cut(row)) for row in rows), default=1)
+def _line(x: float, y: float, end: float, foot: float, tint: str = "#ddd", more: str = "") -> str:
+    ends = f'x1="{x:.1f}" y1="{y:.1f}" x2="{end:.1f}" y2="{foot:.1f}"'
+    return f'<line {ends} stroke="{tint}" {more}/>'
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start", more: str = "") -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}'
+    return f"<text {place}>{html.escape(text)}</text>"
 
 
 def _cut(name: str, most: int = 26) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return f"<text {place}>{html.escape(text)}</text>"
+def _largest(values: Any) -> float:
+    """The largest of some numbers, at least 0."""
+    values = np.ravel(values).astype(float)
+    return float(values[np.isfinite(values)].max(initial=0.0))
 
 
-def _points(pairs: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in pairs)
+def _points(across: Iterable[float], up: Iterable[float]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, up, strict=True))
 
 
 def _svg(parts: Sequence[str], height: float) -> str:

@@ -16,7 +16,6 @@ import pandas as pd
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import count, duration, durations, percent
-from cosimlib.metrics import busy_stretch
 from cosimlib.policies import SIMULATORS
 from cosimlib.report.log import Log, weeks_of, window_name
 from cosimlib.report.page import Section, axis, cell, dot_chart
@@ -35,8 +34,8 @@ BUDGET = 0.4
 SECONDS, QUEUE = 1.2e-6, 0.15
 """CPU time of a policy per job; conservative backfilling's part more of it per job that waits."""
 
-FEWEST_LOGS, MOST_LOGS, FEWEST_JOBS = 20, 59, 2000
-"""Logs drawn anew, and jobs of each where not all are taken."""
+FEWEST_LOGS, MOST_LOGS = 20, 59
+"""Logs drawn anew, each as long as the log."""
 
 EQUAL = 0.05
 """Difference of mean waits up to which policies are alike."""
@@ -121,19 +120,19 @@ def policies_section(log: Log) -> Section:
     if len(fits) and fits.max() >= FITS["in part"]:
         base = fits.idxmax()
     tables = {"All jobs of the log": table}
-    compared, sampled, why = _compared(log, runs, base)
+    compared, why = _compared(log, runs, base)
     if compared is None:
         findings = [f"Which policy is better is open: {why}."]
         means = table[["mean wait (h)"]].set_axis(["mean of the log"], axis=1)
     else:
-        findings = [_best(compared, sampled)]
+        findings = [_best(compared)]
         values = compared.rows("value", measure="wait_time", statistic="mean").set_index("policy")
         means = values[["log", "low", "high"]].astype(float) / HOUR
         means = means.rename(columns={"log": "mean of the log, and its interval"})
         ratios = compared.rows("ratio", statistic="mean")
-        tables[f"Ratios to {base} on {sampled}, with intervals"] = ratios[
-            ratios["against"] == base
-        ].set_index("policy")[["measure", "log", "low", "high", "verdict"]]
+        tables[f"Ratios to {base}, with intervals"] = ratios[ratios["against"] == base].set_index(
+            "policy"
+        )[["measure", "log", "low", "high", "verdict"]]
     if len(fits):
         wait = duration(table.loc[RECORDED, "mean wait (h)"] * HOUR)
         word = next(word for word, least in FITS.items() if fits.max() >= least)
@@ -141,7 +140,7 @@ def policies_section(log: Log) -> Section:
             f"The recorded mean wait is {wait}; {_spoken(fits.idxmax())} explains {word} which "
             f"jobs waited longer (rank correlation {fits.max():.2f})."
         )
-    picture = dot_chart(means, axis(means.to_numpy().ravel(), "mean wait (hours)"))
+    picture = dot_chart(means, axis(means, "mean wait (hours)"))
     reading = (
         "Every policy schedules the same jobs, with their own submissions, requests and run times; "
         "EASY (sjbf) backfills by shortest request. Intervals show how much the mean varies "
@@ -190,7 +189,7 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     hours = table[["hours, batch", "hours, shared"]].set_axis(["batch", "shared"], axis=1)
     if log.workload.began is not None:
         hours.index = [name[:10] for name in hours.index]
-    picture = dot_chart(hours, axis(hours.to_numpy().ravel(), "mean hours from submission to end"))
+    picture = dot_chart(hours, axis(hours, "mean hours from submission to end"))
     reading = (
         "Jobs share nodes equally and run at the speed of their slowest node; nothing is lost by "
         "sharing itself. Short jobs gain, as none waits; long ones take longer where nodes are "
@@ -225,8 +224,8 @@ def _week(workload: Workload, start: float) -> Workload:
     return replace(few, jobs=few.jobs.drop(columns="memory", errors="ignore"))
 
 
-def _compared(log: Log, runs: Sequence[Schedule], base: str) -> tuple[Comparison | None, str, str]:
-    """A comparison with the base within the budget, what it was made from, and why there is none.
+def _compared(log: Log, runs: Sequence[Schedule], base: str) -> tuple[Comparison | None, str]:
+    """A comparison with the base as the budget allows, or why there is none.
 
     Of FCFS, all others are better, so that it is compared where it is the base only.
     """
@@ -237,60 +236,52 @@ def _compared(log: Log, runs: Sequence[Schedule], base: str) -> tuple[Comparison
         for run in sorted(runs, key=lambda run: run.policy != base)
         if run.policy in (base, "EASY", "conservative", "EASY (sjbf)")
     }
-    # All of the log tells more than one more policy does.
+    # More logs tell more than one more policy does.
     if base != "conservative" and budget < (FEWEST_LOGS + 1) * sum(costs.values()):
         costs.pop("conservative", None)
-    cost, part = sum(costs.values()), "all of the log"
-    jobs = max(FEWEST_JOBS, int(len(workload) * budget / cost / (FEWEST_LOGS + 1)))
-    if jobs < len(workload):
-        part = f"{jobs:,} of its {len(workload):,} jobs, those of its busiest time"
-        workload = busy_stretch(workload, jobs)
-    logs = int(np.clip(budget / cost - 1, FEWEST_LOGS, MOST_LOGS))
-    compared, why = compare_where_possible(
+    logs = int(np.clip(budget / sum(costs.values()) - 1, FEWEST_LOGS, MOST_LOGS))
+    return compare_where_possible(
         workload, list(costs), replicates=logs, seed=log.seed, warm_up=0.0, cool_down=0.0
     )
-    return compared, part, why
 
 
-def _best(compared: Comparison, sampled: str) -> str:
+def _best(compared: Comparison) -> str:
     """The policy of the shortest mean wait beside the base, or that none is better."""
     base = compared.policies[0]
     values = compared.rows("value", measure="wait_time", statistic="mean").set_index("policy")
-    rests = f"{percent(compared.level)} of {len(compared.drawn)} logs drawn anew from {sampled}"
-    today = _spoken(base)
+    rests = f"{percent(compared.level)} of {len(compared.drawn)} logs drawn anew from all of it"
     own, low, high = durations(*values.loc[base, ["log", "low", "high"]].astype(float))
+    today = _spoken(base)
     pairs = compared.rows("ratio", measure="wait_time", statistic="mean")
     pairs = pairs[pairs["against"] == base].dropna(subset=["log", "low", "high"])
     if not len(pairs):
         return f"Under {today} jobs would wait {own} on average ({low} to {high}; {rests})."
     if pairs["low"].min() > 1 - EQUAL and pairs["high"].max() < 1 + EQUAL:
-        return (
-            f"No policy tried changes the mean wait under {today}, {own}, by more than "
-            f"{percent(EQUAL)} ({rests})."
-        )
+        alike = f"by more than {percent(EQUAL)} ({rests})."
+        return f"No policy tried changes the mean wait under {today}, {own}, {alike}"
     lower = pairs["verdict"] == "lower"
     best = (pairs[lower] if lower.any() else pairs).sort_values("log", kind="stable").iloc[0]
-    name, ratio = _spoken(best["policy"]), float(best["log"])
-    other = duration(float(values.loc[best["policy"], "log"]))
-    span = f"{cell(ratio)} times ({cell(best['low'])} to {cell(best['high'])}; {rests})"
+    name, (ratio, least, most) = _spoken(best["policy"]), best[["log", "low", "high"]]
+    span = f"{cell(ratio)} times ({cell(least)} to {cell(most)}; {rests})"
     if best["verdict"] == "lower":
+        other = duration(float(values.loc[best["policy"], "log"]))
         return f"{name} would cut the mean wait under {today} from {own} to {other}: {span}."
     if best["verdict"] == "higher":
         return f"No policy tried waits less than {today}, {own} on average: {name} {span}."
     return (
-        f"Whether {name} waits less than {today} ({other} and {own} on average) is open: {span}. "
-        f"{_would_decide(ratio, best['low'], best['high'], 'busiest' in sampled)}"
+        f"Whether any policy tried waits less than {today}, {own} on average, is open: {name} "
+        f"{span}. {_would_decide(ratio, least, most)}"
     )
 
 
-def _would_decide(ratio: float, low: float, high: float, sampled: bool) -> str:
+def _would_decide(ratio: float, low: float, high: float) -> str:
     """What would decide on a ratio whose interval holds 1: intervals shrink with √(weeks)."""
-    distance, width = abs(math.log(ratio)), math.log(high / low) / 2
-    if not low < ratio < high or width > 4 * distance:
-        return "Policies differ by less than weeks do, so that no other log is likely to decide."
-    times = max(2, math.ceil((width / distance) ** 2))
-    what = "the budget" if sampled else "as long a log"
-    return f"About {times} times {what} would decide, if the ratio stays."
+    if low < ratio < high:
+        distance, width = abs(math.log(ratio)), math.log(high / low) / 2
+        if width <= 4 * distance:
+            times = max(2, math.ceil((width / distance) ** 2))
+            return f"About {times} times as long a log would decide, if the ratio stays."
+    return "Weeks differ more than policies, so that a longer log is unlikely to decide."
 
 
 def _spoken(policy: str) -> str:

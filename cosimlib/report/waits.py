@@ -27,6 +27,7 @@ from cosimlib.report.log import Log, machine_table, redrawn, window_name
 from cosimlib.report.page import (
     Section,
     axis,
+    cell,
     dot_chart,
     heat_map,
     hours_axis,
@@ -47,6 +48,13 @@ CAUSES = {
     "other": "a hold, a reservation, or nodes out of service",
 }
 """Likely causes of waiting while nodes are idle, in the order in which their signs are tried."""
+
+SIGNS = (
+    "The last picture shows what was asked for by jobs that waited although they, and all jobs "
+    "that had waited longer, fitted on what was idle together: first come, first served would have "
+    "started them. Signs of the likely causes, in order: the partition or queue is full; no job "
+    "starts anywhere for hours; the user has other jobs running; none of these."
+)
 
 STANDSTILL = 20
 """Mean times between starts, and at least an hour, without a start: nothing starts anywhere."""
@@ -209,7 +217,7 @@ def log_section(log: Log) -> Section:
     picture = line_chart(
         {name: (times, np.append(values, values.iloc[-1])) for name, values in shown.items()},
         time_axis(first, last, began),
-        axis(shown.to_numpy().ravel(), "percent of the machine"),
+        axis(shown, "percent of the machine"),
         steps=True,
     )
     begin = [window_name(schedule, t, t + WEEK) for t in weeks["begin"]]
@@ -239,10 +247,8 @@ def waits_section(log: Log) -> Section:
     ]
     by_hour = waits_by_hour(schedule)
     longest = _longest(groups)
-    tables = {
-        "Who waits longest (waits in hours)": longest,
-        **{f"Waits by {by} of the jobs (h)": table for by, table in groups.items() if len(table)},
-    }
+    tables = {f"Who waits longest (h; share of the {log.unit}-hours)": longest}
+    tables |= {f"Waits by {by} of the jobs (h)": t for by, t in groups.items() if len(t)}
     sizes = groups["size"]
     marks = sizes[["median", "p90"]].clip(lower=1 / 60)
     marks.columns = ["half of the jobs wait no longer", "90 % of them"]
@@ -250,23 +256,18 @@ def waits_section(log: Log) -> Section:
     if len(by_hour):
         pictures.append(heat_map(by_hour, "Mean wait by time of submission"))
         tables["Mean wait by weekday and hour of the submission (h)"] = by_hour
-    finding, picture, table = _idle_finding(log)
     reading = (
         "A mark is the wait that half of the jobs, or 90 % of them, do not exceed. Dark cells are "
         "times of submission with long waits."
     )
-    if picture:
-        reading += (
-            f" The last picture shows {log.unit}s asked for by jobs that waited although they, "
-            f"and all jobs that had waited longer, fitted on the idle {log.unit}s together. First "
-            "come, first served would have started them. Signs of the likely causes, in order: the "
-            "partition or queue is full; no job starts anywhere for hours; the user has other jobs "
-            "running; none of these."
-        )
-    return Section(
-        "waits", title, (_who_waits(log, longest), finding), (*pictures, *picture),
-        tables | table, reading,
-    )  # fmt: skip
+    findings = [_who_waits(log, longest)]
+    if (schedule.jobs["wait_time"] > 0).any():
+        finding, picture, table = _idle_finding(log)
+        findings.append(finding)
+        pictures += picture
+        tables |= table
+        reading += f" {SIGNS}" * bool(picture)
+    return Section("waits", title, tuple(findings), tuple(pictures), tables, reading)
 
 
 def _longest(groups: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -324,7 +325,7 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
     by_cause = causes.sum().sort_values(ascending=False, kind="stable")
     worst = float(causes.sum(axis=1).idxmax())
     sentence += (
-        f", {idle:,.0f} of {total:,.0f} {unit}-hours, most of it in "
+        f", {cell(idle)} of {cell(total)} {unit}-hours; the most from "
         f"{window_name(log.schedule, worst, worst + length)}. Likely cause of "
         f"{percent(by_cause.iloc[0] / idle)} of it: {CAUSES[by_cause.index[0]]}."
     )
@@ -334,7 +335,7 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
         {CAUSES[name]: (times, np.append(values, values.iloc[-1]))
          for name, values in held_back.items()},
         time_axis(times[0], times[-1], log.workload.began),
-        axis(held_back.to_numpy().ravel(), f"{unit}s waited for, though idle"),
+        axis(held_back, f"{unit}s waited for"),
         steps=True,
     )  # fmt: skip
     table = pd.DataFrame({

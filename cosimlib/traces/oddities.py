@@ -84,7 +84,8 @@ class Oversubscription(NamedTuple):
         if self.share <= TOLERATED:
             return ""
         return (
-            f"{self.held}: count cores if jobs share nodes, or give NODES= (see docs/your-log.md)"
+            f"{self.held}, so that idle nodes are unknown: count cores if jobs share nodes, or "
+            "give the machine's size (--nodes, NODES=)"
         )
 
 

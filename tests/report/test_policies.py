@@ -46,13 +46,12 @@ def test_equal_waits_have_no_correlation():
     [
         ((0.9, 0.8, 1.05), "About 2 times as long a log"),
         ((0.95, 0.85, 1.05), "About 5 times as long a log"),
-        ((0.99, 0.8, 1.2), "no other log"),
-        ((0.9, 0.95, 1.2), "no other log"),
+        ((0.99, 0.8, 1.2), "is unlikely to decide"),
+        ((0.9, 0.95, 1.2), "is unlikely to decide"),
     ],
 )
 def test_what_is_open_says_what_would_decide(numbers, words):
-    assert words in _would_decide(*numbers, sampled=False)
-    assert ("the budget" in _would_decide(*numbers, sampled=True)) == ("About" in words)
+    assert words in _would_decide(*numbers)
 
 
 def test_the_comparison_has_a_recorded_row_where_starts_are_recorded():
