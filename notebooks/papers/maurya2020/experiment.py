@@ -50,6 +50,8 @@ REPEATED_BELOW = 0.05
 """Seconds up to which a run of backtracking is repeated."""
 LARGEST_MOMENT = 2.0**31
 """Cells of the tables of a full moment from which on it is left out."""
+EXCEPTION = 13 * MINUTE
+"""The deadline after which greedy's excess does not grow, with the most jobs, as the paper says."""
 CASE = ["scenario", "nodes_needed"]
 SURVEY = ["moment", "jobs", "nodes_needed", "deadline", "greedy", "optimum", "overlapping",
           "cost_of_optimum", "least_cost"]  # fmt: skip

@@ -11,7 +11,7 @@ optimum *falls* in a case if it never rises and comes down, or begins at 0; gree
 it ends below where it began, or begins at 0.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from cosimlib.eviction import (
 )
 from cosimlib.units import DAY, MINUTE
 from papers.claims import Samples, measure
-from papers.maurya2020.experiment import CASE, Log, Occupancy, asking, median_plan
+from papers.maurya2020.experiment import CASE, EXCEPTION, Log, Occupancy, median_plan
 
 SOLVERS = ["dynamic", "as printed", "greedy", "backtracking"]
 STATED_YEAR = 91_217
@@ -37,8 +37,6 @@ STATED_YEAR = 91_217
 NO_CASE = "the log has no scenario like the paper's: no case was solved"
 ANOTHER_YEAR = "Theta in another year than 2019"
 SOON_LOSSLESS = "soon meets a plan without loss"
-EXCEPTION = 13 * MINUTE
-"""The deadline after which greedy's excess does not grow, with the most jobs, as the paper says."""
 
 
 class Measurements(NamedTuple):
@@ -109,39 +107,6 @@ def speedups(comparison: pd.DataFrame) -> pd.DataFrame:
         "backtracking / ours": times["backtracking"] / times["dynamic"],
     })  # fmt: skip
     return table.assign(bound=comparison.groupby(CASE, sort=False)["bound"].any())
-
-
-def excess_over_draws(
-    draws: Iterable[Mapping[str, EvictionProblem]], *, nodes_needed: Iterable[int]
-) -> pd.DataFrame:
-    """Greedy's loss beyond the optimum over draws of what logs do not have, such as memory.
-
-    Parameters
-    ----------
-    draws : iterable of mappings of str to EvictionProblem
-        Scenarios by name, for each draw.
-    nodes_needed : iterable of int
-        Left out where the jobs hold fewer.
-
-    Returns
-    -------
-    pd.DataFrame
-        `scenario`, `nodes_needed`, `deadline` (s), means `optimum` and `excess`, and the `least`
-        and `most` excess of the draws (node-hours).
-    """
-    keys, means = [*CASE, "deadline"], ["optimum", "excess"]
-    rows = [
-        (scenario, case.nodes_needed, deadline, best, round(greedy - best, 6))
-        for problems in draws
-        for scenario, problem in problems.items()
-        for case in asking(problem, nodes_needed)
-        for deadline, best, greedy in zip(
-            case.deadlines, solve_dynamic(case).loss, solve_greedy(case).loss, strict=True
-        )
-    ]
-    cases = pd.DataFrame(rows, columns=[*keys, *means]).groupby(keys, sort=False)
-    spread = cases["excess"].agg(least="min", most="max")
-    return pd.concat([cases[means].mean(), spread], axis=1).reset_index()
 
 
 def seconds_by_horizon(
