@@ -13,7 +13,7 @@ from pathlib import Path
 
 from docs.figures import copy_notebook, write_library
 from docs.reference import reference_pages
-from docs.systems import section, system_pages
+from docs.systems import SYSTEMS, section, stored_table, system_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "docs"
@@ -55,8 +55,11 @@ def stage(source: Path) -> None:
         if origin.suffix == ".ipynb":
             copy_notebook(origin, target, lambda text, at=origin: relink(text, at, places))
         else:
-            text = origin.read_text(encoding="utf-8")
-            target.write_text(relink(text, origin, places), encoding="utf-8")
+            text = relink(origin.read_text(encoding="utf-8"), origin, places)
+            if origin.parent.name == "results":
+                stored = stored_table(ROOT, SYSTEMS[origin.stem][0])
+                text += f"\n## Verdicts of runs at paper scale\n\n{stored}\n"
+            target.write_text(text, encoding="utf-8")
     systems = system_pages(ROOT, lambda text, at: relink(text, at, places))
     contributing = ROOT / "CONTRIBUTING.md"
     words = relink(section(contributing, "Words"), contributing, places)
@@ -69,7 +72,9 @@ def stage(source: Path) -> None:
 def staged_places() -> dict[Path, str]:
     """Every file of the repository that is a page, and where it is put."""
     places = {ROOT / name: place for name, place in MOVED.items()}
-    places |= {path: path.name for path in ROOT.glob("docs/*.md")}
+    places |= {
+        path: path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")
+    }
     notebooks = (ROOT / "notebooks").rglob("[!.]*.ipynb")
     kept = (path for path in notebooks if ".ipynb_checkpoints" not in path.parts)
     return places | {path: path.relative_to(ROOT).as_posix() for path in kept}

@@ -5,15 +5,24 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
+
 SYSTEMS = {
-    "eviction": ("1-eviction", "cosimlib.eviction.problem"),
-    "coscheduling": ("2-coscheduling", "cosimlib.coscheduling.simulation"),
-    "timesharing": ("3-timesharing", "cosimlib.timesharing.simulation"),
-    "filling": ("4-filling", "cosimlib.filling.simulation"),
-    "elastic": ("5-elastic", "cosimlib.elastic.simulation"),
-    "ondemand": ("6-ondemand", "cosimlib.ondemand.simulation"),
-}
-"""Room of each system: its notebook, and the module that states its model."""
+    "eviction": ("1-eviction", "cosimlib.eviction.problem", "Evicting jobs for a burst"),
+    "coscheduling": ("2-coscheduling", "cosimlib.coscheduling.simulation", "Coupled machines"),
+    "timesharing": ("3-timesharing", "cosimlib.timesharing.simulation", "Time-sharing nodes"),
+    "filling": ("4-filling", "cosimlib.filling.simulation", "Filler containers"),
+    "elastic": ("5-elastic", "cosimlib.elastic.simulation", "Elastic partitions"),
+    "ondemand": (
+        "6-ondemand", "cosimlib.ondemand.simulation", "What none of the papers has"
+    ),
+}  # fmt: skip
+"""Room of each system: its notebook, the module that states its model, its part of the results."""
+STORED = {
+    "statement": "the paper says", "paper_value": "its value", "limits": "limits", "ours": "ours",
+    "verdict": "verdict", "data": "data", "date": "run on", "commit": "at commit",
+}  # fmt: skip
+"""Columns of the table of runs at paper scale, by their names in the files."""
 
 EXPLORERS = ("eviction", "coscheduling", "timesharing", "filling", "elastic", "ondemand")
 
@@ -22,9 +31,9 @@ def system_pages(root: Path, renew: Callable[[str, Path], str]) -> dict[str, str
     """Every system's page by its name: question, picture, model, what we found, what deviates."""
     results = root / "docs" / "results.md"
     pages = {}
-    for room, (notebook, model) in SYSTEMS.items():
+    for room, (notebook, model, found) in SYSTEMS.items():
         path = root / "notebooks" / f"{notebook}.ipynb"
-        title, question, deviations = _told(path)
+        title, question, deviations = _opening(path)
         explorer = f", or [move its sliders](../notebooks/explore/{room}.ipynb)"
         links = (
             f"Read [the notebook](../notebooks/{notebook}.ipynb)"
@@ -39,7 +48,7 @@ def system_pages(root: Path, renew: Callable[[str, Path], str]) -> dict[str, str
             "## The model",
             f"```{{eval-rst}}\n.. automodule:: {model}\n   :no-members:\n   :no-index:\n```",
             "## What we found",
-            _below(renew(section(results, rf".+ \(notebook {notebook[0]}\b.*"), results)),
+            _below(renew(section(results, re.escape(found)), results)),
             "## What deviates, what is supposed",
             _below(renew(deviations, path)),
         ]
@@ -47,7 +56,21 @@ def system_pages(root: Path, renew: Callable[[str, Path], str]) -> dict[str, str
     return pages
 
 
-def _told(notebook: Path) -> tuple[str, str, str]:
+def stored_table(root: Path, system: str) -> str:
+    """A notebook's claims as runs at paper scale decided them, from the files in `data`."""
+    claims, stored = (
+        pd.read_csv(root / "data" / name, dtype=str, keep_default_na=False)
+        for name in ("claims.csv", "paper-scale.csv")
+    )
+    table = claims.drop(columns="data").merge(stored, on=["system", "claim"])
+    table = table[table["system"] == system]
+    if table.empty:
+        return "No run at paper scale is stored."
+    rows = [list(STORED.values()), ["---"] * len(STORED), *table[list(STORED)].to_numpy().tolist()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _opening(notebook: Path) -> tuple[str, str, str]:
     """Title, question and deviations of a notebook: its first two cells of text."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
