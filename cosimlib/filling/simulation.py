@@ -44,8 +44,10 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.batch.orders import prepare
-from cosimlib.filling.kernel import SlotArrays, fill
+from cosimlib.filling.kernel import JOB, RUN, fill
 from cosimlib.filling.schedule import FilledSchedule, policy_name, split_by_saves, whole_slots
+from cosimlib.kernels.availability import BREAKPOINT
+from cosimlib.kernels.records import records
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload
@@ -137,20 +139,28 @@ def simulate_filling(
     check.flag("reschedule", reschedule, where="filling")
     run = prepare(workload, system, "submit", kill_at_request, requested_time=True)
     workload, jobs = run.workload, _in_slots(run.jobs, slot)
-    depth = max(1, len(workload)) if queue_depth is None else int(queue_depth)
-    hold_back = policy == "B" and reclaim == "save"
-    most = MOST_PLANNED + MOST_PLANNED_PER_JOB * len(workload)
-    start, promised, held_up, rows = fill(
-        jobs, system.total_nodes, depth, hold_back, bool(reschedule), most
+    depth = min(int(queue_depth or jobs.size), jobs.size)
+    most = MOST_PLANNED + MOST_PLANNED_PER_JOB * jobs.size
+    runs = records(
+        1,
+        RUN,
+        capacity=system.total_nodes,
+        depth=depth,
+        hold_back=policy == "B" and reclaim == "save",
+        reschedule=reschedule,
+        most_planned=most,
+        before=-np.inf,
     )
-    _check_overdue(workload, start, slot, most)
+    plan = np.recarray(2 * (min(jobs.size, system.total_nodes) + depth) + 8, BREAKPOINT)
+    rows = np.array(fill(jobs, plan, np.empty(depth, np.int64), runs)).reshape(-1, 4)
+    _check_overdue(workload, jobs.start, slot, most)
     containers = _container_table(rows if policy else rows[:0], slot)
     every = {"A": 1, "C": int(save_every)}.get(str(policy))
     if policy == "A":
-        containers = _container_table(_slot_by_slot(jobs, start, system.total_nodes), slot)
+        containers = _container_table(_slot_by_slot(jobs, system.total_nodes), slot)
     if every is not None:
         containers = split_by_saves(containers, every * slot)
-    start_time = start * slot
+    start_time = jobs.start * slot
     return FilledSchedule(
         workload,
         system,
@@ -158,8 +168,8 @@ def simulate_filling(
         start_time,
         start_time + workload.jobs["run_time"].to_numpy(),
         containers,
-        promised * slot,
-        held_up,
+        jobs.promised * slot,
+        jobs.held_up == 1,
         policy,
         "kill" if policy == "C" else reclaim,
         every,
@@ -207,22 +217,28 @@ def _check_overdue(workload: Workload, start: np.ndarray, slot: float, most: int
     )
 
 
-def _in_slots(jobs: JobArrays, slot: float) -> SlotArrays:
+def _in_slots(jobs: JobArrays, slot: float) -> np.recarray:
     """Submissions seen at the next slot, times rounded up, one slot or more for each job."""
-    return SlotArrays(
-        whole_slots(jobs.submit_time, slot),
-        np.maximum(whole_slots(jobs.run_time, slot), 1),
-        np.maximum(whole_slots(jobs.requested_time, slot), 1),
-        jobs.nodes,
+    return records(
+        jobs.nodes.size,
+        JOB,
+        submit_time=whole_slots(jobs.submit_time, slot),
+        run_time=np.maximum(whole_slots(jobs.run_time, slot), 1),
+        requested_time=np.maximum(whole_slots(jobs.requested_time, slot), 1),
+        nodes=jobs.nodes,
+        start=np.nan,
+        promised=np.nan,
+        reserved=np.inf,
+        expected_end=np.nan,
     )
 
 
-def _slot_by_slot(jobs: SlotArrays, start: np.ndarray, capacity: int) -> np.ndarray:
+def _slot_by_slot(jobs: np.recarray, capacity: int) -> np.ndarray:
     """Policy A: from when to when how many containers run, as rows of `fill`."""
-    if not start.size:
+    if not jobs.size:
         return np.empty((0, 4))
-    times, busy = step_function(start, start + jobs.run, jobs.nodes)
-    times, busy = np.append(jobs.submit[0], times), np.append(0, busy)
+    times, busy = step_function(jobs.start, jobs.start + jobs.run_time, jobs.nodes)
+    times, busy = np.append(jobs.submit_time[0], times), np.append(0, busy)
     idle = capacity - busy[:-1]
     rows = np.stack([times[:-1], times[1:], idle, np.ones_like(idle)], axis=1)
     return rows[(idle > 0) & (times[:-1] < times[1:])]
