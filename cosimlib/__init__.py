@@ -56,6 +56,7 @@ Simulators: workload and system to schedule
 Forecasts
 
 - `forecast`: when the jobs of a queue start, and one that is submitted now, with intervals
+- `backtest`: how often such intervals would have held on a log's own past
 - `predict`: run times, from requests, the user's last two jobs, or similar jobs
 
 Eviction: problem to plan

@@ -40,6 +40,7 @@ from .explorers import explore_filling as explore_filling
 from .explorers import explore_ondemand as explore_ondemand
 from .explorers import explore_timesharing as explore_timesharing
 from .filling import simulate_filling as simulate_filling
+from .forecasting import backtest as backtest
 from .forecasting import forecast as forecast
 from .forecasting import predict as predict
 from .ondemand import simulate_ondemand as simulate_ondemand

@@ -179,22 +179,13 @@ def forecast(
     5
     """
     check.seed(seed)
-    check.whole("futures", futures, 1)
-    check.choice("run_times", run_times, RUN_TIMES)
-    check.flag("arrivals", arrivals)
-    check.that("policy", policy, callable(policy) or policy in SIMULATORS,
-               f"one of {', '.join(SIMULATORS)}, or a function")  # fmt: skip
+    name, setting = setting_of(log, policy, system, futures, run_times, arrivals)
     history = History.of(log)
     check.that("log", log, len(history.jobs) > 0, "at least one job")
     at = float(history.submit_time[-1]) if at is None else at
     check.number("at", at, least=0.0, kind="seconds")
-    workload = log if isinstance(log, Workload) else log.workload
-    given = log.system if isinstance(log, Schedule) else log.machine
-    system = check.machine(system or given, workload.name, error=InvalidWorkloadError)
-    workload.arrays(system, requested_time=policy not in ("FCFS", "first fit"))
-    setting = Setting(policy, system.total_nodes, int(futures), run_times, arrivals)
     known = history.until(at, exact=run_times == "exact")
-    shapes = () if nodes is None and hours is None else _shapes(nodes, hours, system)
+    shapes = () if nodes is None and hours is None else _shapes(nodes, hours, setting.nodes)
     asked = pd.DataFrame(shapes, columns=["nodes", "requested_time"])
     known = known.with_jobs(asked.assign(submit_time=at, user=user))
     now, first = snapshot(known, at), len(known.jobs) - len(asked)
@@ -209,16 +200,47 @@ def forecast(
     if of_asked:
         table = start_table(known.jobs.iloc[first:], np.vstack(of_asked), at)
         table = table.drop(columns=["job_id", "user", "waited"], errors="ignore")
-    name = policy if isinstance(policy, str) else getattr(policy, "__name__", "own policy")
     return Forecast(
-        f"{workload.name} under {name}", at, known.jobs.iloc[waiting], starts(waiting),
+        name, at, known.jobs.iloc[waiting], starts(waiting),
         now.running.size, None if table is None else table.reset_index(drop=True),
     )  # fmt: skip
 
 
-def _shapes(nodes: object, hours: object, system: System) -> list[tuple[int, float]]:
+def setting_of(
+    log: Workload | Schedule,
+    policy: Policy,
+    system: System | None,
+    futures: int,
+    run_times: str = "history",
+    arrivals: bool = True,
+) -> tuple[str, Setting]:
+    """The name of a forecast, and what its futures are made of; refuses what cannot be simulated.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a job is wider than the system or has no requested time.
+    ValueError
+        For settings out of range.
+    """
+    check.instance("log", log, Workload, Schedule, expected="a Workload or a Schedule")
+    check.whole("futures", futures, 1)
+    check.choice("run_times", run_times, RUN_TIMES)
+    check.flag("arrivals", arrivals)
+    check.that("policy", policy, callable(policy) or policy in SIMULATORS,
+               f"one of {', '.join(SIMULATORS)}, or a function")  # fmt: skip
+    workload = log.workload if isinstance(log, Schedule) else log
+    given = log.system if isinstance(log, Schedule) else log.machine
+    machine = check.machine(system or given, workload.name, error=InvalidWorkloadError)
+    workload.arrays(machine, requested_time=policy not in ("FCFS", "first fit"))
+    name = policy if isinstance(policy, str) else getattr(policy, "__name__", "own policy")
+    setting = Setting(policy, machine.total_nodes, int(futures), run_times, arrivals)
+    return f"{workload.name} under {name}", setting
+
+
+def _shapes(nodes: object, hours: object, most: int) -> list[tuple[int, float]]:
     """Nodes and seconds of the job asked for, and of smaller ones."""
-    check.whole("nodes", nodes, 1, system.total_nodes)
+    check.whole("nodes", nodes, 1, most)
     check.number("hours", hours, above=0.0)
     wide, long = int(nodes), float(hours) * HOUR  # type: ignore[call-overload, arg-type]
     fewer = dict.fromkeys(max(1, round(wide * part)) for part in PARTS)

@@ -120,6 +120,19 @@ class History:
         return np.where(np.isfinite(self.requested_time), self.requested_time, 1.0)
 
     @cached_property
+    def by_start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in order of start, and the starts (s)."""
+        order = np.argsort(self.start_time, kind="stable")
+        return order, self.start_time[order]
+
+    @cached_property
+    def codes(self) -> dict[str, np.ndarray]:
+        """A number per user, and per queue, of each job; all the same where none is named."""
+        named = {name: self.jobs.get(name, pd.Series(index=self.jobs.index, dtype="string"))
+                 for name in ("user", "queue")}  # fmt: skip
+        return {name: pd.factorize(values)[0] for name, values in named.items()}
+
+    @cached_property
     def groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """By level, jobs sorted by group and end: ends, shares; and per job where its group is."""
         n, share = len(self.jobs), self.run_time / self.scale

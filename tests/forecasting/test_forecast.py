@@ -167,4 +167,4 @@ def test_what_cannot_be_forecast_is_refused(schedule):
         cs.forecast(schedule, nodes=6)
     workload = replace(schedule.workload, machine=None)
     with pytest.raises(InvalidWorkloadError, match="no job has a recorded start"):
-        cs.forecast(workload)
+        cs.forecast(workload, system=cs.System.of(64))

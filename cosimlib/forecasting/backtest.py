@@ -1,0 +1,295 @@
+"""Backtests: how often a log's own past would have been forecast within the intervals.
+
+At instants of the log the starts of waiting jobs are forecast from what was known then, and
+compared with when they started. A site seldom does what a policy does: jobs are held, depend on
+others, or wait for a partition. So each forecast is corrected by earlier ones, as split conformal
+prediction does (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005): of the
+latest `PAST` earlier cases, the `NEAR` that are nearest in median and in the time waited so far
+tell by what factor the wait was longer or shorter than the median forecast (a wait of w seconds
+counts as w + `FLOOR`), and their quantiles replace those of the futures. Cases whose job had not
+started by the instant are censored: they count by the method of Kaplan and Meier (1958).
+
+The first instants are there for corrections alone; the forecasts of the others, the held-back
+weeks, are judged, each by corrections from its past. Baselines are the static plan (the policy's
+schedule with requests as run times and without arrivals, as ``squeue --start`` has it) and how long
+jobs of the same user, or queue, that had waited as long usually went on to wait.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.display import Displayed, Facts, count, percent
+from cosimlib.forecasting.cases import BASELINES, COLUMNS, LEVELS, cases_at, drawn_instants
+from cosimlib.forecasting.forecast import Forecast, setting_of
+from cosimlib.forecasting.futures import Policy
+from cosimlib.forecasting.history import History
+from cosimlib.schedule import Schedule
+from cosimlib.sweep import Workers, sweep
+from cosimlib.system import System
+from cosimlib.units import HOUR
+from cosimlib.workload import Workload
+
+PAST, NEAR, FEWEST = 1000, 100, 100
+"""Earlier cases that are looked at, those of them that correct, and those there must be."""
+
+FLOOR = 600.0
+"""Seconds added to waits before ratios are taken, so that those of short waits count less."""
+
+WEIGHT = 0.5
+"""Of the distance in time waited, beside that in the median."""
+
+WARM_UP, PRACTICE = 0.15, 0.35
+"""Shares of the log's time without an instant, and of instants that only correct later ones."""
+
+FINE = (0.75, 0.85)
+"""Coverage of 80 % intervals on held-back weeks between which forecasts count as calibrated."""
+
+PINBALL = (0.1, 0.25, 0.5, 0.75, 0.9)
+PARTS = 8
+"""Batches of instants, among which workers choose."""
+
+CORRECTED = [f"corrected_{name}" for name in COLUMNS]
+METHODS = {
+    "corrected forecast": CORRECTED,
+    "simulation alone": COLUMNS,
+    "static plan": ["static"] * len(LEVELS),
+    "user's median wait": ["user"] * len(LEVELS),
+    "queue's median wait": ["queue"] * len(LEVELS),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Backtest(Displayed):
+    """Forecasts of a log's past, and what happened.
+
+    Parameters
+    ----------
+    name : str
+        Of the log, and the policy.
+    cases : pd.DataFrame
+        A row per instant `at` and waiting `job`: seconds it had `waited`, how long it went on to
+        `wait` (infinite where the log does not tell), quantiles of the simulation (``q05`` …) and
+        of the corrected forecast, the baselines, and whether it is `held` back to be judged.
+    """
+
+    name: str
+    cases: pd.DataFrame
+
+    @cached_property
+    def judged(self) -> pd.DataFrame:
+        """The cases that are judged: held back, and the start known."""
+        return self.cases[self.cases["held"] & np.isfinite(self.cases["wait"])]
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One row per method: `coverage_50`, `coverage_80`, `pinball` and `loss_ratio`.
+
+        `pinball` is the mean pinball loss at the quantiles 10, 25, 50, 75 and 90 %, in hours;
+        `loss_ratio` that of the corrected forecast divided by this. A baseline is one number at
+        all quantiles, and has no interval.
+        """
+        cases, rows = self.judged, {}
+        for method, columns in METHODS.items():
+            quantiles = dict(zip(np.round(LEVELS, 2), cases[columns].to_numpy().T, strict=True))
+            wait = cases["wait"].to_numpy()
+            rows[method] = {
+                "coverage_50": _coverage(quantiles[0.25], wait, quantiles[0.75]),
+                "coverage_80": _coverage(quantiles[0.1], wait, quantiles[0.9]),
+                "pinball": np.mean([_pinball(p, quantiles[p], wait) for p in PINBALL]) / HOUR,
+            }
+            if columns[0] in BASELINES:
+                rows[method] |= {"coverage_50": np.nan, "coverage_80": np.nan}
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        return table.assign(loss_ratio=table["pinball"].iloc[0] / table["pinball"])
+
+    @cached_property
+    def pit(self) -> pd.DataFrame:
+        """Probability integral transforms: share of the cases in each tenth, a column per method.
+
+        All are 0.1 where forecasts are calibrated; large at the ends where they are too narrow.
+        """
+        cases, rng, columns = self.judged, np.random.default_rng(0), {}
+        wait = cases["wait"].to_numpy()[:, np.newaxis]
+        for method in ("corrected forecast", "simulation alone"):
+            quantiles = cases[METHODS[method]].to_numpy()
+            below, to = (quantiles < wait).sum(axis=1), (quantiles <= wait).sum(axis=1)
+            place = (below + rng.random(len(cases)) * (to - below + 1)) / (len(LEVELS) + 1)
+            columns[method] = np.histogram(place, np.linspace(0, 1, 11))[0] / max(len(cases), 1)
+        tenths = [f"{tenth / 10:.1f}–{(tenth + 1) / 10:.1f}" for tenth in range(10)]
+        return pd.DataFrame(columns, index=tenths)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether 80 % intervals of held-back weeks hold between 75 and 85 % of the cases."""
+        coverage = self.scores["coverage_80"].iloc[0]
+        return bool(FINE[0] <= coverage <= FINE[1])
+
+    @property
+    def sentence(self) -> str:
+        """What the backtest says of forecasts on this log."""
+        if not self.calibrated:
+            return "not calibrated for this log"
+        scores = self.scores.iloc[0]
+        return (
+            f"80 % intervals held {percent(scores['coverage_80'], 0)} and 50 % intervals "
+            f"{percent(scores['coverage_50'], 0)} of {count(len(self.judged), 'past wait')}"
+        )
+
+    def corrected(self, forecast: Forecast) -> Forecast:
+        """A forecast for the same log, corrected by the cases before its instant."""
+        past = self.cases[self.cases["at"] < forecast.at]
+        if not self.calibrated or len(past) < FEWEST or forecast.jobs.empty:
+            return replace(forecast, calibrated="not calibrated for this log")
+        ahead = np.median(np.maximum(forecast.starts - forecast.at, 0.0), axis=1)
+        waited = forecast.at - forecast.jobs["submit_time"].to_numpy()
+        levels = (np.arange(forecast.starts.shape[1]) + 0.5) / forecast.starts.shape[1]
+        starts = forecast.at + _correct(past, forecast.at, ahead, waited, levels)
+        return replace(forecast, starts=starts, calibrated=self.sentence)
+
+    def _heading(self) -> str:
+        return f"{self.name}: {self.sentence}"
+
+    def _facts(self) -> Facts:
+        static = "static plan"
+        return {
+            "instants": lambda: f"{self.cases['at'].nunique():,}",
+            "cases": lambda: f"{len(self.cases):,}, {len(self.judged):,} of them judged",
+            "loss": lambda: (
+                f"{percent(self.scores['loss_ratio'][static], 0)} of the {static}'s"
+                if self.calibrated else ""
+            ),
+        }  # fmt: skip
+
+
+def backtest(
+    log: Workload | Schedule,
+    *,
+    policy: Policy = "EASY",
+    instants: int = 300,
+    futures: int = 100,
+    jobs: int = 10,
+    system: System | None = None,
+    seed: int = 0,
+    executor: Workers = None,
+) -> Backtest:
+    """How often forecasts on a log's own past would have held, with corrections from its past.
+
+    Parameters
+    ----------
+    log : Workload or Schedule
+        With recorded starts (jobs without are left out), or a schedule.
+    policy : str or function, default "EASY"
+        As in `forecast`.
+    instants : int, default 300
+        Random instants at which jobs wait.
+    futures : int, default 100
+    jobs : int, default 10
+        Waiting jobs of an instant that count, drawn at random.
+    system : System, optional
+        By default the log's machine.
+    seed : int, default 0
+    executor : optional
+        As in `cosimlib.sweep`: ``"cores"`` for all cores.
+
+    Returns
+    -------
+    Backtest
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where a job is wider than the system, has no requested time, or starts are unknown.
+    ValueError
+        Where jobs wait at no instant, and for settings out of range.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(1000, nodes=64, load=0.9, seed=1))
+    >>> backtest = cs.backtest(cs.simulate_easy(log, log.machine), instants=10, futures=5)
+    >>> backtest.cases["at"].nunique()
+    10
+    """
+    check.seed(seed)
+    check.whole("instants", instants, 1)
+    check.whole("jobs", jobs, 1)
+    if isinstance(log, Workload):
+        log = log.keep(log.column("recorded_start").notna(), "start unknown")
+    name, setting = setting_of(log, policy, system, futures)
+    at = drawn_instants(History.of(log), WARM_UP, int(instants), int(seed))
+    check.that("log", name, at.size > 0, "jobs that wait after a sixth of its time")
+    shared = {"log": log, "instants": at.tolist(), "setting": setting, "most": jobs, "seed": seed}
+    parts = list(range(min(PARTS, at.size)))
+    cases = sweep(_part, {"part": parts}, shared=shared, executor=executor, errors="raise")
+    cases = cases.drop(columns="part").sort_values("at", kind="stable", ignore_index=True)
+    first = np.quantile(at, PRACTICE)
+    corrected = pd.DataFrame(_corrections(cases), columns=CORRECTED)
+    held = (cases["at"] > first) & corrected[CORRECTED[0]].notna()
+    return Backtest(name, pd.concat([cases, corrected], axis=1).assign(held=held))
+
+
+def _part(part: int, log: Any, instants: list[float], setting: Any, most: int, seed: int) -> list:
+    """The cases of every so many instants."""
+    history = History.of(log)
+    chosen = instants[part :: min(PARTS, len(instants))]
+    return [row for at in chosen for row in cases_at(at, history, setting, most, int(seed))]
+
+
+def _corrections(cases: pd.DataFrame) -> np.ndarray:
+    """Corrected quantiles of every case, from earlier ones; NaN where these are too few."""
+    corrected = np.full((len(cases), len(LEVELS)), np.nan)
+    at = cases["at"].to_numpy()
+    for instant in np.unique(at):
+        first, last = np.searchsorted(at, [instant, np.nextafter(instant, np.inf)])
+        if first >= FEWEST:
+            here = cases.iloc[first:last]
+            median, waited = here["q50"].to_numpy(), here["waited"].to_numpy()
+            past = cases.iloc[max(0, first - PAST) : first]
+            corrected[first:last] = _correct(past, instant, median, waited, LEVELS)
+    return corrected
+
+
+def _correct(
+    past: pd.DataFrame, at: float, median: np.ndarray, waited: np.ndarray, levels: np.ndarray
+) -> np.ndarray:
+    """Quantiles (s) for cases of these medians and times waited, a row per case."""
+    past = past.iloc[::-1].head(PAST)  # of cases that are equally near, the latest
+    known = (past["at"] + past["wait"] <= at).to_numpy()
+    lasted = np.where(known, past["wait"], at - past["at"])
+    factor = _log(lasted) - _log(past["q50"])
+    quantiles = np.empty((median.size, levels.size))
+    for row in range(median.size):
+        distance = np.abs(_log(past["q50"]) - _log(median[row]))
+        distance += WEIGHT * np.abs(_log(past["waited"]) - _log(waited[row]))
+        near = np.argsort(distance, kind="stable")[:NEAR]
+        factors = _kaplan_meier(factor[near], known[near], levels)
+        quantiles[row] = np.exp(_log(median[row]) + factors) - FLOOR
+    return np.maximum(quantiles, 0.0)
+
+
+def _log(seconds: Any) -> np.ndarray:
+    return np.log(np.asarray(seconds, dtype=np.float64) + FLOOR)
+
+
+def _kaplan_meier(values: np.ndarray, known: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Quantiles of values of which some are lower bounds only: where they are not `known`."""
+    order = np.lexsort((~known, values))
+    left = np.arange(values.size, 0, -1)
+    below = 1.0 - np.cumprod(np.where(known[order], 1.0 - 1.0 / left, 1.0))
+    place = np.searchsorted(below, levels - 1e-12)
+    return values[order][np.minimum(place, values.size - 1)]
+
+
+def _coverage(low: np.ndarray, wait: np.ndarray, high: np.ndarray) -> float:
+    return float(((low <= wait) & (wait <= high)).mean()) if wait.size else np.nan
+
+
+def _pinball(level: float, quantile: np.ndarray, wait: np.ndarray) -> float:
+    """Pinball loss: what is over costs 1 - level, what is under costs level."""
+    over = quantile - wait
+    return float(np.maximum((1.0 - level) * over, -level * over).mean()) if wait.size else np.nan

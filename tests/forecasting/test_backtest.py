@@ -1,0 +1,186 @@
+"""Backtests: closed forms of the scores, censored waits, and nothing of the future."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cosimlib as cs
+from cosimlib.forecasting.backtest import (
+    CORRECTED,
+    FEWEST,
+    Backtest,
+    _correct,
+    _kaplan_meier,
+    _pinball,
+)
+from cosimlib.forecasting.cases import COLUMNS, LEVELS, cases_at
+from cosimlib.forecasting.futures import Setting
+from cosimlib.forecasting.history import History
+from cosimlib.kernels.jit import is_interpreted
+from cosimlib.schedule import Schedule
+from cosimlib.units import DAY, HOUR
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+INSTANTS, FUTURES = 60, 20
+COMPILED = pytest.mark.skipif(is_interpreted(), reason="thousands of futures")
+
+
+@pytest.fixture(scope="module")
+def schedule():
+    log = cs.synthetic.lublin(2000, nodes=64, load=0.8, seed=2)
+    users = np.random.default_rng(0).integers(0, 20, len(log)).astype(str)
+    busy = cs.synthetic.with_estimates(Workload(log.jobs.assign(user=users), "busy"))
+    return cs.simulate_easy(busy, cs.System.of(64))
+
+
+@pytest.fixture(scope="module")
+def tested(schedule):
+    return cs.backtest(schedule, instants=INSTANTS, futures=FUTURES)
+
+
+def made_cases(wait, *, at=None, quantiles=None):
+    """Cases of given waits, each forecast as from one to nineteen hours."""
+    n = len(wait)
+    levels = np.tile(np.arange(1, 20) * HOUR, (n, 1)) if quantiles is None else quantiles
+    cases = pd.DataFrame(levels, columns=COLUMNS)
+    other = pd.DataFrame(levels, columns=CORRECTED)
+    return pd.concat([cases, other], axis=1).assign(
+        at=np.arange(n) * DAY if at is None else at, job=range(n), waited=0.0, wait=wait,
+        static=10 * HOUR, user=0.0, queue=0.0, held=True,
+    )  # fmt: skip
+
+
+def test_scores_in_closed_form():
+    wait = np.array([10.0, 3.0, 1.0, 25.0]) * HOUR
+    test = Backtest("four", made_cases(wait))
+    scores = test.scores
+    # The 10 and 90 % quantiles are 2 and 18 h, the 25 and 75 % ones 5 and 15 h.
+    assert scores["coverage_80"].iloc[0] == 0.5
+    assert scores["coverage_50"].iloc[0] == 0.25
+    flat = np.mean([level * max(0, w - 10) + (1 - level) * max(0, 10 - w)
+                    for level in (0.1, 0.25, 0.5, 0.75, 0.9) for w in (10, 3, 1, 25)])  # fmt: skip
+    assert scores["pinball"]["static plan"] == pytest.approx(flat)
+    assert np.isnan(scores["coverage_80"]["static plan"])
+    assert scores["loss_ratio"].iloc[0] == 1.0
+    assert test.pit["corrected forecast"].sum() == pytest.approx(1.0)
+    assert not test.calibrated
+    assert "not calibrated for this log" in str(test)
+    assert "held" not in str(test).replace("held back", "")
+
+
+def test_waits_that_the_log_does_not_tell_are_not_judged():
+    test = Backtest("two", made_cases(np.array([HOUR, np.inf])))
+    assert len(test.judged) == 1
+    assert np.isfinite(test.scores["pinball"]).all()
+
+
+def test_pinball_loss_is_least_at_the_quantile():
+    wait = np.random.default_rng(0).exponential(1.0, 4000)
+    for level in (0.1, 0.5, 0.9):
+        best = _pinball(level, np.quantile(wait, level), wait)
+        assert all(_pinball(level, np.quantile(wait, level) + off, wait) > best
+                   for off in (-0.2, 0.2))  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=12))
+def test_kaplan_meier_agrees_with_the_product_of_those_at_risk(drawn):
+    values = np.array([float(value) for value, _ in drawn])
+    known = np.array([know for _, know in drawn])
+    survival, steps = 1.0, []
+    for value in sorted(set(values)):
+        events = int((known & (values == value)).sum())
+        survival *= 1 - events / int((values >= value).sum())
+        steps.append((value, 1 - survival))
+    for level in (0.1, 0.5, 0.9):
+        expected = next((value for value, share in steps if share >= level - 1e-9), values.max())
+        assert _kaplan_meier(values, known, np.array([level])).tolist() == [expected]
+
+
+def test_kaplan_meier_without_censoring_is_the_quantile():
+    values = np.random.default_rng(0).random(100)
+    found = _kaplan_meier(values, np.ones(100, bool), LEVELS)
+    assert found.tolist() == pytest.approx(np.sort(values)[np.rint(LEVELS * 100).astype(int) - 1])
+
+
+def test_a_site_that_takes_three_times_as_long_is_corrected():
+    """Forecasts of an hour after which jobs waited for three: the interval moves there."""
+    rng = np.random.default_rng(0)
+    wait = 3 * HOUR * rng.uniform(0.9, 1.1, 400)
+    past = made_cases(wait, quantiles=np.full((400, 19), HOUR))
+    corrected = _correct(past, 500 * DAY, np.array([HOUR]), np.array([0.0]), LEVELS)[0]
+    assert 2.6 * HOUR < corrected[1] < corrected[9] < corrected[17] < 3.4 * HOUR
+
+
+def test_jobs_that_still_wait_count_as_waits_of_at_least_so_long():
+    """At the instant half of the earlier jobs had not started, after ten hours."""
+    wait = np.where(np.arange(400) % 2 == 0, HOUR, 100 * HOUR)
+    past = made_cases(wait, at=np.full(400, 90 * HOUR), quantiles=np.full((400, 19), HOUR))
+    corrected = _correct(past, 100 * HOUR, np.array([HOUR]), np.array([0.0]), LEVELS)[0]
+    assert corrected[1] == pytest.approx(HOUR)
+    assert corrected[17] == pytest.approx(10 * HOUR)
+
+
+@COMPILED
+def test_cases_see_nothing_of_the_future(schedule):
+    """Ends and starts after the instant are moved, later jobs are left out: the same forecasts."""
+    jobs = schedule.workload.jobs
+    at = float(jobs["submit_time"].iloc[1000])
+    later = schedule.start_time > at
+    start_time = np.where(later, schedule.start_time + DAY, schedule.start_time)
+    run_time = np.where(schedule.end_time > at, jobs["run_time"] + DAY, jobs["run_time"])
+    known = (jobs["submit_time"] <= at).to_numpy()
+    other = Workload(jobs.assign(run_time=run_time)[known], "other")
+    moved = Schedule.from_starts(other, schedule.system, start_time[known], "moved")
+    setting = Setting("EASY", 64, FUTURES)
+    first, second = (
+        pd.DataFrame(cases_at(at, History.of(each), setting, 50, 0)) for each in (schedule, moved)
+    )
+    assert len(first) > 3
+    assert (second["wait"] - first["wait"] == DAY).all()
+    pd.testing.assert_frame_equal(first.drop(columns="wait"), second.drop(columns="wait"))
+
+
+@COMPILED
+def test_a_backtest_judges_by_the_past_and_corrects_a_forecast(schedule, tested):
+    cases = tested.cases
+    assert cases["at"].nunique() == INSTANTS
+    assert (cases["wait"] > 0).all()
+    started = schedule.start_time[cases["job"]]
+    assert (cases["at"] + cases["wait"] - started).abs().max() < 1e-6
+    assert (np.diff(cases[COLUMNS].to_numpy(), axis=1) >= 0).all()
+    assert cases.loc[~cases["held"], "at"].min() <= cases.loc[cases["held"], "at"].min()
+    late = float(schedule.jobs["submit_time"].iloc[-1])
+    made = cs.forecast(schedule, late, futures=FUTURES)
+    sure = Backtest("sure", made_cases(np.tile([3.0, 10.0, 17.0, 10.0, 19.0], 80) * HOUR))
+    assert sure.calibrated
+    corrected = sure.corrected(made)
+    assert corrected.starts.shape == made.starts.shape
+    assert "held" in corrected.calibrated or "not calibrated" in corrected.calibrated
+    poor = Backtest("poor", made_cases(np.full(200, 30.0 * HOUR)))
+    assert poor.corrected(made).calibrated == "not calibrated for this log"
+    assert (poor.corrected(made).starts == made.starts).all()
+
+
+@COMPILED
+def test_forecasts_beat_the_static_plan_where_the_policy_is_the_sites(tested):
+    assert len(tested.judged) > FEWEST
+    assert tested.scores["loss_ratio"]["static plan"] < 0.8
+
+
+@COMPILED
+def test_workers_do_not_change_a_backtest(schedule):
+    one, two = (
+        cs.backtest(schedule, instants=6, futures=2, executor=executor) for executor in (None, 2)
+    )
+    pd.testing.assert_frame_equal(one.cases, two.cases)
+
+
+def test_what_cannot_be_tested_is_refused():
+    jobs = {"submit_time": [0, 10], "run_time": 5, "requested_time": 5, "nodes": 1}
+    alone = cs.simulate_easy(Workload(pd.DataFrame(jobs), "alone"), cs.System.of(4))
+    with pytest.raises(ValueError, match="jobs that wait"):
+        cs.backtest(alone)
+    with pytest.raises(InvalidWorkloadError, match="no job has a recorded start"):
+        cs.backtest(Workload(pd.DataFrame(jobs), "none", cs.System.of(4)))
