@@ -18,7 +18,7 @@ from cosimlib.eviction import EvictionProblem, solve_spectrum
 from cosimlib.eviction.problem import draw_memory, running_jobs_at
 from cosimlib.metrics import occupied_nodes, running_jobs
 from cosimlib.report.log import Log
-from cosimlib.report.page import Section, axis, cell, line_chart
+from cosimlib.report.page import Section, cell, line_chart
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
 from cosimlib.traces.oddities import NEARLY_FULL
@@ -149,25 +149,20 @@ def bursts_section(
         )
         for system in machines
     }  # fmt: skip
-    means = pd.DataFrame({name: table["mean"] for name, table in costs.items()})
-    low, high, unit = means.min(axis=1), means.max(axis=1), log.unit
-    percents = 100 * np.array(shares)
-    bands = {
-        _within(deadline): (low[deadline].to_numpy(), high[deadline].to_numpy())
-        for deadline in deadlines
+    unit = log.unit
+    parts = {
+        name: table["mean"].unstack("deadline").rename(columns=_within)  # noqa: PD010
+        for name, table in costs.items()
     }
+    ends = [part.droplevel("nodes") for part in parts.values()]
+    low, high = (ends[0].combine(ends[-1], least) for least in (np.minimum, np.maximum))
     picture = line_chart(
-        {name: (percents, (least + most) / 2) for name, (least, most) in bands.items()},
-        axis(percents, "percent of the machine wanted"),
-        axis(high, f"{unit}-hours lost (mean)"),
-        bands=bands,
-    )
-    ranges = [_to(cell(a), cell(b)) for a, b in zip(low, high, strict=True)]
-    shown = pd.Series(ranges, low.index.rename(["", "percent of the machine", f"{unit}s"]))
-    shown = shown.unstack(0)[list(deadlines)].rename(columns=_within)  # noqa: PD010
+        (low + high) / 2, "percent of the machine wanted", f"{unit}-hours lost (mean)", low=low,
+        high=high,
+    )  # fmt: skip
     tables = {
-        f"{unit}-hours lost by a burst (mean)".capitalize(): shown,
-        "By memory and file system (p90: at 9 moments of 10 at most)": pd.concat(
+        f"{unit}-hours lost by a burst (mean)".capitalize(): pd.concat(parts, names=["machine"]),
+        "The same by deadline (p90: at 9 moments of 10 at most)": pd.concat(
             costs, names=["machine"]
         ),
     }
@@ -291,10 +286,6 @@ def _burst_finding(log: Log, costs: dict[str, pd.DataFrame], rests: str) -> str:
 
 def _within(deadline: int) -> str:
     return f"within {deadline} min" if deadline else "at once"
-
-
-def _to(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"
 
 
 def _loss(jobs: pd.DataFrame, deadline: int, step: float) -> np.ndarray:

@@ -17,7 +17,7 @@ from cosimlib.filling import (
 )
 from cosimlib.metrics import occupied_nodes
 from cosimlib.report.log import Log, redrawn, weeks_of, window_name
-from cosimlib.report.page import Section, axis, cell, dot_chart, line_chart
+from cosimlib.report.page import Section, cell, dot_chart, line_chart
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import HOUR, WEEK
@@ -138,11 +138,8 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     )
     if row["mean"] < 0.01 * total:
         finding += ": too few to lend"
-    picture = line_chart(
-        {name: (lent["hours"], lent[column]) for column, name in LENT.items()},
-        axis(lent["hours"], f"hours for which {unit}s are lent"),
-        axis(lent[["mean", "median"]], f"{unit}s"),
-    )
+    table = lent.set_index("hours").rename(columns=LENT)
+    picture = line_chart(table, f"hours for which {unit}s are lent", f"{unit}s")
     reading = (
         f"{unit}s that are idle for so many hours in a row, known in hindsight; who lends without "
         "knowing the future has to take some back."
@@ -191,7 +188,7 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
     if filled - plain < 0.02:
         finding += ": there is too little idle time for them"
     shown = (100 * use).set_axis(["mean, and range over the weeks", "low", "high"], axis=1)
-    picture = dot_chart(shown, axis([100.0], f"percent of the {unit}-hours that work"))
+    picture = dot_chart(shown, f"percent of the {unit}-hours that work")
     reading = (
         "The jobs of these weeks are scheduled by conservative backfilling, once a minute; fillers "
         f"take {unit}s that are idle when a minute begins. They are saved each minute, or before a "

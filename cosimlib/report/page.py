@@ -6,7 +6,7 @@ Colors are the house's; what a color tells, a dash, a mark or a word tells too.
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from cosimlib.palette import BLACK, BLUE, CYCLE
 from cosimlib.units import DAY, MINUTE
 
 WIDTH, LEFT, END, TOP, BOTTOM = 440, 58, 428, 12, 44
-LETTER = 7.2
+LETTER = 7.8
 """Mean width of a letter in a chart."""
 
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
@@ -152,22 +152,28 @@ def time_axis(first: float, last: float, began: pd.Timestamp | None) -> Axis:
 
 
 def line_chart(
-    series: Mapping[str, tuple[Any, Any]],
-    x: Axis,
-    y: Axis,
+    table: pd.DataFrame,
+    x: Axis | str,
+    y: str,
     *,
-    bands: Mapping[str, tuple[Any, Any]] | None = None,
+    low: pd.DataFrame | None = None,
+    high: pd.DataFrame | None = None,
     steps: bool = False,
 ) -> str:
-    """Lines by name, each of places and values; `bands` are from low to high at the same places."""
+    """Columns of a table as lines over its index; bands from `low` to `high`, of the same columns.
+
+    An axis that is a title begins at 0 and has round ticks.
+    """
     foot = 230 - BOTTOM
-    parts = _frame(x, y, LEFT, foot)
-    for place, (name, (xs, ys)) in enumerate(series.items()):
+    x = axis(table.index, x) if isinstance(x, str) else x
+    scale = axis(table if high is None else high, y)
+    parts = _frame(x, scale, LEFT, foot)
+    for place, name in enumerate(table):
         tint = CYCLE[place % len(CYCLE)]
-        across, up = x.at(xs, LEFT, END), y.at(ys, foot, TOP)
-        if bands:
-            low, high = (y.at(side, foot, TOP) for side in bands[name])
-            outline = _points([*across, *across[::-1]], [*low, *high[::-1]])
+        across, up = x.at(table.index, LEFT, END), scale.at(table[name], foot, TOP)
+        if low is not None and high is not None:
+            below, above = (scale.at(side[name], foot, TOP) for side in (low, high))
+            outline = _points([*across, *across[::-1]], [*below, *above[::-1]])
             parts.append(f'<polygon points="{outline}" fill="{tint}" opacity="0.15"/>')
         if steps:
             across, up = np.repeat(across, 2)[1:], np.repeat(up, 2)[:-1]
@@ -175,12 +181,21 @@ def line_chart(
         points = _points(across, up)
         parts.append(f'<polyline points="{points}" fill="none" stroke="{tint}" {dash}/>')
         row = 244 + 18 * place
-        parts += [_line(LEFT, row, LEFT + 30, row, tint, dash), _text(LEFT + 38, row + 4, name)]
-    return _svg(parts, 244 + 18 * len(series))
+        parts.append(_line(LEFT, row, LEFT + 30, row, tint, dash))
+        parts.append(_text(LEFT + 38, row + 4, str(name)))
+    return _svg(parts, 244 + 18 * table.shape[1])
 
 
-def dot_chart(table: pd.DataFrame, x: Axis) -> str:
+def steps_chart(table: pd.DataFrame, last: float, began: pd.Timestamp | None, y: str) -> str:
+    """Columns of a table as steps from each instant (s) of its index on, up to the last."""
+    times = [*table.index, last]
+    steps = table.reindex(times[:-1] + times[-2:-1]).set_axis(times)
+    return line_chart(steps, time_axis(times[0], last, began), y, steps=True)
+
+
+def dot_chart(table: pd.DataFrame, x: Axis | str) -> str:
     """Marks of a table by row and column, and a line from its `low` to its `high` in each row."""
+    x = axis(table, x) if isinstance(x, str) else x
     y, left = _rows(table.index), 14 + LETTER * max(len(_cut(row)) for row in table.index)
     foot = TOP + 24 * len(table)
     parts = _frame(x, y, left, foot)
@@ -221,9 +236,11 @@ def table_html(table: pd.DataFrame, caption: str) -> str:
     shown = table.head(MOST_ROWS)
     index = [name or "" for name in shown.index.names]
     head = "".join(f"<th>{html.escape(str(name))}</th>" for name in [*index, *shown.columns])
-    rows = []
+    rows, before = [], None
     for key, row in zip(shown.index, shown.itertuples(index=False, name=None), strict=True):
-        cells = [*(key if isinstance(key, tuple) else (key,)), *row]
+        first, *others = key if isinstance(key, tuple) else (key,)
+        repeated = bool(others) and first == before
+        cells, before = ["" if repeated else first, *others, *row], first
         rows.append("".join(f"<td>{html.escape(cell(each))}</td>" for each in cells))
     more = f" (the first {MOST_ROWS} of {len(table):,} rows)" if len(table) > MOST_ROWS else ""
     body = "".join(f"<tr>{row}</tr>" for row in rows)

@@ -18,7 +18,7 @@ from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import count, duration, durations, percent
 from cosimlib.policies import SIMULATORS
 from cosimlib.report.log import Log, weeks_of, window_name
-from cosimlib.report.page import Section, axis, cell, dot_chart
+from cosimlib.report.page import Section, cell, dot_chart
 from cosimlib.schedule import RECORDED, Schedule
 from cosimlib.timesharing import STEP, simulate_timesharing
 from cosimlib.units import HOUR, MINUTE, WEEK
@@ -140,7 +140,9 @@ def policies_section(log: Log) -> Section:
             f"The recorded mean wait is {wait}; {_spoken(fits.idxmax())} explains {word} which "
             f"jobs waited longer (rank correlation {fits.max():.2f})."
         )
-    picture = dot_chart(means, axis(means, "mean wait (hours)"))
+    if "idle nodes" in log.lacks:
+        findings.append("The jobs that ran held more than the machine: policies wait for it.")
+    picture = dot_chart(means, "mean wait (hours)")
     reading = (
         "Every policy schedules the same jobs, with their own submissions, requests and run times; "
         "EASY (sjbf) backfills by shortest request. Intervals show how much the mean varies "
@@ -189,7 +191,7 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     hours = table[["hours, batch", "hours, shared"]].set_axis(["batch", "shared"], axis=1)
     if log.workload.began is not None:
         hours.index = [name[:10] for name in hours.index]
-    picture = dot_chart(hours, axis(hours, "mean hours from submission to end"))
+    picture = dot_chart(hours, "mean hours from submission to end")
     reading = (
         "Jobs share nodes equally and run at the speed of their slowest node; nothing is lost by "
         "sharing itself. Short jobs gain, as none waits; long ones take longer where nodes are "

@@ -24,16 +24,7 @@ from cosimlib.metrics import hourly, utilization_series, waiting_jobs
 from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups, largest_groups
 from cosimlib.metrics.series import waiting_nodes
 from cosimlib.report.log import Log, machine_table, redrawn, window_name
-from cosimlib.report.page import (
-    Section,
-    axis,
-    cell,
-    dot_chart,
-    heat_map,
-    hours_axis,
-    line_chart,
-    time_axis,
-)
+from cosimlib.report.page import Section, cell, dot_chart, heat_map, hours_axis, steps_chart
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 
@@ -195,7 +186,7 @@ def idle_waits(schedule: Schedule, *, length: float = WEEK) -> IdleWaits:
 
 def log_section(log: Log) -> Section:
     """The log, its machine, the account of its records, and its weeks."""
-    schedule, began = log.schedule, log.workload.began
+    schedule = log.schedule
     first, last = schedule.span
     end = max(last, first + MINUTE)
     days = utilization_series(schedule, DAY, first, end)
@@ -210,16 +201,9 @@ def log_section(log: Log) -> Section:
         findings.append(f"This report is on {percent(log.used)} of the log's {log.unit}-hours.")
     findings += [f"{why[0].upper()}{why[1:]}." for why in log.lacks.values()]
     weeks = weekly_use(schedule)
-    shown = 100 * weeks[["utilization", "offered_load"]].rename(
-        columns=lambda n: n.replace("_", " ")
-    )
-    times = np.append(weeks["begin"], last)
-    picture = line_chart(
-        {name: (times, np.append(values, values.iloc[-1])) for name, values in shown.items()},
-        time_axis(first, last, began),
-        axis(shown, "percent of the machine"),
-        steps=True,
-    )
+    shown = 100 * weeks.set_index("begin")[["utilization", "offered_load"]]
+    shown.columns = ["utilization", "offered load"]
+    picture = steps_chart(shown, end, log.workload.began, "percent of the machine")
     begin = [window_name(schedule, t, t + WEEK) for t in weeks["begin"]]
     tables = {
         "The machine and its jobs": machine_table(log),
@@ -285,20 +269,18 @@ def _who_waits(log: Log, longest: pd.DataFrame) -> str:
     if not (wait > 0).any():
         return "No job waits."
     interval = redrawn(jobs["submit_time"] - first, wait, np.ones(len(jobs)), seed=log.seed)
-    half = (
-        "half of them not at all"
-        if wait.median() == 0
-        else (f"half of them {duration(wait.median())} or less")
-    )
-    sentence = f"Jobs wait {duration(wait.mean())} on average {interval.words(duration)}, {half}."
+    half = duration(wait.median())
+    sentence = f"Jobs wait {duration(wait.mean())} on average {interval.words(duration)}, "
+    sentence += f"half of them {half} or less."
     if not len(longest):
         return sentence
     means = [f"by {by}: {name}, {duration(mean * HOUR)}"
              for (by, name), mean in longest["mean"].items()]  # fmt: skip
     worst = longest.iloc[0]
     return (
-        f"{sentence} The longest mean waits, {means[0]} ({percent(worst['jobs'] / len(jobs))} of "
-        f"the jobs and {percent(worst['share'])} of the {log.unit}-hours); {'; '.join(means[1:])}."
+        f"{sentence} The longest mean waits, {'; '.join(means)}. The first are "
+        f"{percent(worst['jobs'] / len(jobs))} of the jobs and {percent(worst['share'])} of the "
+        f"{log.unit}-hours."
     )
 
 
@@ -317,11 +299,7 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
     share = redrawn(causes.index.to_numpy() - first, causes.sum(axis=1), waited, seed=log.seed)
     sentence = f"{percent(idle / total)} of the waiting {share.words(percent)} passed {rule}"
     if idle < NECESSARY * total:
-        return (
-            f"{sentence}: nearly all waiting was necessary under first come first served.",
-            [],
-            {},
-        )
+        return f"{sentence}: first come, first served explains nearly all waits.", [], {}
     by_cause = causes.sum().sort_values(ascending=False, kind="stable")
     worst = float(causes.sum(axis=1).idxmax())
     sentence += (
@@ -329,15 +307,9 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
         f"{window_name(log.schedule, worst, worst + length)}. Likely cause of "
         f"{percent(by_cause.iloc[0] / idle)} of it: {CAUSES[by_cause.index[0]]}."
     )
-    held_back = causes[by_cause.index[by_cause > 0]] * HOUR / length
-    times = np.append(causes.index, causes.index[-1] + length)
-    picture = line_chart(
-        {CAUSES[name]: (times, np.append(values, values.iloc[-1]))
-         for name, values in held_back.items()},
-        time_axis(times[0], times[-1], log.workload.began),
-        axis(held_back, f"{unit}s waited for"),
-        steps=True,
-    )  # fmt: skip
+    held_back = (causes[by_cause.index[by_cause > 0]] * HOUR / length).rename(columns=CAUSES)
+    end = causes.index[-1] + length
+    picture = steps_chart(held_back, end, log.workload.began, f"{unit}s waited for")
     table = pd.DataFrame({
         "likely cause": [CAUSES[cause] for cause in by_cause.index],
         f"{unit}-hours": by_cause.to_numpy(), "share": by_cause.to_numpy() / idle,

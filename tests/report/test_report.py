@@ -119,7 +119,7 @@ def test_axes_have_round_ticks():
 def test_names_in_a_log_are_text():
     table = pd.DataFrame({"user": ["<script>"]})
     assert "<script>" not in table_html(table, "<b>")
-    picture = line_chart({"<i>": ([0, 1], [0, 1])}, axis([1], "&"), axis([1], "y"))
+    picture = line_chart(pd.DataFrame({"<i>": [0, 1]}), "&", "y")
     assert "<i>" not in picture and "&amp;" in picture
 
 
