@@ -66,7 +66,9 @@ def prepare_schedule(
         starts = known_starts(workload)
         if starts.known.any() and (starts.waits or not policy):
             recorded = _repaired(starts.started, "none" if estimates == "" else estimates)
-            return Schedule.recorded(_told(recorded, [starts.sentence if starts.waits else ""]))
+            return Schedule.recorded(
+                _with_notes(recorded, [starts.sentence if starts.waits else ""])
+            )
     workload = _repaired(workload, estimates)
     if not policy:
         known = workload.jobs["requested_time"].notna().all()
@@ -111,15 +113,15 @@ def _prepared(trace: str, cores_per_node: int | None, nodes: int | None) -> Work
     """The jobs of a trace that fit on its machine, which is assumed where it is unknown."""
     read = traces.load(trace, cores_per_node=cores_per_node)
     workload, left_out = fitting(with_assumed_machine(read, nodes))
-    return _told(workload, [left_out])
+    return _with_notes(workload, [left_out])
 
 
 def _repaired(workload: Workload, estimates: str | float) -> Workload:
     """The workload with missing requested times filled in as `estimates` says."""
-    return _told(*with_requests(workload, estimates))
+    return _with_notes(*with_requests(workload, estimates))
 
 
-def _told(workload: Workload, sentences: list[str]) -> Workload:
+def _with_notes(workload: Workload, sentences: list[str]) -> Workload:
     """The workload; the sentences on it are printed, empty ones left out."""
     for sentence in filter(None, sentences):
         print(f"{workload.name}: {sentence}")

@@ -278,11 +278,11 @@ def _drawn_ranks(rng: np.random.Generator) -> np.ndarray:
     pool: list[int] = []
     for row, ranks in enumerate(RANKS_IN_LOGS):
         pool = [rank for rank in [*pool, *ranks] if rank not in taken]
-        due = [rank for rank in latest if latest[rank] <= row and rank not in taken]
+        pending = [rank for rank in latest if latest[rank] <= row and rank not in taken]
         if row == 0:
             taken.append(1)
-        elif due:
-            taken.append(min(due))
+        elif pending:
+            taken.append(min(pending))
         else:
             taken.append(min(pool[place] for place in rng.integers(len(pool), size=2)))
     return np.array(taken)

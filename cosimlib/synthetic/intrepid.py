@@ -155,6 +155,6 @@ def _month(
 def _submissions(jobs: int, span: float, rng: np.random.Generator) -> np.ndarray:
     """Times of submission in whole seconds, from 0 to `span`."""
     shape = shapes.weibull_shape(MEDIAN_INTERARRIVAL)
-    apart = shapes.weibull_quantiles(shapes.spread(jobs - 1, rng), mean=1.0, shape=shape)
-    times = np.concatenate([[0.0], np.cumsum(apart)])
+    gaps = shapes.weibull_quantiles(shapes.spread(jobs - 1, rng), mean=1.0, shape=shape)
+    times = np.concatenate([[0.0], np.cumsum(gaps)])
     return np.rint(times * (span / times[-1])) if jobs > 1 else times

@@ -271,8 +271,8 @@ def _copies(
 def _members(values: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All rows that have each wanted value, one after another, and the number of that value."""
     order = np.argsort(values, kind="stable")
-    ranked = values[order]
-    low, high = (np.searchsorted(ranked, wanted, side) for side in ("left", "right"))
+    in_order = values[order]
+    low, high = (np.searchsorted(in_order, wanted, side) for side in ("left", "right"))
     found = high - low
     each = np.repeat(np.arange(wanted.size), found)
     return order[np.arange(each.size) - np.repeat(np.cumsum(found) - found - low, found)], each

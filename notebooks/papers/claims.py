@@ -481,8 +481,6 @@ def of_enough_use(
     }
 
 
-def measure(
-    measures: Mapping[str, Callable[..., Samples]], *evidence: object
-) -> dict[str, Samples]:
-    """The samples of every claim: each function of a paper's measures called on its evidence."""
-    return {claim: one(*evidence) for claim, one in measures.items()}
+def measure(measures: Mapping[str, Callable[..., Samples]], *results: object) -> dict[str, Samples]:
+    """The samples of every claim: each function of a paper's measures called on its results."""
+    return {claim: one(*results) for claim, one in measures.items()}

@@ -68,7 +68,7 @@ def _section(folder: Path) -> str:
     record = _record(folder)
     notebook = folder / record["notebook"]
     # No link, for a browser would show the file's JSON.
-    told = f" · as a notebook, for JupyterLab: {folder.name}/{notebook.name}"
+    link = f" · as a notebook, for JupyterLab: {folder.name}/{notebook.name}"
     # In the order in which the notebook published them.
     pages = [page for page in folder.glob("*.html") if page.with_suffix(".json").is_file()]
     pages.sort(key=lambda page: (_written(page), _natural(page)))
@@ -76,7 +76,7 @@ def _section(folder: Path) -> str:
     facts = f"{_data(folder)}, {record['seconds']:.0f} s"
     return (
         f'<h2 id="{_url(folder.name)}">{html.escape(_title(notebook))}</h2>\n'
-        f'<p class="dim">{html.escape(facts + (told if notebook.is_file() else ""))}</p>\n'
+        f'<p class="dim">{html.escape(facts + (link if notebook.is_file() else ""))}</p>\n'
         f'<div class="figures">\n{cards}\n</div>'
     )
 

@@ -95,7 +95,7 @@ def _browser() -> Any:
 
 async def _draw_one(browser: Any, path: Path) -> None:
     """Draw both pictures of a figure, then write them."""
-    figure = still(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
+    figure = static_figure(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
     options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
     content = _with_fixed_ids(figure)
     png = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
@@ -134,7 +134,7 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0]}"
 
 
-def still(figure: go.Figure) -> go.Figure:
+def static_figure(figure: go.Figure) -> go.Figure:
     """The figure, or a copy without its controls and without the room that they take."""
     layout = figure.layout
     if not (layout.sliders or layout.updatemenus):

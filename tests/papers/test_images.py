@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from cosimlib.figures.publishing import Publisher, caption
-from papers.images import CONTROLS, TABS, render_images, still
+from papers.images import CONTROLS, TABS, render_images, static_figure
 from tests.figures.test_publishing import NUMBERS, line, names
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -160,9 +160,9 @@ def test_the_page_is_loaded_anew_only_after_a_figure_that_cannot_be_drawn(tmp_pa
 def test_a_still_picture_has_no_controls_and_not_their_room():
     live = line(margin={"b": 160}, height=400, meta={CONTROLS: 100}, sliders=[{"steps": []}])
     live = Publisher(None, "x").publish(live, "one", NUMBERS)
-    picture = still(live)
+    picture = static_figure(live)
     assert live.layout.sliders and not picture.layout.sliders
     assert (picture.layout.height, picture.layout.margin.b) == (300, 60)
     assert caption(picture) == ["data: x"]
     plain = line()
-    assert still(plain) is plain
+    assert static_figure(plain) is plain

@@ -31,7 +31,7 @@ PANELS = {
 AXES = {"load": "Eureka's utilization", "share": "proportion of paired jobs"}
 CONTROLS_HEIGHT = 105
 """Pixels of the slider through the events, and of what is above it."""
-PLAY_PACE = 700
+FRAME_DURATION = 700
 """Milliseconds per event."""
 RATIO = "average wait over the ideal's"
 SHARE = {"percent": "paired jobs, %"}
@@ -256,16 +256,16 @@ def plot_steps(
     value = {"prefix": "up to minute ", "xanchor": "left"}
     slider = {"steps": marks, "active": len(stops) - 1, "y": -0.1, "x": 0, "len": 1.0,
               "pad": {"t": 30}, "currentvalue": value}  # fmt: skip
-    play = {"label": "Play", "method": "animate", "args": [None, _animation(PLAY_PACE)]}
+    play = {"label": "Play", "method": "animate", "args": [None, _animation(FRAME_DURATION)]}
     buttons = {"type": "buttons", "buttons": [play], "showactive": False, "x": 1,
                "xanchor": "right", "y": -0.1, "yanchor": "top", "pad": {"t": 18}}  # fmt: skip
     return picture.update_layout(sliders=[slider], updatemenus=[buttons])
 
 
-def _animation(pace: int) -> dict[str, Any]:
+def _animation(duration: int) -> dict[str, Any]:
     """Plotly's options to show one frame or all, so many milliseconds each.
 
     Plotly cannot move hatched bars (a pattern throws), so each frame is drawn at once.
     """
-    frame = {"duration": pace, "redraw": True}
+    frame = {"duration": duration, "redraw": True}
     return {"mode": "immediate", "frame": frame, "transition": {"duration": 0}}
