@@ -273,18 +273,12 @@ def writing_order(problem: EvictionProblem) -> np.ndarray:
     return order_of_writes(problem.arrays.nodes, problem.writes, len(problem.deadlines))
 
 
-@kernel
 def order_of_writes(nodes: np.ndarray, writes: WriteArrays, rows: int) -> np.ndarray:
     """The default order of writing, for a horizon of ``rows - 1`` steps; one value per job."""
-    smith = np.empty(nodes.size)
-    for job in range(nodes.size):
-        smith[job] = nodes[job] / max(writes.sys_write[job], 1e-9)
-    order = np.argsort(smith, kind="mergesort")
-    reached = np.empty(nodes.size)
-    for place, job in enumerate(order):
-        in_time = writes.release[job] + writes.app_write[job] < rows
-        reached[place] = writes.release[job] if in_time else -1
-    return order[np.argsort(reached, kind="mergesort")]
+    smith = np.argsort(nodes / np.maximum(writes.sys_write, 1e-9), kind="stable")
+    in_time = writes.release + writes.app_write < rows
+    reached = np.where(in_time, writes.release, -1)
+    return smith[np.argsort(reached[smith], kind="stable")]
 
 
 @kernel

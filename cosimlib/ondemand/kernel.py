@@ -18,482 +18,484 @@ submission. Of `reserved` nodes, those that no burst uses are kept free from all
 those that would otherwise never fit.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cosimlib.eviction.problem import APP, KILL, SYS
-from cosimlib.kernels import heap
 from cosimlib.kernels.jit import kernel
-from cosimlib.ondemand.planning import (
-    NO_SOLVER,
-    PREDICT,
-    PREPARE,
-    SHARE,
-    SHRINK,
-    Rules,
-    choose_hosts,
-    end_sharing,
-    expand_jobs,
-    make_plan,
-    share_nodes,
-    shrink_jobs,
-    stop_after_checkpoints,
-)
+from cosimlib.ondemand.planning import NO_SOLVER, PREDICT, PREPARE, SHARE, SHRINK, Rules, make_way
 from cosimlib.ondemand.state import (
-    BURST_RELEASES,
-    BURSTS,
+    CALLS,
     COLLECTING,
-    DONE,
-    EVICTIONS,
-    FINISHED,
-    FREE,
+    ENDS,
+    EVICTED,
+    EXPECTED,
+    JOB,
+    LENGTH,
+    LOG,
+    NO_JOB,
     QUEUE,
-    RELEASES,
     RUN,
-    UNSEEN,
-    USED,
-    WRITER,
-    Log,
-    State,
-    add_release,
-    begin_collecting,
+    RUNNING,
+    STATE,
+    VICTIMS,
+    change_rate,
     elapsed_for,
-    empty,
-    empty_log,
-    enqueue,
-    expect_end,
+    end_collecting,
     hold_nodes,
+    insert,
     keep_exact,
     log_stretch,
-    next_row,
     progress,
+    remove,
     remove_job,
-    remove_release,
+    spare_job,
     start_job,
     stop_job,
-    write_end,
 )
+
+
+class Log(NamedTuple):
+    """What happened: stretches and evictions (`LOG`), and a row per plan (see `planning`)."""
+
+    stretches: np.ndarray
+    evictions: np.ndarray
+    plans: np.ndarray
 
 
 def simulate(
-    jobs: np.recarray, rules: Rules, rows: int | None = None
+    requests: np.ndarray, rules: Rules, rows: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, Log]:
-    """Starts, ends, and the log; where its `rows` are too few, all is done again."""
-    rows = 8 * len(jobs) + 1000 if rows is None else rows
-    calls = np.argsort(jobs.call_time, kind="stable")
-    while True:
-        state, log = empty(len(jobs), rules.total_nodes), empty_log(rows)
-        run(jobs, rules, state, log, calls)
-        if log.size.max() <= rows:
-            kept = [table[:size] for table, size in zip(log[:3], log.size, strict=True)]
-            ends = state.jobs.start_time.copy(), state.jobs.end_time.copy()
-            return *ends, Log(kept[0], kept[1], kept[2], log.size)
-        rows = int(log.size.max())
+    """Starts, ends, and the log, which first has room for so many `rows`."""
+    jobs, lists, states = _empty(requests, rules)
+    log = np.zeros(4 * len(jobs) + 1000 if rows is None else rows, LOG)
+    plans: list[tuple] = []
+    while not run(jobs, lists, states, log):
+        if states[0].full:
+            log = np.append(log, np.zeros_like(log))
+        else:
+            plans += make_way(jobs, lists, states, log, rules)
+    log = log[: states[0].logged]
+    evicted = log["kind"] == EVICTED
+    rows_of_plans = np.array(plans, dtype=np.float64).reshape(-1, 8)
+    whole = Log(log[~evicted], log[evicted], rows_of_plans)
+    return jobs["start_time"].copy(), jobs["end_time"].copy(), whole
+
+
+def _empty(requests: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Records of jobs, lists of them, and one record of a machine on which nothing happened."""
+    jobs, states = np.zeros(len(requests), RUN), np.zeros(1, STATE)
+    for field in JOB.names or ():
+        jobs[field] = requests[field]
+    for field in ("attempt", "victim", "guest"):
+        jobs[field] = -1
+    for field in ("stopped", "start_time", "end_time"):
+        jobs[field] = np.nan
+    jobs["speed"] = 1.0
+    lists = np.zeros((7, len(jobs) + 1), np.int64)
+    lists[CALLS, :LENGTH] = np.argsort(jobs["call_time"], kind="stable")
+    for field in ("solver", "notice", "total_nodes", "reserved", "patience"):
+        states[field] = getattr(rules, field)
+    states["free"], states["writer"] = rules.total_nodes, -1
+    states["asking"] = states["served"] = -1
+    return jobs, lists, states
 
 
 @kernel
-def run(jobs: np.recarray, rules: Rules, state: State, log: Log, calls: np.ndarray) -> None:
-    """Simulate to the end; `calls` are the jobs in order of `call_time`."""
-    submitted, called = 0, 0
-    while state.counts[FINISHED] < len(jobs):
-        now = _next_instant(jobs, rules, state, submitted, calls, called)
-        if now == np.inf:
-            break
-        state.exact[0] = now
-        _absorb_machine(jobs, state, log, now)
-        while submitted < len(jobs) and jobs[submitted].submit_time <= now:
-            _admit(jobs, rules, state, submitted, now)
-            submitted += 1
-        while called < len(jobs) and jobs[calls[called]].call_time <= now:
-            if state.jobs[calls[called]].stage == UNSEEN:
-                begin_collecting(state, calls[called], now)
-            called += 1
-        _give_up(jobs, rules, state, log, now)
-        _serve(jobs, rules, state, log, now)
-        _begin_write(jobs, state, log, now)
-        if rules.solver == SHRINK:
-            expand_jobs(jobs, state, log, now)
-        _backfill(jobs, rules, state, now)
+def run(jobs: np.ndarray, lists: np.ndarray, states: np.ndarray, log: np.ndarray) -> bool:
+    """Simulate to the end, which is true, or until the log is full or jobs are to make way."""
+    state = states[0]
+    while state.finished < jobs.size:
+        if state.served < 0:
+            now = _next_instant(jobs, lists, state)
+            if now == np.inf:
+                return True
+            rows = 4 * (lists[RUNNING, LENGTH] + lists[COLLECTING, LENGTH])
+            state.full = state.logged + rows > log.size
+            if state.full:
+                return False
+            state.now = state.exact = now
+            _absorb_machine(jobs, lists, state, log)
+            _absorb_bursts(jobs, lists, state, log)
+            state.served = 0
+        _serve(jobs, lists, state, log)
+        if state.asking >= 0:
+            return False
+        state.served = -1
+        _begin_write(jobs, lists, state, log)
+        if state.solver == SHRINK and state.free > 0:
+            _expand_jobs(jobs, lists, state, log)
+        _backfill(jobs, lists, state)
+    return True
 
 
 @kernel
-def _next_instant(
-    jobs: np.recarray, rules: Rules, state: State, submitted: int, calls: np.ndarray, called: int
-) -> float:
+def _next_instant(jobs: np.ndarray, lists: np.ndarray, state: np.record) -> float:
     """The next instant at which anything happens; infinity where nothing will."""
     instant = np.inf
-    if submitted < len(jobs):
-        instant = jobs[submitted].submit_time
-    if called < len(jobs):
-        instant = min(instant, jobs[calls[called]].call_time)
-    if state.ends.size[0] > 0:
-        instant = min(instant, state.ends.key[state.ends.item[0]])
-    if state.ready.size[0] > 0:
-        instant = min(instant, state.ready.key[state.ready.item[0]])
-    if state.counts[WRITER] >= 0:
-        instant = min(instant, write_end(state))
-    if state.writes.size[0] > 0:
-        instant = min(instant, state.writes.key[state.writes.item[0]])
-    for burst in state.collecting[: state.counts[BURSTS]]:
+    if state.submitted < jobs.size:
+        instant = jobs[state.submitted].submit_time
+    if state.called < jobs.size:
+        instant = min(instant, jobs[lists[CALLS, state.called]].call_time)
+    if lists[ENDS, LENGTH] > 0:
+        instant = min(instant, jobs[lists[ENDS, 0]].ends)
+    for place in range(lists[VICTIMS, LENGTH]):
+        job = lists[VICTIMS, place]
+        own = jobs[job]
+        instant = min(instant, own.ready)
+        if own.write > 0.0:
+            instant = min(instant, own.write_begin + (own.write if state.writer == job else 0.0))
+    for place in range(lists[COLLECTING, LENGTH]):
+        burst = lists[COLLECTING, place]
         # One that has arrived is there for good.
-        if submitted <= burst:
-            instant = min(instant, jobs[burst].expected_time + rules.patience)
+        if state.submitted <= burst:
+            instant = min(instant, jobs[burst].expected_time + state.patience)
     return instant
 
 
 @kernel
-def _absorb_machine(jobs: np.recarray, state: State, log: Log, now: float) -> None:
+def _absorb_machine(jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray) -> None:
     """All ends of jobs, then of the write, then application checkpoints that are reached."""
-    ends, ready = state.ends, state.ready
-    while ends.size[0] > 0 and ends.key[ends.item[0]] <= now:
-        _end_job(jobs, state, log, ends.item[0], now)
-    if state.counts[WRITER] >= 0 and write_end(state) <= now:
-        _end_write(jobs, state, log, now)
-    while ready.size[0] > 0 and ready.key[ready.item[0]] <= now:
-        _reach_checkpoint(jobs, state, log, ready.item[0], now)
+    while lists[ENDS, LENGTH] > 0 and jobs[lists[ENDS, 0]].ends <= state.now:
+        _end_job(jobs, lists, state, log, lists[ENDS, 0])
+    job = state.writer
+    if job >= 0 and jobs[job].write_begin + jobs[job].write <= state.now:
+        log_stretch(jobs, state, log, job)
+        state.writer = -1
+        _give_way(jobs, lists, state, log, job)
+    job = _next_ready(jobs, lists, state.now)
+    while job >= 0:
+        if jobs[job].action == KILL:
+            keep_exact(jobs[job], state)
+        else:
+            stop_job(jobs, lists, state, log, job)
+        if jobs[job].write == 0.0:
+            _give_way(jobs, lists, state, log, job)
+        job = _next_ready(jobs, lists, state.now)
 
 
 @kernel
-def _end_job(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
+def _absorb_bursts(jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray) -> None:
+    """All submissions and calls, then bursts that did not come when expected, or soon after."""
+    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
+        own = jobs[state.submitted]
+        if own.on_demand and state.solver != NO_SOLVER:
+            _begin_collecting(jobs, lists, state, state.submitted)
+        elif own.collecting == 0:
+            insert(jobs, lists, QUEUE, state.submitted)
+        state.submitted += 1
+    while state.called < jobs.size and jobs[lists[CALLS, state.called]].call_time <= state.now:
+        _begin_collecting(jobs, lists, state, lists[CALLS, state.called])
+        state.called += 1
+    for place in range(lists[COLLECTING, LENGTH] - 1, -1, -1):
+        own = jobs[lists[COLLECTING, place]]
+        if own.submit_time > state.now and state.now >= own.expected_time + state.patience:
+            end_collecting(jobs, lists, state, log, lists[COLLECTING, place])
+
+
+@kernel
+def _end_job(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
+) -> None:
     """A job has done its work; its nodes go to the burst that it was to make way for, if any."""
-    log_stretch(jobs, state, log, job, now)
-    own, counts, burst = state.jobs[job], state.counts, state.jobs[job].victim
-    keep_exact(state, job, now)
-    end_sharing(jobs, state, log, job, now)
-    remove_job(jobs, state, job)
-    own.stage, own.end_time = DONE, now
-    counts[FINISHED] += 1
-    counts[FREE] += own.width
-    if jobs[job].on_demand:
-        counts[USED] -= own.width
+    log_stretch(jobs, state, log, job)
+    own, burst = jobs[job], jobs[job].victim
+    keep_exact(own, state)
+    if own.guest >= 0 or own.hosts > 0:
+        _end_sharing(jobs, lists, state, log, job)
+    remove_job(jobs, lists, job)
+    own.end_time = state.now
+    state.finished += 1
+    state.free += own.width
+    if own.on_demand:
+        state.used -= own.width
     if burst >= 0:
-        _collect(jobs, state, log, burst, own.width, now)
+        _collect(jobs, state, log, burst, own.width)
 
 
 @kernel
-def _evict(jobs: np.recarray, state: State, log: Log, job: int, action: int, now: float) -> None:
+def _end_sharing(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
+) -> None:
+    """End the sharing that a job or burst which ends now takes part in.
+
+    The hosts of a burst go on at full speed. The nodes that a host lent are its burst's for good.
+    """
+    number = job if jobs[job].on_demand else jobs[job].guest
+    burst = jobs[number]
+    for place in range(lists[RUNNING, LENGTH]):
+        if jobs[lists[RUNNING, place]].guest == number:
+            log_stretch(jobs, state, log, lists[RUNNING, place])
+    log_stretch(jobs, state, log, number)
+    given = jobs[job].lent
+    for place in range(lists[RUNNING, LENGTH]):
+        host = lists[RUNNING, place]
+        own = jobs[host]
+        if own.guest == number and (host == job or job == number):
+            own.width -= given
+            own.guest, own.lent = -1, 0
+            burst.hosts -= 1
+            if host != job:
+                change_rate(jobs, lists, state, log, host, own.width, 1.0)
+    if job != number:
+        state.used += given
+        speed = 1.0 if burst.hosts == 0 else burst.speed
+        change_rate(jobs, lists, state, log, number, burst.width + given, speed)
+
+
+@kernel
+def _evict(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
+) -> None:
     """Evict a job: it waits again in order of submission, with the progress that it keeps."""
-    own = state.jobs[job]
-    since = now if np.isnan(own.stopped) else own.stopped
-    log_stretch(jobs, state, log, job, now)
-    done, saved = own.reached, progress(jobs, state, job, since)[1]
+    own, action = jobs[job], jobs[job].action
+    since = state.now if np.isnan(own.stopped) else own.stopped
+    log_stretch(jobs, state, log, job)
+    done, saved = own.reached, progress(own, since)[1]
     kept = saved if action == KILL else done
     if action == SYS:
-        own.reread = jobs[job].sys_write
+        own.reread = own.sys_write
     elif action == APP or kept > own.saved:
-        own.reread = jobs[job].app_write
-    entry = log.evictions[next_row(log, EVICTIONS, log.evictions)]
-    entry[0], entry[1], entry[2] = job, own.attempt, own.victim
-    entry[3], entry[4], entry[5] = action, own.decided, since
-    entry[6], entry[7], entry[8] = now, done, kept
+        own.reread = own.app_write
+    entry = log[state.logged]
+    state.logged += 1
+    entry.kind, entry.job, entry.attempt, entry.burst = EVICTED, job, own.attempt, own.victim
+    entry.start, entry.end, entry.before, entry.after = since, state.now, kept, done
+    entry.action, entry.decided = action, own.decided
     own.saved = kept
-    remove_job(jobs, state, job)
-    enqueue(jobs, state, job)
-    state.counts[FREE] += own.width
+    remove_job(jobs, lists, job)
+    insert(jobs, lists, QUEUE, job)
+    state.free += own.width
 
 
 @kernel
-def _admit(jobs: np.recarray, rules: Rules, state: State, job: int, now: float) -> None:
-    """A job is submitted: into the queue, or a burst collects nodes, if it does not yet."""
-    if state.jobs[job].stage == COLLECTING:
-        return
-    if jobs[job].on_demand and rules.solver != NO_SOLVER:
-        begin_collecting(state, job, now)
-    else:
-        enqueue(jobs, state, job)
+def _begin_collecting(jobs: np.ndarray, lists: np.ndarray, state: np.record, burst: int) -> None:
+    """Let a burst collect nodes, if it does not yet, behind those that do already."""
+    own = jobs[burst]
+    if own.collecting == 0:
+        state.begun += 1
+        own.collecting, own.width, own.since = state.begun, 0, state.now
+        insert(jobs, lists, COLLECTING, burst)
 
 
 @kernel
-def _end_collecting(jobs: np.recarray, state: State, log: Log, burst: int, now: float) -> None:
-    """A burst collects no more: what it held is free, and jobs that it wanted to evict go on."""
-    hold_nodes(state, log, burst, 0, now)
-    for job in state.running[: state.counts[RUN]]:
-        if state.jobs[job].victim == burst:
-            _spare(jobs, state, log, job, now)
-    kept = 0
-    for other in state.collecting[: state.counts[BURSTS]]:
-        if other != burst:
-            state.collecting[kept] = other
-            kept += 1
-    state.counts[BURSTS] = kept
-    state.jobs[burst].stage = UNSEEN
-
-
-@kernel
-def _collect(jobs: np.recarray, state: State, log: Log, burst: int, nodes: int, now: float) -> None:
+def _collect(jobs: np.ndarray, state: np.record, log: np.ndarray, burst: int, nodes: int) -> None:
     """Hold as many of these free nodes for a burst as it still wants."""
-    held = state.jobs[burst].held
-    taken = min(nodes, jobs[burst].nodes - held)
+    own = jobs[burst]
+    taken = min(nodes, own.nodes - own.width)
     if taken > 0:
-        hold_nodes(state, log, burst, held + taken, now)
+        hold_nodes(jobs, state, log, burst, taken)
 
 
 @kernel
-def _give_up(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) -> None:
-    """Bursts that have not come when expected, or soon after, collect no longer."""
-    place = 0
-    while place < state.counts[BURSTS]:
-        burst = state.collecting[place]
-        late = now >= jobs[burst].expected_time + rules.patience
-        if jobs[burst].submit_time > now and late:
-            _end_collecting(jobs, state, log, burst, now)
+def _serve(jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray) -> None:
+    """Serve bursts in order of their calls, and anew after a start: it may leave nodes over.
+
+    Where jobs could make way for a burst, it is `asking`, and served again once they do.
+    """
+    answered = state.asking
+    state.asking = -1
+    while state.served < lists[COLLECTING, LENGTH]:
+        burst = lists[COLLECTING, state.served]
+        _collect(jobs, state, log, burst, state.free)
+        if burst != answered and _asks(jobs, lists, state, burst):
+            state.asking = burst
+            return
+        answered = -1
+        if jobs[burst].submit_time <= state.now and _start(jobs, lists, state, log, burst):
+            state.served = 0
         else:
-            place += 1
+            state.served += 1
 
 
 @kernel
-def _serve(jobs: np.recarray, rules: Rules, state: State, log: Log, now: float) -> None:
-    """Serve all bursts in order of their calls, and anew after a start: it may leave nodes over."""
-    place = 0
-    while place < state.counts[BURSTS]:
-        started = _serve_one(jobs, rules, state, log, state.collecting[place], now)
-        place = 0 if started else place + 1
+def _asks(jobs: np.ndarray, lists: np.ndarray, state: np.record, burst: int) -> bool:
+    """Whether running jobs could make way for a burst now, besides those that are to do so."""
+    own, arrived = jobs[burst], jobs[burst].submit_time <= state.now
+    predicts = not arrived and state.notice == PREDICT and state.solver != SHARE
+    prepares = not arrived and state.notice == PREPARE and state.solver != SHARE
+    if state.solver == NO_SOLVER or not (arrived or predicts or prepares):
+        return False
+    lacking, promised, nodes, spare = own.nodes - own.width, 0, 0, 0
+    for place in range(lists[RUNNING, LENGTH]):
+        other = jobs[lists[RUNNING, place]]
+        ends = predicts and other.victim < 0 and other.expected <= own.expected_time
+        if ends or other.victim == burst:
+            promised += other.width
+        elif not other.on_demand and other.victim < 0 and other.guest < 0:
+            nodes += other.width
+            spare += other.width - other.least_nodes
+    if predicts:
+        return lacking > promised and own.expected_time > state.now
+    shrinks = arrived and state.solver == SHRINK and 0 < lacking <= spare
+    return shrinks or 0 < lacking - promised <= nodes
 
 
 @kernel
-def _serve_one(
-    jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, now: float
+def _start(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, burst: int
 ) -> bool:
-    """Serve a burst; whether it starts."""
-    _collect(jobs, state, log, burst, state.counts[FREE], now)
-    arrived = jobs[burst].submit_time <= now
-    lacking = jobs[burst].nodes - state.jobs[burst].held
-    shrinks = arrived and rules.solver == SHRINK and lacking > 0
-    if shrinks and shrink_jobs(jobs, state, log, lacking, now):
-        _collect(jobs, state, log, burst, lacking, now)
-    if arrived and _start(jobs, state, log, burst, now):
-        return True
-    if rules.solver == NO_SOLVER:
-        return False
-    if rules.solver == SHARE:
-        return arrived and _start_sharing(jobs, rules, state, log, burst, now)
-    if not arrived and rules.notice == PREDICT:
-        stop_after_checkpoints(jobs, state, burst, now)
-    if not arrived and rules.notice != PREPARE:
-        return False
-    lacking = jobs[burst].nodes - state.jobs[burst].held - _promised(state, burst, False)
-    if lacking > 0:
-        make_plan(jobs, rules, state, log, burst, lacking, now)
-    return arrived and lacking > 0 and _start(jobs, state, log, burst, now)
-
-
-@kernel
-def _promised(state: State, burst: int, kills_only: bool) -> int:
-    """Nodes of the running jobs that make way for a burst, or of those that are to be killed."""
-    nodes = 0
-    for job in state.running[: state.counts[RUN]]:
-        own = state.jobs[job]
-        if own.victim == burst and (not kills_only or own.action == KILL):
-            nodes += own.width
-    return nodes
-
-
-@kernel
-def _start(jobs: np.recarray, state: State, log: Log, burst: int, now: float) -> bool:
     """Start a burst where the nodes that it holds and those of jobs to be killed suffice."""
-    lacking = jobs[burst].nodes - state.jobs[burst].held
-    surplus = _promised(state, burst, True) - lacking
+    surplus = jobs[burst].width - jobs[burst].nodes
+    for place in range(lists[VICTIMS, LENGTH]):
+        own = jobs[lists[VICTIMS, place]]
+        if own.victim == burst and own.action == KILL:
+            surplus += own.width
     if surplus < 0:
         return False
-    _spare_costly(jobs, state, log, burst, surplus, now)
-    job = _next_to_kill(state, burst)
-    while job >= 0:
-        _evict(jobs, state, log, job, KILL, now)
-        job = _next_to_kill(state, burst)
-    _end_collecting(jobs, state, log, burst, now)
-    start_job(jobs, state, burst, jobs[burst].nodes, 1.0, now)
+    costly = _costliest(jobs, lists, state, burst, surplus)
+    while costly >= 0:
+        surplus -= jobs[costly].width
+        spare_job(jobs, lists, state, log, costly)
+        costly = _costliest(jobs, lists, state, burst, surplus)
+    place = 0
+    while place < lists[VICTIMS, LENGTH]:
+        job = lists[VICTIMS, place]
+        if jobs[job].victim == burst and jobs[job].action == KILL:
+            _evict(jobs, lists, state, log, job)
+        else:
+            place += 1
+    end_collecting(jobs, lists, state, log, burst)
+    start_job(jobs, lists, state, burst, jobs[burst].nodes, 1.0)
     return True
 
 
 @kernel
-def _start_sharing(
-    jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, now: float
-) -> bool:
-    """Start a burst on what it holds and on nodes that it shares, where there are enough."""
-    held = state.jobs[burst].held
-    hosts = choose_hosts(jobs, state, jobs[burst].nodes - held)
-    if hosts.size == 0:
-        return False
-    _end_collecting(jobs, state, log, burst, now)
-    start_job(jobs, state, burst, held, rules.turn, now)
-    share_nodes(jobs, state, log, burst, hosts, now)
-    return True
+def _costliest(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, burst: int, surplus: int
+) -> int:
+    """The job with most to lose that need not be killed for a burst; ties: the lower; or −1."""
+    costly, most = NO_JOB, -1.0
+    for place in range(lists[VICTIMS, LENGTH]):
+        own = jobs[lists[VICTIMS, place]]
+        if own.victim == burst and own.action == KILL and own.width <= surplus:
+            done, saved, _ = progress(own, state.now)
+            if own.nodes * (done - saved) > most:
+                costly, most = lists[VICTIMS, place], own.nodes * (done - saved)
+    return costly
 
 
 @kernel
-def _spare_costly(
-    jobs: np.recarray, state: State, log: Log, burst: int, surplus: int, now: float
+def _next_ready(jobs: np.ndarray, lists: np.ndarray, now: float) -> int:
+    """The first job that stops by itself by now, or −1."""
+    first, earliest = NO_JOB, np.inf
+    for place in range(lists[VICTIMS, LENGTH]):
+        own = jobs[lists[VICTIMS, place]]
+        if own.ready <= now and own.ready < earliest:
+            first, earliest = lists[VICTIMS, place], own.ready
+    return first
+
+
+@kernel
+def _give_way(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
 ) -> None:
-    """Spare the jobs with most to lose whose nodes are not needed; ties: the lower job first."""
-    while True:
-        costly, most = -1, 0.0
-        for job in state.running[: state.counts[RUN]]:
-            own = state.jobs[job]
-            if own.victim != burst or own.action != KILL or own.width > surplus:
-                continue
-            done, saved, _ = progress(jobs, state, job, now)
-            loss = jobs[job].nodes * (done - saved)
-            if costly < 0 or loss > most or (loss == most and job < costly):
-                costly, most = job, loss
-        if costly < 0:
-            return
-        surplus -= state.jobs[costly].width
-        _spare(jobs, state, log, costly, now)
-
-
-@kernel
-def _spare(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
-    """A job need not make way any more; where it stood still it goes on."""
-    own = state.jobs[job]
-    own.victim = -1
-    heap.remove(state.ready, job)
-    heap.remove(state.writes, job)
-    if np.isnan(own.stopped):
-        return
-    log_stretch(jobs, state, log, job, now)
-    lost = now - own.stopped
-    own.stopped = np.nan
-    own.origin += lost
-    heap.push(state.ends, job, state.ends.key[job] + lost)
-    remove_release(jobs, state, job, own.width)
-    expect_end(jobs, state, job)
-    if state.counts[WRITER] == job:
-        state.counts[WRITER] = -1
-
-
-@kernel
-def _next_to_kill(state: State, burst: int) -> int:
-    """The lowest job that is to be killed for a burst, or −1."""
-    found = -1
-    for job in state.running[: state.counts[RUN]]:
-        own = state.jobs[job]
-        if own.victim == burst and own.action == KILL and (found < 0 or job < found):
-            found = job
-    return found
-
-
-@kernel
-def _reach_checkpoint(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
-    """A job that makes way has reached its application checkpoint."""
-    if state.jobs[job].action == KILL:
-        keep_exact(state, job, now)
-        _give_way(jobs, state, log, job, now)
-        return
-    stop_job(jobs, state, log, job, now)
-    if state.jobs[job].write == 0.0:
-        _give_way(jobs, state, log, job, now)
-
-
-@kernel
-def _give_way(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
     """A job whose checkpoint is whole leaves its nodes to the burst."""
-    burst = state.jobs[job].victim
-    _evict(jobs, state, log, job, state.jobs[job].action, now)
-    _collect(jobs, state, log, burst, state.jobs[job].width, now)
+    burst = jobs[job].victim
+    _evict(jobs, lists, state, log, job)
+    _collect(jobs, state, log, burst, jobs[job].width)
 
 
 @kernel
-def _begin_write(jobs: np.recarray, state: State, log: Log, now: float) -> None:
+def _begin_write(jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray) -> None:
     """Let the file system take up the checkpoint whose turn it is now."""
-    writes = state.writes
-    if writes.size[0] == 0 or writes.key[writes.item[0]] > now:
-        return
-    job = heap.pop(writes)
-    if np.isnan(state.jobs[job].stopped):
-        stop_job(jobs, state, log, job, now)
-    log_stretch(jobs, state, log, job, now)
-    state.counts[WRITER] = job
+    first, earliest = NO_JOB, np.inf
+    for place in range(lists[VICTIMS, LENGTH]):
+        job = lists[VICTIMS, place]
+        own = jobs[job]
+        if own.write > 0.0 and job != state.writer and own.write_begin < earliest:
+            first, earliest = job, own.write_begin
+    if earliest <= state.now:
+        if np.isnan(jobs[first].stopped):
+            stop_job(jobs, lists, state, log, first)
+        log_stretch(jobs, state, log, first)
+        state.writer = first
 
 
 @kernel
-def _end_write(jobs: np.recarray, state: State, log: Log, now: float) -> None:
-    """The checkpoint being written is whole."""
-    job = state.counts[WRITER]
-    log_stretch(jobs, state, log, job, now)
-    state.counts[WRITER] = -1
-    _give_way(jobs, state, log, job, now)
+def _expand_jobs(jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray) -> None:
+    """Give free nodes to jobs that shrank, in order of submission, up to what they asked for."""
+    for place in range(lists[RUNNING, LENGTH]):
+        job = lists[RUNNING, place]
+        own = jobs[job]
+        more = min(state.free, own.nodes - own.width)
+        if more > 0 and not own.on_demand and own.victim < 0:
+            nodes = own.width + more
+            change_rate(jobs, lists, state, log, job, nodes, nodes / own.nodes)
+            state.free -= more
 
 
 @kernel
-def _backfill(jobs: np.recarray, rules: Rules, state: State, now: float) -> None:
+def _backfill(jobs: np.ndarray, lists: np.ndarray, state: np.record) -> None:
     """Start all waiting jobs that may start now: EASY's pass over the queue."""
-    queue, counts = state.queue, state.counts
-    size, first, kept = counts[QUEUE], 0, 0
-    while first < size and _fits(jobs, rules, state, queue[first]):
-        start_job(jobs, state, queue[first], jobs[queue[first]].nodes, 1.0, now)
-        first += 1
-    if counts[FREE] > 0 and first + 1 < size:
-        queue[0] = queue[first]
-        kept = 1
-        shadow_time, extra = _reservation(jobs, rules, state, queue[0], now)
-        for job in queue[first + 1 : size]:
-            nodes = jobs[job].nodes
-            late = now + _estimate(jobs, state, job) > shadow_time
-            if _fits(jobs, rules, state, job) and (nodes <= extra or not late):
-                extra -= nodes if late else 0
-                start_job(jobs, state, job, nodes, 1.0, now)
-            else:
-                queue[kept] = job
-                kept += 1
-    else:
-        for job in queue[first:size]:
-            queue[kept] = job
-            kept += 1
-    counts[QUEUE] = kept
+    size, kept, shadow_time, extra = lists[QUEUE, LENGTH], 0, np.inf, 0
+    for place in range(size):
+        job = lists[QUEUE, place]
+        own, starts = jobs[job], _fits(state, jobs[job])
+        if starts and kept > 0:
+            requested = elapsed_for(own, own.saved, own.requested_time)
+            late = state.now + (own.reread + requested) > shadow_time
+            starts = not late or own.nodes <= extra
+            extra -= own.nodes if late and starts else 0
+        if starts:
+            start_job(jobs, lists, state, job, own.nodes, 1.0)
+            continue
+        if kept == 0 and state.free > 0 and place + 1 < size:
+            shadow_time, extra = _reservation(jobs, lists, state, job)
+        lists[QUEUE, kept] = job
+        kept += 1
+    lists[QUEUE, LENGTH] = kept
 
 
 @kernel
-def _fits(jobs: np.recarray, rules: Rules, state: State, job: int) -> bool:
+def _fits(state: np.record, own: np.record) -> bool:
     """Whether a job fits on the free nodes that are not kept for bursts."""
-    kept = max(0, _reserved_from(jobs, rules, job) - state.counts[USED])
-    return jobs[job].nodes + kept <= state.counts[FREE]
+    if own.nodes > state.free:
+        return False
+    return own.nodes + max(0, _reserved_from(state, own) - state.used) <= state.free
 
 
 @kernel
-def _reserved_from(jobs: np.recarray, rules: Rules, job: int) -> int:
+def _reserved_from(state: np.record, own: np.record) -> int:
     """Nodes that a job may not use unless bursts use others: none for bursts and wide jobs."""
-    wide = jobs[job].nodes > rules.total_nodes - rules.reserved
-    return 0 if wide or jobs[job].on_demand else rules.reserved
-
-
-@kernel
-def _estimate(jobs: np.recarray, state: State, job: int) -> float:
-    """Seconds that a job is expected to take if it starts now."""
-    saved, reread = state.jobs[job].saved, state.jobs[job].reread
-    return reread + elapsed_for(jobs, job, saved, jobs[job].requested_time)
+    wide = own.nodes > state.total_nodes - state.reserved
+    return 0 if wide or own.on_demand else state.reserved
 
 
 @kernel
 def _reservation(
-    jobs: np.recarray, rules: Rules, state: State, head: int, now: float
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, head: int
 ) -> tuple[float, int]:
     """Shadow time and extra nodes of the queue's head.
 
     Nodes held for a burst are expected back when it has arrived as expected and run as long as it
-    asked for.
+    asked for. As many reserved nodes as no burst uses count as taken.
     """
-    bursts = state.collecting[: state.counts[BURSTS]]
-    for burst in bursts:
-        own, arrived = state.jobs[burst], jobs[burst].submit_time <= now
-        begin = now if arrived else max(now, jobs[burst].expected_time)
-        own.expected = begin + jobs[burst].requested_time
-        add_release(jobs, state, burst, own.held)
-    found = _shadow(state, _reserved_from(jobs, rules, head), jobs[head].nodes, now)
-    for burst in bursts:
-        remove_release(jobs, state, burst, state.jobs[burst].held)
+    for place in range(lists[COLLECTING, LENGTH]):
+        burst = lists[COLLECTING, place]
+        own, arrived = jobs[burst], jobs[burst].submit_time <= state.now
+        begin = state.now if arrived else max(state.now, own.expected_time)
+        own.expected = begin + own.requested_time
+        insert(jobs, lists, EXPECTED, burst)
+    found = _shadow(jobs, lists, state, jobs[head])
+    for place in range(lists[COLLECTING, LENGTH]):
+        remove(lists, EXPECTED, lists[COLLECTING, place])
     return found
 
 
 @kernel
-def _shadow(state: State, reserved: int, wanted: int, now: float) -> tuple[float, int]:
-    """`releases.shadow` where as many nodes of `reserved` as no burst uses count as taken."""
-    free, used, ended, shadow_time = state.counts[FREE], state.counts[USED], 0, now
-    of_bursts = state.burst_times[: state.counts[BURST_RELEASES]]
-    for place in range(state.counts[RELEASES]):
-        if state.times[place] > shadow_time and free - max(0, reserved - used) >= wanted:
+def _shadow(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, head: np.record
+) -> tuple[float, int]:
+    """See `_reservation`, of all nodes that are expected to come free."""
+    free, used, shadow_time = state.free, state.used, state.now
+    reserved = _reserved_from(state, head)
+    for place in range(lists[EXPECTED, LENGTH]):
+        own = jobs[lists[EXPECTED, place]]
+        if own.expected > shadow_time and free - max(0, reserved - used) >= head.nodes:
             break
-        shadow_time = max(state.times[place], now)
-        free += state.nodes[place]
-        while ended < of_bursts.size and of_bursts[ended] <= state.times[place]:
-            used -= state.burst_nodes[ended]
-            ended += 1
-    return shadow_time, free - max(0, reserved - used) - wanted
+        shadow_time = max(own.expected, state.now)
+        free += own.width
+        used -= own.width if own.on_demand else 0
+    return shadow_time, free - max(0, reserved - used) - head.nodes

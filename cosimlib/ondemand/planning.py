@@ -40,22 +40,16 @@ from cosimlib.eviction.overlapping import plan_blocked
 from cosimlib.eviction.plan import order_of_writes
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionArrays, WriteArrays
 from cosimlib.eviction.search import evict_greedily
-from cosimlib.kernels import heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.ondemand.state import (
-    FREE,
-    PLANS,
-    RUN,
-    USED,
-    Log,
-    State,
+    LENGTH,
+    RUNNING,
+    VICTIMS,
     change_rate,
     elapsed_for,
-    expect_end,
-    log_stretch,
-    next_row,
+    end_collecting,
     progress,
-    remove_release,
+    start_job,
     time_of,
 )
 
@@ -86,181 +80,178 @@ class Rules(NamedTuple):
     turn: float = 0.5
 
 
-@kernel
-def running_batch(jobs: np.recarray, state: State) -> np.ndarray:
-    """The running batch jobs that make way for no burst and share nodes with none, in order."""
-    found, size = np.empty(state.counts[RUN], np.int64), 0
-    for job in state.running[: state.counts[RUN]]:
-        if not jobs[job].on_demand and state.jobs[job].victim < 0 and state.jobs[job].guest < 0:
-            found[size] = job
-            size += 1
-    return np.sort(found[:size])
+CANDIDATE = np.dtype(
+    (
+        np.record,
+        [
+            ("nodes", "i8"),
+            ("loss", "f8"),
+            ("app_wait", "f8"),
+            ("app_write", "f8"),
+            ("sys_write", "f8"),
+        ],
+    )
+)
+"""A job that could be evicted: its loss in node-seconds, times in seconds."""
 
 
-class Durations(NamedTuple):
-    """What checkpoints of `Candidates` take, in steps: both kinds, and their writes."""
+def make_way(
+    jobs: np.ndarray, lists: np.ndarray, states: np.ndarray, log: np.ndarray, rules: Rules
+) -> list[tuple]:
+    """Let running jobs make way for the burst that asks; rows of the plans that are made for it.
 
-    app: np.ndarray
-    sys: np.ndarray
-    writes: WriteArrays
-
-
-class Candidates(NamedTuple):
-    """The jobs that could be evicted, one value per job: losses in node-seconds, times in s."""
-
-    job: np.ndarray
-    nodes: np.ndarray
-    loss: np.ndarray
-    app_wait: np.ndarray
-    app_write: np.ndarray
-    sys_write: np.ndarray
-
-
-@kernel
-def find_candidates(jobs: np.recarray, state: State, now: float) -> Candidates:
-    """The running batch jobs that make way for no burst yet, in order of submission."""
-    found = running_batch(jobs, state)
-    loss, app_wait = np.empty(found.size), np.empty(found.size)
-    app_write, sys_write = jobs[found].app_write, jobs[found].sys_write
-    for place in range(found.size):
-        job = found[place]
-        done, saved, left = progress(jobs, state, job, now)
-        loss[place] = jobs[job].nodes * (done - saved)
-        if left > 0.0:
-            app_wait[place], app_write[place] = left, 0.0
-        else:
-            checkpoint = jobs[job].interval * (np.floor(done / jobs[job].interval) + 1.0)
-            app_wait[place] = max(state.jobs[job].origin - now, 0.0) + checkpoint - done
-    return Candidates(found, state.jobs[found].width, loss, app_wait, app_write, sys_write)
+    A row holds burst, time, nodes needed, jobs to choose from, deadline (s), delay (s), loss and
+    blocked (node-seconds).
+    """
+    number, now = int(states["asking"][0]), float(states["now"][0])
+    burst = Burst(number, now, *(jobs[name][number].item() for name in Burst._fields[2:]))
+    job = lists[RUNNING, : lists[RUNNING, LENGTH]]
+    width, victim = jobs["width"][job], jobs["victim"][job]
+    evictable = ~jobs["on_demand"][job] & (victim < 0) & (jobs["guest"][job] < 0)
+    free, arrived, lacking = job[evictable], burst.submit_time <= now, burst.nodes - burst.width
+    if rules.solver == SHARE:
+        hosts = _choose_hosts(free, width[evictable], lacking)
+        start_sharing(jobs, lists, states, log, hosts, rules.turn)
+        return []
+    if arrived and rules.solver == SHRINK:
+        gives = _shares(width[evictable] - jobs["least_nodes"][free], lacking)
+        if gives.any():
+            shrink_jobs(jobs, lists, states, log, free, gives)
+            return []
+    if not arrived and rules.notice == PREDICT:
+        ends = (victim < 0) & (jobs["expected"][job] <= burst.expected_time)
+        lacking -= int(width[ends | (victim == number)].sum())
+        _stop_after_checkpoints(jobs, lists, burst, free, lacking)
+        return []
+    needed = lacking - int(width[victim == number].sum())
+    return [_make_plan(jobs, lists, rules, burst, free, needed)]
 
 
-@kernel
-def make_plan(
-    jobs: np.recarray, rules: Rules, state: State, log: Log, burst: int, needed: int, now: float
-) -> None:
-    """Choose the jobs that make way for a burst, where all that could together hold enough."""
-    candidates = find_candidates(jobs, state, now)
-    if candidates.nodes.sum() < needed:
-        return
-    early, arrival = 0.0, jobs[burst].submit_time
-    if now < arrival:
-        arrival = max(jobs[burst].expected_time, now)
-        early = arrival - now
-    busy, rows = 0.0, 1
+class Burst(NamedTuple):
+    """The burst that asks, the time, and its record's fields of these names."""
+
+    number: int
+    now: float
+    submit_time: float
+    expected_time: float
+    longest_delay: float
+    nodes: int
+    width: int
+
+
+def _make_plan(
+    jobs: np.ndarray, lists: np.ndarray, rules: Rules, burst: Burst, free: np.ndarray, needed: int
+) -> tuple:
+    """Choose among these jobs those that make way for a burst; a row of `make_way`."""
+    now, candidates = burst.now, np.empty(free.size, CANDIDATE)
+    find_candidates(jobs, free, now, candidates)
+    arrival = max(burst.expected_time, now) if now < burst.submit_time else burst.submit_time
+    early, busy, rows = max(arrival - now, 0.0), 0.0, 1
     if rules.solver >= GREEDY:
-        busy = _backlog(state, now)
-        time = max(arrival + jobs[burst].longest_delay - now - busy, 0.0)
+        busy = _backlog(jobs, lists[VICTIMS, : lists[VICTIMS, LENGTH]], now)
+        time = max(arrival + burst.longest_delay - now - busy, 0.0)
         rows += int(np.floor(time / rules.step * (1 + 1e-12)))
-    durations = in_steps(candidates, rules.step, rows)
-    choices = solve(rules, candidates, durations, needed, rows)
-    order = order_of_writes(candidates.nodes, durations.writes, rows)
+    evictable, writes = in_steps(candidates, rules.step, rows)
+    order = order_of_writes(evictable.nodes, writes, rows)
+    choices = solve(rules, evictable, writes, order, needed, rows)
     row, delay, loss, blocked = _choose_deadline(rules, candidates, choices, order, busy, early)
-    begins = timetable(candidates, choices[row], order, busy, early)[0]
-    for place in range(candidates.job.size):
-        if choices[row, place] != KEEP:
-            _order(state, candidates, place, choices[row, place], burst, begins[place], now)
-    entry = log.plans[next_row(log, PLANS, log.plans)]
-    entry[0], entry[1], entry[2], entry[3] = burst, now, needed, candidates.job.size
-    entry[4], entry[5], entry[6], entry[7] = row * rules.step, delay, loss, blocked
+    actions = choices[row]
+    begins = timetable(candidates, actions, order, busy, early)[0]
+    app, sys = actions == APP, actions == SYS
+    ready = np.where(app, now + candidates["app_wait"], np.inf)
+    write = app * candidates["app_write"] + sys * candidates["sys_write"]
+    _order(jobs, lists, burst, free, actions, (ready, write, now + begins))
+    return burst.number, now, needed, free.size, row * rules.step, delay, loss, blocked
 
 
-@kernel
-def _order(
-    state: State,
-    candidates: Candidates,
-    place: int,
-    action: int,
-    burst: int,
-    begin: float,
-    now: float,
-) -> None:
-    """Order a job to make way for a burst; `begin` is when its checkpoint is written, from now."""
-    job = candidates.job[place]
-    own = state.jobs[job]
-    own.victim, own.action, own.decided = burst, action, now
-    own.write, own.write_begin = 0.0, now + begin
-    if action == APP:
-        own.write = candidates.app_write[place]
-        heap.push(state.ready, job, now + candidates.app_wait[place])
-    elif action == SYS:
-        own.write = candidates.sys_write[place]
-    if own.write > 0.0:
-        heap.push(state.writes, job, now + begin)
-
-
-@kernel
-def _backlog(state: State, now: float) -> float:
+def _backlog(jobs: np.ndarray, victims: np.ndarray, now: float) -> float:
     """Seconds until the file system has written what other bursts have ordered."""
-    end = now
-    for job in state.running[: state.counts[RUN]]:
-        own = state.jobs[job]
-        if own.victim >= 0 and own.write > 0.0:
-            end = max(end, own.write_begin + own.write)
-    return end - now
+    write = jobs["write"][victims]
+    ends = jobs["write_begin"][victims] + write
+    return float(ends[write > 0].max(initial=now)) - now
+
+
+def _order(
+    jobs: np.ndarray,
+    lists: np.ndarray,
+    burst: Burst,
+    free: np.ndarray,
+    actions: np.ndarray,
+    times: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    """Order jobs to make way for a burst by their actions, but those that are kept.
+
+    `times` are those at which they stop by themselves, and those of their writes: seconds, begins.
+    """
+    chosen = np.flatnonzero(actions != KEEP)
+    job = free[chosen]
+    jobs["victim"][job], jobs["decided"][job] = burst.number, burst.now
+    jobs["action"][job] = actions[chosen]
+    for name, values in zip(("ready", "write", "write_begin"), times, strict=True):
+        jobs[name][job] = values[chosen]
+    victims = np.sort(np.append(lists[VICTIMS, : lists[VICTIMS, LENGTH]], job))
+    lists[VICTIMS, : victims.size], lists[VICTIMS, LENGTH] = victims, victims.size
 
 
 @kernel
-def in_steps(candidates: Candidates, step: float, rows: int) -> Durations:
-    """Durations as the solvers take them (`eviction.problem.WriteArrays`)."""
-    n = candidates.job.size
-    app, sys = np.empty(n, np.int64), np.empty(n, np.int64)
-    release, write, wait = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    for place in range(n):
-        both = candidates.app_wait[place] + candidates.app_write[place]
-        app[place] = int(min(np.ceil(both / step * (1 - 1e-12)), float(rows)))
-        sys[place] = int(
-            min(np.ceil(candidates.sys_write[place] / step * (1 - 1e-12)), float(rows))
-        )
-        steps = int(min(np.ceil(candidates.app_write[place] / step * (1 - 1e-12)), float(rows)))
-        write[place] = min(steps, app[place]) if app[place] < rows else 0
-        release[place] = app[place] - write[place]
-        wait[place] = np.round(min(candidates.app_wait[place], rows * step) * 1e3)
-    return Durations(app, sys, WriteArrays(release, write, sys, wait))
+def find_candidates(jobs: np.ndarray, free: np.ndarray, now: float, candidates: np.ndarray) -> None:
+    """Write a `CANDIDATE` for each of these jobs."""
+    for place in range(free.size):
+        own, found = jobs[free[place]], candidates[place]
+        done, saved, left = progress(own, now)
+        found.nodes, found.loss = own.width, own.nodes * (done - saved)
+        found.app_wait, found.app_write, found.sys_write = left, 0.0, own.sys_write
+        if left == 0.0:
+            checkpoint = own.interval * (np.floor(done / own.interval) + 1.0)
+            found.app_wait = max(own.origin - now, 0.0) + checkpoint - done
+            found.app_write = own.app_write
 
 
-@kernel
+def in_steps(candidates: np.ndarray, step: float, rows: int) -> tuple[EvictionArrays, WriteArrays]:
+    """Losses and durations as the solvers take them (see `eviction.problem`)."""
+    app_wait, app_write = candidates["app_wait"], candidates["app_write"]
+    seconds = np.stack([app_wait + app_write, app_write, candidates["sys_write"]])
+    steps = np.minimum(np.ceil(seconds / step * (1 - 1e-12)), rows).astype(np.int64)
+    app, write, sys = steps
+    write = np.where(app < rows, np.minimum(write, app), 0)
+    wait = np.round(np.minimum(app_wait, rows * step) * 1e3)
+    nodes, loss = candidates["nodes"].copy(), np.round(candidates["loss"] * 1000.0)
+    return EvictionArrays(nodes, loss, app, sys), WriteArrays(app - write, write, sys, wait)
+
+
 def solve(
-    rules: Rules, candidates: Candidates, durations: Durations, needed: int, rows: int
+    rules: Rules,
+    jobs: EvictionArrays,
+    writes: WriteArrays,
+    order: np.ndarray,
+    needed: int,
+    rows: int,
 ) -> np.ndarray:
     """The action of each job (columns) for each deadline (rows), by the policy's solver."""
-    nodes, loss = candidates.nodes, np.empty(candidates.nodes.size)
-    for place in range(nodes.size):
-        loss[place] = np.round(candidates.loss[place] * 1000.0)
-    choices = np.zeros((rows, nodes.size), np.uint8)
-    if rules.solver == PREEMPT or rules.solver == SHRINK:
-        for place in np.argsort(loss, kind="mergesort"):
-            if needed > 0:
-                choices[0, place] = KILL
-                needed -= nodes[place]
-        return choices
     if rules.solver == GREEDY:
-        return evict_greedily(nodes, loss, durations.app, durations.sys, needed, rows)
-    if rules.solver == DYNAMIC_BLOCKED:
-        order = order_of_writes(nodes, durations.writes, rows)
-        release, app_write, sys_write, app_wait = durations.writes
-        plans = plan_blocked(
-            EvictionArrays(nodes[order], loss[order], durations.app[order], durations.sys[order]),
-            WriteArrays(release[order], app_write[order], sys_write[order], app_wait[order]),
-            needed,
-            rows,
-            rules.step * 1e3,
-        )
-        for row in range(rows):
-            for place, job in enumerate(order):
-                choices[row, job] = plans[row, place]
-        return choices
-    width = table_width(nodes, needed)
-    table = np.full((rows, width), np.inf)
-    table[0, 0] = 0.0
-    chosen = np.zeros((nodes.size, rows, packed_width(width)), np.uint8)
-    evictable = EvictionArrays(nodes, loss, durations.app, durations.sys)
-    relax_all(evictable, needed, needed, table, chosen)
-    return read_plans(table, chosen, evictable, needed)
+        return evict_greedily(*jobs, needed, rows)
+    choices = np.zeros((rows, jobs.nodes.size), np.uint8)
+    if rules.solver in (PREEMPT, SHRINK):
+        cheapest = np.argsort(jobs.loss, kind="stable")
+        freed = np.cumsum(jobs.nodes[cheapest])
+        choices[0, cheapest[: np.searchsorted(freed, needed) + 1]] = KILL
+    elif rules.solver == DYNAMIC_BLOCKED:
+        ordered = EvictionArrays(*(array[order] for array in jobs))
+        timed = WriteArrays(*(array[order] for array in writes))
+        choices[:, order] = plan_blocked(ordered, timed, needed, rows, rules.step * 1e3)
+    else:
+        width = table_width(jobs.nodes, needed)
+        table = np.full((rows, width), np.inf)
+        table[0, 0] = 0.0
+        chosen = np.zeros((jobs.nodes.size, rows, packed_width(width)), np.uint8)
+        relax_all(jobs, needed, needed, table, chosen)
+        choices = read_plans(table, chosen, jobs, needed)
+    return choices
 
 
 @kernel
 def timetable(
-    candidates: Candidates, actions: np.ndarray, order: np.ndarray, busy: float, early: float
+    candidates: np.ndarray, actions: np.ndarray, order: np.ndarray, busy: float, early: float
 ) -> tuple[np.ndarray, float, float]:
     """When each checkpoint is written, when all are, and the node-seconds blocked until then.
 
@@ -272,8 +263,8 @@ def timetable(
     for place in order:
         write = _write_time(candidates, actions, place)
         if actions[place] == APP:
-            last = max(last, candidates.app_wait[place])
-            end = max(end, candidates.app_wait[place]) if write > 0.0 else end
+            last = max(last, candidates[place].app_wait)
+            end = max(end, candidates[place].app_wait) if write > 0.0 else end
         end += write
     last = end if end > busy and end > last else last
     left, blocked = last, 0.0
@@ -281,26 +272,26 @@ def timetable(
         left -= _write_time(candidates, actions, place)
         begins[place] = left
         if actions[place] == APP:
-            blocked += candidates.nodes[place] * (last - candidates.app_wait[place])
+            blocked += candidates[place].nodes * (last - candidates[place].app_wait)
         elif actions[place] == SYS:
-            blocked += candidates.nodes[place] * (last - left)
+            blocked += candidates[place].nodes * (last - left)
         elif actions[place] == KILL:
-            blocked += candidates.nodes[place] * last
+            blocked += candidates[place].nodes * last
     return begins, last, blocked
 
 
 @kernel
-def _write_time(candidates: Candidates, actions: np.ndarray, place: int) -> float:
+def _write_time(candidates: np.ndarray, actions: np.ndarray, place: int) -> float:
     """Seconds for which the file system writes a job's checkpoint."""
     if actions[place] == APP:
-        return candidates.app_write[place]
-    return candidates.sys_write[place] if actions[place] == SYS else 0.0
+        return candidates[place].app_write
+    return candidates[place].sys_write if actions[place] == SYS else 0.0
 
 
 @kernel
 def _choose_deadline(
     rules: Rules,
-    candidates: Candidates,
+    candidates: np.ndarray,
     choices: np.ndarray,
     order: np.ndarray,
     busy: float,
@@ -310,9 +301,9 @@ def _choose_deadline(
     best, best_first, best_second = (0, 0.0, 0.0, 0.0), np.inf, np.inf
     for row in range(choices.shape[0]):
         loss = 0.0
-        for place in range(candidates.job.size):
+        for place in range(candidates.size):
             if choices[row, place] == KILL:
-                loss += candidates.loss[place]
+                loss += candidates[place].loss
         blocked = timetable(candidates, choices[row], order, busy, early)[2]
         cost = loss + blocked if rules.solver == DYNAMIC_BLOCKED else loss
         delay = max(row * rules.step + busy - early, 0.0)
@@ -326,169 +317,104 @@ def _choose_deadline(
     return best
 
 
-@kernel
-def stop_after_checkpoints(jobs: np.recarray, state: State, burst: int, now: float) -> None:
-    """Choose the jobs that are to stop after a checkpoint, before a burst is expected."""
-    arrival = jobs[burst].expected_time
-    lacking = jobs[burst].nodes - state.jobs[burst].held
-    for job in state.running[: state.counts[RUN]]:
-        own = state.jobs[job]
-        if own.victim == burst or (own.victim < 0 and own.expected <= arrival):
-            lacking -= own.width
-    if lacking <= 0 or arrival <= now:
-        return
-    found = running_batch(jobs, state)
-    stops, idle = np.full(found.size, np.inf), np.full(found.size, np.inf)
-    for place in range(found.size):
-        own = state.jobs[found[place]]
-        stop = _last_checkpoint(jobs, state, found[place], now, arrival)
-        if own.expected > arrival and stop < np.inf:
-            stops[place], idle[place] = stop, own.width * (arrival - stop)
-    for place in np.argsort(idle, kind="mergesort"):
-        if lacking <= 0 or stops[place] == np.inf:
-            return
-        own = state.jobs[found[place]]
-        own.victim, own.action, own.decided = burst, KILL, now
-        own.write, own.write_begin = 0.0, stops[place]
-        heap.push(state.ready, found[place], stops[place])
-        lacking -= own.width
+def _stop_after_checkpoints(
+    jobs: np.ndarray, lists: np.ndarray, burst: Burst, free: np.ndarray, lacking: int
+) -> None:
+    """Choose among these jobs those that are to stop after a checkpoint before a burst comes."""
+    arrival, width = burst.expected_time, jobs["width"][free]
+    stops = last_checkpoints(jobs, free, burst.now, arrival)
+    use = (jobs["expected"][free] > arrival) & (stops < np.inf)
+    idle = np.where(use, width * (arrival - stops), np.inf)
+    order = np.argsort(idle, kind="stable")
+    chosen = order[: np.searchsorted(width[order].cumsum(), lacking) + 1]
+    actions = np.zeros(free.size, np.int64)
+    actions[chosen] = np.where(use[chosen], KILL, KEEP)
+    _order(jobs, lists, burst, free, actions, (stops, np.zeros(free.size), stops))
 
 
 @kernel
-def _last_checkpoint(
-    jobs: np.recarray, state: State, job: int, now: float, arrival: float
-) -> float:
-    """When the last checkpoint that a job writes from now to the arrival is whole; or infinity."""
-    saved = progress(jobs, state, job, arrival)[1]
-    if saved <= progress(jobs, state, job, now)[1]:
-        return np.inf
-    base = state.jobs[job].origin_progress
-    seconds = elapsed_for(jobs, job, base, saved) + jobs[job].charge
-    return max(time_of(state, job, seconds), now)
+def last_checkpoints(
+    jobs: np.ndarray, chosen: np.ndarray, now: float, arrival: float
+) -> np.ndarray:
+    """When the last checkpoint that each job writes from now to the arrival is whole; infinity."""
+    stops = np.full(chosen.size, np.inf)
+    for place in range(chosen.size):
+        own = jobs[chosen[place]]
+        saved = progress(own, arrival)[1]
+        if saved > progress(own, now)[1]:
+            seconds = elapsed_for(own, own.origin_progress, saved) + own.charge
+            stops[place] = max(time_of(own, seconds), now)
+    return stops
 
 
-@kernel
-def shrink_jobs(jobs: np.recarray, state: State, log: Log, lacking: int, now: float) -> bool:
-    """Shrink malleable jobs so that so many nodes come free, if they can give as many.
+def _shares(most: np.ndarray, lacking: int) -> np.ndarray:
+    """Nodes that each malleable job gives of what it can at most, so that so many come free.
 
-    Each gives the same part of what it can, rounded down; what is then lacking, one node each in
-    order of submission.
+    Each gives the same part, rounded down; what is then lacking, one node each in order of
+    submission. None does where all cannot give enough.
     """
-    found = running_batch(jobs, state)
-    most = state.jobs[found].width - jobs[found].least_nodes
     total = most.sum()
-    if total < lacking:
-        return False
+    if not 0 < lacking <= total:
+        return np.zeros_like(most)
     gives = most * lacking // total
-    rest = lacking - gives.sum()
-    for place in range(found.size):
-        job = found[place]
-        if rest > 0 and gives[place] < most[place]:
-            gives[place] += 1
-            rest -= 1
+    gives[np.flatnonzero(gives < most)[: lacking - gives.sum()]] += 1
+    return gives
+
+
+@kernel
+def shrink_jobs(
+    jobs: np.ndarray,
+    lists: np.ndarray,
+    states: np.ndarray,
+    log: np.ndarray,
+    chosen: np.ndarray,
+    gives: np.ndarray,
+) -> None:
+    """Let each of these jobs go on with so many nodes less."""
+    state = states[0]
+    for place in range(chosen.size):
         if gives[place] > 0:
-            nodes = state.jobs[job].width - gives[place]
-            change_rate(jobs, state, log, job, nodes, nodes / jobs[job].nodes, now)
-            state.counts[FREE] += gives[place]
-    return True
+            job = chosen[place]
+            nodes = jobs[job].width - gives[place]
+            change_rate(jobs, lists, state, log, job, nodes, nodes / jobs[job].nodes)
+            state.free += gives[place]
 
 
-@kernel
-def expand_jobs(jobs: np.recarray, state: State, log: Log, now: float) -> None:
-    """Give free nodes to jobs that shrank, in order of submission, up to what they asked for."""
-    if state.counts[FREE] == 0:
-        return
-    for job in running_batch(jobs, state):
-        more = min(state.counts[FREE], jobs[job].nodes - state.jobs[job].width)
-        if more > 0:
-            nodes = state.jobs[job].width + more
-            change_rate(jobs, state, log, job, nodes, nodes / jobs[job].nodes, now)
-            state.counts[FREE] -= more
-
-
-@kernel
-def choose_hosts(jobs: np.recarray, state: State, lacking: int) -> np.ndarray:
-    """The jobs that share nodes with a burst, in the order chosen; none where all do not do.
+def _choose_hosts(free: np.ndarray, width: np.ndarray, lacking: int) -> np.ndarray:
+    """The jobs that share nodes with a burst, of those that could, in the order chosen.
 
     The narrowest that is wide enough by itself, else the widest and again; ties: the lower job.
     """
-    found = running_batch(jobs, state)
-    widths = state.jobs[found].width.copy()
-    chosen, size = np.empty(found.size, np.int64), 0
-    if widths.sum() < lacking:
-        return chosen[:0]
+    width, chosen = width.copy(), []
     while lacking > 0:
-        best = -1
-        for place in range(found.size):
-            width = widths[place]
-            if width > 0 and (best < 0 or _is_better_host(width, widths[best], lacking)):
-                best = place
-        chosen[size] = found[best]
-        size += 1
-        lacking -= widths[best]
-        widths[best] = 0
-    return chosen[:size]
+        enough = np.where(width >= lacking, width, np.iinfo(np.int64).max)
+        best = int(enough.argmin() if (width >= lacking).any() else width.argmax())
+        chosen.append(free[best])
+        lacking -= width[best]
+        width[best] = 0
+    return np.array(chosen, dtype=np.int64)
 
 
 @kernel
-def _is_better_host(width: int, best: int, lacking: int) -> bool:
-    """Whether a job of this width is a better host than one of the best width so far."""
-    if width >= lacking:
-        return best < lacking or width < best
-    return width > best
-
-
-@kernel
-def share_nodes(
-    jobs: np.recarray, state: State, log: Log, burst: int, hosts: np.ndarray, now: float
+def start_sharing(
+    jobs: np.ndarray,
+    lists: np.ndarray,
+    states: np.ndarray,
+    log: np.ndarray,
+    hosts: np.ndarray,
+    turn: float,
 ) -> None:
-    """Let a burst that has just begun take turns with its hosts, on the nodes that it lacks."""
-    lacking = jobs[burst].nodes - state.jobs[burst].width
+    """Start the burst that asks on what it holds; on the rest it takes turns with its hosts."""
+    state = states[0]
+    number, burst = state.asking, jobs[state.asking]
+    held = burst.width
+    lacking = burst.nodes - held
+    end_collecting(jobs, lists, state, log, number)
+    start_job(jobs, lists, state, number, held, turn)
     for job in hosts:
-        own = state.jobs[job]
-        change_rate(jobs, state, log, job, own.width, 1.0 - state.jobs[burst].speed, now)
-        own.guest, own.lent = burst, min(lacking, own.width)
+        own = jobs[job]
+        change_rate(jobs, lists, state, log, job, own.width, 1.0 - burst.speed)
+        own.guest, own.lent = number, min(lacking, own.width)
         lacking -= own.lent
-    state.jobs[burst].hosts = hosts.size
-
-
-@kernel
-def end_sharing(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
-    """End the sharing that a job or burst which ends now takes part in."""
-    burst = job if jobs[job].on_demand else state.jobs[job].guest
-    if burst < 0 or state.jobs[burst].hosts == 0:
-        return
-    for host in state.running[: state.counts[RUN]]:
-        if state.jobs[host].guest == burst:
-            log_stretch(jobs, state, log, host, now)
-    log_stretch(jobs, state, log, burst, now)
-    if job == burst:
-        _free_hosts(jobs, state, log, burst, now)
-    else:
-        _leave_guest(jobs, state, log, job, now)
-
-
-@kernel
-def _free_hosts(jobs: np.recarray, state: State, log: Log, burst: int, now: float) -> None:
-    """Let all hosts of a burst go on at full speed."""
-    for host in state.running[: state.counts[RUN]]:
-        own = state.jobs[host]
-        if own.guest == burst:
-            own.guest, own.lent = -1, 0
-            change_rate(jobs, state, log, host, own.width, 1.0, now)
-    state.jobs[burst].hosts = 0
-
-
-@kernel
-def _leave_guest(jobs: np.recarray, state: State, log: Log, job: int, now: float) -> None:
-    """Leave the nodes that a host lent to its burst for good."""
-    own, burst = state.jobs[job], state.jobs[job].guest
-    guest, given = state.jobs[burst], own.lent
-    remove_release(jobs, state, job, own.width)
-    own.width -= given
-    expect_end(jobs, state, job)
-    own.guest, own.lent = -1, 0
-    state.counts[USED] += given
-    guest.hosts -= 1
-    speed = 1.0 if guest.hosts == 0 else guest.speed
-    change_rate(jobs, state, log, burst, guest.width + given, speed, now)
+    burst.hosts = hosts.size
+    state.served = 0

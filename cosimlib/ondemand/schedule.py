@@ -9,7 +9,6 @@ Nodes are given back by the containers that came last. So that bursts find nodes
 (policy `reserve`): on these, containers work while no burst does.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -238,38 +237,27 @@ def attempt_keys(table: pd.DataFrame) -> np.ndarray:
 
 def stretch_table(rows: np.ndarray) -> pd.DataFrame:
     """`OnDemandSchedule.stretches` of the log's rows."""
-    names = ["kind", "job", "attempt", "start", "end", "nodes", "before", "after", "left"]
-    return _table(rows, names, ("job", "attempt", "nodes"), {"kind": KINDS})
+    names = ("job", "attempt", "start", "end", "nodes", "before", "after", "left")
+    kind = pd.Categorical.from_codes(rows["kind"].astype(np.int8), categories=list(KINDS))
+    return pd.DataFrame({"kind": kind} | {name: rows[name].copy() for name in names})
 
 
 def eviction_table(rows: np.ndarray) -> pd.DataFrame:
     """`OnDemandSchedule.evictions` of the log's rows."""
-    names = ["job", "attempt", "burst", "action", "decided", "since", "time", "done", "kept"]
-    return _table(rows, names, ("job", "attempt", "burst"), {"action": ACTIONS})
+    names = {"job": "job", "attempt": "attempt", "burst": "burst", "action": "action",
+             "decided": "decided", "since": "start", "time": "end", "done": "after",
+             "kept": "before"}  # fmt: skip
+    table = pd.DataFrame({name: rows[field].copy() for name, field in names.items()})
+    action = pd.Categorical.from_codes(table["action"], categories=list(ACTIONS))
+    return table.assign(action=action)
 
 
 def plan_table(rows: np.ndarray) -> pd.DataFrame:
-    """`OnDemandSchedule.plans` of the log's rows, losses in node-hours."""
+    """`OnDemandSchedule.plans` of rows of `planning.make_way`, losses in node-hours."""
     names = ["burst", "time", "nodes_needed", "jobs", "deadline", "delay", "loss", "blocked"]
-    table = _table(rows, names, ("burst", "nodes_needed", "jobs"), {})
+    whole = dict.fromkeys(("burst", "nodes_needed", "jobs"), np.int64)
+    table = pd.DataFrame(rows, columns=names).astype(whole)
     return table.assign(loss=table["loss"] / HOUR, blocked=table["blocked"] / HOUR)
-
-
-def _table(
-    rows: np.ndarray,
-    names: list[str],
-    whole: tuple[str, ...],
-    kinds: Mapping[str, tuple[str, ...]],
-) -> pd.DataFrame:
-    """The rows as a table: some columns are whole numbers, some the numbers of categories."""
-    columns: dict[str, object] = {}
-    for name, values in zip(names, rows.T, strict=True):
-        columns[name] = values.astype(np.int64) if name in whole else values
-        if name in kinds:
-            columns[name] = pd.Categorical.from_codes(
-                values.astype(np.int8), categories=list(kinds[name])
-            )
-    return pd.DataFrame(columns)
 
 
 class StretchArrays(NamedTuple):
