@@ -13,6 +13,7 @@ Nouns
 
 - `Workload`: jobs in order of submission, and the account of what reading them dropped
 - `System`: partitions of nodes, their memory and bandwidths
+- `Calendar`: windows in which nodes are closed: maintenance, reservations, failures, drains
 - `Schedule`: start, end and nodes held, for each job of a workload on a system
 - `EvictionProblem`: running jobs, nodes needed, a deadline
 - `EvictionPlan`: the action for each running job, and the node-hours lost

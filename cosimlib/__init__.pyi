@@ -21,6 +21,7 @@ from .batch import simulate_easy as simulate_easy
 from .batch import simulate_fcfs as simulate_fcfs
 from .batch import simulate_first_fit as simulate_first_fit
 from .batch.environment import BatchEnv as BatchEnv
+from .calendar import Calendar as Calendar
 from .comparison import compare as compare
 from .convert import convert as convert
 from .coscheduling import simulate_coscheduling as simulate_coscheduling

@@ -8,13 +8,14 @@ Recorded schedules of real traces may overrun their machine, for trace and machi
 the node and to the second. `audit` raises there, rightly; `metrics.occupied_nodes` shows it.
 """
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import TypeVar
 
 import numpy as np
 
 from cosimlib.display import count
-from cosimlib.kernels.steps import step_function
+from cosimlib.kernels.steps import step_function, steps_at
 from cosimlib.schedule import Schedule, check_schedule
 
 AnySchedule = TypeVar("AnySchedule", bound=Schedule)
@@ -34,6 +35,9 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     without a break), and no partition ever holds more nodes than it has. At equal times ends come
     before starts. A job that names no partition is on the system's first; where the system has but
     one, all jobs are on it, whatever partition of its own machine a trace names.
+
+    Where the schedule has a calendar, no job starts on closed nodes. Jobs hold no closed nodes at
+    all where the calendar says that they are killed, but those of a drain.
 
     Schedules of coupled, time-shared, elastic and filled machines and of those with on-demand
     bursts are audited by the rules of `coscheduling.audit`, `timesharing.audit`, `elastic.audit`,
@@ -79,6 +83,7 @@ def audit_rule(schedule: Schedule) -> None:
     """Raise where a schedule breaks the rule of its class; this one is that of rigid jobs."""
     check_times(schedule)
     check_capacity(schedule)
+    check_calendar(schedule)
 
 
 def check_columns(schedule: Schedule, **kinds: str) -> None:
@@ -144,6 +149,34 @@ def check_capacity(schedule: Schedule) -> None:
         # What no job holds, job -1, is on the first partition.
         here = np.append(number == place, place == 0)
         _check_partition(schedule, name, capacity, here[:-1], here[jobs])
+
+
+def check_calendar(schedule: Schedule) -> None:
+    """Raise where a job starts on nodes that its calendar closes, or holds them for too long."""
+    calendar = schedule.calendar
+    if not len(calendar):
+        return
+    kills = (calendar.windows["kind"] != "drain") & (calendar.on_overrun == "kill")
+    enforced = replace(calendar, windows=calendar.windows[kills])
+    start_time, table = schedule.start_time, schedule.allocations
+    times, busy = step_function(*(table[name].to_numpy() for name in ("start", "end", "nodes")))
+    # Jobs of no length hold nothing, and yet they start.
+    wanted = schedule.workload.jobs["nodes"].to_numpy()
+    at_start = np.maximum(steps_at(times, busy, start_time), wanted)
+    changes = np.union1d(times, enforced.capacity(schedule.total_nodes).index[1:])
+    for moments, held, windows, verb in (
+        (start_time, at_start, calendar, "held where a job starts"),
+        (changes, steps_at(times, busy, changes), enforced, "busy"),
+    ):
+        opened = windows.capacity(schedule.total_nodes)
+        room = steps_at(opened.index.to_numpy(), opened.to_numpy(), moments)
+        over = held > room
+        if over.any():
+            first = int(over.argmax())
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: {count(int(held[first]), 'node')} {verb} at "
+                f"t={moments[first]:.15g}; the calendar leaves {int(room[first])} open"
+            )
 
 
 def _check_partition(

@@ -6,7 +6,7 @@ other ways overrides them.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, percent, quantity
 from cosimlib.kernels.steps import step_function
 from cosimlib.system import System
@@ -45,6 +46,8 @@ class Schedule(Displayed):
         The name of its policy in tables and figures.
     start_time, end_time : np.ndarray
         Seconds from the start of the trace, first start and last end, one per job.
+    calendar : Calendar, optional
+        When nodes were closed.
 
     Examples
     --------
@@ -75,10 +78,17 @@ class Schedule(Displayed):
     policy: str
     start_time: np.ndarray
     end_time: np.ndarray
+    calendar: Calendar = field(default=ALWAYS_OPEN, kw_only=True)
 
     @classmethod
     def from_starts(
-        cls, workload: Workload, system: System, start_time: np.ndarray, policy: str
+        cls,
+        workload: Workload,
+        system: System,
+        start_time: np.ndarray,
+        policy: str,
+        *,
+        calendar: Calendar = ALWAYS_OPEN,
     ) -> "Schedule":
         """Rigid jobs that run from their start for their run time without a break.
 
@@ -96,7 +106,7 @@ class Schedule(Displayed):
                 f"expected one start per job, of {count(len(workload), 'job')}"
             )
         end_time = start_time + workload.jobs["run_time"].to_numpy()
-        return cls(workload, system, policy, start_time, end_time)
+        return cls(workload, system, policy, start_time, end_time, calendar=calendar)
 
     @classmethod
     def recorded(cls, workload: Workload, system: System | None = None) -> "Schedule":
@@ -187,7 +197,7 @@ class Schedule(Displayed):
     def utilization(self, first: float, last: float) -> float:
         """Node-seconds held between two instants (s) ÷ node-seconds offered; NaN for no time."""
         held = float(self.node_seconds(np.array([first, last])).sum())
-        offered = self.total_nodes * (last - first)
+        offered = float(self.offered_node_seconds(np.array([first, last])).sum())
         return held / offered if offered > 0 else np.nan
 
     def bounded_slowdown(self, tau: float = 10.0) -> pd.Series:
@@ -229,6 +239,14 @@ class Schedule(Displayed):
         area = np.append(0.0, np.cumsum(held[:-1] * np.diff(times)))
         after = np.maximum(edges - times[-1], 0.0)
         return np.diff(np.interp(edges, times, area) + held[-1] * after)
+
+    def offered_node_seconds(self, edges: np.ndarray) -> np.ndarray:
+        """Node-seconds offered from each instant in `edges` (s) to the next, without closed nodes.
+
+        Where jobs run on while a window begins, they hold nodes that are not offered.
+        """
+        closed = self.calendar.closed_node_seconds(self.total_nodes, edges)
+        return self.total_nodes * np.diff(edges) - closed
 
     def use_by_hour(self) -> pd.DataFrame:
         """Means over whole hours from time 0 (s): `utilization`, and `cpu_load`, jobs per node."""

@@ -18,20 +18,28 @@ Two relatives differ in what a later job must meet, and share the rest. Without 
 must wait: it ends strictly before the shadow time, however few nodes it takes. Without a
 reservation (`first_fit`) it starts if it fits.
 
+With a calendar (`cosimlib.calendar`) free nodes also fall, where a window that is known begins. A
+job then fits if its nodes are free as long as its requested time lasts; the shadow time of the head
+is the first moment from which it fits, and its nodes are kept for it from then on for its requested
+time. Every other job starts now if it fits beside that. Without windows this is the rule above.
+
 A search of the queue finds the next job that may start without looking at all others: see
 `batch.queue` and `kernels.tournament`.
 """
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
 from cosimlib import checks as check
-from cosimlib.batch import queue
-from cosimlib.batch.orders import Order, Prepared, policy_name, prepare
+from cosimlib.batch import capacity, queue
+from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
 from cosimlib.batch.prediction import Predictions, simulate_predicted
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
+from cosimlib.kernels import limits as limit
 from cosimlib.kernels import releases
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.limits import LIMIT
 from cosimlib.kernels.releases import RELEASE
 from cosimlib.kernels.tournament import ROOT
 from cosimlib.schedule import Schedule
@@ -54,6 +62,7 @@ def simulate_easy(
     extra_nodes: bool = True,
     kill_at_request: bool = False,
     predict: Predictions | None = None,
+    calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
     """Backfill around one reservation, the queue head's.
 
@@ -80,6 +89,9 @@ def simulate_easy(
         Plan by predicted run times, not by requested ones: ``"last two"``, the mean of the last two
         jobs of the user that have ended (EASY++ with the order ``"sjbf"``), or seconds per job (see
         `cosimlib.batch.prediction`, and `cosimlib.predict` for some).
+    calendar : Calendar, optional
+        When nodes are closed; not together with `predict`. Runs that a window cuts are cut in the
+        schedule's workload.
 
     Returns
     -------
@@ -103,44 +115,56 @@ def simulate_easy(
     """
     check.choice("decide", decide, DECIDE)
     check.flag("extra_nodes", extra_nodes)
-    run = prepare(workload, system, order, kill_at_request, requested_time=True)
+    run = prepare(workload, system, order, kill_at_request, calendar, requested_time=True)
     if predict is None:
         rule = EXTRA_NODES if extra_nodes else STRICTLY_BEFORE
-        start_time = simulate_in_passes(run, rule, decide)
+        start_time, run_time = simulate_in_passes(run, rule, decide)
     else:
+        expected = "None: with a calendar jobs are planned by requested times"
+        check.that("predict", predict, not len(calendar), expected)
         by_prediction = isinstance(order, str) and order in ("sjbf", "shortest")
         start_time = simulate_predicted(
             run, predict, per_event=decide == "per_event", extra_nodes=extra_nodes,
             shortest_first=by_prediction,
         )  # fmt: skip
+        run_time = run.jobs.run_time
     knobs = {
         "per event": decide == "per_event",
         "no extra nodes": not extra_nodes,
         "last two": isinstance(predict, str),
         "predicted": predict is not None and not isinstance(predict, str),
     }
-    name = policy_name("EASY", order, *(knob for knob, chosen in knobs.items() if chosen))
-    return Schedule.from_starts(run.workload, system, start_time, name)
+    chosen_knobs = (knob for knob, chosen in knobs.items() if chosen)
+    return schedule_of(run, start_time, run_time, "EASY", order, *chosen_knobs)
 
 
-def simulate_in_passes(run: Prepared, rule: int, decide: str = "per_instant") -> np.ndarray:
-    """Start times where jobs may overtake a blocked head by `rule`, such as `EXTRA_NODES`."""
+def simulate_in_passes(
+    run: Prepared, rule: int, decide: str = "per_instant"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Starts and run times where jobs may overtake a blocked head by `rule`, as `EXTRA_NODES`."""
     jobs, tree, states = queue.empty(run.jobs, run.rank, run.kind)
-    expected = np.recarray(min(jobs.size, run.total_nodes), RELEASE)
+    edges = capacity.edges_of(run.calendar, run.total_nodes, jobs.submit_time)
+    expected = np.recarray(min(jobs.size, run.total_nodes) + edges.size, RELEASE)
+    limits = np.recarray(edges.size + 3, LIMIT)
     states.free, states.rule, states.per_event = run.total_nodes, rule, decide == "per_event"
-    _simulate(jobs, tree, expected, states)
-    return jobs.start_time.copy()
+    _simulate(jobs, tree, expected, limits, edges, states)
+    return jobs.start_time.copy(), jobs.run_time.copy()
 
 
 @kernel
 def _simulate(
-    jobs: np.recarray, tree: np.recarray, expected: np.recarray, states: np.recarray
+    jobs: np.recarray,
+    tree: np.recarray,
+    expected: np.recarray,
+    limits: np.recarray,
+    edges: np.recarray,
+    states: np.recarray,
 ) -> None:
     """Write start times: events are absorbed, and there is a pass, until nothing is left to do."""
     state, ends = states[0], [(0.0, 0) for _ in range(0)]
-    while state.submitted < jobs.size or len(ends) > 0:
-        now, begun = _absorb_events(jobs, tree, expected, state, ends), state.begun
-        run_pass(jobs, tree, expected, state, now)
+    while state.begun < jobs.size or len(ends) > 0:
+        now, begun = _absorb_events(jobs, tree, expected, edges, state, ends), state.begun
+        run_pass(jobs, tree, expected, limits, state, now)
         for number in range(begun, state.begun):
             job = jobs[jobs[number].begun]
             job.start_time = now
@@ -152,16 +176,24 @@ def _absorb_events(
     jobs: np.recarray,
     tree: np.recarray,
     expected: np.recarray,
+    edges: np.recarray,
     state: np.record,
     ends: list[tuple[float, int]],
 ) -> float:
-    """All events of the next instant, or the first of them if each has a pass; the instant."""
+    """All events of the next instant, or the first of them if each has a pass; the instant.
+
+    The edges of windows at one instant are one event.
+    """
     now = jobs[state.submitted].submit_time if state.submitted < jobs.size else np.inf
+    now = min(now, edges[state.edges].time)
     now = min(now, ends[0][0]) if len(ends) > 0 else now
     while len(ends) > 0 and ends[0][0] <= now:
-        job = jobs[jobs[heappop(ends)[1]].begun]
-        state.free += job.nodes
-        releases.expect(expected, state, job.start_time + job.requested_time, -job.nodes)
+        _end(jobs, expected, state, heappop(ends)[1])
+        if state.per_event:
+            return now
+    if edges[state.edges].time <= now:
+        capacity.pass_edges(edges, expected, state, now)
+        _kill(jobs, expected, state, ends, now)
         if state.per_event:
             return now
     while state.submitted < jobs.size and jobs[state.submitted].submit_time <= now:
@@ -172,43 +204,111 @@ def _absorb_events(
 
 
 @kernel
+def _end(jobs: np.recarray, expected: np.recarray, state: np.record, number: int) -> None:
+    """Let the job end that was the so-manieth to begin."""
+    job = jobs[jobs[number].begun]
+    state.free += job.nodes
+    releases.expect(expected, state, job.start_time + job.requested_time, -job.nodes)
+
+
+@kernel
+def _kill(
+    jobs: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    ends: list[tuple[float, int]],
+    now: float,
+) -> None:
+    """Kill jobs until the others fit on the nodes that are open."""
+    while len(ends) > 0 and capacity.are_too_many(state):
+        running = np.array([jobs[number].begun for _, number in ends])
+        place = capacity.cut_one(jobs, running, now)
+        _end(jobs, expected, state, ends.pop(place)[1])
+        heapify(ends)
+
+
+@kernel
 def run_pass(
-    jobs: np.recarray, tree: np.recarray, expected: np.recarray, state: np.record, now: float
+    jobs: np.recarray,
+    tree: np.recarray,
+    expected: np.recarray,
+    limits: np.recarray,
+    state: np.record,
+    now: float,
 ) -> None:
     """One pass: heads that fit begin, and then the jobs that do not delay the blocked head.
 
     Jobs that begin leave the queue, hold nodes, are expected to end, and are listed as `begun`.
     """
     leaf = ROOT
+    limit.clear(limits, state, state.free)
     while tree[ROOT].nodes <= state.free:
-        leaf = queue.head(jobs, tree, state, now)
-        if tree[leaf].nodes > state.free:
+        leaf = queue.head(jobs, tree, limits, state, now)
+        if not _fits(expected, state, tree[leaf], now):
             break
-        _begin(jobs, tree, expected, state, leaf, now)
+        _begin(jobs, tree, expected, limits, state, leaf, now)
     if tree[ROOT].nodes > state.free or state.rule == NO_BACKFILLING:
         return
-    state.latest_end, state.extra = _limits(expected, state, tree[leaf].nodes, now)
-    leaf = queue.next_fitting(jobs, tree, state, ROOT, state.free, now)
+    head = tree[leaf]
+    shadow_time, are_all = _keep_for_head(expected, limits, state, head, now)
+    leaf = queue.next_fitting(jobs, tree, limits, state, state.limits, ROOT, now)
     while leaf > 0:
-        if now + tree[leaf].time > state.latest_end:
-            state.extra -= tree[leaf].nodes
-        _begin(jobs, tree, expected, state, leaf, now)
-        leaf = queue.next_fitting(jobs, tree, state, leaf, state.free, now)
+        if are_all or now + tree[leaf].time <= state.next_fall:
+            _begin(jobs, tree, expected, limits, state, leaf, now)
+        else:
+            _lay_falls(expected, limits, state, head, shadow_time, now)
+            are_all = True
+        leaf = queue.next_fitting(jobs, tree, limits, state, state.limits, leaf, now)
 
 
 @kernel
-def _limits(expected: np.recarray, state: np.record, wanted: int, now: float) -> tuple[float, int]:
-    """The latest end of a job that overtakes, and the nodes of which it may take some for longer.
+def _fits(expected: np.recarray, state: np.record, job: np.record, now: float) -> bool:
+    """Whether a job fits now, and for as long as its requested time."""
+    if job.nodes > state.free or now + job.time <= state.next_fall:
+        return job.nodes <= state.free
+    return releases.earliest_start(expected, state, job.nodes, job.time, now) == now
 
-    They are the shadow time and the extra nodes of a head that wants `wanted` nodes; without extra
-    nodes, the last number before the shadow time and none; without a reservation, no limit.
+
+@kernel
+def _keep_for_head(
+    expected: np.recarray, limits: np.recarray, state: np.record, head: np.record, now: float
+) -> tuple[float, bool]:
+    """Limit the jobs that overtake, so that none delays the blocked head.
+
+    They end by its shadow time or take extra nodes; without extra nodes, they end before it.
+    Returns the shadow time, and whether limits are laid beyond the next window, too.
     """
     if state.rule == NO_RESERVATION:
-        return np.inf, 0
-    shadow_time, extra = releases.reservation(expected, state, wanted, now)
+        return np.inf, False
+    shadow_time, extra = releases.reservation(expected, state, head.nodes, now)
+    if shadow_time + head.time > state.next_fall:
+        shadow_time = releases.earliest_start(expected, state, head.nodes, head.time, now)
+        _lay_falls(expected, limits, state, head, shadow_time, now)
+        return shadow_time, True
     if state.rule == STRICTLY_BEFORE:
-        return np.nextafter(shadow_time, -np.inf), 0
-    return shadow_time, extra
+        limit.append(limits, state, np.nextafter(shadow_time, -np.inf), 0)
+    else:
+        limit.append(limits, state, shadow_time, extra)
+    return shadow_time, False
+
+
+@kernel
+def _lay_falls(
+    expected: np.recarray,
+    limits: np.recarray,
+    state: np.record,
+    head: np.record,
+    shadow_time: float,
+    now: float,
+) -> None:
+    """Limits of jobs that may run into a window: they leave the head its nodes, and fit."""
+    if state.rule == EXTRA_NODES:
+        end = shadow_time + head.time
+        limit.lay(limits, expected, state, now, shadow_time, end, head.nodes)
+        return
+    limit.lay(limits, expected, state, now, np.inf, np.inf, 0)
+    if state.rule == STRICTLY_BEFORE:
+        limit.append(limits, state, np.nextafter(shadow_time, -np.inf), 0)
 
 
 @kernel
@@ -216,12 +316,15 @@ def _begin(
     jobs: np.recarray,
     tree: np.recarray,
     expected: np.recarray,
+    limits: np.recarray,
     state: np.record,
     leaf: int,
     now: float,
 ) -> None:
     """Let the job of a leaf begin."""
-    state.free -= tree[leaf].nodes
-    releases.expect(expected, state, now + tree[leaf].time, tree[leaf].nodes)
+    nodes, end = tree[leaf].nodes, now + tree[leaf].time
+    state.free -= nodes
+    limit.take(limits, state, nodes, end)
+    releases.expect(expected, state, end, nodes)
     jobs[state.begun].begun = queue.take(jobs, tree, leaf)
     state.begun += 1

@@ -1,7 +1,7 @@
 """First come, first served, or any other strict order: while the head waits, all jobs wait.
 
 In order of submission no job that comes later matters to one before it, so that one loop over the
-jobs finds their starts. Other orders need the queue of `batch.easy`.
+jobs finds their starts. Other orders, and calendars, need the queue of `batch.easy`.
 """
 
 from heapq import heappop, heappush
@@ -9,8 +9,9 @@ from heapq import heappop, heappush
 import numpy as np
 
 from cosimlib.batch.easy import NO_BACKFILLING, simulate_in_passes
-from cosimlib.batch.orders import Order, policy_name, prepare
+from cosimlib.batch.orders import Order, prepare, schedule_of
 from cosimlib.batch.queue import HEAD_FIRST, SUBMITTED
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -18,7 +19,12 @@ from cosimlib.workload import Workload
 
 
 def simulate_fcfs(
-    workload: Workload, system: System, *, order: Order = "submit", kill_at_request: bool = False
+    workload: Workload,
+    system: System,
+    *,
+    order: Order = "submit",
+    kill_at_request: bool = False,
+    calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
     """Start jobs strictly in the queue's order.
 
@@ -33,6 +39,9 @@ def simulate_fcfs(
         Without backfilling `sjbf` is `submit`.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
+    calendar : Calendar, optional
+        When nodes are closed; it needs requested times. Runs that a window cuts are cut in the
+        schedule's workload.
 
     Returns
     -------
@@ -54,13 +63,12 @@ def simulate_fcfs(
     >>> cs.simulate_fcfs(workload, cs.System.of(4)).start_time
     array([ 0., 10., 10.])
     """
-    run = prepare(workload, system, order, kill_at_request, requested_time=False)
-    if run.kind in (SUBMITTED, HEAD_FIRST):
+    run = prepare(workload, system, order, kill_at_request, calendar, requested_time=False)
+    if run.kind in (SUBMITTED, HEAD_FIRST) and not len(calendar):
         jobs = run.jobs
         start_time = _starts(jobs.submit_time, jobs.run_time, jobs.nodes, run.total_nodes)
-    else:
-        start_time = simulate_in_passes(run, NO_BACKFILLING)
-    return Schedule.from_starts(run.workload, system, start_time, policy_name("FCFS", order))
+        return schedule_of(run, start_time, jobs.run_time, "FCFS", order)
+    return schedule_of(run, *simulate_in_passes(run, NO_BACKFILLING), "FCFS", order)
 
 
 @kernel

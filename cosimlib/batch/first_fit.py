@@ -13,7 +13,8 @@ alone: here it never is in the way.
 
 from cosimlib import checks as check
 from cosimlib.batch.easy import DECIDE, NO_RESERVATION, simulate_in_passes
-from cosimlib.batch.orders import Order, policy_name, prepare
+from cosimlib.batch.orders import Order, prepare, schedule_of
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -26,6 +27,7 @@ def simulate_first_fit(
     order: Order = "submit",
     decide: str = "per_instant",
     kill_at_request: bool = False,
+    calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
     """Backfill without a reservation: every waiting job that fits starts, in the queue's order.
 
@@ -43,6 +45,9 @@ def simulate_first_fit(
         the nodes of one end that another, tested before it, would have needed a moment later.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
+    calendar : Calendar, optional
+        When nodes are closed; it needs requested times. Runs that a window cuts are cut in the
+        schedule's workload.
 
     Returns
     -------
@@ -66,7 +71,7 @@ def simulate_first_fit(
     """
     check.choice("decide", decide, DECIDE)
     by_request = isinstance(order, str) and order == "sjbf"
-    run = prepare(workload, system, order, kill_at_request, requested_time=by_request)
-    start_time = simulate_in_passes(run, NO_RESERVATION, decide)
-    name = policy_name("first fit", order, *(["per event"] if decide == "per_event" else []))
-    return Schedule.from_starts(run.workload, system, start_time, name)
+    run = prepare(workload, system, order, kill_at_request, calendar, requested_time=by_request)
+    times = simulate_in_passes(run, NO_RESERVATION, decide)
+    details = ["per event"] if decide == "per_event" else []
+    return schedule_of(run, *times, "first fit", order, *details)

@@ -8,6 +8,8 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.batch.queue import HEAD_FIRST, STATIC, SUBMITTED, WFP
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
+from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload, check_run
 
@@ -42,23 +44,55 @@ class Prepared(NamedTuple):
     jobs: JobArrays
     rank: np.ndarray
     kind: int
-    total_nodes: int
+    system: System
+    calendar: Calendar = ALWAYS_OPEN
+
+    @property
+    def total_nodes(self) -> int:
+        """Nodes of the system."""
+        return self.system.total_nodes
 
 
 def prepare(
-    workload: Workload, system: System, order: Order, kill_at_request: bool, *, requested_time: bool
+    workload: Workload,
+    system: System,
+    order: Order,
+    kill_at_request: bool,
+    calendar: Calendar = ALWAYS_OPEN,
+    *,
+    requested_time: bool,
 ) -> Prepared:
-    """Check `order` and the workload, and cross to arrays; `requested_time` where one is needed."""
+    """Check the arguments, and cross to arrays; `requested_time` where one is needed."""
     check_run(workload, system)
+    check.instance("calendar", calendar, Calendar)
     named = order if isinstance(order, str) and order in ORDERS else None
     own = None if named else _own_rank(workload, order)
     if kill_at_request:
         workload = _killed_at_request(workload, system)
-    jobs = workload.arrays(system, requested_time=requested_time or named in BY_REQUEST)
+    is_needed = requested_time or named in BY_REQUEST or len(calendar) > 0
+    jobs = workload.arrays(system, requested_time=is_needed)
     if own is not None:
-        return Prepared(workload, jobs, own, STATIC, system.total_nodes)
+        return Prepared(workload, jobs, own, STATIC, system, calendar)
     kind = KINDS.get(named, STATIC) if named else STATIC
-    return Prepared(workload, jobs, _named_rank(jobs, str(named)), kind, system.total_nodes)
+    return Prepared(workload, jobs, _named_rank(jobs, str(named)), kind, system, calendar)
+
+
+def schedule_of(
+    run: Prepared,
+    start_time: np.ndarray,
+    run_time: np.ndarray,
+    name: str,
+    order: Order,
+    *details: str,
+) -> Schedule:
+    """Schedule of these starts, with the runs that windows cut, under the policy's whole name."""
+    workload, killed = run.workload, int((run_time != run.jobs.run_time).sum())
+    if killed:
+        workload = replace(workload, jobs=workload.jobs.assign(run_time=run_time))
+        workload = workload.noted("mended", "run_time cut where nodes close", killed)
+    knobs = [*details, *(["calendar"] if len(run.calendar) else [])]
+    policy = policy_name(name, order, *knobs)
+    return Schedule.from_starts(workload, run.system, start_time, policy, calendar=run.calendar)
 
 
 def policy_name(name: str, order: Order, *details: str) -> str:

@@ -10,6 +10,7 @@ submission, and the job with the highest score of the moment is sought among all
 
 import numpy as np
 
+from cosimlib.batch import capacity
 from cosimlib.kernels import tournament
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.tournament import NOBODY, ROOT
@@ -51,15 +52,16 @@ STATE = np.dtype(
         ("begun", "i8"),
         ("free", "i8"),
         ("releases", "i8"),
-        ("latest_end", "f8"),
-        ("extra", "i8"),
+        ("limits", "i8"),
+        ("longest", "f8"),
+        *capacity.FIELDS,
     ]
 )
 """State of a simulation: `kind` of order, `rule` of backfilling, whether each event has a pass.
 
 Then how many jobs have been submitted, the first of them that may still wait, the leaves in use and
-those of the tree; how many jobs have begun, free nodes, expected releases; and the limits of jobs
-that overtake: they end by `latest_end` or take some of the `extra` nodes.
+those of the tree; how many jobs have begun, free nodes, expected releases; the limits of jobs that
+start now, the longest request of all (s), and the fields of `batch.capacity`.
 """
 
 
@@ -82,7 +84,8 @@ def empty(
     coming = np.arange(n)
     by_submission = kind in (SUBMITTED, WFP)
     records.coming = coming if by_submission else np.lexsort((rank, coming // BLOCK))
-    states.kind = kind
+    states.kind, states.next_fall = kind, np.inf
+    states.longest = records.requested_time.max(initial=0.0)
     return records, tournament.empty(n), states
 
 
@@ -139,32 +142,41 @@ def take(jobs: np.recarray, tree: np.recarray, leaf: int) -> int:
 
 
 @kernel
-def head(jobs: np.recarray, tree: np.recarray, state: np.record, now: float) -> int:
+def head(
+    jobs: np.recarray, tree: np.recarray, limits: np.recarray, state: np.record, now: float
+) -> int:
     """The leaf of the first job in order, where one waits."""
     if state.kind == HEAD_FIRST:
         while jobs[state.oldest].leaf == 0:
             state.oldest += 1
         return jobs[state.oldest].leaf
-    state.latest_end = np.inf
-    return next_fitting(jobs, tree, state, ROOT, NOBODY - 1, now)
+    limits[0].nodes = NOBODY - 1
+    first = next_fitting(jobs, tree, limits, state, 1, ROOT, now)
+    limits[0].nodes = state.free
+    return first
 
 
 @kernel
 def next_fitting(
-    jobs: np.recarray, tree: np.recarray, state: np.record, leaf: int, free: int, now: float
+    jobs: np.recarray,
+    tree: np.recarray,
+    limits: np.recarray,
+    state: np.record,
+    rows: int,
+    leaf: int,
+    now: float,
 ) -> int:
-    """The first leaf in order, from a leaf on, whose job may start now; 0 if none may."""
-    latest_end, extra = state.latest_end, state.extra
+    """The first leaf in order, from a leaf on, whose job keeps the first limits; 0 if none does."""
     if state.kind != WFP:
-        return tournament.next_fitting(tree, leaf, free, now, latest_end, extra)
+        return tournament.next_fitting(tree, leaf, limits, rows, now)
     first, highest = 0, -1.0
-    leaf = tournament.next_fitting(tree, ROOT, free, now, latest_end, extra)
+    leaf = tournament.next_fitting(tree, ROOT, limits, rows, now)
     while leaf > 0:
         score = wfp_score(jobs[tree[leaf].job], now)
         if score > highest:
             first, highest = leaf, score
         other = tournament.right_of(leaf)
-        leaf = tournament.next_fitting(tree, other, free, now, latest_end, extra)
+        leaf = tournament.next_fitting(tree, other, limits, rows, now)
     return first
 
 

@@ -161,7 +161,8 @@ def _simulator(policy: Policy) -> Callable[[JobArrays, int], np.ndarray]:
 
     def by_kernel(jobs: JobArrays, nodes: int) -> np.ndarray:
         rank = jobs.requested_time if kind == HEAD_FIRST else np.zeros(jobs.nodes.size)
-        return simulate_in_passes(Prepared(NO_WORKLOAD, jobs, rank, kind, nodes), EXTRA_NODES)
+        run = Prepared(NO_WORKLOAD, jobs, rank, kind, System.of(nodes))
+        return simulate_in_passes(run, EXTRA_NODES)[0]
 
     return by_kernel
 

@@ -7,7 +7,6 @@ Two arrays of which the first `size` entries count: `times` in seconds, strictly
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.steps import first_at
 
 
 @kernel
@@ -57,13 +56,17 @@ def shadow(
 
 
 RELEASE = np.dtype([("time", "f8"), ("nodes", "i8")])
-"""Nodes that are expected to come free at a time. Rows are in order of time, without ties."""
+"""Nodes that are expected to come free at a time, or, below 0, to close.
+
+Rows are in order of time, the latest first and without ties, so that what is far ahead stays where
+it is while jobs begin and end. ``state.releases`` rows count.
+"""
 
 
 @kernel
 def expect(expected: np.recarray, state: np.record, time: float, nodes: int) -> None:
-    """Expect more nodes, or fewer, to come free at a time; ``state.releases`` rows count."""
-    place = first_at(expected, state.releases, time)
+    """Expect more nodes, or fewer, to come free at a time."""
+    place = _row_at(expected, state.releases, time)
     if place == state.releases or expected[place].time != time:
         for row in range(state.releases, place, -1):
             _move(expected, row - 1, row)
@@ -74,6 +77,19 @@ def expect(expected: np.recarray, state: np.record, time: float, nodes: int) -> 
         for row in range(place + 1, state.releases):
             _move(expected, row, row - 1)
         state.releases -= 1
+
+
+@kernel
+def _row_at(expected: np.recarray, size: int, moment: float) -> int:
+    """The first of `size` rows at or before a moment."""
+    place, last = 0, size
+    while place < last:
+        middle = (place + last) // 2
+        if expected[middle].time > moment:
+            place = middle + 1
+        else:
+            last = middle
+    return place
 
 
 @kernel
@@ -92,9 +108,26 @@ def reservation(
     extra nodes are those left over then. A release that is overdue is expected now.
     """
     shadow_time, free = now, state.free
-    for row in range(state.releases):
+    for row in range(state.releases - 1, -1, -1):
         if expected[row].time > shadow_time and free >= wanted:
             break
         shadow_time = max(expected[row].time, now)
         free += expected[row].nodes
     return shadow_time, free - wanted
+
+
+@kernel
+def earliest_start(
+    expected: np.recarray, state: np.record, wanted: int, duration: float, now: float
+) -> float:
+    """The earliest moment from which a job fits for its duration, where nodes close in between."""
+    start, time, free, fits = now, now, state.free, False
+    for row in range(state.releases - 1, -1, -1):
+        if expected[row].time > time:
+            start = start if fits and free >= wanted else time
+            fits = free >= wanted
+            if fits and expected[row].time >= start + duration:
+                return start
+            time = expected[row].time
+        free += expected[row].nodes
+    return start if fits and free >= wanted else time

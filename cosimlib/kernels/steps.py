@@ -28,6 +28,13 @@ def step_function(
     return moments[last], np.cumsum(changes)[last]
 
 
+def steps_at(
+    times: np.ndarray, values: np.ndarray, moments: np.ndarray, before: int = 0
+) -> np.ndarray:
+    """Values of a step function at some moments; `before` where it has not begun."""
+    return np.append(values, before)[np.searchsorted(times, moments, side="right") - 1]
+
+
 @kernel
 def first_at(rows: np.recarray, size: int, moment: float) -> int:
     """The first of `size` rows, in order of their field `time`, at or after a moment."""

@@ -14,7 +14,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.steps import step_function
+from cosimlib.kernels.steps import step_function, steps_at
 from cosimlib.metrics.jobs import bounded_slowdown, makespan, wait_time
 from cosimlib.metrics.windows import span
 from cosimlib.schedule import Schedule, check_rigid, check_schedule
@@ -32,6 +32,9 @@ def utilization(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> float:
     """Node-seconds held in a window ÷ node-seconds that the whole system offers in it.
+
+    Nodes that the schedule's calendar closes are not offered. Where jobs run on while nodes close,
+    what they hold counts all the same.
 
     Held for whatever use: runs, nodes held idle for a mate, runs that are killed, containers; see
     `node_hours_by_use`. Where jobs share nodes, node-seconds of useful work: what they would have
@@ -214,7 +217,7 @@ def loss_of_capacity(
         )
         for name, nodes in partitions.items()
     )
-    return lost / (schedule.total_nodes * (last - first))
+    return lost / float(schedule.offered_node_seconds(np.array([first, last])).sum())
 
 
 def offered_load(workload: Workload, system: System) -> float:
@@ -233,8 +236,10 @@ def offered_load(workload: Workload, system: System) -> float:
 
 
 def _offered_node_hours(schedule: Schedule, first: float, last: float) -> float:
-    """Node-hours that the system offers between two instants; 0 where they are not in order."""
-    return schedule.total_nodes * (last - first) / HOUR if first < last else 0.0
+    """Node-hours offered between two instants; 0 where they are not in order."""
+    if not first < last:
+        return 0.0
+    return float(schedule.offered_node_seconds(np.array([first, last])).sum()) / HOUR
 
 
 def _mask(wasted: "pd.Series | np.ndarray", n: int) -> np.ndarray:
@@ -260,20 +265,17 @@ def _lost_node_seconds(
     else:
         amount = np.ones_like(nodes) if rule == "waiting" else nodes
         waiting = step_function(submit_time, np.maximum(start_time, submit_time), amount)
-    times = np.sort(np.concatenate([held[0], waiting[0]]))
+    opened = schedule.calendar.capacity(capacity)
+    opens = opened.index.to_numpy(np.float64), opened.to_numpy()
+    times = np.sort(np.concatenate([held[0], waiting[0], opens[0]]))
     times = np.concatenate([[first], times[(times > first) & (times < last)]])
-    idle = np.maximum(capacity - _values_at(*held, times, before=0), 0)
+    idle = np.maximum(steps_at(*opens, times) - steps_at(*held, times), 0)
     if rule == "fits":
-        lost = np.where(_values_at(*waiting, times, before=NO_JOB_WAITS) <= idle, idle, 0)
+        lost = np.where(steps_at(*waiting, times, before=NO_JOB_WAITS) <= idle, idle, 0)
     else:
-        wanted = _values_at(*waiting, times, before=0)
+        wanted = steps_at(*waiting, times, before=0)
         lost = np.minimum(idle, wanted) if rule == "demand" else np.where(wanted > 0, idle, 0)
     return float(lost @ np.diff(times, append=last))
-
-
-def _values_at(times: np.ndarray, values: np.ndarray, at: np.ndarray, before: int) -> np.ndarray:
-    """Values of a step function at some instants; `before` where it has not begun."""
-    return np.append(values, before)[np.searchsorted(times, at, side="right") - 1]
 
 
 @kernel

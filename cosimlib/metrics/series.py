@@ -86,7 +86,10 @@ def utilization_series(
     if start is None and schedule.resolution:
         first = first // schedule.resolution * schedule.resolution
     edges = _edges(first, last, every)
-    held = schedule.node_seconds(edges) / (schedule.total_nodes * np.diff(edges))
+    offered = schedule.offered_node_seconds(edges)
+    held = np.divide(
+        schedule.node_seconds(edges), offered, out=np.full(offered.size, np.nan), where=offered > 0
+    )
     return pd.Series(held, index=edges[:-1], name="utilization")
 
 

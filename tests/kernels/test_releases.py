@@ -60,6 +60,6 @@ def test_records_of_releases_say_the_same_as_arrays(given_releases, free, now, w
             size = releases.remove(times, nodes, size, float(time), count)
             releases.expect(expected, state, float(time), -count)
     rows = list(zip(times[:size].tolist(), nodes[:size].tolist(), strict=True))
-    assert expected[: state.releases].tolist() == rows
+    assert expected[: state.releases][::-1].tolist() == rows
     found = releases.shadow(times, nodes, size, free, wanted, float(now))
     assert releases.reservation(expected, state, wanted, float(now)) == found

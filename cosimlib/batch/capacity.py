@@ -1,0 +1,119 @@
+"""Capacity of a machine over time as a batch policy knows it: the edges of a calendar's windows.
+
+A window has three edges: it becomes known, it begins, it ends. Between the first two its nodes are
+expected to close, between the last two they are closed. Both are rows of the expected releases
+(`kernels.releases`) with the ends of running jobs: one profile of free nodes, which rises where a
+job or a window ends and falls where a window begins. Nothing of a window is in it before it is
+known. At an instant all ends come first, then edges, then submissions.
+"""
+
+import numpy as np
+
+from cosimlib.calendar import Calendar
+from cosimlib.kernels import releases
+from cosimlib.kernels.jit import kernel
+
+ENDS, KNOWN, BEGINS = range(3)
+"""Kinds of edges, in their order at equal times."""
+
+EDGE = np.dtype(
+    [
+        ("time", "f8"),
+        ("edge", "i8"),
+        ("start", "f8"),
+        ("end", "f8"),
+        ("nodes", "i8"),
+        ("known", "f8"),
+        ("kills", "?"),
+    ]
+)
+"""An edge of a window; the window's start, end, nodes, when it is known, and whether it kills."""
+
+FIELDS = [("edges", "i8"), ("closed", "i8"), ("enforced", "i8"), ("next_fall", "f8")]
+"""Fields of a state: the edges passed, the nodes closed, those of them for which jobs are killed,
+and when the next window that is known begins."""
+
+
+_LAST = np.array([(np.inf, ENDS, 0.0, 0.0, 0, 0.0, False)], EDGE).view(np.recarray)
+"""What comes after all edges."""
+
+
+def edges_of(calendar: Calendar, total_nodes: int, submit_time: np.ndarray) -> np.recarray:
+    """The edges of a calendar from the first submission on, and one at infinity after them."""
+    if not len(calendar):
+        return _LAST.copy()
+    windows = calendar.on_machine(total_nodes)
+    first = submit_time.min(initial=np.inf)
+    columns = {name: windows[name].to_numpy() for name in windows}
+    rows = columns["end"] > first
+    columns = {name: values[rows] for name, values in columns.items()}
+    start, known = (np.maximum(columns[name], first) for name in ("start", "known_from"))
+    kills = (calendar.on_overrun == "kill") & (columns["kind"] != "drain")
+    edges = np.zeros((3, start.size), EDGE).view(np.recarray)
+    edges.time, edges.edge = (columns["end"], known, start), np.array([[ENDS], [KNOWN], [BEGINS]])
+    edges.start, edges.end, edges.nodes = start, columns["end"], columns["nodes"]
+    edges.known, edges.kills = known, kills
+    edges = np.append(edges.ravel(), _LAST).view(np.recarray)
+    return edges[np.lexsort((edges.edge, edges.time))].view(np.recarray)
+
+
+@kernel
+def pass_edges(edges: np.recarray, expected: np.recarray, state: np.record, now: float) -> None:
+    """Pass all edges up to now."""
+    while edges[state.edges].time <= now:
+        edge = edges[state.edges]
+        state.edges += 1
+        if edge.edge == KNOWN:
+            releases.expect(expected, state, edge.start, -edge.nodes)
+            releases.expect(expected, state, edge.end, edge.nodes)
+        else:
+            sign = 1 if edge.edge == BEGINS else -1
+            releases.expect(expected, state, edge.time, sign * edge.nodes)
+            state.free -= sign * edge.nodes
+            state.closed += sign * edge.nodes
+            if edge.kills:
+                state.enforced += sign * edge.nodes
+    state.next_fall = _next_fall(edges, state, now)
+
+
+@kernel
+def _next_fall(edges: np.recarray, state: np.record, now: float) -> float:
+    """When the next window that is known begins; infinity if none is known."""
+    for row in range(state.edges, edges.size):
+        if edges[row].edge == BEGINS and edges[row].known <= now:
+            return edges[row].time
+    return np.inf
+
+
+@kernel
+def are_too_many(state: np.record) -> bool:
+    """Whether jobs run on nodes that are closed to them."""
+    return state.enforced - state.closed > state.free
+
+
+@kernel
+def cut_one(jobs: np.recarray, running: np.ndarray, now: float) -> int:
+    """Cut the run of a job, so that it ends now; return its place among those running.
+
+    First jobs that have outlived their requests, then those that started last, then higher rows.
+    """
+    chosen = 0
+    for place in range(1, running.size):
+        if _comes_first(jobs, running[place], running[chosen], now):
+            chosen = place
+    job = jobs[running[chosen]]
+    job.run_time = now - job.start_time
+    while job.start_time + job.run_time > now:
+        job.run_time = np.nextafter(job.run_time, 0.0)
+    return chosen
+
+
+@kernel
+def _comes_first(jobs: np.recarray, number: int, other: int, now: float) -> bool:
+    """Whether a job is killed before another."""
+    is_over = jobs[number].start_time + jobs[number].requested_time <= now
+    is_other_over = jobs[other].start_time + jobs[other].requested_time <= now
+    if is_over != is_other_over:
+        return is_over
+    start_time, other_start = jobs[number].start_time, jobs[other].start_time
+    return start_time > other_start or (start_time == other_start and number > other)

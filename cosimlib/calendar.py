@@ -1,0 +1,156 @@
+"""Calendars: when nodes of a machine are closed, and from when on that is known.
+
+A window closes nodes from its start to before its end. Its kind says how:
+
+============= =================================================================================
+`maintenance` announced: known from `known_from` on, by default always
+`reservation` the same; the nodes are kept for somebody whose jobs are not in the workload
+`down`        not announced: nodes fail, which is known from the window's start on
+`drain`       no job may start on the nodes; running jobs end. Known from the window's start on
+============= =================================================================================
+
+The rule is that of Slurm's reservations. A job whose requested time would cross a window that is
+known does not start, unless enough nodes stay open all the while. Nodes are alike: a window takes
+idle nodes first. Where running jobs hold more nodes than stay open when a window begins, because
+they outlive their requests or started before the window was known, `on_overrun` decides:
+
+``"wait"``: the jobs run on, and their nodes close as they end. Until then no job starts.
+
+``"kill"``: jobs are killed at the start of the window until the others fit, first those that have
+outlived their requests, then those that started last (ties: the higher row). A drain kills none.
+A job that is killed is not queued again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.display import Displayed, Facts, count, duration
+from cosimlib.kernels.steps import step_function
+
+KINDS = ("maintenance", "reservation", "down", "drain")
+UNANNOUNCED = ("down", "drain")
+"""Kinds of windows that are known from their start on."""
+
+ON_OVERRUN = ("wait", "kill")
+COLUMNS = ("start", "end", "nodes", "kind", "known_from")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calendar(Displayed):
+    """Windows in which nodes of a machine are closed.
+
+    Parameters
+    ----------
+    windows : pd.DataFrame, mapping or sequence of (start, end)
+        One row per window: `start` and `end` (s from the start of the trace), `nodes` (all where
+        missing), `kind` (one of `KINDS`, ``"maintenance"`` where missing), `known_from` (s; where
+        missing, always for what is announced). None at all by default.
+    on_overrun : {"wait", "kill"}, default "wait"
+        What becomes of jobs that still run when a window begins; see the module's text.
+
+    Raises
+    ------
+    ArgumentError
+        Where a window has no length, a number that is none, another kind, or is known too late.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> calendar = cs.Calendar([(100, 200)])
+    >>> calendar.windows
+       start    end  nodes         kind  known_from
+    0  100.0  200.0    NaN  maintenance        -inf
+    >>> calendar.capacity(cs.System.of(4).total_nodes).to_dict()
+    {-inf: 4, 100.0: 0, 200.0: 4}
+    """
+
+    windows: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)))
+    on_overrun: str = "wait"
+
+    def __post_init__(self) -> None:
+        check.choice("on_overrun", self.on_overrun, ON_OVERRUN)
+        object.__setattr__(self, "windows", _table(self.windows))
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def on_machine(self, total_nodes: int) -> pd.DataFrame:
+        """The windows with whole numbers of nodes, on a machine of so many.
+
+        Raises
+        ------
+        ArgumentError
+            Where a window closes more nodes than the machine has.
+        """
+        nodes = self.windows["nodes"].fillna(total_nodes).astype(np.int64)
+        fine, expected = nodes <= total_nodes, f"at most {count(total_nodes, 'node')}"
+        check.rows("nodes", nodes, fine, expected, row=_label, error=check.ArgumentError)
+        return self.windows.assign(nodes=nodes)
+
+    def capacity(self, total_nodes: int) -> pd.Series:
+        """Open nodes of a machine of so many, from each instant (s) to the next."""
+        windows = self.on_machine(total_nodes)
+        start, end, nodes = (windows[name].to_numpy() for name in ("start", "end", "nodes"))
+        times, closed = step_function(start, end, nodes)
+        opened = np.maximum(total_nodes - np.append(0, closed), 0).astype(np.int64)
+        index = pd.Index(np.append(-np.inf, times), name="time")
+        return pd.Series(opened, index, name="capacity")
+
+    def closed_node_seconds(self, total_nodes: int, edges: np.ndarray) -> np.ndarray:
+        """Node-seconds closed from each instant in `edges` (s, ascending) to the next."""
+        if not len(self):
+            return np.zeros(len(edges) - 1)
+        opened = self.capacity(total_nodes)
+        times, closed = opened.index.to_numpy()[1:], total_nodes - opened.to_numpy()
+        area = np.append(0.0, np.cumsum(closed[1:-1] * np.diff(times)))
+        return np.diff(np.interp(edges, times, area))
+
+    def _heading(self) -> str:
+        return count(len(self), "window")
+
+    def _facts(self) -> Facts:
+        length = self.windows["end"] - self.windows["start"]
+        kinds = self.windows["kind"].value_counts()
+        return {
+            "kinds": lambda: ", ".join(f"{kind} {n:,}" for kind, n in kinds.items()),
+            "together": lambda: duration(float(length.sum())),
+            "running jobs": lambda: {"wait": "waited for", "kill": "killed"}[self.on_overrun],
+        }
+
+
+def _table(given: "pd.DataFrame | Mapping | Sequence") -> pd.DataFrame:
+    """Windows in order of their starts, every column of which is known."""
+    is_table = isinstance(given, pd.DataFrame | Mapping)
+    pairs = [] if is_table else [tuple(pair) for pair in given]
+    fine = all(len(pair) == 2 for pair in pairs)
+    check.that("windows", given, fine, "a table, or pairs of a start and an end")
+    table = pd.DataFrame(given) if is_table else pd.DataFrame(pairs, columns=["start", "end"])
+    check.columns(table, ("start", "end"), where="calendar", error=check.ArgumentError)
+    table = table.reindex(columns=list(COLUMNS)).sort_values(["start", "end"], ignore_index=True)
+    kind = table["kind"].astype(object).where(table["kind"].notna(), "maintenance").astype("str")
+    numbers = {name: table[name].astype(np.float64) for name in COLUMNS if name != "kind"}
+    start, end, nodes = numbers["start"], numbers["end"], numbers["nodes"]
+    unannounced = kind.isin(UNANNOUNCED)
+    known_from = numbers["known_from"].fillna(-np.inf).mask(unannounced, start)
+    rules = [
+        ("kind", kind, kind.isin(KINDS), f"one of {', '.join(KINDS)}"),
+        ("start", start, np.isfinite(start), "finite seconds"),
+        ("end", end, np.isfinite(end) & (end > start), "finite seconds after the start"),
+        ("nodes", nodes, nodes.isna() | ((nodes >= 1) & (nodes % 1 == 0)), "whole nodes from 1"),
+        ("known_from", known_from, known_from <= start, "seconds up to the start of the window"),
+    ]
+    for name, values, holds, expected in rules:
+        check.rows(name, values, holds, expected, row=_label, error=check.ArgumentError)
+    return table.assign(**numbers).assign(kind=kind, known_from=known_from)
+
+
+def _label(row: int) -> str:
+    return f"window {row} of the calendar"
+
+
+ALWAYS_OPEN = Calendar()
+"""The calendar of a machine that never closes."""
