@@ -12,9 +12,9 @@ moment of a schedule to solve.
 
 The paper adds waits and writes up. `solve_overlapping` and `solve_blocked` let waits overlap, so
 that only writes come one after another, and return a `TimedPlan`, which says when each job stops
-and is written; `TimedPlan.of` says it of any other plan. For compiled loops there are kernels:
-`plan.order_of_writes`, `dynamic.relax_all` and `read_plans`, `search.evict_greedily`,
-`overlapping.plan_blocked` and `plan_overlapping`.
+and is written; `TimedPlan.of` says it of any other plan. For loops that solve many problems there
+are functions of arrays: `plan.order_of_writes`, and the kernels `dynamic.relax_all` and
+`read_plans`, `search.evict_greedily`, `overlapping.plan_blocked` and `plan_overlapping`.
 """
 
 from cosimlib.eviction.dynamic import (
