@@ -144,9 +144,7 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
         f"{unit}s that are idle for so many hours in a row, known in hindsight; who lends without "
         "knowing the future has to take some back."
     ).capitalize()
-    tables = {
-        f"{unit}s to lend, by hours".capitalize(): lent.set_index("hours").rename(columns=LENT)
-    }
+    tables = {f"{unit}s to lend, by hours".capitalize(): table}
     return Section("lending", title, (f"{finding}.",), (picture,), tables, reading)
 
 

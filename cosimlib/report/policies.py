@@ -115,7 +115,9 @@ def policies_section(log: Log) -> Section:
         return Section("policies", "Policies", (why,))
     runs, left_out = replay(log.workload, most=MOST_WAITING)
     table = compare_to_recorded(runs)
-    fits = table["rank correlation"].drop(RECORDED, errors="ignore").dropna().round(2)
+    # Conservative backfilling ranks jobs as EASY does, and takes longer to compare with.
+    fits = table["rank correlation"].drop([RECORDED, "conservative"], errors="ignore")
+    fits = fits.dropna().round(2)
     base = "EASY" if "EASY" in table.index else "FCFS"
     if len(fits) and fits.max() >= FITS["in part"]:
         base = fits.idxmax()
@@ -239,7 +241,7 @@ def _compared(log: Log, runs: Sequence[Schedule], base: str) -> tuple[Comparison
         if run.policy in (base, "EASY", "conservative", "EASY (sjbf)")
     }
     # More logs tell more than one more policy does.
-    if base != "conservative" and budget < (FEWEST_LOGS + 1) * sum(costs.values()):
+    if budget < (FEWEST_LOGS + 1) * sum(costs.values()):
         costs.pop("conservative", None)
     logs = int(np.clip(budget / sum(costs.values()) - 1, FEWEST_LOGS, MOST_LOGS))
     return compare_where_possible(
