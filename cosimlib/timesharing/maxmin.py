@@ -25,82 +25,77 @@ level of the node. The rate of a job is the mean over its nodes, so that a chang
 the rates of all jobs on it: `join_equally`, `leave_equally`, `resize_equally`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import heap
-from cosimlib.kernels.heap import Heap
+from cosimlib.kernels import record_heap as heap
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.record_heap import HEAP
+from cosimlib.kernels.records import record_type, records, whole
 
 TOLERANCE = 1e-13
 """Relative changes below this are rounding."""
+
+NONE = whole(-1)
+
+signed: Any = np.int64
+"""The usual type of a job's or node's number, which is kept without a sign: Numba would compile
+kernels for both types."""
 
 MOST_ROUNDS = 64
 """How often each node may be settled, on average, before `settle` fills from nothing."""
 
 
-JOB = np.dtype(
-    [
-        ("rate", "f8"),
-        ("before", "f8"),
-        ("bottleneck", "i4"),
-        ("first", "i8"),
-        ("last", "i8"),
-        ("is_changed", "?"),
-    ],
-    align=True,
+JOB = record_type(
+    floats="rate before key work_left updated submit_time run_time memory freed_needed start_time "
+    "end_time",
+    integers="bottleneck first last is_changed changed entry place queued",
 )
 """A job: its `rate`; `bottleneck`, a node at whose level it runs (−1: none); `members[first:last]`
-are its nodes; whether its rate `is_changed`, and what it was `before`."""
+are its nodes; whether its rate `is_changed`, and what it was `before`. Row k also has the k-th job
+whose rate is `changed`. Running jobs are in a heap by their expected ends. What else there is, is
+the event loop's (see `kernel`)."""
+
+NODE = record_type(floats="level used capacity key memory", integers="load place entry free slowed")
+"""A node: its `capacity`; `level`; `used`, the sum of its rates, kept where the level is infinite;
+`load`, how many jobs are there; scratch `free`. Nodes to be settled are in a heap. Free `memory`
+(GB), and in row k the k-th node that is `slowed`, are the event loop's."""
+
+SLOT = record_type(floats="limit", integers="other own tally")
+"""Scratch for one node's jobs."""
 
 
 class Sharing(NamedTuple):
     """Jobs on their nodes, and their rates.
 
-    `jobs`: a record per job. Per node: `capacity`; `level`; `used`, the sum of its rates, kept
-    where the level is infinite; `load`, how many jobs are there, and `on`, a row of them. `pending`
-    are nodes to be settled; `changed[:moved[0]]` jobs whose rate moved, once each. `limit`, `other`
-    and `own` are scratch for one node's jobs, `free` for all nodes.
+    Records of `JOB` and `NODE`; the nodes of all jobs; a row of jobs per node, and records of
+    `SLOT` for each place in it. `pending` counts nodes to be settled, `moved` jobs whose rate
+    changed, and `finish` those that run, as `length`.
     """
 
     jobs: np.recarray
     members: np.ndarray
-    capacity: np.ndarray
-    level: np.ndarray
-    used: np.ndarray
-    load: np.ndarray
+    nodes: np.recarray
     on: np.ndarray
-    pending: Heap
-    changed: np.ndarray
-    moved: np.ndarray
-    limit: np.ndarray
-    other: np.ndarray
-    own: np.ndarray
-    free: np.ndarray
+    slots: np.recarray
+    pending: np.record
+    moved: np.record
+    finish: np.record
 
 
 def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, slots: int) -> Sharing:
     """No job runs; `slots` for so many jobs on a node."""
     n, nodes = first.size - 1, capacity.size
-    jobs = np.zeros(n, JOB).view(np.recarray)
-    jobs.first, jobs.last = first[:-1], first[1:]
-    jobs.bottleneck = -1
+    jobs = records(n, JOB, first=first[:-1], last=first[1:], bottleneck=-1, place=-1)
+    jobs.start_time = jobs.end_time = np.nan
     return Sharing(
         jobs,
         members.view(np.uint32),
-        capacity,
-        np.full(nodes, np.inf),
-        np.zeros(nodes),
-        np.zeros(nodes, np.int32),
+        records(nodes, NODE, capacity=capacity, level=np.inf, place=-1),
         np.empty((nodes, slots), np.uint32),
-        heap.empty(nodes),
-        np.empty(n, np.int64),
-        np.zeros(1, np.int64),
-        np.empty(slots),
-        np.empty(slots, np.int32),
-        np.empty(slots, np.uint32),
-        np.empty(nodes, np.int32),
+        records(slots + 1, SLOT),
+        *records(3, HEAP),
     )
 
 
@@ -110,48 +105,48 @@ def join(sharing: Sharing, job: int) -> None:
 
     It is first given the least level that one of its nodes would have if the job had no other.
     """
-    level, at = np.inf, -1
+    level, at = np.inf, NONE
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-        node = sharing.members[place]
-        sharing.on[node, sharing.load[node]] = job
-        sharing.load[node] += 1
+        node = signed(sharing.members[place])
+        sharing.on[node, sharing.nodes[node].load] = job
+        sharing.nodes[node].load += 1
         mine = _level_as_is(sharing, node)
         if mine < level:
             level, at = mine, node
     record_change(sharing, job)
     sharing.jobs[job].rate, sharing.jobs[job].bottleneck = level, at
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-        node = sharing.members[place]
-        sharing.used[node] += level
-        if node == at or sharing.level[node] < np.inf or _is_full(sharing, node):
-            heap.decrease_key(sharing.pending, node, level)
+        node = signed(sharing.members[place])
+        sharing.nodes[node].used += level
+        if node == at or sharing.nodes[node].level < np.inf or _is_full(sharing, node):
+            heap.decrease_key(sharing.nodes, sharing.pending, node, level)
 
 
 @kernel
 def leave(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes; `settle` then gives what it had to the others."""
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-        node = sharing.members[place]
+        node = signed(sharing.members[place])
         remove_job(sharing, job, node)
-        sharing.used[node] -= sharing.jobs[job].rate
-        if sharing.load[node] == 0:
-            sharing.used[node], sharing.level[node] = 0.0, np.inf
-            heap.remove(sharing.pending, node)
-        elif sharing.level[node] < np.inf:
-            heap.decrease_key(sharing.pending, node, sharing.level[node])
+        sharing.nodes[node].used -= sharing.jobs[job].rate
+        if sharing.nodes[node].load == 0:
+            sharing.nodes[node].used, sharing.nodes[node].level = 0.0, np.inf
+            heap.remove(sharing.nodes, sharing.pending, node)
+        elif sharing.nodes[node].level < np.inf:
+            heap.decrease_key(sharing.nodes, sharing.pending, node, sharing.nodes[node].level)
     sharing.jobs[job].rate, sharing.jobs[job].bottleneck = 0.0, -1
 
 
 @kernel
 def resize(sharing: Sharing, node: int, capacity: float) -> None:
     """Change the capacity of `node`."""
-    less = sharing.capacity[node] - capacity
-    sharing.capacity[node] = capacity
-    level = sharing.level[node]
+    less = sharing.nodes[node].capacity - capacity
+    sharing.nodes[node].capacity = capacity
+    level = sharing.nodes[node].level
     if level < np.inf:
-        heap.decrease_key(sharing.pending, node, max(0.0, level - max(0.0, less)))
-    elif sharing.load[node] > 0 and _is_full(sharing, node):
-        heap.decrease_key(sharing.pending, node, 0.0)
+        heap.decrease_key(sharing.nodes, sharing.pending, node, max(0.0, level - max(0.0, less)))
+    elif sharing.nodes[node].load > 0 and _is_full(sharing, node):
+        heap.decrease_key(sharing.nodes, sharing.pending, node, 0.0)
 
 
 @kernel
@@ -161,10 +156,10 @@ def settle(sharing: Sharing, most_rounds: int) -> int:
     If that would be more than `most_rounds` times as many as there are, fill from nothing.
     """
     rounds = 0
-    while sharing.pending.size[0] > 0:
-        _settle_node(sharing, heap.pop(sharing.pending))
+    while sharing.pending.length > 0:
+        _settle_node(sharing, heap.pop(sharing.nodes, sharing.pending))
         rounds += 1
-        if rounds > most_rounds * sharing.capacity.size:
+        if rounds > most_rounds * sharing.nodes.size:
             fill(sharing)
     return rounds
 
@@ -172,72 +167,75 @@ def settle(sharing: Sharing, most_rounds: int) -> int:
 @kernel
 def _settle_node(sharing: Sharing, node: int) -> None:
     """Set the level of `node` and the rates of its jobs; mark the nodes that may now be wrong."""
-    load, level = sharing.load[node], sharing.level[node]
+    load, level = sharing.nodes[node].load, sharing.nodes[node].level
     lowest, own = np.inf, 0
     for place in range(load):
-        job = sharing.on[node, place]
+        job = signed(sharing.on[node, place])
         rate, mine = sharing.jobs[job].rate, sharing.jobs[job].bottleneck == node
-        sharing.limit[place] = np.inf if mine else rate
+        sharing.slots[place].limit = np.inf if mine else rate
         lowest = min(lowest, rate if mine else np.inf)
-        sharing.own[own] = place
+        sharing.slots[own].own = place
         own += mine
     # Jobs bottlenecked here are limited elsewhere at their rate or above: no need to know where,
     # unless one would rise.
-    new = _level(sharing.limit, load, sharing.capacity[node], level)
+    new = _level(sharing.slots, load, sharing.nodes[node].capacity, level)
     if new > lowest and _find_limits(sharing, node, own, new):
-        new = _level(sharing.limit, load, sharing.capacity[node], new)
+        new = _level(sharing.slots, load, sharing.nodes[node].capacity, new)
     if new != level and not abs(new - level) <= TOLERANCE * min(new, level):
-        sharing.level[node] = new
+        sharing.nodes[node].level = new
     else:
         new = level
     for place in range(load):
-        job = sharing.on[node, place]
+        job = signed(sharing.on[node, place])
         elsewhere = sharing.jobs[job].bottleneck != node
         if elsewhere and new < sharing.jobs[job].rate * (1.0 - TOLERANCE):
             _move(sharing, job, new, node, node)
-    for place in sharing.own[:own]:
-        job = sharing.on[node, place]
-        if sharing.limit[place] < new:
-            _move(sharing, job, sharing.limit[place], sharing.other[place], node)
+    for number in range(own):
+        place = sharing.slots[number].own
+        job = signed(sharing.on[node, place])
+        if sharing.slots[place].limit < new:
+            _move(sharing, job, sharing.slots[place].limit, sharing.slots[place].other, node)
         elif sharing.jobs[job].rate != new:
             _move(sharing, job, new, node, node)
     if new == np.inf:
         used = 0.0
         for place in range(load):
-            used += sharing.jobs[sharing.on[node, place]].rate
-        sharing.used[node] = used
+            used += sharing.jobs[signed(sharing.on[node, place])].rate
+        sharing.nodes[node].used = used
 
 
 @kernel
 def _find_limits(sharing: Sharing, node: int, own: int, wanted: float) -> bool:
     """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere, if anything."""
     found = False
-    for place in sharing.own[:own]:
-        job = sharing.on[node, place]
-        limit, at = wanted, -1
-        for other in sharing.members[sharing.jobs[job].first : sharing.jobs[job].last]:
-            if sharing.level[other] < limit and other != node:
-                limit, at = sharing.level[other], other
+    for number in range(own):
+        place = sharing.slots[number].own
+        job = signed(sharing.on[node, place])
+        limit, at = wanted, NONE
+        for member in range(sharing.jobs[job].first, sharing.jobs[job].last):
+            other = signed(sharing.members[member])
+            if sharing.nodes[other].level < limit and other != node:
+                limit, at = sharing.nodes[other].level, other
         if at >= 0:
-            sharing.limit[place], sharing.other[place] = limit, at
+            sharing.slots[place].limit, sharing.slots[place].other = limit, at
             found = True
     return found
 
 
 @kernel
-def _level(limit: np.ndarray, n: int, capacity: float, guess: float) -> float:
+def _level(slots: np.recarray, n: int, capacity: float, guess: float) -> float:
     """The level at which `n` jobs with these limits fill a node; infinite where they cannot.
 
     Newton's method: from any guess the first step leads to the level or below it, the others up.
     """
     left, free, guessed = capacity, n, guess < np.inf
     if guessed:
-        left, free = _left_over(limit, n, capacity, guess * (1.0 - TOLERANCE))
+        left, free = _left_over(slots, n, capacity, guess * (1.0 - TOLERANCE))
         if free == 0:
             left, free = capacity, n
     while free > 0:
         level = left / free
-        left, count = _left_over(limit, n, capacity, level * (1.0 - TOLERANCE))
+        left, count = _left_over(slots, n, capacity, level * (1.0 - TOLERANCE))
         if count == free or (count > free and not guessed):
             return level
         free, guessed = count, False
@@ -245,12 +243,12 @@ def _level(limit: np.ndarray, n: int, capacity: float, guess: float) -> float:
 
 
 @kernel
-def _left_over(limit: np.ndarray, n: int, capacity: float, bound: float) -> tuple[float, int]:
+def _left_over(slots: np.recarray, n: int, capacity: float, bound: float) -> tuple[float, int]:
     """What jobs with limits below `bound` leave of a node, and how many other jobs there are."""
     left, count = capacity, n
     for place in range(n):
-        below = limit[place] < bound
-        left -= limit[place] if below else 0.0
+        below = slots[place].limit < bound
+        left -= slots[place].limit if below else 0.0
         count -= below
     return left, count
 
@@ -258,19 +256,19 @@ def _left_over(limit: np.ndarray, n: int, capacity: float, bound: float) -> tupl
 @kernel
 def _level_as_is(sharing: Sharing, node: int) -> float:
     """The level of `node` if its last job has no other nodes and the others keep their limits."""
-    load = sharing.load[node]
+    load = sharing.nodes[node].load
     for place in range(load - 1):
-        job = sharing.on[node, place]
+        job = signed(sharing.on[node, place])
         mine = sharing.jobs[job].bottleneck == node
-        sharing.limit[place] = np.inf if mine else sharing.jobs[job].rate
-    sharing.limit[load - 1] = np.inf
-    return _level(sharing.limit, load, sharing.capacity[node], sharing.level[node])
+        sharing.slots[place].limit = np.inf if mine else sharing.jobs[job].rate
+    sharing.slots[load - 1].limit = np.inf
+    return _level(sharing.slots, load, sharing.nodes[node].capacity, sharing.nodes[node].level)
 
 
 @kernel
 def _is_full(sharing: Sharing, node: int) -> bool:
     """Whether the rates on `node` might exceed its capacity, rounding aside."""
-    return sharing.used[node] > sharing.capacity[node] * (1.0 + TOLERANCE)
+    return sharing.nodes[node].used > sharing.nodes[node].capacity * (1.0 + TOLERANCE)
 
 
 @kernel
@@ -283,55 +281,56 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
     record_change(sharing, job)
     sharing.jobs[job].rate = rate
     more = rate - before
-    for node in sharing.members[sharing.jobs[job].first : sharing.jobs[job].last]:
-        level = sharing.level[node]
-        sharing.used[node] += more
+    for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
+        node = signed(sharing.members[place])
+        level = sharing.nodes[node].level
+        sharing.nodes[node].used += more
         key = level if more < 0.0 else max(before, level - more)
-        absent = sharing.pending.place[node] < 0
+        absent = sharing.nodes[node].place < 0
         # One test without branches: which nodes have a level is hard to predict.
-        if (level < np.inf) & (absent | (key < sharing.pending.key[node])):
+        if (level < np.inf) & (absent | (key < sharing.nodes[node].key)):
             if node != here:
-                heap.push(sharing.pending, node, key)
+                heap.push(sharing.nodes, sharing.pending, node, key)
         elif more > 0.0 and (level == np.inf) & _is_full(sharing, node) and node != here:
-            heap.decrease_key(sharing.pending, node, before)
+            heap.decrease_key(sharing.nodes, sharing.pending, node, before)
 
 
 @kernel
 def fill(sharing: Sharing) -> None:
     """Rates and levels of all jobs from nothing, by progressive filling."""
-    nodes = sharing.capacity.size
-    left, free, filling = sharing.used, sharing.free, sharing.pending
-    while filling.size[0] > 0:
-        heap.pop(filling)
-    for node in range(nodes):
-        left[node], free[node] = sharing.capacity[node], sharing.load[node]
-        sharing.level[node] = np.inf
-        for place in range(sharing.load[node]):
-            job = sharing.on[node, place]
-            if sharing.jobs[job].bottleneck >= 0:
+    jobs, nodes, filling = sharing.jobs, sharing.nodes, sharing.pending
+    while filling.length > 0:
+        heap.pop(nodes, filling)
+    # What is left of a node is in `used`, the other way round, until all nodes are done.
+    for node in range(nodes.size):
+        nodes[node].used, nodes[node].free = nodes[node].capacity, nodes[node].load
+        nodes[node].level = np.inf
+        for place in range(nodes[node].load):
+            job = signed(sharing.on[node, place])
+            if jobs[job].bottleneck >= 0:
                 record_change(sharing, job)
-                sharing.jobs[job].bottleneck = -1
-        if free[node] > 0:
-            heap.push(filling, node, left[node] / free[node])
-    while filling.size[0] > 0:
-        node = heap.pop(filling)
-        level = max(0.0, left[node] / free[node])
-        sharing.level[node] = level
-        for place in range(sharing.load[node]):
-            job = sharing.on[node, place]
-            if sharing.jobs[job].bottleneck >= 0:
+                jobs[job].bottleneck = -1
+        if nodes[node].free > 0:
+            heap.push(nodes, filling, node, nodes[node].used / nodes[node].free)
+    while filling.length > 0:
+        node = heap.pop(nodes, filling)
+        level = max(0.0, nodes[node].used / nodes[node].free)
+        nodes[node].level = level
+        for place in range(nodes[node].load):
+            job = signed(sharing.on[node, place])
+            if jobs[job].bottleneck >= 0:
                 continue
-            sharing.jobs[job].rate, sharing.jobs[job].bottleneck = level, node
-            for member in range(sharing.jobs[job].first, sharing.jobs[job].last):
-                other = sharing.members[member]
-                left[other] -= level
-                free[other] -= 1
-                if free[other] > 0:
-                    heap.push(filling, other, left[other] / free[other])
+            jobs[job].rate, jobs[job].bottleneck = level, node
+            for member in range(jobs[job].first, jobs[job].last):
+                other = signed(sharing.members[member])
+                nodes[other].used -= level
+                nodes[other].free -= 1
+                if nodes[other].free > 0:
+                    heap.push(nodes, filling, other, nodes[other].used / nodes[other].free)
                 else:
-                    heap.remove(filling, other)
-    for node in range(nodes):
-        sharing.used[node] = sharing.capacity[node] - left[node]
+                    heap.remove(nodes, filling, other)
+    for node in range(nodes.size):
+        nodes[node].used = nodes[node].capacity - nodes[node].used
 
 
 @kernel
@@ -340,8 +339,8 @@ def remove_job(sharing: Sharing, job: int, node: int) -> None:
     position = 0
     while sharing.on[node, position] != job:
         position += 1
-    sharing.load[node] -= 1
-    sharing.on[node, position] = sharing.on[node, sharing.load[node]]
+    sharing.nodes[node].load -= 1
+    sharing.on[node, position] = sharing.on[node, sharing.nodes[node].load]
 
 
 @kernel
@@ -350,16 +349,16 @@ def record_change(sharing: Sharing, job: int) -> None:
     if not sharing.jobs[job].is_changed:
         sharing.jobs[job].is_changed = True
         sharing.jobs[job].before = sharing.jobs[job].rate
-        sharing.changed[sharing.moved[0]] = job
-        sharing.moved[0] += 1
+        sharing.jobs[sharing.moved.length].changed = job
+        sharing.moved.length += 1
 
 
 @kernel
 def clear_changes(sharing: Sharing) -> None:
     """Begin a new list of jobs whose rate changed."""
-    for place in range(sharing.moved[0]):
-        sharing.jobs[sharing.changed[place]].is_changed = False
-    sharing.moved[0] = 0
+    for place in range(sharing.moved.length):
+        sharing.jobs[sharing.jobs[place].changed].is_changed = False
+    sharing.moved.length = 0
 
 
 @kernel
@@ -368,13 +367,13 @@ def join_equally(sharing: Sharing, job: int) -> None:
     record_change(sharing, job)
     size = sharing.jobs[job].last - sharing.jobs[job].first
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-        node = sharing.members[place]
-        load = sharing.load[node]
-        part = sharing.capacity[node] / (load + 1)
+        node = signed(sharing.members[place])
+        load = sharing.nodes[node].load
+        part = sharing.nodes[node].capacity / (load + 1)
         _give_part(sharing, node, part)
         sharing.on[node, load] = job
-        sharing.load[node] = load + 1
-        sharing.level[node] = part
+        sharing.nodes[node].load = load + 1
+        sharing.nodes[node].level = part
         sharing.jobs[job].rate += part / size
 
 
@@ -382,28 +381,28 @@ def join_equally(sharing: Sharing, job: int) -> None:
 def leave_equally(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes."""
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
-        node = sharing.members[place]
+        node = signed(sharing.members[place])
         remove_job(sharing, job, node)
-        load = sharing.load[node]
+        load = sharing.nodes[node].load
         if load > 0:
-            _give_part(sharing, node, sharing.capacity[node] / load)
+            _give_part(sharing, node, sharing.nodes[node].capacity / load)
     sharing.jobs[job].rate = 0.0
 
 
 @kernel
 def resize_equally(sharing: Sharing, node: int, capacity: float) -> None:
     """Change the capacity of `node`."""
-    sharing.capacity[node] = capacity
-    if sharing.load[node] > 0:
-        _give_part(sharing, node, capacity / sharing.load[node])
+    sharing.nodes[node].capacity = capacity
+    if sharing.nodes[node].load > 0:
+        _give_part(sharing, node, capacity / sharing.nodes[node].load)
 
 
 @kernel
 def _give_part(sharing: Sharing, node: int, part: float) -> None:
     """Move all jobs on `node` from the part that they have of it to another."""
-    more = part - sharing.level[node]
-    for place in range(sharing.load[node]):
-        job = sharing.on[node, place]
+    more = part - sharing.nodes[node].level
+    for place in range(sharing.nodes[node].load):
+        job = signed(sharing.on[node, place])
         record_change(sharing, job)
         sharing.jobs[job].rate += more / (sharing.jobs[job].last - sharing.jobs[job].first)
-    sharing.level[node] = part
+    sharing.nodes[node].level = part

@@ -14,7 +14,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.kernels.jit import kernel
 from cosimlib.metrics import busy_stretch
-from cosimlib.timesharing.maxmin import Sharing
+from cosimlib.timesharing.maxmin import Sharing, signed
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 SPARE = 1e-9
@@ -108,48 +108,47 @@ def _from_first_submission(workload: Workload) -> Workload:
 
 
 @kernel
-def missing_nodes(free: np.ndarray, sharing: Sharing, job: int, amount: float, placed: bool) -> int:
-    """How many more nodes need `amount` GB free for `job`; 0 if it can start now."""
-    first, last = sharing.jobs[job].first, sharing.jobs[job].last
-    missing = last - first
-    if amount <= 0.0:
-        return 0
+def place(sharing: Sharing, number: int, placed: int) -> int:
+    """Place a job on the nodes with the fewest jobs that have memory for it; ties by node number.
+
+    Returns how many more nodes need the memory; 0 if there are enough. Where the job is `placed`
+    already, they are its own. `tally` counts nodes by their number of jobs; it is all zeros before
+    and after.
+    """
+    job, nodes, slots = sharing.jobs[number], sharing.nodes, sharing.slots
+    least, wanted, highest = job.memory - SPARE, job.last - job.first, 0
     if placed:
-        for place in range(first, last):
-            missing -= free[sharing.members[place]] >= amount - SPARE
-        return missing
-    for node in range(free.size):
-        missing -= free[node] >= amount - SPARE
-    return max(0, missing)
+        for member in range(job.first, job.last):
+            wanted -= nodes[signed(sharing.members[member])].memory >= least
+        return wanted
+    for node in range(nodes.size):
+        slots[nodes[node].load].tally += nodes[node].memory >= least
+        highest = max(highest, nodes[node].load)
+    bound = 0
+    while bound <= highest and slots[bound].tally < wanted:
+        wanted -= slots[bound].tally
+        bound += 1
+    for load in range(highest + 1):
+        slots[load].tally = 0
+    if bound <= highest:
+        _take_least_loaded(sharing, number, bound, wanted)
+        return 0
+    return wanted
 
 
 @kernel
-def place(free: np.ndarray, tally: np.ndarray, sharing: Sharing, job: int, amount: float) -> None:
-    """Place `job` on the nodes with the fewest jobs that have `amount` GB free, of which there are
-    enough; ties by node number.
-
-    `tally` counts nodes by their number of jobs; it is all zeros before and after.
-    """
-    load, highest, least = sharing.load, 0, amount - SPARE
-    for node in range(load.size):
-        tally[load[node]] += free[node] >= least
-        highest = max(highest, load[node])
-    wanted, bound = sharing.jobs[job].last - sharing.jobs[job].first, 0
-    while tally[bound] < wanted:
-        wanted -= tally[bound]
-        bound += 1
-    tally[: highest + 1] = 0
-    next_place = sharing.jobs[job].first
-    for node in range(load.size):
-        if free[node] < least or load[node] > bound:
+def _take_least_loaded(sharing: Sharing, number: int, bound: int, wanted: int) -> None:
+    """Place a job on the nodes with fewer jobs than `bound`, and on `wanted` with as many."""
+    job, nodes = sharing.jobs[number], sharing.nodes
+    member, least = job.first, job.memory - SPARE
+    for node in range(nodes.size):
+        load = nodes[node].load
+        if load > bound or nodes[node].memory < least or (load == bound and wanted == 0):
             continue
-        if load[node] == bound:
-            if wanted == 0:
-                continue
-            wanted -= 1
-        sharing.members[next_place] = node
-        next_place += 1
-        if next_place == sharing.jobs[job].last:
+        wanted -= load == bound
+        sharing.members[member] = node
+        member += 1
+        if member == job.last:
             break
 
 

@@ -34,9 +34,10 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.display import percent
+from cosimlib.kernels.records import records
 from cosimlib.system import System
 from cosimlib.timesharing import kernel, maxmin
-from cosimlib.timesharing.kernel import STEP, Progress, Series, Setup
+from cosimlib.timesharing.kernel import RUN, STEP, Series
 from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.timesharing.placement import members_of
 from cosimlib.timesharing.schedule import TimesharedSchedule
@@ -165,25 +166,23 @@ def simulate_timesharing(
             f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
         )
     check_bounds(workload, system, noise, step, overhead)
-    setup, workload = _setup(workload, system, overhead, spmd, step, placement, queue)
-    first, members = members_of(workload, setup.nodes, system.total_nodes, placement)
-    capacity = np.full(system.total_nodes, setup.speed)
-    sharing = maxmin.empty(first, members, capacity, SLOTS)
-    memory = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
-    progress = kernel.empty(setup.run_time, system.total_nodes, memory, SLOTS)
+    workload = workload if step is None else in_steps(workload, step)
+    speed, fcfs, placed = 1.0 - float(overhead), queue == "fcfs", placement is not None
+    run = records(1, RUN, speed=speed, step=step or 0.0, spmd=spmd, placed=placed, fcfs=fcfs)[0]
+    sharing = sharing_of(workload, system, speed, placement)
     rng = np.random.default_rng(seed)
-    series = _run(setup, sharing, progress, float(noise or 0.0), rng, sampled, watch)
-    name = _policy_name(overhead, spmd, noise, setup.fcfs)
+    series = _run(sharing, run, float(noise or 0.0), rng, sampled, watch)
+    name = _policy_name(overhead, spmd, noise, fcfs)
     return TimesharedSchedule(
         workload,
         system,
         name,
-        progress.start_time,
-        progress.end_time,
-        speed=setup.speed,
-        spmd=setup.spmd,
-        first=first,
-        members=members,
+        sharing.jobs.start_time.copy(),
+        sharing.jobs.end_time.copy(),
+        speed=speed,
+        spmd=bool(spmd),
+        first=np.append(0, sharing.jobs.last),
+        members=sharing.members.view(np.int32),
         series=_frame(*series, system.total_nodes),
         shares=None if sample is None else _share_frame(sampled),
     )
@@ -341,19 +340,15 @@ def bearable_noise(workload: Workload, noise: float, *, most: float = MOST_MOVES
     return min(noise, most / changes) if changes > 0 else noise
 
 
-def _setup(
+def sharing_of(
     workload: Workload,
     system: System,
-    overhead: float,
-    spmd: bool,
-    step: float | None,
-    placement: Sequence[np.ndarray] | None,
-    queue: str,
-) -> tuple[Setup, Workload]:
-    """The workload as the loop sees it, and with its submissions in steps."""
-    if step is not None:
-        workload = in_steps(workload, step)
-    jobs = workload.arrays(system, requested_time=False)
+    speed: float = 1.0,
+    placement: Sequence[np.ndarray] | None = None,
+    slots: int = SLOTS,
+) -> Sharing:
+    """Jobs and nodes before the first submission, with room for so many jobs on a node."""
+    arrays = workload.arrays(system, requested_time=False)
     memory = workload.column("memory").fillna(0.0).to_numpy(np.float64).copy()
     wrong = ~((memory >= 0.0) & (memory < math.inf) & ~(memory > system.memory_per_node))
     if wrong.any():
@@ -362,57 +357,49 @@ def _setup(
             f"{workload.label(job)} needs {memory[job]:g} GB a node; a node of {system.name} has "
             f"{system.memory_per_node:g}; drop it with Workload.keep or take nodes with more memory"
         )
-    if not math.isfinite(system.memory_per_node):
-        memory[:] = 0.0
-    setup = Setup(
-        jobs.submit_time,
-        jobs.run_time,
-        jobs.nodes,
-        memory,
-        1.0 - float(overhead),
-        float(step or 0.0),
-        bool(spmd),
-        placement is not None,
-        queue == "fcfs",
-        False,
-    )
-    return setup, workload
+    finite = math.isfinite(system.memory_per_node)
+    first, members = members_of(workload, arrays.nodes, system.total_nodes, placement)
+    sharing = maxmin.empty(first, members, np.full(system.total_nodes, speed), slots)
+    sharing.jobs.submit_time = arrays.submit_time
+    sharing.jobs.run_time = sharing.jobs.work_left = arrays.run_time
+    sharing.jobs.memory = memory if finite else 0.0
+    sharing.nodes.memory = system.memory_per_node if finite else math.inf
+    return sharing
 
 
 def _run(
-    setup: Setup,
     sharing: Sharing,
-    progress: Progress,
+    run: np.record,
     noise: float,
     rng: np.random.Generator,
     sample: Sample,
     watch: Watch | None,
 ) -> tuple[float, np.ndarray]:
     """Simulate to the end, some windows at a time; width and sums of the windows."""
-    total_nodes = sharing.capacity.size
-    width = window_width(setup.submit_time + setup.run_time)
-    windows = _windows_per_run(noise, total_nodes, width, setup.step) if noise else WINDOWS_PER_RUN
+    total_nodes, step = sharing.nodes.size, float(run.step)
+    width = window_width(sharing.jobs.submit_time + sharing.jobs.run_time)
+    windows = _windows_per_run(noise, total_nodes, width, step) if noise else WINDOWS_PER_RUN
     sums, begin, status = [], 0.0, kernel.PAUSED
     while status == kernel.PAUSED:
-        skipped = _empty_windows(setup, progress, begin, width) // windows * windows
+        skipped = _empty_windows(sharing, run, begin, width) // windows * windows
         if skipped:
             sums.append(np.zeros((skipped, 3)))
             begin += skipped * width
-            progress.clock[kernel.NOW] = begin
+            run.now = begin
             _take_nothing(sample, begin)
         until = begin + windows * width
-        drawn = kernel.noise_between(rng, total_nodes, begin, until, setup.step, noise)
+        drawn = kernel.noise_between(rng, total_nodes, begin, until, step, noise)
         series = Series(begin, width, np.zeros((windows, 3)))
-        progress.numbers[kernel.DRAWN] = 0
+        run.drawn = 0
         for stop in _stops(sample, begin, until):
-            status = kernel.advance(setup, sharing, progress, drawn, series, stop)
+            status = kernel.advance(sharing, run, drawn, series, stop)
             while status == kernel.NEEDS_SLOTS:
-                sharing, progress = kernel.with_more_slots(sharing, progress)
-                status = kernel.advance(setup, sharing, progress, drawn, series, stop)
+                sharing = kernel.with_more_slots(sharing)
+                status = kernel.advance(sharing, run, drawn, series, stop)
             _take(sample, sharing, stop)
         sums.append(series.sums)
         if watch:
-            watch(until, int(progress.numbers[kernel.SUBMITTED]))
+            watch(until, int(run.submitted))
         begin = until
         if begin / width >= 2 * MOST_WINDOWS and begin % (2 * width) == 0:
             # Jobs that share nodes may take much longer than alone.
@@ -426,13 +413,12 @@ def _in_pairs(sums: np.ndarray) -> np.ndarray:
     return sums[::2] + sums[1::2]
 
 
-def _empty_windows(setup: Setup, progress: Progress, begin: float, width: float) -> int:
+def _empty_windows(sharing: Sharing, run: np.record, begin: float, width: float) -> int:
     """Whole windows from `begin` on in which no job runs or waits: noise would slow nothing."""
-    submitted = progress.numbers[kernel.SUBMITTED]
-    present = progress.finish.size[0] > 0 or progress.numbers[kernel.QUEUED] > 0
-    if present or submitted == setup.submit_time.size:
+    present = sharing.finish.length > 0 or run.queued > 0
+    if present or run.submitted == sharing.jobs.size:
         return 0
-    return max(0, int((setup.submit_time[submitted] - begin) // width))
+    return max(0, int((sharing.jobs[run.submitted].submit_time - begin) // width))
 
 
 def _frame(width: float, sums: np.ndarray, total_nodes: int) -> pd.DataFrame:

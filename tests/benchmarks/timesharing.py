@@ -13,15 +13,17 @@ import numpy as np
 
 from cosimlib import synthetic
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import records
 from cosimlib.timesharing import kernel as loop
 from cosimlib.timesharing import maxmin, simulate_batch, simulate_timesharing
-from cosimlib.timesharing.kernel import NOW, Noise, Progress, Series, Setup
+from cosimlib.timesharing.kernel import RUN, Series
+from cosimlib.timesharing.simulation import in_steps, sharing_of
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
 NO_NOISE = loop.no_noise()
 EVENTS = 3_000
-State = tuple[Setup, maxmin.Sharing, Progress]
+State = tuple[maxmin.Sharing, np.record]
 
 
 def sharing_rows(days: int = 600) -> Iterator[tuple]:
@@ -49,9 +51,9 @@ def _stretches() -> Iterator[tuple]:
         seconds = {}
         for refill in (False, True):
             state = _after(workload, 8 * DAY)
-            state = (state[0]._replace(refill=refill), *state[1:])
+            state[1].refill = refill
             _events(*state, NO_NOISE, 1)
-            pairs = int(state[1].load.sum())
+            pairs = int(state[0].nodes.load.sum())
             begin = time.perf_counter()
             done = _events(*state, NO_NOISE, EVENTS)
             seconds[refill] = (time.perf_counter() - begin) / done
@@ -63,40 +65,21 @@ def _stretches() -> Iterator[tuple]:
 
 def _after(workload: Workload, until: float) -> State:
     """The state of a time-shared machine at a time."""
-    jobs, nodes = workload.jobs, workload.machine.total_nodes
-    sizes = jobs["nodes"].to_numpy().copy()
-    setup = Setup(
-        np.rint(jobs["submit_time"].to_numpy() / 10.0) * 10.0,
-        jobs["run_time"].to_numpy().copy(),
-        sizes,
-        jobs["memory"].to_numpy().copy(),
-        1.0,
-        10.0,
-        True,
-        False,
-        False,
-        False,
-    )
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    room = 128
-    sharing = maxmin.empty(first, np.empty(first[-1], np.int32), np.ones(nodes), room)
-    memory = workload.machine.memory_per_node
-    progress = loop.empty(setup.run_time, nodes, memory, room)
+    sharing = sharing_of(in_steps(workload), workload.machine, slots=128)
+    run = records(1, RUN, speed=1.0, step=10.0, spmd=True)[0]
     series = Series(0.0, DAY, np.zeros((int(until / DAY) + 1, 3)))
-    assert loop.advance(setup, sharing, progress, NO_NOISE, series, until) == loop.PAUSED
-    return setup, sharing, progress
+    assert loop.advance(sharing, run, NO_NOISE, series, until) == loop.PAUSED
+    return sharing, run
 
 
 @kernel
-def _events(
-    setup: Setup, sharing: maxmin.Sharing, progress: Progress, noise: Noise, most: int
-) -> int:
+def _events(sharing: maxmin.Sharing, run: np.record, noise: np.recarray, most: int) -> int:
     """Let up to `most` instants happen; return how many did."""
     for done in range(most):
-        now = loop.next_instant(setup, progress, noise)
+        now = loop.next_instant(sharing, run, noise)
         if now == np.inf:
             return done
-        progress.clock[NOW] = now
-        if not loop.process_instant(setup, sharing, progress, noise, now):
+        run.now = now
+        if not loop.process_instant(sharing, run, noise, now):
             return done
     return most

@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 
 from cosimlib import synthetic
 from cosimlib.audit import audit
+from cosimlib.kernels.records import records
 from cosimlib.system import System
 from cosimlib.timesharing import (
     draw_noise,
     in_steps,
     kernel,
-    maxmin,
     simulate_timesharing,
     simulation,
     with_noise,
 )
-from cosimlib.timesharing.kernel import SUBMITTED, Noise, Setup, noise_between
+from cosimlib.timesharing.kernel import RUN, no_noise, noise_between
 from cosimlib.workload import Workload
 from tests.timesharing.naive import Shared
 from tests.timesharing.test_maxmin import Machine, assert_books_are_kept, assert_max_min_fair
 
-NO_NOISE = Noise(np.empty(0), np.empty(0, np.int64), np.empty(0))
+NO_NOISE = no_noise()
 
 
 def made(**columns) -> Workload:
@@ -36,23 +36,15 @@ def made(**columns) -> Workload:
 
 def events(workload, system, noise=NO_NOISE, step=10.0):
     """The machine after every event, driven by the kernels that the simulator calls."""
-    jobs = workload.arrays(system, requested_time=False)
-    memory = workload.column("memory").fillna(0.0).to_numpy(np.float64).copy()
-    setup = Setup(
-        jobs.submit_time, jobs.run_time, jobs.nodes, memory, 1.0, step, True, False, False, False
-    )
-    first = np.concatenate([[0], np.cumsum(jobs.nodes)])
-    members = np.empty(first[-1], np.int32)
-    sharing = maxmin.empty(first, members, np.ones(system.total_nodes), len(workload))
-    size = system.memory_per_node if math.isfinite(system.memory_per_node) else math.inf
-    progress = kernel.empty(jobs.run_time, system.total_nodes, size, len(workload))
-    now = kernel.next_instant(setup, progress, noise)
+    sharing = simulation.sharing_of(workload, system, slots=len(workload))
+    run = records(1, RUN, speed=1.0, step=step, spmd=True)[0]
+    now = kernel.next_instant(sharing, run, noise)
     while now < math.inf:
-        assert kernel.process_instant(setup, sharing, progress, noise, now)
-        yield now, sharing, progress
-        now = max(now, kernel.next_instant(setup, progress, noise))
-        progress.clock[0] = now
-    assert progress.numbers[SUBMITTED] == len(workload)
+        assert kernel.process_instant(sharing, run, noise, now)
+        yield now, sharing
+        now = max(now, kernel.next_instant(sharing, run, noise))
+        run.now = now
+    assert run.submitted == len(workload)
 
 
 @pytest.mark.parametrize(("seed", "step", "noise"), [(0, 10.0, 0), (1, 0.0, 0), (2, 10.0, 0.01)])
@@ -64,8 +56,8 @@ def test_rates_at_every_event_are_those_of_filling_from_nothing(seed, step, nois
     if noise:
         drawn = draw_noise(np.random.default_rng(seed), 32, 0.0, 5_000, 10.0, noise)
     machine, busiest = Machine([[0]], 32), 0
-    for event, (_, sharing, progress) in enumerate(events(workload, workload.machine, drawn, step)):
-        there = np.flatnonzero(~np.isnan(progress.start_time) & np.isnan(progress.end_time))
+    for event, (_, sharing) in enumerate(events(workload, workload.machine, drawn, step)):
+        there = np.flatnonzero(~np.isnan(sharing.jobs.start_time) & np.isnan(sharing.jobs.end_time))
         machine.sharing, machine.running = sharing, set(there.tolist())
         machine.places = {
             job: sharing.members[sharing.jobs.first[job] : sharing.jobs.last[job]].tolist()
@@ -82,9 +74,9 @@ def test_rates_at_every_event_are_those_of_filling_from_nothing(seed, step, nois
 def test_a_run_is_what_its_events_are():
     workload = in_steps(synthetic.edison(1, nodes=32, seed=4))
     schedule = audit(simulate_timesharing(workload, workload.machine))
-    *_, (_, sharing, progress) = events(workload, workload.machine)
-    assert progress.start_time.tolist() == schedule.start_time.tolist()
-    assert progress.end_time.tolist() == schedule.end_time.tolist()
+    *_, (_, sharing) = events(workload, workload.machine)
+    assert sharing.jobs.start_time.tolist() == schedule.start_time.tolist()
+    assert sharing.jobs.end_time.tolist() == schedule.end_time.tolist()
     assert sharing.members.tolist() == schedule.members.tolist()
 
 
@@ -212,12 +204,12 @@ def test_noise_on_an_idle_machine_is_passed_over():
     jobs = made(submit_time=[0.0, 86_400.0], run_time=[100.0, 50.0], nodes=[1, 2])
     system = System.of(2)
     noise = draw_noise(np.random.default_rng(1), 2, 0.0, 9_000, 10.0, 0.9)
-    *instants, (last, _, progress) = events(jobs, system, noise)
-    assert len(instants) < 40 and last == progress.end_time[1]
+    *instants, (last, sharing) = events(jobs, system, noise)
+    assert len(instants) < 40 and last == sharing.jobs.end_time[1]
     steps = np.isin(noise.time, [*np.arange(0, 1e3, 10), *np.arange(86_400, 86_900, 10)])
-    near = zip(*(each[steps] for each in noise), strict=True)
+    near = zip(noise.time[steps], noise.node[steps], noise.speed[steps], strict=True)
     slow = Shared(jobs.jobs, 2, step=10.0, noise=list(near))
-    assert progress.end_time.tolist() == [float(slow.ends[job]) for job in (0, 1)]
+    assert sharing.jobs.end_time.tolist() == [float(slow.ends[job]) for job in (0, 1)]
 
 
 @pytest.mark.parametrize("spmd", [True, False])

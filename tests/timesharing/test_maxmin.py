@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib.audit import InfeasibleScheduleError, audit
-from cosimlib.kernels import heap
 from cosimlib.system import System
 from cosimlib.timesharing import maxmin, simulate_timesharing
 from cosimlib.timesharing.maxmin import Sharing
@@ -67,17 +66,17 @@ class Machine:
 
     def expected(self, rule=filled):
         """The rates by the slow version."""
-        capacity = {n: Fraction(float(c)) for n, c in enumerate(self.sharing.capacity)}
+        capacity = {n: Fraction(float(c)) for n, c in enumerate(self.sharing.nodes.capacity)}
         rates = rule({job: self.places[job] for job in self.running}, capacity)
         return {job: float(rates[job]) for job in sorted(rates)}
 
 
 def assert_max_min_fair(machine):
     """Nothing is overfull, and every job has a full node on which nobody runs faster."""
-    sharing, used = machine.sharing, np.zeros(machine.sharing.capacity.size)
+    sharing, used = machine.sharing, np.zeros(machine.sharing.nodes.capacity.size)
     for job in machine.running:
         used[machine.places[job]] += sharing.jobs.rate[job]
-    assert (used <= sharing.capacity * (1 + 1e-9)).all()
+    assert (used <= sharing.nodes.capacity * (1 + 1e-9)).all()
     fastest = np.zeros(used.size)
     for job in machine.running:
         fastest[machine.places[job]] = np.maximum(
@@ -85,37 +84,37 @@ def assert_max_min_fair(machine):
         )
     for job in machine.running:
         places = machine.places[job]
-        full = used[places] >= sharing.capacity[places] * (1 - 1e-9)
+        full = used[places] >= sharing.nodes.capacity[places] * (1 - 1e-9)
         assert (full & (fastest[places] <= sharing.jobs.rate[job] * (1 + 1e-9))).any(), job
 
 
 def assert_books_are_kept(machine):
     """Levels, bottlenecks, sums and loads say what the rates say."""
     sharing = machine.sharing
-    for node in range(sharing.capacity.size):
+    for node in range(sharing.nodes.capacity.size):
         on = [job for job in machine.running if node in machine.places[job]]
-        assert sharing.load[node] == len(on)
+        assert sharing.nodes.load[node] == len(on)
         assert sorted(sharing.on[node, : len(on)]) == sorted(on)
-        if sharing.level[node] == np.inf:
-            assert sharing.used[node] == pytest.approx(sum(sharing.jobs.rate[on]), abs=1e-12)
-        assert on or sharing.level[node] == np.inf
+        if sharing.nodes.level[node] == np.inf:
+            assert sharing.nodes.used[node] == pytest.approx(sum(sharing.jobs.rate[on]), abs=1e-12)
+        assert on or sharing.nodes.level[node] == np.inf
     for job in machine.running:
-        level = sharing.level[machine.places[job]].min()
+        level = sharing.nodes.level[machine.places[job]].min()
         assert sharing.jobs.rate[job] == pytest.approx(level, rel=1e-9)
-        assert sharing.level[sharing.jobs.bottleneck[job]] == pytest.approx(level, rel=1e-9)
-    assert sharing.pending.size[0] == 0
+        assert sharing.nodes.level[sharing.jobs.bottleneck[job]] == pytest.approx(level, rel=1e-9)
+    assert sharing.pending.length == 0
 
 
 def assert_changes_are_listed(machine, before):
     """Every job whose rate moved is on the list, once, with the rate that it had."""
     sharing = machine.sharing
-    listed = sharing.changed[: sharing.moved[0]].tolist()
+    listed = sharing.jobs.changed[: sharing.moved.length].tolist()
     assert len(set(listed)) == len(listed)
     assert {job for job, old in enumerate(before) if old != sharing.jobs.rate[job]} <= set(listed)
     assert all(sharing.jobs.before[job] == before[job] for job in listed)
     assert np.flatnonzero(sharing.jobs.is_changed).tolist() == sorted(listed)
     maxmin.clear_changes(sharing)
-    assert sharing.moved[0] == 0 and not sharing.jobs.is_changed.any()
+    assert sharing.moved.length == 0 and not sharing.jobs.is_changed.any()
 
 
 @given(PLACES, CHANGES)
@@ -184,14 +183,7 @@ def test_many_jobs_on_many_nodes(seed):
             machine.change("node", int(rng.integers(50)), rng.uniform(0.5, 1.0))
         turns += maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
         settled = machine.sharing.jobs.rate.copy()
-        copied = maxmin.Sharing(
-            *(
-                type(part)(*(array.copy() for array in part))
-                if isinstance(part, tuple)
-                else part.copy()
-                for part in machine.sharing
-            )
-        )
+        copied = Sharing(*(part.copy() for part in machine.sharing))
         maxmin.fill(copied)
         np.testing.assert_allclose(settled, copied.jobs.rate, rtol=1e-9)
         maxmin.clear_changes(machine.sharing)
@@ -263,7 +255,7 @@ def test_who_leaves_a_node_last_leaves_nothing_to_share():
     machine.change("job", 0)
     with np.errstate(all="raise"):
         machine.change("job", 0)
-    assert machine.sharing.load[0] == 0 and np.isfinite(machine.sharing.level[0])
+    assert machine.sharing.nodes.load[0] == 0 and np.isfinite(machine.sharing.nodes.level[0])
 
 
 # --- several changes at one instant, and rows of jobs that have to grow ---------------------------
@@ -277,9 +269,7 @@ def made(*rows, memory=None) -> Workload:
 
 def refilled(sharing: Sharing) -> np.ndarray:
     """The rates that filling from nothing gives to the same jobs."""
-    fields = {name: getattr(sharing, name) for name in Sharing._fields}
-    copies = {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)}
-    other = Sharing(**copies, pending=heap.empty(sharing.capacity.size))
+    other = Sharing(*(part.copy() for part in sharing))
     maxmin.fill(other)
     return other.jobs.rate
 
@@ -312,7 +302,7 @@ def test_rates_after_joins_leaves_and_slowdowns_at_once_are_those_of_filling(see
         used = np.zeros(nodes)
         for job in here:
             used[placed[job]] += sharing.jobs.rate[job]
-        assert (used <= sharing.capacity * (1 + 1e-9)).all()
+        assert (used <= sharing.nodes.capacity * (1 + 1e-9)).all()
 
 
 def test_a_job_does_not_rise_past_a_node_that_filled_up_in_the_same_instant():
