@@ -60,6 +60,8 @@ class Cluster(Displayed):
         Slurm's, empty where it does not say.
     notes : tuple of str
         What is odd about what Slurm said.
+    queue : pd.DataFrame, optional
+        One row per job that waits and is not held (see `cosimlib.advise.queue`).
     """
 
     name: str
@@ -70,6 +72,7 @@ class Cluster(Displayed):
     held: int = 0
     release: str = ""
     notes: tuple[str, ...] = ()
+    queue: pd.DataFrame | None = None
 
     @property
     def moment(self) -> datetime:
@@ -156,7 +159,7 @@ def _assembled(
 ) -> Cluster:
     """The cluster of what squeue, and perhaps sinfo, said."""
     path, data, recorded_at, _ = found["squeue"]
-    jobs, counts, rest, moment = read_queue(path, data, now, recorded_at)
+    jobs, queue, counts, rest, moment = read_queue(path, data, now, recorded_at)
     refuse_errors(path, rest)
     notes = list(_doubts(jobs, moment, saved and now is None and "last_update" not in rest))
     nodes = None
@@ -170,7 +173,7 @@ def _assembled(
     name = label(slurm.get("cluster")) or (path.name if saved else "this cluster")
     return Cluster(
         name, moment, jobs, nodes, counts["waiting"] + counts["held"], counts["held"],
-        label(slurm.get("release")) or "", tuple(notes),
+        label(slurm.get("release")) or "", tuple(notes), queue,
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ EXAMPLES = """examples:
   cosim-advise 64 --within 15m                        on the cluster: runs squeue and sinfo
   cosim-advise 64 squeue.json sinfo.json              saved output of squeue --json, sinfo --json
   squeue --json | cosim-advise 64 - sinfo.json        "-" is standard input
+  cosim-advise 64 --when 2h --history sacct.txt       when would a job of 64 nodes, 2 h, start?
   cosim-advise 8 --partition gpu --constraint 'a100|h100' --model site.toml --explain
 
 The status is 0 where the nodes can be had by some deadline, 3 where they cannot, 1 for an error."""
@@ -55,6 +56,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="moment of saved output, since 1970 (where it does not say)",
     )
+    made.add_argument("--when", metavar="TIME", help="when a job of so long would start, instead")
+    made.add_argument("--history", metavar="FILE", help="output of sacct, for --when")
     shown = made.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="the advice as JSON")
     shown.add_argument("--commands", action="store_true", help="what to type; nothing is run")
@@ -86,6 +89,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _once(chosen: argparse.Namespace) -> int:
+    if chosen.when is not None:
+        # Simulators are loaded for this alone.
+        from cosimlib.advise.when import when_text
+
+        check.whole("nodes", chosen.nodes, 1)
+        print(when_text(
+            read_cluster(*chosen.files, now=chosen.now), chosen.nodes,
+            seconds_of(chosen.when, "--when", above=0), partition=chosen.partition,
+            history=chosen.history, live=not chosen.files,
+        ))  # fmt: skip
+        return 0
     advice = _advice(chosen)
     _print(chosen, advice)
     if chosen.html:

@@ -24,6 +24,7 @@ from cosimlib.advise.machine import UNKNOWN_RESOURCES, granted
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.documents import Document, label, number
 from cosimlib.traces.hosts import expand_hosts, is_host_list
+from cosimlib.units import MINUTE
 
 RUNNING, SUSPENDED, COMPLETING, UNKNOWN = "running", "suspended", "completing", "unknown"
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
@@ -45,11 +46,17 @@ COLUMNS = {
     "cpus": "float64", "memory": "float64", "gpus": "float64",
 }  # fmt: skip
 """Types of the columns of running jobs."""
+WAITING_COLUMNS = {
+    "job_id": "int64", "user": "object", "partition": "object", "nodes": "float64",
+    "limit": "float64", "eligible": "float64", "tasks": "int64",
+}  # fmt: skip
+"""Types of the columns of waiting jobs: `limit` in seconds, `eligible` since 1970, NaN if not yet,
+`tasks` of an array that stand in one record."""
 
 
 def read_queue(
     path: Path, data: bytes, now: float | None, recorded_at: float
-) -> tuple[pd.DataFrame, Counter[str], dict[str, Any], float]:
+) -> tuple[pd.DataFrame, pd.DataFrame, Counter[str], dict[str, Any], float]:
     """The jobs that hold nodes, counts of the others, the rest of the document, and its moment.
 
     Parameters
@@ -67,7 +74,8 @@ def read_queue(
     tuple
         Table with `COLUMNS` (`start` and `end` in seconds since 1970, `end` NaN where unlimited or
         unknown, `run` in seconds, `requeue` whether Slurm would requeue it, which it does with jobs
-        of `sbatch` alone, as `batch` says, `memory` in GB), `waiting`, `held` and `over` jobs, the
+        of `sbatch` alone, as `batch` says, `memory` in GB), table of those that wait and are not
+        held with `WAITING_COLUMNS`, numbers of `waiting`, `held` and `over` jobs, the
         document's other values, the moment in seconds since 1970.
 
     Raises
@@ -78,6 +86,7 @@ def read_queue(
     document = Document(path, data, EXPECTED)
     counts: Counter[str] = Counter()
     rows: list[tuple] = []
+    waiting: list[tuple] = []
     seen: set[int] = set()
     for place, job in document.jobs():
         if not isinstance(job, dict):
@@ -85,6 +94,7 @@ def read_queue(
         state = _state(job)
         if state in ("waiting", "held", "over"):
             counts[state] += 1
+            waiting += [_waiting_row(job)] if state == "waiting" else []
             continue
         job_id = number(job.get("job_id"))
         if not (job_id >= 1 and job_id % 1 == 0):
@@ -96,7 +106,8 @@ def read_queue(
     moment = now if now is not None else _moment(document.rest, recorded_at)
     table = pd.DataFrame(rows, columns=[*list(COLUMNS), "suspend"])
     table = table.astype(COLUMNS | {"suspend": "float64"})
-    return _timed(table, moment), counts, document.rest, moment
+    queue = pd.DataFrame(waiting, columns=list(WAITING_COLUMNS)).astype(WAITING_COLUMNS)
+    return _timed(table, moment), queue, counts, document.rest, moment
 
 
 def _state(job: dict[str, Any]) -> str:
@@ -142,6 +153,21 @@ def _row(job_id: int, job: dict[str, Any], state: str) -> tuple:
         label(job.get("resv_name")) or "",
         cpus if np.isnan(resources.cpus) and cpus > 0 else resources.cpus,
         resources.memory, resources.gpus, number(job.get("suspend_time")),
+    )  # fmt: skip
+
+
+def _waiting_row(job: dict[str, Any]) -> tuple:
+    """One waiting job's values in the order of `WAITING_COLUMNS`."""
+    job_id = number(job.get("job_id"))
+    # Old documents do not tell: such a job is taken to be eligible.
+    eligible = number(job["eligible_time"]) if "eligible_time" in job else EARLIEST + 1.0
+    listed = str(label(job.get("array_task_string")) or "").partition("%")[0]
+    tasks = _expanded(f"task[{listed}]") if listed else ()
+    return (
+        int(job_id) if job_id >= 1 else 0, label(job.get("user_name")) or "",
+        label(job.get("partition")) or "", max(1.0, np.nan_to_num(number(job.get("node_count")))),
+        number(job.get("time_limit")) * MINUTE,
+        eligible if EARLIEST < eligible < LATEST else np.nan, max(1, len(tasks)),
     )  # fmt: skip
 
 

@@ -1,0 +1,168 @@
+"""When a job would start on a Slurm: a forecast from its queue, its nodes and its accounting.
+
+Whole nodes are counted: a job that shares nodes counts with all of those that it holds. Jobs that
+are held, depend on others or are to begin later are left out, and the scheduler is taken to be EASY
+in order of eligibility, whatever the site's priorities are. Without accounting a run time is drawn
+uniformly up to the limit, and nobody else is expected to submit.
+"""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.advise.checkpoints import CheckpointModel
+from cosimlib.advise.cluster import PATIENCE, Cluster
+from cosimlib.advise.snapshot import Snapshot
+from cosimlib.display import count, duration
+from cosimlib.forecasting.forecast import Forecast, forecast, start_text
+from cosimlib.system import System
+from cosimlib.traces.account import TraceError
+from cosimlib.traces.slurm import read_sacct
+from cosimlib.units import DAY, HOUR, WEEK
+from cosimlib.workload import Workload
+
+SHOWN = 10
+UNLIMITED = 30 * DAY
+"""Seconds that a job without a limit is expected to ask for."""
+
+ACCOUNTING = (
+    "sacct", "-a", "-X", "--noconvert", "--parsable2", "--delimiter=\x1f",
+    "--format=JobIDRaw,JobID,User,Account,Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,"
+    "TimelimitRaw,Suspended,NNodes,NCPUS,AllocTRES,NodeList,State,JobName",
+)  # fmt: skip
+OLDEST = 8 * WEEK
+"""Seconds for which a job is taken to have waited at most."""
+
+WEEKS = 8
+"""Of accounting that are asked for."""
+
+
+def when_text(
+    cluster: Cluster,
+    nodes: int,
+    seconds: float,
+    *,
+    partition: str | None = None,
+    history: str | None = None,
+    live: bool = False,
+) -> str:
+    """When a job of so many nodes and seconds would start, and the waiting ones, as text."""
+    made, notes = forecast_of(
+        cluster, nodes, seconds, partition=partition, history=history, live=live
+    )
+    lines = [f"{cluster.name}, {cluster.moment:%Y-%m-%d %H:%M}: {made.running:,} running, "
+             f"{len(made.jobs):,} waiting", ""]  # fmt: skip
+    asked = [] if made.asked is None else made.asked.to_dict("records")
+    for place, job in enumerate(asked):
+        shape = f"{count(int(job['nodes']), 'node')} for {duration(job['requested_time'])}"
+        lines.append(f"{'  if it were ' * bool(place)}{shape}: {start_text(job)}")
+    for _, job in made.table.head(SHOWN).iterrows():
+        lines.append(f"job {job['job_id']}: {start_text(job)}")
+    left = len(made.jobs) - SHOWN
+    lines += [f"and {count(left, 'more job')}"] if left > 0 else []
+    return "\n".join([*lines, "", *(f"note: {note}" for note in notes)])
+
+
+def forecast_of(
+    cluster: Cluster,
+    nodes: int,
+    seconds: float,
+    *,
+    partition: str | None = None,
+    history: str | None = None,
+    live: bool = False,
+) -> tuple[Forecast, list[str]]:
+    """The forecast for a cluster's queue, and what to know of it."""
+    seen = Snapshot(cluster, CheckpointModel(), partition)
+    index, job, node = cluster.places
+    inside = np.unique(job[seen.asked[node]])
+    held = np.bincount(job[seen.asked[node]], minlength=len(cluster.jobs))[inside]
+    running = _running(cluster, inside, held)
+    waiting, left_out = _waiting(cluster, partition)
+    notes = ["not tested on this cluster; cs.backtest on its accounting tells how often such "
+             "intervals hold"]  # fmt: skip
+    notes += [f"{count(left_out, 'job')} left out: not eligible yet"] if left_out else []
+    past = _accounting(history, live, cluster.now)
+    notes += [] if len(past) else [
+        "without accounting (--history): run times are uniform up to the limit, no job is submitted"
+    ]  # fmt: skip
+    if cluster.nodes is None:
+        notes.append("the machine is taken to be the nodes that jobs hold: sinfo --json tells more")
+    total = int((seen.counting | (np.bincount(node, minlength=len(index)) > 0) & seen.asked).sum())
+    table = pd.concat([each for each in (past, running, waiting) if len(each)] or [running])
+    table = table[table["nodes"] <= total]
+    table = table.sort_values("submit_time", kind="stable", ignore_index=True)
+    zero = min([cluster.now - 1.0, *table["submit_time"]])
+    for name in ("submit_time", "recorded_start"):
+        table[name] = table[name].astype(np.float64) - zero
+    log, system = Workload(table, cluster.name), System.of(total)
+    made = forecast(
+        log, cluster.now - zero, nodes=nodes, hours=seconds / HOUR, system=system,
+        user=os.environ.get("USER"),
+    )  # fmt: skip
+    return made, notes
+
+
+def _running(cluster: Cluster, rows: np.ndarray, held: np.ndarray) -> pd.DataFrame:
+    """Jobs that hold nodes; what is known of their submission is their start."""
+    jobs, now = cluster.jobs.iloc[rows], cluster.now
+    start = jobs["start"].where(jobs["start"] < now, now - 1.0).to_numpy()
+    end = jobs["end"].fillna(now + UNLIMITED).to_numpy()
+    return pd.DataFrame({
+        "submit_time": start, "recorded_start": start, "run_time": now - start + 1.0,
+        "requested_time": np.maximum(end - start, 1.0), "nodes": held,
+        "job_id": jobs["job_id"].to_numpy(), "user": jobs["user"].to_numpy(),
+    })  # fmt: skip
+
+
+def _waiting(cluster: Cluster, partition: str | None) -> tuple[pd.DataFrame, int]:
+    """Jobs that are eligible, a row per task of an array; and how many others wait."""
+    queue = cluster.queue if cluster.queue is not None else pd.DataFrame()
+    if queue.empty:
+        return pd.DataFrame(columns=["submit_time"]), cluster.held
+    if partition:
+        queue = queue[[partition in names.split(",") for names in queue["partition"]]]
+    eligible = queue[queue["eligible"] <= cluster.now]
+    rows = eligible.loc[eligible.index.repeat(eligible["tasks"])]
+    limit = rows["limit"].where(rows["limit"] > 0, UNLIMITED)
+    table = pd.DataFrame({
+        "submit_time": rows["eligible"].clip(lower=cluster.now - OLDEST), "recorded_start": np.nan, "run_time": 0.0,
+        "requested_time": limit, "nodes": rows["nodes"], "job_id": rows["job_id"],
+        "user": rows["user"],
+    })  # fmt: skip
+    return table, len(queue) - len(eligible) + cluster.held
+
+
+def _accounting(history: str | None, live: bool, now: float) -> pd.DataFrame:
+    """Jobs that have ended, in seconds since 1970; none without accounting."""
+    if history is None and not live:
+        return pd.DataFrame()
+    path = Path(history) if history else _asked(now)
+    log = read_sacct(path, verbose=False)
+    if log.began is None:
+        raise TraceError(f"{path}: no calendar time; ask sacct with SLURM_TIME_FORMAT=%s")
+    began, jobs = log.began.timestamp(), log.jobs
+    table = jobs.assign(submit_time=jobs["submit_time"] + began, user=log.column("user"),
+                        recorded_start=log.column("recorded_start") + began)  # fmt: skip
+    ended = table["recorded_start"] + table["run_time"] <= now
+    known = ended & table["requested_time"].notna() & (table["requested_time"] > 0)
+    columns = ["submit_time", "recorded_start", "run_time", "requested_time", "nodes", "job_id"]
+    return table.loc[known, [*columns, "user"]]
+
+
+def _asked(now: float) -> Path:
+    """What sacct prints of the latest weeks, in a file."""
+    since = f"--starttime={pd.Timestamp(now - WEEKS * WEEK, unit='s'):%Y-%m-%d}"
+    environment = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
+    try:
+        done = subprocess.run([*ACCOUNTING, since], capture_output=True, timeout=PATIENCE,
+                              check=True, env=environment)  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise TraceError(f"sacct: {error}; give its output with --history") from error
+    path = Path(tempfile.mkdtemp(prefix="cosim-advise-")) / "sacct.txt"
+    path.write_bytes(done.stdout)
+    return path

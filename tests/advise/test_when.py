@@ -1,0 +1,77 @@
+"""When a job would start on a Slurm, from saved output."""
+
+import json
+
+import pytest
+
+from cosimlib.advise import read_cluster
+from cosimlib.advise.command import main
+from cosimlib.advise.when import forecast_of
+from cosimlib.units import HOUR
+from tests.suites import ROOT
+
+NOW = 1_800_000_000
+DATA = ROOT / "tests" / "data"
+SAVED = [str(ROOT / "docs" / "advise" / name) for name in ("squeue.json", "sinfo.json")]
+
+
+def job(job_id, state, nodes, *, start=0, end=0, minutes=60, eligible=NOW - 600, tasks=""):
+    hosts = f"n[1-{nodes}]" if state == "RUNNING" else ""
+    return {
+        "job_id": job_id, "job_state": [state], "user_name": "ann", "partition": "main",
+        "nodes": hosts, "node_count": nodes, "time_limit": minutes, "start_time": start,
+        "end_time": end, "eligible_time": eligible, "array_task_string": tasks,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def full(tmp_path):
+    """Four nodes held for half an hour more at most; one job, an array and a dependent job wait."""
+    running = job(1, "RUNNING", 4, start=NOW - 1800, end=NOW + 1800)
+    waiting = [
+        job(2, "PENDING", 2), job(3, "PENDING", 1, minutes=10, tasks="1-3%2"),
+        job(4, "PENDING", 1, eligible=0),
+    ]  # fmt: skip
+    path = tmp_path / "squeue.json"
+    path.write_text(json.dumps({"jobs": [running, *waiting], "last_update": NOW}))
+    return path
+
+
+def test_waiting_jobs_are_read_beside_the_running_ones(full):
+    cluster = read_cluster(full)
+    assert cluster.queue["job_id"].tolist() == [2, 3, 4]
+    assert cluster.queue["tasks"].tolist() == [1, 3, 1]
+    assert cluster.queue["limit"].tolist() == [3600.0, 600.0, 3600.0]
+    assert cluster.queue["eligible"].isna().tolist() == [False, False, True]
+
+
+def test_jobs_start_when_the_running_one_ends_at_its_limit_at_the_latest(full):
+    made, notes = forecast_of(read_cluster(full), 1, HOUR)
+    assert made.running == 1
+    assert made.jobs["job_id"].tolist() == [2, 3, 3, 3]
+    first = made.starts[0] - made.at
+    assert (first > 0).all()
+    assert (first <= 1800).all()
+    assert made.asked["nodes"].tolist() == [1, 1, 1]
+    assert any("1 job left out" in note for note in notes)
+    assert any("without accounting" in note for note in notes)
+
+
+def test_the_command_tells_when(full, capsys):
+    assert main(["2", str(full), "--when", "2h"]) == 0
+    text = capsys.readouterr().out
+    assert "2 nodes for 2 h: in " in text
+    assert "if it were 1 node for 2 h" in text
+    assert "not tested on this cluster" in text
+    assert main(["2", *SAVED, "--when", "2h", "--partition", "main"]) == 0
+    assert main(["9", str(full), "--when", "2h"]) == 1
+    assert "nodes=9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("release", ["slurm-22.05", "slurm-24.11"])
+def test_real_queues_with_their_accounting(release, capsys):
+    folder = DATA / release
+    history = next(iter(sorted(folder.glob("sacct*epoch*"))), None)
+    options = [] if history is None else ["--history", str(history)]
+    assert main(["1", str(folder / "squeue-2.json"), "--when", "10m", *options]) == 0
+    assert "1 node for 10 min" in capsys.readouterr().out
