@@ -1,4 +1,4 @@
-"""When a job would start on a Slurm: a forecast from its queue, its nodes and its accounting.
+"""Forecast of a job's start on a Slurm, from its queue, its nodes and its accounting.
 
 Whole nodes are counted: a job that shares nodes counts with all of those that it holds. Jobs that
 are held, depend on others or are to begin later are left out, and the scheduler is taken to be EASY
@@ -130,7 +130,8 @@ def _waiting(cluster: Cluster, partition: str | None) -> tuple[pd.DataFrame, int
     rows = eligible.loc[eligible.index.repeat(eligible["tasks"])]
     limit = rows["limit"].where(rows["limit"] > 0, UNLIMITED)
     table = pd.DataFrame({
-        "submit_time": rows["eligible"].clip(lower=cluster.now - OLDEST), "recorded_start": np.nan, "run_time": 0.0,
+        "submit_time": rows["eligible"].clip(lower=cluster.now - OLDEST),
+        "recorded_start": np.nan, "run_time": 0.0,
         "requested_time": limit, "nodes": rows["nodes"], "job_id": rows["job_id"],
         "user": rows["user"],
     })  # fmt: skip

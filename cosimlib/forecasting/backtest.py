@@ -6,8 +6,10 @@ others, or wait for a partition. So each forecast is corrected by earlier ones, 
 prediction does (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005): of the
 latest `PAST` earlier cases, the `NEAR` that are nearest in median and in the time waited so far
 tell by what factor the wait was longer or shorter than the median forecast (a wait of w seconds
-counts as w + `FLOOR`), and their quantiles replace those of the futures. Cases whose job had not
-started by the instant are censored: they count by the method of Kaplan and Meier (1958).
+counts as w + `FLOOR`), and their quantiles replace those of the futures. Levels are moved outward
+for the number of instants from which these cases are: cases of one instant are much alike. Cases
+whose job had not started by the instant are censored: they count by the method of Kaplan and Meier
+(1958).
 
 The first instants are there for corrections alone; the forecasts of the others, the held-back
 weeks, are judged, each by corrections from its past. Baselines are the static plan (the policy's
@@ -261,15 +263,22 @@ def _correct(
     past = past.iloc[::-1].head(PAST)  # of cases that are equally near, the latest
     known = (past["at"] + past["wait"] <= at).to_numpy()
     lasted = np.where(known, past["wait"], at - past["at"])
-    factor = _log(lasted) - _log(past["q50"])
+    factor, instants = _log(lasted) - _log(past["q50"]), past["at"].to_numpy()
     quantiles = np.empty((median.size, levels.size))
     for row in range(median.size):
         distance = np.abs(_log(past["q50"]) - _log(median[row]))
         distance += WEIGHT * np.abs(_log(past["waited"]) - _log(waited[row]))
         near = np.argsort(distance, kind="stable")[:NEAR]
-        factors = _kaplan_meier(factor[near], known[near], levels)
+        outer = _outward(levels, np.unique(instants[near]).size)
+        factors = _kaplan_meier(factor[near], known[near], outer)
         quantiles[row] = np.exp(_log(median[row]) + factors) - FLOOR
     return np.maximum(quantiles, 0.0)
+
+
+def _outward(levels: np.ndarray, number: int) -> np.ndarray:
+    """Levels moved outward as conformal prediction does: p to ``p (n + 1) / n`` in both tails."""
+    tail = np.where(levels > 0.5, levels, np.where(levels < 0.5, levels - 1.0, 0.0))
+    return np.clip(levels + tail / number, 0.001, 0.999)
 
 
 def _log(seconds: Any) -> np.ndarray:
