@@ -78,9 +78,8 @@ def simulate(
             plans += make_way(jobs, lists, states, log, rules)
     log = log[: states[0].logged]
     evicted = log["kind"] == EVICTED
-    rows_of_plans = np.array(plans, dtype=np.float64).reshape(-1, 8)
-    whole = Log(log[~evicted], log[evicted], rows_of_plans)
-    return jobs["start_time"].copy(), jobs["end_time"].copy(), whole
+    tables = log[~evicted], log[evicted], np.array(plans, dtype=np.float64).reshape(-1, 8)
+    return jobs["start_time"].copy(), jobs["end_time"].copy(), Log(*tables)
 
 
 def _empty(requests: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -488,7 +487,7 @@ def _reservation(
 def _shadow(
     jobs: np.ndarray, lists: np.ndarray, state: np.record, head: np.record
 ) -> tuple[float, int]:
-    """See `_reservation`, of all nodes that are expected to come free."""
+    """Shadow time and extra nodes of a head, from all ends that are expected."""
     free, used, shadow_time = state.free, state.used, state.now
     reserved = _reserved_from(state, head)
     for place in range(lists[EXPECTED, LENGTH]):
