@@ -6,12 +6,10 @@ solve one advice; those of bandwidths and intervals change the checkpoint model 
 
 import html
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlib import checks as check
@@ -19,7 +17,7 @@ from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_clust
 from cosimlib.advise.advice import spectrum_of
 from cosimlib.advise.text import jobs_table, title_of
 from cosimlib.display import duration
-from cosimlib.explorers.knobs import Knob
+from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.panel import Draw, Panel, says_compiling
 from cosimlib.figures.eviction import plot_advice
 from cosimlib.units import MINUTE
@@ -98,11 +96,12 @@ def explore_advise(
     knobs = [
         Knob("nodes_needed", nodes_needed, "nodes needed", low=1, high=most, whole=True),
         Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
-             options=[(f"{deadline / MINUTE:.4g}", deadline) for deadline in deadlines]),
+             options=deadlines, named=lambda deadline: f"{deadline / MINUTE:.4g}"),
         Knob("bandwidth", 1.0, "bandwidths ×", **factor),
         Knob("interval", 1.0, "intervals ×", **factor),
     ]  # fmt: skip
-    return Panel(knobs, _drawer(source, model, asked), notes=() if fixed else (_rounded(first),))
+    notes = () if fixed else (_rounded(first),)
+    return Panel(knobs, _drawer(source, model, asked), notes=lambda now: notes)
 
 
 def _rounded(advice: Advice) -> str:
@@ -124,21 +123,17 @@ def _rounded(advice: Advice) -> str:
 def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:
     """What the panel calls with the controls' values; it solves only where it has to."""
 
-    @lru_cache(maxsize=64)
-    def advised(nodes_needed: int, bandwidth: float, interval: float) -> Advice:
-        scaled = model.scaled(bandwidth=bandwidth, interval=interval)
-        return advise(nodes_needed, cluster, model=scaled, **asked)
+    def advised(now: Settings) -> Advice:
+        scaled = model.scaled(bandwidth=now["bandwidth"], interval=now["interval"])
+        return advise(now.get("nodes_needed", 1), cluster, model=scaled, **asked)
 
-    @lru_cache(maxsize=4)
-    def losses(bandwidth: float, interval: float) -> pd.DataFrame:
-        return spectrum_of(advised(1, bandwidth, interval))
+    answers = cached(advised, "nodes_needed", "bandwidth", "interval", size=64)
+    losses = cached(lambda now: spectrum_of(advised(now)), "bandwidth", "interval")
 
-    def draw(
-        *, nodes_needed: int, deadline: float, bandwidth: float, interval: float
-    ) -> tuple[go.Figure, str]:
-        advice = advised(nodes_needed, bandwidth, interval)
+    def draw(now: Settings) -> tuple[go.Figure, str]:
+        advice, deadline = answers(now), now["deadline"]
         picture = plot_advice(
-            losses(bandwidth, interval), nodes_needed=nodes_needed, deadline=deadline,
+            losses(now), nodes_needed=now["nodes_needed"], deadline=deadline,
             title=html.escape(title_of(advice, deadline)),
         )  # fmt: skip
         return picture, f"<pre style='{FIXED}'>{html.escape(jobs_table(advice, deadline))}</pre>"

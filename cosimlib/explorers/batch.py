@@ -1,32 +1,27 @@
 """Explorer of batch policies: Gantt chart, utilization and queue of one machine.
 
-Every control makes the workload anew, or takes days of the one given, and simulates it again, which
-takes milliseconds for some hundreds of jobs. Registered policies are offered beside the built-in
-ones. A button compares the policy shown with the built-in ones, with intervals over logs drawn
-anew.
+Every control simulates the jobs of the days chosen again, which takes milliseconds for some
+hundreds. Registered policies are offered beside the built-in ones. A button compares the policy
+shown with the built-in ones, with intervals over logs drawn anew.
 """
 
 import inspect
-from collections.abc import Callable
-from dataclasses import replace
-from functools import lru_cache, partial
 from html import escape
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from cosimlib import checks as check
 from cosimlib import synthetic
-from cosimlib.audit import audit, check_capacity, check_columns, check_times
+from cosimlib.audit import audit
 from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.intervals import IntervalTable
-from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import mean_wait, partly_estimated
 from cosimlib.explorers.panel import Panel, says_compiling
-from cosimlib.explorers.timeline import LOAD_STEP, Period, Timeline
+from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.gantt import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
 from cosimlib.policies import BUILT_IN, SIMULATORS
@@ -46,8 +41,6 @@ ESTIMATES = {
 NODES, LOAD = 64, 0.9
 REPLICATES = 39
 """Logs drawn anew by the button: the fewest that have 95 % intervals."""
-A_LOAD = partial(check.number, above=0)
-A_FACTOR = partial(check.number, least=1)
 
 
 @says_compiling()
@@ -85,7 +78,7 @@ def explore_batch(
     factor : float, default 5.0
         What run times are multiplied by where `estimates` is ``"factor"``.
     seed : int, default 0
-        Of made jobs, and of Tsafrir's estimates.
+        Of made jobs, and of Tsafrir's estimates; the control is of these.
 
     Returns
     -------
@@ -112,31 +105,32 @@ def explore_batch(
     'FCFS'
     """
     check.whole("jobs", jobs, 1)
-    timeline = None if source is None else Timeline(source, system, jobs, partly_estimated)
-    if timeline is None:
-        machine, own, why = system or System.of(NODES), lambda now: LOAD, lambda now: ""
-    else:
-        machine, own, why = timeline.log.system, timeline.load, timeline.no_load
-    first = timeline.settings if timeline else {}
-    given = own(first) if load is None or why(first) else load
-    A_LOAD("load", given)
-    known = timeline is not None and timeline.has_estimates
-    names = [name for name in ESTIMATES if known or name != "given"]
+    made = source is None
+    if source is None:
+        system = system or System.of(NODES)
+        given = LOAD if load is None else load
+        source = synthetic.lublin(jobs, nodes=system.total_nodes, load=given, seed=seed)
+    timeline = Timeline(source, system, jobs, lambda log: log if made else partly_estimated(log))
+    known = [name for name in ESTIMATES if timeline.has_estimates or name != "given"]
     knobs = [
         Knob("policy", policy, "policy", options=_policies()),
         Knob("order", order, "queue order", options=ORDERS, off_when=_no_order),
-        Knob("load", given, "offered load", step=LOAD_STEP, form=".2f",
-             low=lambda now: min(0.1, given, own(now)), high=lambda now: max(1.5, given, own(now)),
-             off_when=why),
-        Knob("seed", seed, "seed", high=50, whole=True),
-        Knob("estimates", estimates or names[0], "estimates",
-             options=[(ESTIMATES[name], name) for name in names]),
-        Knob("factor", factor, "factor", low=1, high=20, step=0.5, form=".1f", check=A_FACTOR,
-             off_when=_no_factor),
+        timeline.load_knob(load, 1.5),
+        Knob("estimates", estimates or known[0], "estimates", options=known,
+             named=ESTIMATES.__getitem__),
+        Knob("factor", factor, "factor", low=1, high=20, step=0.5, form=".1f", off_when=_no_factor),
+        Knob("seed", seed, "seed", high=50, whole=True, off_when=_no_seed),
     ]  # fmt: skip
-    made = lru_cache(maxsize=8)(partial(_make, timeline, machine, jobs))
-    beneath = IntervalTable(lambda: _compared(made, machine, **panel.settings))
-    panel = Panel(knobs, partial(_draw, made, machine), timeline=timeline, below=[beneath])
+    workload = cached(
+        lambda now: _with_estimates(timeline.loaded(now), now),
+        "period", "load", "estimates", "factor", "seed",
+    )  # fmt: skip
+    machine = timeline.log.system
+    beneath = IntervalTable(lambda: _compared(workload(panel.settings), machine, panel.settings))
+    panel = Panel(
+        knobs, lambda now: _draw(workload(now), machine, now), notes=timeline.notes,
+        timeline=timeline, below=[beneath],
+    )  # fmt: skip
     beneath.clear_with(panel.controls.values())
     return panel
 
@@ -164,40 +158,36 @@ def _no_factor(now: Settings) -> str:
     return "" if now["estimates"] == "factor" else "estimates are not by a factor"
 
 
-def _make(
-    timeline: Timeline | None, machine: System, jobs: int, load: float, seed: int, estimates: str,
-    factor: float, period: Period | None = None,
-) -> Workload:  # fmt: skip
-    """The jobs that the controls ask for; a log's own where the load is its own."""
-    if timeline is None:
-        workload = synthetic.lublin(jobs, nodes=machine.total_nodes, load=load, seed=seed)
-    else:
-        workload = timeline.loaded(load, period)
-    if estimates == "Tsafrir":
-        return synthetic.with_estimates(workload, seed=seed)
-    if estimates == "given":
+def _no_seed(now: Settings) -> str:
+    return "" if now["estimates"] == "Tsafrir" else "no estimate is drawn"
+
+
+def _with_estimates(workload: Workload, now: Settings) -> Workload:
+    """The jobs with the requested times that the controls ask for."""
+    if now["estimates"] == "Tsafrir":
+        return synthetic.with_estimates(workload, seed=now["seed"])
+    if now["estimates"] == "given":
         return workload
-    return synthetic.with_scaled_estimates(workload, factor if estimates == "factor" else 1.0)
+    factor = now["factor"] if now["estimates"] == "factor" else 1.0
+    return synthetic.with_scaled_estimates(workload, factor)
 
 
-def _compared(
-    made: Callable[..., Workload], machine: System, *, policy: str, order: str, **settings: Any
-) -> tuple[Comparison | None, str]:
+def _compared(workload: Workload, machine: System, now: Settings) -> tuple[Comparison | None, str]:
     """The policy and order that are shown, compared with all built-in policies."""
+    policy, order = now["policy"], now["order"]
     ordered = order != "submit" and _takes_order(policy)
     first = {f"{policy} ({order})": (policy, {"order": order})} if ordered else {policy: policy}
     policies = {**first, **{name: name for name in OFFERED if name not in first}}
     return compare_where_possible(
-        made(**settings), policies, system=machine, replicates=REPLICATES, seed=settings["seed"]
+        workload, policies, system=machine, replicates=REPLICATES, seed=now["seed"]
     )
 
 
-def _draw(
-    made: Callable[..., Workload], machine: System, *, policy: str, order: str, **settings: Any
-) -> tuple[go.Figure, str]:
+def _draw(workload: Workload, machine: System, now: Settings) -> tuple[go.Figure, str]:
     """Figure and text for the controls' values."""
-    knobs = {"order": order} if _takes_order(policy) else {}
-    schedule = SIMULATORS[policy](made(**settings), machine, **knobs)
+    policy = now["policy"]
+    knobs = {"order": now["order"]} if _takes_order(policy) else {}
+    schedule = SIMULATORS[policy](workload, machine, **knobs)
     check.instance(f"the result of {policy!r}", schedule, Schedule)
     if SIMULATORS[policy] is not BUILT_IN.get(policy):
         _audit_started(schedule)
@@ -205,17 +195,13 @@ def _draw(
 
 
 def _audit_started(schedule: Schedule) -> None:
-    """Raise where a schedule could not have happened, whether or not all of its jobs start."""
-    check_columns(schedule)
-    never = np.isnan(schedule.start_time)
-    if not never.any() or type(schedule) is not Schedule:
-        audit(schedule)
-        return
-    jobs = schedule.workload.jobs
-    start_time = np.where(never, jobs["submit_time"], schedule.start_time)
-    end_time = np.where(never, start_time + jobs["run_time"], schedule.end_time)
-    check_times(replace(schedule, start_time=start_time, end_time=end_time))
-    check_capacity(schedule)
+    """Raise where the jobs that start could not have run so."""
+    starts = np.isfinite(schedule.start_time)
+    if type(schedule) is Schedule and not starts.all():
+        kept = schedule.workload.keep(starts, "never starts")
+        times = schedule.start_time[starts], schedule.end_time[starts]
+        schedule = Schedule(kept, schedule.system, schedule.policy, *times)
+    audit(schedule)
 
 
 def _title(schedule: Schedule) -> str:

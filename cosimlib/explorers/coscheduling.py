@@ -6,7 +6,7 @@ stay at the same time.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from html import escape
 from itertools import product
 from typing import Any
@@ -24,27 +24,30 @@ from cosimlib.coscheduling import (
     describe,
     event_times,
     job_names,
+    job_states,
     lost_node_hours,
     mates_by_proportion,
     simulate_coscheduling,
     sync_up_overhead,
 )
 from cosimlib.coscheduling.deadlock import PAIRS
-from cosimlib.display import percent
-from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.display import count, percent
+from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import Log, estimated
 from cosimlib.explorers.panel import Panel, says_compiling
-from cosimlib.explorers.timeline import Period, Timeline
+from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.gantt import plot_coupled_moment
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import Workload
 
 BASE = "base"
-OFF = 0.0
+NEVER = 0.0
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 1.0)
-INTERVALS = (300.0, 600.0, 1200.0, 1800.0, 3600.0)
+INTERVALS = (NEVER, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
+WAITS = ("waiting", "holding")
+"""States of a job that is submitted and does not run yet."""
 FRAME = 1200
 """Milliseconds between two events while the player plays."""
 
@@ -88,21 +91,22 @@ def explore_coscheduling(
         As for `simulate_coscheduling`.
     event : int, optional
         Number of the first event to show, from 1; beyond the last, it is the last. By default the
-        first of the example, and the middle one of a source, where its machines are at work.
+        first of the example, and of a source the first at which the most jobs wait or hold nodes.
 
     Returns
     -------
     Panel
         Its `controls` are `schemes`, `share`, `release_interval` (seconds, 0: never) and `event`;
         a player moves the last. Of sources of several days also `period`: of several machines
-        these are days of the first one, as far into the logs of the others.
+        these are days of the first one; of the others busy days are taken.
 
     Raises
     ------
     TypeError
         Where `source` is none of these.
     InvalidWorkloadError
-        Where the system lacks a partition that a single workload names.
+        Where the system lacks a partition that a single workload names: give one that has the
+        nodes of each.
 
     Examples
     --------
@@ -111,34 +115,34 @@ def explore_coscheduling(
     >>> panel.settings["event"]
     4
     """
-    check.whole("jobs", jobs, 1)
     check.whole("event", event, 1, none=True)
     check.number("share", share, least=0, most=1, kind="a part of the jobs", none=True)
     machines = _Machines(source, system, jobs, release_after=release_after, order=order)
     names = list(machines.system.partitions)
     letters = schemes or "H"
     letters = letters * len(names) if len(letters) == 1 else letters
-    every, wanted = release_interval or OFF, 1 / 3 if share is None else share
+    wanted = 1 / 3 if share is None else share
     near = min(machines.shares, key=lambda each: abs(each - wanted), default=wanted)
-    spelled = [*map("".join, product("HY", repeat=len(names))), BASE]
-    chosen = machines.timeline.settings if machines.timeline else {}
-    start = chosen | {"schemes": letters, "share": near, "release_interval": every}
-    last = len(machines.events(start))
-    if event is None:
-        event = 1 if source is None else last // 2 + 1
     knobs = [
         Knob("schemes", letters, "schemes", off_when=machines.without_mates,
-             options=[(f"{each}: {_spelled(each, names)}", each) for each in spelled]),
+             options=[*map("".join, product("HY", repeat=len(names))), BASE],
+             named=partial(_spelled, names)),
         Knob("share", near, "jobs with mates", kind="slider", off_when=machines.own_mates,
-             options=[(percent(each, 0), each) for each in sorted({*machines.shares, near})]),
-        Knob("release_interval", every, "release every", kind="slider", off_when=machines.no_holds,
-             options=_intervals(every)),
-        Knob("event", int(min(event, last)), "event", low=1, whole=True,
-             high=lambda now: len(machines.events(now))),
+             options=machines.shares or (near,), named=partial(percent, places=0)),
+        Knob("release_interval", NEVER if release_interval is None else release_interval,
+             "release every", kind="slider", options=INTERVALS, off_when=machines.no_holds,
+             check=check.seconds,
+             named=lambda each: "never" if each == NEVER else f"{each / MINUTE:g} min"),
     ]  # fmt: skip
-    player = Play(min=1, max=last, interval=FRAME, value=knobs[-1].value)
+    settings = machines.days | {knob.name: knob.setting for knob in knobs}
+    first, last = machines.busiest(settings), len(machines.events(settings))
+    if event is not None or source is None:
+        first = min(event or 1, last)
+    knobs.append(Knob("event", first, "event", low=1, whole=True, follows=machines.event_of,
+                      high=lambda now: len(machines.events(now))))  # fmt: skip
+    player = Play(min=1, max=last, interval=FRAME, value=first)
     panel = Panel(
-        knobs, partial(_draw, machines), notes=machines.notes, follow=machines.follow,
+        knobs, lambda now: _draw(machines.schedule(now), now), notes=machines.notes,
         timeline=machines.timeline, beside=[player],
     )  # fmt: skip
     for trait in ("max", "value"):
@@ -153,6 +157,7 @@ class _Machines:
         self, source: Workload | Schedule | Mapping[str, Workload] | None, system: System | None,
         jobs: int, **fixed: Any,
     ) -> None:  # fmt: skip
+        check.whole("jobs", jobs, 1)
         self._fixed = fixed
         self.shares: tuple[float, ...] = SHARES
         self.logs: dict[str, Timeline] = {}
@@ -160,95 +165,93 @@ class _Machines:
             self.shares = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
             system = system or MACHINES
         elif isinstance(source, Workload | Schedule):
-            given = source.system if isinstance(source, Schedule) else source.machine
-            workload = source.workload if isinstance(source, Schedule) else source
-            system = check.machine(system or given, workload.name)
-            _check_partitions(workload, system)
             self.shares = ()
-            self.logs = {"": Timeline(workload, system, jobs, estimated, moment=self._at)}
+            given = source.system if isinstance(source, Schedule) else source.machine
+            system = check.machine(system or given, source.name)
+            self.logs = {"": self._timeline(source, system, jobs)}
         else:
             expected = "a Workload, a Schedule, or a mapping of machines to Workloads"
             check.instance("source", source, Mapping, expected=expected)
             check.that("source", list(source), len(source) > 1, "two machines or more")
+            nodes = {} if system is None else system.partitions
             for name, workload in source.items():
-                nodes = None if system is None else system.partitions.get(name)
-                own = None if nodes is None else System(name, {name: nodes})
-                self.logs[name] = Timeline(workload, own, jobs, estimated, moment=self._at)
+                own = System(name, {name: nodes[name]}) if name in nodes else None
+                self.logs[name] = self._timeline(workload, own, jobs)
             sizes = {name: each.log.system.total_nodes for name, each in self.logs.items()}
             system = system or System("+".join(sizes), sizes)
         self.system = system
         self.timeline = next(iter(self.logs.values()), None)
-        self._scheduled = lru_cache(maxsize=8)(self._simulate)
-
-    def schedule(self, now: Settings) -> CoupledSchedule:
-        """The schedule of the settings."""
-        return self._scheduled(
-            now.get("period"), now["schemes"], now["share"], now["release_interval"]
+        self.days = self.timeline.settings if self.timeline else {}
+        self.schedule = cached(
+            self._simulate, "period", "schemes", "share", "release_interval", size=8
         )
 
-    def _simulate(
-        self, period: Period | None, schemes: str, share: float, release_interval: float
-    ) -> CoupledSchedule:
+    def _timeline(self, source: Workload | Schedule, system: System | None, jobs: int) -> Timeline:
+        workload = source.workload if isinstance(source, Schedule) else source
+        check.instance("source", workload, Workload)
+        return Timeline(workload, system, jobs, estimated, moment=self._at)
+
+    def _simulate(self, now: Settings) -> CoupledSchedule:
         return simulate_coscheduling(
-            self._workload({"period": period} if period else {}, share), self.system,
-            schemes=None if schemes == BASE else schemes, release_interval=release_interval or None,
-            **self._fixed,
+            self._workload(now), self.system, **self._fixed,
+            schemes=None if now["schemes"] == BASE else now["schemes"],
+            release_interval=now["release_interval"] or None,
         )  # fmt: skip
 
-    def _workload(self, now: Settings, share: float) -> Workload:
+    def _workload(self, now: Settings) -> Workload:
         """The jobs of the days chosen, their clocks beginning with them; mates by proportion."""
         if not self.logs:
-            return deadlock_example(round(share * len(PAIRS)))
+            return deadlock_example(round(now["share"] * len(PAIRS)))
         parts = {}
-        for name in self.logs:
-            jobs = self._part(name, now).workload
-            submit = jobs.jobs["submit_time"]
-            shifted = jobs.jobs.assign(submit_time=submit - submit.min())
-            parts[name] = replace(jobs, jobs=shifted, began=None)
+        for name, part in self._parts(now).items():
+            submit = part.workload.jobs["submit_time"]
+            shifted = part.workload.jobs.assign(submit_time=submit - submit.min())
+            parts[name] = replace(part.workload, jobs=shifted, began=None)
         if not self.shares:
             return parts[""]
-        return couple(parts, mates_by_proportion(parts, share=share))
+        return couple(parts, mates_by_proportion(parts, share=now["share"]))
 
-    def _part(self, name: str, now: Settings) -> Log:
-        """The jobs of a machine in the days chosen, or in its own busy ones where it has none."""
-        log = self.logs[name]
-        try:
-            return log.part(now if log is self.timeline and now else log.settings | now)
-        except ValueError:
-            if log is self.timeline:
-                raise
-            return log.part(log.settings)
+    def _parts(self, now: Settings) -> dict[str, Log]:
+        """The jobs of the first machine in the days chosen, of the others in busy days."""
+        return {name: log.part(now if log is self.timeline else log.settings)
+                for name, log in self.logs.items()}  # fmt: skip
 
     def events(self, now: Settings) -> np.ndarray:
         """Moments of the schedule, seconds."""
         return event_times(self.schedule(now))
 
+    def busiest(self, now: Settings) -> int:
+        """The first event at which the most jobs wait or hold, or in half of the time if none."""
+        schedule, events = self.schedule(now), self.events(now)
+        waits = [int(np.isin(job_states(schedule, at).state, WAITS).sum()) for at in events]
+        half = int(np.searchsorted(events, (events[0] + events[-1]) / 2))
+        return 1 + (int(np.argmax(waits)) if any(waits) else half)
+
     def _at(self, now: Settings) -> float:
         """The moment of the event on the clock of the first log."""
-        events = self.events(now)
-        first = self._part(next(iter(self.logs)), now).workload.jobs["submit_time"].min()
+        events, part = self.events(now), next(iter(self._parts(now).values()))
+        first = part.workload.jobs["submit_time"].min()
         return float(first + events[min(now["event"], len(events)) - 1])
+
+    def event_of(self, before: Settings, now: Settings) -> int | None:
+        """Stay at the same time in another schedule of the same jobs, which has other events."""
+        if before.get("period") != now.get("period"):
+            return self.busiest(now)
+        if self.schedule(before) is self.schedule(now):
+            return None
+        events = self.events(before)
+        at = events[min(before["event"], len(events)) - 1]
+        return max(1, int(np.searchsorted(self.events(now), at, side="right")))
 
     def notes(self, now: Settings) -> list[str]:
         """What was supposed of each machine's jobs, and mates that are not among those taken."""
-        parts = {name: self._part(name, now) for name in self.logs}
-        notes = [f"{name}: {note}" if name else note
-                 for name, part in parts.items() for note in part.notes]  # fmt: skip
-        for name, part in parts.items():
+        notes = []
+        for name, part in self._parts(now).items():
+            notes += [f"{name}: {note}" if name else note for note in part.notes]
             mated, left = _mated(self.logs[name].log.workload), _mated(part.workload)
             if left < mated:
                 notes.append(f"{left:,} of {mated:,} jobs with mates are among them.")
         return notes
-
-    def follow(self, before: Settings, now: Settings) -> Settings:
-        """Stay at the same time in another schedule of the same jobs, which has other events."""
-        if before.get("period") != now.get("period"):
-            return {"event": len(self.events(now)) // 2 + 1}
-        if all(before[name] == now[name] for name in ("schemes", "share", "release_interval")):
-            return {}
-        events = self.events(before)
-        at = events[min(before["event"], len(events)) - 1]
-        return {"event": max(1, int(np.searchsorted(self.events(now), at, side="right")))}
 
     def without_mates(self, now: Settings) -> str:
         return "no job has a mate" if self.shares and not now["share"] else ""
@@ -257,30 +260,8 @@ class _Machines:
         return "" if self.shares else "this workload has its own mates"
 
     def no_holds(self, now: Settings) -> str:
-        return self.without_mates(now) or (
-            "" if "H" in now["schemes"] else "no machine holds nodes"
-        )
-
-
-def _intervals(chosen: float) -> list[tuple[str, float]]:
-    """Seconds between releases to choose from, with those asked for."""
-    offered = sorted({*INTERVALS, chosen} - {OFF})
-    return [("never", OFF), *((f"{each / MINUTE:g} min", each) for each in offered)]
-
-
-def _check_partitions(workload: Workload, system: System) -> None:
-    """Raise where jobs are of a partition that the system has not, and say what to give instead."""
-    named = workload.column("partition")
-    absent = named[named.notna() & ~named.isin(list(system.partitions))]
-    if len(absent):
-        widest = workload.jobs["nodes"].groupby(named).max()
-        such = ", ".join(f"{name!r}: {nodes:.0f}" for name, nodes in widest.items())
-        raise InvalidWorkloadError(
-            f"{workload.label(int(absent.index[0]))} is of partition {absent.iloc[0]!r}; "
-            f"the system has {', '.join(system.partitions)}: give the nodes of each, as "
-            f"system=System('machines', {{{such}}}) with more where there are more, or a mapping "
-            "of each machine's name to its workload"
-        )
+        holds = "H" in now["schemes"]
+        return self.without_mates(now) or ("" if holds else "no machine holds nodes")
 
 
 def _mated(workload: Workload) -> int:
@@ -288,22 +269,22 @@ def _mated(workload: Workload) -> int:
     return int((workload.column("mate") >= 0).sum())
 
 
-def _spelled(schemes: str, machines: list[str]) -> str:
-    """The letters of a scheme in words."""
+def _spelled(machines: list[str], schemes: str) -> str:
+    """The letters of a scheme, and in words what machines do that do not do the same."""
     if schemes == BASE:
-        return "no coscheduling"
-    verbs = {"H": "holds", "Y": "yields"}
-    pairs = zip(machines, schemes, strict=True)
-    return ", ".join(f"{machine} {verbs[letter]}" for machine, letter in pairs)
+        return f"{BASE}: no coscheduling"
+    holding = [machine for machine, letter in zip(machines, schemes, strict=True) if letter == "H"]
+    if len(holding) == len(machines):
+        return f"{schemes}: all hold"
+    return f"{schemes}: {' and '.join(holding)} hold{'s' * (len(holding) == 1)}" if holding else (
+        f"{schemes}: all yield")  # fmt: skip
 
 
-def _draw(machines: _Machines, *, event: int, **settings: Any) -> tuple[go.Figure, str]:
+def _draw(schedule: CoupledSchedule, now: Settings) -> tuple[go.Figure, str]:
     """The panel's figure and text for the controls' settings."""
-    schedule = machines.schedule(settings)
-    events, names = machines.events(settings), job_names(schedule)
-    place = min(event, len(events))
+    events, names, interval = event_times(schedule), job_names(schedule), now["release_interval"]
+    place = min(now["event"], len(events))
     at = float(events[place - 1])
-    interval = settings["release_interval"]
     how = f"released every {interval / MINUTE:g} min" if interval else "never released"
     when = f"minute {round(at / MINUTE, 2):,.10g}, event {place} of {len(events)}"
     title = f"{schedule.policy}, held nodes {how}: {when}"
@@ -322,13 +303,16 @@ def _stressed(sentence: str) -> str:
 
 def _outcome(schedule: CoupledSchedule) -> str:
     """The outcome of a schedule: jobs that never start, sync-up overhead, node-hours held idle."""
-    lost = ", ".join(
-        f"{machine} {hours:,.2f}" if hours < np.inf else f"{machine} no end"
-        for machine, hours in lost_node_hours(schedule).items()
+    stuck, lost = len(schedule.stuck), lost_node_hours(schedule)
+    overhead = sync_up_overhead(schedule).dropna() / MINUTE
+    never = f"{count(stuck, 'job')} never start{'s' * (stuck == 1)}"
+    facts = [never if stuck else "all jobs start"]
+    if len(overhead):
+        mean = f"mean sync-up overhead {overhead.mean():,.1f} min"
+        facts.append(mean if overhead.any() else "no job waits for its mate")
+    hours = ", ".join(
+        f"{machine} {each:,.2f}" if each < np.inf else f"{machine} no end"
+        for machine, each in lost.items()
     )
-    overhead = sync_up_overhead(schedule).dropna()
-    sync_up = (
-        f" · mean sync-up overhead {overhead.mean() / MINUTE:,.1f} min" if len(overhead) else ""
-    )
-    stuck = f"{len(schedule.stuck)} jobs never start" if len(schedule.stuck) else "all jobs start"
-    return escape(f"In the end: {stuck}{sync_up} · node-hours held idle: {lost}")
+    facts.append(f"node-hours held idle: {hours}" if lost.any() else "no node is held idle")
+    return escape(f"In the end: {' · '.join(facts)}")

@@ -6,35 +6,34 @@ that has them. Another number of nodes is another system, on which the schedule'
 policy schedules the workload again.
 """
 
-from functools import lru_cache, partial
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlib import checks as check
+from cosimlib.display import count
 from cosimlib.elastic import (
     GRACE_PERIODS,
     POLICIES,
     PREEMPTED,
     SAMPLING_INTERVAL,
-    execution_states,
     occupants,
     preempted_jobs,
     preemption_values,
 )
 from cosimlib.elastic.vectors import check_followed
-from cosimlib.explorers.knobs import Knob, Settings
-from cosimlib.explorers.logs import estimated, instant, wide_enough
+from cosimlib.explorers.knobs import Knob, Settings, cached
+from cosimlib.explorers.logs import estimated, instant
 from cosimlib.explorers.panel import Panel, says_compiling
-from cosimlib.explorers.timeline import Period, Timeline
+from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib.kernels.occupancy import IDLE
-from cosimlib.metrics import busy_window
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import RECORDED, Schedule
 from cosimlib.system import System
+from cosimlib.traces.oddities import oversubscription
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
@@ -69,9 +68,9 @@ def explore_elastic(
     jobs : int, default 2000
         How many of a workload are scheduled in a row, where the days chosen are busy.
     at : float, optional
-        The moment of the preemption, seconds of the schedule's clock; by default the middle one of
-        `execution_states`, or of the busiest day if that is a quiet one; of a workload the middle
-        of the longest stretch in which the most nodes are held.
+        The moment of the preemption, seconds of the schedule's clock; by default the middle of the
+        longest stretch of the days chosen in which the most nodes are held, but no more than the
+        machine has.
     preempted : int, optional
         The paper's P, by default 10 or, on a smaller machine, all.
     policy : str, default "PAP"
@@ -109,104 +108,62 @@ def explore_elastic(
     4
     """
     check.seconds("window", window, above=0)
-    check.whole("jobs", jobs, 1)
     check.instance("source", source, Schedule, Workload)
     if isinstance(source, Schedule) and system is not None:
         raise ValueError("a schedule has its system; leave system out, or give the workload")
     if isinstance(source, Schedule):
         check_followed(source)
-    machine = _Machine(source, system, jobs, at)
-    first = machine.timeline.settings
-    schedule = machine.scheduled(first)
-    moment = machine.moment(first) if at is None else _checked(schedule, at)
-    taken = min(PREEMPTED, machine.nodes) if preempted is None else preempted
+    timeline = Timeline(source, system, jobs, estimated, at=at)
+    own, held = _nodes(timeline)
+    first = timeline.settings
+    scheduled = cached(
+        lambda now: _on(timeline.schedule(now), now["nodes"], again=now["nodes"] != held),
+        "period", "nodes", size=8,
+    )  # fmt: skip
+    moment = timeline.moment_knob(at, SAMPLING_INTERVAL, scheduled)
+    schedule = _on(timeline.schedule(first), held)
+    taken = min(PREEMPTED, held) if preempted is None else preempted
     # Refuses what it cannot take before a control does.
-    knobs: dict[str, Any] = {
-        "policy": policy,
-        "preempted": taken,
-        "grace_period": grace_period,
-        "seed": seed,
-    }
-    preempted_jobs(schedule, moment, **knobs)
-    why, nodes = _fixed_because(schedule), machine.nodes
-    widest = nodes if why else int(machine.timeline.log.workload.jobs["nodes"].max())
-    periods = sorted({0.0, 300.0, 600.0, float(grace_period), *GRACE_PERIODS})
-    table = [
+    preempted_jobs(
+        schedule, moment.value, policy=policy, preempted=taken, grace_period=grace_period, seed=seed
+    )
+    why = _fixed_because(schedule)
+    widest = held if why else int(timeline.log.workload.jobs["nodes"].max())
+    knobs = [
         Knob("policy", policy, "policy", options=POLICIES),
         Knob("grace_period", float(grace_period), "grace period", kind="slider",
-             options=[(period_name(each), each) for each in periods]),
-        Knob("nodes", nodes, "nodes (N)", low=widest, whole=True,
-             high=nodes if why else max(2 * nodes, widest + 1), off_when=lambda now: why),
-        Knob("preempted", int(taken), "nodes preempted (P)", low=1, whole=True,
+             options=sorted({0.0, 300.0, 600.0, *GRACE_PERIODS}), named=period_name,
+             check=check.seconds),
+        Knob("nodes", held, "nodes (N)", low=widest, whole=True,
+             high=held if why else max(2 * held, widest + 1), off_when=lambda now: why),
+        Knob("preempted", taken, "nodes preempted (P)", low=1, whole=True,
              high=lambda now: now["nodes"]),
-        machine.timeline.moment_knob(moment, SAMPLING_INTERVAL, machine.scheduled),
+        moment,
     ]  # fmt: skip
-
-    draw = partial(_draw, machine, window=window, seed=seed)
-    return Panel(table, draw, notes=machine.notes, timeline=machine.timeline)
-
-
-class _Machine:
-    """The jobs of a source's days on one partition of any number of nodes."""
-
-    def __init__(
-        self, source: Schedule | Workload, system: System | None, jobs: int, at: float | None
-    ) -> None:
-        self.timeline = Timeline(source, system, jobs, estimated, at=at)
-        whole = self.timeline.whole or self.timeline.schedule(self.timeline.settings).schedule
-        wider, self._notes = wide_enough(whole)
-        self.nodes = next(iter(wider.system.partitions.values()))
-        self._schedules = lru_cache(maxsize=8)(self._scheduled)
-
-    def scheduled(self, now: Settings) -> Schedule:
-        """The schedule of the days chosen, on the number of nodes chosen."""
-        return self._schedules(now.get("period"), now.get("nodes", self.nodes))
-
-    def _scheduled(self, period: Period | None, nodes: int) -> Schedule:
-        """As recorded or given on the source's own nodes, else scheduled again."""
-        schedule = self.timeline.schedule({"period": period} if period else {}).schedule
-        system = schedule.system.with_nodes(nodes)
-        if nodes != self.nodes:
-            return SIMULATORS[schedule.policy](schedule.workload, system)
-        if schedule.total_nodes == nodes:
-            return schedule
-        return Schedule(schedule.workload, system, schedule.policy, schedule.start_time,
-                        schedule.end_time)  # fmt: skip
-
-    def notes(self, now: Settings) -> list[str]:
-        return [*self.timeline.schedule(now).notes, *self._notes]
-
-    def moment(self, now: Settings) -> float:
-        """The fullest moment of a log's days; of a schedule the middle state, or a busier day's."""
-        if self.timeline.given is None:
-            return self.timeline.fullest(now)
-        schedule = self.scheduled(now)
-        states = execution_states(schedule)
-        if not states.size:
-            raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
-        middle = float(states[states.size // 2])
-        begin, end = busy_window(schedule, DAY, start=middle - DAY / 2)
-        if begin == middle - DAY / 2:
-            return middle
-        place = int(np.searchsorted(states, (begin + end) / 2))
-        return float(states[min(place, states.size - 1)])
+    wider = () if held == own else (
+        f"The log holds up to {held:,} nodes at once, more than the {own:,} of its machine; the "
+        "machine is supposed to have them.",
+    )  # fmt: skip
+    return Panel(
+        knobs, lambda now: _draw(scheduled(now), window, seed, now),
+        notes=lambda now: (*timeline.schedule_notes(now), *wider), timeline=timeline,
+    )  # fmt: skip
 
 
-def _checked(schedule: Schedule, at: Any) -> float:
-    """A moment of the schedule."""
-    first, last = _span(schedule)
-    check.that("at", at, check.is_number(at), "a moment in seconds, or None for the middle one")
-    if not first <= at < last:
-        raise ValueError(
-            f"{schedule.name}: at={at:g} is outside of the schedule, which runs from {first:g} to "
-            f"before {last:g} s: choose a moment between, or leave at out"
-        )
-    return float(at)
+def _nodes(timeline: Timeline) -> tuple[int, int]:
+    """Nodes of the machine, and those that it is supposed to have: as many as are ever held."""
+    whole = timeline.whole or timeline.schedule(timeline.settings)
+    own = whole.total_nodes
+    one = len(whole.system.partitions) == 1
+    return own, max(own, oversubscription(whole).most) if one else own
 
 
-def _span(schedule: Schedule) -> tuple[float, float]:
-    """First start and last end."""
-    return float(schedule.start_time.min()), float(schedule.end_time.max())
+def _on(schedule: Schedule, nodes: int, *, again: bool = False) -> Schedule:
+    """The schedule on a machine of so many nodes, as it is or simulated again."""
+    system = schedule.system.with_nodes(nodes)
+    if again:
+        return SIMULATORS[schedule.policy](schedule.workload, system)
+    return schedule if schedule.total_nodes == nodes else replace(schedule, system=system)
 
 
 def _fixed_because(schedule: Schedule) -> str:
@@ -218,33 +175,28 @@ def _fixed_because(schedule: Schedule) -> str:
     return ""
 
 
-def _draw(
-    machine: _Machine,
-    *,
-    window: float,
-    seed: int,
-    nodes: int,
-    at: float,
-    period: Period | None = None,
-    **knobs: Any,
-) -> tuple[go.Figure, str]:
+def _draw(schedule: Schedule, window: float, seed: int, now: Settings) -> tuple[go.Figure, str]:
     """Figure and text for the controls' values."""
-    schedule = machine.scheduled({"nodes": nodes} | ({"period": period} if period else {}))
-    touched = preempted_jobs(schedule, at, seed=seed, **knobs)
-    values = _window(schedule, at, window, knobs["policy"], seed)
+    at, policy, wanted, grace = (
+        now[name] for name in ("at", "policy", "preempted", "grace_period")
+    )
+    touched = preempted_jobs(
+        schedule, at, policy=policy, preempted=wanted, grace_period=grace, seed=seed
+    )
+    values = _window(schedule, at, window, policy, seed)
     jobs = _running(schedule, at, touched)
-    taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[: knobs["preempted"]])
-    idle = knobs["preempted"] - int(touched["nodes_taken"].sum())
+    taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[:wanted])
     wasted, began = touched["wasted_cycles"].sum(), schedule.workload.began
     title = (
-        f"{knobs['policy']} preempts {knobs['preempted']} of {nodes} nodes on "
-        f"{instant(at, began)}: {wasted / HOUR:,.1f} node-hours wasted"
+        f"{policy} preempts {wanted} of {schedule.total_nodes} nodes on {instant(at, began)}: "
+        f"{wasted / HOUR:,.1f} node-hours wasted"
     )
     killed = int(touched["killed"].sum())
     text = (
-        f"wasted cycles {wasted:,.0f} node-seconds · jobs killed {killed}, ending within "
-        f"{period_name(knobs['grace_period'])} {len(touched) - killed}, not touched "
-        f"{len(jobs) - len(touched)} · idle nodes taken {idle}"
+        f"wasted cycles {wasted:,.0f} node-seconds · {count(killed, 'job')} killed, "
+        f"{len(touched) - killed:,} ending within {period_name(grace)}, "
+        f"{len(jobs) - len(touched):,} not touched · "
+        f"{count(wanted - int(touched['nodes_taken'].sum()), 'idle node')} taken"
     )
     picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title, began=began)
     return picture, text

@@ -29,12 +29,11 @@ from cosimlib.eviction import (
     solve_overlapping,
     solve_spectrum,
 )
-from cosimlib.explorers.knobs import Knob, Settings
+from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import estimated, instant, with_memory
-from cosimlib.explorers.panel import Panel, says_compiling
-from cosimlib.explorers.timeline import Period, Timeline
+from cosimlib.explorers.panel import Draw, Panel, says_compiling
+from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.eviction import plot_trade_off
-from cosimlib.kernels.jit import is_interpreted
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
@@ -133,37 +132,36 @@ def explore_eviction(
     64
     """
     check.instance("source", source, Schedule, Workload, EvictionProblem)
+    pose: Pose
     if isinstance(source, EvictionProblem):
         _check_alone(at, system)
-        moments, first, bandwidth = None, {}, 1.0
-        pose: Pose = partial(_always, source)
+        moments, pose, bandwidth = None, partial(_always, source), 1.0
     else:
         moments = _Moments(source, system, at, horizon=horizon, step=step, seed=seed)
-        first, bandwidth, pose = moments.first, moments.machine.aggregate_bandwidth, moments.pose
-    start = first | {"bandwidth": bandwidth, "interval": interval / MINUTE}
-    problem = pose(start)
+        pose, bandwidth = moments.pose, moments.machine.aggregate_bandwidth
+    timeline, first = (None, []) if moments is None else (moments.timeline, [moments.knob])
+    start = {} if timeline is None else timeline.settings
+    start |= {knob.name: knob.setting for knob in first}
+    problem = pose(start | {"bandwidth": bandwidth, "interval": interval / MINUTE})
     deadlines = _deadlines(problem)
     needed = problem.nodes_needed if moments is None else problem.total_nodes // 4
     problem = problem.asking(needed if nodes_needed is None else nodes_needed)
-    solvers = [name for name in LABELS if name not in OF_WAITS or WAIT in problem.jobs]
     fixed = NO_SCHEDULE if moments is None else ""
     knobs = [
-        *(() if moments is None else moments.knobs),
+        *first,
         Knob("nodes_needed", problem.nodes_needed, "nodes needed", whole=True,
              high=lambda now: pose(now).total_nodes),
         Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
-             options=[(f"{deadline / MINUTE:.4g}", deadline) for deadline in deadlines]),
+             options=deadlines, named=lambda deadline: f"{deadline / MINUTE:.4g}"),
         Knob("bandwidth", bandwidth, "file system", "GB/s", low=1, high=1, step=0.05, log=True,
              off_when=lambda now: fixed),
         Knob("interval", interval, "checkpoint every", "min", low=5, high=240, step=5,
              scale=1 / MINUTE, off_when=lambda now: fixed),
-        Knob("solver", solver, "plan of the jobs",
-             options=[(LABELS[name], name) for name in solvers]),
+        Knob("solver", solver, "plan of the jobs", named=LABELS.__getitem__,
+             options=[name for name in LABELS if name not in OF_WAITS or WAIT in problem.jobs]),
     ]  # fmt: skip
-    panel = Panel(
-        knobs, _drawer(pose), timeline=None if moments is None else moments.timeline,
-        notes=(CLICK,) if moments is None else moments.notes,
-    )  # fmt: skip
+    notes = (lambda now: (CLICK,)) if moments is None else moments.notes
+    panel = Panel(knobs, _drawer(pose), notes=notes, timeline=timeline)
     panel.figure.data[0].on_click(partial(_choose, panel, problem))
     return panel
 
@@ -175,44 +173,29 @@ class _Moments:
         self, source: Schedule | Workload, system: System | None, at: float | None, **fixed: Any
     ) -> None:
         check.instance("system", system, System, type(None), expected="a System")
-        if isinstance(source, Schedule) and at is not None:
-            _check_moment(source, at)
         given = isinstance(source, Schedule)
         self.timeline = Timeline(source, None if given else system, JOBS, estimated, at=at)
         machine = system if system is not None and given else self.timeline.log.system
         self.machine, self._note = with_memory(machine)
         self._fixed = fixed
-        self._posed = lru_cache(maxsize=4)(self._pose)
-        chosen = self.timeline.settings
-        moment = self.timeline.fullest(chosen) if at is None else at
-        self.first = chosen | {"at": moment}
-        self.knobs = [self.timeline.moment_knob(moment, MINUTE, self.schedule)]
-        if at is not None:
-            _check_moment(self.schedule(chosen), at)
-
-    def schedule(self, now: Settings) -> Schedule:
-        """The jobs that run in the days chosen."""
-        return self.timeline.schedule(now).schedule
+        self.knob = self.timeline.moment_knob(at, MINUTE)
+        self.pose = cached(self._pose, "period", "at", "bandwidth", "interval")
 
     def notes(self, now: Settings) -> list[str]:
         """What was supposed, and what runs at the moment chosen."""
         problem = self.pose(now)
         when = instant(now["at"], self.timeline.log.workload.began)
         runs = f"{count(len(problem), 'job')} on {count(problem.total_nodes, 'node')}"
-        notes = self.timeline.schedule(now).notes
+        notes = self.timeline.schedule_notes(now)
         return [CLICK, *notes, self._note, f"The moment is {when}: {runs}."]
 
-    def pose(self, now: Settings) -> EvictionProblem:
+    def _pose(self, now: Settings) -> EvictionProblem:
         """The problem at the moment chosen, on a file system of the bandwidth chosen."""
-        return self._posed(now.get("period"), now["at"], now["bandwidth"], now["interval"])
-
-    def _pose(
-        self, period: Period | None, at: float, bandwidth: float, interval: float
-    ) -> EvictionProblem:
-        schedule = self.schedule({"period": period} if period else {})
-        system = replace(self.machine, aggregate_bandwidth=bandwidth)
-        asked = {"at": at, "nodes_needed": 0, "interval": interval * MINUTE, **self._fixed}
-        return EvictionProblem.from_schedule(schedule, system=system, **asked)
+        system = replace(self.machine, aggregate_bandwidth=now["bandwidth"])
+        return EvictionProblem.from_schedule(
+            self.timeline.schedule(now), at=now["at"], nodes_needed=0, system=system,
+            interval=now["interval"] * MINUTE, **self._fixed,
+        )  # fmt: skip
 
 
 def _check_alone(at: float | None, system: System | None) -> None:
@@ -228,17 +211,6 @@ def _always(problem: EvictionProblem, now: Settings) -> EvictionProblem:
     return problem
 
 
-def _check_moment(schedule: Schedule, at: float) -> None:
-    """Raise for a moment at which no job runs."""
-    start, end = schedule.start_time, schedule.end_time
-    if not ((start <= at) & (at < end)).any():
-        span = f"from {start.min():g} to {end.max():g} s" if start.size else "never"
-        raise ValueError(
-            f"{schedule.name}: no job runs at={at:g}; the schedule runs {span}: choose a moment "
-            "with running jobs, or leave at out"
-        )
-
-
 def _deadlines(problem: EvictionProblem) -> list[float]:
     """The deadlines of a slider."""
     advice = "take a longer step or a shorter horizon"
@@ -251,48 +223,34 @@ def _deadlines(problem: EvictionProblem) -> list[float]:
     return problem.deadlines.tolist()
 
 
-def _drawer(pose: Pose) -> Callable[..., tuple[go.Figure, str]]:
+def _drawer(pose: Pose) -> Draw:
     """What the panel calls with the controls' values; it solves only where it has to."""
 
     @lru_cache(maxsize=1)
-    def solved(problem: EvictionProblem) -> tuple[EvictionSpectrum, str]:
-        return _timed(solve_spectrum, problem)
+    def solved(problem: EvictionProblem) -> EvictionSpectrum:
+        return solve_spectrum(problem)
 
     @lru_cache(maxsize=1)
     def planned(
         solver: str, nodes_needed: int, problem: EvictionProblem
     ) -> tuple[EvictionPlan, str]:
-        spectrum, _ = solved(problem)
+        papers = solved(problem).plan(nodes_needed)
         if solver == PAPER:
-            return spectrum.plan(nodes_needed), ""
+            return papers, ""
         try:
-            plan, took = _timed(SOLVERS[solver], problem.asking(nodes_needed))
+            return SOLVERS[solver](problem.asking(nodes_needed)), ""
         except MemoryError as error:
-            why = f" · not {LABELS[solver]}: {escape(str(error))}"
-            return spectrum.plan(nodes_needed), why
-        return plan, f" · {LABELS[solver]}: {took}" if took else ""
+            return papers, f" · not {LABELS[solver]}: {escape(str(error))}"
 
-    def draw(
-        *, nodes_needed: int, deadline: float, solver: str, **settings: Any
-    ) -> tuple[go.Figure, str]:
-        problem = pose(settings)
-        spectrum, took = solved(problem)
-        plan, also = planned(solver, nodes_needed, problem)
+    def draw(now: Settings) -> tuple[go.Figure, str]:
+        problem, deadline = pose(now), now["deadline"]
+        spectrum = solved(problem)
+        plan, why = planned(now["solver"], now["nodes_needed"], problem)
         picture = plot_trade_off(spectrum, plan, deadline, title=_title(plan, deadline))
         surface = f" · whole surface of {spectrum.loss.size:,} problems solved"
-        within = f" in {took}" if took else ""
-        return picture, _text(plan, deadline) + surface + within + also
+        return picture, _text(plan, deadline) + surface + why
 
     return draw
-
-
-def _timed(solve: Callable[[EvictionProblem], Any], problem: EvictionProblem) -> tuple[Any, str]:
-    """A solver's answer, and how long it took once compiled; "" where it is interpreted."""
-    solve(EvictionProblem(problem.jobs[:1], 0, 0.0, problem.step))  # compiles, or loads what is
-    answer = solve(problem)
-    milliseconds = np.atleast_1d(answer.response_time)[-1] * 1e3
-    took = f"{milliseconds:,.{0 if milliseconds >= 10 else 2}f} ms"
-    return answer, "" if is_interpreted() else took
 
 
 def _title(plan: EvictionPlan, deadline: float) -> str:
@@ -305,18 +263,18 @@ def _title(plan: EvictionPlan, deadline: float) -> str:
 def _text(plan: EvictionPlan, deadline: float) -> str:
     """What a plan costs, and what it frees."""
     row = plan.row(deadline)
-    told = [
+    facts = [
         f"loss {plan.loss[row]:,.2f} node-hours",
         f"checkpoints {plan.checkpoint_time[row]:,g} s",
         f"{plan.nodes_freed[row]:,} nodes freed",
     ]
     if WAIT in plan.problem.jobs:
         timed = plan if isinstance(plan, TimedPlan) else TimedPlan.of(plan)
-        told.append(
-            f"standing still {timed.blocked[row]:,.2f} node-hours until the burst starts after "
-            f"{timed.free_time[row]:,g} s"
-        )
-    return " · ".join(told)
+        blocked, after = timed.blocked[row], timed.free_time[row]
+        still = f"standing still {blocked:,.2f} node-hours" if blocked else "no node stands still"
+        facts.append(f"{still} until the burst starts after {after:,g} s" if after else
+                     "the burst starts at once")  # fmt: skip
+    return " · ".join(facts)
 
 
 def _choose(panel: Panel, problem: EvictionProblem, trace: Any, points: Any, state: Any) -> None:

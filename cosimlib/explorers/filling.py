@@ -5,9 +5,8 @@ overhead and the speed of containers, and how often they are saved, change no st
 uses are counted anew.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -17,10 +16,10 @@ import plotly.graph_objects as go
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, percent
-from cosimlib.explorers.knobs import Knob
+from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import partly_estimated
 from cosimlib.explorers.panel import Panel, says_compiling
-from cosimlib.explorers.timeline import Period, Timeline
+from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.use import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
 from cosimlib.policies import SIMULATORS
@@ -35,12 +34,11 @@ Runs = tuple[FilledSchedule, ...]
 
 SIMULATED = ("not filled", "filling A", "filling B, save", "filling B, kill")
 FILLINGS = (*SIMULATED, "filling C")
-DEPTHS = (10, 30, 100, 300)
+ALL = 0
+DEPTHS = (ALL, 10, 30, 100, 300)
 ACCURACIES = tuple(round(0.1 * tenth, 1) for tenth in range(11))
 GIVEN = "given"
-A_PART = partial(check.number, least=0, below=1, kind="a part of a slot,")
-A_SPEED = partial(check.number, above=0, most=1)
-A_DEPTH = partial(check.whole, least=0)
+NAMES = {GIVEN: "as given", ALL: "all"}
 
 
 @says_compiling()
@@ -85,7 +83,7 @@ def explore_filling(
     queue_depth : int, optional
         Most jobs that wait with a reservation; by default all of a source, 10 of synthetic ones.
     seed : int, default 0
-        Of synthetic jobs, and of estimates.
+        Of synthetic jobs, and of estimates; the control is of these.
 
     Returns
     -------
@@ -107,27 +105,43 @@ def explore_filling(
     >>> panel.settings["policy"]
     'filling B, kill'
     """
-    check.whole("jobs", jobs, 1)
-    timeline = None if source is None else Timeline(source, system, jobs, partly_estimated)
-    known = timeline is not None and timeline.has_estimates
-    depth = (DEPTHS[0] if source is None else 0) if queue_depth is None else queue_depth
+    made = source is None
+    if source is None:
+        source = _made(jobs, seed)
+    timeline = Timeline(source, system, jobs, partly_estimated)
+    depth = (DEPTHS[1] if made else ALL) if queue_depth is None else queue_depth
+    known = timeline.has_estimates and not made
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
     nothing_drawn = "the log's own estimates: nothing is drawn"
     knobs = [
         Knob("policy", policy, "policy", options=FILLINGS),
-        Knob("accuracy", chosen, "accuracy (p)", options=_accuracies(chosen, known), kind="slider",
+        Knob("accuracy", chosen, "accuracy (p)", kind="slider",
+             options=(*[GIVEN][: int(known)], *ACCURACIES),
+             named=lambda p: NAMES[p] if p == GIVEN else f"{p:g}",
              check=partial(_check_accuracy, known)),
-        Knob("overhead", overhead, "start and save (t)", high=0.95, step=0.05, form=".2f",
-             check=A_PART),
-        Knob("speed", speed, "speed (c)", low=0.05, step=0.05, form=".2f", check=A_SPEED),
+        Knob("overhead", overhead, "start and save (t)", high=0.95, step=0.05, most=0.99,
+             form=".2f"),
+        Knob("speed", speed, "speed (c)", low=0.05, step=0.05, most=1, form=".2f"),
         Knob("save_every", save_every, "C: save every", low=1, high=60, whole=True),
-        Knob("queue_depth", depth, "jobs that wait", options=_depths(depth), kind="slider",
-             check=A_DEPTH),
+        Knob("queue_depth", depth, "jobs that wait", kind="slider", options=DEPTHS,
+             named=lambda jobs: NAMES.get(jobs, str(jobs)), check=partial(check.whole, least=0)),
         Knob("seed", seed, "seed", high=50, whole=True,
              off_when=lambda now: nothing_drawn if now["accuracy"] == GIVEN else ""),
     ]  # fmt: skip
-    simulated = lru_cache(maxsize=8)(partial(_simulate, timeline, system or LOMONOSOV, jobs))
-    return Panel(knobs, partial(_draw, simulated), timeline=timeline)
+    simulated = cached(
+        lambda now: _simulate(timeline, now), "period", "accuracy", "queue_depth", "seed", size=8
+    )
+    return Panel(
+        knobs, lambda now: _draw(*simulated(now), now), notes=timeline.notes, timeline=timeline
+    )
+
+
+def _made(jobs: int, seed: int) -> Workload:
+    """So many jobs like Lomonosov's."""
+    check.whole("jobs", jobs, 1)
+    days = max(1.0, jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440))
+    workload = synthetic.lomonosov(days, seed=seed)
+    return workload.keep(np.arange(len(workload)) < jobs, f"after the first {jobs}")
 
 
 def _check_accuracy(known: bool, name: str, accuracy: Any) -> None:
@@ -138,58 +152,24 @@ def _check_accuracy(known: bool, name: str, accuracy: Any) -> None:
     check.that(name, accuracy, fine, f"a number from 0 to 1{also}")
 
 
-def _accuracies(chosen: Any, known: bool) -> list[tuple[str, Any]]:
-    """Estimates as given where there are some, and accuracies with that asked for."""
-    numbers = {*ACCURACIES, *([float(chosen)] if check.is_number(chosen) else [])}
-    return [*([("as given", GIVEN)] if known else []), *((f"{p:g}", p) for p in sorted(numbers))]
-
-
-def _depths(depth: Any) -> list[tuple[str, int]]:
-    """Lengths of the queue with that asked for, and all."""
-    A_DEPTH("queue_depth", depth)
-    return [*((f"{d}", d) for d in sorted({*DEPTHS, int(depth)} - {0})), ("all", 0)]
-
-
-def _simulate(
-    timeline: Timeline | None,
-    system: System,
-    jobs: int,
-    accuracy: float | str,
-    queue_depth: int,
-    seed: int,
-    period: Period | None = None,
-) -> tuple[Runs, float, float]:
+def _simulate(timeline: Timeline, now: Settings) -> tuple[Runs, float, float]:
     """Schedules under every policy but C, and the window in which they are measured."""
-    if timeline is None:
-        days = max(1.0, jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440))
-        workload = synthetic.lomonosov(days, accuracy=float(accuracy), seed=seed)
-        workload = workload.keep(np.arange(len(workload)) < jobs, f"after the first {jobs}")
-    else:
-        workload, system, *_ = timeline.part({"period": period} if period else {})
-        if accuracy != GIVEN:
-            workload = with_round_estimates(workload, float(accuracy), seed=seed)
-    depth = queue_depth or None
+    workload, depth = timeline.part(now).workload, now["queue_depth"] or None
+    if now["accuracy"] != GIVEN:
+        workload = with_round_estimates(workload, float(now["accuracy"]), seed=now["seed"])
+    system = timeline.log.system
     runs = tuple(SIMULATORS[each](workload, system, queue_depth=depth) for each in SIMULATED)
-    return runs, *full_queue(runs[0], queue_depth)
+    return runs, *full_queue(runs[0], now["queue_depth"])
 
 
-def _draw(
-    simulated: Callable[..., tuple[Runs, float, float]],
-    *,
-    policy: str,
-    overhead: float,
-    speed: float,
-    save_every: int,
-    **settings: Any,
-) -> tuple[go.Figure, str]:
+def _draw(runs: Runs, start: float, end: float, now: Settings) -> tuple[go.Figure, str]:
     """The figure and the text for the controls' values."""
-    runs, start, end = simulated(**settings)
-    runs = (*runs, saved_every(runs[-1], save_every))
-    runs = tuple(replace(run, overhead=overhead, speed=speed) for run in runs)
-    run = runs[FILLINGS.index(policy)]
+    runs = (*runs, saved_every(runs[-1], now["save_every"]))
+    runs = tuple(replace(run, overhead=now["overhead"], speed=now["speed"]) for run in runs)
+    run = runs[FILLINGS.index(now["policy"])]
     table = use_table(runs, start=start, end=end)
     before, chosen = table.loc["not filled"], table.loc[run.policy]
-    gain = f" to {percent(chosen['utilization'], 1)}" if policy != "not filled" else ""
+    gain = f" to {percent(chosen['utilization'], 1)}" if run.policy != "not filled" else ""
     title = f"{run.policy}: utilization {percent(before['utilization'], 1)}{gain}"
     text = (
         f"{escape(run.workload.name)}, {count(len(run.workload), 'job')}, node-hours: regular "
@@ -204,13 +184,12 @@ def _draw(
 def _held_up(run: FilledSchedule, plain: FilledSchedule) -> str:
     """How many jobs wait for containers, and how starts differ from those without any."""
     number = int(run.held_up.sum())
-    told = f"{count(number, 'job')} wait{'s' * (number == 1)} for containers to be saved"
+    waits = f"{count(number, 'job')} wait{'s' * (number == 1)} for containers to be saved"
     later = (run.start_time - plain.start_time) / MINUTE
     if not later.any():
-        return f"{told}; all start when they do without containers"
-    mean = round(float(later.mean()), 2)
+        return f"{waits}; all start when they do without containers"
+    mean = float(later.mean())
     return (
-        f"{told}; beside the run without containers {int((later > 0).sum()):,} jobs start later, "
-        f"{int((later < 0).sum()):,} earlier (who waits is overtaken), in the mean of all "
-        f"{abs(mean):,.2f} min {'earlier' if mean < 0 else 'later'}"
+        f"{waits}; beside the run without containers jobs start {abs(mean):,.2f} min "
+        f"{'earlier' if mean < 0 else 'later'} in the mean (who waits is overtaken)"
     )

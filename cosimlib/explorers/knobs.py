@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 from ipywidgets import (
@@ -21,9 +22,9 @@ from cosimlib import checks as check
 MANY = 16
 """Options up to which an error lists them all."""
 
-CHOICES = (Dropdown, SelectionSlider)
 KINDS = {"menu": Dropdown, "slider": SelectionSlider, "range": SelectionRangeSlider}
 
+Answer = TypeVar("Answer")
 Settings = dict[str, Any]
 """Value of each control, by its name."""
 Bound = float | Callable[[Settings], float]
@@ -39,16 +40,20 @@ class Knob:
     name : str
         Of the control, and of the argument that sets it.
     value : object
-        The argument, which `check` refuses or `scale` turns into the control's unit.
+        The argument, which is checked, and times `scale` is what the control first shows.
     label, unit : str
         What stands beside the control.
     options : iterable, optional
-        Values, or pairs of label and value, in a widget of `kind`.
+        Values in a widget of `kind`. A slider has also a first value that is a number.
+    named : callable, default str
+        Takes an option and returns its name.
     kind : {"menu", "slider", "range"}
         The widget of options.
     low, high, step : float
-        Of a slider of numbers, wider where the first value is beyond it; `low` and `high` may be
-        functions of the settings. Of a slider with `log` decades below and above the value.
+        Of a slider of numbers, wider where the first value is beyond `high`; `low` and `high` may
+        be functions of the settings. Of a slider with `log` decades below and above the value.
+    most : float
+        The largest first value, as an argument; the least is `low`.
     whole, log : bool
         Kinds of sliders: whole numbers, powers of ten.
     form : str
@@ -58,9 +63,13 @@ class Knob:
     scale : float
         The control's value per argument, such as 1/60 for minutes of seconds.
     check : callable, optional
-        Takes the name and the argument and raises for one out of range.
+        Takes the name and the argument and raises for one out of range, in the place of `low` and
+        `most`.
     off_when : callable, optional
         Takes the settings and says why the control has no effect; "" where it has one.
+    follows : callable, optional
+        Takes the settings before another control moved and those of now, and returns the value that
+        the control must take then; None: it stays.
     group : str, optional
         A heading, which stands above the first of several knobs.
     """
@@ -70,10 +79,12 @@ class Knob:
     label: str
     unit: str = ""
     options: Iterable[Any] | None = None
+    named: Callable[[Any], str] = str
     kind: str = "menu"
     low: Bound = 0.0
     high: Bound = 1.0
     step: float = 1.0
+    most: float = math.inf
     whole: bool = False
     log: bool = False
     form: str = ".0f"
@@ -81,17 +92,22 @@ class Knob:
     scale: float = 1.0
     check: Callable[[str, Any], None] | None = None
     off_when: Callable[[Settings], str] | None = None
+    follows: Callable[[Settings, Settings], Any] | None = None
     group: str = ""
 
     def __post_init__(self) -> None:
+        least = -math.inf if self.log or callable(self.low) else self.low / self.scale
         if self.check is not None:
             self.check(self.name, self.value)
-        elif self.options is not None and self.kind != "range":
-            check.choice(self.name, self.value, [_value_of(each) for each in self.options])
+        elif self.kind == "range":
+            pass
+        elif self.options is not None:
+            check.choice(self.name, self.value, self.options)
         elif self.whole:
-            check.whole(self.name, self.value, self.low if not callable(self.low) else -math.inf)
-        elif self.options is None:
-            check.number(self.name, self.value)
+            check.whole(self.name, self.value, least)
+        else:
+            above = 0.0 if self.log else -math.inf
+            check.number(self.name, self.value, least=least, most=self.most, above=above)
 
     @property
     def setting(self) -> Any:
@@ -101,43 +117,37 @@ class Knob:
         return int(self.value) if self.whole else float(self.value * self.scale)
 
     @property
-    def title(self) -> str:
-        """The label with its unit."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+    def choices(self) -> list[Any]:
+        """The options, with their names where they have some."""
+        values = list(self.options or ())
+        if self.kind == "slider" and self.value not in values:
+            words = [each for each in values if not check.is_number(each)]
+            values = [*words, *sorted({*values, self.value} - {*words})]
+        return values if self.named is str else [(self.named(value), value) for value in values]
 
     def widget(self, settings: Settings) -> Widget:
         """The control, its range such that the other settings allow."""
+        title = f"{self.label} ({self.unit})" if self.unit else self.label
         if self.options is not None:
-            widget = KINDS[self.kind](
-                options=list(self.options), value=self.value, description=self.title
-            )
+            widget = KINDS[self.kind](options=self.choices, value=self.value, description=title)
             if self.kind == "range":
                 widget.readout = False
             return widget
         low, high = self._ends(settings)
-        if self.log:
-            middle = math.log10(self.setting)
-            return FloatLogSlider(
-                self.setting, min=middle - low, max=middle + high, step=self.step,
-                readout_format=self.form, description=self.title,
-            )  # fmt: skip
-        low, high = min(low, self.setting), max(high, self.setting)
-        numbers = {"readout": self.readout is None, "description": self.title}
+        readout = {"readout": self.readout is None, "description": title}
         if self.whole:
-            return IntSlider(self.setting, int(low), int(high), **numbers)
-        return FloatSlider(
-            self.setting, min=low, max=high, step=self.step, readout_format=self.form, **numbers
+            return IntSlider(self.setting, int(low), int(high), **readout)
+        kind = FloatLogSlider if self.log else FloatSlider
+        return kind(
+            self.setting, min=low, max=high, step=self.step, readout_format=self.form, **readout
         )
 
-    def limit(self, control: Widget, settings: Settings) -> None:
-        """Give a slider the range that the settings allow."""
-        if not self.log and (callable(self.low) or callable(self.high)):
+    def update(self, control: Widget, settings: Settings) -> None:
+        """Give a slider the range that the settings allow, and say why a control has no effect."""
+        if callable(self.low) or callable(self.high):
             low, high = self._ends(settings)
             control.max = max(control.max, high)
             control.min, control.max = low, high
-
-    def describe(self, control: Widget, settings: Settings) -> None:
-        """Disable a control without effect, and say what its number means."""
         if self.off_when is not None:
             why = self.off_when(settings)
             control.disabled, control.tooltip = bool(why), why or None
@@ -147,21 +157,32 @@ class Knob:
     def _ends(self, settings: Settings) -> tuple[float, float]:
         """Least and most of a slider, which leave out no first value unless settings say so."""
         low, high = (end(settings) if callable(end) else end for end in (self.low, self.high))
-        if not self.log:
-            low = low if callable(self.low) else min(low, self.setting)
-            high = high if callable(self.high) else max(high, self.setting)
-        return low, high
+        if self.log:
+            middle = math.log10(self.setting)
+            return middle - low, middle + high
+        return low, high if callable(self.high) else max(high, self.setting)
 
 
-def fits(control: Widget, value: Any) -> bool:
-    """Whether a value is one of a control's options, or a number of its kind."""
-    if isinstance(control, SelectionRangeSlider):
-        options = control._options_values
-        pair = isinstance(value, tuple) and len(value) == 2 and set(value) <= set(options)
-        return pair and value[0] <= value[1]
-    if isinstance(control, CHOICES):
-        return any(is_same(each, value) for each in control._options_values)
-    return check.is_number(value) and (not isinstance(control, IntSlider) or value % 1 == 0)
+def cached(
+    function: Callable[[Settings], Answer], *names: str, size: int = 4
+) -> Callable[[Settings], Answer]:
+    """A function of the settings of these names, which remembers its last answers."""
+
+    @lru_cache(maxsize=size)
+    def answer(*values: Any) -> Answer:
+        pairs = zip(names, values, strict=True)
+        return function({name: value for name, value in pairs if value is not None})
+
+    return lambda now: answer(*map(now.get, names))
+
+
+def with_days(value: Callable[[Settings], Any]) -> Callable[[Settings, Settings], Any]:
+    """What a control takes when other days are chosen, as `Knob.follows`."""
+
+    def follows(before: Settings, now: Settings) -> Any:
+        return None if before.get("period") == now.get("period") else value(now)
+
+    return follows
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -183,7 +204,7 @@ def offered(control: Widget) -> str:
     if isinstance(control, SelectionRangeSlider):
         first, last = control._options_values[0], control._options_values[-1]
         return f"a pair of days from {first!r} to {last!r}, the first not after the second"
-    if isinstance(control, CHOICES):
+    if hasattr(control, "_options_values"):
         return listed([repr(each) for each in control._options_values])
     ends = control.min, control.max
     if isinstance(control, FloatLogSlider):
@@ -197,8 +218,3 @@ def listed(names: Iterable[str]) -> str:
     several = list(names)
     shown = several if len(several) <= MANY else [*several[:3], "...", several[-1]]
     return f"one of {', '.join(shown)}"
-
-
-def _value_of(option: Any) -> Any:
-    """The value of an option, which may be a pair of label and value."""
-    return option[1] if isinstance(option, tuple) else option

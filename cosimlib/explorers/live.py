@@ -1,9 +1,12 @@
-"""A live figure whose code may take its time to load.
+"""A live figure whose code may take its time to load, and which tells how large its page is.
 
 anywidget gives a model up that is not ready within two seconds: it says "Failed to initialize
 model" and drops whatever the kernel sends from then on, so that a figure stays empty, or as it was.
 Plotly's code has 5 MB, and on a busy machine a browser needs longer for it. Here the model is ready
 at once, and Plotly is imported once per page, however many figures there are.
+
+Plotly measures the box of a figure when the window's size changes and at no other time: neither
+when the figure is put on a page nor when a side bar opens. So the box is measured here.
 """
 
 from functools import cache
@@ -11,7 +14,7 @@ from pathlib import Path
 
 import plotly
 import plotly.graph_objects as go
-from traitlets import Unicode, default
+from traitlets import Int, Unicode, default
 
 SCRIPT = """
 const imported = (globalThis.cosimlibPlotly ??= new Map());
@@ -27,6 +30,29 @@ function plotlyOf(model) {
     imported.set(version, loading);
   }
   return imported.get(version);
+}
+
+function observe(model, el) {
+  let waiting = null;
+  function measure() {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const width = Math.floor(el.getBoundingClientRect().width);
+      const height = window.innerHeight;
+      const known = width === model.get("page_width") && height === model.get("page_height");
+      if (width < 1 || known) return;
+      model.set("page_width", width);
+      model.set("page_height", height);
+      model.save_changes();
+    }, 100);
+  }
+  const watch = new ResizeObserver(measure);
+  watch.observe(el);
+  window.addEventListener("resize", measure);
+  return () => {
+    watch.disconnect();
+    window.removeEventListener("resize", measure);
+  };
 }
 
 export default () => {
@@ -46,12 +72,20 @@ export default () => {
       loaded(model);
     },
     async render({ model, el, signal }) {
+      const forget = observe(model, el);
+      signal?.addEventListener("abort", forget);
       const widget = await loaded(model);
       if (!signal?.aborted) return widget.render({ model, el });
     },
   };
 };
 """
+
+STYLE = """
+.explorer-text .widget-html-content { line-height: 1.45; }
+.explorer-group .widget-html-content { line-height: 16px; font-size: 11px; }
+"""
+"""Lines of text are as close as in a notebook's prose, and headings of controls small."""
 
 
 @cache
@@ -64,7 +98,11 @@ def _code() -> str:
 class LiveFigure(go.FigureWidget):
     """A `FigureWidget` that busy browsers show, too, and keep up to date."""
 
-    _esm = SCRIPT
+    _esm, _css = SCRIPT, STYLE
+    page_width = Int(0).tag(sync=True)
+    """Pixels of the box that the figure is shown in; 0 where no page shows it."""
+    page_height = Int(0).tag(sync=True)
+    """Pixels of the window; 0 where no page shows it."""
     _plotly_version = Unicode(plotly.__version__).tag(sync=True)
     _plotly_code = Unicode().tag(sync=True)
 

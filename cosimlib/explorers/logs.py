@@ -5,8 +5,7 @@ more nodes than there are. No explorer refuses it for that. What is supposed ins
 the controls. Of long logs explorers take jobs in a row, from where the log is busy.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -17,34 +16,38 @@ from cosimlib.metrics import busy_stretch
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_missing_estimates
 from cosimlib.system import THETA, System
-from cosimlib.traces.oddities import oversubscription, with_assumed_machine
+from cosimlib.traces.oddities import fitting as jobs_that_fit
+from cosimlib.traces.oddities import with_assumed_machine
 from cosimlib.units import DAY, HOUR
-from cosimlib.workload import InvalidWorkloadError, Workload, check_run
+from cosimlib.workload import Workload, check_run
 
-MEMORY = ("memory_per_node", "aggregate_bandwidth", "node_bandwidth")
+MEMORY = {
+    "memory_per_node": ("memory", "GB"),
+    "aggregate_bandwidth": ("the file system's bandwidth", "GB/s"),
+    "node_bandwidth": ("a node's bandwidth", "GB/s"),
+}
+"""Name and unit of what a system has besides its nodes."""
 
 
-class Log(NamedTuple):
-    """Jobs, their machine, and what was supposed of both, one sentence each.
+@dataclass(frozen=True)
+class Log:
+    """Jobs, whose workload has a machine, and what was supposed of both, one sentence each.
 
     `start` is where the clock of the jobs begins, on that of the whole log.
     """
 
     workload: Workload
-    system: System
     notes: tuple[str, ...] = ()
     start: float = 0.0
 
-    def noted(self, *notes: str) -> "Log":
-        """The same with more notes, empty ones left out."""
-        return self._replace(notes=(*self.notes, *filter(None, notes)))
+    @property
+    def system(self) -> System:
+        """The machine."""
+        return check.machine(self.workload.machine, self.workload.name)
 
-
-class Recorded(NamedTuple):
-    """A schedule, and what was supposed of it, one sentence each."""
-
-    schedule: Schedule
-    notes: tuple[str, ...] = ()
+    def of(self, workload: Workload, *notes: str, start: float = 0.0) -> "Log":
+        """Other jobs, with more notes; empty ones are left out."""
+        return Log(workload, (*self.notes, *filter(None, notes)), start)
 
 
 def fitting(source: Workload | Schedule, system: System | None = None) -> Log:
@@ -63,27 +66,15 @@ def fitting(source: Workload | Schedule, system: System | None = None) -> Log:
         source = source.workload
     if not len(source):
         raise ValueError(f"{source.name}: no jobs; expected at least one")
-    notes = []
+    assumed = ""
     if system is None and source.machine is None:
         source = with_assumed_machine(source)
-        nodes = check.machine(source.machine, source.name).total_nodes
-        notes.append(
-            f"The machine is unknown; supposed are {count(nodes, 'node')} (in code, system= gives "
-            "another)."
-        )
+        nodes = count(check.machine(source.machine, source.name).total_nodes, "node")
+        assumed = f"The machine is unknown; supposed are {nodes} (in code, system= gives another)."
     system = check.machine(system or source.machine, source.name)
     check_run(source, system)
-    wide = (source.jobs["nodes"] > system.total_nodes).to_numpy()
-    if wide.all():
-        raise InvalidWorkloadError(
-            f"{source.name}: all {len(source):,} jobs are wider than the "
-            f"{count(system.total_nodes, 'node')} of {system.name}; take a wider system"
-        )
-    if wide.any():
-        verb = "is" if wide.sum() == 1 else "are"
-        notes.append(f"{count(int(wide.sum()), 'job')} wider than the machine {verb} left out.")
-        source = source.keep(~wide, "wider than the machine")
-    return Log(source, system, tuple(notes))
+    kept, wide = jobs_that_fit(replace(source, machine=system))
+    return Log(kept).of(kept, assumed, f"{wide}." if wide else "")
 
 
 def busy(log: Log, jobs: int) -> Log:
@@ -92,9 +83,7 @@ def busy(log: Log, jobs: int) -> Log:
         return log
     kept = busy_stretch(log.workload, jobs)
     when = instant(float(kept.jobs["submit_time"].min()), kept.began)
-    return log._replace(workload=kept).noted(
-        f"{jobs:,} of {count(len(log.workload), 'job')}, submitted from {when} on."
-    )
+    return log.of(kept, f"{jobs:,} of {count(len(log.workload), 'job')}, submitted from {when} on.")
 
 
 def estimated(log: Log) -> Log:
@@ -103,49 +92,32 @@ def estimated(log: Log) -> Log:
     if not missing:
         return log
     which = "Requested times" if missing == len(log.workload) else f"{missing:,} requested times"
-    filled = log._replace(workload=with_missing_estimates(log.workload, "run_time"))
-    return filled.noted(f"{which} are unknown; supposed are the run times.")
+    filled = with_missing_estimates(log.workload, "run_time")
+    return log.of(filled, f"{which} are unknown; supposed are the run times.")
 
 
 def partly_estimated(log: Log) -> Log:
     """As `estimated` where some requested times are known; where none is, a note only."""
     if log.workload.jobs["requested_time"].isna().all():
-        return log.noted("Requested times are unknown; they are made, as the controls say.")
+        return log.of(log.workload, "Requested times are unknown; they are made, as controls say.")
     return estimated(log)
 
 
 def with_memory(system: System) -> tuple[System, str]:
     """The system with Theta's memory and bandwidths where its own are unknown, and a note."""
-    unknown = [name for name in MEMORY if np.isnan(getattr(system, name))]
-    words = {"memory_per_node": "memory", "aggregate_bandwidth": "the file system's bandwidth",
-             "node_bandwidth": "a node's bandwidth"}  # fmt: skip
-    if not unknown:
+    known = {name: getattr(THETA, name) for name in MEMORY if np.isnan(getattr(system, name))}
+    if not known:
         return system, ""
-    named = ", ".join(f"{words[name]} ({getattr(THETA, name):g} "
-                      f"{'GB' if name == MEMORY[0] else 'GB/s'})" for name in unknown)  # fmt: skip
-    known = {name: getattr(THETA, name) for name in unknown}
-    return replace(system, **known), f"Unknown, and supposed as on Theta: {named}."
+    words = [f"{MEMORY[name][0]} ({known[name]:g} {MEMORY[name][1]})" for name in known]
+    return replace(system, **known), f"Unknown, and supposed as on Theta: {', '.join(words)}."
 
 
-def wide_enough(schedule: Schedule) -> Recorded:
-    """The schedule on a machine of as many nodes as it ever holds, where it has fewer."""
-    most, had, *_ = oversubscription(schedule)
-    if len(schedule.system.partitions) > 1 or most <= had:
-        return Recorded(schedule)
-    wider = Schedule(schedule.workload, schedule.system.with_nodes(most), schedule.policy,
-                     schedule.start_time, schedule.end_time)  # fmt: skip
-    return Recorded(
-        wider,
-        (f"The log holds up to {most:,} nodes at once, more than the {had:,} of its machine; the "
-         "machine is supposed to have them.",),
-    )  # fmt: skip
-
-
-def instant(seconds: float, began: pd.Timestamp | None) -> str:
+def instant(seconds: float, began: pd.Timestamp | None, *, short: bool = False) -> str:
     """A moment of a log in words: a date where the log tells when it began, else a day."""
     if began is None:
         return f"day {seconds / DAY:,.2f}"
-    return calendar(began + pd.Timedelta(round(seconds), "s"))
+    moment = began + pd.Timedelta(round(seconds), "s")
+    return f"{moment:%m-%d %H:%M}" if short else calendar(moment)
 
 
 def mean_wait(waits: pd.Series, *, why: bool = False) -> str:

@@ -10,7 +10,7 @@ one is answered, and of several changes only the last: ipywidgets does that.
 import html
 import threading
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import plotly.graph_objects as go
@@ -18,13 +18,13 @@ from IPython import get_ipython
 from IPython.display import display
 from ipywidgets import HTML, GridBox, HBox, Layout, VBox, Widget
 from numba.core import event
+from traitlets import TraitError
 
 from cosimlib import checks as check
-from cosimlib.explorers.knobs import Knob, Settings, fits, is_same, listed, offered, same
+from cosimlib.explorers.knobs import Knob, Settings, is_same, listed, offered, same
 from cosimlib.explorers.live import LiveFigure
-from cosimlib.explorers.page_observer import PageObserver
 from cosimlib.explorers.timeline import Timeline
-from cosimlib.figures.publishing import caption, plain
+from cosimlib.figures.publishing import CaptionedFigure, caption, captioned, plain
 
 WIDTH = 960
 """Pixels of a figure that is on no page."""
@@ -37,7 +37,7 @@ BESIDE_FIGURE = 270
 
 COMPILING = "compiling, once: about 8 s"
 
-Draw = Callable[..., tuple[go.Figure, str]]
+Draw = Callable[[Settings], tuple[go.Figure, str]]
 
 
 @contextmanager
@@ -88,14 +88,11 @@ class Panel(VBox):
     knobs : sequence of Knob
         In the order in which their controls are shown.
     draw : callable
-        Takes the controls' values by their names and returns a figure, with as many traces each
-        time, and the line of text. A `ValueError` is shown in the place of the text.
-    notes : sequence of str, or callable
-        Sentences under the text, which those of the timeline follow, or a function from the
-        settings to all. Why controls are disabled comes last.
-    follow : callable, optional
-        Takes the settings drawn last and those of now, and returns values of other controls that
-        must follow, such as a moment that is no longer in the days chosen.
+        Takes the settings and returns a figure, with as many traces each time, and the line of
+        text. A `ValueError` is shown in the place of the text.
+    notes : callable
+        Takes the settings and returns sentences under the text. Why controls are disabled comes
+        after them.
     timeline : Timeline, optional
         Whose slider is the control `period`.
     beside : sequence of Widget, optional
@@ -107,8 +104,8 @@ class Panel(VBox):
     ----------
     controls, figure, text
         The widgets, `figure` a `LiveFigure` as wide as the page that shows it.
-    notes, page, curve
-        The notes under the text; what measures the page; the curve of a log's use.
+    notes, curve
+        The notes under the text; the curve of a log's use.
     """
 
     def __init__(
@@ -116,26 +113,21 @@ class Panel(VBox):
         knobs: Sequence[Knob],
         draw: Draw,
         *,
-        notes: Sequence[str] | Callable[[Settings], Sequence[str]] = (),
-        follow: Callable[[Settings, Settings], Settings] | None = None,
+        notes: Callable[[Settings], Sequence[str]] = lambda now: (),
         timeline: Timeline | None = None,
         beside: Sequence[Widget] = (),
         below: Sequence[Widget] = (),
     ) -> None:
-        self._timeline = timeline
         self._knobs = [*(timeline.knobs if timeline else ()), *knobs]
+        self._timeline, self._draw, self._sentences = timeline, draw, notes
         first = {knob.name: knob.setting for knob in self._knobs}
         self.controls = {knob.name: knob.widget(first) for knob in self._knobs}
         self._waiting = self._adjusting = False
         self._adjust()
-        stay = timeline.follow if timeline else lambda before, now: {}
-        self._draw, self._follow = draw, follow or stay
-        supposed = timeline.notes if timeline else lambda now: ()
-        self._sentences = notes if callable(notes) else lambda now: (*notes, *supposed(now))
         self._drawn_for: Settings = {}
-        self.page, self.curve = PageObserver(), HTML()
+        self._size: dict[str, Any] = {"width": 0, "height": 0}
         self._shown, text = self._drawn()
-        self.figure = LiveFigure(self._shown)
+        self.figure, self.curve = LiveFigure(self._shown), HTML()
         self.text, self.notes = HTML(text), HTML()
         for words in (self.text, self.notes):
             words.add_class("explorer-text")
@@ -143,16 +135,16 @@ class Panel(VBox):
         super().__init__([*self._time(), self._body(beside), self.text, self.notes, *below])
         for control in self.controls.values():
             control.observe(self._redraw, names="value")
-        self.page.observe(self._fit, names=["width", "height"])
+        self.figure.observe(self._fit, names=["page_width", "page_height"])
 
     def __repr__(self) -> str:
         title = (self._shown.layout.title.text or "").replace("<br>", " ")
         return f"{title} (a live panel: run this cell to see it)"
 
     @property
-    def picture(self) -> go.Figure:
-        """A copy of what the figure shows, as a figure without a widget."""
-        return go.Figure(self._shown)
+    def picture(self) -> CaptionedFigure:
+        """A copy of what the figure shows, with its caption, as a figure without a widget."""
+        return captioned(self._shown)
 
     @property
     def settings(self) -> Settings:
@@ -169,7 +161,12 @@ class Panel(VBox):
             the others. Then everything is as before.
         """
         for name, value in values.items():
-            self._check(name, value)
+            if name not in self.controls:
+                raise ValueError(
+                    f"{name}={value!r}: no control of that name; expected {listed(self.controls)}"
+                )
+            fine = sorted(value) == list(value) if isinstance(value, tuple) else value is not None
+            check.that(name, value, fine, offered(self.controls[name]))
         before = self.settings
         with self._without_drawing():
             try:
@@ -193,24 +190,21 @@ class Panel(VBox):
         finally:
             self._waiting = False
 
-    def _check(self, name: str, value: Any) -> None:
-        """Raise for what no control takes, however the others are set."""
-        if name not in self.controls:
-            raise ValueError(
-                f"{name}={value!r}: no control of that name; expected {listed(self.controls)}"
-            )
-        control = self.controls[name]
-        check.that(name, value, fits(control, value), offered(control))
-
     def _put(self, values: Mapping[str, Any]) -> None:
-        """Give controls these values, twice: the first may move what the second can reach."""
-        for name, value in [*values.items()] * 2:
-            self.controls[name].value = value
+        """Give controls these values, twice: the first may move what the second can reach.
 
-    def _move_others(self, except_for: Container[str]) -> None:
+        A value that a control cannot take leaves it as it is.
+        """
+        for name, value in [*values.items()] * 2:
+            with suppress(TraitError, TypeError, ValueError):
+                self.controls[name].value = value
+
+    def _move_others(self, except_for: Container[str] = ()) -> None:
         """Let controls follow those that were set."""
-        moved = self._follow(self._drawn_for, self.settings)
-        self._put({name: value for name, value in moved.items() if name not in except_for})
+        for knob in self._knobs:
+            if knob.follows is not None and knob.name not in except_for:
+                value = knob.follows(self._drawn_for, self.settings)
+                self._put({} if value is None else {knob.name: value})
 
     def _time(self) -> list[Widget]:
         """The curve of a log's use, and the slider under it."""
@@ -241,42 +235,35 @@ class Panel(VBox):
             grid_gap="0 1em", align_content="flex-start", flex="1 1 22em", overflow="hidden",
         )  # fmt: skip
         grid = GridBox([*parts, *beside], layout=columns)
-        figure = VBox([self.page, self.figure])
+        figure = VBox([self.figure])
         figure.layout = Layout(flex="5 1 540px", min_width="0", overflow="hidden")
         return HBox([grid, figure], layout=Layout(flex_flow="row wrap", overflow="hidden"))
 
     def _drawn(self) -> tuple[go.Figure, str]:
         """The picture and the text that the controls ask for."""
         self._drawn_for = self.settings
-        picture, text = self._draw(**self._drawn_for)
-        layout = picture.layout
-        self._own_height, self._legend = layout.height, layout.legend.y or 0.0
-        self._margins = (layout.margin.t or 70) + (layout.margin.b or 75)
-        return plain(picture.update_layout(self._size)), text
+        picture, text = self._draw(self._drawn_for)
+        self._own_height = picture.layout.height
+        return plain(picture.update_layout(self._page_size())), text
 
-    @property
-    def _size(self) -> dict[str, Any]:
+    def _page_size(self) -> dict[str, Any]:
         """Pixels that the page has for the figure, which becomes lower than drawn, not higher."""
-        width, height = self.page.width, self.page.height
+        width, height = self._size["width"], self._size["height"]
         available = max(height - BESIDE_FIGURE, LEAST_HEIGHT) if height else self._own_height
         is_low = available < 0.85 * self._own_height
-        drawn = min(self._own_height, available)
-        size: dict[str, Any] = {
+        return {
             "width": max(width, LEAST_WIDTH) if width else WIDTH,
-            "height": drawn,
+            "height": min(self._own_height, available),
             "font": {"size": 11 if is_low else None},
             "title": {"font": {"size": 14 if is_low else None}},
         }
-        if self._legend < 0:  # under the axes, in parts of their height: as many pixels as drawn
-            axes = (self._own_height - self._margins) / (drawn - self._margins)
-            size["legend"] = {"y": max(-2.0, self._legend * axes)}
-        return size
 
     def _fit(self, change: object = None) -> None:
         """Make the figure as large as the page allows."""
-        self.figure.update_layout(self._size)
+        self._size = {"width": self.figure.page_width, "height": self.figure.page_height}
+        self.figure.update_layout(self._page_size())
         self.figure._repr_mimebundle_()
-        self._shown.update_layout(self._size)
+        self._shown.update_layout(self._page_size())
 
     def _tell(self, more: str = "") -> None:
         """Show notes, the caption, why controls are disabled, and the time shown."""
@@ -300,9 +287,7 @@ class Panel(VBox):
         self._adjusting = True
         try:
             for knob in self._knobs:
-                knob.limit(self.controls[knob.name], self.settings)
-            for knob in self._knobs:
-                knob.describe(self.controls[knob.name], self.settings)
+                knob.update(self.controls[knob.name], self.settings)
         finally:
             self._adjusting = False
 
@@ -315,7 +300,7 @@ class Panel(VBox):
             with self._without_drawing():
                 self._adjust()
                 if change is not None:
-                    self._move_others(except_for=())
+                    self._move_others()
             if self._drawn_for == self.settings:
                 return
             with tells_compiling(self._tell):

@@ -3,27 +3,29 @@
 A day is *odd* where jobs together hold more nodes than the machine has, for more than a moment, and
 *busy* where it is among the tenth of the other days with the highest use. An explorer begins with
 the busy day in which most work is submitted, and the days around it, as many as have the jobs
-wanted. Use is what the log recorded, or where starts are unknown the node-hours of the jobs
-submitted in a day.
+wanted. Use is what the log recorded, or where its starts are unknown, by the rules of
+`traces.oddities`, the node-hours of the jobs submitted in a day.
 """
 
 import html
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.batch import simulate_easy
 from cosimlib.display import count, percent
-from cosimlib.explorers.knobs import Knob, Settings
-from cosimlib.explorers.logs import Log, Recorded, busy, fitting
+from cosimlib.explorers.knobs import Knob, Settings, cached, with_days
+from cosimlib.explorers.logs import Log, busy, fitting, instant
 from cosimlib.metrics import daily, occupied_nodes, offered_load
 from cosimlib.palette import BLACK, BLUE, SKY, VERMILION
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_offered_load
 from cosimlib.system import System
+from cosimlib.traces.oddities import known_starts
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
@@ -68,6 +70,12 @@ class Timeline:
         The source if it is one; that or what the log recorded.
     days : int
         Steps of the slider.
+    part : callable
+        Takes the settings and returns the jobs submitted in the days chosen, at most `jobs` in a
+        row where those are busy. Raises ValueError where there is none.
+    schedule : callable
+        Takes the settings and returns the schedule of the jobs that run in the days chosen, as
+        given or recorded, else under EASY. Raises ValueError where there is none.
     """
 
     def __init__(
@@ -80,13 +88,16 @@ class Timeline:
         at: float | None = None,
         moment: Callable[[Settings], float | None] = lambda now: now.get("at"),
     ) -> None:
+        check.whole("jobs", jobs, 1)
         if isinstance(source, Schedule) and not np.isfinite(source.start_time).any():
             raise ValueError(f"{source.name}: no job ever runs; expected at least one that does")
         self.log, self.jobs = fitting(source, system), jobs
         self._fill, self.moment = fill, moment
         self.given = source if isinstance(source, Schedule) else None
+        self._starts = ""
         self.whole = self.given or self._recorded()
-        submit = self.log.workload.jobs["submit_time"].to_numpy()
+        table = self.log.workload.jobs
+        submit = table["submit_time"].to_numpy()
         ends = submit if self.given is None else self.given.end_time
         began = self.log.workload.began
         midnight = 0.0 if began is None else (began - began.normalize()).total_seconds()
@@ -96,25 +107,28 @@ class Timeline:
         self._step = math.ceil((length + 1e-9) / MOST_DAYS) * DAY
         self.days = int(length * DAY // self._step) + 1
         day = ((submit - self._begin) // self._step).astype(int)
-        table = self.log.workload.jobs
         self._submitted = np.bincount(day, minlength=self.days)
         self._work = np.bincount(day, table["nodes"] * table["run_time"], minlength=self.days)
         self._use, self._odd = self._measure()
         calm = self._use[~self._odd]
         least = np.quantile(calm, BUSY) if calm.size else 0.0
         self._busy = ~self._odd & (self._use >= max(least, 1e-9))
-        whole = 0, self.days - 1
-        self.first: Period = whole if self.given is not None else self._busiest(at)
-        self._parts = lru_cache(maxsize=4)(self._taken)
-        self._schedules = lru_cache(maxsize=4)(self._scheduled)
+        self.first: Period = self._busiest(at)
+        self.part = cached(self._part, "period")
+        self.schedule = cached(self._schedule, "period")
 
     def _recorded(self) -> Schedule | None:
         """The schedule that the log recorded; None where most starts are unknown."""
-        workload = self.log.workload
-        known = workload.column("recorded_start").notna()
-        if known.mean() <= 0.5 or len(self.log.system.partitions) > 1:
+        if len(self.log.system.partitions) > 1:
             return None
-        return Schedule.recorded(workload.keep(known, "unknown start"), self.log.system)
+        starts = known_starts(self.log.workload)
+        known, sentence = starts.known.any(), starts.sentence
+        if not known:
+            sentence += "; the starts shown are EASY's"
+        self._starts = f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
+        if not known:
+            return None
+        return Schedule.recorded(starts.started, self.log.system)
 
     @property
     def has_estimates(self) -> bool:
@@ -126,17 +140,16 @@ class Timeline:
         """The days shown at first."""
         return {knob.name: knob.setting for knob in self.knobs}
 
-    @property
+    @cached_property
     def knobs(self) -> list[Knob]:
         """The slider of days; none where there is one day."""
-        if self.days == 1:
-            return []
-        options = [(self._date(day), day) for day in range(self.days)]
-        return [Knob("period", self.first, "days", options=options, kind="range")]
+        days = range(self.days)
+        period = Knob("period", self.first, "days", options=days, named=self._date, kind="range")
+        return [period] if self.days > 1 else []
 
     def _busiest(self, at: float | None) -> Period:
         """The busy day of most work submitted, and those around it while jobs are few enough."""
-        if len(self.log.workload) <= self.jobs:
+        if len(self.log.workload) <= self.jobs or self.given is not None:
             return 0, self.days - 1
         some = self._submitted > 0
         usable = next(days for days in (self._busy & some, ~self._odd & some, some) if days.any())
@@ -153,70 +166,56 @@ class Timeline:
                     break
         return first, last
 
-    def seconds(self, settings: Settings) -> tuple[float, float]:
+    def seconds(self, now: Settings) -> tuple[float, float]:
         """Where the days chosen begin and end, on the clock of the log."""
-        first, last = settings.get("period", (0, self.days - 1))
+        first, last = now.get("period", (0, self.days - 1))
         return self._begin + first * self._step, self._begin + (last + 1) * self._step
 
-    def part(self, settings: Settings) -> Log:
-        """The jobs submitted in the days chosen, at most `jobs` in a row where those are busy.
-
-        Raises
-        ------
-        ValueError
-            Where no job is submitted in these days.
-        """
-        return self._parts(settings.get("period", (0, self.days - 1)))
-
-    def _taken(self, period: Period) -> Log:
-        """As `part`, once per days."""
-        start, end = self.seconds({"period": period})
+    def _part(self, now: Settings) -> Log:
+        """The jobs submitted in the days chosen."""
+        start, end = self.seconds(now)
         submit = self.log.workload.jobs["submit_time"]
         within = (submit >= start) & (submit < end)
         if not within.any():
-            raise ValueError(f"no job is submitted from {self._dates(period)}; choose other days")
-        log = self.log
+            raise ValueError(f"no job is submitted from {self._dates(now)}; choose other days")
+        workload = self.log.workload
         if not within.all():
-            log = log._replace(workload=log.workload.keep(within, "outside of the days chosen"))
-        return self._fill(busy(log, self.jobs))
+            workload = workload.keep(within, "outside of the days chosen")
+        return self._fill(busy(self.log.of(workload), self.jobs))
 
-    def schedule(self, settings: Settings) -> Recorded:
-        """The jobs that run in the days chosen as given or recorded, else under EASY.
-
-        Raises
-        ------
-        ValueError
-            Where no job is there in these days.
-        """
-        return self._schedules(settings.get("period", (0, self.days - 1)))
-
-    def _scheduled(self, period: Period) -> Recorded:
-        """As `schedule`, once per days."""
+    def _schedule(self, now: Settings) -> Schedule:
+        """The schedule of the jobs that run in the days chosen."""
         if self.given is not None:
-            return Recorded(self.given)
-        unknown = int(self.log.workload.column("recorded_start").isna().sum())
-        starts = "Starts" if unknown == len(self.log.workload) else count(unknown, "start")
+            return self.given
         if self.whole is None:
-            part = self._parts(period)
-            verb = "is" if unknown == 1 < len(self.log.workload) else "are"
-            note = f"{starts} {verb} not recorded; all starts shown are EASY's."
-            return Recorded(simulate_easy(part.workload, part.system), part.noted(note).notes)
-        start, end = self.seconds({"period": period})
+            part = self.part(now)
+            return simulate_easy(part.workload, part.system)
+        start, end = self.seconds(now)
         running = (self.whole.end_time > start) & (self.whole.start_time < end)
         if not running.any():
-            raise ValueError(f"no job runs from {self._dates(period)}; choose other days")
+            raise ValueError(f"no job runs from {self._dates(now)}; choose other days")
         kept = self.whole.workload.keep(running, "not running in the days chosen")
-        note = f"{starts} not recorded: these jobs are left out." if unknown else ""
-        return Recorded(Schedule.recorded(kept, self.whole.system), self.log.noted(note).notes)
+        return Schedule.recorded(kept, self.whole.system)
 
-    def fullest(self, settings: Settings) -> float:
+    def notes(self, now: Settings) -> tuple[str, ...]:
+        """What was supposed of the jobs of the days chosen."""
+        return self.part(now).notes
+
+    def schedule_notes(self, now: Settings) -> tuple[str, ...]:
+        """What was supposed of the schedule of the days chosen."""
+        if self.given is not None:
+            return ()
+        log = self.log if self.whole is not None else self.part(now)
+        return (*log.notes, self._starts)
+
+    def fullest(self, now: Settings) -> float:
         """The middle of the longest stretch in which the most nodes of the machine are held."""
-        schedule = self.schedule(settings).schedule
+        schedule = self.schedule(now)
         held = occupied_nodes(schedule)
         if not len(held) or not held.any():
             raise ValueError(f"{schedule.name}: no job ever runs; expected at least one that does")
         ends = np.append(held.index[1:], held.index[-1])
-        times, ends = np.clip([held.index, ends], *self.seconds(settings))
+        times, ends = np.clip([held.index, ends], *self.seconds(now))
         lasts, nodes = ends - times, held.to_numpy()
         # Records may hold more nodes than there are, which is no moment to show.
         within = (lasts > 0) & (nodes <= schedule.total_nodes)
@@ -224,49 +223,70 @@ class Timeline:
         best = np.lexsort((lasts, np.where(within, nodes, 0)))[-1]
         return float(times[best] + lasts[best] / 2)
 
-    def notes(self, settings: Settings) -> tuple[str, ...]:
-        """What was supposed of the jobs of the days chosen."""
-        return self.part(settings).notes
+    def moment_knob(
+        self,
+        at: float | None,
+        step: float,
+        schedule: Callable[[Settings], Schedule] | None = None,
+    ) -> Knob:
+        """A slider of the moments of the days chosen at which `schedule` runs; first the fullest.
 
-    def load(self, settings: Settings) -> float:
-        """Offered load of the days chosen; 1 where there is none."""
-        part = self.part(settings)
-        load = offered_load(part.workload, part.system)
-        return load if 0 < load < np.inf else 1.0
-
-    def no_load(self, settings: Settings) -> str:
-        """Why the load cannot be changed; "" where it can."""
-        part = self.part(settings)
-        load = offered_load(part.workload, part.system)
-        return "" if 0 < load < np.inf else "the jobs offer no load, or all are submitted at once"
-
-    def follow(self, before: Settings, now: Settings) -> Settings:
-        """The load and the fullest moment of other days, where there are controls of them."""
-        if before.get("period") == now.get("period"):
-            return {}
-        values = {"load": self.load, "at": self.fullest}
-        return {name: value(now) for name, value in values.items() if name in now}
-
-    def moment_knob(self, at: float, step: float, schedule: Callable[[Settings], Schedule]) -> Knob:
-        """A slider of the moments of the days chosen at which `schedule` runs."""
+        Raises
+        ------
+        ValueError
+            For a moment that is before the first start, or not before the last end.
+        """
+        scheduled = schedule or self.schedule
+        shown = self.schedule(self.settings)
+        begin, end = float(np.nanmin(shown.start_time)), float(np.nanmax(shown.end_time))
+        kind = "a moment in seconds"
+        check.number("at", at, kind=kind, none="for the fullest", where=shown.name)
+        if at is not None and not begin <= at < end:
+            raise ValueError(
+                f"{shown.name}: at={at:g} is outside of the schedule, which runs from {begin:g} to "
+                f"before {end:g} s: choose a moment between, or leave at out"
+            )
 
         def first(now: Settings) -> float:
-            return max(self.seconds(now)[0], float(np.nanmin(schedule(now).start_time)))
+            return max(self.seconds(now)[0], float(np.nanmin(scheduled(now).start_time)))
 
         def last(now: Settings) -> float:
-            end = min(self.seconds(now)[1], float(np.nanmax(schedule(now).end_time)))
+            end = min(self.seconds(now)[1], float(np.nanmax(scheduled(now).end_time)))
             return max(first(now), end - step)
 
-        return Knob("at", at, "moment", step=step, low=first, high=last,
-                    readout=lambda now: self.instant(now["at"]))  # fmt: skip
+        return Knob("at", self.fullest(self.settings) if at is None else at, "moment", step=step,
+                    low=first, high=last, readout=lambda now: self.instant(now["at"]),
+                    follows=with_days(self.fullest))  # fmt: skip
 
-    def loaded(self, load: float, period: Period | None = None) -> Workload:
-        """The jobs of the days chosen at a load: times between submissions are scaled."""
-        settings: Settings = {} if period is None else {"period": period}
-        part = self.part(settings)
-        if abs(load - self.load(settings)) <= LOAD_STEP / 2:  # a browser's slider rounds to steps
-            return part.workload
-        return with_offered_load(part.workload, part.system.total_nodes, load=load)
+    def load(self, now: Settings) -> float:
+        """Offered load of the days chosen; 1 where there is none."""
+        return 1.0 if self._no_load(now) else self._offered_load(now)
+
+    def _offered_load(self, now: Settings) -> float:
+        part = self.part(now)
+        return offered_load(part.workload, part.system)
+
+    def _no_load(self, now: Settings) -> str:
+        """Why the load cannot be changed; "" where it can."""
+        can = 0 < self._offered_load(now) < np.inf
+        return "" if can else "the jobs offer no load, or all are submitted at once"
+
+    def load_knob(self, load: float | None, most: float) -> Knob:
+        """A slider of the offered load, which is that of the days chosen unless it is given."""
+        own = self.load(self.settings)
+        first = own if load is None or self._no_load(self.settings) else load
+        check.number("load", first, above=0)
+        return Knob("load", first, "offered load", step=LOAD_STEP, form=".2f",
+                    low=lambda now: min(0.1, first, self.load(now)),
+                    high=lambda now: max(most, first, self.load(now)),
+                    off_when=self._no_load, follows=with_days(self.load))  # fmt: skip
+
+    def loaded(self, now: Settings) -> Workload:
+        """The jobs of the days chosen at the load chosen: gaps between submissions are scaled."""
+        workload, load = self.part(now).workload, now["load"]
+        if abs(load - self.load(now)) <= LOAD_STEP / 2:  # a browser's slider rounds to steps
+            return workload
+        return with_offered_load(workload, self.part(now).system.total_nodes, load=load)
 
     def _measure(self) -> tuple[np.ndarray, np.ndarray]:
         """Use of the machine per day, and whether more nodes are held than it has."""
@@ -294,36 +314,32 @@ class Timeline:
         noon = began + pd.Timedelta(round(seconds + DAY / 2), "s")  # in summer and in winter
         return f"{noon:%Y-%m-%d}"
 
-    def _dates(self, period: Period) -> str:
-        first, last = map(self._date, period)
+    def _dates(self, now: Settings) -> str:
+        first, last = map(self._date, now["period"])
         return first if first == last else f"{first} to {last}"
 
     def instant(self, seconds: float) -> str:
         """A moment in words short enough for a control's label."""
-        began = self.log.workload.began
-        if began is None:
-            return f"day {seconds / DAY:,.2f}"
-        return f"{began + pd.Timedelta(round(seconds), 's'):%m-%d %H:%M}"
+        return instant(seconds, self.log.workload.began, short=True)
 
-    def drawing(self, settings: Settings) -> str:
+    def drawing(self, now: Settings) -> str:
         """The curve, the days chosen and the moment, if any, as HTML."""
-        period = settings["period"]
-        first, last = period
+        first, last = now["period"]
         jobs = count(int(self._submitted[first : last + 1].sum()), "job")
         mean = percent(float(self._use[first : last + 1].mean()), 0)
         what = "use of the machine" if self.whole is not None else "work submitted ÷ machine"
         legend = [f"{_square(SKY)} {what} per day", f"{_square(BLUE)} busy"]
         if self._odd.any():
             legend.append(f"{_square(VERMILION)} more nodes in use than the machine has")
-        words = f"<b>{html.escape(self._dates(period))}</b>: {jobs} of {len(self.log.workload):,}, "
+        words = f"<b>{html.escape(self._dates(now))}</b>: {jobs} of {len(self.log.workload):,}, "
         words += f"{what} {mean}"
         return (
             '<div style="font-size:12px; line-height:16px; display:flex; '
             'justify-content:space-between; margin:0 8px; white-space:nowrap; overflow:hidden">'
-            f"<span>{words}</span><span>{' '.join(legend)}</span></div>{self._curve(settings)}"
+            f"<span>{words}</span><span>{' '.join(legend)}</span></div>{self._curve(now)}"
         )
 
-    def _curve(self, settings: Settings) -> str:
+    def _curve(self, now: Settings) -> str:
         """Use per day as an image as wide as the slider."""
         size = math.ceil(self.days / COLUMNS)
         columns: dict[str, list[str]] = {SKY: [], BLUE: [], VERMILION: []}
@@ -334,10 +350,10 @@ class Timeline:
             odd, is_busy = self._odd[days].any(), self._busy[days].any()
             color = VERMILION if odd else BLUE if is_busy else SKY
             columns[color].append(f"M{left} 32v{-max(high, 0.5):.1f}h{size}V32z")
-        first, last = settings["period"]
+        first, last = now["period"]
         paths = [f'<path fill="{color}" d="{"".join(each)}"/>' for color, each in columns.items()]
         paths.append(_bar(first, last + 1 - first, ' opacity=".15"'))
-        moment, width = self.moment(settings), self.days / 500
+        moment, width = self.moment(now), self.days / 500
         if moment is not None:
             paths.append(_bar((moment - self._begin) / self._step - width / 2, width))
         return (

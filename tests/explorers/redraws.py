@@ -6,9 +6,9 @@ def redraws(panel, name, values) -> list[int]:
     drawn = []
     draw = panel._draw
 
-    def counted(**settings):
+    def counted(now):
         drawn[-1] += 1
-        return draw(**settings)
+        return draw(now)
 
     panel._draw = counted
     for value in values:

@@ -12,6 +12,8 @@ const code = "export default () => ({ initialize() {}, render({ el }) { el.push(
 const urls = ["data:text/javascript,throw 1", "data:text/javascript," + code];
 URL.createObjectURL = () => urls.shift() ?? "data:text/javascript,throw 2";
 URL.revokeObjectURL = () => {};
+globalThis.ResizeObserver = class { observe() {} disconnect() {} };
+globalThis.window = { addEventListener() {}, removeEventListener() {} };
 const { initialize, render } = (await import(process.argv[2])).default();
 const model = { get: (name) => name };
 const shown = [];

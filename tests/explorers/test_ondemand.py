@@ -103,7 +103,7 @@ def assert_shows(panel, schedule):
         price = measure(schedule)["overhead"]
         here = bursts.query("submit_time >= @start and submit_time < @start + @DAY")["missed"]
         come = f"{here.sum():,} of {len(here):,} late" if len(here) else "no burst"
-        assert f"day {panel.settings['day']}: {come};<br>all days: " in title
+        assert f"day {panel.settings['day']}: {come}<br>all days: " in title
         assert f"all days: {bursts['missed'].sum():,} of {len(bursts):,} late" in title
         assert f"{price:,.1f} node-hours per burst" in title
     slowdown = schedule.bounded_slowdown()[~schedule.on_demand].mean()
@@ -144,6 +144,7 @@ def test_it_opens_with_the_settings_given():
         interval=7200.0, start_up=45.0, day=2, seed=3,
     )  # fmt: skip
     assert panel.settings == {
+        "period": (0, 1),
         "policy": "reserve", "deadline": "earliest", "rate": 5.0, "size": 10.0, "run_time": 30.0,
         "longest_delay": 1.0, "announced": "late", "notice": "collect", "reserved": 20.0,
         "bandwidth": pytest.approx(100.0), "interval": 120.0, "start_up": 45.0, "day": 2, "seed": 3,
@@ -280,7 +281,7 @@ def test_the_picture_stays_light_and_moments_are_dates_where_a_log_has_them():
         ({"policy": "KILL"}, "policy='KILL'; expected one of 'wait', 'reserve', 'kill'"),
         ({"rate": -1}, "rate=-1; expected bursts per day, from 0"),
         ({"size": 1.5}, r"size=1.5; expected a part of the machine"),
-        ({"reserved": 2.0}, r"reserved=2.0; expected a part of the machine"),
+        ({"reserved": 2.0}, r"reserved=2.0; expected a number from 0.01 to 1"),
         ({"run_time": 0.0}, "run_time=0.0; expected"),
         ({"bandwidth": 0.0}, "bandwidth=0.0; expected"),
         ({"start_up": -1.0}, "start_up=-1.0; expected"),
@@ -302,5 +303,5 @@ def test_what_cannot_be_scheduled_is_named():
     with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
         explore_ondemand(Workload(SOURCE.jobs[:0], "gone"), SMALL)
     wide = Workload(SOURCE.jobs.assign(nodes=8), "wide")
-    with pytest.raises(InvalidWorkloadError, match="jobs are wider than the 4 nodes of 4 nodes"):
+    with pytest.raises(InvalidWorkloadError, match="jobs are wider than the 4 nodes of its"):
         explore_ondemand(wide, System.of(4))

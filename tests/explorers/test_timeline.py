@@ -44,7 +44,7 @@ def test_the_first_days_are_busy_and_not_beyond_the_machine():
     assert timeline.days == 7
     assert timeline.first == (1, 1)
     (knob,) = timeline.knobs
-    assert [label for label, _ in knob.options][:2] == ["2024-02-26", "2024-02-27"]
+    assert [label for label, _ in knob.choices][:2] == ["2024-02-26", "2024-02-27"]
     assert timeline.part(timeline.settings).workload.jobs["submit_time"].between(DAY, 2 * DAY).all()
     drawing = timeline.drawing({"period": (1, 1)})
     assert "<b>2024-02-27</b>: 18 jobs of 96, use of the machine 90 %" in drawing
@@ -64,8 +64,9 @@ def test_where_starts_are_unknown_days_are_compared_by_the_work_submitted():
     drawing = timeline.drawing({"period": (3, 4)})
     assert "<b>day 3 to day 4</b>: 42 jobs of 96, work submitted" in drawing
     assert "more nodes" not in drawing
-    schedule, notes = timeline.schedule({"period": (0, 0)})
-    assert schedule.policy == "EASY" and "all starts shown are EASY's" in notes[-1]
+    now = {"period": (0, 0)}
+    assert timeline.schedule(now).policy == "EASY"
+    assert "the starts shown are EASY's" in timeline.schedule_notes(now)[-1]
 
 
 def test_a_schedule_is_shown_whole_and_one_day_needs_no_slider():
