@@ -73,7 +73,8 @@ def _coscheduling(paths: Sequence[Path]) -> Panel:
     log = _log(paths)
     if log is None:
         return explore_coscheduling(schemes="HH", event=4)
-    return explore_coscheduling({"first": log, "second": log}, schemes="HH")
+    later = log.jobs["submit_time"] > log.jobs["submit_time"].median()
+    return explore_coscheduling({"first": log, "second": log.keep(later, "of the first half")})
 
 
 def _elastic(paths: Sequence[Path]) -> Panel:

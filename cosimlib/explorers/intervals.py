@@ -36,7 +36,7 @@ class IntervalTable(VBox):
         )  # fmt: skip
         self.table = HTML()
         self.button.on_click(self._show)
-        super().__init__([self.button, self.table])
+        super().__init__([self.button, self.table], layout=Layout(align_items="flex-start"))
 
     def clear_with(self, controls: Iterable[Widget]) -> None:
         """Remove the table when one of these controls moves."""

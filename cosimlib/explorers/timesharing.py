@@ -38,7 +38,7 @@ from cosimlib.workload import Workload
 SHOWN = 6 * HOUR
 """Seconds in which shares are shown, the moment in their middle."""
 
-NODES, LOAD, SPREAD = 64, 0.89, "tenth"
+NODES, LOAD, SPREAD = 64, 0.89, "longest"
 """Of made jobs, where nothing else is asked for."""
 MOST_NOISE = 0.05
 MOST_MOVES = 100_000
@@ -97,8 +97,8 @@ def explore_timesharing(
         Probability that a node is slowed in a step of 10 s, in batch too.
     spmd : bool, default True
         Whether a job runs everywhere at the speed of its slowest node.
-    memory_spread : {"tenth", "longest", "UniLu-Gaia"}, optional
-        Which made jobs need how much memory, see `synthetic.edison`; by default any tenth.
+    memory_spread : {"longest", "tenth", "UniLu-Gaia"}, optional
+        Which made jobs need how much memory, see `synthetic.edison`; by default the longest.
     seed : int, default 0
         Of made jobs and of the noise; the control is of the noise.
     at : float, optional

@@ -100,7 +100,13 @@ def plot_preemption(
     if began is not None:
         axis = theme.over_time(np.empty(0), began)[1]
     picture.update_xaxes(**axis, range=[times[0], times[-1]], **margin)
-    picture.update_yaxes(title="node", range=[-0.5, nodes - 0.5], dtick=_every(nodes), **margin)
+    picture.update_yaxes(
+        title="node",
+        range=[-0.5, nodes - 0.5],
+        tick0=0,
+        dtick=theme.whole_step(nodes, 10),
+        **margin,
+    )
     tick = 1 if jobs["nodes"].max() <= FEW else None
     picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=tick, col=2)
     return picture.update_yaxes(

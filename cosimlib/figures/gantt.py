@@ -222,8 +222,11 @@ def plot_batch(
     picture.update_yaxes(
         title="node", range=[0, nodes], tick0=0, dtick=theme.whole_step(nodes, 7), row=1
     )
-    picture.update_yaxes(title="utilization<br>(%)", range=[0, 103], row=2)
-    picture.update_yaxes(title="jobs<br>waiting", rangemode="tozero", row=3)
+    picture.update_yaxes(
+        title="in use", title_standoff=8, ticksuffix=" %", range=[0, 103], nticks=4, row=2
+    )
+    picture.update_yaxes(title="waiting", title_standoff=8, rangemode="tozero", nticks=4, row=3)
+    picture.update_xaxes(rangemode="tozero")
     if start is not None or end is not None:
         ends = float(schedule.end_time.max(initial=origin))
         shown = [origin if start is None else start, ends if end is None else end]

@@ -166,9 +166,9 @@ def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: 
     """
     many = "no job" if not there else f"{there} jobs" if there > 1 else "1 job"
     picture.update_layout(
-        legend={"x": 0.555, "xanchor": "left", "y": 0.27, "yanchor": "top", "yref": "paper",
+        legend={"x": 0.555, "xanchor": "left", "y": 0.25, "yanchor": "top", "yref": "paper",
                 "orientation": "v", "font": {"size": 12},
-                "title": {"text": f"Shares at the dashed line, {many} there"}}
+                "title": {"text": f"Shares at the dashed line, {many} there", "font": {"size": 12}}}
     )  # fmt: skip
     shown, most = table.index, max(1.0, float(table.sum(axis=1).max()))
     picture.update_xaxes(range=[shown[0], shown[-1]], ticksuffix=" h", row=1, col=1)
@@ -184,11 +184,19 @@ def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
         legend2={"x": 0.0, "xanchor": "left", "y": 0.395, "yanchor": "bottom", "orientation": "h",
                  "yref": "paper", "font": {"size": 12}, "bgcolor": "rgba(0, 0, 0, 0)"}
     )  # fmt: skip
-    for row, title, domain in ((2, "jobs<br>on a node", [0.22, 0.4]),
-                               (3, "jobs<br>waiting", [0, 0.18])):  # fmt: skip
-        picture.update_yaxes(title=title, rangemode="tozero", domain=domain, row=row, col=1)
+    for row, title, domain in ((2, "jobs/node", [0.22, 0.4]),
+                               (3, "waiting", [0, 0.18])):  # fmt: skip
+        picture.update_yaxes(
+            title=title,
+            title_standoff=8,
+            rangemode="tozero",
+            domain=domain,
+            nticks=4,
+            row=row,
+            col=1,
+        )
     picture.update_xaxes(matches="x4", showticklabels=False, row=2, col=1)
     picture.update_xaxes(title=hours, title_standoff=2, row=3, col=1)
     categories = {"type": "category", "showgrid": False, "row": 1, "col": 2}
-    picture.update_yaxes(title="nodes", domain=[0.43, 1], **categories)
-    return picture.update_xaxes(title="dedicated run time", **categories)
+    picture.update_yaxes(title="nodes", domain=[0.47, 1], **categories)
+    return picture.update_xaxes(title="dedicated run time", title_standoff=2, **categories)

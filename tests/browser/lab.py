@@ -96,6 +96,16 @@ def open_notebook(page, address: str, path: str) -> None:
     wait_until_idle(page)
 
 
+def load_again(page, address: str, path: str) -> None:
+    """Load the page again with a notebook.
+
+    The page's own address may be that of a folder, and JupyterLab writes down which notebooks are
+    open a while after they are opened: on a slow machine a reload alone may show none.
+    """
+    page.goto(f"{address}/lab/workspaces/test/tree/{path}", timeout=TIMEOUT)
+    wait_until_idle(page)
+
+
 def close_notebooks(page) -> None:
     """Close what is open in JupyterLab, saved or not."""
     page.evaluate(CLOSE)

@@ -13,7 +13,7 @@ def test_the_policy_changes_vectors_and_bars(page, address):
     from playwright.sync_api import expect
 
     explorer = Explorer(page)
-    title = r"^PAP preempts 10 of 20 nodes on day 28\.18: [\d.]+ node-hours wasted$"
+    title = r"^PAP preempts 10 of 20 nodes on day 4\.47: [\d.]+ node-hours wasted$"
     explorer.open(address, "elastic", title)
     seen = {}
     for policy in ("FIFO", "PAP"):
@@ -23,7 +23,7 @@ def test_the_policy_changes_vectors_and_bars(page, address):
         names = explorer.plot.locator(".y2tick text").all_text_contents()
         outlines = [re.match(r"M([\d.]+),.*H([\d.]+)V", bar) for bar in explorer.bars()]
         wide = [outline for outline in outlines if outline[1] != outline[2]]
-        assert len(names) > 4 and all(name.startswith("job ") for name in names)
+        assert len(names) >= 4 and all(name.startswith("job ") for name in names)
         assert len(wide) == len(names), "one bar per job"
         seen[policy] = explorer.surface(), tuple(names)
     assert seen["FIFO"][0] != seen["PAP"][0], "the vectors must change with the policy"

@@ -47,6 +47,5 @@ def test_controls_move_the_figure_and_a_slow_browser_shows_it_again(page, addres
     lab.wait_until_idle(page)
     chosen = explorer.title.text_content()
     lab.save(page, files / "notebooks" / "explore" / "filling.ipynb")
-    page.goto(page.url)
-    lab.wait_until_idle(page)
+    lab.load_again(page, address, "notebooks/explore/filling.ipynb")
     expect(explorer.title).to_have_text(chosen, timeout=lab.TIMEOUT)

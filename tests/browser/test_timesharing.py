@@ -30,7 +30,7 @@ def test_controls_move_shares_and_ratios(page, address, tmp_path):
     explorer.slider("overhead").focus()
     page.keyboard.press("ArrowRight")
     expect(explorer.title).to_have_text(re.compile(r"^time-sharing \(overhead 1\.0 %\): mean"))
-    explorer.choose("jobs", "not SPMD: the mean of all nodes")
+    explorer.choose("jobs", "not SPMD: mean of nodes")
     expect(explorer.title).to_have_text(re.compile(r"^time-sharing \(overhead 1\.0 %, not SPMD\)"))
     explorer.slider("noise").focus()
     for _ in range(3):
