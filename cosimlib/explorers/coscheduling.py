@@ -24,7 +24,6 @@ from cosimlib.coscheduling import (
     describe,
     event_times,
     job_names,
-    job_states,
     lost_node_hours,
     mates_by_proportion,
     simulate_coscheduling,
@@ -46,8 +45,6 @@ BASE = "base"
 NEVER = 0.0
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 1.0)
 INTERVALS = (NEVER, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
-WAITS = ("waiting", "holding")
-"""States of a job that is submitted and does not run yet."""
 FRAME = 1200
 """Milliseconds between two events while the player plays."""
 
@@ -91,7 +88,8 @@ def explore_coscheduling(
         As for `simulate_coscheduling`.
     event : int, optional
         Number of the first event to show, from 1; beyond the last, it is the last. By default the
-        first of the example, and of a source the first at which the most jobs wait or hold nodes.
+        first of the example, and of a source the last in the first half of the time in which jobs
+        start.
 
     Returns
     -------
@@ -135,7 +133,7 @@ def explore_coscheduling(
              named=lambda each: "never" if each == NEVER else f"{each / MINUTE:g} min"),
     ]  # fmt: skip
     settings = machines.days | {knob.name: knob.setting for knob in knobs}
-    first, last = machines.busiest(settings), len(machines.events(settings))
+    first, last = machines.middle(settings), len(machines.events(settings))
     if event is not None or source is None:
         first = min(event or 1, last)
     knobs.append(Knob("event", first, "event", low=1, whole=True, follows=machines.event_of,
@@ -220,12 +218,11 @@ class _Machines:
         """Moments of the schedule, seconds."""
         return event_times(self.schedule(now))
 
-    def busiest(self, now: Settings) -> int:
-        """The first event at which the most jobs wait or hold, or in half of the time if none."""
+    def middle(self, now: Settings) -> int:
+        """The last event in the first half of the time in which jobs start."""
         schedule, events = self.schedule(now), self.events(now)
-        waits = [int(np.isin(job_states(schedule, at).state, WAITS).sum()) for at in events]
-        half = int(np.searchsorted(events, (events[0] + events[-1]) / 2))
-        return 1 + (int(np.argmax(waits)) if any(waits) else half)
+        last = np.nanmax(schedule.start_time, initial=events[0])
+        return int(np.searchsorted(events, (events[0] + last) / 2, side="right"))
 
     def _at(self, now: Settings) -> float:
         """The moment of the event on the clock of the first log."""
@@ -236,7 +233,7 @@ class _Machines:
     def event_of(self, before: Settings, now: Settings) -> int | None:
         """Stay at the same time in another schedule of the same jobs, which has other events."""
         if before.get("period") != now.get("period"):
-            return self.busiest(now)
+            return self.middle(now)
         if self.schedule(before) is self.schedule(now):
             return None
         events = self.events(before)

@@ -169,5 +169,5 @@ def test_machines_of_a_log_are_shown_at_work():
     workload = log("two-sizes")
     panel = explore_coscheduling({"a": workload, "b": workload})
     event = panel.controls["event"]
-    assert event.value == event.max // 2 + 1
+    assert 1 < event.value < event.max
     assert explore_coscheduling().settings["event"] == 1
