@@ -18,6 +18,7 @@ from cosimlib.traces.alibaba import is_alibaba, read_alibaba
 from cosimlib.traces.bags import is_condor, is_peregrine, read_condor, read_peregrine
 from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
+from cosimlib.traces.closures import closures
 from cosimlib.traces.columns import is_columns, read_columns, write_csv, write_parquet
 from cosimlib.traces.fugaku import is_fugaku, read_fugaku
 from cosimlib.traces.oddities import oddities
@@ -36,6 +37,7 @@ __all__ = [
     "Format",
     "Trace",
     "TraceError",
+    "closures",
     "fetch_trace",
     "find_trace",
     "is_log",

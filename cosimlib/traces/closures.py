@@ -1,0 +1,119 @@
+"""Closures of a machine that a log does not name, inferred from recorded starts and ends.
+
+A closure is a stretch of time, at least as long as `shortest`, in which jobs hold no more than a
+small share of the nodes. An empty queue empties a machine, too: the score tells the two apart. It
+is the share of the closure in which a job waits.
+
+*When it was known.* A scheduler that knows a window starts no job whose requested time crosses its
+begin. So a window was known at the earliest right after the last start of a job that crosses it. A
+window before which such jobs start to within `shortest_notice` was not announced: it is ``"down"``.
+"""
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.kernels.steps import step_function
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import HOUR
+from cosimlib.workload import Workload
+
+COLUMNS = ("start", "end", "kind", "known_from", "score", "contradicting")
+
+
+def closures(
+    workload: Workload,
+    system: System | None = None,
+    *,
+    shortest: float = 3 * HOUR,
+    most_held: float = 0.02,
+    shortest_notice: float = HOUR,
+) -> pd.DataFrame:
+    """Windows in which a log's machine seems to have been closed, for `cosimlib.Calendar`.
+
+    Parameters
+    ----------
+    workload : Workload
+        With recorded starts, and requested times where they are known.
+    system : System, optional
+        By default the workload's machine.
+    shortest : float, default 3 hours
+        Seconds that a closure lasts at least.
+    most_held : float, default 0.02
+        Share of the nodes that jobs hold at most while the machine is closed.
+    shortest_notice : float, default 1 hour
+        Seconds before its start at which a window is known at the latest, or it was not announced.
+
+    Returns
+    -------
+    pd.DataFrame
+        `start`, `end` (s), `kind` (``"maintenance"`` or ``"down"``), `known_from` (s), `score` from
+        0 to 1, and `contradicting`, the rows of the jobs that start within the window, as a tuple.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        Where the start of a job, or the system, is not recorded.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 7000], "run_time": [7200, 60], "recorded_start": [0, 36000]}
+    >>> log = cs.Workload(pd.DataFrame(times | {"nodes": [4, 4], "requested_time": 7200}), "log")
+    >>> found = cs.traces.closures(log, cs.System.of(4))
+    >>> found[["start", "end", "kind", "score"]]
+        start      end         kind  score
+    0  7200.0  36000.0  maintenance    1.0
+    >>> cs.Calendar(found)
+    <Calendar 1 window>
+    """
+    check.seconds("shortest", shortest, above=0.0)
+    check.number("most_held", most_held, least=0.0, below=1.0, kind="a share")
+    check.seconds("shortest_notice", shortest_notice)
+    recorded = Schedule.recorded(workload, system)
+    windows = _idle_stretches(recorded, most_held * recorded.total_nodes, shortest)
+    known = [_known_from(recorded, start) for start, _ in windows]
+    rows = [
+        (start, end, "maintenance" if announced else "down", moment if announced else start,
+         _score(recorded, start, end), _started_within(recorded, start, end))
+        for (start, end), moment in zip(windows, known, strict=True)
+        for announced in [start - moment >= shortest_notice]
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.astype(dict.fromkeys(["start", "end", "known_from", "score"], np.float64))
+
+
+def _idle_stretches(recorded: Schedule, most: float, shortest: float) -> list[tuple[float, float]]:
+    """Stretches of at least a length in which jobs hold no more than so many nodes."""
+    nodes = recorded.workload.jobs["nodes"].to_numpy()
+    times, held = step_function(recorded.start_time, recorded.end_time, nodes)
+    is_idle = held <= most
+    changes = np.flatnonzero(np.diff(np.concatenate([[False], is_idle[:-1], [False]])))
+    begins, ends = times[changes[::2]], times[changes[1::2]]
+    long = ends - begins >= shortest
+    return list(zip(begins[long].tolist(), ends[long].tolist(), strict=True))
+
+
+def _known_from(recorded: Schedule, start: float) -> float:
+    """The first moment from which on no job starts whose request crosses the start of a window."""
+    requested = recorded.workload.jobs["requested_time"].fillna(0.0).to_numpy()
+    started = recorded.start_time
+    crosses = (started < start) & (started + requested > start)
+    return float(np.nextafter(started[crosses].max(), np.inf)) if crosses.any() else -np.inf
+
+
+def _score(recorded: Schedule, start: float, end: float) -> float:
+    """Share of a window in which a job waits."""
+    submitted = recorded.workload.jobs["submit_time"].to_numpy()
+    begin, until = np.maximum(submitted, start), np.minimum(recorded.start_time, end)
+    waits = begin < until
+    times, waiting = step_function(begin[waits], until[waits], np.ones(int(waits.sum()), np.int64))
+    return float(np.diff(times) @ (waiting[:-1] > 0)) / (end - start) if times.size else 0.0
+
+
+def _started_within(recorded: Schedule, start: float, end: float) -> tuple[int, ...]:
+    """The rows of the jobs that start within a window."""
+    within = (recorded.start_time >= start) & (recorded.start_time < end)
+    return tuple(np.flatnonzero(within).tolist())
