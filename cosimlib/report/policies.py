@@ -269,7 +269,8 @@ def _best(compared: Comparison) -> str:
     span = f"{cell(ratio)} times ({cell(least)} to {cell(most)}; {rests})"
     if best["verdict"] == "lower":
         other = duration(float(values.loc[best["policy"], "log"]))
-        return f"{name} would cut the mean wait under {today} from {own} to {other}: {span}."
+        better = f"{name[0].upper()}{name[1:]} would cut the mean wait under {today}"
+        return f"{better} from {own} to {other}: {span}."
     if best["verdict"] == "higher":
         return f"No policy tried waits less than {today}, {own} on average: {name} {span}."
     return (
