@@ -279,7 +279,8 @@ def _share_of_span(schedule: Schedule) -> str:
     """The utilization, and the time from the first submission to the last end."""
     first, last = schedule.span
     used = percent(schedule.utilization(first, last), 1)
-    return used if used == UNKNOWN else f"{used} of {duration(last - first)}"
+    closed = ", closed nodes not counted" if len(schedule.calendar) else ""
+    return used if used == UNKNOWN else f"{used} of {duration(last - first)}{closed}"
 
 
 def _number_of(jobs: np.ndarray) -> str:

@@ -90,6 +90,7 @@ def plot_gantt(
         return plot_nothing(title, "no job runs in these hours")
     picture = theme.figure(title=title, height=480, barmode="overlay")
     picture.add_traces(list(use_bars(table, begin, names)))
+    _shade_windows(picture, schedule, begin, (begin, last))
     shared = "shared" in table
     top = int((table["node"] + table["nodes"]).max()) if shared else schedule.total_nodes
     hours = theme.hours_since(schedule.workload.began, "hours", start=begin)
@@ -231,10 +232,25 @@ def plot_batch(
         ends = float(schedule.end_time.max(initial=origin))
         shown = [origin if start is None else start, ends if end is None else end]
         picture.update_xaxes(range=[(moment - origin) / HOUR for moment in shown])
+    _shade_windows(picture, schedule, origin, (first, last))
     hours = theme.hours_since(
         schedule.workload.began, "hours since the first submission", start=origin
     )
     return picture.update_xaxes(title=hours, row=3)
+
+
+def _shade_windows(
+    picture: go.Figure, schedule: Schedule, origin: float, shown: tuple[float, float]
+) -> None:
+    """Shade the windows of the schedule's calendar, the darker the more nodes they close."""
+    total_nodes = schedule.total_nodes
+    windows = schedule.calendar.on_machine(total_nodes)
+    windows = windows[(windows["end"] > shown[0]) & (windows["start"] < shown[1])]
+    for start, end, nodes in windows[["start", "end", "nodes"]].itertuples(index=False):
+        picture.add_vrect(
+            (start - origin) / HOUR, (end - origin) / HOUR, fillcolor=theme.GREY, layer="below",
+            opacity=0.4 * nodes / total_nodes, line_width=0,
+        )  # fmt: skip
 
 
 def turn_blocks(schedule: Schedule) -> pd.DataFrame:

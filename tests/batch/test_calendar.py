@@ -204,6 +204,7 @@ def test_audit_names_what_runs_on_closed_nodes():
 def test_closed_nodes_are_not_offered():
     schedule = schedule_of([(0, 10, 10, 4), (30, 10, 10, 8)], Calendar([(10, 30)]))
     assert schedule.utilization(0, 40) == (40 + 80) / (20 * 8)
+    assert "75.0 % of 40 s, closed nodes not counted" in str(schedule)
     half = Calendar({"start": [5], "end": [15], "nodes": [6]})
     assert half.closed_node_seconds(8, np.array([0.0, 10.0, 40.0])).tolist() == [30, 30]
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from cosimlib.batch import simulate_easy
+from cosimlib.calendar import Calendar
 from cosimlib.elastic import simulate_elastic
 from cosimlib.figures import caption
 from cosimlib.figures.gantt import MOST_LABELED, TURNS, plot_batch, plot_gantt, turn_blocks
@@ -176,3 +177,13 @@ def test_a_record_beyond_the_machine_is_drawn_and_nothing_is_a_sentence():
     assert not empty.data and "no job runs" in caption(empty)[0]
     with pytest.raises(TypeError, match="expected a Schedule"):
         plot_gantt(schedule.jobs)
+
+
+def test_windows_of_a_calendar_are_shaded_on_all_axes():
+    rows = made((0, 0, 3600, 4), (0, 10800, 3600, 4)).workload
+    calendar = Calendar({"start": [3600, 9e9], "end": [7200, 9.1e9], "nodes": [3, 3]})
+    schedule = Schedule.from_starts(rows, System.of(6), [0, 10800], "given", calendar=calendar)
+    (window,) = plot_gantt(schedule).layout.shapes
+    assert (window.x0, window.x1, window.opacity) == pytest.approx((1, 2, 0.2))
+    windows = plot_batch(schedule, title="t", end=14400).layout.shapes
+    assert [(each.x0, each.x1) for each in windows] == [(1, 2)] * 3
