@@ -188,7 +188,8 @@ def explore_ondemand(
     shown = Knob(
         "day", busiest(settings) if day is None else day, "day shown", low=1, whole=True,
         high=lambda now: len(_days(timeline, now)),
-        readout=lambda now: timeline.instant(_start(timeline, now)),
+        readout=None if timeline.log.workload.began is None
+        else lambda now: timeline.instant(_start(timeline, now)),
         off_when=lambda now: "" if len(_days(timeline, now)) > 1 else "the jobs are of one day",
         follows=with_days(busiest),
     )  # fmt: skip
