@@ -1,40 +1,8 @@
-"""Expected releases: how many nodes come free when, if all running jobs end when expected.
-
-Two arrays of which the first `size` entries count: `times` in seconds, strictly ascending, and
-`nodes`, the nodes that come free then.
-"""
+"""Expected releases: how many nodes come free when, if all running jobs end when expected."""
 
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-
-
-@kernel
-def add(times: np.ndarray, nodes: np.ndarray, size: int, time: float, count: int) -> int:
-    """Add an expected release of `count` nodes at `time`; return the new size."""
-    place = np.searchsorted(times[:size], time)
-    if place < size and times[place] == time:
-        nodes[place] += count
-        return size
-    for later in range(size, place, -1):
-        times[later] = times[later - 1]
-        nodes[later] = nodes[later - 1]
-    times[place] = time
-    nodes[place] = count
-    return size + 1
-
-
-@kernel
-def remove(times: np.ndarray, nodes: np.ndarray, size: int, time: float, count: int) -> int:
-    """Remove an expected release of `count` nodes at `time`; return the new size."""
-    place = np.searchsorted(times[:size], time)
-    nodes[place] -= count
-    if nodes[place] > 0:
-        return size
-    for later in range(place, size - 1):
-        times[later] = times[later + 1]
-        nodes[later] = nodes[later + 1]
-    return size - 1
 
 
 @kernel
@@ -43,8 +11,7 @@ def shadow(
 ) -> tuple[float, int]:
     """Shadow time and extra nodes of a job of `wanted` nodes, where `free` nodes are free now.
 
-    The shadow time is the earliest moment at which it fits if all releases come when expected, the
-    extra nodes are those left over then. A release that is overdue is expected at `now`.
+    As `reservation`, of arrays: of the first `size` entries, `times` ascend, in seconds.
     """
     shadow_time = now
     for place in range(size):

@@ -10,25 +10,29 @@ MOMENTS = st.integers(0, 8)
 COUNTS = st.integers(1, 4)
 
 
+def no_releases(free=0):
+    """Records of releases, and a state that has none."""
+    state = np.zeros(1, [("free", "i8"), ("releases", "i8")]).view(np.recarray)[0]
+    state.free = free
+    return np.recarray(12, releases.RELEASE), state
+
+
 @given(st.lists(st.tuples(MOMENTS, COUNTS), max_size=12), st.randoms(use_true_random=False))
 def test_they_are_sums_of_nodes_by_time(given_releases, chance):
     """All are added, then removed in another order."""
-    times, nodes, size, known = np.empty(12), np.empty(12, np.int64), 0, {}
+    (expected, state), known = no_releases(), {}
 
-    def is_known():
-        held = {time: count for time, count in sorted(known.items()) if count}
-        assert dict(zip(times[:size].tolist(), nodes[:size].tolist(), strict=True)) == held
-        assert (np.diff(times[:size]) > 0).all()
+    def change(time, count):
+        releases.expect(expected, state, float(time), count)
+        known[time] = known.get(time, 0) + count
+        held = sorted((time, count) for time, count in known.items() if count)
+        assert expected[: state.releases][::-1].tolist() == held
 
     for time, count in given_releases:
-        size = releases.add(times, nodes, size, float(time), count)
-        known[time] = known.get(time, 0) + count
-        is_known()
+        change(time, count)
     for time, count in chance.sample(given_releases, len(given_releases)):
-        size = releases.remove(times, nodes, size, float(time), count)
-        known[time] -= count
-        is_known()
-    assert size == 0
+        change(time, -count)
+    assert state.releases == 0
 
 
 @given(st.dictionaries(MOMENTS, COUNTS, min_size=1), st.integers(0, 4), MOMENTS, st.data())
@@ -48,18 +52,11 @@ def test_the_shadow_time_is_the_first_moment_at_which_the_job_fits(expected, fre
 
 
 @given(st.lists(st.tuples(MOMENTS, COUNTS), max_size=12), st.integers(0, 3), MOMENTS, COUNTS)
-def test_records_of_releases_say_the_same_as_arrays(given_releases, free, now, wanted):
-    times, nodes, size = np.empty(12), np.empty(12, np.int64), 0
-    expected = np.recarray(12, releases.RELEASE)
-    state = np.zeros(1, [("free", "i8"), ("releases", "i8")]).view(np.recarray)[0]
-    state.free = free
-    for place, (time, count) in enumerate(given_releases):
-        size = releases.add(times, nodes, size, float(time), count)
+def test_records_of_releases_have_the_shadow_time_of_arrays(given_releases, free, now, wanted):
+    expected, state = no_releases(free)
+    for time, count in given_releases:
         releases.expect(expected, state, float(time), count)
-        if place % 3 == 2:
-            size = releases.remove(times, nodes, size, float(time), count)
-            releases.expect(expected, state, float(time), -count)
-    rows = list(zip(times[:size].tolist(), nodes[:size].tolist(), strict=True))
-    assert expected[: state.releases][::-1].tolist() == rows
-    found = releases.shadow(times, nodes, size, free, wanted, float(now))
+    rows = expected[: state.releases][::-1]
+    arrays = np.ascontiguousarray(rows["time"]), np.ascontiguousarray(rows["nodes"])
+    found = releases.shadow(*arrays, state.releases, free, wanted, float(now))
     assert releases.reservation(expected, state, wanted, float(now)) == found
