@@ -51,6 +51,7 @@ Simulators: workload and system to schedule
 - `BatchEnv`: the same for an agent that learns, as a Gymnasium environment
 - `register`: a policy of your own by a name, in explorers and figures
 - `compare`: policies on a log and on logs drawn anew from it, with intervals
+- `drain_or_evict`: node-hours that maintenance costs, by the hours from which it is known
 - `sweep`: a function on a grid of arguments and seeds, in parallel, as one tidy table
 - `audit`: the schedule, or an error that names the job and the rule it breaks
 

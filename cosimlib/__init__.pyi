@@ -23,6 +23,7 @@ from .batch import simulate_first_fit as simulate_first_fit
 from .batch.environment import BatchEnv as BatchEnv
 from .calendar import Calendar as Calendar
 from .comparison import compare as compare
+from .comparison import drain_or_evict as drain_or_evict
 from .convert import convert as convert
 from .coscheduling import simulate_coscheduling as simulate_coscheduling
 from .elastic import simulate_elastic as simulate_elastic

@@ -17,10 +17,19 @@ Plain percentiles do in 83 to 95 and in 55 to 73 %.
 - `compare`: policies side by side; `Comparison`
 - `MEASURES`: the metrics by name
 - `compare_where_possible`: the same of a log that may be too short, in words then
+- `drain_or_evict`, `mean_costs`: the node-hours that windows of a calendar cost, by their notice
 """
 
+from cosimlib.comparison.draining import drain_or_evict, mean_costs
 from cosimlib.comparison.intervals import Comparison
 from cosimlib.comparison.measures import MEASURES
 from cosimlib.comparison.run import compare, compare_where_possible
 
-__all__ = ["MEASURES", "Comparison", "compare", "compare_where_possible"]
+__all__ = [
+    "MEASURES",
+    "Comparison",
+    "compare",
+    "compare_where_possible",
+    "drain_or_evict",
+    "mean_costs",
+]
