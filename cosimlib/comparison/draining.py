@@ -111,7 +111,7 @@ def drain_or_evict(
         check.number("notices", notice, least=0.0, kind="hours")
     check.seconds("stretch", stretch, above=0.0)
     machine = check.machine(system or workload.machine, workload.name)
-    rows = []
+    rows, seeds = [], list(seeds)
     for number, window in enumerate(windows.on_machine(machine.total_nodes).to_dict("records")):
         jobs = _before(workload, window["start"], stretch)
         memory = {seed: draw_memory(jobs, machine, seed=seed) for seed in seeds}

@@ -120,6 +120,16 @@ def test_where_no_job_waits_more_notice_is_more_idle_and_less_lost():
         assert (first[name].diff().dropna() <= 0).all() and first[name].iloc[0] > 0
 
 
+def test_each_window_is_for_itself_and_has_all_seeds():
+    workload = workload_of((5, 10, 10, 8), (16, 10, 10, 8))
+    both = Calendar(pd.concat([at(12).windows, at(20).windows]))
+    knobs = {"notices": [0, 2], "system": SYSTEM, "horizon": HOUR, "interval": 365 * DAY}
+    table = drain_or_evict(workload, both, seeds=iter([3, 4]), **knobs)
+    assert table["window"].tolist() == [0] * 4 + [1] * 4 and table["seed"].tolist() == [3, 4] * 4
+    second = drain_or_evict(workload, at(20), seeds=[3, 4], **knobs)
+    assert table[table["window"] == 1].reset_index(drop=True).equals(second.assign(window=1))
+
+
 def test_means_are_paired_by_window_and_over_seeds_first():
     rows = [(0, 0.0, 0, 4.0), (0, 0.0, 1, 6.0), (1, 0.0, 0, 9.0), (1, 0.0, 1, 9.0),
             (0, 8.0, 0, 6.0), (0, 8.0, 1, 6.0), (1, 8.0, 0, 10.0), (1, 8.0, 1, 10.0)]  # fmt: skip
