@@ -39,6 +39,11 @@ REDRAWS = 1000
 FEWEST_BLOCKS = 8
 """Weeks, or days, from which a log is drawn anew."""
 
+LEAST_SCORE = 0.9
+"""Least score of a window in which the machine is taken to have been closed."""
+
+NO_WINDOWS = pd.DataFrame(columns=["start", "end", "known_from"], dtype=float)
+
 
 @dataclass(frozen=True, eq=False)
 class Log:
@@ -61,6 +66,9 @@ class Log:
         Node-hours of the schedule's jobs ÷ those of all jobs in the log.
     held : Oversubscription
         How far the schedule holds more nodes than the machine has.
+    windows : pd.DataFrame
+        In which the machine seems to have been closed, by `traces.closures`; none where starts,
+        waits or idle nodes are unknown.
     unit : str
         What a node of the log is: "node" or "processor".
     seed : int
@@ -75,6 +83,7 @@ class Log:
     lacks: dict[str, str]
     used: float
     held: Oversubscription
+    windows: pd.DataFrame
     unit: str = "node"
     seed: int = 0
     budget: float = 60.0
@@ -155,8 +164,8 @@ def open_log(
         workload = workload.noted("noted", held.note, held.jobs)
     if held.lack:
         lacks["idle nodes"] = held.lack
-    used = share_used(schedule, read)
-    return Log(workload, machine, schedule, lacks, used, held, unit_of(read), seed, budget)
+    used, unit, windows = share_used(schedule, read), unit_of(read), _windows(schedule, lacks)
+    return Log(workload, machine, schedule, lacks, used, held, windows, unit, seed, budget)
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
@@ -309,3 +318,11 @@ def _schedule(workload: Workload, lacks: dict[str, str]) -> Schedule:
     schedule = simulate(workload, check.machine(workload.machine, workload.name))
     lacks["starts"] = f"{starts.sentence}; {schedule.policy} stands in"
     return schedule
+
+
+def _windows(schedule: Schedule, lacks: dict[str, str]) -> pd.DataFrame:
+    """Windows in which the machine seems to have been closed, while jobs waited."""
+    if lacks.keys() & {"starts", "waits", "idle nodes"}:
+        return NO_WINDOWS
+    found = traces.closures(schedule.workload)
+    return found[found["score"] >= LEAST_SCORE].reset_index(drop=True)

@@ -21,6 +21,9 @@ WIDTH, LEFT, END, TOP, BOTTOM = 440, 58, 428, 12, 44
 LETTER = 7.8
 """Mean width of a letter in a chart."""
 
+LEAST_SHADE = 1.0
+"""Width of a shaded stretch at least, so that short ones are seen."""
+
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
 MOST_ROWS = 20
 """Rows of a table on the page; `Report.tables` has all."""
@@ -159,15 +162,21 @@ def line_chart(
     low: pd.DataFrame | None = None,
     high: pd.DataFrame | None = None,
     steps: bool = False,
+    shaded: Iterable[Any] = (),
 ) -> str:
     """Columns of a table as lines over its index; bands from `low` to `high`, of the same columns.
 
     An axis that is a title begins at 0 and has round ticks.
+    Pairs of values are `shaded` between.
     """
     foot = 230 - BOTTOM
     x = axis(table.index, x) if isinstance(x, str) else x
     scale = axis(table if high is None else high, y)
     parts = _frame(x, scale, LEFT, foot)
+    for stretch in shaded:
+        begin, end = x.at(stretch, LEFT, END)
+        corner, width = f'x="{begin:.1f}" y="{TOP}"', max(end - begin, LEAST_SHADE)
+        parts.append(f'<rect {corner} width="{width:.1f}" height="{foot - TOP}" fill="#bbb"/>')
     for place, name in enumerate(table):
         tint = CYCLE[place % len(CYCLE)]
         across, up = x.at(table.index, LEFT, END), scale.at(table[name], foot, TOP)
@@ -186,11 +195,14 @@ def line_chart(
     return _svg(parts, 244 + 18 * table.shape[1])
 
 
-def steps_chart(table: pd.DataFrame, last: float, began: pd.Timestamp | None, y: str) -> str:
+def steps_chart(
+    table: pd.DataFrame, last: float, began: pd.Timestamp | None, y: str,
+    shaded: Iterable[Any] = (),
+) -> str:  # fmt: skip
     """Columns of a table as steps from each instant (s) of its index on, up to the last."""
     times = [*table.index, last]
     steps = table.reindex(times[:-1] + times[-2:-1]).set_axis(times)
-    return line_chart(steps, time_axis(times[0], last, began), y, steps=True)
+    return line_chart(steps, time_axis(times[0], last, began), y, steps=True, shaded=shaded)
 
 
 def dot_chart(table: pd.DataFrame, x: Axis | str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import count, duration, durations, percent
 from cosimlib.policies import SIMULATORS
@@ -51,8 +52,9 @@ MOST_HELD = 200_000
 
 
 def replay(
-    workload: Workload, policies: Sequence[str] = REPLAYED, *, most: float = np.inf
-) -> tuple[list[Schedule], dict[str, str]]:
+    workload: Workload, policies: Sequence[str] = REPLAYED, *, most: float = np.inf,
+    calendar: Calendar = ALWAYS_OPEN,
+) -> tuple[list[Schedule], dict[str, str]]:  # fmt: skip
     """The log's jobs under batch policies, and the policies left out with the reasons.
 
     Parameters
@@ -64,10 +66,13 @@ def replay(
     most : float, optional
         Jobs · jobs that wait on average under EASY up to which conservative backfilling, which
         keeps a reservation for each waiting job, is tried.
+    calendar : Calendar, optional
+        When nodes are closed, for policies that take one; where a requested time is missing, never.
     """
     schedules: list[Schedule] = []
     left_out = {}
     known = workload.jobs["requested_time"].notna().all()
+    closed = {"calendar": calendar} if known and len(calendar) else {}
     for policy in policies:
         if policy != "FCFS" and not known:
             left_out[policy] = "it needs requested times"
@@ -75,7 +80,8 @@ def replay(
             waiting = _queue(schedules[-1]) / len(workload)
             left_out[policy] = f"{waiting:,.0f} jobs wait on average, and each has a reservation"
         else:
-            schedules.append(SIMULATORS[policy](workload, workload.machine))
+            run = SIMULATORS[policy](workload, workload.machine, **closed)
+            schedules.append(replace(run, policy=policy) if closed else run)
     return schedules, left_out
 
 
@@ -113,7 +119,8 @@ def policies_section(log: Log) -> Section:
     if "waits" in log.lacks:
         why = "What another policy would do is open: a log with submissions would tell."
         return Section("policies", "Policies", (why,))
-    runs, left_out = replay(log.workload, most=MOST_WAITING)
+    calendar = Calendar(log.windows)
+    runs, left_out = replay(log.workload, most=MOST_WAITING, calendar=calendar)
     table = compare_to_recorded(runs)
     # Conservative backfilling ranks jobs as EASY does, and takes longer to compare with.
     fits = table["rank correlation"].drop([RECORDED, "conservative"], errors="ignore")
@@ -144,6 +151,12 @@ def policies_section(log: Log) -> Section:
         )
     if "idle nodes" in log.lacks:
         findings.append("The jobs that ran held more than the machine: policies wait for it.")
+    if len(runs[0].calendar):
+        findings.append(
+            "In the table of all jobs, and in rank correlations, policies keep the machine closed "
+            f"in the {count(len(calendar), 'window')} of the record; means with an interval, and "
+            "ratios, are of a machine that never closes, as logs drawn anew have other weeks."
+        )
     picture = dot_chart(means, "mean wait (hours)")
     reading = (
         "Every policy schedules the same jobs, with their own submissions, requests and run times; "

@@ -5,10 +5,11 @@ A job that waits while it and all jobs that have waited longer would fit is held
 else. The record does not say by what, but shows signs, of which the first that holds is counted as
 the likely cause (`CAUSES`):
 
-1. *partition*: the nodes that its partition (or queue) ever held at once are held, or too many;
-2. *standstill*: no job starts anywhere for long;
-3. *user*: its user has other jobs running;
-4. *other*: none of these.
+1. *closure*: the machine is closed, or is known to close before the job's requested time ends;
+2. *partition*: the nodes that its partition (or queue) ever held at once are held, or too many;
+3. *standstill*: no job starts anywhere for long;
+4. *user*: its user has other jobs running;
+5. *other*: none of these.
 """
 
 from collections.abc import Iterable
@@ -23,7 +24,7 @@ from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
 from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups, largest_groups
 from cosimlib.metrics.series import waiting_nodes
-from cosimlib.report.log import Log, machine_table, redrawn, window_name
+from cosimlib.report.log import LEAST_SCORE, NO_WINDOWS, Log, machine_table, redrawn, window_name
 from cosimlib.report.page import Section, cell, dot_chart, heat_map, hours_axis, steps_chart
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
@@ -33,6 +34,7 @@ LABELS = ("user", "group", "queue", "partition")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 CAUSES = {
+    "closure": "the machine was closed, or about to close",
     "partition": "a full partition or queue",
     "standstill": "an outage, maintenance, or a large reservation",
     "user": "limits per user, or jobs that follow others",
@@ -155,7 +157,9 @@ def waits_by_hour(schedule: Schedule) -> pd.DataFrame:
     return table.set_axis(list(WEEKDAYS)).rename_axis(index="submitted on", columns="hour")
 
 
-def idle_waits(schedule: Schedule, *, length: float = WEEK) -> IdleWaits:
+def idle_waits(
+    schedule: Schedule, *, length: float = WEEK, windows: pd.DataFrame = NO_WINDOWS
+) -> IdleWaits:
     """Node-hours waited while a job and all that had waited longer fitted on the idle nodes.
 
     Parameters
@@ -164,6 +168,8 @@ def idle_waits(schedule: Schedule, *, length: float = WEEK) -> IdleWaits:
         As recorded.
     length : float, default a week
         Of the periods, seconds.
+    windows : pd.DataFrame, optional
+        In which the machine was closed, as `traces.closures` has them.
     """
     workload, (first, last) = schedule.workload, schedule.span
     several = [c for c in ("partition", "queue") if workload.column(c).dropna().unique().size > 1]
@@ -172,9 +178,9 @@ def idle_waits(schedule: Schedule, *, length: float = WEEK) -> IdleWaits:
     )
     nodes = workload.jobs["nodes"].to_numpy()
     begin = np.arange(first, max(last, first + 1), length)
-    seconds, held_back = _held_back(
-        _events(schedule, length), nodes, user, label, _capacity(schedule, label), begin.size
-    )
+    requested = workload.jobs["requested_time"].fillna(0.0).to_numpy()
+    events, most = _events(schedule, length, windows), _capacity(schedule, label)
+    seconds, held_back = _held_back(events, nodes, requested, user, label, most, begin.size)
     table = pd.DataFrame(held_back.T / HOUR, pd.Index(begin, name="begin"), list(CAUSES))
     every = np.diff(begin, append=max(last, first + 1))
     queue = hourly(waiting_nodes(schedule), length, first, max(last, first + 1)).to_numpy()
@@ -200,22 +206,48 @@ def log_section(log: Log) -> Section:
     if log.used < 0.995:
         findings.append(f"This report is on {percent(log.used)} of the log's {log.unit}-hours.")
     findings += [f"{why[0].upper()}{why[1:]}." for why in log.lacks.values()]
+    closed, windows = _closures(log)
+    findings += closed
     weeks = weekly_use(schedule)
     shown = 100 * weeks.set_index("begin")[["utilization", "offered_load"]]
     shown.columns = ["utilization", "offered load"]
-    picture = steps_chart(shown, end, log.workload.began, "percent of the machine")
+    shaded = log.windows[["start", "end"]].to_numpy()
+    picture = steps_chart(shown, end, log.workload.began, "percent of the machine", shaded)
     begin = [window_name(schedule, t, t + WEEK) for t in weeks["begin"]]
     tables = {
         "The machine and its jobs": machine_table(log),
         "Records dropped, mended and noted": log.workload.account.set_index("action"),
         "Weeks (waits in hours)": weeks.drop(columns="begin").set_axis(begin).rename_axis("week"),
-    }
+    } | windows
     reading = (
         "Utilization is the share of the machine that jobs held in a week, offered load the work "
         "submitted in it. Where load is above utilization the queue grows. Dropped records are no "
         "jobs or do not fit, mended ones were changed, noted ones may matter."
     )
     return Section("log", "The log", (" ".join(findings),), (picture,), tables, reading)
+
+
+def _closures(log: Log) -> tuple[list[str], dict[str, pd.DataFrame]]:
+    """Windows in which the machine seems to have been closed: a sentence, a table; or none."""
+    windows = log.windows
+    if not len(windows):
+        return [], {}
+    start, end = windows["start"], windows["end"]
+    hours, sudden = (end - start) / HOUR, int((windows["kind"] == "down").sum())
+    notice = f" Of these windows, {sudden} were known less than an hour ahead." * (sudden > 0)
+    sentence = (
+        f"The machine seems to have been closed in {count(len(windows), 'window')} of three hours "
+        f"or more (grey in the first picture), {hours.sum():,.0f} h in all: jobs held at most 2 % "
+        f"of the {log.unit}s, and for {percent(LEAST_SCORE)} or more of each window (its score) "
+        f"jobs waited that all fitted on the idle ones.{notice}"
+    )
+    table = pd.DataFrame({
+        "hours": hours, "known ahead (h)": (start - windows["known_from"]) / HOUR,
+        "score": windows["score"], "jobs started within": windows["contradicting"].map(len),
+    })  # fmt: skip
+    names = [window_name(log.schedule, *times) for times in zip(start, end, strict=True)]
+    caption = "Windows in which the machine seems to have been closed"
+    return [sentence], {caption: table.set_axis(names).rename_axis("window")}
 
 
 def waits_section(log: Log) -> Section:
@@ -251,6 +283,8 @@ def waits_section(log: Log) -> Section:
         pictures += picture
         tables |= table
         reading += f" {SIGNS}" * bool(picture)
+        if picture and len(log.windows):
+            reading += " Before all these: the machine is closed, or soon will be."
     return Section("waits", title, tuple(findings), tuple(pictures), tables, reading)
 
 
@@ -290,8 +324,9 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
         return "Whether waiting was necessary is open, as idle nodes are unknown.", [], {}
     first, last = log.schedule.span
     length, unit = WEEK if last - first >= 8 * WEEK else DAY, log.unit
-    waits = idle_waits(log.schedule, length=length)
-    causes, waited = waits.periods[list(CAUSES)], waits.periods["waited"]
+    waits = idle_waits(log.schedule, length=length, windows=log.windows)
+    names = [cause for cause in CAUSES if cause != "closure" or len(log.windows)]
+    causes, waited = waits.periods[names], waits.periods["waited"]
     total, idle = float(waited.sum()), float(causes.to_numpy().sum())
     rule = f"while enough {unit}s were idle for the job and for all that had waited longer"
     if idle == 0:
@@ -328,8 +363,8 @@ def _capacity(schedule: Schedule, label: np.ndarray) -> np.ndarray:
     return most
 
 
-def _events(schedule: Schedule, length: float) -> Iterable[tuple]:
-    """Events in order: kind, job, period, whether nothing starts for long, seconds to the next."""
+def _events(schedule: Schedule, length: float, windows: pd.DataFrame) -> Iterable[tuple]:
+    """Events in order: kind, job, period, standstill, seconds to close, seconds to the next."""
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()
     time = np.concatenate([schedule.end_time, submit_time, schedule.start_time])
     kind, job = np.divmod(np.arange(time.size), submit_time.size)
@@ -342,21 +377,31 @@ def _events(schedule: Schedule, length: float) -> Iterable[tuple]:
     standstill = bounds[after + 1] - bounds[after] >= max(HOUR, STANDSTILL * mean_gap)
     period = ((time - submit_time[0]) // length).astype(np.int64)
     seconds = np.append(np.diff(time), 0.0)
-    columns = (kind[order], job[order], period, standstill, seconds)
+    closing = _until_closed(windows, time + seconds / 2)
+    columns = (kind[order], job[order], period, standstill, closing, seconds)
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
+def _until_closed(windows: pd.DataFrame, time: np.ndarray) -> np.ndarray:
+    """Seconds until the next window that is known then; none within, no end before that."""
+    start, end, known = (windows[name].to_numpy() for name in ("start", "end", "known_from"))
+    place = np.searchsorted(end, time, side="right")
+    start, known = np.append(start, np.inf)[place], np.append(known, np.inf)[place]
+    return np.where(start <= time, -np.inf, np.where(known <= time, start - time, np.inf))
+
+
 def _held_back(
-    events: Iterable[tuple], nodes: np.ndarray, user: np.ndarray, label: np.ndarray,
-    most: np.ndarray, periods: int,
+    events: Iterable[tuple], nodes: np.ndarray, requested: np.ndarray, user: np.ndarray,
+    label: np.ndarray, most: np.ndarray, periods: int,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Seconds per cause and job, and node-seconds per cause and period, of jobs held back."""
     seconds = [[0.0] * nodes.size for _ in CAUSES]
     waited = [[0.0] * (periods + 1) for _ in CAUSES]
     of_user, free = [0] * (int(user.max(initial=0)) + 2), most.tolist()
-    sizes, users, labels = nodes.tolist(), user.tolist(), label.tolist()
+    sizes, limits = nodes.tolist(), requested.tolist()
+    users, labels = user.tolist(), label.tolist()
     idle, queue = free[-1], dict.fromkeys(range(0))
-    for kind, job, period, standstill, length in events:
+    for kind, job, period, standstill, closing, length in events:
         if kind == SUBMITTED:
             queue[job] = None
         else:
@@ -373,7 +418,8 @@ def _held_back(
                 break
             full = labels[first] >= 0 and free[labels[first]] < sizes[first]
             others = users[first] >= 0 and of_user[users[first]] > 0
-            cause = 0 if full else 1 if standstill else 2 if others else 3
+            closes = limits[first] > closing
+            cause = 0 if closes else 1 if full else 2 if standstill else 3 if others else 4
             seconds[cause][first] += length
             waited[cause][period] += sizes[first] * length
     return np.array(seconds), np.array(waited)[:, :periods]

@@ -1,8 +1,9 @@
 """Closures of a machine that a log does not name, inferred from recorded starts and ends.
 
 A closure is a stretch of time, at least as long as `shortest`, in which jobs hold no more than a
-small share of the nodes. An empty queue empties a machine, too: the score tells the two apart. It
-is the share of the closure in which a job waits.
+small share of the nodes. An empty queue empties a machine, too, as does a job that waits for nearly
+all nodes: the score tells them apart. It is the share of the closure in which jobs wait and each of
+them would fit on the nodes that are idle all the while.
 
 *When it was known.* A scheduler that knows a window starts no job whose requested time crosses its
 begin. So a window was known at the earliest right after the last start of a job that crosses it. A
@@ -105,12 +106,17 @@ def _known_from(recorded: Schedule, start: float) -> float:
 
 
 def _score(recorded: Schedule, start: float, end: float) -> float:
-    """Share of a window in which a job waits."""
-    submitted = recorded.workload.jobs["submit_time"].to_numpy()
-    begin, until = np.maximum(submitted, start), np.minimum(recorded.start_time, end)
+    """Share of a window in which jobs wait that all fit on the nodes idle throughout."""
+    jobs, started, ended = recorded.workload.jobs, recorded.start_time, recorded.end_time
+    submitted, nodes = jobs["submit_time"].to_numpy(), jobs["nodes"].to_numpy()
+    runs = (started < end) & (ended > start)
+    _, held = step_function(started[runs], ended[runs], nodes[runs])
+    begin, until = np.maximum(submitted, start), np.minimum(started, end)
     waits = begin < until
-    times, waiting = step_function(begin[waits], until[waits], np.ones(int(waits.sum()), np.int64))
-    return float(np.diff(times) @ (waiting[:-1] > 0)) / (end - start) if times.size else 0.0
+    too_wide = nodes[waits] > recorded.total_nodes - held.max(initial=0)
+    # One job that does not fit outweighs all others.
+    times, fitting = step_function(begin[waits], until[waits], np.where(too_wide, -waits.size, 1))
+    return float(np.diff(times) @ (fitting[:-1] > 0)) / (end - start) if times.size else 0.0
 
 
 def _started_within(recorded: Schedule, start: float, end: float) -> tuple[int, ...]:

@@ -91,6 +91,19 @@ def test_the_first_sign_that_holds_is_the_likely_cause():
     assert still.jobs.loc[100, "standstill"] == pytest.approx(80, abs=0.2)
 
 
+def test_a_closure_explains_waits_within_it_and_those_of_jobs_that_would_cross_its_begin():
+    """Closed from hour 10 to 20, known from 2: the request of b would cross hour 10."""
+    jobs = [(0, 0, 10, 6, "a"), (4, 20, 1, 2, "b"), (12, 20, 1, 1, "c"), (20, 21, 1, 1, "d")]
+    table = recorded(jobs).workload.jobs.assign(requested_time=7 * HOUR)
+    schedule = Schedule.recorded(Workload(table, "log", System.of(10)))
+    windows = pd.DataFrame({"start": [10 * HOUR], "end": [20 * HOUR], "known_from": [2 * HOUR]})
+    waits = idle_waits(schedule, windows=windows).jobs
+    assert waits["closure"].tolist() == [0, 16, 8, 0] and waits.loc[3].sum() == 1
+    unannounced = idle_waits(schedule, windows=windows.assign(known_from=10 * HOUR)).jobs
+    assert unannounced["closure"].tolist() == [0, 10, 8, 0] and unannounced.loc[1].sum() == 16
+    assert idle_waits(schedule).jobs["closure"].sum() == 0
+
+
 def test_waits_by_weekday_and_hour_need_a_calendar():
     jobs = [(0, 3, 1, 1, "a"), (0, 1, 1, 1, "a"), (25, 25, 1, 1, "a")]
     assert waits_by_hour(recorded(jobs)).empty

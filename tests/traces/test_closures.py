@@ -42,6 +42,13 @@ def test_jobs_that_cross_to_the_last_show_a_failure_and_small_jobs_within_contra
     assert closures(workload, System.of(100), shortest=7 * HOUR).empty
 
 
+def test_jobs_that_wait_for_more_nodes_than_are_idle_do_not_show_a_closure():
+    """Closed or not, a job of all nodes waits for the one that a long job holds."""
+    workload = log((0, 0, 10, 10, 1), (1, 10, 1, 1, 100), (2, 11, 1, 9, 1))
+    found = closures(workload, System.of(100))
+    assert len(found) == 1 and found["score"].tolist() == [0.0]
+
+
 def rank_correlation(one, other):
     return float(pd.Series(one).corr(pd.Series(other), method="spearman"))
 
