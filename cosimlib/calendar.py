@@ -30,6 +30,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.display import Displayed, Facts, count, duration
 from cosimlib.kernels.steps import step_function
+from cosimlib.units import LATEST
 
 KINDS = ("maintenance", "reservation", "down", "drain")
 UNANNOUNCED = ("down", "drain")
@@ -37,6 +38,9 @@ UNANNOUNCED = ("down", "drain")
 
 ON_OVERRUN = ("wait", "kill")
 COLUMNS = ("start", "end", "nodes", "kind", "known_from")
+NOTES = ("score", "contradicting")
+"""Columns that `traces.closures` has beside them, which a calendar leaves out."""
+TABLE = f"a table with columns of {', '.join(COLUMNS)}, or pairs of a start and an end"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,28 +128,46 @@ class Calendar(Displayed):
 
 def _table(given: "pd.DataFrame | Mapping | Sequence") -> pd.DataFrame:
     """Windows in order of their starts, every column of which is known."""
-    is_table = isinstance(given, pd.DataFrame | Mapping)
-    pairs = [] if is_table else [tuple(pair) for pair in given]
-    fine = all(len(pair) == 2 for pair in pairs)
-    check.that("windows", given, fine, "a table, or pairs of a start and an end")
-    table = pd.DataFrame(given) if is_table else pd.DataFrame(pairs, columns=["start", "end"])
+    try:
+        is_table = isinstance(given, pd.DataFrame | Mapping)
+        pairs = {} if is_table else {"columns": ["start", "end"]}
+        table = pd.DataFrame(given if is_table else [tuple(pair) for pair in given], **pairs)
+    except (TypeError, ValueError) as error:
+        raise check.ArgumentError(f"windows={given!r}; expected {TABLE}") from error
     check.columns(table, ("start", "end"), where="calendar", error=check.ArgumentError)
-    table = table.reindex(columns=list(COLUMNS)).sort_values(["start", "end"], ignore_index=True)
+    for name in table.columns.difference([*COLUMNS, *NOTES], sort=False):
+        raise check.ArgumentError(f"calendar: unknown column {name!r}; expected {TABLE}")
+    table = table.reindex(columns=list(COLUMNS))
+    numbers = {name: _numbers(name, table[name]) for name in COLUMNS if name != "kind"}
+    table = table.assign(**numbers).sort_values(["start", "end"], ignore_index=True)
     kind = table["kind"].astype(object).where(table["kind"].notna(), "maintenance").astype("str")
-    numbers = {name: table[name].astype(np.float64) for name in COLUMNS if name != "kind"}
-    start, end, nodes = numbers["start"], numbers["end"], numbers["nodes"]
+    start, end, nodes = table["start"], table["end"], table["nodes"]
     unannounced = kind.isin(UNANNOUNCED)
-    known_from = numbers["known_from"].fillna(-np.inf).mask(unannounced, start)
+    known_from = table["known_from"].fillna(-np.inf)
+    at_start = unannounced & (table["known_from"].isna() | (known_from == start))
+    known_from = known_from.mask(at_start, start)
+    limit = f"{LATEST:,.0f}"
     rules = [
         ("kind", kind, kind.isin(KINDS), f"one of {', '.join(KINDS)}"),
-        ("start", start, np.isfinite(start), "finite seconds"),
-        ("end", end, np.isfinite(end) & (end > start), "finite seconds after the start"),
+        ("start", start, start.abs() < LATEST, f"seconds within ±{limit}"),
+        ("end", end, (end > start) & (end < LATEST), f"seconds after the start, below {limit}"),
         ("nodes", nodes, nodes.isna() | ((nodes >= 1) & (nodes % 1 == 0)), "whole nodes from 1"),
         ("known_from", known_from, known_from <= start, "seconds up to the start of the window"),
-    ]
+        ("known_from", known_from, ~unannounced | at_start,
+         f"the window's start or none, for {' and '.join(UNANNOUNCED)} are not announced"),
+    ]  # fmt: skip
     for name, values, holds, expected in rules:
         check.rows(name, values, holds, expected, row=_label, error=check.ArgumentError)
-    return table.assign(**numbers).assign(kind=kind, known_from=known_from)
+    return table.assign(kind=kind, known_from=known_from)
+
+
+def _numbers(name: str, values: pd.Series) -> pd.Series:
+    """A column as floats; refused where it holds anything else, such as dates or truth values."""
+    missing = values.isna()
+    fine = missing | values.map(check.is_number).astype(bool)
+    kinds = "a number, as seconds from the start of the trace are"
+    check.rows(name, values, fine, kinds, row=_label, error=check.ArgumentError)
+    return values.where(~missing, np.nan).astype(np.float64)
 
 
 def _label(row: int) -> str:

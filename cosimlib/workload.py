@@ -11,6 +11,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.display import UNKNOWN, Displayed, Facts, calendar, count, duration
 from cosimlib.system import System
+from cosimlib.units import LATEST
 
 
 class InvalidWorkloadError(ValueError):
@@ -40,9 +41,6 @@ OPTIONAL_COLUMNS: Mapping[str, Column] = {
 }
 
 NEEDED = ("submit_time", "run_time", "nodes")
-
-LATEST = 1e11
-"""Seconds, 3,169 years: below it are submissions, run times and requested times."""
 
 MOST_NODES = 2.0**52
 """At and above 2⁵² consecutive floats are 1 or more apart: nodes would not be exact."""

@@ -212,12 +212,20 @@ def test_closed_nodes_are_not_offered():
 @pytest.mark.parametrize(
     ("windows", "message"),
     [
-        ([(5, 5)], "window 0 of the calendar has end=5; expected finite seconds after the start"),
+        ([(5, 5)], "window 0 of the calendar has end=5; expected seconds after the start"),
         ({"start": [1], "end": [2], "kind": ["party"]}, "kind='party'; expected one of maint"),
         ({"start": [1], "end": [2], "nodes": [0.5]}, "nodes=0.5; expected whole nodes from 1"),
         ({"start": [1], "end": [2], "known_from": [3]}, "known_from=3; expected seconds up to"),
         ({"start": [1]}, "no column 'end'"),
-        ([(1, 2, 3)], "expected a table, or pairs of a start and an end"),
+        ([(1, 2, 3)], "expected a table with columns of .*, or pairs of a start and an end"),
+        (5, "windows=5; expected a table"),
+        ({"start": 1, "end": 5}, "expected a table"),
+        ([("a", "b")], "window 0 of the calendar has start='a'; expected a number"),
+        ({"start": [True], "end": [2]}, "start=.*True.*; expected a number"),
+        ({"start": [pd.Timestamp(0)], "end": [2]}, "expected a number, as seconds"),
+        ({"start": [1], "end": [2], "Nodes": [8]}, "unknown column 'Nodes'"),
+        ([(0, 5e18)], "end=5e.18; expected seconds after the start, below 100,000,000,000"),
+        ({"start": [1], "end": [5], "kind": ["down"], "known_from": [0]}, "known_from=0; expected"),
     ],
 )
 def test_what_is_no_window_is_refused(windows, message):
