@@ -35,7 +35,7 @@ def test_parameter_that_the_notebook_has_not_is_refused(notebook):
 
 def test_published_figures_are_kept(notebook):
     source = """
-    figure = cs.figures.plot_nothing("T", "no job")
+    figure = cs.figures.plot_empty("T", "no job")
     cs.figures.Publisher("", "a log").publish(figure, "t", pd.DataFrame({"n": [3]}))
     """.replace("    ", "")
     shown = run_cells(notebook("import pandas as pd, cosimlib as cs", source))
@@ -61,7 +61,7 @@ def test_table_with_a_hole_is_strange():
 def test_figure_without_points_is_strange_unless_it_says_why():
     empty = cs.figures.theme.figure(title="T").add_scatter(x=[1, 2], y=[np.nan, np.nan])
     assert strange(Shown(figures={"f": empty})) == ["figure f: blank"]
-    assert not strange(Shown(figures={"f": cs.figures.plot_nothing("T", "no job")}))
+    assert not strange(Shown(figures={"f": cs.figures.plot_empty("T", "no job")}))
     assert not strange(Shown(figures={"f": empty.add_scatter(x=[1], y=[2])}))
 
 

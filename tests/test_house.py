@@ -91,8 +91,8 @@ def test_no_file_is_longer_than_500_lines():
 
 
 RIDDLE_WORDS = {
-    "culprit", "gathering", "joining", "lane", "overfull", "parcel", "ruler", "situation", "taxed",
-    "thinning",
+    "calm", "culprit", "due", "evidence", "gathering", "joining", "lane", "overfull", "pace",
+    "parcel", "rising", "ruler", "situation", "taxed", "thinning", "told",
 }  # fmt: skip
 """Words in names that nobody could guess; each has a textbook word in CONTRIBUTING's style."""
 

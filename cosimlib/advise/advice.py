@@ -310,11 +310,11 @@ def _solved(moments: list[Moment], needed: int, step: float, memory: int) -> lis
     last = moments[-1]
     wanted = last.needed(needed)
     if last.reachable < needed or wanted == 0:
-        nothing = np.zeros(0)
+        no_times = np.zeros(0)
         possible = last.reachable >= needed
         empty = np.zeros(0, dtype=np.int64)
         return [
-            Choice(each, possible, empty, empty, nothing, nothing, nothing, proven=True)
+            Choice(each, possible, empty, empty, no_times, no_times, no_times, proven=True)
             for each in moments
         ]
     plan, rows = plan_for(last.problem(last.deadline, step), wanted, memory)

@@ -24,7 +24,7 @@ class InvalidDecisionError(ValueError):
     """A policy asked for what no scheduler can do."""
 
 
-NOTHING = np.empty(0, np.int64)
+NO_STARTS = np.empty(0, np.int64)
 
 
 def decision(answer: Any) -> tuple[np.ndarray, float]:
@@ -41,10 +41,10 @@ def decision(answer: Any) -> tuple[np.ndarray, float]:
             raise InvalidDecisionError(f"returned a tuple of {len(answer)}: {answer!r}; {ANSWERS}")
         answer, wake = answer[0], _time(answer[1])
     if isinstance(answer, list) and not answer:
-        return NOTHING, wake
+        return NO_STARTS, wake
     positions = np.asarray(answer)
     if positions.ndim == 1 and positions.size == 0:
-        return NOTHING, wake
+        return NO_STARTS, wake
     if positions.dtype == np.bool_:
         raise InvalidDecisionError(
             f"returned a mask: {answer!r}; expected positions: np.flatnonzero(mask)"

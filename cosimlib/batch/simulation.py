@@ -18,7 +18,7 @@ from numba.extending import is_jitted
 
 from cosimlib import checks as check
 from cosimlib.batch import loop
-from cosimlib.batch.decisions import NOTHING, InvalidDecisionError, decision
+from cosimlib.batch.decisions import NO_STARTS, InvalidDecisionError, decision
 from cosimlib.batch.loop import Machine
 from cosimlib.batch.orders import check_known
 from cosimlib.batch.state import Running, State, Waiting
@@ -111,7 +111,7 @@ def _run(
     policy: Policy, machine: Machine, waiting: Waiting, running: Running, total_nodes: int
 ) -> tuple[int, int, float]:
     """Ask and obey until nothing is left to happen, or something is wrong: what, and with what."""
-    positions, wake = NOTHING, np.inf
+    positions, wake = NO_STARTS, np.inf
     while True:
         status, wrong, now, first, last, size, free = loop.step(machine, positions, wake)
         if status != loop.FINE or now == np.inf:

@@ -111,13 +111,11 @@ def _rounded(advice: Advice) -> str:
         written = np.append(jobs["sys_time"], jobs["app_time"] - jobs["app_wait"])
     longest = written[np.isfinite(written)].max(initial=0.0)
     factor = np.ceil(100 * longest / advice.step) / 100
-    told = f"Checkpoints are rounded up to {duration(advice.step)}"
+    rounded = f"Checkpoints are rounded up to {duration(advice.step)}"
     if not 0 < factor < MOST:
-        return f"{told}." if longest else ""
+        return f"{rounded}." if longest else ""
     since = f"from bandwidths × {factor:g} on" if factor > LEAST else "at all bandwidths offered"
-    return (
-        f"{told}: {since} each is written within one, and faster writing changes next to nothing."
-    )
+    return f"{rounded}: {since} each is written within one, and faster writing changes little."
 
 
 def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:

@@ -211,7 +211,7 @@ def _draw(shown: Page, place: VBox) -> None:
 def _picker(shown: Page, place: VBox) -> HBox:
     """The button that puts a panel of uploaded files in place of the one shown."""
     button = FileUpload(accept=SUFFIXES, multiple=shown.several, description=shown.files)
-    told = HTML(html.escape(shown.shown))
+    message = HTML(html.escape(shown.shown))
 
     def take(change: dict[str, Any]) -> None:
         uploads = change["new"]
@@ -219,15 +219,15 @@ def _picker(shown: Page, place: VBox) -> HBox:
             return
         files = {Path(each["name"]).name: bytes(each["content"]) for each in uploads}
         names = html.escape(", ".join(files))
-        told.value = f"reading {names} …"
+        message.value = f"reading {names} …"
         try:
             place.children = [_opened(shown, files)]
-            told.value = f"shown: {names}"
+            message.value = f"shown: {names}"
         except Exception as error:  # whatever a file holds, the page must say so and live on
-            told.value = f"{names} cannot be shown: {html.escape(str(error))}"
+            message.value = f"{names} cannot be shown: {html.escape(str(error))}"
 
     button.observe(take, names="value")
-    return HBox([button, told])
+    return HBox([button, message])
 
 
 def _opened(shown: Page, files: dict[str, bytes]) -> Panel:

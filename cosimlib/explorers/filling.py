@@ -112,7 +112,7 @@ def explore_filling(
     depth = (DEPTHS[1] if made else ALL) if queue_depth is None else queue_depth
     known = timeline.has_estimates and not made
     chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
-    nothing_drawn = "the log's own estimates: nothing is drawn"
+    own_estimates = "the log's own estimates: nothing is drawn"
     knobs = [
         Knob("policy", policy, "policy", options=FILLINGS),
         Knob("accuracy", chosen, "accuracy (p)", kind="slider",
@@ -126,7 +126,7 @@ def explore_filling(
         Knob("queue_depth", depth, "jobs that wait", kind="slider", options=DEPTHS,
              named=lambda jobs: NAMES.get(jobs, str(jobs)), check=partial(check.whole, least=0)),
         Knob("seed", seed, "seed", high=50, whole=True,
-             off_when=lambda now: nothing_drawn if now["accuracy"] == GIVEN else ""),
+             off_when=lambda now: own_estimates if now["accuracy"] == GIVEN else ""),
     ]  # fmt: skip
     simulated = cached(
         lambda now: _simulate(timeline, now), "period", "accuracy", "queue_depth", "seed", size=8

@@ -47,8 +47,8 @@ class IntervalTable(VBox):
         """Compare, and show what came of it."""
         self.button.disabled, self.table.value = True, BUSY
         try:
-            told, why = self._ask()
-            self.table.value = _page(told) if told is not None else html.escape(why)
+            found, why = self._ask()
+            self.table.value = _page(found) if found is not None else html.escape(why)
         except (ValueError, AssertionError) as error:
             # Whoever presses a button sees no traceback.
             self.table.value = html.escape(str(error))
@@ -60,10 +60,10 @@ class IntervalTable(VBox):
         self.table.value = ""
 
 
-def _page(told: Comparison) -> str:
+def _page(found: Comparison) -> str:
     """The table of means, one sentence per policy that is not shown, and the note."""
-    means = told.brief().rename_axis(None)
+    means = found.brief().rename_axis(None)
     means.columns = [f"mean {name.replace('_', ' ')}" for name in means]
-    sentences = "<br>".join(map(html.escape, told.sentences(against=told.policies[0])))
-    note = f"<small>{html.escape(told.note)}</small>"
+    sentences = "<br>".join(map(html.escape, found.sentences(against=found.policies[0])))
+    note = f"<small>{html.escape(found.note)}</small>"
     return f"{means.to_html(justify='left')}<p>{sentences}</p>{note}"

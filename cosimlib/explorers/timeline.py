@@ -110,8 +110,8 @@ class Timeline:
         self._submitted = np.bincount(day, minlength=self.days)
         self._work = np.bincount(day, table["nodes"] * table["run_time"], minlength=self.days)
         self._use, self._odd = self._measure()
-        calm = self._use[~self._odd]
-        least = np.quantile(calm, BUSY) if calm.size else 0.0
+        ordinary = self._use[~self._odd]
+        least = np.quantile(ordinary, BUSY) if ordinary.size else 0.0
         self._busy = ~self._odd & (self._use >= max(least, 1e-9))
         self.first: Period = self._busiest(at)
         self.part = cached(self._part, "period")

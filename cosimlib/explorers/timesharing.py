@@ -41,7 +41,7 @@ SHOWN = 6 * HOUR
 NODES, LOAD, SPREAD = 64, 0.89, "longest"
 """Of made jobs, where nothing else is asked for."""
 MOST_NOISE = 0.05
-MOST_MOVES = 100_000
+MOST_TRANSITIONS = 100_000
 """Changes of rates that noise may make in a log, so that a picture does not take long."""
 MOST_STARTS = 50_000
 """Nodes that the jobs of a log may start on together, for the same reason."""
@@ -204,7 +204,7 @@ class _Jobs:
         return span * max(1.0, self.timeline.load(now) / now["load"])
 
     def most_noise(self, now: Settings) -> float:
-        return bearable_noise(self.timeline.part(now).workload, MOST_NOISE, most=MOST_MOVES)
+        return bearable_noise(self.timeline.part(now).workload, MOST_NOISE, most=MOST_TRANSITIONS)
 
     def clock(self, now: Settings) -> float:
         """The moment chosen, on the clock of the log."""

@@ -12,7 +12,7 @@ Charts of tables
 - `plot_comparison`: policies with intervals over logs drawn anew, and their ratios
 - `plot_forecast`: when waiting jobs start, with intervals
 - `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
-- `plot_nothing`: a sentence in the place of a figure, where the data cannot answer
+- `plot_empty`: a sentence in the place of a figure, where the data cannot answer
 
 Schedules
 

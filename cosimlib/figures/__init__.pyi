@@ -1,7 +1,7 @@
 from . import theme as theme
 from .charts import in_words as in_words
+from .charts import plot_empty as plot_empty
 from .charts import plot_lines as plot_lines
-from .charts import plot_nothing as plot_nothing
 from .charts import plot_table as plot_table
 from .comparison import plot_comparison as plot_comparison
 from .elastic import plot_preemption as plot_preemption

@@ -13,14 +13,14 @@ from cosimlib.display import UNKNOWN
 from cosimlib.figures import theme
 from cosimlib.figures.publishing import CaptionedFigure, captioned
 
-NOTHING = "Nothing to draw"
+EMPTY = "Nothing to draw"
 MARKED = 40
 """Points up to which each point of a line has a marker."""
 AROUND, ROW, LOW, GAP = 170, 260, 140, 75
 """Pixels around panels, of a row of them, of a low row, and between two rows."""
 
 
-def plot_nothing(title: str, why: str) -> CaptionedFigure:
+def plot_empty(title: str, why: str) -> CaptionedFigure:
     """A title, and a caption that says in a sentence why there is nothing to draw.
 
     Parameters
@@ -33,11 +33,11 @@ def plot_nothing(title: str, why: str) -> CaptionedFigure:
     check.instance("why", why, str)
     picture = theme.figure(title=title, height=120, margin={"b": 10}, showlegend=False)
     picture.add_annotation(
-        text=NOTHING, font={"color": "#555555"}, showarrow=False,
+        text=EMPTY, font={"color": "#555555"}, showarrow=False,
         xref="paper", x=0, xanchor="left", yref="paper", y=0.5, yanchor="middle",
     )  # fmt: skip
     picture.update_xaxes(visible=False).update_yaxes(visible=False)
-    return captioned(picture, f"{NOTHING}: {why.strip().rstrip('.')}.")
+    return captioned(picture, f"{EMPTY}: {why.strip().rstrip('.')}.")
 
 
 def plot_lines(
@@ -92,9 +92,9 @@ def plot_lines(
     """
     check.instance("table", table, pd.DataFrame)
     if table.empty:
-        return plot_nothing(title, why or "none of these cases was measured")
+        return plot_empty(title, why or "none of these cases was measured")
     if table[y].isna().all():
-        return plot_nothing(title, why or "none of these cases has a value")
+        return plot_empty(title, why or "none of these cases has a value")
     labels, across = dict(labels or {}), columns or table[panel].nunique() if panel else 1
     values = list(dict.fromkeys(table[panel])) if panel else [None]
     names = list(dict.fromkeys(table[line])) if line else [""]
@@ -272,7 +272,7 @@ def plot_table(table: pd.DataFrame, *, title: str) -> go.Figure:
     """A table with its column names above it; numbers are set right, texts left."""
     check.instance("table", table, pd.DataFrame)
     if table.empty:
-        return plot_nothing(title, "the table has no rows")
+        return plot_empty(title, "the table has no rows")
     numeric = [pd.api.types.is_numeric_dtype(table[name]) for name in table]
     align = ["right" if number else "left" for number in numeric]
     cells = [

@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
 from cosimlib.figures import theme
-from cosimlib.figures.charts import plot_nothing
+from cosimlib.figures.charts import plot_empty
 from cosimlib.units import HOUR, MINUTE
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def plot_comparison(
     table = table[table["statistic"].isin([statistic, "value"])]
     values = table[(table["quantity"] == "value") & table["low"].notna()]
     if values.empty:
-        return plot_nothing(title, "too few of the logs drawn anew have jobs that count")
+        return plot_empty(title, "too few of the logs drawn anew have jobs that count")
     ratios = _ratios(table, comparison.policies, against)
     measures = list(dict.fromkeys(values["measure"]))
     ticks = {

@@ -10,7 +10,7 @@ from cosimlib.display import count
 from cosimlib.eviction import EvictionPlan, EvictionSpectrum
 from cosimlib.eviction.problem import ACTIONS
 from cosimlib.figures import theme
-from cosimlib.figures.charts import heatmap, job_bars, plot_nothing
+from cosimlib.figures.charts import heatmap, job_bars, plot_empty
 from cosimlib.figures.publishing import CaptionedFigure, captioned
 
 LARGEST_HEIGHT = 160
@@ -84,7 +84,7 @@ def plot_trade_off(
     """The loss surface with the plan's nodes and deadline (seconds) marked; beside it the jobs."""
     check.instance("spectrum", spectrum, EvictionSpectrum)
     if not len(plan.problem):
-        return plot_nothing(title, NO_JOBS)
+        return plot_empty(title, NO_JOBS)
     asked = f"{count(plan.problem.nodes_needed, 'node')} in {deadline / 60:g} min"
     picture = make_subplots(
         cols=2, horizontal_spacing=0.26,
@@ -138,7 +138,7 @@ def plot_advice(
     """
     check.instance("losses", losses, pd.DataFrame)
     if len(losses) < 2:
-        return plot_nothing(title, "no node is free, ends by itself or can be freed")
+        return plot_empty(title, "no node is free, ends by itself or can be freed")
     picture = theme.figure(title=title, height=480, showlegend=False)
     minutes = losses.columns.to_numpy(dtype=np.float64) / 60
     powers = (LEAST_POWER, max(_last_power(losses), LEAST_POWER + 1.0))

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from cosimlib import checks as check
 from cosimlib.display import count, duration
 from cosimlib.figures import theme
-from cosimlib.figures.charts import plot_nothing
+from cosimlib.figures.charts import plot_empty
 from cosimlib.units import HOUR
 
 ROW, AROUND = 24, 130
@@ -30,7 +30,7 @@ def plot_forecast(table: pd.DataFrame, *, title: str, most: int = 40) -> go.Figu
     check.instance("table", table, pd.DataFrame)
     check.whole("most", most, 1)
     if table.empty:
-        return plot_nothing(title, "no job waits")
+        return plot_empty(title, "no job waits")
     rows = table.head(most)
     names = [_name(row, job) for row, job in rows.iterrows()]
     picture = theme.figure(title=title, height=AROUND + ROW * len(rows), barmode="overlay")

@@ -16,7 +16,7 @@ from cosimlib import checks as check
 from cosimlib.coscheduling.deadlock import event_times, job_states
 from cosimlib.coscheduling.schedule import CoupledSchedule
 from cosimlib.figures import theme
-from cosimlib.figures.charts import plot_nothing
+from cosimlib.figures.charts import plot_empty
 from cosimlib.figures.publishing import captioned
 from cosimlib.metrics import occupied_nodes, overtaking, wait_time, waiting_jobs
 from cosimlib.ondemand import OnDemandSchedule
@@ -87,7 +87,7 @@ def plot_gantt(
     begin, last = begin if start is None else start, last if end is None else end
     table = use_blocks(schedule, begin, last)
     if table.empty:
-        return plot_nothing(title, "no job runs in these hours")
+        return plot_empty(title, "no job runs in these hours")
     picture = theme.figure(title=title, height=480, barmode="overlay")
     picture.add_traces(list(use_bars(table, begin, names)))
     _shade_windows(picture, schedule, begin, (begin, last))

@@ -81,9 +81,9 @@ def _plan_made_anew(schedule: FilledSchedule) -> np.ndarray:
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()
     requested_time = schedule.workload.column("requested_time").to_numpy(np.float64)
     slots = np.maximum(whole_slots(requested_time, schedule.slot), 1)
-    due, end = schedule.start_time + schedule.slot * slots, schedule.slot_ends
-    outlived = due < end
-    begun = np.searchsorted(np.sort(due[outlived]), schedule.promised_time, side="right")
+    planned_end, end = schedule.start_time + schedule.slot * slots, schedule.slot_ends
+    outlived = planned_end < end
+    begun = np.searchsorted(np.sort(planned_end[outlived]), schedule.promised_time, side="right")
     return begun > np.searchsorted(np.sort(end[outlived]), submit_time, side="right")
 
 

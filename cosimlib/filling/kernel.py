@@ -77,13 +77,13 @@ def fill(
     batches, stopped = [(0.0, 0) for _ in range(0)], [(0.0, 0.0, 0, 0) for _ in range(0)]
     availability.clear(plan, run, -np.inf, run.capacity)
     while run.submitted < jobs.size or run.waiting > 0 or len(ends) > 0:
-        now, due = _next_slot(state, ends)
+        now, starting = _next_slot(state, ends)
         availability.advance(plan, run, now)
         released, overdue = _extend_overdue(jobs, expected, now)
         run.planned += run.waiting if overdue > 0 else 0
         if run.planned > run.most_planned:
             break
-        saved = max(0, due - released)
+        saved = max(0, starting - released)
         run.withheld = run.held - saved if run.hold_back else 0
         freed, until = _end_jobs(state, ends, now)
         run.busy -= freed
@@ -98,7 +98,7 @@ def fill(
         while busy < run.busy:
             busy = run.busy
             _admit(state, now)
-            _start_due(state, ends, expected, now)
+            _start_reserved(state, ends, expected, now)
         _replace_containers(run, batches, stopped, now, saved)
     for start, nodes in batches:
         if start < now:
@@ -108,20 +108,20 @@ def fill(
 
 @kernel
 def _next_slot(state: State, ends: list[tuple[float, int]]) -> tuple[float, int]:
-    """Next slot in which a job ends, is due or can be admitted; the nodes of all jobs due then."""
-    jobs, run, first, due = state.jobs, state.run, np.inf, 0
+    """The next slot in which a job ends, starts or can be admitted; nodes of jobs that start."""
+    jobs, run, first, starting = state.jobs, state.run, np.inf, 0
     for place in range(run.waiting):
         job = jobs[state.queue[place]]
         if job.reserved < first:
-            first, due = job.reserved, 0
+            first, starting = job.reserved, 0
         if job.reserved == first:
-            due += job.nodes
+            starting += job.nodes
     now = first
     if len(ends) > 0:
         now = min(now, ends[0][0])
     if run.submitted < jobs.size and run.waiting < run.depth:
         now = min(now, jobs[run.submitted].submit_time)
-    return now, due if now == first else 0
+    return now, starting if now == first else 0
 
 
 @kernel
@@ -277,7 +277,7 @@ def _note_held_up(state: State, number: int, until: float, now: float) -> bool:
 
 
 @kernel
-def _start_due(
+def _start_reserved(
     state: State, ends: list[tuple[float, int]], expected: list[tuple[float, int]], now: float
 ) -> None:
     """Start the jobs reserved for now."""

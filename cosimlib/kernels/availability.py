@@ -98,8 +98,8 @@ def earliest_start(
     while place < last and profile[place].time < stop:
         if profile[place].free >= nodes:
             until, end = min(profile[place].time + duration, reserved), place + 1
-            rising = min(until, state.rises)
-            while end < last and profile[end].time < rising and profile[end].free >= nodes:
+            change = min(until, state.rises)
+            while end < last and profile[end].time < change and profile[end].free >= nodes:
                 end += 1
             if end == last or profile[end].time >= until or profile[end].free >= nodes:
                 return profile[place].time

@@ -12,7 +12,7 @@ from cosimlib.kernels.steps import step_function
 from cosimlib.ondemand.schedule import (
     CHANGES_RATES,
     EVICTS_NOBODY,
-    WRITES_NOTHING,
+    WITHOUT_WRITES,
     OnDemandSchedule,
     attempt_keys,
 )
@@ -352,7 +352,7 @@ def _check_policy(schedule: OnDemandSchedule) -> None:
     name, table = schedule.mechanism, schedule.evictions
     if name in EVICTS_NOBODY and len(table):
         _refuse(schedule, table["job"].iloc[0], f"is evicted; {name} evicts nobody")
-    if name in WRITES_NOTHING and (table["action"] != "kill").any():
+    if name in WITHOUT_WRITES and (table["action"] != "kill").any():
         _refuse(schedule, table["job"].iloc[0], f"writes a checkpoint; {name} writes none")
     if schedule.reserved:
         _check_reserved(schedule)

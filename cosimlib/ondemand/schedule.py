@@ -42,7 +42,7 @@ OVERHEAD = ("lost", "writing", "blocked", "rereading")
 EVICTS_NOBODY = ("wait", "reserve", "share")
 """Mechanisms by which no job is evicted."""
 
-WRITES_NOTHING = ("kill", "preempt", "shrink")
+WITHOUT_WRITES = ("kill", "preempt", "shrink")
 """Mechanisms by which jobs are evicted without a checkpoint."""
 
 CHANGES_RATES = ("shrink", "share")

@@ -271,14 +271,14 @@ def _burst_finding(log: Log, costs: dict[str, pd.DataFrame], rests: str) -> str:
     means = {name: table["mean"][deadline, share, nodes] for name, table in costs.items()}
     p90 = max(table["p90"][deadline, share, nodes] for table in costs.values())
     unit = log.unit
-    told = f"{cell(max(means.values()))} {unit}-hours of work"
+    lost = f"{cell(max(means.values()))} {unit}-hours of work"
     differ = len({cell(mean) for mean in means.values()}) > 1
     if differ:
         losses = " and ".join(f"{cell(mean)} with {name}" for name, mean in means.items())
-        told = f"{unit}-hours of work: {losses}"
+        lost = f"{unit}-hours of work: {losses}"
     sentence = (
         f"A burst on {share:g} % of the machine ({count(nodes, unit)}) {_within(deadline)}, while "
-        f"the machine is nearly full, would lose {told}, on average (at 9 moments of 10 at "
+        f"the machine is nearly full, would lose {lost}, on average (at 9 moments of 10 at "
         f"most {cell(p90)}; {rests}{log.simulated})."
     )
     return sentence + " The memory and the bandwidth of your machine decide which." * differ

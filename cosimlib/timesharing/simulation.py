@@ -76,7 +76,7 @@ MOST_MEMBERS = 2.0**31
 SLOTS = 32
 """Jobs on a node for which there is room at first; it is doubled when needed."""
 
-MOST_MOVES = 8e6
+MOST_TRANSITIONS = 8e6
 """Changes of a job's rate on one of its nodes that noise may make, at quick scale."""
 
 WIDE = 5000
@@ -306,7 +306,7 @@ def check_slowed(
     check.room(slowed, chance * node_seconds / step, advice, most=most, where=where)
 
 
-def bearable_noise(workload: Workload, noise: float, *, most: float = MOST_MOVES) -> float:
+def bearable_noise(workload: Workload, noise: float, *, most: float = MOST_TRANSITIONS) -> float:
     """The probability of noise, less where simulating it would be too much work.
 
     A slowed node changes the rate of the jobs on it, on all of their nodes, and those of the jobs
@@ -386,7 +386,7 @@ def _run(
             sums.append(np.zeros((skipped, 3)))
             begin += skipped * width
             run.now = begin
-            _take_nothing(sample, begin)
+            _skip_sample(sample, begin)
         until = begin + windows * width
         drawn = kernel.noise_between(rng, total_nodes, begin, until, step, noise)
         series = Series(begin, width, np.zeros((windows, 3)))
@@ -464,7 +464,7 @@ def _take(sample: Sample, sharing: Sharing, stop: float) -> None:
         sample.taken.append((jobs, sharing.jobs.rate[jobs]))
 
 
-def _take_nothing(sample: Sample, before: float) -> None:
+def _skip_sample(sample: Sample, before: float) -> None:
     """Record that no job runs at the next moments, those before an instant."""
     for _ in range(len(sample.taken), int(np.searchsorted(sample.moments, before))):
         sample.taken.append((np.empty(0, np.int64), np.empty(0)))

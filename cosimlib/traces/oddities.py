@@ -130,8 +130,8 @@ def known_starts(workload: Workload) -> Starts:
         return Starts(workload, known, True, left_out)
     if not known.any() and _submissions_fill(workload):
         return _submissions(workload)
-    told = "" if not known.any() else f" of {percent(1 - known.mean())} of them"
-    sentence = f"this log does not tell when its jobs started{told}" if len(workload) else ""
+    share = "" if not known.any() else f" of {percent(1 - known.mean())} of them"
+    sentence = f"this log does not tell when its jobs started{share}" if len(workload) else ""
     return Starts(workload, np.zeros(known.size, dtype=bool), False, sentence)
 
 

@@ -124,7 +124,7 @@ def test_heat_maps_are_empty_where_there_is_no_number():
 
 
 def test_nothing_to_draw_is_a_title_and_a_sentence():
-    picture = cs.figures.plot_nothing("Figure 9", "no job of this log waits.")
+    picture = cs.figures.plot_empty("Figure 9", "no job of this log waits.")
     assert caption(picture) == ["Nothing to draw: no job of this log waits."]
     assert picture.layout.title.text == "Figure 9" and not picture.layout.xaxis.visible
     marked = cs.figures.Publisher("", "a log").publish(picture, "t", pd.DataFrame())

@@ -146,7 +146,7 @@ def plot_ledger(hours: pd.DataFrame, costs: pd.DataFrame, *, title: str) -> go.F
     title : str
     """
     if hours.empty:
-        return cs.figures.plot_nothing(title, NO_BURST)
+        return cs.figures.plot_empty(title, NO_BURST)
     picture = make_subplots(
         cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.05, shared_yaxes=True,
         subplot_titles=("(a) the machine's node-hours", "(b) cost per burst"),
@@ -205,7 +205,7 @@ def plot_best(table: pd.DataFrame, *, title: str, labels: Mapping[str, str]) -> 
         What the axes say, by column.
     """
     if table.empty:
-        return cs.figures.plot_nothing(title, NO_BURST)
+        return cs.figures.plot_empty(title, NO_BURST)
     height = 170 + 95 * table["nodes"].nunique()
     picture = theme.figure(title=title, height=height, barmode="overlay")
     across, up = (list(dict.fromkeys(table[name])) for name in ("rate", "nodes"))

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.elastic import ElasticSchedule, execution_states, least_waste, nodes_owned
-from cosimlib.figures import plot_lines, plot_nothing, plot_table, theme
+from cosimlib.figures import plot_empty, plot_lines, plot_table, theme
 from cosimlib.figures.elastic import period_name, vector_trace
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR
@@ -192,7 +192,7 @@ def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
         As `nodes_owned` gives it.
     """
     if owned.empty:
-        return plot_nothing(title, "the workload has no jobs, so there is nothing to preempt")
+        return plot_empty(title, "the workload has no jobs, so there is nothing to preempt")
     picture = theme.figure(title=title, height=400)
     days = (owned.index.to_numpy() / DAY).round(4).tolist()
     for place, owner in enumerate(owned):

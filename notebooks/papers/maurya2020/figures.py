@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 
 from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum
 from cosimlib.eviction.problem import ACTIONS, KEEP
-from cosimlib.figures import plot_lines, plot_nothing, plot_trade_off, surface_table, theme
+from cosimlib.figures import plot_empty, plot_lines, plot_trade_off, surface_table, theme
 from cosimlib.figures.eviction import MEANING, NO_JOBS
 from cosimlib.units import HOUR, MINUTE
 from papers.maurya2020.experiment import SURVEY, Case, FullMoments, Month, Occupancy
@@ -78,7 +78,7 @@ def draw_scenario(number: int, case: Case) -> Drawing:
     title = f"Figure {number}. {case.name}"
     if case.scenario is None:
         columns = ["nodes", "run_time", "start", "end"]
-        return Drawing(plot_nothing(title, case.why), pd.DataFrame(columns=columns))
+        return Drawing(plot_empty(title, case.why), pd.DataFrame(columns=columns))
     begin, end, at = case.scenario.moments
     table = case.scenario.table()
     figure = plot_scenario(table, title=title, region=(begin, end), moment=at)
@@ -130,7 +130,7 @@ def draw_moments(survey: pd.DataFrame, moments: FullMoments, occupancy: Occupanc
 def plot_moments(kinds: pd.DataFrame, jobs: pd.Series, *, title: str) -> go.Figure:
     """A histogram of the jobs at each moment, and bars of `kinds_of_evictions` for each K."""
     if kinds.empty:
-        return plot_nothing(title, "at no hour is the machine nearly full with few enough jobs")
+        return plot_empty(title, "at no hour is the machine nearly full with few enough jobs")
     sizes = list(kinds["nodes_needed"].drop_duplicates())
     headings = theme.headings(["jobs", *sizes], "K =")[1:]
     figure = make_subplots(
@@ -301,7 +301,7 @@ def clock(seconds: float) -> str:
 def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
     """Loss against deadline, and under it the nodes that each action frees, stacked."""
     if not len(plan.problem):
-        return plot_nothing(title, NO_JOBS)
+        return plot_empty(title, NO_JOBS)
     minutes = plan.deadlines / 60
     picture = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.08)
     picture.add_scatter(
