@@ -1,6 +1,7 @@
 """Forecast of a job's start on a Slurm, from its queue, its nodes and its accounting.
 
-Whole nodes are counted: a job that shares nodes counts with all of those that it holds. Jobs that
+Whole nodes are counted. A node that several jobs share counts for one of them only: the one whose
+limit is the latest. Jobs that wait for a part of a node are taken to wait for all of it. Jobs that
 are held, depend on others or are to begin later are left out, and the scheduler is taken to be EASY
 in order of eligibility, whatever the site's priorities are. Without accounting a run time is drawn
 uniformly up to the limit, and nobody else is expected to submit.
@@ -78,17 +79,21 @@ def forecast_of(
 ) -> tuple[Forecast, list[str]]:
     """The forecast for a cluster's queue, and what to know of it."""
     seen = Snapshot(cluster, CheckpointModel(), partition)
-    index, job, node = cluster.places
-    inside = np.unique(job[seen.asked[node]])
-    held = np.bincount(job[seen.asked[node]], minlength=len(cluster.jobs))[inside]
-    running = _running(cluster, inside, held)
+    index, _, node = cluster.places
+    held, shared = _held_nodes(cluster, seen)
+    running = _running(cluster, np.flatnonzero(held), held[held > 0])
     waiting, left_out = _waiting(cluster, partition)
     notes = ["not tested on this cluster; cs.backtest on its accounting tells how often such "
              "intervals hold"]  # fmt: skip
     notes += [f"{count(left_out, 'job')} left out: not eligible yet"] if left_out else []
-    past = _accounting(history, live, cluster.now)
+    notes += [
+        f"{count(shared, 'shared node')}: each is taken to be held until the latest limit of its "
+        "jobs, by that job alone"
+    ] if shared else []  # fmt: skip
+    past = _accounting(history, live, cluster.now, partition)
     notes += [] if len(past) else [
-        "without accounting (--history): run times are uniform up to the limit, no job is submitted"
+        "without accounting of ended jobs (--history): run times are uniform up to the limit, no "
+        "job is submitted"
     ]  # fmt: skip
     if cluster.nodes is None:
         notes.append("the machine is taken to be the nodes that jobs hold: sinfo --json tells more")
@@ -105,6 +110,17 @@ def forecast_of(
         user=os.environ.get("USER"),
     )  # fmt: skip
     return made, notes
+
+
+def _held_nodes(cluster: Cluster, seen: Snapshot) -> tuple[np.ndarray, int]:
+    """How many nodes each job holds, each node counted once; how many of them jobs share."""
+    index, job, node = cluster.places
+    job, node = job[seen.asked[node]], node[seen.asked[node]]
+    order = np.argsort(cluster.jobs["end"].fillna(np.inf).to_numpy()[job], kind="stable")
+    owner = np.full(len(index), -1)
+    owner[node[order]] = job[order]  # the last one stays
+    shared = int((np.bincount(node) > 1).sum())
+    return np.bincount(owner[owner >= 0], minlength=len(cluster.jobs)), shared
 
 
 def _running(cluster: Cluster, rows: np.ndarray, held: np.ndarray) -> pd.DataFrame:
@@ -138,8 +154,8 @@ def _waiting(cluster: Cluster, partition: str | None) -> tuple[pd.DataFrame, int
     return table, len(queue) - len(eligible) + cluster.held
 
 
-def _accounting(history: str | None, live: bool, now: float) -> pd.DataFrame:
-    """Jobs that have ended, in seconds since 1970; none without accounting."""
+def _accounting(history: str | None, live: bool, now: float, partition: str | None) -> pd.DataFrame:
+    """Jobs of a partition that have ended, in seconds since 1970; none without accounting."""
     if history is None and not live:
         return pd.DataFrame()
     path = Path(history) if history else _asked(now)
@@ -151,6 +167,8 @@ def _accounting(history: str | None, live: bool, now: float) -> pd.DataFrame:
                         recorded_start=log.column("recorded_start") + began)  # fmt: skip
     ended = table["recorded_start"] + table["run_time"] <= now
     known = ended & table["requested_time"].notna() & (table["requested_time"] > 0)
+    if partition:
+        known &= log.column("queue").fillna("") == partition
     columns = ["submit_time", "recorded_start", "run_time", "requested_time", "nodes", "job_id"]
     return table.loc[known, [*columns, "user"]]
 

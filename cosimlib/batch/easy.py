@@ -87,7 +87,8 @@ def simulate_easy(
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
     predict : str, pd.Series or np.ndarray, optional
         Plan by predicted run times, not by requested ones: ``"last two"``, the mean of the last two
-        jobs of the user that have ended (EASY++ with the order ``"sjbf"``), or seconds per job (see
+        jobs of the user that have ended (with the order ``"sjbf"`` EASY++ as in pyss: a job that
+        outlives its prediction is at once expected to end at its request), or seconds per job (see
         `cosimlib.batch.prediction`, and `cosimlib.predict` for some).
     calendar : Calendar, optional
         When nodes are closed; not together with `predict`. Runs that a window cuts are cut in the

@@ -4,10 +4,10 @@ The prediction of a waiting job is a number given beforehand, or the mean run ti
 jobs of its user that have ended (``"last two"``), renewed at every pass; it is the requested time
 until two have ended, and never more. A running job is expected to end when predicted. Once it has
 outlived its prediction it is expected to end at its requested time. With the order ``"sjbf"``,
-which then is by prediction, this is EASY++ (Tsafrir, Etsion and Feitelson, Backfilling using
-system-generated predictions rather than user runtime estimates, IEEE TPDS 18(6), 2007); the paper
-corrects a prediction that was too short by steps of 1, 5, 15, 30 minutes and so on, not at once by
-the requested time.
+which then is by prediction, this is EASY++ as in pyss, whose published code does the same. EASY++
+is of Tsafrir, Etsion and Feitelson (Backfilling using system-generated predictions rather than user
+runtime estimates, IEEE TPDS 18(6), 2007). The paper differs: a prediction that was too short grows
+by steps of 1, 5, 15, 30 minutes and so on, not at once to the requested time.
 """
 
 from typing import TypeAlias
@@ -180,7 +180,10 @@ def _run_pass(
 def _reservation(
     jobs: np.recarray, running: np.ndarray, state: np.record, wanted: int, now: float
 ) -> tuple[float, int]:
-    """The latest end of a job that overtakes, and how many nodes it may take for longer."""
+    """The blocked head's shadow time and extra nodes.
+
+    A job may overtake if it ends by the shadow time, or takes extra nodes only.
+    """
     size = state.running
     ends, nodes = np.empty(size), np.empty(size, np.int64)
     for place in range(size):

@@ -1,20 +1,27 @@
 """Backtests: how often a log's own past would have been forecast within the intervals.
 
-At instants of the log the starts of waiting jobs are forecast from what was known then, and
-compared with when they started. A site seldom does what a policy does: jobs are held, depend on
-others, or wait for a partition. So each forecast is corrected by earlier ones, as split conformal
-prediction does (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005): of the
-latest `PAST` earlier cases, the `NEAR` that are nearest in median and in the time waited so far
-tell by what factor the wait was longer or shorter than the median forecast (a wait of w seconds
-counts as w + `FLOOR`), and their quantiles replace those of the futures. Levels are moved outward
-for the number of instants from which these cases are: cases of one instant are much alike. Cases
-whose job had not started by the instant are censored: they count by the method of Kaplan and Meier
-(1958).
+A case is a job that waits at an instant of the log. Its start is forecast from what was known at
+the instant, and compared with when it started. A site seldom does what a policy does: jobs are
+held, depend on others, or wait for a partition. So each forecast is corrected by earlier cases:
 
-The first instants are there for corrections alone; the forecasts of the others, the held-back
-weeks, are judged, each by corrections from its past. Baselines are the static plan (the policy's
-schedule with requests as run times and without arrivals, as ``squeue --start`` has it) and how long
-jobs of the same user, or queue, that had waited as long usually went on to wait.
+1. Of the latest `PAST` cases of earlier instants, the `NEAR` are taken whose median forecast and
+   time waited so far are most like this one's.
+2. Each tells a factor: its wait, divided by its median forecast; `FLOOR` seconds are added to both.
+3. The quantiles of these factors, times this case's median, are the corrected quantiles.
+
+A job that had not started by this instant has waited for at least so long: its factor is censored,
+and counts by the method of Kaplan and Meier (1958). Cases of one instant are much alike. So where
+the cases are from n instants, the level p of a quantile becomes p (n + 1) / n, in both tails. This
+wider level is that of split conformal prediction (Vovk, Gammerman and Shafer, Algorithmic Learning
+in a Random World, 2005), but its guarantee does not hold here: cases depend on each other, and the
+nearest are chosen. The backtest measures how often the intervals hold.
+
+The cases of the first instants only correct later ones. The cases of the other instants are judged.
+There are three baselines. One is the static plan: the policy's schedule with requests as run times
+and without arrivals, as ``squeue --start`` has it. The other two are the median of how much longer
+jobs of the same user, or of the same queue, went on to wait that had waited as long (all jobs,
+where the log has no queues). Jobs that were cancelled before they ran are not in most logs, and
+then in no queue here.
 """
 
 from dataclasses import dataclass, replace
@@ -55,6 +62,8 @@ PINBALL = (0.1, 0.25, 0.5, 0.75, 0.9)
 PARTS = 8
 """Batches of instants, among which workers choose."""
 
+NOT_ASKED = "the job asked for is not corrected, and not tested"
+
 CORRECTED = [f"corrected_{name}" for name in COLUMNS]
 METHODS = {
     "corrected forecast": CORRECTED,
@@ -75,7 +84,7 @@ class Backtest(Displayed):
         Of the log, and the policy.
     cases : pd.DataFrame
         A row per instant `at` and waiting `job`: seconds it had `waited`, how long it went on to
-        `wait` (infinite where the log does not tell), quantiles of the simulation (``q05`` …) and
+        `wait` (infinite of a job that never started), quantiles of the simulation (``q05`` …) and
         of the corrected forecast, the baselines, and whether it is `held` back to be judged.
     """
 
@@ -143,15 +152,20 @@ class Backtest(Displayed):
         )
 
     def corrected(self, forecast: Forecast) -> Forecast:
-        """A forecast for the same log, corrected by the cases before its instant."""
+        """A forecast for the same log, corrected by the cases before its instant.
+
+        Cases are waiting jobs. So the job that is asked for is not corrected, and `calibrated` says
+        so.
+        """
         past = self.cases[self.cases["at"] < forecast.at]
-        if not self.calibrated or len(past) < FEWEST or forecast.jobs.empty:
+        if not self.calibrated or len(past) < FEWEST:
             return replace(forecast, calibrated="not calibrated for this log")
         ahead = np.median(np.maximum(forecast.starts - forecast.at, 0.0), axis=1)
         waited = forecast.at - forecast.jobs["submit_time"].to_numpy()
         levels = (np.arange(forecast.starts.shape[1]) + 0.5) / forecast.starts.shape[1]
         starts = forecast.at + _correct(past, forecast.at, ahead, waited, levels)
-        return replace(forecast, starts=starts, calibrated=self.sentence)
+        told = self.sentence if forecast.asked is None else f"{self.sentence}; {NOT_ASKED}"
+        return replace(forecast, starts=starts, calibrated=told)
 
     def _heading(self) -> str:
         return f"{self.name}: {self.sentence}"
@@ -184,7 +198,8 @@ def backtest(
     Parameters
     ----------
     log : Workload or Schedule
-        With recorded starts (jobs without are left out), or a schedule.
+        With recorded starts, or a schedule. A job without a recorded start waits, and is not
+        judged; one whose `status` tells that it has ended is left out.
     policy : str or function, default "EASY"
         As in `forecast`.
     instants : int, default 300
@@ -220,10 +235,8 @@ def backtest(
     check.seed(seed)
     check.whole("instants", instants, 1)
     check.whole("jobs", jobs, 1)
-    if isinstance(log, Workload):
-        log = log.keep(log.column("recorded_start").notna(), "start unknown")
     name, setting = setting_of(log, policy, system, futures)
-    at = drawn_instants(History.of(log), WARM_UP, int(instants), int(seed))
+    at = drawn_instants(History.of(log).with_known_waits(), WARM_UP, int(instants), int(seed))
     check.that("log", name, at.size > 0, "jobs that wait after a sixth of its time")
     shared = {"log": log, "instants": at.tolist(), "setting": setting, "most": jobs, "seed": seed}
     parts = list(range(min(PARTS, at.size)))
@@ -237,7 +250,7 @@ def backtest(
 
 def _part(part: int, log: Any, instants: list[float], setting: Any, most: int, seed: int) -> list:
     """The cases of every so many instants."""
-    history = History.of(log)
+    history = History.of(log).with_known_waits()
     chosen = instants[part :: min(PARTS, len(instants))]
     return [row for at in chosen for row in cases_at(at, history, setting, most, int(seed))]
 
@@ -276,7 +289,7 @@ def _correct(
 
 
 def _outward(levels: np.ndarray, number: int) -> np.ndarray:
-    """Levels moved outward as conformal prediction does: p to ``p (n + 1) / n`` in both tails."""
+    """Levels moved outward: p to ``p (n + 1) / n`` in the upper tail, the same in the lower."""
     tail = np.where(levels > 0.5, levels, np.where(levels < 0.5, levels - 1.0, 0.0))
     return np.clip(levels + tail / number, 0.001, 0.999)
 

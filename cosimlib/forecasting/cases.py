@@ -46,7 +46,7 @@ def cases_at(
     table = pd.DataFrame(np.quantile(ahead, LEVELS, axis=1).T, columns=COLUMNS)
     wait = history.start_time[rows] - at
     return table.assign(
-        at=at, job=rows, waited=at - history.submit_time[rows], wait=wait,
+        at=at, job=history.jobs.index[rows], waited=at - history.submit_time[rows], wait=wait,
         static=planned, user=_usual(history, now.at, rows, "user"),
         queue=_usual(history, now.at, rows, "queue"),
     ).to_dict("records")  # fmt: skip
@@ -55,7 +55,8 @@ def cases_at(
 def _usual(history: History, at: float, rows: np.ndarray, column: str) -> np.ndarray:
     """How long jobs like these usually went on to wait: the median over those that started.
 
-    Jobs of the same user, or queue, that had waited for longer than this one has so far.
+    Jobs of the same user, or queue, that had waited for longer than this one has so far; else all
+    such jobs. Where no job has waited for so long, this one goes on for the longest known wait.
     """
     order, started = history.by_start
     past = order[: np.searchsorted(started, at, "right")][-PAST:]
@@ -66,5 +67,7 @@ def _usual(history: History, at: float, rows: np.ndarray, column: str) -> np.nda
         so_far = at - history.submit_time[row]
         alike = waits[codes[past] == codes[row]][-ALIKE:]
         longer = alike[alike > so_far]
-        usual[place] = np.median(longer) - so_far if longer.size else 0.0
+        if not longer.size:
+            longer = waits[waits > so_far]
+        usual[place] = np.median(longer) - so_far if longer.size else waits.max(initial=0.0)
     return usual

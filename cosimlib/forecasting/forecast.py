@@ -9,6 +9,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.display import Displayed, Facts, count, duration, percent
 from cosimlib.forecasting.futures import (
+    REFUSED,
     RUN_TIMES,
     Policy,
     Setting,
@@ -52,7 +53,7 @@ class Forecast(Displayed):
         The columns of `table` for a job that is submitted now (the first row), and for fewer nodes
         or less time.
     calibrated : str
-        What a backtest says of such forecasts.
+        What a backtest says of forecasts of waiting jobs.
     """
 
     name: str
@@ -68,7 +69,8 @@ class Forecast(Displayed):
         """One row per waiting job: `nodes`, `requested_time`, `waited`, and when it starts.
 
         All times are seconds, those of the start from the instant: `median`, `low_80` and
-        `high_80`, `low_50` and `high_50`; `within_hour` is the chance to start within an hour.
+        `high_80`, `low_50` and `high_50`; `latest` is that of the latest future; `within_hour` is
+        the chance to start within an hour.
         """
         return start_table(self.jobs, self.starts, self.at)
 
@@ -105,13 +107,13 @@ def start_table(jobs: pd.DataFrame, starts: np.ndarray, at: float) -> pd.DataFra
     quantiles = np.quantile(ahead, list(levels.values()), axis=1) if len(jobs) else ()
     for place, name in enumerate(levels):
         table[name] = quantiles[place] if len(jobs) else np.empty(0)
-    return table.assign(within_hour=(ahead <= HOUR).mean(axis=1))
+    return table.assign(latest=ahead.max(axis=1), within_hour=(ahead <= HOUR).mean(axis=1))
 
 
 def start_text(job: "pd.Series | dict") -> str:
     """When a job starts: "in 2.1 h (80 %: 1 h to 5.5 h); 12 % within an hour"."""
     if job["high_80"] == 0:
-        return "now"
+        return "now" if job["latest"] == 0 else f"now or in at most {duration(job['latest'])}"
     low, high = (duration(job[name]) for name in ("low_80", "high_80"))
     chance = percent(job["within_hour"], 0)
     return f"in {duration(job['median'])} (80 %: {low} to {high}); {chance} within an hour"
@@ -141,10 +143,13 @@ def forecast(
     ----------
     log : Workload or Schedule
         With recorded starts (missing or infinite for jobs that have not started), or a schedule.
+        A job without a recorded start whose `status` tells that it has ended never waits.
     at : float, optional
         The instant, in seconds of the log; by default that of the last submission.
     policy : str or function, default "EASY"
-        The site's: a name of the register, or a function of a workload and a system.
+        The site's: a name of the register, or a function of a workload and a system. Refused
+        are policies that fill idle nodes, which act at whole minutes only, and ``"conservative"``,
+        which keeps reservations from before the instant (``"conservative (replanned)"`` does not).
     nodes, hours : int and float, optional
         A job that is submitted now, and for how many hours it asks; `Forecast.asked` then tells its
         start, and that of jobs of a half and a quarter of the nodes or of the time.
@@ -168,7 +173,7 @@ def forecast(
     InvalidWorkloadError
         Where a job is wider than the system, has no requested time, or starts are unknown.
     ValueError
-        For settings out of range.
+        For settings out of range, and policies that cannot be continued from an instant.
 
     Examples
     --------
@@ -180,14 +185,14 @@ def forecast(
     """
     check.seed(seed)
     name, setting = setting_of(log, policy, system, futures, run_times, arrivals)
-    history = History.of(log)
+    history = History.of(log).with_known_waits()
     check.that("log", log, len(history.jobs) > 0, "at least one job")
     at = float(history.submit_time[-1]) if at is None else at
     check.number("at", at, least=0.0, kind="seconds")
     known = history.until(at, exact=run_times == "exact")
     shapes = () if nodes is None and hours is None else _shapes(nodes, hours, setting.nodes)
     asked = pd.DataFrame(shapes, columns=["nodes", "requested_time"])
-    known = known.with_jobs(asked.assign(submit_time=at, user=user))
+    known = known.with_jobs(asked.assign(submit_time=at, user=user, over=False))
     now, first = snapshot(known, at), len(known.jobs) - len(asked)
     waiting = now.waiting[now.waiting < first]
 
@@ -227,8 +232,11 @@ def setting_of(
     check.whole("futures", futures, 1)
     check.choice("run_times", run_times, RUN_TIMES)
     check.flag("arrivals", arrivals)
-    check.that("policy", policy, callable(policy) or policy in SIMULATORS,
-               f"one of {', '.join(SIMULATORS)}, or a function")  # fmt: skip
+    names = [name for name in SIMULATORS if name not in REFUSED]
+    others = f"one of {', '.join(names)}, or a function"
+    if isinstance(policy, str) and policy in REFUSED:
+        others += f" (this one {REFUSED[policy]})"
+    check.that("policy", policy, callable(policy) or policy in names, others)
     workload = log.workload if isinstance(log, Schedule) else log
     given = log.system if isinstance(log, Schedule) else log.machine
     machine = check.machine(system or given, workload.name, error=InvalidWorkloadError)

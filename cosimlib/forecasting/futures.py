@@ -7,8 +7,10 @@ earlier day, where the log is shorter than `FEWEST` weeks). The policy then sche
 
 A simulator begins with an empty machine. So running jobs are given to it as jobs that begin just
 before the first of the waiting jobs is submitted, and one more job holds all other nodes until the
-instant: nothing can start before it, running jobs are expected to end when they are, and the
-waiting ones keep their times of submission.
+instant. So nothing can start before the instant, running jobs are expected to end when they were
+expected to, and waiting jobs keep their times of submission. Some logs have more nodes in use than
+the machine has. The running jobs whose requests end last then hold the machine, and the others hold
+what is left of it, or nothing.
 """
 
 from collections.abc import Callable
@@ -21,6 +23,7 @@ from cosimlib import checks as check
 from cosimlib.batch.easy import EXTRA_NODES, simulate_in_passes
 from cosimlib.batch.orders import Prepared
 from cosimlib.batch.queue import HEAD_FIRST, SUBMITTED, WFP
+from cosimlib.filling import FILLING_POLICIES
 from cosimlib.forecasting.history import History
 from cosimlib.policies import SIMULATORS, Simulator
 from cosimlib.system import System
@@ -37,7 +40,15 @@ TRIALS = 8
 """Futures without arrivals that tell for how long arrivals matter."""
 
 SHORTEST = 1e-3
-"""Seconds after which a job is expected to end that has outlived its request."""
+"""A running job that has outlived its request is expected to end after so many seconds."""
+
+REFUSED = dict.fromkeys(FILLING_POLICIES, "acts at the beginnings of minutes only") | {
+    "conservative": (
+        "keeps reservations from before the instant, which no log tells; 'conservative "
+        "(replanned)' makes them anew"
+    )
+}
+"""Policies whose schedule cannot be continued from an instant, and why."""
 
 EASY_ORDERS = {"EASY": SUBMITTED, "EASY (wfp)": WFP, "EASY (sjbf)": HEAD_FIRST}
 """Policies whose kernel is called without making a workload of each future."""
@@ -132,11 +143,13 @@ def _starts(
     """Starts (s) of the waiting jobs in one future, of these run times and arrivals."""
     running, waiting, nodes = now.running, now.waiting, history.nodes
     before = max(0.0, min(history.submit_time[waiting].min(initial=now.at), now.at) - 1.0)
-    idle = setting.nodes - int(nodes[running].sum())
-    hold = int(idle > 0 and now.at > before)
-    last = running.size + hold
-    end = history.start_time[running] + runs[: running.size]
     expected = history.start_time[running] + history.requested_time[running]
+    held = _held_nodes(nodes[running], expected, setting.nodes)
+    idle = setting.nodes - int(held.sum())
+    hold = int(idle > 0 and now.at > before)
+    end = history.start_time[running] + runs[: running.size]
+    end, expected, held = end[held > 0], expected[held > 0], held[held > 0]
+    last = held.size + hold
     jobs = JobArrays(
         np.concatenate([np.full(last, before), history.submit_time[waiting], submit_time]),
         np.concatenate(
@@ -147,10 +160,17 @@ def _starts(
             [np.maximum(expected - before, SHORTEST), [now.at - before] * hold,
              history.requested_time[waiting], history.requested_time[coming]]
         ),
-        np.concatenate([nodes[running], [idle] * hold, nodes[waiting], nodes[coming]]),
+        np.concatenate([held, [idle] * hold, nodes[waiting], nodes[coming]]),
     )  # fmt: skip
-    starts = _simulator(setting.policy)(jobs, setting.nodes + max(0, -idle))
+    starts = _simulator(setting.policy)(jobs, setting.nodes)
     return starts[last : last + waiting.size]
+
+
+def _held_nodes(nodes: np.ndarray, expected: np.ndarray, most: int) -> np.ndarray:
+    """Nodes of running jobs, at most the machine's: those expected to end last come first."""
+    order, held = np.argsort(-expected, kind="stable"), np.empty_like(nodes)
+    held[order] = np.diff(np.minimum(np.cumsum(nodes[order]), most), prepend=0)
+    return held
 
 
 def _simulator(policy: Policy) -> Callable[[JobArrays, int], np.ndarray]:

@@ -1,12 +1,11 @@
 """Run times of jobs that have ended, as predictions for jobs that have not.
 
-A job's run time is drawn from those of similar jobs that had ended by then: the latest `MOST` of
-the same user, request and nodes; where fewer than `LEAST` of them ran for longer than the job has
-run so far, of wider and wider groups (`LEVELS`). What is taken over is the share of the requested
-time, so that jobs with another request can stand in. A job that has run for some time is compared
-with those that ran for longer only. Where no group has enough of them, the run time is uniform from
-the time that has passed to the requested time. Run times over the request are drawn as often as the
-log has them: a site that kills at the request has none.
+A job's run time is drawn from the run times of similar jobs that had ended by then. Similar jobs
+are the latest `MOST` of the same user, request and nodes. Only those count that ran for longer than
+the job has run so far; where they are fewer than `LEAST`, a wider group is taken (`LEVELS`). The
+run time of a similar job is scaled: it is the same share of the job's own requested time. Where no
+group has enough jobs, the run time is uniform between the time that has passed and the requested
+time. Some logs have jobs that ran for longer than they requested; their run times are drawn, too.
 """
 
 from dataclasses import dataclass
@@ -74,7 +73,9 @@ class History:
                     f"{log.name}: no job has a recorded start; give a schedule, such as "
                     "simulate_easy returns"
                 )
-        jobs = workload.jobs.assign(user=workload.column("user"))
+        over = np.isnan(started) & workload.column("status").notna().to_numpy()
+        over &= isinstance(log, Workload)
+        jobs = workload.jobs.assign(user=workload.column("user"), over=over)
         return cls(jobs, *(np.nan_to_num(times, nan=np.inf) for times in (started, ended)))
 
     def until(self, at: float, *, exact: bool = False) -> "History":
@@ -86,11 +87,19 @@ class History:
             start_time = np.where(start_time > at, np.inf, start_time)
         return History(self.jobs.iloc[:known], start_time, end_time)
 
+    def with_known_waits(self) -> "History":
+        """The same without jobs that have ended but have no recorded start.
+
+        Their status tells that they ended. Nobody knows when they waited.
+        """
+        kept = ~self.jobs["over"].to_numpy()
+        return History(self.jobs[kept], self.start_time[kept], self.end_time[kept])
+
     def with_jobs(self, asked: pd.DataFrame) -> "History":
         """The same with more jobs, submitted last, that have not started."""
         never = np.full(len(asked), np.inf)
         asked = asked.astype({"user": self.jobs["user"].dtype})
-        jobs = pd.concat([self.jobs, asked], ignore_index=True) if len(asked) else self.jobs
+        jobs = pd.concat([self.jobs, asked]) if len(asked) else self.jobs
         return History(jobs, np.append(self.start_time, never), np.append(self.end_time, never))
 
     @cached_property

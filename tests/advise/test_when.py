@@ -6,7 +6,7 @@ import pytest
 
 from cosimlib.advise import read_cluster
 from cosimlib.advise.command import main
-from cosimlib.advise.when import forecast_of
+from cosimlib.advise.when import _accounting, forecast_of
 from cosimlib.units import HOUR
 from tests.suites import ROOT
 
@@ -66,6 +66,45 @@ def test_the_command_tells_when(full, capsys):
     assert main(["2", *SAVED, "--when", "2h", "--partition", "main"]) == 0
     assert main(["9", str(full), "--when", "2h"]) == 1
     assert "nodes=9" in capsys.readouterr().err
+
+
+def shared(job_id, node, minutes):
+    """A job of some node of four that runs for so long from now on at most."""
+    end = NOW + 60 * minutes
+    return job(job_id, "RUNNING", 1, start=NOW - 600, end=end) | {"nodes": node}
+
+
+def test_a_shared_node_is_counted_once(tmp_path):
+    """Three jobs share one of two nodes: the other one is free, and there are two in the end."""
+    running = [shared(1, "n1", 30), shared(2, "n1", 60), shared(3, "n1", 10)]
+    path = tmp_path / "squeue.json"
+    waiting = [job(4, "PENDING", 1), job(5, "PENDING", 2)]
+    path.write_text(json.dumps({"jobs": [*running, *waiting], "last_update": NOW}))
+    nodes = [{"name": name, "hostname": name, "state": ["IDLE"], "partitions": ["main"],
+              "cpus": 4} for name in ("n1", "n2")]  # fmt: skip
+    sinfo = tmp_path / "sinfo.json"
+    sinfo.write_text(json.dumps({"nodes": nodes}))
+    made, notes = forecast_of(read_cluster(path, sinfo), 2, HOUR)
+    ahead = made.starts - made.at
+    assert (ahead[0] == 0).all()
+    assert (ahead[1] > 0).all()
+    assert (ahead[1] <= 3600 + 3600).all()
+    assert any(note.startswith("1 shared node: ") for note in notes)
+
+
+def test_accounting_is_of_the_partition_asked_for(tmp_path):
+    lines = ["JobIDRaw|Partition|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|State"]
+    for place, partition in enumerate(["main", "main", "gpu"]):
+        start = NOW - 9000 + place
+        lines.append(
+            f"{place + 1}|{partition}|ann|{start}|{start}|{start + 60}|60|10|1|1|COMPLETED"
+        )
+    path = tmp_path / "sacct.txt"
+    path.write_text("\n".join(lines))
+    assert len(_accounting(str(path), False, NOW, None)) == 3
+    assert _accounting(str(path), False, NOW, "main")["job_id"].tolist() == [1, 2]
+    assert _accounting(str(path), False, NOW, "gpu")["job_id"].tolist() == [3]
+    assert _accounting(str(path), False, NOW, "other").empty
 
 
 @pytest.mark.parametrize("release", ["slurm-22.05", "slurm-24.11"])

@@ -1,5 +1,7 @@
 """Backtests: closed forms of the scores, censored waits, and nothing of the future."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,10 +14,12 @@ from cosimlib.forecasting.backtest import (
     FEWEST,
     Backtest,
     _correct,
+    _corrections,
     _kaplan_meier,
     _pinball,
 )
-from cosimlib.forecasting.cases import COLUMNS, LEVELS, cases_at
+from cosimlib.forecasting.cases import COLUMNS, LEVELS, _usual, cases_at
+from cosimlib.forecasting.forecast import Forecast, start_table
 from cosimlib.forecasting.futures import Setting
 from cosimlib.forecasting.history import History
 from cosimlib.kernels.jit import is_interpreted
@@ -122,6 +126,99 @@ def test_jobs_that_still_wait_count_as_waits_of_at_least_so_long():
     assert corrected[17] == pytest.approx(10 * HOUR)
 
 
+def test_the_nearest_cases_correct():
+    """Short forecasts were right, long ones too short; of equal ones, those that waited longer."""
+    long = np.arange(400) % 2 == 1
+    short, far = np.full(19, HOUR), np.full(19, 100 * HOUR)
+    wait, by_median = np.where(long, 300 * HOUR, HOUR), np.where(long[:, np.newaxis], far, short)
+    past = made_cases(wait, quantiles=by_median)
+    corrected = _correct(past, 500 * DAY, np.array([HOUR, 100 * HOUR]), np.zeros(2), LEVELS)
+    assert corrected[0] == pytest.approx(np.full(19, HOUR))
+    assert corrected[1] == pytest.approx(np.full(19, 300 * HOUR), rel=0.01)
+    past = made_cases(wait, quantiles=np.tile(short, (400, 1)))
+    past["waited"] = np.where(long, DAY, 0.0)
+    waited = np.array([0.0, DAY])
+    corrected = _correct(past, 500 * DAY, np.full(2, HOUR), waited, LEVELS)
+    assert corrected[:, 9] == pytest.approx([HOUR, 300 * HOUR])
+
+
+def test_later_cases_change_nothing_in_earlier_corrections():
+    rng = np.random.default_rng(0)
+    wait = rng.uniform(1, 30, 300) * HOUR
+    cases = made_cases(wait, at=np.arange(300) * HOUR)
+    last = 200 * HOUR
+    other = cases.copy()
+    other.loc[cases["at"] > last, [*COLUMNS, "wait", "waited"]] = 1000 * HOUR
+    other.loc[(cases["at"] <= last) & (cases["at"] + wait > last), "wait"] = 1000 * HOUR
+    first, second = (_corrections(each)[:201] for each in (cases, other))
+    assert np.isfinite(first[200]).all()
+    assert np.array_equal(first, second, equal_nan=True)
+    forecast, made = waiting_forecast(last), []
+    for each in (cases, other):
+        later = each[each["at"] > last].assign(held=False)
+        made.append(Backtest("more", pd.concat([calibrated_cases(), later])).corrected(forecast))
+    assert (made[0].starts == made[1].starts).all()
+    assert (made[0].starts != forecast.starts).any()
+
+
+def calibrated_cases():
+    """Four hundred seconds; four of five waits are within 2 and 18 h, two of them 10 h."""
+    return made_cases(np.tile([3.0, 10.0, 17.0, 10.0, 19.0], 80) * HOUR, at=np.arange(400.0))
+
+
+def waiting_forecast(at):
+    """Two waiting jobs that start after two and five hours in all futures, and one asked for."""
+    jobs = pd.DataFrame({"submit_time": at, "nodes": 1, "requested_time": HOUR}, index=[3, 4])
+    starts = at + np.repeat([[2 * HOUR], [5 * HOUR]], 20, axis=1)
+    asked = start_table(jobs.iloc[:1], starts[:1], at)
+    return Forecast("two", at, jobs, starts, 0, asked)
+
+
+def test_a_forecast_is_corrected_by_cases_that_waited_longer_and_shorter():
+    """Waits were 3 to 19 h where the median forecast was 10 h."""
+    sure, made = Backtest("sure", calibrated_cases()), waiting_forecast(10 * DAY)
+    corrected = sure.corrected(made)
+    ahead = corrected.starts - made.at
+    for row, median in enumerate([2 * HOUR, 5 * HOUR]):
+        expected = [(median + 600) * (hours * HOUR + 600) / (10 * HOUR + 600) - 600
+                    for hours in (3, 10, 19)]  # fmt: skip
+        assert ahead[row, [0, 9, 19]] == pytest.approx(expected)
+    assert corrected.calibrated.startswith("80 % intervals held 80 %")
+    assert "the job asked for is not corrected, and not tested" in corrected.calibrated
+    pd.testing.assert_frame_equal(corrected.asked, made.asked)
+    alone = sure.corrected(replace(made, asked=None))
+    assert alone.calibrated == sure.sentence
+
+
+def test_usual_waits_are_those_of_wider_groups_where_none_is_known():
+    """User a waited for 10 s, b for 40 and 60 s; jobs of b, a, b and a newcomer wait."""
+    jobs = {"submit_time": [0, 0, 0, 1, 80, 85, 95], "run_time": 5, "requested_time": 5,
+            "nodes": 1, "user": list("abbbabc"),
+            "recorded_start": [10, 40, 60, *[np.nan] * 4]}  # fmt: skip
+    history = History.of(Workload(pd.DataFrame(jobs), "waits"))
+    usual = _usual(history, 100.0, np.array([3, 4, 5, 6]), "user")
+    # Nobody had waited for 99 s; two for more than 20 s; two of b for more than 15 s; all for 5 s.
+    assert usual.tolist() == [60.0, 50.0 - 20.0, 50.0 - 15.0, 40.0 - 5.0]
+
+
+def test_jobs_that_never_start_stay_in_the_queue_and_are_not_judged(schedule):
+    """A wide job waits from the middle on; the log of the others is the same."""
+    jobs = schedule.workload.jobs.assign(recorded_start=schedule.start_time)
+    middle = float(jobs["submit_time"].iloc[1000])
+    wide = jobs.iloc[[1000]].assign(nodes=64, recorded_start=np.nan, status=pd.NA)
+    jobs = jobs.assign(status=1)
+    for status, waits in ((pd.NA, True), (5, False)):
+        table = pd.concat([jobs, wide.assign(status=status)]).astype({"status": "Int64"})
+        log = Workload(table.sort_values("submit_time", kind="stable"), "one more", schedule.system)
+        never = log.column("recorded_start").isna().to_numpy()
+        tested = cs.backtest(log, instants=8, futures=2, jobs=1000)
+        mine = tested.cases[never[tested.cases["job"]]]
+        assert (len(mine) > 0) == waits
+        assert np.isinf(mine["wait"]).all()
+        assert (mine["at"] >= middle).all()
+        assert not never[tested.judged["job"]].any()
+
+
 @COMPILED
 def test_cases_see_nothing_of_the_future(schedule):
     """Ends and starts after the instant are moved, later jobs are left out: the same forecasts."""
@@ -143,7 +240,7 @@ def test_cases_see_nothing_of_the_future(schedule):
 
 
 @COMPILED
-def test_a_backtest_judges_by_the_past_and_corrects_a_forecast(schedule, tested):
+def test_a_backtest_judges_by_the_past(schedule, tested):
     cases = tested.cases
     assert cases["at"].nunique() == INSTANTS
     assert (cases["wait"] > 0).all()
@@ -153,11 +250,6 @@ def test_a_backtest_judges_by_the_past_and_corrects_a_forecast(schedule, tested)
     assert cases.loc[~cases["held"], "at"].min() <= cases.loc[cases["held"], "at"].min()
     late = float(schedule.jobs["submit_time"].iloc[-1])
     made = cs.forecast(schedule, late, futures=FUTURES)
-    sure = Backtest("sure", made_cases(np.tile([3.0, 10.0, 17.0, 10.0, 19.0], 80) * HOUR))
-    assert sure.calibrated
-    corrected = sure.corrected(made)
-    assert corrected.starts.shape == made.starts.shape
-    assert "held" in corrected.calibrated or "not calibrated" in corrected.calibrated
     poor = Backtest("poor", made_cases(np.full(200, 30.0 * HOUR)))
     assert poor.corrected(made).calibrated == "not calibrated for this log"
     assert (poor.corrected(made).starts == made.starts).all()

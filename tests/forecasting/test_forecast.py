@@ -1,5 +1,6 @@
 """Forecasts: exact futures are simulations, nothing of the future is seen, errors narrow."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,17 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cosimlib as cs
-from cosimlib.forecasting.futures import FEWEST, _arrivals
+from cosimlib.forecasting.forecast import start_text
+from cosimlib.forecasting.futures import FEWEST, REFUSED, _arrivals
 from cosimlib.forecasting.history import History
 from cosimlib.kernels.jit import is_interpreted
-from cosimlib.policies import SIMULATORS
+from cosimlib.policies import BUILT_IN, SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.strategies import workloads
 
 FEW = 2 if is_interpreted() else 20
-POLICIES = ["EASY", "EASY (wfp)", "EASY (sjbf)", "EASY (no extra nodes)", "FCFS", "first fit"]
+POLICIES = [name for name in BUILT_IN if name not in REFUSED]
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,36 @@ def test_a_job_that_fits_now_starts_now_in_every_future():
     assert (made.starts == 9.0).all()
     assert (made.table["within_hour"] == 1.0).all()
     assert "now" in str(made)
+
+
+def test_now_is_said_only_if_every_future_starts_the_job_at_once():
+    job = {"high_80": 0.0, "latest": 7200.0, "low_80": 0.0, "median": 0.0, "within_hour": 0.9}
+    assert start_text(job) == "now or in at most 2 h"
+    assert start_text(job | {"latest": 0.0}) == "now"
+    assert start_text(job | {"high_80": 60.0}).startswith("in 0 s (80 %: 0 s to 1 min)")
+
+
+def test_a_machine_that_is_held_more_than_once_is_not_larger_afterwards():
+    """Two running jobs hold twelve of eight nodes; a job of eight and one of four wait."""
+    jobs = {"submit_time": [0, 0, 5, 6], "run_time": [100, 50, 10, 10], "nodes": [6, 6, 8, 4],
+            "requested_time": [100, 50, 10, 10]}  # fmt: skip
+    workload = Workload(pd.DataFrame(jobs), "twice")
+    recorded = Schedule.from_starts(workload, cs.System.of(8), np.array([0.0, 0, 200, 200]), "held")
+    made = cs.forecast(recorded, 6.0, futures=2, run_times="exact", arrivals=False)
+    assert made.starts.tolist() == [[100.0, 100.0], [110.0, 110.0]]
+
+
+def test_a_job_that_has_ended_without_a_recorded_start_never_waits():
+    jobs = {"submit_time": [0, 1, 2], "run_time": [50, 50, 50], "nodes": [8, 8, 8],
+            "requested_time": 50, "recorded_start": [0, np.nan, np.nan]}  # fmt: skip
+    table = pd.DataFrame(jobs)
+    waiting = Workload(table, "waiting", cs.System.of(8))
+    ended = Workload(table.assign(status=[1, 1, None]), "ended", cs.System.of(8))
+    assert cs.forecast(waiting, 10, futures=2).jobs.index.tolist() == [1, 2]
+    made = cs.forecast(ended, 10, futures=2, nodes=8, hours=1)
+    assert made.jobs.index.tolist() == [2]
+    first = cs.forecast(ended, 10, futures=2, run_times="requested", arrivals=False)
+    assert (first.starts == 50.0).all()
 
 
 @pytest.mark.skipif(is_interpreted(), reason="thousands of futures")
@@ -161,6 +193,10 @@ def test_another_policy_is_a_function(schedule):
 def test_what_cannot_be_forecast_is_refused(schedule):
     with pytest.raises(ValueError, match="policy='best'"):
         cs.forecast(schedule, policy="best")
+    assert {"not filled", "filling A", "conservative"} <= set(REFUSED) < set(SIMULATORS)
+    for name, why in REFUSED.items():
+        with pytest.raises(ValueError, match=f"policy='{name}'.*this one {re.escape(why)}"):
+            cs.forecast(schedule, policy=name)
     with pytest.raises(ValueError, match="nodes=65"):
         cs.forecast(schedule, nodes=65, hours=1)
     with pytest.raises(ValueError, match="hours=None"):
