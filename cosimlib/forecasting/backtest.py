@@ -164,8 +164,8 @@ class Backtest(Displayed):
         waited = forecast.at - forecast.jobs["submit_time"].to_numpy()
         levels = (np.arange(forecast.starts.shape[1]) + 0.5) / forecast.starts.shape[1]
         starts = forecast.at + _correct(past, forecast.at, ahead, waited, levels)
-        told = self.sentence if forecast.asked is None else f"{self.sentence}; {NOT_ASKED}"
-        return replace(forecast, starts=starts, calibrated=told)
+        sentence = self.sentence if forecast.asked is None else f"{self.sentence}; {NOT_ASKED}"
+        return replace(forecast, starts=starts, calibrated=sentence)
 
     def _heading(self) -> str:
         return f"{self.name}: {self.sentence}"
