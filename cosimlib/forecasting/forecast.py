@@ -20,7 +20,7 @@ from cosimlib.forecasting.history import History
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.units import HOUR
+from cosimlib.units import HOUR, WEEK
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 INTERVALS = {"80": (0.1, 0.9), "50": (0.25, 0.75)}
@@ -28,6 +28,8 @@ INTERVALS = {"80": (0.1, 0.9), "50": (0.25, 0.75)}
 
 PARTS = (1.0, 0.5, 0.25)
 """Parts of the nodes and of the time, in the table of what a job could ask for instead."""
+
+MOST_FUTURES = 100_000
 
 SHOWN = 5
 """Jobs that a printed forecast lists."""
@@ -195,6 +197,10 @@ def forecast(
     known = known.with_jobs(asked.assign(submit_time=at, user=user, over=False))
     now, first = snapshot(known, at), len(known.jobs) - len(asked)
     waiting = now.waiting[now.waiting < first]
+    ends = history.end_time[np.isfinite(history.end_time)]
+    last = max(history.submit_time[-1], ends.max(initial=0.0))
+    known_time = at <= last + WEEK or waiting.size > 0 or now.running.size > 0
+    check.that("at", at, known_time, f"seconds up to the end of the log, {last:,.0f}")
 
     def starts(rows: np.ndarray) -> np.ndarray:
         rng = np.random.default_rng(int(seed))
@@ -229,7 +235,7 @@ def setting_of(
         For settings out of range.
     """
     check.instance("log", log, Workload, Schedule, expected="a Workload or a Schedule")
-    check.whole("futures", futures, 1)
+    check.whole("futures", futures, 1, MOST_FUTURES)
     check.choice("run_times", run_times, RUN_TIMES)
     check.flag("arrivals", arrivals)
     names = [name for name in SIMULATORS if name not in REFUSED]
@@ -239,8 +245,15 @@ def setting_of(
     check.that("policy", policy, callable(policy) or policy in names, others)
     workload = log.workload if isinstance(log, Schedule) else log
     given = log.system if isinstance(log, Schedule) else log.machine
+    if isinstance(log, Schedule) and len(log.calendar):
+        raise InvalidWorkloadError(
+            f"{workload.name}: its schedule has a calendar; expected one without, for forecasts "
+            "know no windows"
+        )
+    if system is not None:
+        check.instance("system", system, System, expected="a System, e.g. System.of(128)")
     machine = check.machine(system or given, workload.name, error=InvalidWorkloadError)
-    workload.arrays(machine, requested_time=policy not in ("FCFS", "first fit"))
+    workload.arrays(machine)
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", "own policy")
     setting = Setting(policy, machine.total_nodes, int(futures), run_times, arrivals)
     return f"{workload.name} under {name}", setting

@@ -202,8 +202,10 @@ def _run_times(
     check.choice("run_times", setting.run_times, RUN_TIMES)
     if setting.run_times == "requested":
         return history.requested_time[rows][:, np.newaxis]
-    if setting.run_times == "exact":
-        return history.run_time[rows][:, np.newaxis]
+    if setting.run_times == "exact":  # a job asked for has none: it runs for its request
+        exact = history.run_time[rows]
+        known = np.isfinite(exact)
+        return np.where(known, exact, history.requested_time[rows])[:, np.newaxis]
     uniform = rng.random((rows.size, setting.futures))
     return history.run_times(rows, np.full(rows.size, at), uniform)
 

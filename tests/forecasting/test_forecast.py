@@ -204,3 +204,36 @@ def test_what_cannot_be_forecast_is_refused(schedule):
     workload = replace(schedule.workload, machine=None)
     with pytest.raises(InvalidWorkloadError, match="no job has a recorded start"):
         cs.forecast(workload, system=cs.System.of(64))
+
+
+def test_a_job_asked_for_runs_for_its_request_where_run_times_are_exact(schedule):
+    made = cs.forecast(
+        schedule, instant(schedule), nodes=4, hours=1, run_times="exact", arrivals=False, futures=2
+    )
+    assert np.isfinite(made.asked["median"]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"at": 1e9}, "at=1000000000.0; expected seconds up to the end of the log"),
+        ({"system": 128}, "expected a System"),
+        ({"futures": 10**9}, "futures=1000000000; expected"),
+    ],
+)
+def test_what_no_log_tells_is_refused(schedule, change, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        cs.forecast(schedule, **{"at": instant(schedule)} | change)
+
+
+def test_a_schedule_with_a_calendar_is_refused(schedule):
+    closed = replace(schedule, calendar=cs.Calendar([(0, 1)]))
+    with pytest.raises(InvalidWorkloadError, match="expected one without"):
+        cs.forecast(closed, instant(schedule))
+
+
+def test_a_log_without_requested_times_is_refused_for_every_policy(schedule):
+    jobs = schedule.workload.jobs.assign(requested_time=np.nan)
+    log = replace(schedule, workload=Workload(jobs, "a log"))
+    with pytest.raises(InvalidWorkloadError, match="requested_time"):
+        cs.forecast(log, instant(schedule), policy="FCFS")
