@@ -67,6 +67,12 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+OF_ADVICE = (
+    "within", "step", "by", "constraint", "model", "json", "commands", "explain", "html", "watch",
+)  # fmt: skip
+"""Options that say what to stop, and have no meaning where a start is asked for."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command's status (see `EXAMPLES`)."""
     chosen = parser().parse_args(arguments)
@@ -93,6 +99,9 @@ def _once(chosen: argparse.Namespace) -> int:
         # Simulators are loaded for this alone.
         from cosimlib.advise.when import when_text
 
+        for name in OF_ADVICE:
+            unset = getattr(chosen, name) == parser().get_default(name)
+            check.that("--when", chosen.when, unset, f"no --{name} beside it")
         check.whole("nodes", chosen.nodes, 1)
         print(when_text(
             read_cluster(*chosen.files, now=chosen.now), chosen.nodes,
@@ -100,6 +109,7 @@ def _once(chosen: argparse.Namespace) -> int:
             history=chosen.history, live=not chosen.files,
         ))  # fmt: skip
         return 0
+    check.that("--history", chosen.history, chosen.history is None, "--when beside it")
     advice = _advice(chosen)
     _print(chosen, advice)
     if chosen.html:

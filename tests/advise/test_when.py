@@ -114,3 +114,16 @@ def test_real_queues_with_their_accounting(release, capsys):
     options = [] if history is None else ["--history", str(history)]
     assert main(["1", str(folder / "squeue-2.json"), "--when", "10m", *options]) == 0
     assert "1 node for 10 min" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options", [["--json"], ["--constraint", "gpu"], ["--within", "20m"], ["--html", "x.html"]]
+)
+def test_options_of_advice_are_refused_beside_a_start(options, capsys):
+    assert main(["1", str(DATA / "slurm-22.05/squeue-2.json"), "--when", "10m", *options]) == 1
+    assert f"--when='10m'; expected no {options[0]} beside it" in capsys.readouterr().err
+
+
+def test_accounting_alone_is_refused(capsys):
+    assert main(["1", str(DATA / "slurm-22.05/squeue-2.json"), "--history", "x"]) == 1
+    assert "--history='x'; expected --when beside it" in capsys.readouterr().err
