@@ -97,17 +97,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _once(chosen: argparse.Namespace) -> int:
     if chosen.when is not None:
         # Simulators are loaded for this alone.
-        from cosimlib.advise.when import when_text
+        from cosimlib.advise.when import forecast_of, when_text
 
         for name in OF_ADVICE:
             unset = getattr(chosen, name) == parser().get_default(name)
             check.that("--when", chosen.when, unset, f"no --{name} beside it")
         check.whole("nodes", chosen.nodes, 1)
-        print(when_text(
-            read_cluster(*chosen.files, now=chosen.now), chosen.nodes,
-            seconds_of(chosen.when, "--when", above=0), partition=chosen.partition,
-            history=chosen.history, live=not chosen.files,
-        ))  # fmt: skip
+        cluster = read_cluster(*chosen.files, now=chosen.now)
+        made, notes = forecast_of(
+            cluster, chosen.nodes, seconds_of(chosen.when, "--when", above=0),
+            partition=chosen.partition, history=chosen.history, live=not chosen.files,
+        )  # fmt: skip
+        print(when_text(cluster, made, notes))
         return 0
     check.that("--history", chosen.history, chosen.history is None, "--when beside it")
     advice = _advice(chosen)

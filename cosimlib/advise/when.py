@@ -10,6 +10,7 @@ uniformly up to the limit, and nobody else is expected to submit.
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,19 +43,8 @@ WEEKS = 8
 """Of accounting that are asked for."""
 
 
-def when_text(
-    cluster: Cluster,
-    nodes: int,
-    seconds: float,
-    *,
-    partition: str | None = None,
-    history: str | None = None,
-    live: bool = False,
-) -> str:
-    """When a job of so many nodes and seconds would start, and the waiting ones, as text."""
-    made, notes = forecast_of(
-        cluster, nodes, seconds, partition=partition, history=history, live=live
-    )
+def when_text(cluster: Cluster, made: Forecast, notes: Sequence[str]) -> str:
+    """When the job asked for would start, and the waiting ones, as text with notes."""
     lines = [f"{cluster.name}, {cluster.moment:%Y-%m-%d %H:%M}: {made.running:,} running, "
              f"{len(made.jobs):,} waiting", ""]  # fmt: skip
     asked = [] if made.asked is None else made.asked.to_dict("records")
