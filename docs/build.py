@@ -17,7 +17,12 @@ from docs.systems import SYSTEMS, section, stored_table, system_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "docs"
-LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+WORDS, PLACE = r"[^\[\]]*", r"\(([^)#\s]*)(#[^)\s]*)?\)"
+LINKS = (
+    re.compile(rf"(!)\[({WORDS})\]{PLACE}"),
+    re.compile(rf"(?<!!)()\[((?:{WORDS}|!\[{WORDS}\]\([^)]*\))*)\]{PLACE}"),
+)
+"""Pictures; then links, whose words may be a picture."""
 MOVED = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
@@ -96,7 +101,9 @@ def relink(text: str, origin: Path, places: dict[Path, str]) -> str:
             return f"![{words}]({'../' * depth}{inside})"
         return words
 
-    return LINK.sub(renewed, text)
+    for pattern in LINKS:
+        text = pattern.sub(renewed, text)
+    return text
 
 
 if __name__ == "__main__":

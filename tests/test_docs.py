@@ -21,6 +21,9 @@ def test_links_lead_to_pages_and_those_without_one_are_text():
     text = "[a](../4-filling.ipynb) [b](../../README.md) [c](https://x.y) ![d](../../docs/e.png)"
     expected = "[a](../../notebooks/4-filling.ipynb) b [c](https://x.y) ![d](../../e.png)"
     assert relink(text, origin, PLACES) == expected
+    linked = relink("[![](../pictures/4-filling.png)](../4-filling.ipynb)", origin, PLACES)
+    picture = "![](../../notebooks/pictures/4-filling.png)"
+    assert linked == f"[{picture}](../../notebooks/4-filling.ipynb)"
     own = relink("[w](CONTRIBUTING.md#words) [own](docs/own-policy.md)", ROOT / "README", {
         ROOT / "README": "readme.md", **PLACES,
     })  # fmt: skip
