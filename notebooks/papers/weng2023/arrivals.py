@@ -69,7 +69,7 @@ def draw_arrivals(
     return Arrivals(np.array(pods), np.argsort(rank))
 
 
-def _fewer(pods: list[int], demand: np.ndarray, limit: float, random: GoRandom) -> list[int]:
+def _fewer(pods: list[int], demand: np.ndarray, limit: float, random: "GoRandom") -> list[int]:
     """Pods that are left after random pods were removed until the demand is within the limit."""
     total = int(demand.sum())
     while total > limit:
@@ -77,7 +77,7 @@ def _fewer(pods: list[int], demand: np.ndarray, limit: float, random: GoRandom) 
     return pods
 
 
-def _more(pods: list[int], demand: np.ndarray, limit: float, random: GoRandom) -> list[int]:
+def _more(pods: list[int], demand: np.ndarray, limit: float, random: "GoRandom") -> list[int]:
     """Pods and random copies of them, until the next copy would exceed the limit.
 
     The simulator compares with the demand for one GPU, although it then adds the demand for all.
