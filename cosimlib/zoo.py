@@ -1,10 +1,11 @@
 """All policies on all logs that are here: ``make zoo``, or ``python -m cosimlib.zoo``.
 
-Each log is drawn anew by whole weeks, by days or hours where it is shorter than four weeks or days
-(`synthetic.resample`); long logs are drawn shorter. All policies schedule the same logs, and jobs
-near both ends of a log do not count. So the numbers are of each log's own users, machine and load;
-what holds on one need not hold on another. A run that was interrupted goes on where it stopped, and
-``make zoo POLICY=mine.py`` adds the policies that a file registers and computes only theirs.
+From each log, new logs (replicates) are drawn: whole weeks at random (`synthetic.resample`). Logs
+of less than four weeks are drawn by days, of less than four days by hours; long logs give shorter
+replicates. All policies schedule the same replicates, and jobs near both ends of a replicate do not
+count. The numbers describe each log's own users, machine and load: a result on one log need not
+hold on another. An interrupted run is continued, and ``make zoo POLICY=mine.py`` adds the policies
+that a file registers and computes only those.
 
 docs/zoo.md is the page of a run on all known traces.
 """
@@ -48,7 +49,11 @@ MEASURES: dict[str, tuple[str, str | None, Callable[..., Any]]] = {
 }  # fmt: skip
 """Title, unit and function of a schedule; without a unit it is shown in percent, else by ratios."""
 
-RELATIVE = f"First {BASELINE}'s own, then ratios to it; **bold** where all logs drawn agree."
+RELATIVE = (
+    f"The first row has {BASELINE}'s values: median and interval. Other rows are ratios to "
+    f"{BASELINE} on the same replicate. **Bold**: all replicates agree that the policy is lower, "
+    "or all that it is higher."
+)
 
 
 def zoo_logs(names: Sequence[str] = (), **machine: int | None) -> dict[str, Workload]:
@@ -115,12 +120,13 @@ def page(runs: pd.DataFrame) -> str:
         raise ValueError(f"{BASELINE}, the baseline, fails on all logs: {own['error'].iloc[0]}")
     parts = [
         "# Zoo of policies",
-        f"{runs['jobs'].count():,} schedules, all audited: {runs['policy'].nunique()} policies on "
-        f"{replicates} logs drawn anew from each of {runs['log'].nunique()}. Intervals are from "
-        f"the least to the most of these ({percent(interval_level(replicates))}).",
+        f"{runs['policy'].nunique()} policies schedule {replicates} replicates (logs drawn anew) "
+        f"of each of {runs['log'].nunique()} logs: {runs['jobs'].count():,} schedules, which passed "
+        "the audit. Intervals go from the smallest to the largest replicate "
+        f"({percent(interval_level(replicates))}).",
     ]
     for measure, (title, unit, _) in MEASURES.items():
-        how = "Percent, medians." if unit is None else RELATIVE
+        how = "Medians, in percent." if unit is None else RELATIVE
         parts += [f"## {title}", how, _markdown(_texts(runs, measure, unit))]
     rate = runs.assign(rate=runs["jobs"] / runs["seconds"].clip(lower=1e-6) / 1000)
     speed = "Thousands of jobs per second of processor time, medians."
@@ -181,7 +187,7 @@ def _markdown(table: pd.DataFrame) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the zoo: 0 where it was written, 1 where it could not be."""
+    """Compare all policies on all logs; status 0 for success, 1 for an error."""
     options = _parser().parse_args(arguments)
     try:
         for path in options.policy:
@@ -204,10 +210,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m cosimlib.zoo", description=main.__doc__)
     add = parser.add_argument
     add("logs", nargs="*", metavar="LOG", help="traces by name or path; default: all that are here")
-    add("--policy", action="append", default=[], metavar="FILE.py", help="registers your policies")
-    add("--replicates", type=int, default=REPLICATES, metavar="N", help="logs drawn from each")
-    add("--nodes", type=int, metavar="N", help="of the log's machine; default: as the log says")
-    add("--cores", type=int, metavar="N", help="of each of its nodes; default: as the log says")
+    add(
+        "--policy",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="registers more policies",
+    )
+    add("--replicates", type=int, default=REPLICATES, metavar="N", help="new logs drawn from each")
+    add("--nodes", type=int, metavar="N", help="size of the machine; default: the log's")
+    add("--cores", type=int, metavar="N", help="cores per node; default: the log's")
     add("--out", type=Path, default=Path("figures/zoo"), metavar="FOLDER")
     return parser
 
