@@ -121,8 +121,8 @@ def page(runs: pd.DataFrame) -> str:
     parts = [
         "# Zoo of policies",
         f"{runs['policy'].nunique()} policies schedule {replicates} replicates (logs drawn anew) "
-        f"of each of {runs['log'].nunique()} logs: {runs['jobs'].count():,} schedules, which passed "
-        "the audit. Intervals go from the smallest to the largest replicate "
+        f"of each of {runs['log'].nunique()} logs: {runs['jobs'].count():,} schedules, which "
+        "passed the audit. Intervals go from the smallest to the largest replicate "
         f"({percent(interval_level(replicates))}).",
     ]
     for measure, (title, unit, _) in MEASURES.items():

@@ -82,7 +82,8 @@ def test_a_policy_that_breaks_a_rule_is_named_and_the_others_stand(logs):
         runs = run_zoo({"model": logs["model"]}, policies, replicates=2)
     assert runs["error"].notna().tolist() == [False, True] * 2
     text = page(runs)
-    assert text.count("| at once | – |") == len(MEASURES) + 1 and ": 2 schedules, which passed" in text
+    assert text.count("| at once | – |") == len(MEASURES) + 1
+    assert ": 2 schedules, which passed" in text
 
 
 def test_a_baseline_that_fails_is_said(logs):
