@@ -41,7 +41,7 @@ OPENING = '<!doctype html><meta http-equiv="refresh" content="0; url={}">'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve the explorers until interrupted; 1 where that cannot be."""
+    """Serve the explorers until interrupted; 1 if that cannot be."""
     options = list(sys.argv[1:] if arguments is None else arguments)
     if os.geteuid() == 0 and (address := open_address(options)):
         print(f"app: root must not serve at {address}; take another user", file=sys.stderr)
@@ -108,7 +108,7 @@ def front_page() -> str:
 
 
 def pictures() -> Path | None:
-    """The folder of the explorers' pictures; None where there is no checkout."""
+    """The folder of the explorers' pictures; None if there is no checkout."""
     folder = checkout() / "notebooks" / "pictures"
     return folder if folder.is_dir() else None
 

@@ -36,7 +36,7 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     before starts. A job that names no partition is on the system's first; where the system has but
     one, all jobs are on it, whatever partition of its own machine a trace names.
 
-    Where the schedule has a calendar, no job starts on closed nodes. Jobs hold no closed nodes at
+    If the schedule has a calendar, no job starts on closed nodes. Jobs hold no closed nodes at
     all where the calendar says that they are killed, but those of a drain.
 
     Schedules of coupled, time-shared, elastic and filled machines and of those with on-demand
@@ -57,7 +57,7 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     InfeasibleScheduleError
         Naming the policy, and the job, or the time and the nodes.
     TypeError
-        For what is no schedule.
+        If the argument is not a schedule.
 
     Examples
     --------
@@ -80,14 +80,14 @@ def audit(schedule: AnySchedule) -> AnySchedule:
 
 @singledispatch
 def audit_rule(schedule: Schedule) -> None:
-    """Raise where a schedule breaks the rule of its class; this one is that of rigid jobs."""
+    """Raise an error if a schedule breaks the rule of its class; this one is that of rigid jobs."""
     check_times(schedule)
     check_capacity(schedule)
     check_calendar(schedule)
 
 
 def check_columns(schedule: Schedule, **kinds: str) -> None:
-    """Raise where starts, ends, or the columns named are not arrays of one value per job.
+    """Raise an error if starts, ends, or the columns named are not arrays of one value per job.
 
     `kinds` has the kind of each further column's values, a key of `KINDS`.
     """
@@ -111,7 +111,7 @@ def check_columns(schedule: Schedule, **kinds: str) -> None:
 
 
 def check_times(schedule: Schedule) -> None:
-    """Raise for the first job that starts early or does not run as long as it should."""
+    """Raise an error for the first job that starts early or does not run as long as it should."""
     jobs = schedule.workload.jobs
     check_columns(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
@@ -135,7 +135,7 @@ def check_times(schedule: Schedule) -> None:
 
 
 def check_capacity(schedule: Schedule) -> None:
-    """Raise where the allocations of a partition's jobs ever hold more nodes than it has."""
+    """Raise an error if the allocations of a partition's jobs ever hold more nodes than it has."""
     partitions = schedule.system.partitions
     number = schedule.partition_number
     if (number < 0).any():
@@ -152,7 +152,7 @@ def check_capacity(schedule: Schedule) -> None:
 
 
 def check_calendar(schedule: Schedule) -> None:
-    """Raise where a job starts on nodes that its calendar closes, or holds them for too long."""
+    """Raise an error if a job starts on nodes that the calendar closes, or holds them too long."""
     calendar = schedule.calendar
     if not len(calendar):
         return
@@ -195,7 +195,7 @@ def _check_partition(
 
 
 def check_held(schedule: Schedule, rows: np.ndarray, capacity: int, where: str) -> None:
-    """Raise where the allocations in `rows` ever hold more than `capacity` nodes together."""
+    """Raise an error if the allocations in `rows` ever hold more than `capacity` nodes together."""
     table = schedule.allocations[rows]
     start, end, nodes = (table[column].to_numpy() for column in ("start", "end", "nodes"))
     times, busy = step_function(start, end, nodes)

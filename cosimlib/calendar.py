@@ -59,7 +59,7 @@ class Calendar(Displayed):
     Raises
     ------
     ArgumentError
-        Where a window has no length, a number that is none, another kind, or is known too late.
+        If a window has no length, a number that is none, another kind, or is known too late.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Calendar(Displayed):
         Raises
         ------
         ArgumentError
-            Where a window closes more nodes than the machine has.
+            If a window closes more nodes than the machine has.
         """
         nodes = self.windows["nodes"].fillna(total_nodes).astype(np.int64)
         fine, expected = nodes <= total_nodes, f"at most {count(total_nodes, 'node')}"

@@ -65,7 +65,7 @@ def whole(
     none: bool | str = False,
     where: str = "",
 ) -> None:
-    """A whole number from `least` to `most`; 60.0 is one only where `floats` are allowed."""
+    """A whole number from `least` to `most`; 60.0 is one only if `floats` are allowed."""
     fine = is_whole(value) or (floats and is_number(value) and value % 1 == 0)
     expected = f"a whole number {_range(least, most)}"
     that(name, value, fine and least <= value <= most, expected, none=none, where=where)
@@ -196,7 +196,7 @@ def room(
 
 
 def nor_others(number: int) -> str:
-    """The others that lack the same as the one an error names, in brackets; "" where none do."""
+    """The others that lack the same as the one an error names, in brackets; "" if none do."""
     if not number:
         return ""
     return " (nor has 1 other)" if number == 1 else f" (nor have {number} others)"

@@ -92,7 +92,7 @@ def convert(
 
 
 def _check_target(source: str | Path, target: Path) -> None:
-    """Raise where the target is the source under whatever name."""
+    """Raise an error if the target is the source under whatever name."""
     log = Path(source)
     name = None if log.is_file() else traces.known_name(str(source))
     found = traces.find_trace(name) if name else log
@@ -117,7 +117,7 @@ def _taken(source: str | Path, options: dict[str, Any], write: Any) -> dict[str,
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0 where the target was written, else 1."""
+    """The command; 0 if the target was written, else 1."""
     parser = argparse.ArgumentParser("python -m cosimlib.convert", description=__doc__)
     parser.add_argument("source", help="a log of any known format, or the name of a public trace")
     parser.add_argument("target", help=f"ends in {', '.join(traces.WRITERS)}; .gz may follow")

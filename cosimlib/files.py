@@ -28,9 +28,9 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises
     ------
     FileNotFoundError
-        Where its folder is missing.
+        If its folder is missing.
     IsADirectoryError
-        Where a directory has its name.
+        If a directory has its name.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
@@ -93,7 +93,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 
 def _lock(path: Path, wait: bool) -> int | None:
-    """A file descriptor that holds a file's or folder's lock; None where it cannot be had."""
+    """A file descriptor that holds a file's or folder's lock; None if it cannot be had."""
     if fcntl is None:
         return None
     try:

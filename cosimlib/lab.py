@@ -20,7 +20,7 @@ PICTURES = {".png", ".svg"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Copy the notebooks and become JupyterLab; 1 where that cannot be."""
+    """Copy the notebooks and become JupyterLab; 1 if that cannot be."""
     options = list(sys.argv[1:] if arguments is None else arguments)
     root = checkout()
     if not (root / "notebooks" / FRONT_PAGE).is_file():
@@ -94,7 +94,7 @@ def _is_content(path: Path, source: Path) -> bool:
 
 
 def _read_record(path: Path) -> dict[str, str]:
-    """Digest of each notebook when it was copied; empty where nothing was."""
+    """Digest of each notebook when it was copied; empty if nothing was."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError):

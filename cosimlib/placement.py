@@ -28,7 +28,7 @@ def node_blocks(schedule: Schedule) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        Where more nodes are held than there are, or jobs share them.
+        If more nodes are held than there are, or jobs share them.
     """
     table = schedule.allocations
     table = table[table["job"] >= 0]
@@ -48,7 +48,7 @@ def node_stretches(schedule: Schedule) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        Where more nodes are held than a machine has, or jobs share them.
+        If more nodes are held than a machine has, or jobs share them.
     """
     table = schedule.allocations
     table = table[(table["job"] >= 0) & (table["end"] > table["start"])]
@@ -81,7 +81,7 @@ def node_stretches(schedule: Schedule) -> pd.DataFrame:
 def all_blocks(table: pd.DataFrame, total_nodes: int) -> pd.DataFrame:
     """`lowest_blocks` of a table of allocations, with the `job` of each.
 
-    Where it holds more nodes than there are, numbers go on beyond those of the machine.
+    If it holds more nodes than there are, numbers go on beyond those of the machine.
     """
     begin, last, nodes = (table[name].to_numpy() for name in ("start", "end", "nodes"))
     peak = int(step_function(begin, last, nodes)[1].max(initial=0))
@@ -97,13 +97,13 @@ def lowest_blocks(
     Returns
     -------
     pd.DataFrame
-        `row`, `start`, `end`, `node` (the lowest, from 0; -1 where too few are free) and `nodes`,
+        `row`, `start`, `end`, `node` (the lowest, from 0; -1 if too few are free) and `nodes`,
         row by row.
 
     Raises
     ------
     ValueError
-        Where there are more node numbers than memory has room for.
+        If there are more node numbers than memory has room for.
     """
     start, end = np.array(start, dtype=np.float64), np.array(end, dtype=np.float64)
     held = float(np.where(end > start, nodes, 0).sum())

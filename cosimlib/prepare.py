@@ -110,7 +110,7 @@ def prepare_workload(
 
 
 def _prepared(trace: str, cores_per_node: int | None, nodes: int | None) -> Workload:
-    """The jobs of a trace that fit on its machine, which is assumed where it is unknown."""
+    """The jobs of a trace that fit on its machine, which is assumed if it is unknown."""
     read = traces.load(trace, cores_per_node=cores_per_node)
     workload, left_out = fitting(with_assumed_machine(read, nodes))
     return _with_notes(workload, [left_out])

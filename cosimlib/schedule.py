@@ -95,7 +95,7 @@ class Schedule(Displayed):
         Raises
         ------
         ValueError
-            Where there is not one start per job.
+            If there is not one start per job.
         """
         check_run(workload, system)
         start_time = np.asarray(start_time, dtype=np.float64)
@@ -115,7 +115,7 @@ class Schedule(Displayed):
         Raises
         ------
         InvalidWorkloadError
-            Where the start of a job, or the system, is not recorded.
+            If the start of a job, or the system, is not recorded.
         """
         check_workload(workload)
         start_time = workload.column("recorded_start")
@@ -182,7 +182,7 @@ class Schedule(Displayed):
         Raises
         ------
         SharedNodesError
-            Where jobs share nodes.
+            If jobs share nodes.
         """
         started = np.flatnonzero(~np.isnan(self.start_time))
         nodes = self.workload.jobs["nodes"].to_numpy()[started]
@@ -190,7 +190,7 @@ class Schedule(Displayed):
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """The first submission and the last end (s); NaN where there is none."""
+        """The first submission and the last end (s); NaN if there is none."""
         last = float(pd.Series(self.end_time).max())
         return float(self.workload.jobs["submit_time"].min()), last
 
@@ -243,7 +243,7 @@ class Schedule(Displayed):
     def offered_node_seconds(self, edges: np.ndarray) -> np.ndarray:
         """Node-seconds offered from each instant in `edges` (s) to the next, without closed nodes.
 
-        Where jobs run on while a window begins, they hold nodes that are not offered.
+        If jobs run on while a window begins, they hold nodes that are not offered.
         """
         closed = self.calendar.closed_node_seconds(self.total_nodes, edges)
         return self.total_nodes * np.diff(edges) - closed
@@ -271,7 +271,7 @@ class Schedule(Displayed):
 
 
 def check_schedule(schedule: object) -> None:
-    """Refuse, with a TypeError, what is no schedule."""
+    """Raise a TypeError unless this is a schedule."""
     check.instance("schedule", schedule, Schedule, expected="a Schedule, as simulators return")
 
 
@@ -288,7 +288,7 @@ def _number_of(jobs: np.ndarray) -> str:
 
 
 def _other_uses(schedule: Schedule) -> str:
-    """Node-hours of all uses but runs; "" where there are none or nodes are shared."""
+    """Node-hours of all uses but runs; "" if there are none or nodes are shared."""
     try:
         held = schedule.node_hours_by_use(*schedule.span).drop("run", errors="ignore")
     except SharedNodesError:
@@ -299,7 +299,7 @@ def _other_uses(schedule: Schedule) -> str:
 def partition_numbers(workload: Workload, system: System) -> np.ndarray:
     """The place of the partition that each job names among the system's, from 0.
 
-    0 where it names none, −1 where the system has no such partition.
+    0 if it names none, −1 if the system has no such partition.
     """
     if "partition" not in workload.jobs:
         return np.zeros(len(workload), dtype=np.int64)
@@ -345,14 +345,14 @@ def _uses(use: "str | np.ndarray", rows: int) -> pd.Categorical:
 
 
 def check_rigid(schedule: Schedule, what: str) -> None:
-    """Raise where jobs do not hold their nodes from start to end, as `what` supposes.
+    """Raise an error if jobs do not hold their nodes from start to end, as `what` supposes.
 
     Raises
     ------
     SharedNodesError
-        Where jobs share nodes.
+        If jobs share nodes.
     ValueError
-        Where jobs are killed and run again.
+        If jobs are killed and run again.
     """
     if not schedule.rigid:
         _ = schedule.allocations  # raises where nodes are shared, and says so

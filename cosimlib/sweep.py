@@ -97,7 +97,7 @@ def sweep(
         as the environment variable `COSIMLIB_WORKERS` says. None: this process, one cell after the
         other, or the backend of a surrounding `joblib.parallel_config`, such as ``"dask"``.
     folder : str or Path, optional
-        Where cells are kept, one file each. A later call reads from there what it need not compute:
+        Folder that keeps the cells, one file each. A later call reads finished cells from there:
         cells with the same function, arguments and source of this package. A function is the same
         if its name, its compiled code and the values and functions that it refers to are the same;
         of installed packages the name and the code of a function count. Files that the function
@@ -120,11 +120,11 @@ def sweep(
         Before anything runs: for arguments that do not fit together, a function or values that
         cannot be sent to a worker, a path that cannot be a folder.
     TypeError
-        Where the function returns something else than rows.
+        If the function returns something else than rows.
     BrokenSweepError
-        Where a worker process was killed. Cells that are done are kept if there is a folder.
+        If a worker process was killed. Cells that are done are kept if there is a folder.
     OSError
-        Where the folder cannot be written, for instance because the disk is full; it names the
+        If the folder cannot be written, for instance because the disk is full; it names the
         folder. Cells written until then stay.
 
     Examples
@@ -389,7 +389,7 @@ def _entry(name: Any, value: Any, taken: Collection[str]) -> bool | int | float 
 
 
 def _read(folder: Path | None, cell: _Cell) -> list[Row] | None:
-    """The rows of a cell that is done; None where it is not."""
+    """The rows of a cell that is done; None if it is not."""
     try:
         return json.loads((folder / f"{cell.key}.json").read_bytes())["rows"] if folder else None
     except (FileNotFoundError, ValueError):

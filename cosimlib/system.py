@@ -24,11 +24,11 @@ class System(Displayed):
         Nodes of each partition, in order.
     cores_per_node : int, default 1
     memory_per_node : float
-        GB (10⁹ bytes); NaN where unknown.
+        GB (10⁹ bytes); NaN if unknown.
     aggregate_bandwidth : float
-        Of the parallel file system, GB/s; NaN where unknown.
+        Of the parallel file system, GB/s; NaN if unknown.
     node_bandwidth : float
-        What one node can write to that file system, GB/s; NaN where unknown.
+        What one node can write to that file system, GB/s; NaN if unknown.
 
     Examples
     --------

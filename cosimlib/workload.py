@@ -54,7 +54,7 @@ ACCOUNT_COLUMNS = ("action", "reason", "records")
 
 
 class JobArrays(NamedTuple):
-    """A workload as kernels see it: fresh contiguous arrays, one value per job."""
+    """A workload as kernels see it: new contiguous arrays, one value per job."""
 
     submit_time: np.ndarray
     run_time: np.ndarray
@@ -179,7 +179,7 @@ class Workload(Displayed):
         Raises
         ------
         ValueError
-            Where `mask` is not one True or False per job.
+            If `mask` is not one True or False per job.
         """
         given = np.asarray(mask)
         plain = given.dtype.kind == "b" or all(
@@ -237,12 +237,12 @@ class Workload(Displayed):
         return cls(jobs, name or " + ".join(each.name for each in workloads.values()), began=began)
 
     def arrays(self, system: System, *, requested_time: bool = True) -> JobArrays:
-        """The bridge to the kernels: fresh contiguous arrays, checked against `system`.
+        """The bridge to the kernels: new contiguous arrays, checked against `system`.
 
         Raises
         ------
         InvalidWorkloadError
-            Where the system has several partitions, a job is wider than the system, or has no
+            If the system has several partitions, a job is wider than the system, or has no
             requested time and one is needed.
         """
         jobs = self.jobs
@@ -296,7 +296,7 @@ class Workload(Displayed):
 
 
 def check_workload(workload: object) -> None:
-    """Refuse, with a TypeError, what is no workload."""
+    """Raise a TypeError unless this is a workload."""
     check.instance("workload", workload, Workload, expected="a Workload; load_trace reads one")
 
 
@@ -386,7 +386,7 @@ def rules(jobs: pd.DataFrame) -> tuple[tuple[str, np.ndarray, str], ...]:
 
 
 def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
-    """Raise for the first job that breaks a rule."""
+    """Raise an error for the first job that breaks a rule."""
     submit = jobs["submit_time"].to_numpy()
     ordered = np.append(np.ones(min(1, submit.size), dtype=bool), ~(np.diff(submit) < 0))
     in_order = ("submit_time", ordered, "jobs in order of submission: sort by submit_time")
@@ -397,7 +397,7 @@ def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
 
 
 def _check_horizon(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:
-    """Raise for the first time that is lost beside the horizon, or else for the longest."""
+    """Raise an error for the first time too short for the horizon, or else for the longest."""
     run, requested = jobs["run_time"].to_numpy(), jobs["requested_time"].to_numpy()
     requested = np.where(np.isnan(requested), 0.0, requested)
     longest = np.maximum(run, requested)

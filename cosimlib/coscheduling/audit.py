@@ -18,7 +18,7 @@ from cosimlib.coscheduling.schedule import HOLD, YIELD, CoupledSchedule
 
 @audit_rule.register
 def audit_coupled(schedule: CoupledSchedule, *, all_start: bool = True) -> None:
-    """Raise where a schedule of coupled machines could not have happened.
+    """Raise an error if a schedule of coupled machines could not have happened.
 
     The rules of any schedule apply, and nodes held idle count as busy. Schemes are a letter per
     machine, and a policy of such letters is the schemes. Groups are those of the workload's mates;
@@ -60,7 +60,7 @@ def _settled(schedule: CoupledSchedule) -> CoupledSchedule:
 
 
 def _check_held_jobs(schedule: CoupledSchedule) -> None:
-    """Raise where holds are no numbers, and for one whose job is no row of the workload."""
+    """Raise an error if holds are no numbers, and for one whose job is no row of the workload."""
     for name, kinds in (("job", "iu"), ("start", "fiu"), ("end", "fiu")):
         dtype = schedule.holds[name].dtype
         if dtype.kind not in kinds:
@@ -77,7 +77,7 @@ def _check_held_jobs(schedule: CoupledSchedule) -> None:
 
 
 def _check_schemes(schedule: CoupledSchedule) -> None:
-    """Raise where schemes are not a letter per machine, or the policy claims others."""
+    """Raise an error if schemes are not a letter per machine, or the policy claims others."""
     policy, schemes, machines = schedule.policy, schedule.schemes, schedule.system.partitions
     letters = {HOLD, YIELD}
     if schemes is not None and not (set(schemes) <= letters and len(schemes) == len(machines)):
@@ -90,7 +90,7 @@ def _check_schemes(schedule: CoupledSchedule) -> None:
 
 
 def _check_groups(schedule: CoupledSchedule) -> None:
-    """Raise for the first job whose group is not that of its mates in the workload."""
+    """Raise an error for the first job whose group is not that of its mates in the workload."""
     expected = np.full(len(schedule.workload), -1)
     if schedule.schemes is not None:
         expected = mate_groups(schedule.workload, schedule.partition)
@@ -102,7 +102,7 @@ def _check_groups(schedule: CoupledSchedule) -> None:
 
 
 def _check_yields(schedule: CoupledSchedule) -> None:
-    """Raise for the first job that yields less than never, or without mates."""
+    """Raise an error for the first job that yields less than never, or without mates."""
     wrong = (schedule.yields < 0) | ((schedule.yields > 0) & (schedule.group < 0))
     if wrong.any():
         job = int(wrong.argmax())
@@ -111,7 +111,7 @@ def _check_yields(schedule: CoupledSchedule) -> None:
 
 
 def _check_tries(schedule: CoupledSchedule) -> None:
-    """Raise for the first job that holds or yields before its first try, or tries out of time."""
+    """Raise an error for the first job that holds or yields before its first try, or tries late."""
     submit_time, first_try = schedule.workload.jobs["submit_time"].to_numpy(), schedule.first_try
     wrong = (first_try < submit_time) | (first_try > schedule.start_time)
     if wrong.any():
@@ -129,7 +129,7 @@ def _check_tries(schedule: CoupledSchedule) -> None:
 
 
 def _check_holds(schedule: CoupledSchedule) -> None:
-    """Raise for the first interval of holding that could not be."""
+    """Raise an error for the first interval of holding that could not be."""
     holds = schedule.holds.sort_values(["job", "start"])
     job, begin, end = (holds[name].to_numpy() for name in ("job", "start", "end"))
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()[job]
@@ -172,7 +172,7 @@ def _must_yield(schedule: CoupledSchedule) -> np.ndarray:
 
 
 def _check_starts(schedule: CoupledSchedule) -> None:
-    """Raise for the first job that starts after a mate although its machine was up by then."""
+    """Raise an error for the first job that starts after a mate although its machine was up."""
     for job in schedule.apart:
         first = schedule.group_start[job]
         down = any(

@@ -47,7 +47,7 @@ PAIRS = ((0, 1), (1, 0), (2, 2), (3, 3), (4, 4), (5, 5))
 
 
 class JobStates(NamedTuple):
-    """The state of each job, one of `STATES`, and since when it holds (NaN where it does not)."""
+    """The state of each job, one of `STATES`, and since when it holds (NaN if it does not)."""
 
     state: np.ndarray
     held_since: np.ndarray
@@ -116,7 +116,7 @@ def delayed_by(schedule: CoupledSchedule, at: float, job: int) -> np.ndarray:
 
 
 def find_deadlock(schedule: CoupledSchedule, at: float) -> pd.DataFrame:
-    """The deadlock at an instant, one row per job that waits in it; empty where there is none.
+    """The deadlock at an instant, one row per job that waits in it; empty if there is none.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def circular_wait(schedule: CoupledSchedule, at: float) -> list[int]:
     """Jobs of a deadlock each of which waits for the next, the first again at the end.
 
     A job that holds and its mate that waits take turns, each mate behind the next job that holds;
-    empty where there is no deadlock.
+    empty if there is no deadlock.
     """
     table = find_deadlock(schedule, at)
     if table.empty:

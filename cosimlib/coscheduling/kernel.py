@@ -109,7 +109,7 @@ def coschedule(
 def _next_instant(state: State, ends: list[tuple[float, int]], changes: np.recarray) -> float:
     """The earliest of the next submission, end, release of a hold and change of an outage.
 
-    Where no job waits or runs, outages to come change nothing.
+    If no job waits or runs, outages to come change nothing.
     """
     jobs, machines, run = state.jobs, state.machines, state.run
     release_time = np.inf

@@ -5,7 +5,7 @@ A workload for coupled machines has each job's machine in `partition` and a row 
 chain or ring of three on three machines. A group has at most one job per machine, and at least two.
 
 Before there is such a workload, mates are a table with one column per machine and one row per
-group, of rows in the machines' own workloads (NA where a machine takes no part). `couple` makes one
+group, of rows in the machines' own workloads (NA if a machine takes no part). `couple` makes one
 workload of workloads and table.
 """
 
@@ -45,7 +45,7 @@ def couple(
     Raises
     ------
     InvalidWorkloadError
-        Where a group names a job that does not exist or that is in another group, or is no group.
+        If a group names a job that does not exist or that is in another group, or is no group.
     """
     together = Workload.join(machines, name=name or "")
     partition = together.jobs["partition"]
@@ -101,7 +101,7 @@ def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.nd
     Raises
     ------
     InvalidWorkloadError
-        Where a mate is not a row of the workload or the job itself, or a group has two jobs on one
+        If a mate is not a row of the workload or the job itself, or a group has two jobs on one
         machine.
     """
     mate = workload.column("mate")
@@ -186,7 +186,7 @@ def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFra
     path : str or Path
         Plain or gzip. A field is empty where a machine takes no part in a group.
     machines : mapping of str to Workload
-        By the names in the heading. A job's number is its `job_id`, or its row where there is none.
+        By the names in the heading. A job's number is its `job_id`, or its row if there is none.
 
     Returns
     -------
@@ -248,7 +248,7 @@ def _components(nodes: int, linked: np.ndarray, other: np.ndarray) -> np.ndarray
 
 
 def _check_machines(workload: Workload, group: np.ndarray, partition: pd.Series) -> None:
-    """Raise for the first group with two jobs on one machine."""
+    """Raise an error for the first group with two jobs on one machine."""
     grouped = pd.DataFrame({"group": group, "partition": partition})
     grouped = grouped[grouped["group"] >= 0]
     twice = grouped.duplicated(["group", "partition"])

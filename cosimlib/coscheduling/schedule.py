@@ -35,7 +35,7 @@ class CoupledSchedule(Schedule):
     workload, system, policy, start_time, end_time
         As of a `Schedule`; NaN for a job that never starts.
     schemes : str or None
-        H (hold) or Y (yield) for each machine in order; None where mates do not count.
+        H (hold) or Y (yield) for each machine in order; None if mates do not count.
     max_yields : int or None
         Yields after which a job may hold on a machine that yields; None: never.
     group : np.ndarray
@@ -44,13 +44,13 @@ class CoupledSchedule(Schedule):
         Intervals in which a job kept nodes idle before it started: `job`, `start`, `end`; several
         per job where held nodes were released in between.
     first_try : np.ndarray
-        When each job first held or yielded, NaN where it never did.
+        When each job first held or yielded, NaN if it never did.
     yields : np.ndarray
         How often each job yielded.
     outages : tuple of (partition, start, end)
         When a machine could not be reached.
     longest_hold : float
-        Upper bound of an interval of holding, s; infinite where held nodes are not released.
+        Upper bound of an interval of holding, s; infinite if held nodes are not released.
     """
 
     schemes: str | None
@@ -69,7 +69,7 @@ class CoupledSchedule(Schedule):
 
     @cached_property
     def group_start(self) -> np.ndarray:
-        """First start of each job's group (s); NaN where none of it starts, or without mates."""
+        """First start of each job's group (s); NaN if none of it starts, or without mates."""
         first = pd.Series(self.start_time).groupby(self.group).transform("min")
         return first.where(self.group >= 0).to_numpy()
 
@@ -105,7 +105,7 @@ def sync_up_overhead(schedule: CoupledSchedule) -> pd.Series:
 
 
 def lost_node_hours(schedule: CoupledSchedule) -> pd.Series:
-    """Loss of capability: node-hours held idle, per machine; infinite where a hold never ends."""
+    """Loss of capability: node-hours held idle, per machine; infinite if a hold never ends."""
     held, nodes = schedule.holds, schedule.workload.jobs["nodes"].to_numpy()
     idle = (held["end"] - held["start"]) * nodes[held["job"]]
     lost = idle.groupby(schedule.partition.to_numpy()[held["job"]]).sum() / HOUR

@@ -260,7 +260,7 @@ def _set_releases(
 def _patience(intervals: np.ndarray, release_after: float) -> float:
     """Rounds of releases without a start before the jobs left are taken to be deadlocked.
 
-    Some deadlocks end only where all machines release at one instant. The k-th machine's clock is k
+    Some deadlocks end only if all machines release at one instant. The k-th machine's clock is k
     offsets slower than the first's, so that their releases meet once in interval ÷ offset rounds.
     """
     rounds, first, second = float(FUTILE_ROUNDS), intervals[0], intervals[:2][-1]
@@ -340,7 +340,7 @@ def _coupled_jobs(
 
 
 def _refuse(workload: Workload, wrong: pd.Series, why: Callable[[int], str]) -> None:
-    """Raise for the first job that its machine cannot run."""
+    """Raise an error for the first job that its machine cannot run."""
     if wrong.any():
         job = int(wrong.idxmax())
         raise InvalidWorkloadError(f"{workload.label(job)} {why(job)}")

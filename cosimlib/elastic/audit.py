@@ -37,7 +37,7 @@ class Runs(NamedTuple):
 
 @audit_rule.register
 def audit_elastic(schedule: ElasticSchedule) -> None:
-    """Raise where a schedule of elastic partitions could not have happened.
+    """Raise an error if a schedule of elastic partitions could not have happened.
 
     - *Jobs*: every job completes exactly once and after its full run time, none of its runs overlap
       or come before its submission, and its start and end are those of its first and last run.
@@ -71,7 +71,7 @@ def audit_elastic(schedule: ElasticSchedule) -> None:
 def _demand(
     schedule: ElasticSchedule, fine: pd.Series | np.ndarray, named: object, message: str
 ) -> None:
-    """Raise where `fine` is not true everywhere.
+    """Raise an error if `fine` is not true everywhere.
 
     `named` has a name for each of `fine`; the first that fails takes the place of the braces.
     """
@@ -84,7 +84,7 @@ def _demand(
 def _demand_apart(
     schedule: ElasticSchedule, of: np.ndarray, start: np.ndarray, end: np.ndarray, message: str
 ) -> None:
-    """Raise where two stretches, from `start` to `end`, of one node or job overlap."""
+    """Raise an error if two stretches, from `start` to `end`, of one node or job overlap."""
     order = np.lexsort((end, start, of))
     of, start, end = of[order], start[order], end[order]
     fine = (of[1:] != of[:-1]) | (start[1:] >= end[:-1])
@@ -216,7 +216,7 @@ def _check_kills(schedule: ElasticSchedule, runs: Runs) -> None:
 
 
 def _check_departures(schedule: ElasticSchedule, runs: Runs) -> None:
-    """Raise where a node that did not leave at once left at another time than its run's end."""
+    """Raise an error if a node that stays for its run does not leave at the end of that run."""
     columns = _arrays(schedule.reclaims, "node", "notified", "released", "killed")
     node, notified, released, killed = (column[columns[2] > columns[1]] for column in columns)
     lasting = runs.where(runs.end > runs.start)
@@ -232,7 +232,7 @@ def _check_departures(schedule: ElasticSchedule, runs: Runs) -> None:
 
 
 def _check_owners(schedule: ElasticSchedule) -> None:
-    """Raise where ownership does not change with a release, from the partition that had it."""
+    """Raise an error if a release does not take a node from the partition that owned it."""
     node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
     left, notified, released = _arrays(schedule.reclaims, "node", "notified", "released")
     _demand(schedule, _find((left, released), (node, since)) >= 0, left,
@@ -262,7 +262,7 @@ def _check_users(schedule: ElasticSchedule) -> None:
 
 
 def _check_use(schedule: ElasticSchedule) -> None:
-    """Raise where users' stretches are not those that reclaims and preemptions make."""
+    """Raise an error if users' stretches are not those that reclaims and preemptions make."""
     duration, granted = _arrays(schedule.preemptions, "duration", "granted")
     columns = _arrays(schedule.reclaims, "request", "node", "released")
     request, left, released = (column[columns[0] >= 0] for column in columns)
@@ -285,7 +285,7 @@ def _check_use(schedule: ElasticSchedule) -> None:
 def _check_direct(
     schedule: ElasticSchedule, direct: np.ndarray, since: np.ndarray, until: np.ndarray
 ) -> None:
-    """Raise where users do not have exactly the host's own nodes that they were granted.
+    """Raise an error if users do not have exactly the host's own nodes that they were granted.
 
     `direct` is how many, per preemption; `since` and `until` are users' stretches on such nodes.
     """
@@ -298,7 +298,7 @@ def _check_direct(
 
 
 def _check_shortfalls(schedule: ElasticSchedule) -> None:
-    """Raise where a preemption was granted too little though a node was there to be had."""
+    """Raise an error if a preemption was granted too little though a node was there to be had."""
     time, nodes, granted = _arrays(schedule.preemptions, "time", "nodes", "granted")
     node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
     used = schedule.ownership["owner"].to_numpy() == USER

@@ -361,7 +361,7 @@ def _backfill(state: State, partition: int, now: float) -> None:
 
 @kernel
 def _promise(state: State, head: int, free: int, now: float) -> tuple[float, int]:
-    """The head's shadow time and the extra nodes; infinite and none where it never fits."""
+    """The head's shadow time and the extra nodes; infinite and none if it never fits."""
     jobs, run = state.jobs, state.run
     run.free, run.releases = free, 0
     for number in range(state.nodes.size):
@@ -410,7 +410,7 @@ def _reclaim(state: State, number: int, request: int, use: float, now: float) ->
     """Reclaim a partition's node for the host, by the end of the grace period; an idle one leaves
     at once.
 
-    `request` is the user's preemption that it is for and `use` its duration; -1 and 0 where it is
+    `request` is the user's preemption that it is for and `use` its duration; -1 and 0 if it is
     for another partition.
     """
     node = state.nodes[number]

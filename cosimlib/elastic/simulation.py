@@ -112,7 +112,7 @@ def simulate_elastic(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than its partition, names an unknown one, or has no requested time;
+        If a job is wider than its partition, names an unknown one, or has no requested time;
         under PAP+, where a priority is not a number above 0.
 
     Examples
@@ -243,7 +243,7 @@ def _busiest_partition(workload: Workload) -> Workload:
 def _simulate(begin: State, requests: np.recarray, seed: int) -> np.recarray:
     """The log of a simulation from this beginning; in `requests` is what they are granted.
 
-    Where the log is too short for its events, it is made longer, and all is simulated again.
+    If the log is too short for its events, it is made longer, and all is simulated again.
     """
     wanted = begin.jobs.nodes.sum() + requests.nodes.sum()
     room = EVENTS_PER_NODE * int(wanted + begin.jobs.size + begin.nodes.size)

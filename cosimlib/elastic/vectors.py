@@ -155,7 +155,7 @@ def preemption_values(
 
 
 def occupants(schedule: Schedule, moments: Sequence[float] | np.ndarray) -> pd.DataFrame:
-    """The job on each node at each moment, -1 where it is idle: one row per moment."""
+    """The job on each node at each moment, -1 if it is idle: one row per moment."""
     at, followed = moments_of(schedule, moments), follow(schedule)
     jobs = np.empty((at.size, followed.total_nodes), dtype=np.int64)
     _occupants(followed.line, at, jobs)
@@ -259,9 +259,9 @@ def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the partition, or has a priority that PAP+ cannot take.
+        If a job is wider than the partition, or has a priority that PAP+ cannot take.
     InfeasibleScheduleError
-        Where the schedule holds more nodes than the partition has.
+        If the schedule holds more nodes than the partition has.
     """
     check_followed(schedule)
     partition, capacity = next(iter(schedule.system.partitions.items()))

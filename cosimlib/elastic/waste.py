@@ -202,7 +202,7 @@ def _by_state(wasted: np.ndarray, at: np.ndarray, periods: np.ndarray) -> pd.Dat
 def _waste(followed, at, preemption, counted, rng, wasted):
     """Fill `wasted` (moments × grace periods) with what counted jobs waste.
 
-    The jobs touched are found anew only where other nodes are taken than at the moment before, or
+    The jobs touched are found anew only if other nodes are taken than at the moment before, or
     a job has started or ended.
     """
     line, total_nodes, priority = followed

@@ -53,7 +53,7 @@ def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     Raises
     ------
     MemoryError
-        Where they would take more.
+        If they would take more.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def solve_as_printed(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIM
     Raises
     ------
     MemoryError
-        Where they would take more.
+        If they would take more.
     """
     check_problem(problem)
     begin = time.perf_counter()
@@ -183,7 +183,7 @@ def solve_as_printed(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIM
 
 
 def check_memory(table: str, needed: int, limit: int) -> None:
-    """Raise where a table, such as "8 jobs × 16 deadlines", needs more bytes than the limit."""
+    """Raise an error if a table, such as "8 jobs × 16 deadlines", needs too much memory."""
     if needed > limit:
         raise MemoryError(
             f"{table} take {needed:,} bytes; memory_limit is {limit:,}: take a longer step or "

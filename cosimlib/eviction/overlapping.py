@@ -74,7 +74,7 @@ def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LI
     Raises
     ------
     MemoryError
-        Where they would take more.
+        If they would take more.
     """
     check_problem(problem)
     begin = time.perf_counter()
@@ -110,7 +110,7 @@ def least_loss(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) ->
     Raises
     ------
     MemoryError
-        Where the table would take more.
+        If the table would take more.
     """
     _, jobs, writes = _in_order(problem)
     deadlines, total = len(problem.deadlines), problem.total_nodes
@@ -138,7 +138,7 @@ def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     Raises
     ------
     MemoryError
-        Where the table and the choices would take more.
+        If the table and the choices would take more.
     """
     check_problem(problem)
     begin = time.perf_counter()

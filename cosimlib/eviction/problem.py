@@ -87,7 +87,7 @@ class EvictionProblem(Displayed):
     ----------
     jobs : pd.DataFrame
         Indexed by job: `nodes`, `loss` (node-hours lost if killed), `app_time` and `sys_time`
-        (seconds that either checkpoint takes; inf where there is none). Solvers that tell waits
+        (seconds that either checkpoint takes; inf if there is none). Solvers that tell waits
         from writes also need `app_wait`: the part of `app_time` in which the application runs on
         to its next checkpoint. Other columns are kept.
     nodes_needed : int
@@ -153,7 +153,7 @@ class EvictionProblem(Displayed):
         Raises
         ------
         ValueError
-            Where the column is missing, or a wait is negative or longer than `app_time`.
+            If the column is missing, or a wait is negative or longer than `app_time`.
         """
         return _write_arrays(self)
 
@@ -214,7 +214,7 @@ class EvictionProblem(Displayed):
 
 
 def check_problem(problem: object) -> None:
-    """Refuse, with a TypeError, what is no eviction problem."""
+    """Raise a TypeError unless this is an eviction problem."""
     expected = "an EvictionProblem, as EvictionProblem.from_schedule gives"
     check.instance("problem", problem, EvictionProblem, expected=expected)
 
@@ -316,7 +316,7 @@ def checkpoint_table(
     Returns
     -------
     pd.DataFrame
-        `interval` (infinite where there is none), `app_write`, `sys_write`; one row per job.
+        `interval` (infinite if there is none), `app_write`, `sys_write`; one row per job.
     """
     memory = draw_memory(workload, system, seed=seed)
     nodes = workload.jobs["nodes"].to_numpy()
@@ -404,7 +404,7 @@ def _check_numbers(problem: EvictionProblem) -> None:
 
 
 def _check_enough(nodes_needed: int, jobs: int, total: int) -> None:
-    """Raise where all jobs together hold too few nodes."""
+    """Raise an error if all jobs together hold too few nodes."""
     if nodes_needed > total:
         raise InfeasibleEvictionError(
             f"nodes_needed={nodes_needed}, but the {count(jobs, 'running job')} "
@@ -419,7 +419,7 @@ def _steps_within(horizon: float, step: float) -> int:
 
 
 def _check_jobs(jobs: pd.DataFrame) -> None:
-    """Raise for the first job that breaks a rule."""
+    """Raise an error for the first job that breaks a rule."""
     check.columns(jobs, COLUMNS)
     if not jobs.index.is_unique:
         twice = jobs.index[jobs.index.duplicated()][0]
@@ -435,7 +435,7 @@ def _check_jobs(jobs: pd.DataFrame) -> None:
 
 
 def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
-    """Fresh contiguous arrays; durations beyond the horizon become one step more than it has."""
+    """New contiguous arrays; durations beyond the horizon become one step more than it has."""
     loss = np.round(jobs["loss"].to_numpy(dtype=np.float64) * MILLISECONDS_PER_HOUR)
     if loss.sum() >= LARGEST_EXACT:
         limit = LARGEST_EXACT / MILLISECONDS_PER_HOUR
@@ -457,7 +457,7 @@ def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
 
 
 def _write_arrays(problem: EvictionProblem) -> WriteArrays:
-    """Fresh contiguous arrays of waits and writes; the column is checked."""
+    """New contiguous arrays of waits and writes; the column is checked."""
     jobs = problem.jobs
     check.columns(jobs, ("app_wait",), where="waits apart from writes")
     wait, app_time = (jobs[name].to_numpy(dtype=np.float64) for name in ("app_wait", "app_time"))

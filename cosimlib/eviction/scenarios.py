@@ -123,7 +123,7 @@ def find_scenario(
     Raises
     ------
     LookupError
-        Where there is none within `tolerance` nodes, or on no more nodes than the system has.
+        If there is none within `tolerance` nodes, or on no more nodes than the system has.
     """
     check.seconds("lasts", lasts)
     table = schedule.jobs
@@ -170,7 +170,7 @@ def draw_scenario(
     Raises
     ------
     LookupError
-        Where no draw fits.
+        If no draw fits.
     """
     table = schedule.jobs
     check.seconds("lasts", lasts)

@@ -18,12 +18,12 @@ from cosimlib.kernels.steps import step_function
 
 @audit_rule.register
 def audit_filled(schedule: FilledSchedule) -> None:
-    """Raise where a schedule with containers could not have happened.
+    """Raise an error if a schedule with containers could not have happened.
 
     As of any schedule, and:
 
     - *Regular jobs* start where a slot begins, and none later than promised unless a job outlived
-      its request meanwhile: only then is the plan made anew. Only where containers are waited for
+      its request meanwhile: only then is the plan made anew. Only if containers are waited for
       (policy B, ``reclaim="save"``) is a job held up by them.
     - *Containers* are on idle nodes, between the first submission and the last end, and begin and
       end with slots. Each is started once per slot under policy A, once under policy B, once per
@@ -60,7 +60,7 @@ def _check_jobs(schedule: FilledSchedule) -> None:
 
 
 def _check_slots(schedule: FilledSchedule) -> None:
-    """Raise where containers are on nodes of a regular job before its last slot is over."""
+    """Raise an error if containers are on nodes of a regular job before its last slot is over."""
     table, nodes = schedule.containers, schedule.workload.jobs["nodes"].to_numpy()
     times, busy = step_function(
         np.concatenate([schedule.start_time, table["start_time"]]),

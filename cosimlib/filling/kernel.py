@@ -164,7 +164,7 @@ def _compress(state: State, now: float, before: float) -> None:
     Since every job had its earliest start, nodes have come free before the slot `before` only.
     Then that is until when jobs that moved leave free nodes to jobs before them in the queue.
 
-    A job equal to the previous one, and not reserved earlier, finds nothing where that found
+    A job equal to the previous one, and not reserved earlier, finds nothing if that found
     nothing. The maximum of free nodes is computed anew, after a move, only when a job wants more.
     """
     jobs, plan, run = state.jobs, state.plan, state.run

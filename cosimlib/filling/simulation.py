@@ -117,7 +117,7 @@ def simulate_filling(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system or has no requested time, or the system has several
+        If a job is wider than the system or has no requested time, or the system has several
         partitions, or where jobs outlive their requests by so many slots that planning the jobs
         that wait anew in each would take longer than a second, for large logs minutes.
 
@@ -188,7 +188,7 @@ def _check(
     save_every: int,
     queue_depth: int | None,
 ) -> None:
-    """Raise for the first argument that is out of its range."""
+    """Raise an error for the first argument that is out of its range."""
     here = "filling"
     whole = check.is_number(slot) and 0 < slot < np.inf and slot % 1 == 0
     check.that("policy", policy, policy in (*"ABC", None), "'A', 'B', 'C' or None", where=here)
@@ -203,7 +203,7 @@ def _check(
 
 
 def _check_overdue(workload: Workload, start: np.ndarray, slot: float, most: int) -> None:
-    """Raise where the simulation ended early, for the job that is overdue for longest."""
+    """Raise an error if the simulation ended early, for the job that is overdue for longest."""
     started = np.isfinite(start)
     if started.all():
         return

@@ -151,7 +151,7 @@ def by_user(
     Raises
     ------
     ValueError
-        Where no job of the workload names its user.
+        If no job of the workload names its user.
     """
     check_schedule(schedule)
     user = schedule.workload.column("user")
@@ -182,7 +182,7 @@ def fairness(
 ) -> float:
     """Fairness among users: Jain's index of their mean bounded slowdowns.
 
-    1 where every user has the same mean bounded slowdown, 1/n where one of n has all of it. It says
+    1 if every user has the same mean bounded slowdown, 1/n where one of n has all of it. It says
     nothing of how good it is: a queue in which every job waits ten times as long is as fair. Every
     user counts the same, however many jobs they submit. (Others measure against a fair start time,
     or a user's part of the machine; those need a second schedule, or shares.)
@@ -195,7 +195,7 @@ def fairness(
 
 
 def jain_index(values: Iterable[float]) -> float:
-    """``(Σx)² / (n · Σx²)``, from 1/n to 1; 1 where all are 0, NaN where there are none.
+    """``(Σx)² / (n · Σx²)``, from 1/n to 1; 1 if all are 0, NaN if there are none.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def utilization(
     Returns
     -------
     float
-        NaN where the schedule itself has no length and no window was given.
+        NaN if the schedule itself has no length and no window was given.
     """
     check_schedule(schedule)
     return schedule.utilization(*span(schedule, start, end))
@@ -119,12 +119,12 @@ def node_hours(
     Returns
     -------
     pd.Series
-        Of `useful`, `lost`, `idle`. Idle is below 0 where a recorded schedule overruns its machine.
+        Of `useful`, `lost`, `idle`. Idle is below 0 if a recorded schedule overruns its machine.
 
     Raises
     ------
     ValueError
-        Where the window has no length, or jobs share nodes.
+        If the window has no length, or jobs share nodes.
     """
     check_schedule(schedule)
     first, last = span(schedule, start, end)
@@ -190,7 +190,7 @@ def loss_of_capacity(
     Returns
     -------
     float
-        NaN where the schedule itself has no length and no window was given.
+        NaN if the schedule itself has no length and no window was given.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def loss_of_capacity(
 def offered_load(workload: Workload, system: System) -> float:
     """Offered load: work submitted ÷ work that the system can do while jobs are submitted.
 
-    ``Σ nodes·run_time / (total_nodes · (last submission − first submission))``; infinite where
+    ``Σ nodes·run_time / (total_nodes · (last submission − first submission))``; infinite if
     all jobs are submitted at once, NaN without jobs.
     """
     check_run(workload, system)
@@ -236,7 +236,7 @@ def offered_load(workload: Workload, system: System) -> float:
 
 
 def _offered_node_hours(schedule: Schedule, first: float, last: float) -> float:
-    """Node-hours offered between two instants; 0 where they are not in order."""
+    """Node-hours offered between two instants; 0 if they are not in order."""
     if not first < last:
         return 0.0
     return float(schedule.offered_node_seconds(np.array([first, last])).sum()) / HOUR

@@ -20,7 +20,7 @@ def occupied_nodes(schedule: Schedule) -> pd.Series:
     Raises
     ------
     SharedNodesError
-        Where jobs share nodes.
+        If jobs share nodes.
     """
     check_schedule(schedule)
     table = schedule.allocations

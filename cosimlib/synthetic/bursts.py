@@ -140,7 +140,7 @@ def bursts_from_queue(
     Raises
     ------
     ValueError
-        Where no job is of that queue.
+        If no job is of that queue.
     """
     check.seconds("longest_delay", longest_delay)
     named = workload.column("queue")
@@ -192,7 +192,7 @@ def _notices(
     ahead: tuple[float, float],
     latest: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """When each burst is announced, and for when; NaN where it is not."""
+    """When each burst is announced, and for when; NaN if it is not."""
     kind = np.array(NOTICES)[rng.choice(len(NOTICES), len(times), p=shares)]
     length = np.round(rng.uniform(*ahead, len(times)))
     part = rng.uniform(0, 1, len(times))

@@ -92,7 +92,7 @@ def with_estimates(
     Raises
     ------
     InvalidWorkloadError
-        Where a job runs longer than the maximum.
+        If a job runs longer than the maximum.
     """
     check_workload(workload)
     run_time = workload.jobs["run_time"].to_numpy()

@@ -80,7 +80,7 @@ def eureka(
     Raises
     ------
     ValueError
-        Where neither `jobs` nor a printed utilization is given.
+        If neither `jobs` nor a printed utilization is given.
     """
     if jobs is None:
         if load not in EUREKA_JOBS:

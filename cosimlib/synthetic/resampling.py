@@ -60,7 +60,7 @@ class Plan(NamedTuple):
     number : int
         Whole blocks in the log.
     why : str
-        The reason where it is not each user's weeks; "" where it is.
+        The reason where it is not each user's weeks; "" if it is.
     """
 
     users: bool

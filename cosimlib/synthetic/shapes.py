@@ -39,7 +39,7 @@ def choice_at(uniform: np.ndarray, values: np.ndarray, shares: np.ndarray) -> np
 
 
 def log_uniform_factors(n: int, median: float, rng: np.random.Generator) -> np.ndarray:
-    """Factors from 1 up to the square of their median, log-uniform: all 1 where that is 1."""
+    """Factors from 1 up to the square of their median, log-uniform: all 1 if that is 1."""
     return median ** (2.0 * spread(n, rng))
 
 
@@ -77,7 +77,7 @@ def tilted_shares(menu: Mapping[int, float | None], mean: float | None = None) -
     Raises
     ------
     ValueError
-        Where no split has that mean.
+        If no split has that mean.
     """
     values = np.array(list(menu), dtype=np.float64)
     shares = np.array([share or 0.0 for share in menu.values()])
@@ -181,7 +181,7 @@ def scaled_quantiles(
     Raises
     ------
     ValueError
-        Where no scale gives the mean.
+        If no scale gives the mean.
     """
     log = np.linspace(math.log(shortest), math.log(longest), GRID)
 

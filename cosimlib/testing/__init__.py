@@ -73,7 +73,7 @@ def check_policy(
     PolicyError
         For the first broken law, with the smallest workload found that breaks it.
     TypeError
-        Where the policy is neither a function of a state nor one of a workload and a system.
+        If the policy is neither a function of a state nor one of a workload and a system.
     ValueError
         For an unknown law, or the name of no registered policy.
     """

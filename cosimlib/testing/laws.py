@@ -39,7 +39,7 @@ class Law(NamedTuple):
 
 
 def fault(law: str, run: Run, case: Case) -> Exception | None:
-    """The error of a law on a case, or None where the law holds."""
+    """The error of a law on a case, or None if the law holds."""
     try:
         LAWS[law].check(run, LAWS[law].prepare(case))
     except Exception as error:
@@ -74,14 +74,14 @@ def _at_once(case: Case) -> Case:
 
 
 def _starts(run: Run, case: Case) -> None:
-    """Raise for the first job without a start."""
+    """Raise an error for the first job without a start."""
     never = ~np.isfinite(run(case).start_time)
     if never.any():
         raise BrokenLawError(f"job {never.argmax()} never starts")
 
 
 def _audit(run: Run, case: Case) -> None:
-    """Raise where the schedule is of other jobs or another system, and where the audit does.
+    """Raise an error if the schedule is of other jobs or another system, and where the audit does.
 
     The audit reads jobs and system from the schedule itself.
     """
@@ -97,7 +97,7 @@ def _audit(run: Run, case: Case) -> None:
 
 
 def _check_jobs(scheduled: pd.DataFrame, jobs: pd.DataFrame) -> None:
-    """Raise where jobs are not those of the case; runs may be cut at the requested time."""
+    """Raise an error if jobs are not those of the case; runs may be cut at the requested time."""
     if len(scheduled) != len(jobs):
         raise BrokenLawError(f"its schedule is of {len(scheduled)} jobs; expected {len(jobs)}")
     for column in ("submit_time", "nodes", "requested_time", "run_time"):
@@ -115,32 +115,32 @@ def _check_jobs(scheduled: pd.DataFrame, jobs: pd.DataFrame) -> None:
 
 
 def _alone(run: Run, case: Case) -> None:
-    """Raise where the one job waits."""
+    """Raise an error if the one job waits."""
     submit_time = case.jobs["submit_time"].to_numpy(np.float64)
     _compare(run(case).start_time, submit_time, "alone since its submission, it could start at")
 
 
 def _repeat(run: Run, case: Case) -> None:
-    """Raise where a second run is another schedule."""
+    """Raise an error if a second run is another schedule."""
     _compare(run(case).start_time, run(case).start_time, "in a second run at")
 
 
 def _shift(run: Run, case: Case) -> None:
-    """Raise where moved jobs do not just start later."""
+    """Raise an error if moved jobs do not just start later."""
     moved = case.jobs.assign(submit_time=case.jobs["submit_time"] + SHIFT)
     shifted = run(case._replace(jobs=moved)).start_time - SHIFT
     _compare(run(case).start_time, shifted, f"with {SHIFT:.0f} s added and taken off again, at")
 
 
 def _scale(run: Run, case: Case) -> None:
-    """Raise where a slower clock makes another schedule."""
+    """Raise an error if a slower clock makes another schedule."""
     slower = case.jobs.assign(**{time: 2 * case.jobs[time] for time in TIMES})
     halved = run(case._replace(jobs=slower)).start_time / 2
     _compare(run(case).start_time, halved, "with all times doubled and halved again, at")
 
 
 def _foresight(run: Run, case: Case) -> None:
-    """Raise where a start depends on a later submission, or on when a job will end."""
+    """Raise an error if a start depends on a later submission, or on when a job will end."""
     schedule, jobs = run(case), case.jobs
     if len(jobs) > 1:
         fewer, submit_time = run(case._replace(jobs=jobs.iloc[:-1])), jobs["submit_time"].iloc[-1]
@@ -156,7 +156,7 @@ def _foresight(run: Run, case: Case) -> None:
 
 
 def _compare(starts: np.ndarray, others: np.ndarray, what: str, *, before: float = np.inf) -> None:
-    """Raise for the first job that starts otherwise, and before some instant in one of both."""
+    """Raise an error for the first job that starts at another time, in one run before `before`."""
     differ = ~np.isclose(starts, others, rtol=0.0, atol=0.0, equal_nan=True)
     differ &= np.fmin(starts, others) < before
     if differ.any():

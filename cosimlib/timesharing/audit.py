@@ -12,7 +12,7 @@ from cosimlib.timesharing.schedule import SteppedSchedule, TimesharedSchedule
 
 @audit_rule.register
 def audit_timeshared(schedule: TimesharedSchedule) -> None:
-    """Raise where a schedule of shared nodes could not have happened.
+    """Raise an error if a schedule of shared nodes could not have happened.
 
     No job starts early or is done sooner than alone on its nodes, each is on as many different
     nodes of the system as it asks for, no node's memory is exceeded, no node does more work in a
@@ -62,7 +62,7 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
 
 @audit_rule.register
 def audit_stepped(schedule: SteppedSchedule) -> None:
-    """Raise where a batch schedule in steps could not have happened.
+    """Raise an error if a batch schedule in steps could not have happened.
 
     Jobs start with a step, not before their submission, and end with the first step by which they
     can be done, or under noise later, with that by which even the slowest nodes are done, at most.
@@ -99,7 +99,7 @@ def audit_stepped(schedule: SteppedSchedule) -> None:
 
 
 def _check_placement(schedule: TimesharedSchedule) -> None:
-    """Raise where the placement is not one list of nodes per job."""
+    """Raise an error if the placement is not one list of nodes per job."""
     first, n = schedule.first, len(schedule.workload)
     for name in ("first", "members"):
         values = getattr(schedule, name)
@@ -117,7 +117,7 @@ def _check_placement(schedule: TimesharedSchedule) -> None:
 
 
 def _check_series(schedule: TimesharedSchedule) -> None:
-    """Raise where the series is not what the jobs did, window by window."""
+    """Raise an error if the series is not what the jobs did, window by window."""
     jobs, series, width = schedule.workload.jobs, schedule.series, schedule.resolution
     nodes, submit_time = jobs["nodes"].to_numpy(), jobs["submit_time"].to_numpy()
     begins = series.index.to_numpy()
@@ -176,7 +176,7 @@ def _by_window(
 
 
 def _check_shares(schedule: TimesharedSchedule) -> None:
-    """Raise where sampled shares are not those of the jobs that run, or more than nodes have."""
+    """Raise an error if sampled shares are not of running jobs, or exceed what nodes have."""
     if schedule.shares is None:
         return
     n, speed, jobs = len(schedule.workload), schedule.speed, schedule.shares.columns.to_numpy()
@@ -212,7 +212,7 @@ def _few(values: np.ndarray) -> str:
 
 
 def _check_memory(schedule: TimesharedSchedule) -> None:
-    """Raise for the first node that holds more than its memory."""
+    """Raise an error for the first node that holds more than its memory."""
     memory = schedule.workload.column("memory").fillna(0.0).to_numpy(np.float64).copy()
     capacity = schedule.system.memory_per_node
     if not capacity < np.inf:
@@ -229,7 +229,7 @@ def _check_memory(schedule: TimesharedSchedule) -> None:
 
 
 def _check_capacity(schedule: TimesharedSchedule) -> None:
-    """Raise for the first node that did more work in a busy period than it lasted."""
+    """Raise an error for the first node that did more work in a busy period than it lasted."""
     work = schedule.workload.jobs["run_time"].to_numpy(np.float64).copy()
     begin, speed = np.zeros(schedule.system.total_nodes), schedule.speed
     events = _in_order(schedule, np.ones(work.size, np.bool_), ends_first=False)

@@ -132,7 +132,7 @@ def advance(
 
 @kernel
 def process_instant(sharing: Sharing, run: np.record, noise: np.recarray, now: float) -> bool:
-    """Let all that is due `now` happen; False where a node's row of jobs is too short.
+    """Let all that is due `now` happen; False if a node's row of jobs is too short.
 
     It can then be called again for the same instant.
     """

@@ -7,7 +7,7 @@ more (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
 
 The *level* of a node is the rate that its bottlenecked jobs have there. With ``limit(job)`` the
 lowest level of the job's other nodes, it solves ``Σ min(level, limit(job)) = capacity``, and is
-infinite where the node cannot be filled; the rate of a job is the lowest level of its nodes.
+infinite if the node cannot be filled; the rate of a job is the lowest level of its nodes.
 
 `settle` makes levels and rates agree again after changes. Nodes whose level may be wrong are in a
 heap. A node taken from it gets its level from the rates as they are; if that moves rates, other
@@ -224,7 +224,7 @@ def _find_limits(sharing: Sharing, node: int, own: int, wanted: float) -> bool:
 
 @kernel
 def _level(slots: np.recarray, n: int, capacity: float, guess: float) -> float:
-    """The level at which `n` jobs with these limits fill a node; infinite where they cannot.
+    """The level at which `n` jobs with these limits fill a node; infinite if they cannot.
 
     Newton's method: from any guess the first step leads to the level or below it, the others up.
     """

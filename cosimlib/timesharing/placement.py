@@ -53,7 +53,7 @@ def with_node_memory(
     Raises
     ------
     InvalidWorkloadError
-        Where the machine is unknown, or no job is left.
+        If the machine is unknown, or no job is left.
     """
     check.whole("jobs", jobs, 1, none=True)
     check.whole("node_starts", node_starts, 1, none=True)

@@ -146,7 +146,7 @@ class RunSummary(NamedTuple):
     jobs : int
         Jobs that count: those submitted after the warm-up.
     utilization, cpu_load : float
-        In whole hours from the end of the warm-up to the last submission (where there is none,
+        In whole hours from the end of the warm-up to the last submission (if there is none,
         from the first start to the last end): useful (batch: held) node-seconds over those offered;
         jobs per node.
     mean_slowdown : float
@@ -158,8 +158,8 @@ class RunSummary(NamedTuple):
     quantiles : np.ndarray
         Of the slowdown, at `LEVELS`.
     nodes_edges, length_edges : np.ndarray
-        Where the logarithmic bins of size (nodes) and dedicated run time (s) begin and the last
-        ends: 26 of each, those of size that hold no whole number joined with the next.
+        Edges of the logarithmic bins of size (nodes) and dedicated run time (s), 26 of each. A bin
+        of size without a whole number is joined with the next.
     slowdown_sums, counts : np.ndarray
         By size and length: sum of slowdowns, number of jobs.
     weeks, weekly_utilization, weekly_load : np.ndarray
@@ -185,13 +185,13 @@ class RunSummary(NamedTuple):
 
     @property
     def bins(self) -> np.ndarray:
-        """Mean slowdown by size (rows) and length; NaN where there is no job."""
+        """Mean slowdown by size (rows) and length; NaN if there is no job."""
         empty = np.full(self.counts.shape, np.nan)
         return np.divide(self.slowdown_sums, self.counts, out=empty, where=self.counts > 0)
 
     @property
     def most_in_a_week(self) -> float:
-        """The greatest weekly mean of the CPU load; NaN where no week ends."""
+        """The greatest weekly mean of the CPU load; NaN if no week ends."""
         return float(self.weekly_load.max()) if self.weekly_load.size else math.nan
 
     def quantile(self, level: float) -> float:
@@ -224,7 +224,7 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
     Raises
     ------
     ValueError
-        Where no job is left.
+        If no job is left.
     """
     jobs = schedule.workload.jobs
     check.seconds("warm_up", warm_up)
@@ -306,10 +306,10 @@ def ratio_by_length(
 def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
     """Run time (h) from which on jobs are better off under batch scheduling.
 
-    Where the ratio of mean slowdowns is 1: between the last bin of length in which it is above and
-    the next that has jobs, from middle to middle, both on a logarithmic scale. 0 where all jobs are
-    better off under batch scheduling, infinite where the longest are not, NaN where there are no
-    jobs.
+    The length at which the ratio of mean slowdowns is 1, interpolated on logarithmic scales between
+    the middles of two bins: the last bin of length with a ratio above 1, and the next bin that has
+    jobs. 0 if all jobs are better off under batch scheduling, infinite if the longest are not, NaN
+    if there are no jobs.
     """
     ratio = ratio_by_length(batch, shared, least_nodes=least_nodes)
     known = np.flatnonzero(np.isfinite(ratio) & (ratio > 0.0))
@@ -328,7 +328,7 @@ def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float
 def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:
     """Share of the bins in which time-sharing is better, and share of their jobs.
 
-    Bins with fewer than `at_least` jobs do not count; NaN where no other is left.
+    Bins with fewer than `at_least` jobs do not count; NaN if no other is left.
     """
     counted = batch.counts >= at_least
     if not counted.any():

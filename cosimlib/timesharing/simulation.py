@@ -471,7 +471,7 @@ def _skip_sample(sample: Sample, before: float) -> None:
 
 
 def _share_frame(sample: Sample) -> pd.DataFrame:
-    """A row per moment, a column per job that ran at any of them; 0 where it did not."""
+    """A row per moment, a column per job that ran at any of them; 0 if it did not."""
     none = np.empty(0, np.int64)
     jobs = np.unique(np.concatenate([none, *(running for running, _ in sample.taken)]))
     shares = np.zeros((sample.moments.size, jobs.size))

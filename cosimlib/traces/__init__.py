@@ -107,7 +107,7 @@ def load(
     cores_per_node: int | None = None,
     **options: Any,
 ) -> Workload:
-    """The workload of a public trace, downloaded where it is missing, or of a log at a path.
+    """The workload of a public trace, downloaded if it is missing, or of a log at a path.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _printed(workload: Workload, options: dict[str, Any]) -> Workload:
 def recognize(path: str | Path) -> str:
     """The format of a log, a key of `READERS`: by the ending of its name, else by its beginning.
 
-    Where the ending is that of several formats, or of none, the beginning decides: the heading of a
+    If the ending is that of several formats, or of none, the beginning decides: the heading of a
     table, the names in a JSON document. What is not recognized is read as a table of one's own
     columns or the first other format with its ending, else as SWF; the error tells what is wrong.
     """

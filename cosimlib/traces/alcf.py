@@ -54,7 +54,7 @@ def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True
     -------
     Workload
         `submit_time` counts from the first job's QUEUED_TIMESTAMP; `nodes` is NODES_REQUESTED, or
-        NODES_USED where that is unknown; `status` is 1 where the exit status is 0, else 0; `group`
+        NODES_USED where that is unknown; `status` is 1 if the exit status is 0, else 0; `group`
         is the project. `machine` is that of `MACHINES` for Theta, Polaris and Aurora, else unknown.
 
     Raises

@@ -101,7 +101,7 @@ def read_batsim(
 
 
 def write_batsim(workload: Workload, path: str | Path) -> Path:
-    """Write a workload as a document that Batsim reads, as gzip where `path` ends in ``.gz``.
+    """Write a workload as a document that Batsim reads, as gzip if `path` ends in ``.gz``.
 
     A job's profile is a delay of its run time; Batsim stops it at its walltime, the requested time,
     and refuses delays of 0: such jobs are left out. Numbers of jobs are kept where each has one of
@@ -179,7 +179,7 @@ def _from_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
 
 
 def _resources(texts: Texts) -> int:
-    """One more than the highest number in sets like ``0-3 7``; 0 where unknown."""
+    """One more than the highest number in sets like ``0-3 7``; 0 if unknown."""
     allocated = texts.labels("allocated_resources").dropna()
     last = allocated.str.extract(r"([0-9]{1,9})\s*$", expand=False).dropna()
     highest = int(last.astype("int64").max()) + 1 if len(last) else 0
@@ -217,7 +217,7 @@ def _from_json(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
 
 
 def _delay(name: str, profiles: dict[str, Any], depth: int = 0) -> float:
-    """Seconds of a delay, or of a sequence of such; NaN where the platform decides."""
+    """Seconds of a delay, or of a sequence of such; NaN if the platform decides."""
     profile = profiles.get(name)
     if not isinstance(profile, dict) or depth > DEEPEST:
         return np.nan

@@ -27,8 +27,8 @@ TIMEOUT = 60.0
 class Trace(NamedTuple):
     """A public trace.
 
-    `address` and `sha256` are None where unknown; `machine` replaces that of the file's header;
-    `other_file_names` are those of equivalent copies; `cores_per_node` is None where the format
+    `address` and `sha256` are None if unknown; `machine` replaces that of the file's header;
+    `other_file_names` are those of equivalent copies; `cores_per_node` is None if the format
     does not count processors.
     """
 
@@ -132,7 +132,7 @@ TRACES: Mapping[str, Trace] = {
 
 
 def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
-    """The path of a known trace on this machine, downloaded where it is missing.
+    """The path of a known trace on this machine, downloaded if it is missing.
 
     A file that exists is not checked. A download goes to `folder`, or else to the project's
     ``data/traces/``, and is kept only if it is complete; then the acknowledgement is printed.
@@ -172,7 +172,7 @@ def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
 
 
 def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
-    """The path of a known trace on this machine, gzip or not; None where it is missing."""
+    """The path of a known trace on this machine, gzip or not; None if it is missing."""
     trace = TRACES[_listed(name)]
     names = (trace.file_name, *trace.other_file_names)
     for place in _folders(folder):
@@ -184,7 +184,7 @@ def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
 
 
 def known_name(name: str) -> str | None:
-    """The key in `TRACES` of a name in any case or of a file's name; None where there is none."""
+    """The key in `TRACES` of a name in any case or of a file's name; None if there is none."""
     stem = _stem(name.strip())
     for known, trace in TRACES.items():
         if stem in (known.lower(), _stem(trace.file_name)):
@@ -198,7 +198,7 @@ def _stem(file_name: str) -> str:
 
 
 def _listed(name: str) -> str:
-    """The key in `TRACES` of a name; raise where there is none."""
+    """The key in `TRACES` of a name; raise if there is none."""
     known = known_name(name)
     if known is None:
         raise KeyError(f"no known trace {name!r}; known are {', '.join(TRACES)}")
@@ -224,7 +224,7 @@ def _project_folders() -> list[Path]:
 
 
 def _download_folder() -> Path:
-    """The nearest ``data/traces/``; a new one in the working directory where there is none."""
+    """The nearest ``data/traces/``; a new one in the working directory if there is none."""
     return next(iter(_project_folders()), Path.cwd() / "data" / "traces")
 
 

@@ -55,7 +55,7 @@ def closures(
     Raises
     ------
     InvalidWorkloadError
-        Where the start of a job, or the system, is not recorded.
+        If the start of a job, or the system, is not recorded.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def _begins_as_parquet(path: Path) -> bool:
 
 
 def write_csv(workload: Workload, path: str | Path) -> Path:
-    """Write the columns of a workload as CSV, as gzip where `path` ends in ``.gz``."""
+    """Write the columns of a workload as CSV, as gzip if `path` ends in ``.gz``."""
     check_workload(workload)
     path = Path(path)
     text = workload.jobs.to_csv(index=False, lineterminator="\n", float_format=_number)

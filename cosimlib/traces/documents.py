@@ -116,7 +116,7 @@ class Document:
         raise self._error(place, f"a value that is damaged, or longer than {self.most:,} letters")
 
     def _bounded(self, place: int) -> tuple[Any, int] | None:
-        """A value of a long text, looked for in a short part of it first; None where too long."""
+        """A value of a long text, looked for in a short part of it first; None if too long."""
         for length in (WINDOW, self.most):
             try:
                 value, end = DECODER.raw_decode(self.text[place : place + length])
@@ -128,7 +128,7 @@ class Document:
 
 
 def number(value: Any) -> float:
-    """A number, also as ``{"set": true, "infinite": false, "number": 1}``; NaN where unknown."""
+    """A number, also as ``{"set": true, "infinite": false, "number": 1}``; NaN if unknown."""
     if isinstance(value, dict):
         known = value.get("set") and not value.get("infinite")
         value = value.get("number") if known else None
@@ -139,7 +139,7 @@ def number(value: Any) -> float:
 
 
 def label(value: Any) -> str | None:
-    """A text, or a whole number as one; None where unknown."""
+    """A text, or a whole number as one; None if unknown."""
     if isinstance(value, str):
         return value or None
     return str(value) if check.is_whole(value) else None

@@ -15,7 +15,7 @@ NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
 
 
 def expand_hosts(text: str) -> list[str]:
-    """The names in a host list, leading zeros kept; none where there would be over `MOST`."""
+    """The names in a host list, leading zeros kept; none if there would be over `MOST`."""
     if "[" not in text:
         return [name for name in text.split(",") if name]
     names: list[str] = []
@@ -75,7 +75,7 @@ def _ranges(numbers: list[int], width: int) -> str:
 
 
 def count_hosts(lists: Iterable[str]) -> int:
-    """The number of different hosts in several lists; 0 where that is over `MOST`."""
+    """The number of different hosts in several lists; 0 if that is over `MOST`."""
     hosts: set[str] = set()
     for text in lists:
         hosts.update(expand_hosts(text))

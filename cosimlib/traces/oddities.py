@@ -2,7 +2,7 @@
 
 A log may not tell its machine, hold jobs wider than it, ask for no times, not say when jobs
 started, or hold more nodes than there are. Each rule below returns the log as it can be used and a
-sentence on what was done, empty where nothing was. Readers, `prepare_*`, reports and explorers
+sentence on what was done, empty if nothing was. Readers, `prepare_*`, reports and explorers
 share these rules.
 
 *Starts.* Where at least 90 % of the starts are recorded, the jobs without one are left out of what
@@ -58,7 +58,7 @@ class Oversubscription(NamedTuple):
     nodes : int
         Of the machine.
     share : float
-        Node-seconds held beyond the machine's nodes ÷ all that are held; 0 where none is held.
+        Node-seconds held beyond the machine's nodes ÷ all that are held; 0 if none is held.
     jobs : int
         That run at such times.
     """
@@ -80,7 +80,7 @@ class Oversubscription(NamedTuple):
 
     @property
     def lack(self) -> str:
-        """Why idle nodes are unknown and what to do, in a sentence; empty where they are known."""
+        """Why idle nodes are unknown and what to do, in a sentence; empty if they are known."""
         if self.share <= TOLERATED:
             return ""
         return (
@@ -97,7 +97,7 @@ class Starts(NamedTuple):
     workload : Workload
         All jobs; `recorded_start` is the submission where submissions are taken as starts.
     known : np.ndarray
-        Whether the start of each job is known; no True where most are unknown, so that a simulated
+        Whether the start of each job is known; no True if most are unknown, so that a simulated
         schedule has to stand in.
     waits : bool
         Whether waits are known.
@@ -211,7 +211,7 @@ def fitting(workload: Workload) -> tuple[Workload, str]:
     Raises
     ------
     InvalidWorkloadError
-        Where no job fits.
+        If no job fits.
     """
     total = check.machine(workload.machine, workload.name).total_nodes
     narrow = workload.jobs["nodes"] <= total

@@ -22,7 +22,7 @@ def read_batches(
     Raises
     ------
     ImportError
-        Where pyarrow is not installed.
+        If pyarrow is not installed.
     FileNotFoundError
     TraceError
         For a file that is damaged, or without one of the columns `needed`.
@@ -78,14 +78,14 @@ def names_in(path: Path) -> bytes:
 
 
 def seconds(values: pd.Series) -> pd.Series:
-    """Seconds of the epoch of times, dates in text, or seconds; NaN where unknown or none."""
+    """Seconds of the epoch of times, dates in text, or seconds; NaN if unknown or none."""
     if pd.api.types.is_numeric_dtype(values):
         return pd.to_numeric(values, errors="coerce").astype("float64")
     return epoch_of(pd.to_datetime(values, errors="coerce", utc=True))
 
 
 def numbers(table: pd.DataFrame, column: str) -> pd.Series:
-    """A column of numbers, NaN where unknown, or where the table has no such column."""
+    """A column of numbers, NaN if unknown, or where the table has no such column."""
     if column not in table:
         return pd.Series(float("nan"), index=table.index)
     values = pd.to_numeric(table[column], errors="coerce").astype("float64")
@@ -93,7 +93,7 @@ def numbers(table: pd.DataFrame, column: str) -> pd.Series:
 
 
 def labels(table: pd.DataFrame, column: str) -> pd.Series:
-    """A column of texts, NA where unknown, or where the table has no such column."""
+    """A column of texts, NA if unknown, or where the table has no such column."""
     if column not in table:
         return pd.Series(pd.NA, index=table.index, dtype="string")
     values = table[column]

@@ -90,7 +90,7 @@ def read_pbs(
     -------
     Workload
         `submit_time` counts from the first arrival; `eligible_time` is kept beside it. `status` is
-        1 where the exit status is 0, 5 where the job was deleted, else 0.
+        1 if the exit status is 0, 5 where the job was deleted, else 0.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def _nodes(chunks: pd.Series) -> pd.Series:
 
 
 def _sums(chunks: pd.Series, resource: str) -> pd.Series:
-    """What all chunks together have of a resource; cores count 1 where a chunk names none."""
+    """What all chunks together have of a resource; cores count 1 if a chunk names none."""
     return chunks.map(lambda text: _total(text, resource), na_action="ignore").astype("float64")
 
 
@@ -210,6 +210,6 @@ def _total(text: str, resource: str | None) -> float:
 
 
 def _status(exit_status: pd.Series) -> pd.Series:
-    """1 completed, 5 deleted, 0 failed; unknown where the exit status is."""
+    """1 completed, 5 deleted, 0 failed; unknown if the exit status is."""
     status = (exit_status == 0).astype("Int64").mask(exit_status == CANCELLED, 5)
     return status.where(exit_status.notna())

@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 def table_of(columns: dict[str, pd.Series], length: int) -> pd.DataFrame:
-    """A table with all `COLUMNS`, unknown where a reader gives none, and the reader's others."""
+    """A table with all `COLUMNS`, unknown if a reader gives none, and the reader's others."""
     index = pd.RangeIndex(length)
     unknown = {name: np.nan if kind == "float64" else pd.NA for name, kind in COLUMNS.items()}
     table = pd.DataFrame(unknown | columns, index=index)

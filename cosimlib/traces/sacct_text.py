@@ -209,7 +209,7 @@ def _seconds(texts: Texts, column: str) -> pd.Series:
 
 
 def _lengths(texts: Texts, column: str) -> pd.Series:
-    """Seconds of the lengths in a column; unknown where they are words such as UNLIMITED."""
+    """Seconds of the lengths in a column; unknown if they are words such as UNLIMITED."""
     values = texts.labels(column)
     words = values.str.fullmatch(r"[A-Za-z_]+").fillna(False).astype("bool")
     table = pd.DataFrame({column: values.mask(words)})
@@ -229,7 +229,7 @@ def _counts(texts: Texts, column: str) -> pd.Series:
 
 
 def _gpus(granted: pd.Series) -> pd.Series:
-    """GPUs of AllocTRES: the total, or the sum over their types where there is none."""
+    """GPUs of AllocTRES: the total, or the sum over their types if there is none."""
     total = pd.to_numeric(granted.str.extract(r"gres/gpu=([0-9]{1,9})", expand=False)).astype(
         "float64"
     )

@@ -149,7 +149,7 @@ def _note(table: pd.DataFrame, unit: str, account: Account) -> None:
 
 
 def _states(table: pd.DataFrame) -> pd.Series:
-    """Slurm's states without what may follow them, empty where unknown."""
+    """Slurm's states without what may follow them, empty if unknown."""
     return table["state"].str.split(" ").str[0].str.rstrip("+").fillna("").astype("string")
 
 
@@ -213,7 +213,7 @@ def _row(job: dict[str, Any]) -> tuple:
 
 
 def _granted(tres: Any, kind: str, name: str | None = None) -> float:
-    """How much of a trackable resource a job was given; NaN where unknown."""
+    """How much of a trackable resource a job was given; NaN if unknown."""
     for each in tres if isinstance(tres, list) else ():
         if isinstance(each, dict) and each.get("type") == kind and name in (None, each.get("name")):
             count = number(each.get("count"))

@@ -1,6 +1,6 @@
 """The Standard Workload Format (SWF) of the Parallel Workloads Archive: reader and writer.
 
-A line is a job of 18 numbers, −1 where unknown; lines that begin with a semicolon are comments, and
+A line is a job of 18 numbers, −1 if unknown; lines that begin with a semicolon are comments, and
 those of the form ``; Key: value`` describe the machine. The format, version 2.2, is defined at
 https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Real logs deviate: whole numbers written
 ``995.00``, more than 18 columns, records out of order, comments and blank lines between jobs, and
@@ -167,7 +167,7 @@ def is_swf(beginning: bytes) -> bool:
 
 
 def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) -> Path:
-    """Write a workload in Standard Workload Format, as gzip where `path` ends in ``.gz``.
+    """Write a workload in Standard Workload Format, as gzip if `path` ends in ``.gz``.
 
     `read_swf` with the same `cores_per_node` returns the same jobs. `mate`, `priority` and columns
     that SWF does not have are not written; a memory of 0 is read as unknown. Labels (`user`,
@@ -214,7 +214,7 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
 
 
 def _parse_table(path: Path, data: bytes, fields: tuple[str, ...]) -> pd.DataFrame:
-    """The records of a log as columns of numbers, NaN where they are below 0: unknown."""
+    """The records of a log as columns of numbers, NaN if they are below 0: unknown."""
     # To pandas, an indented comment is a row of empty fields.
     lines = INDENTED_COMMENT.sub(b";", data)
     try:
@@ -369,7 +369,7 @@ def _header(workload: Workload, cores_per_node: int) -> list[str]:
 
 
 def _table(workload: Workload, cores_per_node: int) -> pd.DataFrame:
-    """The 18 columns of a workload as floats, NaN where unknown."""
+    """The 18 columns of a workload as floats, NaN if unknown."""
     jobs = workload.jobs
     table = jobs.reindex(columns=list(FIELDS))
     for field in LABELS:
@@ -410,7 +410,7 @@ def _label_numbers(labels: pd.Series) -> pd.Series:
 
 
 def _check_writable(workload: Workload, table: pd.DataFrame) -> None:
-    """Raise for the first job with a number below 0 or from `LIMIT` up."""
+    """Raise an error for the first job with a number below 0 or from `LIMIT` up."""
     wrong = table.notna() & ~((table >= 0) & (table < LIMIT))
     if not wrong.to_numpy().any():
         return

@@ -55,7 +55,7 @@ def infer_cores(header: dict[str, str], processors: pd.Series, account: Account)
 
 
 def header_machine(header: dict[str, str], name: str, cores_per_node: int) -> System | None:
-    """The machine in the header; None where its size is unknown."""
+    """The machine in the header; None if its size is unknown."""
     processors, nodes = header_size(header, "MaxProcs"), header_size(header, "MaxNodes")
     if processors:
         nodes = max(1, processors // cores_per_node)
@@ -66,7 +66,7 @@ def header_machine(header: dict[str, str], name: str, cores_per_node: int) -> Sy
 
 
 def header_start(header: dict[str, str]) -> pd.Timestamp | None:
-    """The calendar time of second 0; None where the header does not say it."""
+    """The calendar time of second 0; None if the header does not say it."""
     seconds = header_size(header, "UnixStartTime")
     if not 0 < seconds < LAST_START:
         return None
@@ -82,7 +82,7 @@ def header_start(header: dict[str, str]) -> pd.Timestamp | None:
 
 
 def start_lines(start: pd.Timestamp | None) -> list[str]:
-    """Header lines on second 0; none where it is unknown, or on a local clock."""
+    """Header lines on second 0; none if it is unknown, or on a local clock."""
     if start is None or start.tzinfo is None:
         return []
     name = getattr(start.tzinfo, "key", None)
@@ -92,6 +92,6 @@ def start_lines(start: pd.Timestamp | None) -> list[str]:
 
 
 def header_size(header: dict[str, str], key: str) -> int:
-    """The number at the beginning of a value: 9216 of ``9,216 (batch)``; 0 where there is none."""
+    """The number at the beginning of a value: 9216 of ``9,216 (batch)``; 0 if there is none."""
     found = re.match(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+", header.get(key, ""))
     return int(found[0].replace(",", "")) if found else 0

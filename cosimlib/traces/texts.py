@@ -33,7 +33,7 @@ class Texts:
     ----------
     path : Path
     table : pd.DataFrame
-        Texts, NA where unknown.
+        Texts, NA if unknown.
     line : callable
         The line of a record, by its row.
     unknown : collection of str
@@ -56,7 +56,7 @@ class Texts:
         return column in self.table
 
     def labels(self, column: str) -> pd.Series:
-        """The texts themselves, NA where unknown."""
+        """The texts themselves, NA if unknown."""
         if column not in self.table:
             return pd.Series(pd.NA, index=self.table.index, dtype="string")
         values = self.table[column].astype("string")
@@ -65,7 +65,7 @@ class Texts:
     def numbers(
         self, column: str, expected: str = "a number", *, below: float = np.inf
     ) -> pd.Series:
-        """Finite numbers, NaN where unknown."""
+        """Finite numbers, NaN if unknown."""
         values = self.labels(column)
         numbers = pd.to_numeric(values, errors="coerce").astype("float64")
         numbers = numbers.where(numbers.abs() < below)
@@ -81,7 +81,7 @@ class Texts:
         return self._checked(column, values, seconds, f"{INSTANT}, or {unknown}")
 
     def lengths(self, column: str) -> pd.Series:
-        """Seconds of lengths like ``1-02:03:04``, or of numbers; NaN where unknown."""
+        """Seconds of lengths like ``1-02:03:04``, or of numbers; NaN if unknown."""
         values = self.labels(column)
         parts = values.str.extract(LENGTH).astype("Float64").fillna(0)
         scales = (DAY, HOUR, MINUTE, 1.0)
@@ -93,11 +93,11 @@ class Texts:
         return self._checked(column, values, numbers.astype("float64"), expected)
 
     def known(self, column: str, values: pd.Series) -> None:
-        """Raise for the first value that is unknown."""
+        """Raise an error for the first value that is unknown."""
         self.fine(column, values.notna(), "a number")
 
     def fine(self, column: str, fine: pd.Series, expected: str) -> None:
-        """Raise for the first text that breaks a rule."""
+        """Raise an error for the first text that breaks a rule."""
         if fine.all():
             return
         texts = self.labels(column).fillna("")
@@ -188,7 +188,7 @@ def read_csv(
 
 
 def check_widths(path: Path, data: bytes) -> None:
-    """Raise for the first row of a CSV with more fields than its heading.
+    """Raise an error for the first row of a CSV with more fields than its heading.
 
     pandas would take the first field of such rows for an index, or drop the last. Shorter rows are
     fine: what they lack is unknown.
