@@ -7,6 +7,7 @@ moment of a schedule to solve.
 - `plan`: what a solver returns, and when checkpoints are written
 - `dynamic`: the optimum for all deadlines in one pass, for one number of nodes or for all
 - `search`: greedy and backtracking, a run per deadline
+- `gpus`: the optimum where GPUs are needed on one node, or on as few as possible
 - `overlapping`: the optimum where waits for checkpoints overlap, also of nodes blocked until then
 - `scenarios`: moments of schedules, and problems of any size
 
@@ -23,6 +24,7 @@ from cosimlib.eviction.dynamic import (
     solve_dynamic,
     solve_spectrum,
 )
+from cosimlib.eviction.gpus import GpuEvictionPlan, GpuEvictionProblem, solve_gpus
 from cosimlib.eviction.overlapping import least_loss, solve_blocked, solve_overlapping
 from cosimlib.eviction.plan import EvictionPlan, TimedPlan
 from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError, daly_interval
@@ -48,6 +50,8 @@ __all__ = [
     "EvictionPlan",
     "EvictionProblem",
     "EvictionSpectrum",
+    "GpuEvictionPlan",
+    "GpuEvictionProblem",
     "InfeasibleEvictionError",
     "Scenario",
     "TimedPlan",
@@ -61,6 +65,7 @@ __all__ = [
     "solve_backtracking",
     "solve_blocked",
     "solve_dynamic",
+    "solve_gpus",
     "solve_greedy",
     "solve_overlapping",
     "solve_spectrum",

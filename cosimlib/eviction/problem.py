@@ -28,7 +28,7 @@ where known, replaces the allocated memory drawn.
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -122,12 +122,11 @@ class EvictionProblem(Displayed):
     def __post_init__(self) -> None:
         _check_numbers(self)
         _check_jobs(self.jobs)
-        arrays = _arrays(self.jobs, self.horizon, self.step)
-        _check_enough(self.nodes_needed, len(self.jobs), int(arrays.nodes.sum()))
-        steps = _steps_within(self.horizon, self.step)
         object.__setattr__(self, "jobs", self.jobs.copy())
+        object.__setattr__(self, "arrays", _arrays(self.jobs, self.horizon, self.step))
+        _check_enough(self, self.nodes_needed)
+        steps = _steps_within(self.horizon, self.step)
         object.__setattr__(self, "deadlines", np.arange(steps + 1) * float(self.step))
-        object.__setattr__(self, "arrays", arrays)
 
     @classmethod
     def empty(cls, *, horizon: float = 900.0, step: float = 60.0) -> "EvictionProblem":
@@ -157,12 +156,12 @@ class EvictionProblem(Displayed):
         """
         return _write_arrays(self)
 
-    def asking(self, nodes_needed: int) -> "EvictionProblem":
+    def asking(self, nodes_needed: int) -> Self:
         """The same jobs and deadlines with another number of nodes needed."""
         check.whole("nodes_needed", nodes_needed, 0)
-        _check_enough(nodes_needed, len(self), self.total_nodes)
+        _check_enough(self, nodes_needed)
         # Nothing else depends on it: the jobs need no second check, nor their arrays a second copy.
-        other = object.__new__(EvictionProblem)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, nodes_needed=nodes_needed)
         return other
 
@@ -403,8 +402,9 @@ def _check_numbers(problem: EvictionProblem) -> None:
         )
 
 
-def _check_enough(nodes_needed: int, jobs: int, total: int) -> None:
+def _check_enough(problem: EvictionProblem, nodes_needed: int) -> None:
     """Raise an error if all jobs together hold too few nodes."""
+    jobs, total = len(problem), problem.total_nodes
     if nodes_needed > total:
         raise InfeasibleEvictionError(
             f"nodes_needed={nodes_needed}, but the {count(jobs, 'running job')} "
@@ -443,8 +443,8 @@ def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
             f"the losses add up to {loss.sum() / MILLISECONDS_PER_HOUR:g} node-hours; "
             f"expected less than {limit:.3g}, beyond which they no longer compare exactly"
         )
-    if jobs["nodes"].astype("float64").sum() >= LARGEST_EXACT:
-        raise ValueError(f"the jobs hold {jobs['nodes'].astype('float64').sum():g} nodes in all")
+    if (held := jobs["nodes"].astype("float64").sum()) >= LARGEST_EXACT:
+        raise ValueError(f"the jobs hold {held:g} nodes in all")
     beyond = _steps_within(horizon, step) + 1
 
     def steps(column: str) -> np.ndarray:
