@@ -1,8 +1,8 @@
-"""Voilà with the explorers, without code: `python -m cosimlib.app`, its arguments are Voilà's.
+"""Voilà server of the explorers, without code: `python -m cosimlib.app`, with arguments of Voilà.
 
-One page leads to the explorers. It asks for a token, as Jupyter does, which its address has when it
-starts; ``--token=WORD`` sets another. Each visitor gets a kernel; one per explorer is started, and
-draws its panel, before the first one comes (``--preheat_kernel``).
+One page leads to the explorers. As in Jupyter, visitors need a token. The address that is printed
+at the start contains it; ``--token=WORD`` sets another. Each visitor gets a kernel. One kernel per
+explorer starts and draws its panel before the first visitor comes (``--preheat_kernel``).
 """
 
 import html
@@ -41,7 +41,7 @@ OPENING = '<!doctype html><meta http-equiv="refresh" content="0; url={}">'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve the explorers until interrupted; 1 if that cannot be."""
+    """Serve the explorers until interrupted; status 1 if they cannot be served."""
     options = list(sys.argv[1:] if arguments is None else arguments)
     if os.geteuid() == 0 and (address := open_address(options)):
         print(f"app: root must not serve at {address}; take another user", file=sys.stderr)
@@ -68,14 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_pages(pages: Path, private: Path) -> None:
-    """Write a notebook per explorer, of one cell each, and what no reader must see.
+    """Write a notebook of one cell per explorer, and the files that visitors must not see.
 
     Parameters
     ----------
     pages, private : Path
-        Folders, made here. The second has the notebooks' signatures, without which Voilà warns of
-        each, the kernel that they run in, this Python's, which tells nothing but errors, and a
-        folder for files that readers give, which lie there only while they are read.
+        Folders, created here. The second has the notebooks' signatures, without which Voilà warns
+        of each; the kernel in which they run, that of this Python, which prints errors only; and a
+        folder for uploaded files, which are kept only while they are read.
     """
     spec = private / "kernels" / KERNEL
     pages.mkdir(parents=True)

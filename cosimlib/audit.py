@@ -1,11 +1,11 @@
-"""Audit of schedules: the rule that each kind must keep, or an error.
+"""Audit of schedules: checks whether a schedule could have happened.
 
-The rule is chosen by the schedule's class. The rule below is that of `Schedule`; a room whose
-schedules have a class of their own registers its rule beside it (``@audit_rule.register``), made of
-the checks below and its own.
+The class of a schedule chooses the rule. The rule in this file is for `Schedule`, with rigid jobs.
+A room with its own class of schedules registers its own rule (``@audit_rule.register``), which uses
+the checks below.
 
-Recorded schedules of real traces may overrun their machine, for trace and machine rarely agree to
-the node and to the second. `audit` raises there, rightly; `metrics.occupied_nodes` shows it.
+A recorded schedule of a real trace may hold more nodes than its machine has, because times in a
+trace are rarely exact. `audit` then raises an error; `metrics.occupied_nodes` shows the nodes.
 """
 
 from dataclasses import replace
@@ -29,19 +29,18 @@ class InfeasibleScheduleError(AssertionError):
 
 
 def audit(schedule: AnySchedule) -> AnySchedule:
-    """The schedule itself, once it is shown that it could have happened.
+    """Check that a schedule could have happened, and return it; else raise an error.
 
-    No job starts before its submission, each ends exactly its run time after its start (rigid jobs
-    without a break), and no partition ever holds more nodes than it has. At equal times ends come
-    before starts. A job that names no partition is on the system's first; where the system has but
-    one, all jobs are on it, whatever partition of its own machine a trace names.
+    No job starts before its submission. Each job ends exactly its run time after its start (rigid
+    jobs without a break). No partition ever holds more nodes than it has; at equal times ends come
+    before starts. A job without a partition is on the first one. If the system has only one
+    partition, all jobs are on it, whatever partition the trace names.
 
-    If the schedule has a calendar, no job starts on closed nodes. Jobs hold no closed nodes at
-    all where the calendar says that they are killed, but those of a drain.
+    If the schedule has a calendar, no job starts on closed nodes. If the calendar kills jobs, no
+    job holds closed nodes, except during a drain.
 
-    Schedules of coupled, time-shared, elastic and filled machines and of those with on-demand
-    bursts are audited by the rules of `coscheduling.audit`, `timesharing.audit`, `elastic.audit`,
-    `filling.audit` and `ondemand.audit`.
+    Other kinds of schedules have their own rules: `coscheduling.audit`, `timesharing.audit`,
+    `elastic.audit`, `filling.audit` and `ondemand.audit`.
 
     Parameters
     ----------
@@ -50,12 +49,12 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     Returns
     -------
     Schedule
-        Its argument, so that ``audit(simulate_easy(workload, system))`` is an expression.
+        The argument itself, so that you can write ``audit(simulate_easy(workload, system))``.
 
     Raises
     ------
     InfeasibleScheduleError
-        Naming the policy, and the job, or the time and the nodes.
+        If it could not. The message names the policy, and the job, or the time and the nodes.
     TypeError
         If the argument is not a schedule.
 
@@ -87,9 +86,9 @@ def audit_rule(schedule: Schedule) -> None:
 
 
 def check_columns(schedule: Schedule, **kinds: str) -> None:
-    """Raise an error if starts, ends, or the columns named are not arrays of one value per job.
+    """Raise an error unless starts, ends and `kinds` columns are arrays with one value per job.
 
-    `kinds` has the kind of each further column's values, a key of `KINDS`.
+    `kinds` gives the kind of each additional column's values, a key of `KINDS`.
     """
     n = len(schedule.workload)
     for name, kind in {"start_time": "number", "end_time": "number", **kinds}.items():

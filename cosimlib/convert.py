@@ -1,6 +1,7 @@
-"""Job logs from one format into another: ``python -m cosimlib.convert SOURCE TARGET``.
+"""Conversion of job logs between formats: ``python -m cosimlib.convert SOURCE TARGET``.
 
-What a format cannot hold is lost; the account says what, column by column, in numbers of jobs.
+Data that the new format cannot hold is lost. The account counts, column by column, the jobs that
+lose something.
 """
 
 import argparse
@@ -32,19 +33,19 @@ def convert(
     cores_per_node: int | None = None,
     verbose: bool = True,
 ) -> pd.DataFrame:
-    """Write a log in another format, and tell what was dropped, mended, noted and lost.
+    """Convert a log into another format, and count what is dropped, mended, noted and lost.
 
     Parameters
     ----------
     source : str or Path
         A log of any format that `traces.load` reads, or the name of a public trace.
     target : str or Path
-        Its ending is that of a writer: ``.swf``, ``.json`` (Batsim), ``.csv``, ``.parquet``; gzip
-        where ``.gz`` follows.
+        The ending chooses the format: ``.swf``, ``.json`` (Batsim), ``.csv`` or ``.parquet``; with
+        ``.gz`` after it, the file is compressed.
     unit : {"nodes", "cores", "gpus"}, optional
-        What the jobs' nodes count, for a log that counts several (Slurm, PBS, Fugaku, Marconi100).
+        What a node of a job is, for a log that counts several (Slurm, PBS, Fugaku, Marconi100).
     cores_per_node : int, optional
-        Processors per node, of SWF.
+        Processors per node, for SWF.
     verbose : bool, default True
         Whether to print the account.
 
@@ -59,8 +60,8 @@ def convert(
     TraceError
         For a damaged source, or a job that the target's format cannot hold.
     ValueError
-        For a target that is the source itself, an ending without a writer, or an option that the
-        source's reader does not take.
+        If the target is the source itself, its ending is unknown, or the source's reader does not
+        know an option.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def _taken(source: str | Path, options: dict[str, Any], write: Any) -> dict[str,
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0 if the target was written, else 1."""
+    """Run the command; status 0 if the target was written, else 1."""
     parser = argparse.ArgumentParser("python -m cosimlib.convert", description=__doc__)
     parser.add_argument("source", help="a log of any known format, or the name of a public trace")
     parser.add_argument("target", help=f"ends in {', '.join(traces.WRITERS)}; .gz may follow")
@@ -135,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def losses(workload: Workload, ending: str) -> list[tuple[str, str, int]]:
-    """Entries ("lost", what, number of jobs) for a writer, by the ending of its files."""
+    """Account entries ("lost", what, number of jobs) of a writer, chosen by the file's ending."""
     found = {".swf": _swf, ".json": _batsim, ".csv": _csv, ".parquet": _parquet}[ending](workload)
     return [("lost", reason, int(jobs)) for reason, jobs in found if jobs]
 

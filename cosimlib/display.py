@@ -1,7 +1,8 @@
 """Summaries of the package's objects: a heading and a few rows, as text and as HTML.
 
-``print(schedule)`` and the last line of a notebook's cell show the same rows; ``repr`` is one line,
-so that lists and dataclasses stay short. A summary never raises: what cannot be told is "unknown".
+``print(schedule)`` and the last line of a notebook's cell show the same rows. ``repr`` is one line,
+so that lists and dataclasses stay short. A summary never raises an error: a value that cannot be
+computed is "unknown".
 """
 
 import html
@@ -18,7 +19,7 @@ Facts = Mapping[str, Callable[[], str]]
 
 
 class Displayed:
-    """Base of what shows itself by `_heading` and `_facts`."""
+    """Base class of objects that print themselves, from `_heading` and `_facts`."""
 
     def _heading(self) -> str:
         """The one line that `repr` shows."""
@@ -61,19 +62,19 @@ def _rows(facts: Facts) -> dict[str, str]:
 
 
 def quantity(value: float, unit: str = "", digits: int = 1) -> str:
-    """A number with its unit, "1,234.5 GB"; "unknown" where it is not finite."""
+    """Number with its unit, "1,234.5 GB"; "unknown" if it is not finite."""
     if not math.isfinite(value):
         return UNKNOWN
     return f"{value:,.{digits}f} {unit}".rstrip()
 
 
 def or_unknown(value: float, form: str, unit: str = "") -> str:
-    """A number in a form such as ",.2f", and what stands behind it; "unknown" if not finite."""
+    """Number in a format such as ",.2f", with a suffix; "unknown" if it is not finite."""
     return f"{value:{form}}{unit}" if math.isfinite(value) else UNKNOWN
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that suits them: "45 s", "12.5 min", "1.9 h", "329.5 days"."""
+    """Duration in a suitable unit: "45 s", "12.5 min", "1.9 h", "329.5 days"."""
     if not math.isfinite(seconds):
         return UNKNOWN
     length, unit = _unit(seconds)
@@ -81,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 def durations(*seconds: float) -> list[str]:
-    """Seconds, negative ones too, in the one unit that suits the first of them that is not 0."""
+    """Durations in one unit, which suits the first one that is not 0; negative ones are allowed."""
     length, unit = _unit(next((abs(each) for each in seconds if each and math.isfinite(each)), 0.0))
     return [_in(each / length, unit) for each in seconds]
 
@@ -102,17 +103,17 @@ def _in(number: float, unit: str) -> str:
 
 
 def calendar(instant: datetime) -> str:
-    """A calendar time to the minute with its zone: "2011-02-01 15:38 Europe/Paris"."""
+    """Date and time to the minute, with time zone: "2011-02-01 15:38 Europe/Paris"."""
     return f"{instant:%Y-%m-%d %H:%M} {zone(instant)}"
 
 
 def zone(instant: datetime) -> str:
-    """The name of a time's zone; "local time" where it has none."""
+    """Name of a time's zone; "local time" if it has none."""
     return "local time" if instant.tzinfo is None else str(instant.tzinfo)
 
 
 def percent(share: float, places: int | None = None, *, signed: bool = False) -> str:
-    """A share with up to three digits, "83 %", "0.3 %", or so many places; signed "+7.5 %"."""
+    """Share in percent: up to three digits, "83 %", or `places` decimals; signed "+7.5 %"."""
     if not math.isfinite(share):
         return UNKNOWN
     digits = f"{100 * share:{'.3g' if places is None else f'.{places}f'}}"
@@ -121,14 +122,14 @@ def percent(share: float, places: int | None = None, *, signed: bool = False) ->
 
 
 def used_data(data: str, used: float | None) -> str:
-    """Data and the share of it that was used, unless all: "RICC, 83 % of its node-hours"."""
+    """Name of the data, with the share that was used if not all: "RICC, 83 % of its node-hours"."""
     if used is None or percent(used) == "100 %":
         return data
     return f"{data}, {percent(used)} of its node-hours"
 
 
 def bar_options() -> dict[str, bool]:
-    """What hides a bar of progress from files and pipes; nothing on terminals and in notebooks.
+    """Options of tqdm that hide a progress bar in files and pipes, and show it elsewhere.
 
     Returns
     -------
@@ -142,5 +143,5 @@ def bar_options() -> dict[str, bool]:
 
 
 def count(n: int, noun: str) -> str:
-    """A number of things: "1 job", "28,489 jobs"."""
+    """Number of things with its noun: "1 job", "28,489 jobs"."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -1,4 +1,4 @@
-"""Optional dependencies: the extra that has each, and the error where one is not installed."""
+"""Optional dependencies: the extra that installs each, and the error if it is not installed."""
 
 import sys
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ EXTRAS = {
 
 @contextmanager
 def needed_by(what: str) -> Iterator[None]:
-    """Say what to install where an import in the block fails for want of an extra.
+    """Tell the user what to install if an import in the block fails because an extra is missing.
 
     Raises
     ------
@@ -34,15 +34,15 @@ def needed_by(what: str) -> Iterator[None]:
 
 
 def lack(what: str, package: str) -> str:
-    """Text of an error: `what` needs a package, and the command that installs it."""
+    """Text of the error: `what` needs a package, and the command that installs it."""
     return f'{what} needs {package}: pip install "cosimlib[{EXTRAS[package]}]"'
 
 
 def import_jsonschema() -> None:
-    """Import jsonschema, where it is installed, without its grammar of international web addresses.
+    """Import jsonschema, if installed, without its grammar of international web addresses.
 
-    Plotly imports it by way of nbformat, to show figures. To build that grammar takes 1.7 s, more
-    than all else that a figure needs, and notebooks have no such addresses to check.
+    Plotly imports it through nbformat, to show figures. Building that grammar takes 1.7 s, more
+    than everything else that a figure needs, and notebooks have no such addresses.
     """
     grammar, modules = "rfc3987_syntax", sys.modules
     if "jsonschema" in modules or grammar in modules:

@@ -1,4 +1,4 @@
-"""Files and folders written wholly or not at all, locks, and the checkout of the package."""
+"""Files and folders that are written completely or not at all; locks; the package's checkout."""
 
 import glob
 import os
@@ -23,7 +23,7 @@ NEW, OLD = "new", "old"
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside it, then put it in its place.
+    """Write a file under a temporary name in the same folder, then rename it.
 
     Raises
     ------
@@ -46,10 +46,10 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """A new folder that takes a target's place where the block ends without an error.
+    """A new folder that replaces the target if the block ends without an error.
 
-    It lies in a temporary folder beside the target. Where a process is killed, the temporary folder
-    stays, and goes with the next one for the same target.
+    Until then it is in a temporary folder beside the target. If the process is killed, the
+    temporary folder stays until the next call for the same target.
     """
     target = target.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -79,10 +79,10 @@ def _clear(work: Path, target: Path) -> None:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Nobody else is in such a block of the same file or folder; whether that is so.
+    """Hold the lock of a file or folder during the block; whether the lock was free.
 
-    Locks are of this machine (`flock`) and go with their process. Where a file system has none,
-    nobody waits.
+    Locks (`flock`) are valid on this machine and end with their process. On a file system without
+    locks, every block gets one.
     """
     mark = _lock(path, wait)
     try:
@@ -109,13 +109,13 @@ def _lock(path: Path, wait: bool) -> int | None:
 
 
 def checkout() -> Path:
-    """The checkout that the package lies in, or else the current folder."""
+    """The checkout that contains the package, else the current folder."""
     above = PACKAGE.parent
     return above if (above / "pyproject.toml").is_file() else Path.cwd()
 
 
 def check_folder(name: str, path: Path) -> None:
-    """Refuse a path that cannot be a folder: it is a file, or lies in one."""
+    """Raise an error for a path that cannot be a folder: it is a file, or is inside one."""
     for place in (path, *path.parents):
         if place.exists() and not place.is_dir():
             what = "is a file" if place == path else f"lies in {str(place)!r}, which is a file"

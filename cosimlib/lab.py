@@ -1,7 +1,7 @@
-"""JupyterLab on copies of the notebooks: `python -m cosimlib.lab`, its arguments are JupyterLab's.
+"""JupyterLab on copies of the notebooks: `python -m cosimlib.lab`, with arguments of JupyterLab.
 
-The copies lie in `lab/`, which git does not know, and the front page opens first. A copy is renewed
-when its notebook changes, unless its cells were edited: then it stays, and a line says so.
+The copies are in `lab/`, which git ignores, and the front page opens first. A copy is renewed when
+its notebook changes. If you have edited its cells, the copy stays, and a message says so.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ PICTURES = {".png", ".svg"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Copy the notebooks and become JupyterLab; 1 if that cannot be."""
+    """Copy the notebooks and start JupyterLab; status 1 if that is impossible."""
     options = list(sys.argv[1:] if arguments is None else arguments)
     root = checkout()
     if not (root / "notebooks" / FRONT_PAGE).is_file():
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def open_address(options: Sequence[str]) -> str:
-    """The address among JupyterLab's arguments that other machines could reach; "" for none."""
+    """Address in JupyterLab's arguments that other machines can reach; "" if there is none."""
     for option, following in zip(options, [*options[1:], ""], strict=False):
         name, equals, value = option.partition("=")
         if name.lstrip("-").lower() not in ADDRESS:
@@ -60,12 +60,12 @@ def _is_local(address: str) -> bool:
 
 
 def copy_notebooks(source: Path, target: Path) -> list[str]:
-    """Copy notebooks and their pictures, but over no edited copy; a line for each of those.
+    """Copy notebooks and pictures, but never over an edited copy; a message for each of those.
 
     Parameters
     ----------
     source, target : Path
-        Folders. The target's files that are no copies are left alone.
+        Folders. Other files of the target stay as they are.
     """
     target.mkdir(parents=True, exist_ok=True)
     messages = []

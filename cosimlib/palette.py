@@ -1,6 +1,6 @@
-"""Colors of figures, from the palette of Okabe and Ito for color-blind readers, by name.
+"""Colors of policies, solvers and actions, from Okabe and Ito's palette for color-blind readers.
 
-A policy, a solver or an action has the same color in every figure.
+Each name has the same color in every figure.
 """
 
 BLACK, GREY = "#222222", "#BBBBBB"
@@ -59,9 +59,10 @@ _registered: dict[str, str] = {}
 
 
 def register_color(name: str, color: str | None = None) -> None:
-    """Give a policy a color: this one, or else the one of `OWN` that the fewest have.
+    """Give a policy a color: the given one, or the color of `OWN` that is used least.
 
-    The fourth policy without a color given shares that of the first, and so on.
+    Only three colors are free for policies of your own; the fourth policy shares the color of the
+    first.
     """
     taken = list(_registered.values())
     if color or name not in {**NAMED, **_registered}:
@@ -69,10 +70,10 @@ def register_color(name: str, color: str | None = None) -> None:
 
 
 def unregister_color(name: str) -> None:
-    """Take the color of a policy back."""
+    """Remove the color of a policy."""
     _registered.pop(name, None)
 
 
 def color(name: str, place: int = 0) -> str:
-    """The color of a named policy, solver or action; of the `place`-th line for other names."""
+    """Color of a named policy, solver or action; for other names, the color of line `place`."""
     return _registered.get(name) or NAMED.get(name, CYCLE[place % len(CYCLE)])

@@ -1,7 +1,7 @@
-"""Node numbers: which nodes each allocation of a schedule has.
+"""Placement: the node numbers of each allocation of a schedule.
 
-They are a pure function of the allocations, so no simulator records them: a job takes the free
-nodes with the lowest numbers, and keeps those that it holds when it starts.
+Simulators do not record node numbers; they follow from the allocations: a job takes the free nodes
+with the lowest numbers, and keeps the nodes that it already holds when it starts.
 """
 
 import numpy as np
@@ -17,13 +17,13 @@ MOST_HELD = 2.0**29
 
 
 def node_blocks(schedule: Schedule) -> pd.DataFrame:
-    """Blocks of neighboring nodes that jobs have on one machine, in order of allocations.
+    """Blocks of neighboring nodes that jobs hold on one machine, in order of allocations.
 
     Returns
     -------
     pd.DataFrame
         `job`, `start` and `end` in seconds, `node` (the lowest, from 0) and `nodes` (how many). An
-        allocation that is not in one piece has several rows, one of zero length none.
+        allocation of separate blocks has several rows; an allocation of zero length has none.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def node_blocks(schedule: Schedule) -> pd.DataFrame:
 
 
 def node_stretches(schedule: Schedule) -> pd.DataFrame:
-    """Blocks of neighboring nodes that jobs have on each machine, in order of time.
+    """Blocks of neighboring nodes that jobs hold on each machine, in order of time.
 
     Returns
     -------
@@ -79,9 +79,9 @@ def node_stretches(schedule: Schedule) -> pd.DataFrame:
 
 
 def all_blocks(table: pd.DataFrame, total_nodes: int) -> pd.DataFrame:
-    """`lowest_blocks` of a table of allocations, with the `job` of each.
+    """Result of `lowest_blocks` for a table of allocations, with the `job` of each block.
 
-    If it holds more nodes than there are, numbers go on beyond those of the machine.
+    If more nodes are held than the machine has, node numbers continue beyond the machine.
     """
     begin, last, nodes = (table[name].to_numpy() for name in ("start", "end", "nodes"))
     peak = int(step_function(begin, last, nodes)[1].max(initial=0))
@@ -92,7 +92,7 @@ def all_blocks(table: pd.DataFrame, total_nodes: int) -> pd.DataFrame:
 def lowest_blocks(
     start: np.ndarray, end: np.ndarray, nodes: np.ndarray, total_nodes: int
 ) -> pd.DataFrame:
-    """Blocks of neighboring nodes where each row of nodes held takes the lowest free numbers.
+    """Blocks of neighboring nodes if each allocation takes the lowest free node numbers.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Register of batch policies: functions from a workload and a system to a schedule, by name."""
+"""Register of batch policies: simulators by name."""
 
 import inspect
 import re
@@ -60,7 +60,7 @@ def register(
     color: str | None = None,
     replace: bool = False,
 ) -> Callable[..., Any]:
-    """Add a policy of your own to explorers and figures, by a name.
+    """Add your own policy to explorers and figures, under a name.
 
     As a function, ``register("in turn", in_turn)``, or as a decorator::
 
@@ -72,16 +72,16 @@ def register(
     Parameters
     ----------
     name : str
-        What explorers offer. Give the schedule the same name, for tables and figures show that.
+        Name in explorers. Give the schedule the same name, because tables and figures show it.
     simulator : function of a workload and a system, optional
-        Returns a `Schedule`; may take further keyword arguments. `explore_batch` offers queue
-        orders where it takes `order`. A decision of the moment becomes one by
+        Returns a `Schedule`; may take other keyword arguments. If it takes `order`,
+        `explore_batch` offers queue orders. A decision function becomes a simulator by
         ``lambda workload, system: simulate(workload, system, policy)``.
     color : str, optional
-        Of its lines, such as ``"#CC79A7"``; by default purple, yellow and wine red in turn, the
-        colors of no built-in policy; from the fourth on policies share them.
+        Color of its lines, such as ``"#CC79A7"``. By default purple, yellow and wine red in turn,
+        which no built-in policy uses; the fourth policy shares the color of the first.
     replace : bool, default False
-        Take over a name that another policy has, such as that of a cell that runs again.
+        Replace a policy of the same name, for example when a cell runs again.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def register(
 
 
 def unregister(name: str) -> None:
-    """Remove a policy from the register, and bring back the built-in one whose name it took."""
+    """Remove a policy from the register; a built-in policy of the same name comes back."""
     own = [known for known in SIMULATORS if SIMULATORS[known] is not BUILT_IN.get(known)]
     if not own:
         raise ValueError(

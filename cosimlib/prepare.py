@@ -1,11 +1,12 @@
-"""Preparation of experiments: a trace's name to a workload or a schedule.
+"""Preparation of experiments: from the name of a trace to a workload or a schedule.
 
-What is odd in a log is found first, by the rules of `cosimlib.traces.oddities`, and printed.
+Oddities of the log are found first, by the rules of `cosimlib.traces.oddities`, and printed.
 
-Both functions take `estimates`, the repair of requested times that a log does not have, for
-`synthetic.with_missing_estimates`: ``"run_time"``, ``"user_median"`` or seconds. By default, which
-is "", they are set to medians of users where at least half of all are known, and stay unknown
-elsewhere; ``"none"`` leaves them as they are. What is filled in is printed, and in the account.
+Both functions take `estimates`, which fills in missing requested times as
+`synthetic.with_missing_estimates` does: ``"run_time"``, ``"user_median"`` or seconds. By default
+(``""``) the median of each user is used if at least half of all requested times are known;
+otherwise they stay unknown. ``"none"`` leaves them as they are. What is filled in is printed, and
+is in the account.
 """
 
 from cosimlib import checks as check
@@ -27,10 +28,10 @@ def prepare_schedule(
     nodes: int | None = None,
     estimates: str | float = "",
 ) -> Schedule:
-    """The recorded schedule of a trace, or a simulated one where starts are not recorded.
+    """The recorded schedule of a trace, or a simulated one if starts are not recorded.
 
-    Jobs wider than the machine, and the few whose start alone is not recorded, are dropped, and
-    their number is printed.
+    Dropped, with a printed message: jobs wider than the machine, and the jobs without a start if
+    only few lack it.
 
     Parameters
     ----------
@@ -39,14 +40,14 @@ def prepare_schedule(
     seed : int, default 0
         Of the synthetic workload.
     policy : str, default ""
-        One of `SIMULATORS`, for a trace without starts. Empty: EASY, or FCFS where
-        requested times are missing.
+        One of `SIMULATORS`, for a trace without starts. Empty: EASY, or FCFS if requested times
+        are missing.
     cores_per_node : int, optional
         For `traces.load`.
     nodes : int, optional
         For `with_assumed_machine`, of a log.
     estimates : str or float, default ""
-        By default requested times are filled in for a simulation only.
+        By default, requested times are filled in only if the schedule is simulated.
 
     Examples
     --------
@@ -83,7 +84,7 @@ def prepare_workload(
     nodes: int | None = None,
     estimates: str | float = "",
 ) -> Workload:
-    """The jobs of a trace that fit on its machine; the number of the others is printed.
+    """The jobs of a trace that fit on its machine; the number of other jobs is printed.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Parameter sweeps: a function on a grid of arguments and seeds, in parallel, as one tidy table.
 
-The function returns rows. Each point of the grid with each seed is a cell. joblib computes the
-cells: in this process, in worker processes (loky), or where `joblib.parallel_config` says, such as
-on a Dask cluster. With a folder each cell is a file, so that an interrupted sweep is resumed::
+The function returns rows. One point of the grid with one seed is a *cell*. joblib computes the
+cells: in this process, in worker processes (loky), or as `joblib.parallel_config` says, for example
+on a Dask cluster. With a folder, each cell is a file, so that an interrupted sweep can continue::
 
     def waits(policy, seed):
         log = synthetic.lublin(1000, seed=seed)
@@ -59,7 +59,7 @@ copyreg.pickle(type(sys.modules["cosimlib"]), lambda module: (import_module, (mo
 
 
 class SweepWarning(UserWarning):
-    """Cells of a sweep have failed."""
+    """Warning that cells of a sweep have failed."""
 
 
 class BrokenSweepError(RuntimeError):
@@ -76,56 +76,56 @@ def sweep(
     folder: str | Path | None = None,
     errors: Literal["table", "raise"] = "table",
 ) -> pd.DataFrame:
-    """Rows of a function for every point of a grid and every seed, as one tidy table.
+    """Table of a function's rows, for every point of a grid and every seed; computed in parallel.
 
     Parameters
     ----------
     function : function
-        Called by keyword with one value of each argument in `grid`, with `seed` where there are
+        Called by keyword with one value of each argument in `grid`, with `seed` if there are
         seeds, and with all of `shared`. Returns rows: a dict, a list of dicts or a DataFrame, of
         numbers, texts, True, False and None; the named levels of a DataFrame's index are columns.
         It may be defined in a notebook.
     grid : dict of str to list or dict
-        Values by argument. The table shows numbers and texts as they are, functions, workloads and
-        systems by their names, and what is given as a dict by its keys.
+        Values of each argument. The table shows numbers and texts as they are; functions, workloads
+        and systems by their names; values of a dict by their keys.
     seeds : iterable of int, optional
-        Such as ``range(20)``.
+        For example ``range(20)``.
     shared : dict of str to any, optional
-        Arguments that are the same in every cell, such as a workload; no columns of the table.
+        Arguments that are equal in every cell, such as a workload; the table does not show them.
     executor : int or "cores", optional
-        How many worker processes compute cells; ``"cores"``: as many as this process has cores, or
-        as the environment variable `COSIMLIB_WORKERS` says. None: this process, one cell after the
-        other, or the backend of a surrounding `joblib.parallel_config`, such as ``"dask"``.
+        Number of worker processes. ``"cores"``: one per core, or the number in the environment
+        variable `COSIMLIB_WORKERS`. None: compute one cell after the other in this process, or use
+        the backend of a surrounding `joblib.parallel_config`, such as ``"dask"``.
     folder : str or Path, optional
-        Folder that keeps the cells, one file each. A later call reads finished cells from there:
-        cells with the same function, arguments and source of this package. A function is the same
-        if its name, its compiled code and the values and functions that it refers to are the same;
-        of installed packages the name and the code of a function count. Files that the function
-        reads and the versions of other packages do not count.
+        Folder that stores the cells, one file each. A later call reads a finished cell from there
+        if the function, the arguments and the source of this package are unchanged. A function is
+        unchanged if its name, its compiled code, and the values and functions that it refers to are
+        unchanged (of a function of an installed package: its name and code). Files that the
+        function reads and versions of other packages are not checked.
     errors : {"table", "raise"}, default "table"
-        What happens where the function raises an error. Its cell is one row with its arguments and
-        the text of the error in a column `error`, and a `SweepWarning` is issued; or the error is
-        raised, with a note that names the cell. The next call computes the cell again.
+        What happens if the function raises an error. ``"table"``: the cell becomes one row with the
+        text of the error in the column `error`, and a `SweepWarning` is issued. ``"raise"``: the
+        error is raised, with a note that names the cell. The next call computes the cell again.
 
     Returns
     -------
     pd.DataFrame
         The arguments of the grid, `seed` if there are seeds, and the columns of the rows; in the
-        order of the grid with the last argument fastest and then the seeds, wherever and whenever
-        cells were computed.
+        order of the grid, with the last argument changing fastest, then the seeds; the order of
+        computation does not matter.
 
     Raises
     ------
     ValueError
-        Before anything runs: for arguments that do not fit together, a function or values that
-        cannot be sent to a worker, a path that cannot be a folder.
+        Before anything runs: if arguments do not fit together, if a function or value cannot be
+        sent to a worker, or if the path cannot be a folder.
     TypeError
-        If the function returns something else than rows.
+        If the function does not return rows.
     BrokenSweepError
-        If a worker process was killed. Cells that are done are kept if there is a folder.
+        If a worker process was killed. Finished cells stay in the folder, if there is one.
     OSError
-        If the folder cannot be written, for instance because the disk is full; it names the
-        folder. Cells written until then stay.
+        If the folder cannot be written, for example because the disk is full. The error names the
+        folder. Finished cells stay.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def sweep(
 
 
 def count_cores() -> int:
-    """Processes that ``executor="cores"`` means: `COSIMLIB_WORKERS`, or the cores there are."""
+    """Number of processes of ``executor="cores"``: `COSIMLIB_WORKERS`, or the number of cores."""
     given = os.environ.get(WORKERS, str(joblib.cpu_count()))
     number = int(given) if given.isdecimal() else given
     check.whole(WORKERS, number, 1, where="environment variable")
@@ -255,13 +255,13 @@ def _number(value: Any) -> Any:
 
 @cache
 def package_digest() -> str:
-    """Hexadecimal digits that name the source of this package, as it is on disk."""
+    """Hexadecimal digest of the source of this package, as it is on disk."""
     texts = (path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
 def digest(name: str, value: Any) -> str:
-    """Hexadecimal digits that name an argument by its content, or an error that names it.
+    """Hexadecimal digest of an argument's content; an error names the argument.
 
     Equal digits mean equal values; equal values that were made in different ways may differ.
     """
@@ -269,7 +269,7 @@ def digest(name: str, value: Any) -> str:
         return _Hasher().hash(value)
     except Exception as error:  # an object's own __reduce__ may raise anything
         raise ValueError(
-            f"{name} cannot be told from others by its content, nor sent to a worker: {error}; "
+            f"{name} cannot be identified by its content, nor sent to a worker: {error}; "
             "expected plain data, functions, or objects that can be pickled"
         ) from error
 
@@ -328,7 +328,7 @@ def _outcomes(compute: Callable[..., Any], cells: list[_Cell], workers: int | No
         yield from parallel(joblib.delayed(compute)(cell) for cell in cells)
     except BrokenExecutor as error:
         raise BrokenSweepError(
-            f"{str(error).partition('. ')[0]}, for want of memory perhaps: use fewer processes; "
+            f"{str(error).partition('. ')[0]}, perhaps as memory was full: use fewer processes; "
             "with a folder, the next call computes only cells that are missing"
         ) from error
 
@@ -339,7 +339,7 @@ def _compute(
     """The number and the outcome of one cell."""
     _end_with(caller)
     if package_digest() != package:
-        raise BrokenSweepError("a worker has another source of cosimlib; install the same there")
+        raise BrokenSweepError("a worker has another version of cosimlib; install the same there")
     try:
         result = call(**cell.arguments)
     except Exception as error:  # a sweep goes on whatever one cell does

@@ -1,17 +1,18 @@
-"""Metrics of a schedule: one function per metric, by the name that papers give it.
+"""Metrics of a schedule: one function per metric, named as in papers.
 
-A *step function* is a Series indexed by time in seconds: its value holds from that instant on, to
-the next; before the first instant it is 0. Nodes are counted by `Schedule.allocations`, whatever
-they are held for. Where jobs share nodes, in a `TimesharedSchedule`, metrics that count nodes raise
-a `SharedNodesError`, and `utilization` goes by the schedule's series.
+A *step function* is a Series indexed by time in seconds. Each value holds from its instant to the
+next one; before the first instant the value is 0. Nodes are counted from `Schedule.allocations`,
+whatever their use. If jobs share nodes (`TimesharedSchedule`), metrics that count nodes raise a
+`SharedNodesError`, and `utilization` uses the schedule's series.
 
-A *window* is given as `start=` and `end=`, both optional, in seconds. Metrics per job are then of
-the jobs submitted in it, ``start <= submit_time < end``; metrics of the machine are of what was
-held, idle or waiting in it, whenever that was submitted. `window` leaves out the warm-up,
-`busiest` finds the window with the most work, and `busy_window` and `busy_stretch` avoid quiet
-times. `share_used` tells how much of a log a selection is.
-`job_groups` parts jobs by size, length, user or queue. `mean_interval` tells how sure a mean over
-seeds is.
+A *window* is given as `start=` and `end=` in seconds; both are optional. Metrics per job then cover
+the jobs submitted in the window, ``start <= submit_time < end``. Metrics of the machine cover
+everything that is held, idle or waiting in the window. `window` leaves out the warm-up, `busiest`
+finds the window with the most work, and `busy_window` and `busy_stretch` avoid quiet times.
+`share_used` is the share of a log in a selection of its jobs.
+
+`job_groups` divides jobs by size, length, user or queue. `mean_interval` is the confidence interval
+of a mean over seeds.
 """
 
 from cosimlib.metrics.groups import job_groups

@@ -24,20 +24,20 @@ GROUPS = ("size", "length", "user", "queue")
 
 
 def job_groups(workload: Workload, by: str) -> pd.Series:
-    """The group of each job.
+    """Group of each job, by size, length, user or queue.
 
     Parameters
     ----------
     workload : Workload
     by : {"size", "length", "user", "queue"}
-        Nodes in powers of four, run times, or the eight users or queues with most node-hours and
+        Nodes in powers of four; run times; or the eight users (queues) with most node-hours, and
         all others.
 
     Returns
     -------
     pd.Series
-        Ordered names of groups as a categorical, by job. All are missing where no job names its
-        user, or its queue.
+        Name of each job's group, as an ordered categorical. All values are missing if no job has
+        a user (or queue).
     """
     check_workload(workload)
     check.choice("by", by, GROUPS)
@@ -50,9 +50,9 @@ def job_groups(workload: Workload, by: str) -> pd.Series:
 
 
 def largest_groups(workload: Workload, column: str, jobs: np.ndarray) -> pd.Series:
-    """The user (or queue) of some of the jobs: one of the largest among them, or "all others".
+    """User (or queue) of each of some jobs, if it is one of the largest, else "all others".
 
-    Missing for all where none of them names one.
+    All values are missing if none of these jobs has a user (or queue).
     """
     table, named = workload.jobs.loc[jobs], workload.column(column)[jobs]
     if named.isna().all():

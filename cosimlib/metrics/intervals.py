@@ -1,4 +1,4 @@
-"""Confidence interval of a mean over seeds: Student's t, for few values of independent runs."""
+"""Confidence interval of a mean over seeds: Student's t, for a few independent values."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 
 class Interval(NamedTuple):
-    """A mean and the ends of its confidence interval."""
+    """Mean and the two ends of its confidence interval."""
 
     mean: float
     low: float
@@ -18,9 +18,9 @@ class Interval(NamedTuple):
 def mean_interval(values: Iterable[float], *, level: float = 0.95) -> Interval:
     """Mean of values from independent seeds, and its confidence interval: mean ± t·s/√n.
 
-    Give the differences of two runs on the same seeds to compare the two (paired). The interval of
-    one value is all numbers; of none, mean and ends are NaN, and so are the ends where a value is
-    not finite.
+    To compare two policies (paired), give the differences of runs on the same seeds. The interval
+    of a single value is infinite. Without values, mean and ends are NaN. If a value is not finite,
+    the ends are NaN.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from cosimlib.units import DAY, HOUR
 def wait_time(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
-    """Seconds from submission to start, per job submitted in the window."""
+    """Wait time in seconds: submission to start, per job submitted in the window."""
     check_schedule(schedule)
     return schedule.jobs["wait_time"][submitted(schedule, start, end)]
 
@@ -22,13 +22,13 @@ def wait_time(
 def turnaround_time(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
-    """Seconds from submission to end, per job submitted in the window."""
+    """Turnaround time in seconds: submission to end, per job submitted in the window."""
     check_schedule(schedule)
     return schedule.jobs["turnaround_time"][submitted(schedule, start, end)]
 
 
 def overtaking(schedule: Schedule) -> pd.Series:
-    """True for each job that started before one that was submitted earlier, or never starts."""
+    """Mask of jobs that started before a job submitted earlier (which may never start)."""
     check_schedule(schedule)
     start_time = np.where(np.isnan(schedule.start_time), np.inf, schedule.start_time)
     return pd.Series(start_time < np.maximum.accumulate(start_time), name="overtaking")
@@ -37,10 +37,9 @@ def overtaking(schedule: Schedule) -> pd.Series:
 def slowdown(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
-    """Turnaround time ÷ run time, per job.
+    """Slowdown: turnaround time ÷ run time, per job submitted in the window.
 
-    Of the jobs submitted in the window: infinite for a job of zero run time that waited, NaN for
-    one that did not.
+    A job with a run time of zero has an infinite slowdown if it waited, and NaN if it did not.
     """
     check_schedule(schedule)
     jobs = schedule.jobs[submitted(schedule, start, end)]
@@ -75,7 +74,7 @@ def bounded_slowdown(
 
 
 def makespan(schedule: Schedule, *, start: float | None = None, end: float | None = None) -> float:
-    """Seconds from the first submission to the last end, of the jobs submitted in the window."""
+    """Makespan in seconds: first submission to last end, of the jobs submitted in the window."""
     check_schedule(schedule)
     jobs = schedule.jobs[submitted(schedule, start, end)]
     return float(jobs["end_time"].max() - jobs["submit_time"].min())
@@ -98,18 +97,18 @@ def by_submission(
     every : float, default DAY
         Length of a window in seconds.
     start, end : float, optional
-        From where to where; by default from the first submission to the last.
+        First and last instant in seconds; by default the first and the last submission.
 
     Returns
     -------
     pd.DataFrame
-        `jobs` and the mean of the values (NaN without jobs), indexed by the windows' beginnings.
+        `jobs` and the mean of the values (NaN without jobs), indexed by the start of the window.
     """
     check_schedule(schedule)
     check.seconds("every", every, above=0)
     all_times = schedule.workload.jobs["submit_time"]
     if len(values) and not set(values.index) <= set(all_times.index):
-        raise ValueError("values are not indexed by job; expected some such as wait_time(schedule)")
+        raise ValueError("values are not indexed by job; expected such as wait_time(schedule)")
     inside = submitted(schedule, start, end)[values.index.astype(np.int64)]
     submit_time = all_times[values.index].to_numpy()[inside]
     first = (submit_time.min() if submit_time.size else 0.0) if start is None else start
@@ -132,7 +131,7 @@ def by_user(
     start: float | None = None,
     end: float | None = None,
 ) -> pd.DataFrame:
-    """Jobs, node-hours, mean wait and mean bounded slowdown, one row per user.
+    """Table of users: jobs, node-hours, mean wait and mean bounded slowdown.
 
     Parameters
     ----------
@@ -151,14 +150,13 @@ def by_user(
     Raises
     ------
     ValueError
-        If no job of the workload names its user.
+        If no job of the workload has a user.
     """
     check_schedule(schedule)
     user = schedule.workload.column("user")
     if len(user) and user.isna().all():
         raise ValueError(
-            f"{schedule.workload.name}: no job names its user; fairness by user needs the column "
-            "'user'"
+            f"{schedule.workload.name}: no job has a user; fairness needs the column 'user'"
         )
     jobs = schedule.jobs[submitted(schedule, start, end)]
     table = pd.DataFrame(
@@ -182,10 +180,11 @@ def fairness(
 ) -> float:
     """Fairness among users: Jain's index of their mean bounded slowdowns.
 
-    1 if every user has the same mean bounded slowdown, 1/n where one of n has all of it. It says
-    nothing of how good it is: a queue in which every job waits ten times as long is as fair. Every
-    user counts the same, however many jobs they submit. (Others measure against a fair start time,
-    or a user's part of the machine; those need a second schedule, or shares.)
+    It is 1 if every user has the same mean bounded slowdown, and 1/n if one of n users has all of
+    it. It does not say whether waits are short: if every job waits ten times as long, the queue is
+    equally fair. Every user has the same weight, however many jobs they submit. (Other definitions
+    compare with a fair start time, or with a user's share of the machine; they need a second
+    schedule, or shares.)
 
     Jain, Chiu and Hawe, A Quantitative Measure of Fairness and Discrimination for Resource
     Allocation in Shared Computer Systems, DEC TR-301, 1984. Parameters are those of `by_user`.
@@ -195,12 +194,12 @@ def fairness(
 
 
 def jain_index(values: Iterable[float]) -> float:
-    """``(Σx)² / (n · Σx²)``, from 1/n to 1; 1 if all are 0, NaN if there are none.
+    """Jain's fairness index ``(Σx)² / (n · Σx²)``: 1/n to 1; 1 if all are 0, NaN without values.
 
     Raises
     ------
     ValueError
-        For a value that is negative, infinite or NaN.
+        If a value is negative, infinite or NaN.
     """
     x = np.array(list(values), dtype=np.float64)
     odd = ~((x >= 0) & np.isfinite(x))

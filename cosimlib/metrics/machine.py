@@ -1,7 +1,7 @@
 """Metrics per machine: utilization, node-hours by use, loss of capacity, offered load.
 
-All count nodes by `Schedule.allocations`. Where jobs share nodes, only the useful work in each
-window of the schedule's own series is known.
+All metrics count nodes from `Schedule.allocations`. If jobs share nodes, only the useful work in
+each window of the schedule's own series is known.
 """
 
 import math
@@ -31,19 +31,19 @@ LossRule = Literal["fits", "waiting", "demand"]
 def utilization(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> float:
-    """Node-seconds held in a window ÷ node-seconds that the whole system offers in it.
+    """Utilization: node-seconds held in a window ÷ node-seconds that the system offers in it.
 
-    Nodes that the schedule's calendar closes are not offered. Where jobs run on while nodes close,
-    what they hold counts all the same.
+    Nodes closed by the schedule's calendar are not offered. Jobs that still run on them count as
+    held.
 
-    Held for whatever use: runs, nodes held idle for a mate, runs that are killed, containers; see
-    `node_hours_by_use`. Where jobs share nodes, node-seconds of useful work: what they would have
-    held alone.
+    All uses count: runs, killed runs, nodes held idle for a mate, containers (see
+    `node_hours_by_use`). If jobs share nodes, only useful work counts: the node-seconds that the
+    jobs would have held alone.
 
     Parameters
     ----------
     schedule : Schedule
-        Of a `TimesharedSchedule` the window's ends must be those of windows of its series, or
+        Of a `TimesharedSchedule`, the window must begin and end with windows of its series, or
         before the first start and after the last end.
     start, end : float, optional
         The window in seconds; by default from the first submission to the last end.
@@ -60,13 +60,13 @@ def utilization(
 def summarize(
     schedules: Iterable[Schedule], *, start: float | None = None, end: float | None = None
 ) -> pd.DataFrame:
-    """Policies side by side: what papers compare first, one row per policy.
+    """Table of the usual metrics, one row per policy.
 
     Parameters
     ----------
     schedules : iterable of Schedule
     start, end : float, optional
-        The window in seconds: metrics per job are of the jobs submitted in it.
+        The window in seconds; metrics per job cover the jobs submitted in it.
 
     Returns
     -------
@@ -102,24 +102,25 @@ def node_hours(
     start: float | None = None,
     end: float | None = None,
 ) -> pd.Series:
-    """Node-hours *useful*, *lost* and *idle* in a window; together, what the system offers in it.
+    """Node-hours *useful*, *lost* and *idle* in a window; their sum is what the system offers.
 
-    Useful are the run times of jobs, and containers that are saved. Lost is what is held besides:
-    runs that are killed, nodes held idle for a mate, and what a run is longer than its run time. In
-    a window that cuts a run, useful and lost are in the same proportion as in the whole run.
+    *Useful* are the run times of jobs, and saved containers. *Lost* is everything else that is
+    held: killed runs, nodes held idle for a mate, and the excess of a run over its run time. If the
+    window cuts a run, useful and lost have the same proportion as in the whole run. *Idle* is the
+    rest.
 
     Parameters
     ----------
     schedule : Schedule
     wasted : mask, optional
-        Jobs that came to nothing, such as ``schedule.jobs["status"] == 0``: all they held is lost.
+        Failed jobs, such as ``schedule.jobs["status"] == 0``; everything that they held is lost.
     start, end : float, optional
         The window in seconds; by default from the first submission to the last end.
 
     Returns
     -------
     pd.Series
-        Of `useful`, `lost`, `idle`. Idle is below 0 if a recorded schedule overruns its machine.
+        `useful`, `lost`, `idle`. Idle is negative if a recorded schedule holds too many nodes.
 
     Raises
     ------
@@ -144,7 +145,7 @@ def node_hours(
 def node_hours_by_use(
     schedule: Schedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
-    """Node-hours per use of `Schedule.allocations` in a window, and `idle`; the sum is offered.
+    """Node-hours of each use in a window, and `idle`; their sum is what the system offers.
 
     Parameters
     ----------
@@ -168,21 +169,20 @@ def loss_of_capacity(
 ) -> float:
     """Loss of capacity: share of a window's node-seconds that are idle while jobs wait.
 
-    With events (submissions, starts, ends) at times t, N nodes, and n of them idle from event i to
-    the next, ``Σ lost_i · (t_{i+1} - t_i) / (N · window)``. Papers mean different things by that
-    name, so look up what the one that you compare with counts as lost:
+    At the events (submissions, starts, ends) at times t_i, let n of the N nodes be idle from event
+    i to the next. The loss is ``Σ lost_i · (t_{i+1} - t_i) / (N · window)``. Papers define "lost"
+    differently; use the definition of the paper with which you compare:
 
-    - ``"fits"``: lost = n while some waiting job wants no more than n nodes, else 0: the scheduler
-      could have started it.
-    - ``"waiting"``: lost = n while any job waits, else 0: fragmentation counts, too.
-    - ``"demand"``: lost = min(n, nodes that all waiting jobs want together): what is neither used
-      nor unwanted.
+    - ``"fits"``: lost = n while some waiting job needs at most n nodes, else 0. The scheduler could
+      have started this job.
+    - ``"waiting"``: lost = n while any job waits, else 0. This includes fragmentation.
+    - ``"demand"``: lost = min(n, total nodes of all waiting jobs).
 
     Parameters
     ----------
     schedule : Schedule
-        Of one partition or several; jobs wait for and leave idle the nodes of their own, the first
-        one where they name none.
+        Of one or more partitions. Each job waits for the nodes of its own partition; a job without
+        a partition waits for the first.
     rule : {"fits", "waiting", "demand"}
     start, end : float, optional
         The window in seconds; by default from the first submission to the last end.
@@ -195,7 +195,7 @@ def loss_of_capacity(
     Raises
     ------
     ValueError
-        For jobs that share nodes, or one that never started.
+        If jobs share nodes, or a job never started.
     """
     check_schedule(schedule)
     check_rigid(schedule, "loss_of_capacity")
@@ -221,10 +221,10 @@ def loss_of_capacity(
 
 
 def offered_load(workload: Workload, system: System) -> float:
-    """Offered load: work submitted ÷ work that the system can do while jobs are submitted.
+    """Offered load: submitted work ÷ capacity of the system from first to last submission.
 
-    ``Σ nodes·run_time / (total_nodes · (last submission − first submission))``; infinite if
-    all jobs are submitted at once, NaN without jobs.
+    ``Σ nodes·run_time / (total_nodes · (last submission − first submission))``; infinite if all
+    jobs are submitted at once, NaN without jobs.
     """
     check_run(workload, system)
     jobs = workload.jobs

@@ -1,4 +1,4 @@
-"""Time series of a schedule: exact step functions, and their means by hour, day, week."""
+"""Time series of a schedule: exact step functions, and their means per hour, day or week."""
 
 import math
 
@@ -15,7 +15,7 @@ STEPS = "a step function, such as metrics.occupied_nodes(schedule)"
 
 
 def occupied_nodes(schedule: Schedule) -> pd.Series:
-    """Nodes held in the whole system, for whatever use: an exact step function.
+    """Nodes held in the whole system, for any use: an exact step function.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def occupied_nodes(schedule: Schedule) -> pd.Series:
 
 
 def running_jobs(schedule: Schedule) -> pd.Series:
-    """Jobs running in the whole system, alone on their nodes or not, an exact step function."""
+    """Number of running jobs in the whole system: an exact step function."""
     check_schedule(schedule)
     runs = schedule.runs
     ones = np.ones(len(runs), dtype=np.int64)
@@ -37,9 +37,9 @@ def running_jobs(schedule: Schedule) -> pd.Series:
 
 
 def waiting_jobs(schedule: Schedule) -> pd.Series:
-    """Length of the queue, an exact step function: jobs submitted or killed, and not started.
+    """Length of the queue: an exact step function of the jobs submitted or killed, and not started.
 
-    A job that never starts waits for ever: the last value is not 0 then.
+    A job that never starts waits for ever; then the last value is not 0.
     """
     check_schedule(schedule)
     waits = _waits(schedule)
@@ -48,7 +48,7 @@ def waiting_jobs(schedule: Schedule) -> pd.Series:
 
 
 def waiting_nodes(schedule: Schedule) -> pd.Series:
-    """Nodes that the jobs in the queue ask for together, an exact step function."""
+    """Total nodes of the jobs in the queue: an exact step function."""
     check_schedule(schedule)
     waits = _waits(schedule)
     nodes = schedule.workload.jobs["nodes"].to_numpy()[waits["job"]]
@@ -75,9 +75,9 @@ def utilization_series(
 ) -> pd.Series:
     """Utilization in each window of `every` seconds, by default first submission to last end.
 
-    The time-weighted mean of the series is `utilization` over the same window. Where jobs share
-    nodes it is of useful work, and windows must begin and end with those of the schedule's series:
-    by default from that in which the first job is submitted.
+    The time-weighted mean of the series is `utilization` over the same window. If jobs share nodes,
+    it is the useful work, and windows must begin and end with those of the schedule's series; by
+    default the first is the one in which the first job is submitted.
     """
     check_schedule(schedule)
     first, last = span(schedule, start, end)
@@ -108,8 +108,8 @@ def hourly(
     every : float, default HOUR
         Length of a window in seconds.
     start, end : float, optional
-        From where to where; by default from the first step to the last. The last window may be
-        shorter than the others.
+        First and last instant in seconds; by default the first and the last step. The last window
+        may be shorter than the others.
 
     Returns
     -------
@@ -140,19 +140,20 @@ def _edges(first: float, last: float, every: float) -> np.ndarray:
 
 
 def daily(steps: pd.Series, start: float | None = None, end: float | None = None) -> pd.Series:
-    """Time-weighted mean of a step function in each window of a day; see `hourly`."""
+    """Time-weighted mean of a step function for each day; see `hourly`."""
     return hourly(steps, DAY, start, end)
 
 
 def weekly(steps: pd.Series, start: float | None = None, end: float | None = None) -> pd.Series:
-    """Time-weighted mean of a step function in each window of a week; see `hourly`."""
+    """Time-weighted mean of a step function for each week; see `hourly`."""
     return hourly(steps, WEEK, start, end)
 
 
 def held_durations(steps: pd.Series) -> pd.Series:
-    """Seconds that a step function spends at each of its values, from first step to last.
+    """Total seconds that a step function spends at each of its values.
 
-    ``held_durations(occupied_nodes(schedule)).idxmax()`` is the commonest number of occupied nodes.
+    ``held_durations(occupied_nodes(schedule)).idxmax()`` is the most frequent number of occupied
+    nodes.
     """
     check.instance("steps", steps, pd.Series, expected=STEPS)
     steps = steps[np.isfinite(steps.index.to_numpy(dtype=np.float64))]

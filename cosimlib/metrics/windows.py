@@ -1,6 +1,6 @@
-"""Windows of time: the whole schedule, a part of it, what lies after the warm-up, the busiest.
+"""Windows of time: all of a schedule, after the warm-up, or the busiest part; shares of a log.
 
-And shares: how much of a log's node-hours a selection of its jobs has.
+The share of a selection is its node-hours ÷ the log's.
 """
 
 import math
@@ -24,7 +24,7 @@ BUSIER = 1.5
 def window(
     schedule: Schedule, *, warm_up: float = 0.0, cool_down: float | None = None
 ) -> dict[str, float]:
-    """`start` and `end` for other metrics, without the time in which the machine fills or empties.
+    """Window without the times in which the machine fills up or empties, for other metrics.
 
     ``utilization(schedule, **window(schedule, warm_up=7 * DAY, cool_down=0))`` begins a week after
     the first submission and ends with the last.
@@ -33,10 +33,10 @@ def window(
     ----------
     schedule : Schedule
     warm_up : float, default 0.0
-        Seconds from the first submission to the window's start.
+        Seconds from the first submission to the start of the window.
     cool_down : float, optional
-        Seconds from the window's end to the last submission. Without it the window has no `end`:
-        numbers of the machine then go on to the last end.
+        Seconds from the window's end to the last submission. Without it, the window has no `end`,
+        and metrics of the machine continue to the last end.
     """
     check_schedule(schedule)
     for name, length in (("warm_up", warm_up), ("cool_down", cool_down)):
@@ -58,13 +58,12 @@ def window(
 
 
 def busiest(data: Workload | Schedule, length: float) -> tuple[float, float]:
-    """The window of `length` seconds with the most node-seconds, from a whole hour on.
+    """Window of `length` seconds with the most node-seconds, beginning at a whole hour.
 
-    Of a workload those are of the jobs submitted in it, nodes times run time, whenever they run; of
-    a schedule they are what is held in it, and windows in which more than 1 % of that is beyond the
-    machine's nodes come last: such data are wrong. Of windows that are equally busy it is the
-    first. Data that are shorter than `length` are one window of whole hours, and so is, from 0 on,
-    no job.
+    For a workload, node-seconds are nodes times run time of the jobs submitted in the window. For a
+    schedule, they are what is held in the window. Windows of a schedule in which more than 1 % is
+    beyond the machine's nodes are taken last, because such data are wrong. Ties go to the first
+    window. Data shorter than `length` give one window of whole hours; without jobs it begins at 0.
 
     Parameters
     ----------
@@ -97,18 +96,18 @@ def busiest(data: Workload | Schedule, length: float) -> tuple[float, float]:
 
 
 def share_used(part: Workload | Schedule, whole: Workload | Schedule) -> float:
-    """Node-hours of the jobs in a selection ÷ those of the log that it was taken from, at most 1.
+    """Share of a log in a selection of its jobs: node-hours ÷ node-hours, at most 1.
 
-    1 for a log without any node-hours: nothing is left out of it.
+    It is 1 for a log without node-hours.
     """
     used, total = _work(part), _work(whole)
     return min(1.0, used / total) if total > 0 else 1.0
 
 
 def busy_window(data: Workload | Schedule, length: float, *, start: float) -> tuple[float, float]:
-    """The window of `length` seconds from `start` on, unless that is a quiet time.
+    """Window of `length` seconds from `start`, or the busiest window if that one is quiet.
 
-    It is quiet where the `busiest` window has 1.5 times as many node-seconds, and then that is it.
+    It counts as quiet if the `busiest` window has at least 1.5 times as many node-seconds.
     """
     window = start, start + length
     most, here = busiest(data, length), np.array(window)
@@ -117,10 +116,10 @@ def busy_window(data: Workload | Schedule, length: float, *, start: float) -> tu
 
 
 def busy_stretch(workload: Workload, jobs: int) -> Workload:
-    """So many consecutive jobs: the log's first, unless those are of a quiet time.
+    """Consecutive jobs of a log: the first ones, or those of a busy time if the first are quiet.
 
-    Then they are those from the start of its busiest time on (`busy_window`, as long as so many
-    jobs take on average). The account says how many were left out.
+    The busy time is the `busy_window` of the length that this number of jobs takes on average. The
+    account says how many jobs were left out.
     """
     check_workload(workload)
     check.whole("jobs", jobs, 1)
@@ -141,7 +140,7 @@ def busy_stretch(workload: Workload, jobs: int) -> Workload:
 def span(schedule: Schedule, start: float | None, end: float | None) -> tuple[float, float]:
     """The window in seconds, by default from the first submission to the last end.
 
-    Both are NaN, or equal, where nothing was given and the schedule itself has no length.
+    If nothing is given and the schedule has no length, both are NaN or equal.
     """
     first = schedule.span[0] if start is None else start
     last = schedule.span[1] if end is None else end

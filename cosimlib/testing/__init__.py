@@ -1,7 +1,7 @@
-"""Property-based tests of a scheduling policy of your own, on small random workloads.
+"""Property-based tests of your own scheduling policy, on small random workloads.
 
-`check_policy` runs the laws that the policies of this package obey. Where one is broken it looks
-for a smaller workload that still breaks it, and prints that as Python.
+`check_policy` checks laws that all policies of this package obey. If a law is broken, it looks for
+a smaller workload that still breaks it, and prints that workload as Python.
 """
 
 import inspect
@@ -41,27 +41,26 @@ def check_policy(
     columns: Sequence[str] = (),
     **knobs: Any,
 ) -> pd.DataFrame:
-    """Check that a policy of your own obeys the laws of scheduling, or show where it does not.
+    """Check that your own policy obeys the laws of scheduling, or show a case in which it does not.
 
     Parameters
     ----------
     policy : function or str
-        A decision for `simulate`, ``policy(state)``, a whole simulator,
-        ``policy(workload, system, **knobs) -> Schedule``, or the name of a registered one. Its
-        schedule must be of the jobs and the system that it was given; only runs may be cut at the
-        requested time.
+        A decision function for `simulate`, ``policy(state)``; a whole simulator,
+        ``policy(workload, system, **knobs) -> Schedule``; or a registered name. The schedule must
+        be for the given jobs and system; runs may be cut only at the requested time.
     laws : names, optional
-        Which of `LAWS` to check; all by default. A policy that knows a constant in seconds may
-        break ``scale``, one that decides at full minutes only ``alone``, and rightly so.
+        Which of `LAWS` to check; all by default. Some policies rightly break a law: one that uses
+        a constant in seconds may break ``scale``; one that decides only at full minutes,
+        ``alone``.
     trials : int, default 50
         Random workloads per law.
     seed : int, default 0
-        Of the random workloads.
+        Seed of the random workloads.
     columns : sequence of str, optional
-        Further columns that the policy reads: random workloads have whole numbers there, and
-        `simulate` shows them to a decision.
+        Other columns that the policy reads. Random workloads have whole numbers in them.
     **knobs
-        Handed to a simulator.
+        Keyword arguments of the simulator.
 
     Returns
     -------
@@ -71,11 +70,11 @@ def check_policy(
     Raises
     ------
     PolicyError
-        For the first broken law, with the smallest workload found that breaks it.
+        If a law is broken, with the smallest workload found that breaks it.
     TypeError
         If the policy is neither a function of a state nor one of a workload and a system.
     ValueError
-        For an unknown law, or the name of no registered policy.
+        If a law or the name of a policy is unknown.
     """
     asked = list(LAWS) if laws is None else list(laws)
     for law in asked:

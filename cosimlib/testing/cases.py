@@ -1,7 +1,8 @@
-"""Random small workloads, and the shrinking of those that fail.
+"""Random small workloads, and the search for the smallest one that fails.
 
-Times are whole seconds within a minute, so that many things happen at one instant and shifted or
-doubled schedules are equal exactly. Some jobs outlive their requests, some run for no time.
+Times are whole seconds within a minute. So many events happen at the same instant, and shifted or
+doubled schedules are exactly equal. Some jobs run longer than their request; some have a run time
+of 0.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,7 @@ Fault = Callable[[Case], Exception | None]
 
 
 def random_cases(random: np.random.Generator, count: int, columns: Sequence[str]) -> Iterator[Case]:
-    """Up to ten jobs on up to eight nodes; whole numbers from 1 to 3 in further columns."""
+    """Random cases: up to ten jobs on up to eight nodes; 1 to 3 in additional columns."""
     for _ in range(count):
         n, nodes = int(random.integers(1, 11)), int(random.integers(1, 9))
         run_time = random.integers(0, 13, n)
@@ -61,7 +62,7 @@ def random_cases(random: np.random.Generator, count: int, columns: Sequence[str]
 
 
 def smallest(fault: Fault, case: Case, found: Exception) -> tuple[Case, Exception]:
-    """A faulty case of which no job can be dropped and no number made smaller, and its fault."""
+    """Smallest faulty case (no job can be dropped, no number made smaller), and its fault."""
     candidates = _smaller_cases(case)
     for _ in range(ATTEMPTS):
         smaller = next(candidates, None)

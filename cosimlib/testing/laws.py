@@ -1,6 +1,7 @@
-"""The laws of scheduling: what holds of every policy's schedules, whatever the policy.
+"""Laws of scheduling: properties that the schedules of every policy should have.
 
-A law is a sentence, the workloads that it is about, and a function that raises where it is broken.
+A law consists of a sentence, the workloads to which it applies, and a function that raises an error
+if it is broken.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,11 +28,11 @@ Run = Callable[[Case], Schedule]
 
 
 class BrokenLawError(AssertionError):
-    """A schedule breaks a law; the message says at which job or number."""
+    """A schedule breaks a law; the message names the job or number."""
 
 
 class Law(NamedTuple):
-    """A sentence, a function that makes any case one that it is about, and one that checks it."""
+    """Sentence of a law, function that turns any case into one to which it applies, and check."""
 
     says: str
     prepare: Callable[[Case], Case]
@@ -39,7 +40,7 @@ class Law(NamedTuple):
 
 
 def fault(law: str, run: Run, case: Case) -> Exception | None:
-    """The error of a law on a case, or None if the law holds."""
+    """Error of a law on a case, or None if the law holds."""
     try:
         LAWS[law].check(run, LAWS[law].prepare(case))
     except Exception as error:

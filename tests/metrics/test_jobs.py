@@ -91,7 +91,7 @@ def test_means_by_submission(schedule):
 
 
 def test_means_by_submission_refuse_what_is_not_of_jobs(schedule):
-    with pytest.raises(ValueError, match=r"not indexed by job; expected some such as wait_time"):
+    with pytest.raises(ValueError, match=r"not indexed by job; expected such as wait_time"):
         metrics.by_submission(schedule, metrics.occupied_nodes(schedule))
     with pytest.raises(ValueError, match="every=-1; expected seconds above 0"):
         metrics.by_submission(schedule, metrics.wait_time(schedule), -1)
@@ -133,7 +133,7 @@ def test_jobs_without_a_user_are_left_out_and_no_user_at_all_is_an_error(schedul
     partly = Schedule.from_starts(some, schedule.system, schedule.start_time, "GREEDY")
     assert metrics.by_user(partly).index.tolist() == ["ann"]
     none = Workload(workload.jobs.drop(columns="user"), "no names")
-    with pytest.raises(ValueError, match=r"no names: no job names its user; fairness by user"):
+    with pytest.raises(ValueError, match=r"no names: no job has a user; fairness needs"):
         metrics.fairness(Schedule.from_starts(none, schedule.system, schedule.start_time, "X"))
 
 

@@ -146,7 +146,7 @@ def test_bad_input_is_refused_before_anything_runs(arguments, expected):
     [
         ({"shared": {"x": 1}}, "argument='x'; expected texts .* each of them once"),
         ({"shared": [1]}, r"shared=\[1\]; expected a dict of values by argument"),
-        ({"shared": {"seed": threading.Lock()}}, r"^shared\['seed'\] cannot be told from others"),
+        ({"shared": {"seed": threading.Lock()}}, r"^shared\['seed'\] cannot be identified by its"),
         (
             {"folder": f"{__file__}/x"},
             "lies in '.*test_sweep.py', which is a file; expected",
