@@ -13,6 +13,7 @@ Nouns
 
 - `Workload`: jobs in order of submission, and the account of what reading them dropped
 - `System`: partitions of nodes, their memory and bandwidths
+- `NodeType`: cores, memory and GPUs of nodes that are alike
 - `Calendar`: windows in which nodes are closed: maintenance, reservations, failures, drains
 - `Schedule`: start, end and nodes held, for each job of a workload on a system
 - `EvictionProblem`: running jobs, nodes needed, a deadline
@@ -47,6 +48,7 @@ Simulators: workload and system to schedule
 - `simulate_coscheduling`: mates on coupled machines start together
 - `simulate_timesharing`: jobs share nodes
 - `simulate_elastic`: elastic partitions: a host takes nodes back, and jobs on them are killed
+- `place_jobs`: jobs come to nodes with cores, memory and GPUs one by one, and never leave
 - `simulate`: a policy of your own, a function that is asked once per instant what to start
 - `BatchEnv`: the same for an agent that learns, as a Gymnasium environment
 - `register`: a policy of your own by a name, in explorers and figures
@@ -90,6 +92,7 @@ Modules
 - `figures`: plotly figures, `plot_*`, and `Publisher`
 - `filling`: filler containers, efficiency
 - `forecasting`: futures of a queue
+- `nodes`: nodes with cores, memory and GPUs; placements, fragmentation
 - `ondemand`: bursts of on-demand work, checkpoints, ledger of node-hours
 - `metrics`: utilization, slowdown, waits, node-hours, time series
 - `synthetic`: workloads from a seed and published statistics

@@ -7,6 +7,7 @@ from . import figures as figures
 from . import filling as filling
 from . import forecasting as forecasting
 from . import metrics as metrics
+from . import nodes as nodes
 from . import ondemand as ondemand
 from . import synthetic as synthetic
 from . import testing as testing
@@ -45,6 +46,7 @@ from .filling import simulate_filling as simulate_filling
 from .forecasting import backtest as backtest
 from .forecasting import forecast as forecast
 from .forecasting import predict as predict
+from .nodes import place_jobs as place_jobs
 from .ondemand import simulate_ondemand as simulate_ondemand
 from .policies import register as register
 from .prepare import prepare_schedule as prepare_schedule
@@ -52,6 +54,7 @@ from .prepare import prepare_workload as prepare_workload
 from .report import report as report
 from .schedule import Schedule as Schedule
 from .sweep import sweep as sweep
+from .system import NodeType as NodeType
 from .system import System as System
 from .timesharing import simulate_timesharing as simulate_timesharing
 from .traces import fetch_trace as fetch_trace

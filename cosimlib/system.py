@@ -1,21 +1,62 @@
-"""Systems: partitions of nodes, their memory and bandwidths.
+"""Systems: partitions of nodes, their memory and bandwidths, and the types of their nodes.
 
 One machine is one partition; coupled machines are several. No simulator needs another signature
 for either.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.display import UNKNOWN, Displayed, Facts, count
 
+MOST_GPUS = 62
+"""GPUs per node at most: a set of them is one whole number."""
+
+
+@dataclass(frozen=True)
+class NodeType:
+    """Nodes that are alike: how many, and what each of them has.
+
+    Parameters
+    ----------
+    count : int, default 1
+    cores : float, default 1
+    memory : float
+        GB (10⁹ bytes); NaN, which is unlimited, where unknown.
+    gpus : int, default 0
+        Whole GPUs.
+    model : str, default ""
+        Of the GPUs.
+    name : str, default ""
+        What tables call the nodes.
+    """
+
+    count: int = 1
+    cores: float = 1.0
+    memory: float = math.nan
+    gpus: int = 0
+    model: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        check.whole("count", self.count, 1, where=self.name)
+        check.number("cores", self.cores, above=0, where=self.name)
+        known = check.is_number(self.memory) and not self.memory <= 0
+        check.that("memory", self.memory, known, "GB above 0, or NaN", where=self.name)
+        check.whole("gpus", self.gpus, 0, MOST_GPUS, where=self.name)
+        for text in ("model", "name"):
+            check.instance(text, getattr(self, text), str)
+
 
 @dataclass(frozen=True, repr=False)
 class System(Displayed):
-    """Partitions of nodes, and the memory and bandwidth of each node.
+    """Partitions of nodes, the memory and bandwidth of each node, or the types of the nodes.
 
     Parameters
     ----------
@@ -29,6 +70,9 @@ class System(Displayed):
         Of the parallel file system, GB/s; NaN if unknown.
     node_bandwidth : float
         What one node can write to that file system, GB/s; NaN if unknown.
+    node_types : iterable of NodeType, optional
+        What the nodes have, where jobs share nodes (`cosimlib.nodes`); in order, so that the nodes
+        of the first type have the lowest numbers. `System.of_types` counts their nodes.
 
     Examples
     --------
@@ -38,6 +82,12 @@ class System(Displayed):
     >>> coupled = cs.System.of(intrepid=40960, eureka=100)
     >>> coupled.total_nodes
     41060
+    >>> big = cs.NodeType(2, cores=96, memory=393, gpus=8, model="V100")
+    >>> cs.System.of_types([big, cs.NodeType(1, 64, gpus=1, model="T4", name="visual")]).nodes
+         name  cores  memory  gpus model
+    0           96.0   393.0     8  V100
+    1           96.0   393.0     8  V100
+    2  visual   64.0     NaN     1    T4
     """
 
     name: str
@@ -46,6 +96,7 @@ class System(Displayed):
     memory_per_node: float = math.nan
     aggregate_bandwidth: float = math.nan
     node_bandwidth: float = math.nan
+    node_types: tuple[NodeType, ...] = ()
     total_nodes: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,6 +114,16 @@ class System(Displayed):
         partitions = {name: int(nodes) for name, nodes in self.partitions.items()}
         object.__setattr__(self, "partitions", MappingProxyType(partitions))
         object.__setattr__(self, "total_nodes", sum(partitions.values()))
+        types = tuple(self.node_types)
+        for each in types:
+            check.instance("node_types", each, NodeType)
+        object.__setattr__(self, "node_types", types)
+        typed = sum(each.count for each in types)
+        if types and typed != self.total_nodes:
+            raise ValueError(
+                f"{self.name}: node_types have {count(typed, 'node')}, and the partitions "
+                f"{self.total_nodes}; expected as many, as System.of_types makes them"
+            )
 
     @classmethod
     def of(cls, nodes: int | None = None, /, **partitions: int) -> "System":
@@ -74,9 +135,57 @@ class System(Displayed):
             return cls(f"{nodes} nodes", {"main": nodes})
         return cls("+".join(partitions), partitions)
 
+    @classmethod
+    def of_types(
+        cls, node_types: "Iterable[NodeType] | pd.DataFrame", name: str | None = None
+    ) -> "System":
+        """One machine of nodes of several types.
+
+        Parameters
+        ----------
+        node_types : iterable of NodeType or pd.DataFrame
+            A table has some of the columns `count`, `cores`, `memory`, `gpus`, `model`, `name`, as
+            `NodeType` explains them; others are ignored.
+        name : str, optional
+        """
+        if isinstance(node_types, pd.DataFrame):
+            node_types = _types_of(node_types)
+        types = tuple(node_types)
+        for each in types:
+            check.instance("node_types", each, NodeType)
+        if not types:
+            raise ValueError("a system has at least one node; got no node types")
+        nodes = sum(each.count for each in types)
+        return cls(name or f"{nodes} nodes", {"main": nodes}, node_types=types)
+
+    @property
+    def nodes(self) -> pd.DataFrame:
+        """One row per node, by number: `name`, `cores`, `memory` (GB), `gpus`, `model`.
+
+        Without node types, all nodes have `cores_per_node`, `memory_per_node` and no GPU.
+        """
+        alike = NodeType(self.total_nodes, self.cores_per_node, self.memory_per_node)
+        types = self.node_types or (alike,)
+        columns = {"name": "str", "cores": float, "memory": float, "gpus": int, "model": "str"}
+        values = {name: [getattr(each, name) for each in types] for name in columns}
+        place = np.repeat(np.arange(len(types)), [each.count for each in types])
+        return pd.DataFrame(values).astype(columns).iloc[place].reset_index(drop=True)
+
     def with_nodes(self, nodes: int) -> "System":
-        """The same kind of machine with one partition of another size."""
-        return replace(self, partitions={next(iter(self.partitions)): nodes})
+        """The same kind of machine with one partition of another size.
+
+        Raises
+        ------
+        ValueError
+            Where nodes are of several types.
+        """
+        if len(self.node_types) > 1:
+            raise ValueError(
+                f"{self.name}: nodes are of {len(self.node_types)} types; expected one, or the "
+                "types of the nodes that are wanted in System.of_types"
+            )
+        types = tuple(replace(each, count=nodes) for each in self.node_types)
+        return replace(self, partitions={next(iter(self.partitions)): nodes}, node_types=types)
 
     def _heading(self) -> str:
         if self.name == f"{self.total_nodes} nodes":
@@ -86,9 +195,7 @@ class System(Displayed):
     def _facts(self) -> Facts:
         return {
             "partitions": lambda: _listed(self.partitions) if len(self.partitions) > 1 else "",
-            "per node": lambda: (
-                f"{count(self.cores_per_node, 'core')}, memory {_known(self.memory_per_node, 'GB')}"
-            ),
+            "per node": lambda: _per_node(self),
             "file system": lambda: _bandwidths(self.aggregate_bandwidth, self.node_bandwidth),
         }
 
@@ -100,7 +207,34 @@ class System(Displayed):
             self.memory_per_node,
             self.aggregate_bandwidth,
             self.node_bandwidth,
+            self.node_types,
         )
+
+
+def _types_of(table: pd.DataFrame) -> list[NodeType]:
+    """The node types in the rows of a table."""
+    known = {each.name: type(each.default) for each in fields(NodeType)}
+    columns = [name for name in table if name in known]
+    if not columns:
+        raise ValueError(f"node_types has no column of {', '.join(known)}; expected one or more")
+    values = [table[name].map(known[name], na_action="ignore") for name in columns]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+    return [NodeType(**{name: value for name, value in row.items() if not pd.isna(value)})
+            for row in rows]  # fmt: skip
+
+
+def _per_node(system: System) -> str:
+    """What a node has, or how many nodes have what."""
+    if not system.node_types:
+        memory = _known(system.memory_per_node, "GB")
+        return f"{count(system.cores_per_node, 'core')}, memory {memory}"
+    held = system.nodes.drop(columns="name").value_counts(sort=False, dropna=False)
+    kinds = [
+        f"{nodes:,} × {count(cores, 'core')}, memory {_known(memory, 'GB')}"
+        + (f", {count(gpus, 'GPU')} {model}".rstrip() if gpus else "")
+        for (cores, memory, gpus, model), nodes in held.items()
+    ]
+    return "; ".join([*kinds[:3], f"and {len(kinds) - 3} more types"] if len(kinds) > 3 else kinds)
 
 
 def _listed(partitions: Mapping[str, int]) -> str:
