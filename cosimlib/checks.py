@@ -1,9 +1,9 @@
-"""Validation of arguments: one declaration per argument, one wording per kind of error.
+"""Validation of arguments: one call per argument, one wording per kind of error.
 
-A face says what it expects, ``check.whole("jobs", jobs, 1)`` after ``from cosimlib import checks as
-check``, and every error reads ``where: name=value; expected what``. True and False are numbers
-nowhere, nor are NaN and infinity. `none` allows None, and may be a text that says what it stands
-for: ``none="for never"``.
+A public function declares what it expects, ``check.whole("jobs", jobs, 1)`` after ``from cosimlib
+import checks as check``. Every error reads ``where: name=value; expected what``. True, False, NaN
+and infinity are never accepted as numbers. `none` allows None; as a text it says what None means:
+``none="for never"``.
 """
 
 import math
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ArgumentError(ValueError):
-    """An argument outside what a function takes."""
+    """Argument with a value that the function does not accept."""
 
 
 MOST_WINDOWS = 10_000_000
@@ -29,12 +29,12 @@ MOST_VALUES = 2.0**28
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number, which True and False are not."""
+    """Whether a value is a real number; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object, least: float = -math.inf) -> bool:
-    """Whether a value is an integer from `least`, which True is not, nor 1.0."""
+    """Whether a value is an integer of at least `least`; True and 1.0 are not."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
@@ -48,7 +48,7 @@ def that(
     where: str = "",
     error: type[Exception] = ArgumentError,
 ) -> None:
-    """Any condition on an argument, refused in the words of the other checks."""
+    """Check any condition on an argument; the error is worded like those of the other checks."""
     if none:
         expected += ", or None" if none is True else f", or None {none}"
     if not fine and not (none and value is None):
@@ -65,14 +65,14 @@ def whole(
     none: bool | str = False,
     where: str = "",
 ) -> None:
-    """A whole number from `least` to `most`; 60.0 is one only if `floats` are allowed."""
+    """Check for a whole number from `least` to `most`; 60.0 is accepted only if `floats` are."""
     fine = is_whole(value) or (floats and is_number(value) and value % 1 == 0)
     expected = f"a whole number {_range(least, most)}"
     that(name, value, fine and least <= value <= most, expected, none=none, where=where)
 
 
 def seed(value: object, *, where: str = "") -> None:
-    """The seed of random numbers: a whole number from 0."""
+    """Check for a seed of random numbers: a whole number from 0."""
     whole("seed", value, 0, where=where)
 
 
@@ -88,9 +88,9 @@ def number(
     none: bool | str = False,
     where: str = "",
 ) -> None:
-    """A finite number; `least` and `most` are allowed themselves, `above` and `below` are not.
+    """Check for a finite number; `least` and `most` are included, `above` and `below` excluded.
 
-    `kind` says of what: "a probability", "a part of a slot,".
+    `kind` names the quantity in the error: "a probability", "a part of a slot,".
     """
     fine = is_number(value) and least <= value <= most and above < value < below
     expected = " ".join([kind, _range(least, most, above, below)]).strip()
@@ -106,25 +106,25 @@ def seconds(
     none: bool | str = False,
     where: str = "",
 ) -> None:
-    """A finite number of seconds: from 0, or more than `above`."""
+    """Check for a finite number of seconds: from 0, or more than `above`."""
     low = {"least": 0.0} if above is None else {"above": above}
     number(name, value, **low, most=most, kind="seconds", none=none, where=where)
 
 
 def flag(name: str, value: object, *, where: str = "") -> None:
-    """True or False, which 1 and 0 are not."""
+    """Check for True or False; 1 and 0 are refused."""
     that(name, value, isinstance(value, bool | np.bool_), "True or False", where=where)
 
 
 def choice(name: str, value: object, options: Iterable[object], *, where: str = "") -> None:
-    """One of several values."""
+    """Check for one of several values."""
     known = list(options)
     fine = any(_equal(value, one) for one in known)
     that(name, value, fine, f"one of {', '.join(map(repr, known))}", where=where)
 
 
 def instance(name: str, value: object, *types: type, expected: str = "") -> None:
-    """An object of one of several types; the TypeError says which value or type it is instead."""
+    """Check for an object of one of several types; the TypeError names the given value or type."""
     if not isinstance(value, types):
         articles = ["an" if one.__name__[0] in "AEIOU" else "a" for one in types]
         names = [f"{a} {one.__name__}" for a, one in zip(articles, types, strict=True)]
@@ -134,7 +134,7 @@ def instance(name: str, value: object, *types: type, expected: str = "") -> None
 
 
 def window(start: float, end: float, *, name: str = "window") -> None:
-    """A window of time, in seconds, that has a length."""
+    """Check for a window of time (seconds) whose start is before its end."""
     for side, value in (("start", start), ("end", end)):
         that(side, value, is_number(value), "seconds")
     if not start < end:
@@ -142,7 +142,7 @@ def window(start: float, end: float, *, name: str = "window") -> None:
 
 
 def windows(first: float, last: float, every: float) -> None:
-    """Windows of `every` seconds, fewer than a series may have at most."""
+    """Check that a series of windows of `every` seconds has fewer than the maximum."""
     seconds("every", every, above=0)
     advice = "take longer windows, or a part of the time"
     span = f"windows of {every:.15g} s from t={first:.15g} to t={last:.15g}"
@@ -150,7 +150,7 @@ def windows(first: float, last: float, every: float) -> None:
 
 
 def machine(system: T | None, where: str, *, error: type[Exception] = ArgumentError) -> T:
-    """The system that was given or that a workload knows."""
+    """System that is given, or else the machine of the workload; an error if both are missing."""
     if system is None:
         raise error(f"{where}: its machine is unknown; give a system, e.g. System.of(128)")
     return system
@@ -159,7 +159,7 @@ def machine(system: T | None, where: str, *, error: type[Exception] = ArgumentEr
 def columns(
     table: Any, needed: Sequence[str], *, where: str = "", error: type[Exception] = ArgumentError
 ) -> None:
-    """The columns that a table must have."""
+    """Check that a table has the required columns."""
     for name in needed:
         if name not in table:
             raise error(f"{_prefix(where)}no column {name!r}; expected {', '.join(needed)}")
@@ -174,7 +174,7 @@ def rows(
     row: Callable[[int], str],
     error: type[Exception] = ArgumentError,
 ) -> None:
-    """A condition on each row of a column; the error names the first that breaks it by `row`."""
+    """Check a condition on each row of a column; the error names the first wrong row by `row`."""
     broken = ~np.asarray(fine, dtype=bool)
     if broken.any():
         first = int(broken.argmax())
@@ -186,9 +186,9 @@ def rows(
 def room(
     what: str, values: float, advice: str, *, most: float = MOST_VALUES, where: str = ""
 ) -> None:
-    """A table of so many values has room in memory; checked before it is made.
+    """Check that a table fits into memory before it is created.
 
-    `what` it holds, in the plural, and `advice` on how to need fewer.
+    `what` names its content in the plural; `advice` says how to need less memory.
     """
     if values > most:
         problem = f"{values:,.0f} {what}; expected {most:,.0f} at most: {advice}"
@@ -196,7 +196,7 @@ def room(
 
 
 def nor_others(number: int) -> str:
-    """The others that lack the same as the one an error names, in brackets; "" if none do."""
+    """Text in brackets that counts other items with the same problem; "" if there are none."""
     if not number:
         return ""
     return " (nor has 1 other)" if number == 1 else f" (nor have {number} others)"

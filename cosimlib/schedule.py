@@ -1,8 +1,8 @@
 """Schedules: the start and end of each job of a workload, and the nodes held over time.
 
-Everything that counts nodes (metrics, audits, charts) reads `Schedule.allocations` and nothing
-else. A rigid schedule derives them from starts and ends; a system in which nodes are held in
-other ways overrides them.
+Everything that counts nodes (metrics, audits, charts) reads only `Schedule.allocations`. A rigid
+schedule computes them from starts and ends. Systems in which nodes are held in other ways override
+them.
 """
 
 import math
@@ -31,7 +31,7 @@ to go on from."""
 
 
 class SharedNodesError(ValueError):
-    """Jobs share nodes: to count the nodes of each job would count nodes several times."""
+    """Jobs share nodes, so adding up the nodes of all jobs would count nodes several times."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,9 +43,9 @@ class Schedule(Displayed):
     workload : Workload
     system : System
     policy : str
-        The name of its policy in tables and figures.
+        Name of the policy in tables and figures.
     start_time, end_time : np.ndarray
-        Seconds from the start of the trace, first start and last end, one per job.
+        First start and last end of each job, in seconds from the start of the trace.
     calendar : Calendar, optional
         When nodes were closed.
 
@@ -90,7 +90,7 @@ class Schedule(Displayed):
         *,
         calendar: Calendar = ALWAYS_OPEN,
     ) -> "Schedule":
-        """Rigid jobs that run from their start for their run time without a break.
+        """Schedule of rigid jobs: each runs from its start for its run time, without a break.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class Schedule(Displayed):
 
     @classmethod
     def recorded(cls, workload: Workload, system: System | None = None) -> "Schedule":
-        """The schedule that the trace itself recorded.
+        """Schedule with the starts that the trace recorded.
 
         Raises
         ------
@@ -133,12 +133,12 @@ class Schedule(Displayed):
 
     @property
     def total_nodes(self) -> int:
-        """Nodes that the allocations may hold together."""
+        """Number of nodes that allocations may hold together."""
         return self.system.total_nodes
 
     @property
     def name(self) -> str:
-        """Policy and data in one line, as figures print it."""
+        """Policy and workload in one line, as figures print it."""
         return f"{self.policy}, {self.workload.name}"
 
     @cached_property
@@ -154,9 +154,10 @@ class Schedule(Displayed):
 
     @cached_property
     def partition(self) -> pd.Series:
-        """The partition of each job, by name; the first of the system's where it names none.
+        """Name of each job's partition; the first partition if the job has none.
 
-        Of a system of one it is that, whatever partition of its own machine a trace names.
+        If the system has only one partition, all jobs are on it, whatever partition the trace
+        names.
         """
         first = next(iter(self.system.partitions))
         named = self.workload.column("partition").fillna(first)
@@ -164,20 +165,20 @@ class Schedule(Displayed):
 
     @cached_property
     def partition_number(self) -> np.ndarray:
-        """The place of each job's `partition` among the system's, from 0; −1 of an unknown one."""
+        """Number of each job's `partition` among the system's, from 0; −1 if unknown."""
         if len(self.system.partitions) == 1:
             return np.zeros(len(self.workload), dtype=np.int64)
         return partition_numbers(self.workload, self.system)
 
     @cached_property
     def allocations(self) -> pd.DataFrame:
-        """Nodes held over time, one row per job and stretch; jobs that never start have none.
+        """Table of nodes held over time, one row per job and interval.
 
         Returns
         -------
         pd.DataFrame
-            `job` (its row, or -1 for nodes that no job holds), `start` and `end` (s; infinite for
-            what never ends), `nodes`, and `use`, one of `USES`.
+            `job` (its row, or -1 for nodes that no job holds), `start` and `end` (s; infinite if it
+            never ends), `nodes`, and `use`, one of `USES`. Jobs that never start have no row.
 
         Raises
         ------
@@ -190,18 +191,18 @@ class Schedule(Displayed):
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """The first submission and the last end (s); NaN if there is none."""
+        """First submission and last end (s); NaN without jobs."""
         last = float(pd.Series(self.end_time).max())
         return float(self.workload.jobs["submit_time"].min()), last
 
     def utilization(self, first: float, last: float) -> float:
-        """Node-seconds held between two instants (s) ÷ node-seconds offered; NaN for no time."""
+        """Utilization between two instants (s): node-seconds held ÷ offered; NaN for no time."""
         held = float(self.node_seconds(np.array([first, last])).sum())
         offered = float(self.offered_node_seconds(np.array([first, last])).sum())
         return held / offered if offered > 0 else np.nan
 
     def bounded_slowdown(self, tau: float = 10.0) -> pd.Series:
-        """``max(1, turnaround_time / max(run_time, tau))``, `tau` in seconds, per job."""
+        """Bounded slowdown ``max(1, turnaround_time / max(run_time, tau))`` per job; `tau` in s."""
         bounded = self.jobs["turnaround_time"] / self.jobs["run_time"].clip(lower=tau)
         return bounded.clip(lower=1.0).rename("bounded_slowdown")
 
@@ -212,7 +213,7 @@ class Schedule(Displayed):
         return (table["nodes"] * np.maximum(inside, 0.0)).to_numpy()
 
     def node_hours_by_use(self, first: float, last: float) -> pd.Series:
-        """Node-hours of each use in `allocations` between two instants (s), in `USES`' order."""
+        """Node-hours of each use between two instants (s), in the order of `USES`."""
         held, code = self.held(first, last) / HOUR, self.allocations["use"].cat.codes.to_numpy()
         hours = {use: float(held[code == place].sum()) for place, use in enumerate(USES)
                  if (code == place).any()}  # fmt: skip
@@ -221,7 +222,7 @@ class Schedule(Displayed):
 
     @property
     def runs(self) -> pd.DataFrame:
-        """Every run of a job, those that were killed among them: `job`, `start`, `end` (s)."""
+        """Table of all runs of jobs, including killed runs: `job`, `start`, `end` (s)."""
         table = self.allocations
         runs = (table["job"] >= 0) & table["use"].isin(["run", "killed"])
         return table.loc[runs, ["job", "start", "end"]]
@@ -241,15 +242,15 @@ class Schedule(Displayed):
         return np.diff(np.interp(edges, times, area) + held[-1] * after)
 
     def offered_node_seconds(self, edges: np.ndarray) -> np.ndarray:
-        """Node-seconds offered from each instant in `edges` (s) to the next, without closed nodes.
+        """Node-seconds offered from each instant in `edges` (s) to the next.
 
-        If jobs run on while a window begins, they hold nodes that are not offered.
+        Closed nodes are not offered. Jobs that still run on them hold nodes that are not offered.
         """
         closed = self.calendar.closed_node_seconds(self.total_nodes, edges)
         return self.total_nodes * np.diff(edges) - closed
 
     def use_by_hour(self) -> pd.DataFrame:
-        """Means over whole hours from time 0 (s): `utilization`, and `cpu_load`, jobs per node."""
+        """Hourly means from time 0 (s): `utilization`, and `cpu_load` in jobs per node."""
         last = float(np.nanmax(self.end_time, initial=0.0))
         check.windows(0.0, last, HOUR)
         hours = math.ceil(last / HOUR)
@@ -297,9 +298,9 @@ def _other_uses(schedule: Schedule) -> str:
 
 
 def partition_numbers(workload: Workload, system: System) -> np.ndarray:
-    """The place of the partition that each job names among the system's, from 0.
+    """Number of each job's partition among the system's partitions, from 0.
 
-    0 if it names none, −1 if the system has no such partition.
+    It is 0 if the job has no partition, and −1 if the system lacks that partition.
     """
     if "partition" not in workload.jobs:
         return np.zeros(len(workload), dtype=np.int64)
@@ -315,12 +316,12 @@ def allocation_table(
     nodes: np.ndarray,
     use: "str | np.ndarray" = "run",
 ) -> pd.DataFrame:
-    """The table of `Schedule.allocations`; `use` is one for all rows, or one per row.
+    """Table for `Schedule.allocations`; `use` is one value for all rows, or one per row.
 
     Raises
     ------
     ValueError
-        For a part of a node, or a use that is none of `USES`.
+        If a number of nodes is not whole, or a use is not one of `USES`.
     """
     part = np.asarray(nodes) % 1 != 0
     if part.any():
@@ -345,7 +346,7 @@ def _uses(use: "str | np.ndarray", rows: int) -> pd.Categorical:
 
 
 def check_rigid(schedule: Schedule, what: str) -> None:
-    """Raise an error if jobs do not hold their nodes from start to end, as `what` supposes.
+    """Raise an error unless each job holds its nodes from start to end, as `what` needs.
 
     Raises
     ------

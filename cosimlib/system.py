@@ -67,9 +67,9 @@ class System(Displayed):
     memory_per_node : float
         GB (10⁹ bytes); NaN if unknown.
     aggregate_bandwidth : float
-        Of the parallel file system, GB/s; NaN if unknown.
+        Bandwidth of the parallel file system, GB/s; NaN if unknown.
     node_bandwidth : float
-        What one node can write to that file system, GB/s; NaN if unknown.
+        Bandwidth from one node to that file system, GB/s; NaN if unknown.
     node_types : iterable of NodeType, optional
         What the nodes have, where jobs share nodes (`cosimlib.nodes`); in order, so that the nodes
         of the first type have the lowest numbers. `System.of_types` counts their nodes.
@@ -127,7 +127,7 @@ class System(Displayed):
 
     @classmethod
     def of(cls, nodes: int | None = None, /, **partitions: int) -> "System":
-        """One machine, ``System.of(512)``, or several, ``System.of(big=40960, small=100)``."""
+        """System of one machine, ``System.of(512)``, or several, ``System.of(a=512, b=100)``."""
         if (nodes is None) == (not partitions):
             raise ValueError("expected either a number of nodes or named partitions")
         if nodes is not None:

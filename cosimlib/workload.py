@@ -1,4 +1,4 @@
-"""Workloads: a table of jobs in order of submission, checked at birth, never mutated."""
+"""Workloads: tables of jobs in order of submission, checked when created and never changed."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,11 +15,11 @@ from cosimlib.units import LATEST
 
 
 class InvalidWorkloadError(ValueError):
-    """The jobs given cannot be a workload, or cannot run on the system given."""
+    """Jobs that cannot form a workload, or that cannot run on the given system."""
 
 
 class Column(NamedTuple):
-    """An optional column of a workload: its type, its default, its meaning."""
+    """Optional column of a workload: its type, default and meaning."""
 
     dtype: str
     default: Any
@@ -58,7 +58,7 @@ ACCOUNT_COLUMNS = ("action", "reason", "records")
 
 
 class JobArrays(NamedTuple):
-    """A workload as kernels see it: new contiguous arrays, one value per job."""
+    """Workload as kernels use it: new contiguous arrays, one value per job."""
 
     submit_time: np.ndarray
     run_time: np.ndarray
@@ -67,7 +67,7 @@ class JobArrays(NamedTuple):
 
 
 def account_table(entries: Iterable[tuple[str, str, int]] = ()) -> pd.DataFrame:
-    """Entries of an account, each an action, a reason and a number of records, as its table."""
+    """Table of account entries: action, reason and number of records."""
     listed = list(entries)
     return _entry_table(listed) if listed else _no_entries().copy()
 
@@ -85,42 +85,42 @@ def _no_entries() -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload(Displayed):
-    """Jobs in order of submission, with times that floats of double precision can tell apart.
+    """Jobs in order of submission, with times that double-precision numbers can distinguish.
 
-    Times are below 10¹¹ s (`LATEST`), and none but 0 is so short that it gets lost beside the
-    others. Let H be the *horizon*, the last submission and then all jobs one after another, each
-    for the longer of its run and its requested time, and d the shortest of these times above 0, or
-    1 s where none is shorter. Then H ≤ 2⁵⁰ d: 36 million years of whole seconds, 36 years of times
-    as short as a microsecond.
+    Times are below 10¹¹ s (`LATEST`), and no time except 0 is too short. To be exact: let H be the
+    *horizon*, the last submission plus the lengths of all jobs one after another (the longer of run
+    time and requested time). Let d be the shortest time above 0, or 1 s if that is shorter. Then H
+    ≤ 2⁵⁰ d. That allows 36 million years in whole seconds, or 36 years with times of a microsecond.
 
-    *Why that is enough.* The instants of a batch schedule are sums of a submission and of times of
-    different jobs, so none is beyond H, where consecutive floats are at most 2⁻⁵² H ≤ d / 4 apart.
-    A sum is rounded to the nearest float, so an instant plus a time t ≥ d is off by d / 8 at most:
-    it is later than the instant, by 7 / 8 of t or more. So no reservation is empty, no job of some
-    length ends when it starts, and the clock of every loop moves on. Rounding keeps the order of
-    sums: what ends no later is not found to end later. And where all times are whole seconds,
-    H ≤ 2⁵⁰ < 2⁵³: every sum is exact, and so are schedules.
+    *Why that is enough.* Every instant of a batch schedule is a submission plus times of different
+    jobs, so no instant is beyond H. There, neighboring floats are at most 2⁻⁵² H ≤ d / 4 apart. A
+    sum is rounded to the nearest float, so an instant plus a time t ≥ d is off by at most d / 8: it
+    is later than the instant, by 7 / 8 of t or more. So no reservation is empty, no job with a
+    length ends when it starts, and the clock of every simulation advances. Rounding keeps the order
+    of sums: what ends no later is not found to end later. If all times are whole seconds, H ≤ 2⁵⁰ <
+    2⁵³: every sum is exact, and so are schedules.
 
     Parameters
     ----------
     jobs : pd.DataFrame
         `submit_time`, `run_time` and `requested_time` in seconds from the start of the trace
-        (`requested_time` may be missing: NaN), `nodes`; any of `OPTIONAL_COLUMNS`; other columns
-        are carried along. The index is replaced by 0, 1, …, the numbers by which jobs are called.
+        (`requested_time` may be missing: NaN), and `nodes`; any of `OPTIONAL_COLUMNS`. Other
+        columns are kept. The index is replaced by 0, 1, …, the numbers of the jobs.
     name : str
-        What figures and errors call it.
+        Name in figures and errors.
     machine : System, optional
         The system on which a trace was recorded.
     account : pd.DataFrame, optional
-        What became of a trace's records: `action` (`dropped`, `mended` or `noted`), `reason`,
-        `records`.
+        What the reader did with records of the trace: `action` (`dropped`, `mended` or `noted`),
+        `reason`, `records`.
     began : pd.Timestamp, optional
-        The calendar time of second 0; without a time zone where only a local clock is known.
+        Date and time of second 0; without a time zone if only a local clock is known.
 
     Raises
     ------
     InvalidWorkloadError
-        Naming the workload, the job, the value and what was expected.
+        If a job is invalid. The message names the workload, the job, the value and what was
+        expected.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Workload(Displayed):
         return len(self.jobs)
 
     def column(self, name: str) -> pd.Series:
-        """A column, or its declared default for every job where the workload has none."""
+        """Column of the workload, or its default for every job if the workload lacks it."""
         if name in self.jobs:
             return self.jobs[name]
         if name not in OPTIONAL_COLUMNS:
@@ -176,9 +176,9 @@ class Workload(Displayed):
         return pd.Series(declared.default, index=self.jobs.index, dtype=declared.dtype, name=name)
 
     def keep(self, mask: "pd.Series | np.ndarray", reason: str) -> "Workload":
-        """The jobs where `mask` holds; the number of the others is entered under `reason`.
+        """The jobs where `mask` is true; the account counts the others under `reason`.
 
-        Jobs whose mate is dropped have none.
+        A job whose mate is dropped has no mate any more.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class Workload(Displayed):
         return replace(self, jobs=jobs).noted("dropped", reason, int((~mask).sum()))
 
     def noted(self, action: str, reason: str, records: int) -> "Workload":
-        """The same jobs with one more entry in the account, unless it is about no record."""
+        """The same jobs with one more entry in the account, unless its number of records is 0."""
         if not records:
             return self
         entry = account_table([(action, reason, records)])
@@ -211,18 +211,19 @@ class Workload(Displayed):
 
     @classmethod
     def join(cls, workloads: "Mapping[str, Workload]", *, name: str = "") -> "Workload":
-        """One workload of several partitions' workloads, in order of submission.
+        """One workload made of the workloads of several partitions, in order of submission.
 
-        At equal times the order is that of the partitions, so the jobs of each keep theirs. Where
-        one workload has priorities, jobs of the others get the default. Mates are forgotten: they
-        would be on the job's own partition. `began` is kept where no two workloads differ in it.
+        At equal times the order is that of the partitions, so the jobs of each partition keep their
+        order. If only some workloads have priorities, the other jobs get the default. Mates are
+        removed, because they would be on the same partition. `began` is kept unless two workloads
+        have different values.
 
         Parameters
         ----------
         workloads : mapping of str to Workload
-            By the name of their partition, which becomes each job's `partition`.
+            Workloads by name of partition, which becomes each job's `partition`.
         name : str, optional
-            By default the workloads' names with a plus sign.
+            By default the names of the workloads, joined by a plus sign.
         """
         expected = "a mapping of partitions to Workloads"
         check.instance("workloads", workloads, Mapping, expected=expected)
@@ -241,7 +242,7 @@ class Workload(Displayed):
         return cls(jobs, name or " + ".join(each.name for each in workloads.values()), began=began)
 
     def arrays(self, system: System, *, requested_time: bool = True) -> JobArrays:
-        """The bridge to the kernels: new contiguous arrays, checked against `system`.
+        """Arrays for the kernels: new, contiguous, and checked against `system`.
 
         Raises
         ------
@@ -282,7 +283,7 @@ class Workload(Displayed):
         )
 
     def label(self, job: int) -> str:
-        """Name of a job in errors: ``KTH-SP2: job 4711``, the trace's number where it has one."""
+        """Name of a job in errors: ``KTH-SP2: job 4711``, with the trace's number if it has one."""
         return _label(self.name, self.jobs, job)
 
     def _heading(self) -> str:
@@ -305,7 +306,7 @@ def check_workload(workload: object) -> None:
 
 
 def check_run(workload: Any, system: Any) -> None:
-    """Refuse what no simulator can run: no workload, no system, or both in the wrong order."""
+    """Raise an error unless these are a workload and a system, in this order."""
     if isinstance(workload, System) and isinstance(system, Workload):
         raise TypeError(
             "workload is of type System and system of type Workload; expected the workload first, "
@@ -374,7 +375,7 @@ def _typed(jobs: pd.DataFrame, label: Callable[[int], str]) -> pd.DataFrame:
 
 
 def rules(jobs: pd.DataFrame) -> tuple[tuple[str, np.ndarray, str], ...]:
-    """What each job of a workload keeps: a column of floats, where it is fine, what is expected."""
+    """Rules that each job must obey: a column of floats, where it is valid, what is expected."""
     submit, run, requested = (
         jobs[name].to_numpy(np.float64) for name in ("submit_time", "run_time", "requested_time")
     )

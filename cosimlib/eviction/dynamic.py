@@ -42,7 +42,7 @@ JOBS_PER_WORD = 32
 
 
 def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> EvictionPlan:
-    """The optimal plan of each deadline, by dynamic programming in one pass.
+    """Optimal eviction plan of each deadline, by dynamic programming in one pass.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     Raises
     ------
     MemoryError
-        If they would take more.
+        If they need more.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
 def solve_spectrum(
     problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT
 ) -> "EvictionSpectrum":
-    """The least loss for each number of nodes and each deadline: the K × T trade-off.
+    """Least loss for each number of nodes and each deadline: the K × T trade-off.
 
     `nodes_needed` of the problem is ignored. Raises `MemoryError` as `solve_dynamic` does.
 
@@ -107,7 +107,7 @@ def solve_spectrum(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvictionSpectrum(Displayed):
-    """Least loss for each number of nodes and each deadline.
+    """Least loss for each number of nodes and each deadline, and the plans behind it.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class EvictionSpectrum(Displayed):
         return self.problem.deadlines
 
     def plan(self, nodes_needed: int) -> EvictionPlan:
-        """The plan for `nodes_needed` nodes, read from the table without solving again."""
+        """Plan for `nodes_needed` nodes, read from the table without solving again."""
         problem = self.problem.asking(nodes_needed)
         choices = read_plans(self.table, self.chosen, problem.arrays, nodes_needed)
         return EvictionPlan.optimum(problem, "dynamic", choices, self.response_time)
@@ -155,7 +155,7 @@ class EvictionSpectrum(Displayed):
 
 
 def solve_as_printed(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> EvictionPlan:
-    """The optimal plan of each deadline, by Algorithm 1 as printed.
+    """Optimal eviction plan of each deadline, by Algorithm 1 exactly as printed.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def solve_as_printed(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIM
     Raises
     ------
     MemoryError
-        If they would take more.
+        If they need more.
     """
     check_problem(problem)
     begin = time.perf_counter()

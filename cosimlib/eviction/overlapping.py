@@ -62,7 +62,7 @@ from cosimlib.kernels.jit import kernel
 
 
 def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> TimedPlan:
-    """The plan of each deadline that loses the least where waits for checkpoints overlap.
+    """Eviction plan with the least loss for each deadline, if waits for checkpoints overlap.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LI
     Raises
     ------
     MemoryError
-        If they would take more.
+        If they need more.
     """
     check_problem(problem)
     begin = time.perf_counter()
@@ -92,7 +92,7 @@ def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LI
 
 
 def least_loss(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> np.ndarray:
-    """The least loss for each number of nodes and each deadline where waits overlap.
+    """Least loss for each number of nodes and each deadline, if waits for checkpoints overlap.
 
     Parameters
     ----------
@@ -120,7 +120,9 @@ def least_loss(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) ->
 
 
 def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> TimedPlan:
-    """The plan of each deadline that loses and blocks the fewest node-hours, waits overlapping.
+    """Eviction plan that loses and blocks the fewest node-hours; waits overlap.
+
+    *Blocked* node-hours are those that stopped jobs hold before the burst starts.
 
     Parameters
     ----------

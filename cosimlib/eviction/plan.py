@@ -42,7 +42,7 @@ from cosimlib.kernels.jit import kernel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvictionPlan(Displayed):
-    """The action for each job per deadline of a problem.
+    """Eviction plan: the action for each running job, for each deadline of a problem.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Timetable(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimedPlan(EvictionPlan):
-    """An eviction plan that says when each checkpoint is written.
+    """Eviction plan with the time at which each checkpoint is written.
 
     Parameters
     ----------

@@ -53,11 +53,11 @@ CRITICAL_SHARE = (0.2, 0.6)
 
 
 class InfeasibleEvictionError(ValueError):
-    """More nodes are needed than all jobs together hold."""
+    """More nodes are needed than all running jobs hold together."""
 
 
 class EvictionArrays(NamedTuple):
-    """A problem as the arrays of the solvers' kernels, one value per job."""
+    """Eviction problem as arrays for the kernels, one value per job."""
 
     nodes: np.ndarray
     loss: np.ndarray
@@ -67,7 +67,7 @@ class EvictionArrays(NamedTuple):
 
 
 class WriteArrays(NamedTuple):
-    """Checkpoints of a problem as waits and writes, one value per job (see `EvictionProblem`)."""
+    """Checkpoints as waits and writes, one value per job (see `EvictionProblem`)."""
 
     release: np.ndarray
     """First step at which the application-level checkpoint may be written."""
@@ -81,21 +81,21 @@ class WriteArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvictionProblem(Displayed):
-    """Running jobs, the number of nodes needed, and the deadlines.
+    """Eviction problem: running jobs, number of nodes needed, and deadlines.
 
     Parameters
     ----------
     jobs : pd.DataFrame
         Indexed by job: `nodes`, `loss` (node-hours lost if killed), `app_time` and `sys_time`
-        (seconds that either checkpoint takes; inf if there is none). Solvers that tell waits
-        from writes also need `app_wait`: the part of `app_time` in which the application runs on
-        to its next checkpoint. Other columns are kept.
+        (seconds that each checkpoint takes; inf if there is none). Solvers with overlapping waits
+        also need `app_wait`: the part of `app_time` in which the application runs on to its next
+        checkpoint. Other columns are kept.
     nodes_needed : int
         Nodes to free, 0 or more.
     horizon : float
         The latest deadline, seconds from now; the paper's is 900.
     step : float, default 60.0
-        Deadlines are its multiples up to `horizon`, durations are rounded up to it, seconds.
+        Seconds between deadlines (its multiples up to `horizon`); durations are rounded up to it.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class EvictionProblem(Displayed):
 
     @classmethod
     def empty(cls, *, horizon: float = 900.0, step: float = 60.0) -> "EvictionProblem":
-        """No job runs, and no node is needed."""
+        """Problem without running jobs, in which no node is needed."""
         columns = dict.fromkeys(COLUMNS, pd.Series(dtype="float64"))
         return cls(pd.DataFrame(columns).astype({"nodes": "int64"}), 0, horizon, step)
 
@@ -139,7 +139,7 @@ class EvictionProblem(Displayed):
 
     @property
     def total_nodes(self) -> int:
-        """Nodes that all jobs hold together, the paper's M."""
+        """Total nodes of all running jobs, the paper's M."""
         return int(self.arrays.nodes.sum())
 
     @cached_property
@@ -178,7 +178,7 @@ class EvictionProblem(Displayed):
         interval: float | np.ndarray = 3600.0,
         seed: int = 0,
     ) -> "EvictionProblem":
-        """The problem of the jobs that run at the moment `at` of a schedule.
+        """Eviction problem of the jobs that run at the moment `at` of a schedule.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ def check_problem(problem: object) -> None:
 
 
 def checkpoint_time(nodes: np.ndarray, size: np.ndarray, system: System) -> np.ndarray:
-    """Checkpoint time in seconds: `size` GB from each of `nodes` nodes, the paper's Equation 1."""
+    """Checkpoint time in seconds (the paper's Equation 1): `size` GB from each of `nodes` nodes."""
     for bandwidth in ("aggregate_bandwidth", "node_bandwidth"):
         if not getattr(system, bandwidth) > 0:
             raise ValueError(
@@ -229,7 +229,7 @@ def checkpoint_time(nodes: np.ndarray, size: np.ndarray, system: System) -> np.n
 
 
 def draw_memory(workload: Workload, system: System, *, seed: int = 0) -> pd.DataFrame:
-    """Allocated memory and critical data per job, GB per node.
+    """Random allocated memory and critical data of each job, GB per node.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def draw_memory(workload: Workload, system: System, *, seed: int = 0) -> pd.Data
 def daly_interval(
     workload: Workload, system: System, *, node_mtbf: float, seed: int = 0
 ) -> np.ndarray:
-    """Daly's interval between application checkpoints per job, for fault tolerance alone, seconds.
+    """Daly's interval (s) between application checkpoints of each job, against node failures.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def daly_interval(
 
 
 def optimum_interval(checkpoint: np.ndarray, mtbf: np.ndarray) -> np.ndarray:
-    """Daly's optimum seconds of work between two checkpoints of `checkpoint` seconds each.
+    """Daly's optimum interval: seconds of work between checkpoints of `checkpoint` seconds each.
 
     With δ seconds per checkpoint and a mean time M between failures it is
     ``√(2δM) · (1 + √(δ / 2M) / 3 + δ / 18M) − δ``, and M where δ is 2M or more.
@@ -341,7 +341,7 @@ def running_jobs_at(
     seed: int = 0,
     memory: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """The jobs that run at `at`, as the table of an eviction problem.
+    """Table of the jobs that run at `at`, for an eviction problem.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ DRAWS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A moment of a schedule, and the interval around it in which the same jobs run.
+    """Moment of a schedule, with the interval around it in which the same jobs run.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def choose_scenario(
     lasts: float = 0.0,
     seed: int = 0,
 ) -> Scenario:
-    """The first of: an exact `find_scenario`, one within `tolerance` nodes, `draw_scenario`.
+    """Scenario: exact by `find_scenario`, else within `tolerance` nodes, else `draw_scenario`.
 
     The default tolerance is 152 nodes for 4352, and in proportion for other numbers. All jobs run
     for `lasts` seconds from the eviction on.
@@ -115,7 +115,7 @@ def find_scenario(
     expendable: float = EXPENDABLE,
     lasts: float = 0.0,
 ) -> Scenario:
-    """An interval in which exactly `jobs` jobs hold `occupied` nodes and none is expendable.
+    """Interval in which exactly `jobs` jobs hold `occupied` nodes, and none of them is expendable.
 
     Of all such intervals of at least `lasts` seconds the one nearest to `occupied`, then the
     longest, then the earliest.
@@ -161,7 +161,7 @@ def draw_scenario(
     expendable: float = EXPENDABLE,
     lasts: float = 0.0,
 ) -> Scenario:
-    """`jobs` jobs of the schedule, drawn to fill `occupied` nodes, each at a random point.
+    """Random scenario: `jobs` jobs of the schedule that fill `occupied` nodes, at random points.
 
     A draw takes jobs of at least `expendable` and `lasts` seconds, each equally likely. Of 100,000
     draws the first that fills the nodes exactly is taken, or the one nearest from below. Each job
@@ -205,7 +205,7 @@ def scaled_problem(
     system: System = THETA,
     seed: int = 0,
 ) -> EvictionProblem:
-    """A random problem of any size: `jobs` jobs that hold `nodes` nodes in all.
+    """Random eviction problem of any size: `jobs` jobs that hold `nodes` nodes in total.
 
     Sizes are in proportion to exponential draws, at least one node each; each job is at a uniform
     moment between two hourly application checkpoints; memory is drawn as the paper does.

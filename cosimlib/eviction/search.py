@@ -36,7 +36,7 @@ current choice (-1 before the first), and the loss, steps and nodes of the choic
 
 
 def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
-    """The greedy plan of each deadline: checkpoint by descending loss, kill by ascending loss.
+    """Greedy eviction plan of each deadline: checkpoint by descending loss, kill by ascending.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
 def solve_backtracking(
     problem: EvictionProblem, *, time_limit: float = 10.0, look_ahead: bool = False
 ) -> EvictionPlan:
-    """The optimal plan of each deadline by depth-first search, or the best one in the time given.
+    """Optimal eviction plan of each deadline by depth-first search, or the best in the time given.
 
     Parameters
     ----------
