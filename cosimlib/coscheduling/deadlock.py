@@ -1,4 +1,4 @@
-"""Deadlock of coupled machines: states of jobs at an instant, the circular wait, and sentences.
+"""Deadlock of coupled machines: states of jobs at an instant, circular waits, and sentences.
 
 The state at an instant is that after all its events: a job that starts then runs, one that ends
 then has ended.
@@ -75,7 +75,7 @@ def event_times(schedule: CoupledSchedule) -> np.ndarray:
 
 
 def job_states(schedule: CoupledSchedule, at: float) -> JobStates:
-    """The state of each job at an instant."""
+    """State of each job at an instant, after all events of that instant."""
     submit_time = schedule.workload.jobs["submit_time"].to_numpy()
     state = np.where(submit_time <= at, "waiting", "unsubmitted").astype(object)
     held_since = np.full(len(state), np.nan)
@@ -88,7 +88,7 @@ def job_states(schedule: CoupledSchedule, at: float) -> JobStates:
 
 
 def free_nodes(schedule: CoupledSchedule, at: float) -> pd.Series:
-    """Nodes per machine that are neither run on nor held at an instant."""
+    """Free nodes per machine at an instant: neither used nor held."""
     state = job_states(schedule, at).state
     nodes = schedule.workload.jobs["nodes"].where(np.isin(state, ("holding", "running")), 0)
     taken = nodes.groupby(schedule.partition.to_numpy()).sum()
@@ -116,7 +116,7 @@ def delayed_by(schedule: CoupledSchedule, at: float, job: int) -> np.ndarray:
 
 
 def find_deadlock(schedule: CoupledSchedule, at: float) -> pd.DataFrame:
-    """The deadlock at an instant, one row per job that waits in it; empty if there is none.
+    """Deadlock at an instant: one row per job that waits in it; no row if there is none.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def find_deadlock(schedule: CoupledSchedule, at: float) -> pd.DataFrame:
 
 
 def circular_wait(schedule: CoupledSchedule, at: float) -> list[int]:
-    """Jobs of a deadlock each of which waits for the next, the first again at the end.
+    """Circular wait: jobs of a deadlock, each waiting for the next; the first comes again last.
 
     A job that holds and its mate that waits take turns, each mate behind the next job that holds;
     empty if there is no deadlock.
@@ -170,7 +170,7 @@ def circular_wait(schedule: CoupledSchedule, at: float) -> list[int]:
 
 
 def describe(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str]:
-    """Sentences on one instant: its events, which jobs hold and wait for what, and the deadlock.
+    """Sentences about one instant: its events, which jobs hold and wait for what, and the deadlock.
 
     Parameters
     ----------

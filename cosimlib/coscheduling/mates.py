@@ -26,7 +26,7 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 def couple(
     machines: Mapping[str, Workload], mates: pd.DataFrame | None = None, *, name: str | None = None
 ) -> Workload:
-    """One workload of several machines' workloads, with `partition` and `mate`.
+    """One workload made of several machines' workloads, with `partition` and `mate`.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def couple(
 
 
 def couple_logs(logs: Mapping[str, Workload], mates: str | Path = "") -> tuple[Workload, System]:
-    """One workload of several machines' logs, and the system of their machines.
+    """One workload made of several machines' logs, and the system of their machines.
 
-    Clocks are not shifted. Jobs wider than their machine are left out and missing estimates are
-    drawn. A machine whose nodes the log does not say is as wide as its widest job.
+    Clocks are not shifted. Jobs wider than their machine are dropped, and missing requested times
+    are drawn. A machine of unknown size gets as many nodes as its widest job.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def couple_logs(logs: Mapping[str, Workload], mates: str | Path = "") -> tuple[W
 
 
 def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.ndarray:
-    """The group of each job, numbered from 0 in order of their first jobs; −1 without a mate.
+    """Number of each job's group of mates, in order of their first jobs; −1 without a mate.
 
     Parameters
     ----------
@@ -128,12 +128,12 @@ def mate_groups(workload: Workload, partition: pd.Series | None = None) -> np.nd
 def mates_by_proximity(
     machines: Mapping[str, Workload], *, window: float = 10.0, one_sided: bool = False
 ) -> pd.DataFrame:
-    """Jobs of two machines submitted within `window` seconds of each other, one to one.
+    """Mates by time: pairs of jobs of two machines submitted within `window` seconds.
 
     In order of submission on the first machine, each job takes the earliest free job of the second
-    that is near enough, before or after it. `one_sided`, as in the authors' code (with 60 s): in
-    order of submission on the second machine, each job takes the last job of the first that was
-    submitted before it or with it, if that is near enough and free.
+    machine that is near enough, before or after it. With `one_sided`, as in the authors' code (with
+    60 s): in order of submission on the second machine, each job takes the last job of the first
+    machine submitted before it or with it, if that job is near enough and free.
     """
     if len(machines) != 2:
         raise ValueError(f"{len(machines)} machines; mates by proximity are found between two")
@@ -163,13 +163,13 @@ def _last_before(first: np.ndarray, second: np.ndarray, window: float) -> list[t
 
 
 def mates_by_proportion(machines: Mapping[str, Workload], *, share: float) -> pd.DataFrame:
-    """Every n-th job of each machine, the k-th of one with the k-th of the others.
+    """Mates by share: every n-th job of each machine; the k-th of one with the k-th of the others.
 
     Parameters
     ----------
     machines : mapping of str to Workload
     share : float
-        Part of the smallest workload's jobs that is to have mates: n is its inverse.
+        Share of the smallest workload's jobs that get mates; n is its inverse.
     """
     check.number("share", share, least=0, most=1, kind="a part of the jobs")
     sizes = {machine: len(workload) for machine, workload in machines.items()}
@@ -197,7 +197,7 @@ def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFra
     ------
     FileNotFoundError
     TraceError
-        Naming the file, the line, the value and what was expected.
+        If the file is damaged; names the file, the line, the value and what was expected.
     """
     path = Path(path)
     lines = read_table(path)

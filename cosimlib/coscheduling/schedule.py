@@ -1,10 +1,10 @@
-"""Schedule of coupled machines, and what coscheduling costs on them, as Tang et al. measure it.
+"""Schedules of coupled machines, and the costs of coscheduling, as Tang et al. measure them.
 
-Four measures per machine: the average wait and the average slowdown of all its jobs, the average
-sync-up overhead of its jobs with mates (from the instant at which a job first held or yielded to
-its start), and the loss of capability: node-hours held idle, also as a share of what the machine
-offers. Averages hide that most mates start at once, and a few wait for hours: medians, 95th
-percentiles and the share that waits at all are beside them.
+There are four measures per machine: the average wait and the average slowdown of all its jobs; the
+average *sync-up overhead* of its jobs with mates (from a job's first hold or yield to its start);
+and the *loss of capability* (node-hours held idle, also as a share of what the machine offers).
+Most mates start at once and a few wait for hours. Averages hide this, so medians, 95th percentiles
+and the share of jobs that wait are added.
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ LATE = 0.95
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CoupledSchedule(Schedule):
-    """The schedule of coupled machines, where jobs with mates start together.
+    """Schedule of coupled machines, on which jobs start together with their mates.
 
     Parameters
     ----------
@@ -37,20 +37,20 @@ class CoupledSchedule(Schedule):
     schemes : str or None
         H (hold) or Y (yield) for each machine in order; None if mates do not count.
     max_yields : int or None
-        Yields after which a job may hold on a machine that yields; None: never.
+        Number of yields after which a job may hold on a machine that yields; None: never.
     group : np.ndarray
-        The group of mates of each job, −1 without mates and where mates do not count.
+        Group of mates of each job; −1 without mates, or if mates are ignored.
     holds : pd.DataFrame
-        Intervals in which a job kept nodes idle before it started: `job`, `start`, `end`; several
-        per job where held nodes were released in between.
+        Intervals in which a job held nodes idle before it started: `job`, `start`, `end`. A job has
+        several if held nodes were released in between.
     first_try : np.ndarray
-        When each job first held or yielded, NaN if it never did.
+        Time of each job's first hold or yield; NaN if it never did.
     yields : np.ndarray
-        How often each job yielded.
+        Number of yields of each job.
     outages : tuple of (partition, start, end)
         When a machine could not be reached.
     longest_hold : float
-        Upper bound of an interval of holding, s; infinite if held nodes are not released.
+        Longest possible hold, s; infinite if held nodes are not released.
     """
 
     schemes: str | None
@@ -64,7 +64,7 @@ class CoupledSchedule(Schedule):
 
     @property
     def stuck(self) -> np.ndarray:
-        """Rows of the jobs that never start, which a deadlock leaves."""
+        """Rows of the jobs that never start because of a deadlock."""
         return np.flatnonzero(np.isnan(self.start_time))
 
     @cached_property
@@ -75,9 +75,9 @@ class CoupledSchedule(Schedule):
 
     @property
     def apart(self) -> np.ndarray:
-        """Rows of the jobs with mates that did not start when the first job of their group did.
+        """Rows of the jobs with mates that did not start together with the first of their group.
 
-        A group of which no job starts is not apart.
+        Groups of which no job starts are not included.
         """
         first = self.group_start
         return np.flatnonzero(~np.isnan(first) & (self.start_time != first))
@@ -93,9 +93,10 @@ class CoupledSchedule(Schedule):
 
 
 def sync_up_overhead(schedule: CoupledSchedule) -> pd.Series:
-    """Sync-up overhead per job with a mate: seconds from its first hold or yield to its start.
+    """Sync-up overhead (s) of each job with a mate: from its first hold or yield to its start.
 
-    0 for a job that started with its mates at its first turn; NaN for one that never starts.
+    It is 0 for a job that started with its mates at its first turn, and NaN for a job that never
+    starts.
     """
     paired = np.flatnonzero(schedule.group >= 0)
     start_time, first_try = schedule.start_time[paired], schedule.first_try[paired]
@@ -115,14 +116,14 @@ def lost_node_hours(schedule: CoupledSchedule) -> pd.Series:
 def ideal_schedule(base: CoupledSchedule) -> CoupledSchedule:
     """Schedule in which each group starts at the latest base start of its jobs; others stay.
 
-    What coscheduling costs at least where nobody may start earlier than in the base: mates wait for
-    one another, and no other job is touched. It is no feasible schedule, for a job may find the
-    nodes of its base start taken by then.
+    Each group starts at the latest base start of its jobs; other jobs stay. This is the least that
+    coscheduling costs if no job may start earlier than in the base. The schedule is not feasible:
+    other jobs may hold the nodes at that time.
 
     Parameters
     ----------
     base : CoupledSchedule
-        Of the same workload without coscheduling.
+        Schedule of the same workload without coscheduling.
     """
     group = mate_groups(base.workload, base.partition)
     start_time = pd.Series(base.start_time)

@@ -1,45 +1,46 @@
 """Simulator of coscheduling on coupled machines, after Tang, Desai, Vishwanath, Buettner and Lan.
 
-Machines have queues and policies of their own. Some jobs have mates on other machines, and all jobs
-of such a group must start at the same instant, without manual reservations. The rule is Algorithm 1
-of the slides (*Job Coscheduling on Coupled High-End Computing Systems*): a job whose turn it is on
-one machine asks for the status of its mates.
+Coupled machines have their own queues and policies. Some jobs have *mates* on other machines. A job
+and its mates form a group, and all jobs of a group must start at the same instant, without manual
+reservations. The rule is Algorithm 1 of the slides (*Job Coscheduling on Coupled High-End Computing
+Systems*). When it is a job's turn on one machine, the machine asks for the status of the mates:
 
-- All mates hold nodes: they and the job start.
-- A mate is queuing: its machine is asked to run a pass in which that mate may start; if it can,
+- All mates hold nodes: they start together with the job.
+- A mate is queued: its machine runs a scheduling pass, in which that mate may start. If it can,
   both start. If it cannot, or is not submitted yet, the job *holds* (keeps its nodes idle) or
-  *yields* (gives up its turn), which is its machine's scheme.
-- A mate's status is unknown, because its machine is down or because it started without waiting: the
-  job starts at once.
+  *yields* (gives up its turn). Which of the two is the *scheme* of the machine.
+- The status of a mate is unknown, because its machine is down or because it started without
+  waiting: the job starts at once.
 
-What the slides leave open follows the authors' simulator Qsim, or is our choice (*):
+The slides leave details open. They follow the authors' simulator Qsim, or are our choice (*):
 
-- An instant absorbs ends, then outages, submissions and releases; then each machine at which one of
-  these happened has one pass, in the order of machines.
+- At each instant, ends come first, then outages, submissions and releases. Then each machine with
+  one of these events has one pass, in the order of machines.
 - A pass goes through the queue by WFP, ``(waited / requested)³ · nodes``, or by submission; ties go
   to the lower row. The first job that does not fit gets a reservation, as in EASY. Jobs that yield
-  get none. For the reservation a running job ends at ``max(start + requested, now + 5 min)``, and
-  a holding job, which has no end, as if it started now (*).
-- In the nested pass jobs with other mates are passed over, jobs without mates may start.
+  get none. For the reservation, a running job is expected to end at ``max(start + requested, now +
+  5 min)``. A holding job, which has no end, counts as if it started now (*).
+- In the nested pass, jobs with other mates are skipped; jobs without mates may start.
 - Every 1,200 s, counted from the first submission, jobs that have held for 600 s or more return to
-  their queue, and are last in it at that instant. A machine without such jobs has no pass (*).
-- By the slides' rule, which tries each queued mate, all machines release at one instant. In the
-  authors' code, which tries only mates that yielded, the k-th machine after the first releases
-  every 1,200 + k s: at one instant each would hold again before the other looks, for ever. By the
-  slides' rule such an offset does harm: a job that is released finds the other machine full of jobs
-  that hold, and some pairs start only at the instants at which both release, once in 1,201 rounds
-  (16.7 days). So jobs are taken to be in a deadlock after two such beats and 1,000 rounds in which
-  nothing started.
-- A job that would make a machine hold more than 60 % of its nodes yields instead; a job that has
-  yielded `max_yields` times holds instead. With `most_idle`, which is ours, a machine that holds
-  decides job by job: a hold that is expected to leave more node-hours idle than that yields
-  instead. A mate that is queued is expected to start when it would fit if it were next; one that is
-  not submitted yet, never.
-- An outage is one of a machine's resource manager (*): no job starts or holds, running jobs run on.
-  When it begins, jobs that hold for mates there start.
+  their queue. They are last in it at that instant. A machine without such jobs has no pass (*).
+- By the slides' rule, every queued mate is tried, and all machines release at the same instant. In
+  the authors' code only mates that yielded are tried, and the k-th machine after the first releases
+  every 1,200 + k s. Without this offset each machine would hold again before the other one looks,
+  for ever. With the slides' rule such an offset does harm: a released job finds the other machine
+  full of holding jobs. Some pairs then start only when both machines release at the same instant,
+  once in 1,201 rounds (16.7 days). Jobs therefore count as deadlocked after two such periods and
+  1,000 rounds in which nothing started.
+- A job yields instead of holding if its machine would then hold more than 60 % of its nodes. A job
+  holds instead of yielding after it has yielded `max_yields` times. With `most_idle`, which is our
+  addition, a machine that holds decides job by job: a job yields if its hold is expected to leave
+  more node-hours idle than that. A queued mate is expected to start when it would fit if it were
+  next; a mate that is not submitted yet, never.
+- An outage is an outage of a machine's resource manager (*): no job starts or holds, but running
+  jobs continue. When it begins, jobs on other machines that hold for mates there start.
 
-Groups may be larger than two, on as many machines (*): all mates that wait must be able to start in
-passes nested one after the other, else those that could give their nodes back.
+Groups may have more than two jobs, on as many machines (*). Then all waiting mates must be able to
+start in passes nested one inside the other; otherwise the jobs that could start give their nodes
+back.
 """
 
 from collections.abc import Callable, Sequence
@@ -97,7 +98,7 @@ def simulate_coscheduling(
     outages: Sequence[Outage] = (),
     least_remaining: float = 300.0,
 ) -> CoupledSchedule:
-    """Start mates on coupled machines at the same instant.
+    """Coscheduling: start mates on coupled machines at the same instant.
 
     Parameters
     ----------
@@ -107,40 +108,41 @@ def simulate_coscheduling(
     system : System
         One partition per machine.
     schemes : str or None, default "H"
-        H (hold) or Y (yield) for each machine in order, such as ``"HY"``; one letter for all of
-        them. None: no coscheduling, mates do not count.
+        H (hold) or Y (yield) for each machine in order, such as ``"HY"``; one letter is for all
+        machines. None: no coscheduling; mates are ignored.
     order : str, default "wfp"
-        Of the queue: ``"wfp"`` or ``"submit"``.
+        Order of the queue: ``"wfp"`` or ``"submit"``.
     release_interval : float or None, default 1200
         Seconds between releases of held nodes; None: never, and holding may deadlock.
     release_after : float, default 600
         Seconds that a job must have held to be released.
     release_offset : float, optional
-        Seconds by which each machine's releases are further apart than those of the one before it;
-        by default 1 with `mate_rule` ``"yielding"``, as in the authors' code, and else 0.
+        Seconds by which a machine's interval of releases is longer than that of the machine before;
+        by default 1 with `mate_rule` ``"yielding"``, as in the authors' code, else 0.
     held_share : float, default 0.6
-        Largest part of a machine that may be held at a time.
+        Largest share of a machine's nodes that may be held at a time.
     max_yields : int, optional
         Yields after which a job holds instead.
     most_idle : float, optional
-        Node-hours that a hold may be expected to leave idle; by default any number.
+        Most node-hours that a hold may be expected to leave idle; by default no limit.
     mate_rule : str, default "queuing"
         Which queued mates are tried: all, or only those ``"yielding"`` in their machine's latest
         pass, as the authors' code has it.
     outages : sequence of (partition, start, end), default none
         Seconds between which a machine's resource manager is down.
     least_remaining : float, default 300
-        For reservations, a running job is expected to run for so many seconds more at least.
+        For reservations, a running job is expected to run at least this many seconds more.
 
     Returns
     -------
     CoupledSchedule
-        Of policy ``"HY"`` or the like, or ``"base"``. Jobs caught in a deadlock have no start: NaN.
+        Its policy is the schemes, such as ``"HY"``, or ``"base"``. Deadlocked jobs have no start
+        (NaN).
 
     Raises
     ------
     InvalidWorkloadError
-        For a job that its machine cannot run, or mates that are no group.
+        If a machine cannot run one of its jobs, or mates do not form a group.
 
     Examples
     --------

@@ -1,28 +1,33 @@
-"""A host and its elastic partitions in one simulation (Duplyakin, Johnson and Ricci, 2017).
+"""Elastic partitions on a hosting cluster (Duplyakin, Johnson and Ricci, 2017).
 
-The paper analyzes one preemption at a time and leaves sequences to future work. Here the protocol
-itself runs (its Section 3), with the rules that it leaves open made explicit:
+A *host* owns a cluster. *Elastic partitions*, each with its own jobs, borrow nodes from the host.
+The host's own users may take these nodes back. The paper analyzes one preemption at a time and
+leaves sequences of preemptions to future work. Here the protocol of its Section 3 runs completely.
+Rules that the paper leaves open are made explicit:
 
-- *AddNodes*: a partition asks for as many nodes as its waiting jobs want beyond its idle nodes. The
-  host hands out free nodes one by one, to the partition with least in proportion to its size.
+- *AddNodes*: a partition asks for as many nodes as its waiting jobs need beyond its idle nodes. The
+  host gives free nodes one by one, each to the partition that has least in proportion to its size.
 - *DeleteNodes*: a partition gives idle nodes back as soon as no job waits in it.
 - *Preemption*: the host's interactive users ask for nodes at given times and keep each for a given
-  while. They get the host's free nodes, then the least valued of all partitions'. Where users have
-  or wait for so many that too few are left, a request gets those; the rest of it lapses at once
-  and never comes back (`ElasticSchedule.preemptions` says how much each was granted). Also, a
-  partition with waiting jobs and less than its size gets nodes back from those above their size.
-- *NotifyDeletePending* is called at once and each minute. A node so notified takes no new jobs and
-  leaves when it is idle, or when the grace period ends. A job that still runs on it then is killed
-  on all its nodes, and runs again from its beginning.
-- *Preemption vectors* are as old as `staleness` when the host decides. A node that did nothing for
-  its owner then counts as idle, though a job may have begun on it since. Each partition's vector is
-  divided by its own maximum, so the host compares shares of maxima, not node-seconds, across
-  partitions: one of young jobs seems to be worth as much as one of old ones.
+  time. They get the host's free nodes first, then the least valued nodes of all partitions. If too
+  few nodes are left, because users have them or wait for them, a request gets those that are left;
+  the rest of the request is dropped for good (`ElasticSchedule.preemptions` says how much each was
+  granted). In addition, a partition that has waiting jobs and fewer nodes than its size gets nodes
+  back from partitions above their size.
+- *NotifyDeletePending* is called at once, and then every minute. A notified node takes no new jobs.
+  It leaves when it is idle, or when the grace period ends. A job that still runs on it then is
+  killed on all its nodes, and starts again from its beginning.
+- *Preemption vectors* (the value of each node) have the age `staleness` when the host decides. A
+  node that was idle at that time counts as idle, although a job may have started on it since. Each
+  partition's vector is divided by its own maximum. So the host compares shares of maxima, not
+  node-seconds, across partitions: a partition with young jobs seems to be worth as much as one with
+  old jobs.
 
-Moving a node takes no time. A job fits its partition's size, so every job ends once users stop.
-Not modeled are the host's own vector of 0 and 1, for its spare nodes simply go first, and
-DiscoverResources, for partitions learn of new nodes at once. `audit` checks neither that the least
-valued nodes are taken nor the rebalancing; the tests' slow oracle of the protocol does.
+Moving a node takes no time. Every job fits the size of its partition, so every job ends once the
+users stop. Two parts of the paper are not modeled: the host's own vector of 0 and 1 (its spare
+nodes are simply taken first), and DiscoverResources (partitions learn of new nodes at once).
+`audit` does not check that the least valued nodes are taken, nor the rebalancing between
+partitions; the tests compare both with a slow version of the protocol.
 """
 
 from collections.abc import Mapping
@@ -83,26 +88,26 @@ def simulate_elastic(
     spare: int = 0,
     seed: int = 0,
 ) -> ElasticSchedule:
-    """Run elastic partitions, each with its own jobs, on one hosting cluster.
+    """Elastic partitions: a host takes nodes back, and kills jobs that still run on them.
 
     Parameters
     ----------
     workload : Workload
-        Each job on the partition that it names, or else on the first; PAP+ reads `priority`.
+        Each job is on the partition that it names, or else on the first; PAP+ reads `priority`.
     system : System
-        The partitions and the size of each: what it begins with, and gets when all want more.
+        Partitions and their sizes: the nodes that each begins with, and gets when all want more.
     policy : str or mapping of str to str, default "PAP"
-        The preemption policy, or that of each partition.
+        Preemption policy, for all partitions or for each.
     preemptions : pd.DataFrame, optional
-        What the host's users ask for: `time` (s, ascending), `nodes`, `duration` (s).
+        Requests of the host's users: `time` (s, ascending), `nodes`, `duration` (s).
     grace_period : float, default 120.0
         Seconds.
     staleness : float, default 0.0
         Age of the preemption vectors at a decision, seconds.
     spare : int, default 0
-        Nodes that are the host's own at the beginning.
+        Nodes that the host itself has at the beginning.
     seed : int, default 0
-        Of RANDOM's draws.
+        Seed of the policy RANDOM.
 
     Returns
     -------

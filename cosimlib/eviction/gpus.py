@@ -141,7 +141,7 @@ def solve_gpus(problem: GpuEvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     Raises
     ------
     MemoryError
-        Where they would take more.
+        If they need more.
     """
     expected = "a GpuEvictionProblem with the GPUs that jobs hold per node"
     check.instance("problem", problem, GpuEvictionProblem, expected=expected)

@@ -1,39 +1,38 @@
-"""Conservative backfilling in time slots, and containers on every node that it leaves idle.
+"""Filler containers: conservative backfilling in time slots, and containers on all idle nodes.
 
 S. P. Polyakov and Yu. Yu. Dubenskaya, Improving the Load of Supercomputers Based on Job Migration
-Using Container Virtualization, GRID 2018. Besides the regular jobs there is an endless supply of
-one-node jobs of any length, each in a container that can be saved and go on elsewhere; they take
-every node that is idle.
+Using Container Virtualization, GRID 2018. Besides the regular jobs, there is an endless supply of
+one-node jobs of any length. Each runs in a *container*, which can be saved and continued on another
+node. Containers run on every idle node.
 
-*Regular jobs.* The scheduler acts at the beginnings of time slots only: what was submitted or has
-ended during a slot is seen when the next one begins. Every queued job has a reservation. At its
-submission it gets the earliest start at which its nodes are free for as long as it asks; where a
-job ends early, each waiting job in order of submission moves to such a start before its own
-reservation, if there is one. The paper's other variant is ``reschedule=False``: none moves, and
-only jobs that enter the queue afterwards fit the gap. So no job starts later than promised; only
-where a job outlives its request, and the nodes are needed, is the whole plan made anew, in order of
-submission; or, with ``kill_at_request=True``, no job does, because it is terminated by force.
-`queue_depth` limits the queue: the others are let in, and get their reservations, as places become
-free.
+*Regular jobs.* The scheduler acts only at the beginning of a time slot. It sees submissions and
+ends during a slot when the next slot begins. Every queued job has a reservation. At its submission,
+it gets the earliest start at which enough nodes are free for its whole requested time. When a job
+ends early, each waiting job, in order of submission, moves to an earlier start if there is one. In
+the paper's other variant, ``reschedule=False``, no job moves, and only jobs that enter the queue
+later fit the gap. So no job starts later than promised, with one exception: a job runs longer than
+its request and its nodes are needed. Then the whole plan is made again in order of submission. With
+``kill_at_request=True`` jobs are killed at their request, so this never happens. `queue_depth`
+limits the number of jobs with reservations; other jobs get theirs as places become free.
 
-*Containers.* ``overhead`` (the paper's t) is the time to start and to save one, as a part of a
-slot, ``speed`` (c) is that in a container relative to a regular job's.
+*Containers.* ``overhead`` (the paper's t) is the time to start and to save a container, as a part
+of a slot. ``speed`` (the paper's c) is the speed inside a container relative to a regular job's.
 
-- Policy A: each runs for one slot and is saved before the slot ends, whatever follows. Its node is
-  free whenever the scheduler acts.
-- Policy B: each runs on and is saved in the slot before a reservation that needs its node. What the
-  plan does not show one slot ahead, because a job ended early or was just submitted, finds the
-  node taken. With ``reclaim="save"`` nodes of containers that were not to be saved are not free in
-  the slot that begins: the regular job waits a slot until they are saved or, where it then no
-  longer fits, longer. With ``reclaim="kill"`` the container is killed and what it computed since
-  its start is lost.
-- Policy C, which is ours: each runs on, is saved after every ``save_every`` slots, where it goes on
-  at once, and is saved or killed as under policy B that kills. What is lost is what it computed
-  since it was saved. A save in the middle costs as much as a start and a save, for the paper's t is
-  not divided between them. With 1 it is policy A, with more slots than any container runs, B that
-  kills; the best is in between (see `young_interval`).
+- Policy A: each container runs for one slot and is saved before the slot ends. Its node is free
+  whenever the scheduler acts.
+- Policy B: each container runs on. It is saved in the slot before a reservation that needs its
+  node. The plan cannot always show this one slot ahead: a job may have ended early or was just
+  submitted. Then a regular job finds the node taken. With ``reclaim="save"`` the node is not free
+  in the slot that begins. The regular job waits one slot until the container is saved, or longer if
+  it then no longer fits. With ``reclaim="kill"`` the container is killed, and its work since its
+  start is lost.
+- Policy C, which is ours: each container runs on and is saved after every ``save_every`` slots,
+  then continues at once. It is saved or killed as under policy B with ``reclaim="kill"``. The work
+  since its last save is lost. A save in the middle costs as much as a start and a save, because the
+  paper's t is not divided between them. With ``save_every=1`` it is policy A; with more slots than
+  any container runs it is policy B that kills. The best value is in between (see `young_interval`).
 
-Containers that stop are the youngest, which is the least loss; which of them stops makes no other
+When containers must stop, the youngest stop, because they lose least; otherwise the choice makes no
 difference. Containers run from the first submission to the last end.
 """
 
@@ -81,7 +80,7 @@ def simulate_filling(
     reschedule: bool = True,
     kill_at_request: bool = False,
 ) -> FilledSchedule:
-    """Conservative backfilling in time slots, with filler containers on idle nodes.
+    """Filler containers on idle nodes, under conservative backfilling in time slots.
 
     Parameters
     ----------
@@ -90,23 +89,23 @@ def simulate_filling(
     system : System
         Of one partition.
     policy : {"A", "B", "C", None}
-        When containers are saved: after each slot, before the next reservation, or before it and
-        after every `save_every` slots. None: there are no containers.
+        When containers are saved. A: after each slot; B: before a reservation; C: before a
+        reservation and after every `save_every` slots. None: there are no containers.
     slot : float, default 60.0
         Whole seconds, the paper's minute.
     overhead : float, default 0.1
-        The paper's t, from 0 to below 1. It names no value.
+        The paper's t, from 0 to below 1. The paper gives no value.
     speed : float, default 1.0
         The paper's c, above 0 and up to 1; containers "impose little to no overhead".
     reclaim : {"save", "kill"}
-        Under policy B, what happens where a regular job could start on a node whose container was
-        not to be saved.
+        Under policy B, what happens to a container if a regular job could start on its node and
+        the save was not planned.
     save_every : int, default 10
-        Under policy C, slots after which a container is saved.
+        Under policy C, number of slots after which a container is saved.
     queue_depth : int, optional
-        Most jobs that wait with a reservation; by default all that are submitted.
+        Most waiting jobs with a reservation; by default all.
     reschedule : bool, default True
-        Whether waiting jobs move forward where a job ends early.
+        Whether waiting jobs move to earlier starts when a job ends early.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
 
@@ -117,9 +116,9 @@ def simulate_filling(
     Raises
     ------
     InvalidWorkloadError
-        If a job is wider than the system or has no requested time, or the system has several
-        partitions, or where jobs outlive their requests by so many slots that planning the jobs
-        that wait anew in each would take longer than a second, for large logs minutes.
+        If a job is wider than the system or has no requested time; if the system has several
+        partitions; or if jobs run so much longer than their requests that planning the waiting
+        jobs again in each slot would take longer than a second (for large logs, minutes).
 
     Examples
     --------

@@ -1,58 +1,60 @@
-"""Batch jobs and bursts of on-demand work on one machine, for as long as a log lasts.
+"""On-demand bursts on a batch machine, for as long as a log lasts.
 
-The eviction problem (Maurya et al., DS-RT 2020) answers one instant: who is killed and who writes a
-checkpoint, so that nodes are free in time. Here a machine answers it whenever a burst comes, and
-pays for the answers.
+The eviction problem (Maurya et al., DS-RT 2020) covers one instant: which jobs are killed and which
+write a checkpoint, so that enough nodes are free in time. Here a machine solves it whenever a burst
+comes, and pays the cost.
 
-*Batch jobs* are scheduled by EASY: first come, first served, with one reservation. One that is
-evicted waits again at the place of its submission, and starts from its last checkpoint once that
-has been read. Without bursts the schedule is that of `simulate_easy`.
+*Batch jobs* are scheduled by EASY: first come, first served, with one reservation. An evicted job
+waits again at the place of its submission. It starts again from its last checkpoint, once that has
+been read. Without bursts the schedule is that of `simulate_easy`.
 
-*Checkpoints.* Applications write one whenever progress reaches a multiple of their interval. A
-log's run times include that (``charged="included"``), or each costs its writing time besides
-(``"added"``), for requested times, too. To make way for a burst a job writes one of the two kinds
-of the paper: `app`, when the application reaches its next, or `sys`, at once. The file system
-writes these one after another; jobs stand still from the moment their own is due. Rereading takes
-as long as writing, whatever else is read or written then. All such times are whole seconds.
+*Checkpoints.* Applications write one whenever their progress reaches a multiple of their interval.
+The run times of a log include this time (``charged="included"``), or each checkpoint costs its
+writing time in addition (``"added"``), for requested times too. To make way for a burst, a job
+writes one of the paper's two kinds: `app`, when the application reaches its next checkpoint, or
+`sys`, at once. The file system writes these one after another; a job stops when it is ready to
+write. Reading takes as long as writing, whatever else is read or written. All these times are whole
+seconds.
 
-*Bursts* are jobs with `longest_delay` (s), after which a start is a missed deadline, and perhaps a
-notice: at `notice_time` the scheduler learns of them and of the `expected_time` of arrival. None is
-ever evicted. Under `wait` they stand before all batch jobs in the queue, under `reserve`
-``reserved`` nodes are kept for them besides: batch jobs use these only where they are too wide for
-the others. Under the other policies a burst holds what is free and evicts the rest: `kill` whatever
-loses least, `greedy` and `dynamic` by the paper's solvers. `cosimlib.ondemand.kernel` has the
-rules: jobs are killed at the moment of the burst's start, not before it. Of sets that lose equally
-little, `cosimlib.ondemand.planning` says which is taken, and in what order checkpoints are written.
+*Bursts* are jobs with `longest_delay` (s), after which a start misses its deadline. They may have a
+notice: at `notice_time` the scheduler learns of the burst and its `expected_time` of arrival.
+Bursts are never evicted. Under `wait` they stand before all batch jobs in the queue. Under
+`reserve`, ``reserved`` nodes are kept for them in addition; batch jobs use these only if they are
+too wide for the other nodes. Under the other policies a burst takes the free nodes and evicts jobs
+for the rest: `kill` kills those that lose least, `greedy` and `dynamic` use the paper's solvers.
+`cosimlib.ondemand.kernel` has the rules: jobs are killed when the burst starts, not before.
+`cosimlib.ondemand.planning` has the choice between sets that lose equally little, and the order of
+writing.
 
-*Deadlines.* A plan exists for each whole step of delay up to the longest. `deadline` says which is
-taken: ``"earliest"``; ``"least_loss"``, the one that loses the fewest node-hours and of these the
+*Deadlines.* There is a plan for each whole step of delay up to the longest. `deadline` chooses one:
+``"earliest"``; ``"least_loss"``, the one that loses the fewest node-hours, and of these the
 earliest; or ``"weighted"``, least ``loss + weight · delay`` in node-hours and hours.
 
-*Malleable jobs* and *time-sharing* are ways not to evict. Under `shrink` jobs give up part of their
-nodes for a burst, and take free ones back, before the queue does, when it is over; at part of their
-nodes they go that much slower. Under `share` a burst takes turns with running jobs on the nodes
-that it lacks: it has `turn` of the time, they have the rest, memory is supposed to do for both, and
-the burst itself takes longer. A parallel job that shares some of its nodes waits with all of them.
-See `cosimlib.ondemand.planning`.
+*Malleable jobs* and *time-sharing* avoid evictions. Under `shrink`, jobs give part of their nodes
+to a burst, and take free nodes back when it is over, before the queue does. On part of its nodes a
+job is slower in proportion. Under `share`, a burst and running jobs take turns on the nodes that
+the burst lacks. The burst gets the share `turn` of the time and takes longer; memory is assumed to
+suffice for both. A parallel job that shares some of its nodes waits with all of them. See
+`cosimlib.ondemand.planning`.
 
 *Fan, Rich, Allcock, Papka and Lan* (Hybrid Workload Scheduling on HPC Systems, arXiv 2109.05412)
-have six mechanisms. At the notice nothing (N: ``"ignore"``), collect until the actual arrival (CUA:
-``"collect"``) or until the predicted one (CUP: ``"predict"``, see `cosimlib.ondemand.planning`);
-at the arrival preempt (PAA: `preempt`, whoever loses least first) or shrink, then preempt (SPAA:
-`shrink`). We know their abstract and summaries, not their full text, and suppose: a job is
-malleable with probability `malleable`, not by its project; it starts on all its nodes, and can do
-with `least` of them; SPAA shrinks nobody where that would not do, and preempts instead; malleable
-jobs that are preempted go on from their last checkpoint as others do, and have no warning; no job
-pays for being set up anew; of the jobs chosen, those that are not needed are spared.
+have six mechanisms. At the notice: nothing (N: ``"ignore"``), collect nodes until the actual
+arrival (CUA: ``"collect"``) or until the predicted one (CUP: ``"predict"``, see
+`cosimlib.ondemand.planning`). At the arrival: preempt (PAA: `preempt`, least loss first), or shrink
+and then preempt (SPAA: `shrink`). We know their abstract and summaries, not their full text, and
+assume: a job is malleable with probability `malleable`, not by its project; it starts on all its
+nodes, and needs at least the share `least` of them; SPAA shrinks no job if shrinking is not enough,
+and preempts instead; preempted malleable jobs continue from their last checkpoint as others do,
+without warning; setting up a job again costs nothing; chosen jobs that are not needed are spared.
 
-*Fillers.* With `start_up`, containers work on all nodes that would idle, and never delay a job or
-burst (`cosimlib.ondemand.schedule`).
+*Fillers.* With `start_up`, containers run on all idle nodes, and never delay a job or burst
+(`cosimlib.ondemand.schedule`).
 
-*Notices*: ``"ignore"``; ``"collect"``, from the notice on free nodes are held for the burst;
-``"prepare"``, `lead` seconds before the expected arrival it is served as if it had come, by a plan
-that has until then and the longest delay after it; ``"predict"``, from the notice on jobs are
-stopped after their last checkpoint before the expected arrival. What is held for a burst that has
-not come `patience` seconds after it was expected is given up.
+*Notices*: ``"ignore"``; ``"collect"``: free nodes are held from the notice on; ``"prepare"``: the
+burst is served `lead` seconds before its expected arrival, by a plan that may take until that
+arrival plus the longest delay; ``"predict"``: from the notice on, jobs are stopped after their last
+checkpoint before the expected arrival. Nodes held for a burst are released if it has not come
+`patience` seconds after its expected arrival.
 """
 
 from collections.abc import Iterable, Mapping
@@ -137,17 +139,17 @@ def simulate_ondemand(
     node_mtbf: float = 157_680_000.0,
     seed: int = 0,
 ) -> OnDemandSchedule:
-    """Run batch jobs by EASY, and bursts of on-demand work that make them give way.
+    """On-demand bursts on a batch machine: EASY for batch jobs, which make way for bursts.
 
     Parameters
     ----------
     workload : Workload
         The batch jobs, with requested times.
     system : System
-        Of one partition; with memory and bandwidths unless no job ever writes a checkpoint.
+        One partition; with memory and bandwidths if jobs write checkpoints.
     bursts : Workload, optional
-        On-demand jobs on the same clock. `longest_delay` (s, 900 where missing), `notice_time` and
-        `expected_time` (s, NaN: no notice) are columns of their own; as of `synthetic.bursts`.
+        On-demand jobs with the same time 0. Additional columns: `longest_delay` (s, 900 if
+        missing), `notice_time` and `expected_time` (s, NaN: no notice); see `synthetic.bursts`.
     policy : str, default "dynamic"
         One of `POLICIES`.
     deadline : {"least_loss", "earliest", "weighted"}
@@ -155,33 +157,33 @@ def simulate_ondemand(
         Node-hours that an hour of delay is worth, for ``"weighted"``.
     notice : {"ignore", "collect", "prepare", "predict"}
     reserved : int, default 0
-        Nodes kept for bursts, under `reserve` and only there.
+        Nodes kept for bursts; only under `reserve`.
     step : float, default 60.0
         Seconds between two deadlines.
     lead, patience : float, default 900.0, 600.0
         Seconds.
     malleable, least : float, default 0.3, 0.2
-        Share of the jobs that may shrink, under `shrink`, and the part of their nodes that they
-        then need (Fan et al.).
+        Under `shrink`: share of the jobs that may shrink, and the share of their nodes that these
+        need (Fan et al.).
     turn : float, default 0.5
-        Part of the time that a burst has on nodes that it shares, under `share`.
+        Under `share`: share of the time that a burst gets on shared nodes.
     start_up : float, optional
-        Seconds that filler containers take to start; None: there are none.
+        Seconds that filler containers take to start; None: no containers.
     interval, node_mtbf, seed
-        Of checkpoints, see `checkpoint_table`.
+        Parameters of checkpoints, see `checkpoint_table`.
     charged : {"included", "added"}
         Whether applications' checkpoints are part of the run times.
 
     Returns
     -------
     OnDemandSchedule
-        Of batch jobs and bursts together, in order of submission; at equal times batch jobs first.
+        Batch jobs and bursts together, in order of submission; at equal times batch jobs first.
 
     Raises
     ------
     InvalidWorkloadError
-        Where a job or burst is wider than the system, a batch job has no requested time, or a
-        burst's delay or notice makes no sense.
+        If a job or burst is wider than the system, a batch job has no requested time, or a burst's
+        delay or notice is impossible.
 
     Examples
     --------

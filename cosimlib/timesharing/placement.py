@@ -28,27 +28,26 @@ def with_node_memory(
     jobs: int | None = None,
     node_starts: int | None = None,
 ) -> Workload:
-    """The workload on its machine, whose nodes get the memory that time-sharing needs.
+    """Workload on its machine, with the memory per node that time-sharing needs.
 
-    Jobs wider than the machine are left out, and so are those that need more memory than a node
-    has; the account says how many, and how many do not say what they need, which counts as
-    nothing. Times are from the first submission. Requested times that are missing are the run
-    times.
+    Jobs wider than the machine are dropped, and so are jobs that need more memory than a node has.
+    The account counts them, and the jobs with unknown memory, which count as 0. Times are counted
+    from the first submission. Missing requested times are set to the run times.
 
     Parameters
     ----------
     workload : Workload
         With a machine.
     memory_per_node : float, optional
-        GB; by default twice what 99 % of the jobs need at most: logs do not say what their nodes
-        had, and a node that just holds one job cannot be shared. NaN, which is unlimited, where no
-        job says how much it needs.
+        GB; by default twice what 99 % of the jobs need at most. Logs do not contain the memory of
+        nodes, and a node that holds just one job cannot be shared. NaN (unlimited) if the memory of
+        all jobs is unknown.
     jobs : int, optional
-        Number of consecutive jobs to keep, from where the log is busy (`metrics.busy_stretch`).
+        Number of consecutive jobs to keep, from a busy time on (`metrics.busy_stretch`).
     node_starts : int, optional
-        Fewer jobs are kept where these together start on more nodes than that: each start and end
-        changes rates on all nodes of a job, and of the jobs beside it, so that on very large
-        machines a simulation is more work the wider jobs are.
+        Most node starts (starts times nodes) of the kept jobs; beyond it, fewer jobs are kept. Each
+        start and end changes rates on all nodes of a job and of its neighbors, so wide jobs on
+        very large machines take long to simulate.
 
     Raises
     ------

@@ -33,7 +33,7 @@ OTHERS = "others"
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SteppedSchedule(Schedule):
-    """A batch schedule in steps: a job ends with the step in which it is done.
+    """Batch schedule in steps: a job ends with the step in which its work is done.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class SteppedSchedule(Schedule):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TimesharedSchedule(Schedule):
-    """The schedule of jobs that share nodes: each takes longer than its dedicated run time.
+    """Schedule of jobs that share nodes, so that each takes longer than its dedicated run time.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class TimesharedSchedule(Schedule):
 
 
 class RunSummary(NamedTuple):
-    """Summary of a schedule, of millions of jobs in a few hundred numbers.
+    """Summary of a schedule with millions of jobs, in a few hundred numbers.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class RunSummary(NamedTuple):
 
 
 def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSummary:
-    """RunSummary of one run: means, quantiles and bins of slowdown, weekly use.
+    """Summary of one run: means, quantiles and bins of slowdown, weekly utilization.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float
 
 
 def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:
-    """Share of the bins in which time-sharing is better, and share of their jobs.
+    """Share of the bins in which time-sharing is better, and the share of jobs in these bins.
 
     Bins with fewer than `at_least` jobs do not count; NaN if no other is left.
     """
@@ -341,10 +341,10 @@ def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tu
 
 
 def crowded_node(schedule: TimesharedSchedule, at: float) -> tuple[int, np.ndarray]:
-    """The node with the most jobs at an instant, and these jobs.
+    """Node with the most jobs at an instant, and these jobs.
 
-    Of several such nodes that whose jobs have the most nodes in all, so that jobs meet there that
-    other nodes slow down; then that of the lowest number.
+    Of several such nodes, it is the one whose jobs have the most nodes in total, because other
+    nodes slow these jobs; then the one with the lowest number.
     """
     present = np.flatnonzero((schedule.start_time <= at) & (at < schedule.end_time))
     where = [schedule.nodes_of(int(job)) for job in present]
@@ -359,10 +359,10 @@ def crowded_node(schedule: TimesharedSchedule, at: float) -> tuple[int, np.ndarr
 
 
 def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
-    """Shares of the jobs on the most crowded node at an instant, before it and after it.
+    """Shares of the jobs on the most crowded node, before and after an instant.
 
-    Those of SPMD jobs are what they have of this node, too. Others have a mean share of all of
-    their nodes, so that theirs can add up to more than a node can give.
+    The share of an SPMD job is what it gets of this node. Other jobs have a mean share over all
+    their nodes, so their shares may add up to more than one node.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def share_table(schedule: TimesharedSchedule, at: float) -> pd.DataFrame:
 
 
 def crowd_table(schedule: Schedule) -> pd.DataFrame:
-    """By the hour: `cpu_load`, jobs on a node (in batch at most one), and `waiting` jobs."""
+    """Hourly table: `cpu_load` (jobs per node; at most 1 in batch) and `waiting` jobs."""
     check.instance("schedule", schedule, Schedule)
     table = schedule.use_by_hour()
     if "waiting" not in table:
@@ -404,7 +404,7 @@ def crowd_table(schedule: Schedule) -> pd.DataFrame:
 
 
 def ratio_table(batch: Schedule, shared: Schedule) -> pd.DataFrame:
-    """Mean slowdown under `batch` ÷ that under `shared`, a row per size and length.
+    """Mean slowdown under `batch` ÷ mean slowdown under `shared`, one row per size and length.
 
     Returns
     -------

@@ -1,27 +1,27 @@
 """Time-sharing: every job starts at once, and nodes are shared (Hofmeyr et al., HPCC 2016).
 
-A job starts when it is submitted, on the nodes with the fewest jobs (ties by node number) among
-those that have enough free memory for it. On each node the jobs have equal parts. An SPMD job runs
-everywhere at the speed of its slowest node; what it leaves unused elsewhere goes to the other jobs
-there, in equal parts again: rates are max-min fair (see `maxmin`), as in the paper's example of 1/4
-and 3/4. Jobs that are not SPMD use their full equal part of each node (see `equal_share`), and are
-done when what they have had on all nodes adds up to nodes × dedicated run time.
+A job starts when it is submitted. It gets the nodes with the fewest jobs (ties by node number)
+among those that have enough free memory. On each node, jobs get equal shares. An *SPMD* job runs on
+all its nodes at the speed of its slowest node. The time that it leaves unused on its other nodes
+goes to the other jobs there, again in equal shares: rates are max-min fair (see `maxmin`), as in
+the paper's example of 1/4 and 3/4. Jobs that are not SPMD use their full equal share of each node
+(see `equal_share`). They end when the work done on all nodes adds up to nodes × dedicated run time.
 
-Where too few nodes have the memory, the job waits in a queue; the queue is tried in order of
-submission whenever memory comes free. The paper does not say whether jobs may pass one that
-waits. By default they may, ``queue="first_fit"``: the paper starts each new job at once, and finds
-that the vast majority does. With ``queue="fcfs"`` no job passes; a large job that needs most of the
-memory then empties the machine before it starts.
+If too few nodes have enough memory, the job waits in a queue. The queue is tried in order of
+submission whenever memory becomes free. The paper does not say whether jobs may pass a waiting job.
+By default they may, ``queue="first_fit"``, because the paper says that the vast majority of jobs
+starts at once. With ``queue="fcfs"`` no job passes; a large job that needs most of the memory then
+empties the machine before it starts.
 
-Everything happens in steps of 10 s, as in the paper: submissions are rounded to the nearest step,
-and a job that is done leaves at the end of its step.
+Everything happens in steps of 10 s, as in the paper. Submissions are rounded to the nearest step,
+and a finished job leaves at the end of its step.
 
-*Noise*: in each step each node is slowed with a probability to a speed uniform in [0.5, 1]. The
-paper prints 0.0001, but both numbers that it derives, 5 or 6 of 5,576 nodes in a step and 0.025 %
-of the capacity, need 0.001: `kernel.NOISE`.
+*Noise*: in each step, each node is slowed with some probability, to a speed uniform in [0.5, 1].
+The paper prints the probability 0.0001. But both numbers that it derives need 0.001
+(`kernel.NOISE`): 5 or 6 of 5,576 nodes in a step, and 0.025 % of the capacity.
 
-*Samples*: to record the shares at given moments, the loop is stopped just after each, when all that
-happens at it has happened, and goes on from there: starts and ends are the same as without.
+*Samples*: shares are recorded at given moments, just after everything that happens at that moment.
+Starts and ends stay the same.
 """
 
 import math
@@ -106,16 +106,16 @@ def simulate_timesharing(
     sample: Sequence[float] | np.ndarray | None = None,
     watch: Watch | None = None,
 ) -> TimesharedSchedule:
-    """Time-sharing: jobs start at once, as far as memory allows, and have max-min fair shares.
+    """Time-sharing: jobs start at once if memory allows, and get max-min fair shares of nodes.
 
     Parameters
     ----------
     workload : Workload
-        `memory` is GB per node; jobs without one need none.
+        `memory` is GB per node; unknown memory counts as 0.
     system : System
-        Of one partition; without `memory_per_node` memory is unlimited.
+        One partition; without `memory_per_node`, memory is unlimited.
     overhead : float, default 0
-        Part of every node's capacity that sharing costs, from 0 to below 1.
+        Share of each node's capacity that time-sharing costs, from 0 to below 1.
     spmd : bool, default True
         Whether a job runs everywhere at the speed of its slowest node.
     noise : float, optional
@@ -123,26 +123,26 @@ def simulate_timesharing(
     step : float or None, default 10
         Seconds; None: exact times.
     placement : sequence of arrays, optional
-        The nodes of each job, in the place of the least loaded.
+        The nodes of each job; by default the least loaded.
     queue : {"first_fit", "fcfs"}, default "first_fit"
         Whether jobs may pass one that waits for memory.
     seed : int, default 0
-        Of the noise.
+        Seed of the noise.
     sample : sequence of float, optional
-        Moments (s) whose shares the schedule then keeps; they change nothing else.
+        Moments (s) at which the schedule records shares.
     watch : callable, optional
-        Called now and then with the time simulated (s) and the number of jobs submitted by then;
-        an exception that it raises ends the simulation.
+        Progress function, called with the simulated time (s) and the number of jobs submitted so
+        far; an exception that it raises ends the simulation.
 
     Returns
     -------
     TimesharedSchedule
-        With its placement and hourly series. Its workload has submissions rounded to steps.
+        With placement and hourly series; the submissions of its workload are rounded to steps.
 
     Raises
     ------
     InvalidWorkloadError
-        For a job wider than the machine or with more memory than a node has.
+        If a job is wider than the machine or needs more memory than a node has.
 
     Examples
     --------
