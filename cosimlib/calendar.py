@@ -38,8 +38,9 @@ UNANNOUNCED = ("down", "drain")
 
 ON_OVERRUN = ("wait", "kill")
 COLUMNS = ("start", "end", "nodes", "kind", "known_from")
-NOTES = ("score", "contradicting")
-"""Columns that `traces.closures` has beside them, which a calendar leaves out."""
+NOTES = ("name", "score", "contradicting")
+"""Columns that `traces.closures` and `traces.read_reservations` have beside them, which a calendar
+leaves out."""
 TABLE = f"a table with columns of {', '.join(COLUMNS)}, or pairs of a start and an end"
 
 
@@ -103,15 +104,6 @@ class Calendar(Displayed):
         opened = np.maximum(total_nodes - np.append(0, closed), 0).astype(np.int64)
         index = pd.Index(np.append(-np.inf, times), name="time")
         return pd.Series(opened, index, name="capacity")
-
-    def closed_node_seconds(self, total_nodes: int, edges: np.ndarray) -> np.ndarray:
-        """Node-seconds closed from each instant in `edges` (s, ascending) to the next."""
-        if not len(self):
-            return np.zeros(len(edges) - 1)
-        opened = self.capacity(total_nodes)
-        times, closed = opened.index.to_numpy()[1:], total_nodes - opened.to_numpy()
-        area = np.append(0.0, np.cumsum(closed[1:-1] * np.diff(times)))
-        return np.diff(np.interp(edges, times, area))
 
     def _heading(self) -> str:
         return count(len(self), "window")

@@ -16,7 +16,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.display import UNKNOWN, Displayed, Facts, count, duration, percent, quantity
-from cosimlib.kernels.steps import step_function
+from cosimlib.kernels.steps import step_function, steps_at
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run, check_workload
@@ -242,12 +242,22 @@ class Schedule(Displayed):
         return np.diff(np.interp(edges, times, area) + held[-1] * after)
 
     def offered_node_seconds(self, edges: np.ndarray) -> np.ndarray:
-        """Node-seconds offered from each instant in `edges` (s) to the next.
+        """Node-seconds offered from each instant in `edges` (s, ascending) to the next.
 
-        Closed nodes are not offered. Jobs that still run on them hold nodes that are not offered.
+        Closed nodes are not offered, except those that a job holds while they are closed.
         """
-        closed = self.calendar.closed_node_seconds(self.total_nodes, edges)
-        return self.total_nodes * np.diff(edges) - closed
+        if not len(self.calendar):
+            return self.total_nodes * np.diff(edges)
+        opened, table = self.calendar.capacity(self.total_nodes), self.allocations
+        times, held = step_function(*(table[name].to_numpy() for name in ("start", "end", "nodes")))
+        moments = np.unique(np.concatenate([times, opened.index, edges]))
+        moments = moments[(moments >= edges[0]) & (moments <= edges[-1])]
+        offered = np.maximum(
+            steps_at(opened.index.to_numpy(), opened.to_numpy(), moments),
+            steps_at(times, held, moments),
+        )
+        area = np.append(0.0, np.cumsum(offered[:-1] * np.diff(moments)))
+        return np.diff(area[np.searchsorted(moments, edges)])
 
     def use_by_hour(self) -> pd.DataFrame:
         """Hourly means from time 0 (s): `utilization`, and `cpu_load` in jobs per node."""

@@ -102,10 +102,17 @@ def cut_one(jobs: np.recarray, running: np.ndarray, now: float) -> int:
         if _comes_first(jobs, running[place], running[chosen], now):
             chosen = place
     job = jobs[running[chosen]]
-    job.run_time = now - job.start_time
-    while job.start_time + job.run_time > now:
-        job.run_time = np.nextafter(job.run_time, 0.0)
+    job.run_time = cut_length(job.start_time, now)
     return chosen
+
+
+@kernel
+def cut_length(start_time: float, now: float) -> float:
+    """The longest run from a start that ends now at the latest."""
+    run_time = now - start_time
+    while start_time + run_time > now:
+        run_time = np.nextafter(run_time, 0.0)
+    return run_time
 
 
 @kernel

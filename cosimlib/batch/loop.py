@@ -1,24 +1,26 @@
 """Discrete-event loop of a batch system: the machine between two decisions of its policy.
 
-The loop absorbs events, at each instant all ends and then all submissions, up to an instant at
-which jobs wait. Waiting jobs are kept in order of submission, between the places `FIRST`
-and `LAST` of tables that have room for all; running jobs in order of the ends that they promised
-(ties: the lower job), at the first `SIZE` places. Both are changed where something happens and
-never made anew, so that what a policy sees is a slice of them.
+The loop absorbs events, at each instant all ends, then what changes of the open nodes, then all
+submissions, up to an instant at which jobs wait. Waiting jobs are kept in order of submission,
+between the places `FIRST` and `LAST` of tables that have room for all; running jobs in order of the
+ends that they promised (ties: the lower job), at the first `SIZE` places. Both are changed where
+something happens and never made anew, so that what a policy sees is a slice of them.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from cosimlib.batch import capacity
 from cosimlib.batch.state import Running, Waiting
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import kernel
 
-SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES = range(6)
-"""Cells of `Machine.counts`: jobs submitted, where the queue begins and ends, jobs running, free
-nodes, and how often in a row the policy let itself be woken on an empty machine."""
+SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES, MOMENT = range(7)
+"""Cells of `Machine.counts`: jobs submitted, where the queue begins and ends, jobs running, open
+nodes less those that jobs hold, how often in a row the policy let itself be woken on an empty
+machine, and the place of now in the timetable."""
 
 FINE, NO_SUCH_JOB, TWICE, TOO_WIDE, LATE, STARVED, RESTLESS = range(7)
 """What `step` reports: all is well, or what is wrong with the decision."""
@@ -31,6 +33,28 @@ JOB, NODES = 0, 1
 
 SUBMIT, REQUEST, START, EXPECTED, COLUMNS = 0, 1, 0, 1, 2
 """Rows of `Machine.jobs` and `Machine.queue_times`; of `Machine.running_times`; further columns."""
+
+
+class Timetable(NamedTuple):
+    """What is known of a machine's open nodes, from each moment at which that changes.
+
+    Parameters
+    ----------
+    time : np.ndarray of float64
+        The moments (s), from minus infinity to infinity.
+    most : np.ndarray of int64
+        Nodes that jobs may hold from each moment on; beyond, jobs are killed.
+    first : np.ndarray of int64
+        Where in the steps that are known from each moment on begin.
+    step_time, step_nodes : np.ndarray
+        Times (s) and the nodes that are open from each on.
+    """
+
+    time: np.ndarray
+    most: np.ndarray
+    first: np.ndarray
+    step_time: np.ndarray
+    step_nodes: np.ndarray
 
 
 class Machine(NamedTuple):
@@ -53,13 +77,27 @@ class Machine(NamedTuple):
     ends: Heap
     counts: np.ndarray
     clock: np.ndarray
+    timetable: Timetable
 
 
-def empty(jobs: np.ndarray, nodes: np.ndarray, run_time: np.ndarray, total_nodes: int) -> Machine:
+def always_open(total_nodes: int) -> Timetable:
+    """The timetable of a machine that never closes."""
+    time, all_nodes = np.array([-np.inf, np.inf]), np.array([total_nodes])
+    return Timetable(time, all_nodes, np.array([0, 1]), time[:1].copy(), all_nodes)
+
+
+def empty(
+    jobs: np.ndarray,
+    nodes: np.ndarray,
+    run_time: np.ndarray,
+    total_nodes: int,
+    timetable: Timetable | None = None,
+) -> Machine:
     """A machine on which nothing runs, and all jobs are still to come."""
     n, room = nodes.size, min(nodes.size, total_nodes)
-    counts = np.zeros(6, np.int64)
-    counts[FREE] = total_nodes
+    timetable = Timetable(*map(_read_only, timetable or always_open(total_nodes)))
+    counts = np.zeros(7, np.int64)
+    counts[FREE] = timetable.step_nodes[0]
     return Machine(
         jobs,
         nodes,
@@ -73,6 +111,7 @@ def empty(jobs: np.ndarray, nodes: np.ndarray, run_time: np.ndarray, total_nodes
         ends=heap.empty(n),
         counts=counts,
         clock=np.full(1, -np.inf),
+        timetable=timetable,
     )
 
 
@@ -110,19 +149,19 @@ def _read_only(table: np.ndarray) -> np.ndarray:
 @kernel
 def step(
     machine: Machine, positions: np.ndarray, wake: float
-) -> tuple[int, int, float, int, int, int, int]:
+) -> tuple[int, int, float, int, int, int, int, int]:
     """Start the waiting jobs at these positions, then go on to the next decision.
 
     Returns what is wrong, and with which of the positions; then the instant of the next decision
     (infinite when nothing is left to happen), the bounds of the queue, the running jobs, the free
-    nodes.
+    nodes, the place in the timetable.
     """
     counts = machine.counts
     status, wrong = start(machine, positions)
     if status == FINE:
         status = advance(machine, wake)
-    now = machine.clock[0]
-    return status, wrong, now, counts[FIRST], counts[LAST], counts[SIZE], counts[FREE]
+    now, free = machine.clock[0], max(0, counts[FREE])
+    return status, wrong, now, counts[FIRST], counts[LAST], counts[SIZE], free, counts[MOMENT]
 
 
 @kernel
@@ -169,10 +208,11 @@ def advance(machine: Machine, wake: float) -> int:
         machine.ends.key,
         machine.ends.item,
     )
-    n = machine.nodes.size
+    n, changes = machine.nodes.size, machine.timetable.time
     if not wake > clock[0]:
         return LATE
-    if counts[SIZE] == 0 and counts[SUBMITTED] == n and counts[FIRST] < counts[LAST]:
+    is_last = counts[SIZE] == 0 and counts[SUBMITTED] == n and changes[counts[MOMENT] + 1] == np.inf
+    if is_last and counts[FIRST] < counts[LAST]:
         counts[IDLE_WAKES] += 1
         if wake == np.inf:
             return STARVED
@@ -182,6 +222,7 @@ def advance(machine: Machine, wake: float) -> int:
         now = machine.jobs[SUBMIT, counts[SUBMITTED]] if counts[SUBMITTED] < n else np.inf
         if counts[SIZE] > 0:
             now = min(now, end_time[next_end[0]])
+        now = min(now, changes[counts[MOMENT] + 1])
         if wake <= now:
             now, wake = wake, np.inf
         clock[0] = now
@@ -189,11 +230,43 @@ def advance(machine: Machine, wake: float) -> int:
             return FINE
         while counts[SIZE] > 0 and end_time[next_end[0]] <= now:
             _end(machine, heap.pop(machine.ends))
+        if changes[counts[MOMENT] + 1] <= now:
+            _change_capacity(machine, now)
         while counts[SUBMITTED] < n and machine.jobs[SUBMIT, counts[SUBMITTED]] <= now:
             _submit(machine, counts[SUBMITTED])
         if counts[FIRST] < counts[LAST]:
             _expect_overdue_ends(machine, now)
             return FINE
+
+
+@kernel
+def _change_capacity(machine: Machine, now: float) -> None:
+    """Open and close nodes, and kill jobs until the others fit on the nodes that are open."""
+    counts, table = machine.counts, machine.timetable
+    before = table.step_nodes[table.first[counts[MOMENT]]]
+    counts[MOMENT] += 1
+    now_open = table.step_nodes[table.first[counts[MOMENT]]]
+    counts[FREE] += now_open - before
+    while counts[SIZE] > 0 and now_open - counts[FREE] > table.most[counts[MOMENT]]:
+        _kill(machine, now)
+
+
+@kernel
+def _kill(machine: Machine, now: float) -> None:
+    """Cut the run of a job, so that it ends now.
+
+    First jobs that have outlived their requests, then those that started last, then higher rows.
+    """
+    running, start_time, chosen = machine.running[JOB], machine.running_times[START], 0
+    promised = machine.promised
+    for place in range(1, machine.counts[SIZE]):
+        one = (promised[place] <= now, start_time[place], running[place])
+        if one > (promised[chosen] <= now, start_time[chosen], running[chosen]):
+            chosen = place
+    job = running[chosen]
+    machine.run_time[job] = capacity.cut_length(start_time[chosen], now)
+    heap.remove(machine.ends, job)
+    _end(machine, job)
 
 
 @kernel

@@ -5,10 +5,17 @@ submitted, or for which the policy asked to be woken, all ends and then all subm
 absorbed. If jobs wait then, the policy decides, once; without waiting jobs there is nothing to
 decide, and it is not called. A job of zero run time that is started ends at the same instant, which
 then comes again.
+
+With a calendar the policy is asked, too, where nodes close or open and where a window becomes
+known, after the ends of that instant and before its submissions. `State.capacity` tells the open
+nodes ahead as far as windows are known. Only what fits on the open nodes now can be started. The
+policy itself keeps jobs from running into a window; those that do are waited for or killed
+(`cosimlib.calendar`).
 """
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -19,9 +26,11 @@ from numba.extending import is_jitted
 from cosimlib import checks as check
 from cosimlib.batch import loop
 from cosimlib.batch.decisions import NO_STARTS, InvalidDecisionError, decision
-from cosimlib.batch.loop import Machine
-from cosimlib.batch.orders import check_known
-from cosimlib.batch.state import Running, State, Waiting
+from cosimlib.batch.loop import Machine, Timetable
+from cosimlib.batch.orders import Prepared, check_known, schedule_of
+from cosimlib.batch.queue import SUBMITTED
+from cosimlib.batch.state import Capacity, Running, State, Waiting
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.display import count
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -37,6 +46,7 @@ def simulate(
     *,
     columns: Sequence[str] = (),
     name: str | None = None,
+    calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
     """Simulate a batch system under a policy of your own, a function of the state.
 
@@ -59,6 +69,8 @@ def simulate(
         is (−1 where it is missing).
     name : str, optional
         What tables and figures call the policy; the function's name by default.
+    calendar : Calendar, optional
+        When nodes are closed. Runs that a window cuts are cut in the schedule's workload.
 
     Returns
     -------
@@ -89,8 +101,9 @@ def simulate(
     check_run(workload, system)
     check.that("policy", policy, callable(policy), "a function of a State")
     check.that("columns", columns, not isinstance(columns, str), "a list of names")
+    check.instance("calendar", calendar, Calendar)
     name = name or function_name(policy)
-    machine = machine_of(workload, system, columns)
+    machine = machine_of(workload, system, columns, calendar)
     run = _compiled_run() if is_jitted(policy) else _run
     try:
         status, position, wake = run(policy, machine, *loop.views(machine), system.total_nodes)
@@ -104,16 +117,18 @@ def simulate(
         raise InvalidDecisionError(
             f"{_where(name, machine)} {_wrong(workload, machine, status, position, wake)}"
         )
-    return Schedule.from_starts(workload, system, machine.start_time, name)
+    jobs = workload.arrays(system, requested_time=False)
+    given = Prepared(workload, jobs, machine.start_time, SUBMITTED, system, calendar)
+    return schedule_of(given, machine.start_time, machine.run_time, name, "submit")
 
 
 def _run(
     policy: Policy, machine: Machine, waiting: Waiting, running: Running, total_nodes: int
 ) -> tuple[int, int, float]:
     """Ask and obey until nothing is left to happen, or something is wrong: what, and with what."""
-    positions, wake = NO_STARTS, np.inf
+    positions, wake, table = NO_STARTS, np.inf, machine.timetable
     while True:
-        status, wrong, now, first, last, size, free = loop.step(machine, positions, wake)
+        status, wrong, now, first, last, size, free, moment = loop.step(machine, positions, wake)
         if status != loop.FINE or now == np.inf:
             return status, positions[wrong] if wrong < positions.size else -1, wake
         state = State(
@@ -134,6 +149,10 @@ def _run(
                 running.nodes[:size],
                 running.columns[:, :size],
             ),
+            Capacity(
+                table.step_time[table.first[moment] : table.first[moment + 1]],
+                table.step_nodes[table.first[moment] : table.first[moment + 1]],
+            ),
         )
         positions, wake = decision(policy(state))
 
@@ -151,13 +170,41 @@ def function_name(policy: Callable) -> str:
     return getattr(policy, "__name__", type(policy).__name__)
 
 
-def machine_of(workload: Workload, system: System, columns: Sequence[str] = ()) -> Machine:
+def machine_of(
+    workload: Workload,
+    system: System,
+    columns: Sequence[str] = (),
+    calendar: Calendar = ALWAYS_OPEN,
+) -> Machine:
     """An empty machine to which the workload's jobs are still to come."""
     jobs = workload.arrays(system, requested_time=False)
     requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
     shown = [_numbers(workload, column) for column in columns]
     known = np.array([jobs.submit_time, requested_time, *shown])
-    return loop.empty(known, jobs.nodes, jobs.run_time, system.total_nodes)
+    timetable = timetable_of(calendar, system.total_nodes)
+    return loop.empty(known, jobs.nodes, jobs.run_time.copy(), system.total_nodes, timetable)
+
+
+def timetable_of(calendar: Calendar, total_nodes: int) -> Timetable:
+    """What is known of the open nodes, from each moment at which that changes."""
+    if not len(calendar):
+        return loop.always_open(total_nodes)
+    windows = calendar.on_machine(total_nodes)
+    moments = np.unique([-np.inf, *windows[["start", "end", "known_from"]].to_numpy().ravel()])
+    kills = (windows["kind"] != "drain") & (calendar.on_overrun == "kill")
+    most = replace(calendar, windows=windows[kills]).capacity(total_nodes)
+    steps = []
+    for moment in moments:
+        known = windows[(windows["known_from"] <= moment) & (windows["end"] > moment)]
+        opened = replace(calendar, windows=known).capacity(total_nodes)
+        steps.append(opened.iloc[opened.index.searchsorted(moment, "right") - 1 :])
+    return Timetable(
+        np.append(moments, np.inf),
+        most.to_numpy()[most.index.searchsorted(moments, "right") - 1],
+        np.cumsum([0, *map(len, steps)]),
+        np.concatenate([each.index.to_numpy() for each in steps]),
+        np.concatenate([each.to_numpy() for each in steps]),
+    )
 
 
 def _numbers(workload: Workload, column: str) -> np.ndarray:

@@ -53,6 +53,21 @@ class Running(NamedTuple):
     columns: np.ndarray
 
 
+class Capacity(NamedTuple):
+    """Open nodes of the machine, from now on, as far as windows of its calendar are known now.
+
+    Parameters
+    ----------
+    time : np.ndarray of float64
+        Seconds, ascending; the first is not after now.
+    nodes : np.ndarray of int64
+        Nodes that are open from each time to the next, whether jobs hold them or not.
+    """
+
+    time: np.ndarray
+    nodes: np.ndarray
+
+
 class State(NamedTuple):
     """One instant of a batch system, after its ends and then its submissions.
 
@@ -61,8 +76,10 @@ class State(NamedTuple):
     now : float
         Seconds.
     free_nodes, total_nodes : int
+        Open nodes that no job holds; all nodes of the machine.
     waiting : Waiting
     running : Running
+    capacity : Capacity
     """
 
     now: float
@@ -70,3 +87,4 @@ class State(NamedTuple):
     total_nodes: int
     waiting: Waiting
     running: Running
+    capacity: Capacity

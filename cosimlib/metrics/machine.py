@@ -33,8 +33,7 @@ def utilization(
 ) -> float:
     """Utilization: node-seconds held in a window ÷ node-seconds that the system offers in it.
 
-    Nodes closed by the schedule's calendar are not offered. Jobs that still run on them count as
-    held.
+    Nodes closed by the schedule's calendar are not offered, except those that a job still holds.
 
     All uses count: runs, killed runs, nodes held idle for a mate, containers (see
     `node_hours_by_use`). If jobs share nodes, only useful work counts: the node-seconds that the

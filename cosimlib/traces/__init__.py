@@ -25,6 +25,7 @@ from cosimlib.traces.oddities import oddities
 from cosimlib.traces.parquet import names_in
 from cosimlib.traces.pbs import is_pbs, read_pbs
 from cosimlib.traces.pm100 import is_pm100, read_pm100
+from cosimlib.traces.reservations import read_reservations
 from cosimlib.traces.slurm import is_sacct, read_sacct
 from cosimlib.traces.swf import is_swf, read_swf, write_swf
 from cosimlib.workload import Workload
@@ -52,6 +53,7 @@ __all__ = [
     "read_pbs",
     "read_peregrine",
     "read_pm100",
+    "read_reservations",
     "read_sacct",
     "read_swf",
     "recognize",

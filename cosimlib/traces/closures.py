@@ -6,8 +6,11 @@ all nodes: the score tells them apart. It is the share of the closure in which j
 them would fit on the nodes that are idle all the while.
 
 *When it was known.* A scheduler that knows a window starts no job whose requested time crosses its
-begin. So a window was known at the earliest right after the last start of a job that crosses it. A
-window before which such jobs start to within `shortest_notice` was not announced: it is ``"down"``.
+begin, but for a few that are let through (`EXCEPTIONS`, a share of the starts). One that does not
+know it starts such jobs as often as the log has jobs of so long a request. Of all moments before
+the window that one is taken from which on the first is the most likely beside the second (a change
+point by likelihood), right after a start that crosses. A window for which this moment is within
+`shortest_notice` was not announced: it is ``"down"``.
 """
 
 import numpy as np
@@ -19,6 +22,9 @@ from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
+
+EXCEPTIONS = 0.02
+"""Share of the starts that cross a window although it is known."""
 
 COLUMNS = ("start", "end", "kind", "known_from", "score", "contradicting")
 
@@ -98,11 +104,20 @@ def _idle_stretches(recorded: Schedule, most: float, shortest: float) -> list[tu
 
 
 def _known_from(recorded: Schedule, start: float) -> float:
-    """The first moment from which on no job starts whose request crosses the start of a window."""
+    """The moment from which on few jobs start whose request crosses the start of a window."""
     requested = recorded.workload.jobs["requested_time"].fillna(0.0).to_numpy()
-    started = recorded.start_time
-    crosses = (started < start) & (started + requested > start)
-    return float(np.nextafter(started[crosses].max(), np.inf)) if crosses.any() else -np.inf
+    rows = np.argsort(-recorded.start_time, kind="stable")  # from the latest start back
+    rows = rows[recorded.start_time[rows] < start]
+    started = recorded.start_time[rows]
+    crosses = started + requested[rows] > start
+    if not crosses.any():
+        return -np.inf
+    longer = 1.0 - np.searchsorted(np.sort(requested), start - started, "right") / requested.size
+    usual = np.clip(longer, 1 / requested.size, 1 - 1 / requested.size)
+    chance = np.where(crosses, EXCEPTIONS / usual, (1 - EXCEPTIONS) / (1 - usual))
+    best = int(np.argmax(np.append(0.0, np.cumsum(np.log(chance)))))
+    before = crosses[best:]
+    return float(np.nextafter(started[best:][before][0], np.inf)) if before.any() else -np.inf
 
 
 def _score(recorded: Schedule, start: float, end: float) -> float:

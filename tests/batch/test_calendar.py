@@ -1,5 +1,8 @@
 """Calendars: the slow versions job by job, golden cases, and what must not change."""
 
+from functools import partial
+
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from cosimlib.audit import audit
 from cosimlib.batch import (
     promised_starts,
+    simulate,
     simulate_conservative,
     simulate_easy,
     simulate_fcfs,
@@ -85,6 +89,76 @@ def test_conservative_is_the_slow_version(reservations, workload, windows, on_ov
     promised = promised_starts(workload, System.of(NODES), calendar=calendar, **knobs)
     assert promised.tolist() == expected[2]
     audit(schedule)
+
+
+def first_fit(state):
+    """The policy of docs/calendar.md: jobs that fit for as long as they ask, in order."""
+    times, opened = state.capacity
+    taken, ends = list(state.running.nodes), list(state.running.expected_end)
+    starts, free = [], state.free_nodes
+    for position, nodes in enumerate(state.waiting.nodes):
+        end = state.now + state.waiting.requested_time[position]
+        ahead = np.flatnonzero((times > state.now) & (times < end))
+        held = [sum(n for n, e in zip(taken, ends, strict=True) if e > times[k]) for k in ahead]
+        if nodes <= free and all(nodes <= opened[ahead] - held):
+            starts.append(position)
+            free -= nodes
+            taken.append(nodes)
+            ends.append(end)
+    return starts
+
+
+@settings(max_examples=300)
+@given(workloads(overruns=True), window_lists(), OVERRUNS)
+def test_an_own_policy_sees_free_nodes_and_capacity_ahead(workload, windows, on_overrun):
+    calendar, system = calendar_of(windows, on_overrun), System.of(NODES)
+    own = simulate(workload, system, first_fit, calendar=calendar)
+    built_in = simulate_first_fit(workload, system, calendar=calendar)
+    assert audit(own).start_time.tolist() == built_in.start_time.tolist()
+    assert own.end_time.tolist() == built_in.end_time.tolist()
+
+
+@settings(max_examples=100)
+@given(workloads(overruns=True), window_lists(), window_lists(), OVERRUNS, st.integers(0, 30))
+def test_an_own_policy_is_not_told_of_windows_before_they_are_known(
+    workload, windows, others, on_overrun, now
+):
+    seen = []
+    for chosen in (
+        windows,
+        [w for w in windows if w[4] < now] + [w for w in others if w[4] >= now],
+    ):
+        seen.append([])
+
+        def policy(state, seen=seen[-1]):
+            seen.append((state.now, state.free_nodes, *(list(each) for each in state.capacity)))
+            fits = np.cumsum(state.waiting.nodes) <= state.free_nodes
+            return np.flatnonzero(fits), state.now + 40
+
+        audit(
+            simulate(workload, System.of(NODES), policy, calendar=calendar_of(chosen, on_overrun))
+        )
+    one, other = ([each for each in told if each[0] < now] for told in seen)
+    assert one == other
+
+
+def test_a_compiled_policy_is_told_the_same():
+    def greedy(state):
+        free, starts = state.free_nodes, [0 for _ in range(0)]
+        ahead = state.capacity.nodes.min()
+        for position in range(state.waiting.nodes.size):
+            if state.waiting.nodes[position] <= free and ahead > 0:
+                starts.append(position)
+                free -= state.waiting.nodes[position]
+        return starts
+
+    rows = [(0, 15, 9, 5), (0, 12, 9, 3), (11, 1, 1, 1), (12, 5, 5, 8)]
+    calendar = Calendar({"start": [10], "end": [14], "nodes": [3]}, on_overrun="kill")
+    for policy in (greedy, numba.njit(greedy)):
+        own = schedule_of(rows, calendar, partial(simulate, policy=policy))
+        assert own.start_time.tolist() == [0, 0, 14, 15]
+        assert own.end_time.tolist() == [15, 10, 15, 20]
+        assert own.policy == "greedy (calendar)"
 
 
 def schedule_of(rows, calendar, simulate=simulate_easy, nodes=NODES):
@@ -205,8 +279,17 @@ def test_closed_nodes_are_not_offered():
     schedule = schedule_of([(0, 10, 10, 4), (30, 10, 10, 8)], Calendar([(10, 30)]))
     assert schedule.utilization(0, 40) == (40 + 80) / (20 * 8)
     assert "75.0 % of 40 s, closed nodes not counted" in str(schedule)
-    half = Calendar({"start": [5], "end": [15], "nodes": [6]})
-    assert half.closed_node_seconds(8, np.array([0.0, 10.0, 40.0])).tolist() == [30, 30]
+    half = schedule_of([(30, 10, 10, 8)], Calendar({"start": [5], "end": [15], "nodes": [6]}))
+    assert half.offered_node_seconds(np.array([0.0, 10.0, 40.0])).tolist() == [50, 210]
+
+
+def test_no_more_than_all_nodes_are_in_use_where_jobs_run_on_while_nodes_drain():
+    """A node that a job holds while it is closed counts as offered, until the job ends."""
+    drain = Calendar({"start": [5], "end": [15], "nodes": [6], "kind": ["drain"]})
+    schedule = schedule_of([(0, 10, 10, 8)], drain)
+    assert schedule.offered_node_seconds(np.array([0.0, 5.0, 15.0])).tolist() == [40, 40 + 10]
+    assert schedule.utilization(5, 10) == 1.0
+    assert schedule.utilization(5, 15) == 40 / 50
 
 
 @pytest.mark.parametrize(
