@@ -1,24 +1,24 @@
-"""Calendars: when nodes of a machine are closed, and from when on that is known.
+"""Calendars: windows in which nodes of a machine are closed, and when these become known.
 
 A window closes nodes from its start to before its end. Its kind says how:
 
 ============= =================================================================================
 `maintenance` announced: known from `known_from` on, by default always
-`reservation` the same; the nodes are kept for somebody whose jobs are not in the workload
-`down`        not announced: nodes fail, which is known from the window's start on
+`reservation` the same; the nodes are kept for users whose jobs are not in the workload
+`down`        not announced: nodes fail; known from the window's start on
 `drain`       no job may start on the nodes; running jobs end. Known from the window's start on
 ============= =================================================================================
 
-The rule is that of Slurm's reservations. A job whose requested time would cross a window that is
-known does not start, unless enough nodes stay open all the while. Nodes are alike: a window takes
-idle nodes first. Where running jobs hold more nodes than stay open when a window begins, because
-they outlive their requests or started before the window was known, `on_overrun` decides:
+The rule is that of Slurm's reservations. A job whose requested time would cross a known window does
+not start, unless enough nodes stay open until its end. Nodes are alike: a window takes idle nodes
+first. When a window begins, running jobs may hold more nodes than stay open, because they exceed
+their requests or started before the window was known. Then `on_overrun` decides:
 
 ``"wait"``: the jobs run on, and their nodes close as they end. Until then no job starts.
 
-``"kill"``: jobs are killed at the start of the window until the others fit, first those that have
-outlived their requests, then those that started last (ties: the higher row). A drain kills none.
-A job that is killed is not queued again.
+``"kill"``: jobs are killed at the start of the window until the others fit: first those that exceed
+their requests, then those that started last (ties: the higher row). A drain kills no job. A killed
+job is not queued again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,11 +51,11 @@ class Calendar(Displayed):
     Parameters
     ----------
     windows : pd.DataFrame, mapping or sequence of (start, end)
-        One row per window: `start` and `end` (s from the start of the trace), `nodes` (all where
-        missing), `kind` (one of `KINDS`, ``"maintenance"`` where missing), `known_from` (s; where
-        missing, always for what is announced). None at all by default.
+        One row per window: `start` and `end` (s from the start of the trace), `nodes` (all if
+        missing), `kind` (one of `KINDS`, ``"maintenance"`` if missing), `known_from` (s; if
+        missing, an announced window is always known). By default there is no window.
     on_overrun : {"wait", "kill"}, default "wait"
-        What becomes of jobs that still run when a window begins; see the module's text.
+        What happens to jobs that still run when a window begins; see the module's text.
 
     Raises
     ------

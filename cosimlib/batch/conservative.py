@@ -1,32 +1,35 @@
 """Conservative backfilling: every waiting job has a reservation, which no other job may delay.
 
-On submission a job is reserved its earliest start: from then on it fits beside the running jobs, to
-their expected ends, and the waiting jobs, in their reservations. When jobs end early the plan has
-more room than it needs, and the literature uses it in two ways:
+When a job is submitted, it gets a reservation at its earliest start: from then on it fits beside
+the running jobs, up to their expected ends, and beside the waiting jobs, in their reservations.
+When jobs end early, the plan has free nodes that it did not expect. The literature uses them in two
+ways:
 
-``reservations="kept"``: a reservation is a promise, and may only move earlier. At an instant with
-ends every waiting job, in the queue's order, is lifted and placed anew at its earliest start
-(*compression*; Mu'alem and Feitelson, IEEE TPDS 12(6), 2001); then new jobs are placed.
+``reservations="kept"``: a reservation is a promise and may only move earlier. At an instant with
+ends, every waiting job, in the queue's order, is removed from the plan and put back at its earliest
+start (*compression*; Mu'alem and Feitelson, IEEE TPDS 12(6), 2001). Then new jobs get reservations.
 
-``reservations="replanned"``: at every instant the plan is made from nothing in the queue's order.
-The reservation of a job may then be later than it was, because another job that comes before it in
-the queue took the nodes that came free.
+``reservations="replanned"``: at every instant the whole plan is made again in the queue's order.
+The reservation of a job may then become later, because a job before it in the queue took the nodes
+that became free.
 
-The default is kept, for *conservative* stands for the promise made on submission: the latest start.
+The default is kept, because *conservative* means that the promise at submission is the latest
+start.
 
-A job that outlives its request breaks promises. As long as one runs, and at the instant at which
-the last of them ends, kept reservations too are made from nothing, in order of the starts promised
-so far (ties: the queue's order), so that no job is delayed without need. Under both, the nodes of
-such a job count as free right after now; a reservation for now that therefore cannot begin waits.
+A job that exceeds its request breaks promises. While such a job runs, and at the instant at which
+the last of them ends, kept reservations are also all made again, in order of the starts promised so
+far (ties: the queue's order), so that no job is delayed without need. Under both rules, the nodes
+of such a job count as free right after now. A reservation for now that cannot begin because of that
+waits.
 
 The windows of a calendar (`cosimlib.calendar`) take nodes in the plan from the moment at which they
-become known. A window that is known later than reservations on its nodes breaks promises, too, as
-does one that kills: reservations are then all made from nothing, in the same order.
+become known. A window that becomes known after reservations on its nodes breaks promises, too, and
+so does a window that kills jobs. Reservations are then all made again, in the same order.
 
-Availability is one sorted array of breakpoints (`kernels.availability`). While reservations are
-only added, the search for a job begins where that for the last job of the same nodes and requested
-time ended. Of plans that are made from nothing only the starts matter: each ends where no job that
-is left could begin before the next event.
+The free nodes over time are one sorted array of breakpoints (`kernels.availability`). While
+reservations are only added, the search for a job begins where the search for the last job with the
+same nodes and requested time ended. Of plans that are made again, only the starts before the next
+event matter; each plan ends where no remaining job could begin before that event.
 """
 
 import numpy as np
@@ -58,21 +61,21 @@ def simulate_conservative(
     kill_at_request: bool = False,
     calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
-    """Backfill around a reservation for every job.
+    """Conservative backfilling: every waiting job has a reservation, which no other job delays.
 
     Parameters
     ----------
     workload : Workload
         With requested times.
     system : System
-        Of one partition.
+        One partition.
     order : str, pd.Series or np.ndarray, default "submit"
         One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): in
-        which order reservations are lifted and placed anew. Kept reservations are first given in
-        order of submission, whatever it is.
+        which order reservations are planned again. Kept reservations are first given in order of
+        submission, whatever the order.
     reservations : {"kept", "replanned"}, default "kept"
-        Whether a reservation may only move earlier, or the plan is made from nothing at every
-        instant; see the module's text for both and for why the first is the default.
+        Whether a reservation may only move earlier, or the whole plan is made again at every
+        instant; the module's text explains both.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
     calendar : Calendar, optional
@@ -81,12 +84,12 @@ def simulate_conservative(
     Returns
     -------
     Schedule
-        Of policy ``"conservative"``, or ``"conservative (replanned)"`` and so on.
+        Its policy is ``"conservative"``, or ``"conservative (replanned)"`` and so on.
 
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system or has no requested time, or the system has several
+        If a job is wider than the system or has no requested time, or the system has several
         partitions.
 
     Examples
@@ -113,10 +116,10 @@ def promised_starts(
     kill_at_request: bool = False,
     calendar: Calendar = ALWAYS_OPEN,
 ) -> pd.Series:
-    """Start of the first reservation of each job, made at its submission, in seconds.
+    """First promised start of each job (s): its reservation at submission.
 
-    The knobs are those of `simulate_conservative`. Where no job outlives its request, and
-    every window of the calendar is always known, kept reservations start no job later than this.
+    The arguments are those of `simulate_conservative`. Kept reservations start no job later than
+    this if no job exceeds its request and every window of the calendar is known from the beginning.
     """
     run = prepare(workload, system, order, kill_at_request, calendar, requested_time=True)
     promised = _simulate(run, reservations, promises=True).promised.copy()

@@ -1,4 +1,4 @@
-"""Decisions of a policy: positions of waiting jobs to start, and when to be asked again.
+"""Decisions of a policy: positions of waiting jobs to start, and the time of the next call.
 
 An answer is a list or an array of whole numbers, or a tuple of that and a time. `decision` reads
 it, in Python and compiled.
@@ -16,12 +16,12 @@ from cosimlib.kernels.jit import kernel
 
 ANSWERS = (
     "expected a list or an array of positions in state.waiting ([] for none), "
-    "or a tuple of that and a time to be asked again"
+    "or a tuple of that and the time of the next call"
 )
 
 
 class InvalidDecisionError(ValueError):
-    """A policy asked for what no scheduler can do."""
+    """A policy made a decision that no scheduler could carry out."""
 
 
 NO_STARTS = np.empty(0, np.int64)
@@ -60,7 +60,7 @@ def _time(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise InvalidDecisionError(
-            f"returned {value!r} as the time to be asked again; expected seconds"
+            f"returned {value!r} as the time of the next call; expected seconds"
         ) from None
 
 

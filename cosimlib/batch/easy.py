@@ -1,29 +1,30 @@
 """EASY: backfilling around one reservation, that of the queue's head.
 
-EASY (Lifka 1995) starts the head of the queue as long as it fits, and then reserves for the blocked
-head the earliest time at which it fits if all running jobs end at their requested times: the
-*shadow time*. The nodes that the head leaves over then are the *extra nodes*. Each later job, in
-order, starts now if it fits now and either ends by the shadow time, ``now + requested_time <=
-shadow_time``, or takes no more than the extra nodes, of which it then uses up its own. So no job
-delays the head beyond its reservation, while other jobs may be delayed (Mu'alem and Feitelson, IEEE
-TPDS 12(6), 2001). Shadow time and extra nodes are found anew at every pass: a job that ends early
-moves the reservation forward.
+EASY (Lifka 1995) starts the head of the queue as long as it fits. Then it makes a reservation for
+the blocked head. The *shadow time* is the earliest time at which the head fits if all running jobs
+end at their requested times. The nodes that the head then leaves free are the *extra nodes*. Each
+later job, in order, starts now if it fits now and if one of two conditions holds: it ends by the
+shadow time, ``now + requested_time <= shadow_time``, or it needs at most the extra nodes (which are
+then reduced by its nodes). So no job delays the head beyond its reservation, but other jobs may be
+delayed (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001). Shadow time and extra nodes are computed at
+every pass: a job that ends early moves the reservation forward.
 
 There is one pass per instant (``decide="per_instant"``), or one after every event
-(``"per_event"``): at equal times all ends, one by one, then all submissions, one by one. A job may
-then start before another of the same instant is known, or before all nodes of the instant are free.
+(``"per_event"``). At equal times, ends then come first, one by one, and then submissions, one by
+one. A job may then start before another job of the same instant is known, or before all nodes of
+the instant are free.
 
-Two relatives differ in what a later job must meet, and share the rest. Without extra nodes
-(``extra_nodes=False``) it may start only if its requested time is less than the time that the head
-must wait: it ends strictly before the shadow time, however few nodes it takes. Without a
-reservation (`first_fit`) it starts if it fits.
+Two variants differ in the conditions for later jobs. Without extra nodes (``extra_nodes=False``), a
+job may start only if its requested time is less than the time that the head must wait: it ends
+strictly before the shadow time, however few nodes it needs. Without a reservation (`first_fit`), a
+job starts if it fits.
 
-With a calendar (`cosimlib.calendar`) free nodes also fall, where a window that is known begins. A
-job then fits if its nodes are free as long as its requested time lasts; the shadow time of the head
-is the first moment from which it fits, and its nodes are kept for it from then on for its requested
-time. Every other job starts now if it fits beside that. Without windows this is the rule above.
+With a calendar (`cosimlib.calendar`), free nodes also decrease when a known window begins. A job
+then fits if its nodes are free for its whole requested time. The shadow time of the head is the
+first moment from which it fits, and its nodes are kept for it from then on, for its requested time.
+Every other job starts now if it fits in addition to that. Without windows this is the rule above.
 
-A search of the queue finds the next job that may start without looking at all others: see
+A search of the queue finds the next job that may start without looking at all other jobs: see
 `batch.queue` and `kernels.tournament`.
 """
 
@@ -64,32 +65,32 @@ def simulate_easy(
     predict: Predictions | None = None,
     calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
-    """Backfill around one reservation, the queue head's.
+    """EASY backfilling: jobs may overtake if they do not delay the reservation of the queue's head.
 
-    A running job that has outlived its requested time is expected to end now, at
-    ``max(start_time + requested_time, now)``.
+    A running job that exceeds its requested time is expected to end now, at ``max(start_time +
+    requested_time, now)``.
 
     Parameters
     ----------
     workload : Workload
         With requested times.
     system : System
-        Of one partition.
+        One partition.
     order : str, pd.Series or np.ndarray, default "submit"
         One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): which
         job is the head, and in which order the others are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
         One pass after all events of an instant, or one after each event.
     extra_nodes : bool, default True
-        Whether a job that ends too late may take nodes that the head leaves over. If not, a job may
+        Whether a job that ends after the shadow time may use the extra nodes. If not, a job may
         overtake only if its requested time is less than the time that the head must wait.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
     predict : str, pd.Series or np.ndarray, optional
-        Plan by predicted run times, not by requested ones: ``"last two"``, the mean of the last two
-        jobs of the user that have ended (with the order ``"sjbf"`` EASY++ as in pyss: a job that
-        outlives its prediction is at once expected to end at its request), or seconds per job (see
-        `cosimlib.batch.prediction`, and `cosimlib.predict` for some).
+        Plan by predicted run times, not by requested times: ``"last two"`` is the mean of the
+        user's last two jobs that have ended; or seconds per job, for example from
+        `cosimlib.predict`. See `cosimlib.batch.prediction`. With ``order="sjbf"``, ``"last two"``
+        is EASY++ as in pyss: a job that exceeds its prediction is expected to end at its request.
     calendar : Calendar, optional
         When nodes are closed; not together with `predict`. Runs that a window cuts are cut in the
         schedule's workload.
@@ -97,12 +98,12 @@ def simulate_easy(
     Returns
     -------
     Schedule
-        Of policy ``"EASY"``, or ``"EASY (per event, no extra nodes, shortest)"`` and so on.
+        Its policy is ``"EASY"``, or ``"EASY (per event, no extra nodes, shortest)"`` and so on.
 
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system or has no requested time, or the system has several
+        If a job is wider than the system or has no requested time, or the system has several
         partitions.
 
     Examples

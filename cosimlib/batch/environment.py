@@ -1,24 +1,25 @@
-"""A Gymnasium environment for reinforcement learning of batch scheduling.
+"""Gymnasium environment for reinforcement learning of batch scheduling.
 
-An episode is a stretch of a workload on an empty machine, in the event loop of `simulate`. The
-agent is asked whenever a job in its window of the queue fits in the free nodes. It starts one such
-job, and is asked again at the same instant, or lets time pass to the next event.
+An episode schedules consecutive jobs of a workload on an empty machine, in the event loop of
+`simulate`. The agent sees the first jobs of the queue, its *window*. It acts whenever a job in the
+window fits on the free nodes: it starts one such job, and acts again at the same instant, or lets
+time pass to the next event.
 
 **Observation**, a dictionary of two boxes of numbers from 0 to 1; times are on a logarithmic scale,
-``log(1 + t) / log(1 + week)``, where a week and more is 1:
+``log(1 + t) / log(1 + week)``; a week or more is 1:
 
-``waiting``  one row per job in the window, in order of submission, zeros where there is none:
+``waiting``  one row per job in the window, in order of submission (zeros without a job):
              1, time waited, requested time, nodes over all nodes, 1 if it fits
 ``machine``  share of free nodes; share of waiting jobs, ``log(1 + n) / log(1 + jobs)``; share of
              nodes that are expected to be free after each of `HORIZONS` if nothing starts
 
 **Action**: the place in the window of the job to start, or `window` to let time pass.
-`action_masks` and ``info["action_mask"]`` say which actions are possible, as sb3-contrib's
-MaskablePPO wants to know; an impossible action is taken for the first possible one.
+`action_masks` and ``info["action_mask"]`` say which actions are possible, in the form of
+sb3-contrib's MaskablePPO. An impossible action is replaced by the first possible one.
 
-**Reward**: minus what the average bounded slowdown of the episode's jobs grew by while time passed.
-It grows with every waiting job from 1, so that an episode's rewards add up to 1 minus the average
-bounded slowdown of its schedule.
+**Reward**: minus the increase of the episode's average bounded slowdown while time passes. Each job
+begins with a slowdown of 1, so the rewards of an episode add up to 1 minus the average bounded
+slowdown of its schedule.
 """
 
 import math
@@ -61,17 +62,17 @@ class BatchEnv(gymnasium.Env):
     system : System
         Of one partition.
     window : int, default 32
-        How many waiting jobs the agent sees, and may start: those submitted first.
+        Number of waiting jobs that the agent sees and may start: those submitted first.
     jobs : int, optional
-        Jobs per episode, 256 by default: consecutive ones from a random row on. None takes all
-        jobs of the workload, as does a number beyond that.
+        Consecutive jobs per episode, from a random row on; by default 256. None takes all jobs of
+        the workload, and so does a larger number.
     tau : float, default 10.0
         Threshold of the bounded slowdown in the reward, in seconds.
 
     Raises
     ------
     ValueError
-        For a window, a number of jobs or a threshold out of range.
+        If the window, the number of jobs or the threshold is out of range.
     InvalidWorkloadError
         For a workload without jobs, and where a job is wider than the system, or the system has
         several partitions.

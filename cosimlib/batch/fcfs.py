@@ -1,7 +1,7 @@
-"""First come, first served, or any other strict order: while the head waits, all jobs wait.
+"""First come, first served, or another strict order: while the head waits, all jobs wait.
 
-In order of submission no job that comes later matters to one before it, so that one loop over the
-jobs finds their starts. Other orders, and calendars, need the queue of `batch.easy`.
+In order of submission, a later job never affects an earlier one, so one loop over the jobs finds
+their starts. Other orders, and calendars, need the queue of `batch.easy`.
 """
 
 from heapq import heappop, heappush
@@ -26,14 +26,14 @@ def simulate_fcfs(
     kill_at_request: bool = False,
     calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
-    """Start jobs strictly in the queue's order.
+    """First come, first served: jobs start strictly in the order of the queue.
 
     Parameters
     ----------
     workload : Workload
         Needs no requested times unless `kill_at_request`, or the order is by them.
     system : System
-        Of one partition.
+        One partition.
     order : str, pd.Series or np.ndarray, default "submit"
         One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`).
         Without backfilling `sjbf` is `submit`.
@@ -46,12 +46,12 @@ def simulate_fcfs(
     Returns
     -------
     Schedule
-        Of policy ``"FCFS"``, or ``"FCFS (shortest)"`` and so on.
+        Its policy is ``"FCFS"``, or ``"FCFS (shortest)"`` and so on.
 
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system, a number that is needed is missing, or the system
+        If a job is wider than the system, a number that is needed is missing, or the system
         has several partitions.
 
     Examples

@@ -1,14 +1,13 @@
 """First fit: backfilling without a reservation, the greedy list scheduling of Garey and Graham.
 
-Each waiting job, in the queue's order, starts if it fits in the nodes that are free now (Garey and
+Each waiting job, in the queue's order, starts if it fits on the nodes that are free now (Garey and
 Graham, SIAM J. Comput. 4(2), 1975). No node stays idle while a waiting job would fit on the free
-ones, and no requested times are needed. But nobody keeps nodes for a blocked head: nodes that come
-free one by one are taken by narrow jobs before enough of them are free together, so wide jobs may
-wait for as long as narrow ones are waiting. Papers that say "FCFS with backfilling" and name no
-reservation may mean this rule.
+nodes, and no requested times are needed. But no nodes are kept for a blocked head: narrow jobs take
+nodes that become free one by one, so a wide job may wait as long as narrow jobs are waiting. Papers
+that say "FCFS with backfilling" and name no reservation may mean this rule.
 
-Instants, passes and jobs of zero run time are as under EASY, so that both differ in the reservation
-alone: here it never is in the way.
+Instants, passes and jobs of zero run time are as under EASY. The only difference is the missing
+reservation.
 """
 
 from cosimlib import checks as check
@@ -29,14 +28,14 @@ def simulate_first_fit(
     kill_at_request: bool = False,
     calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
-    """Backfill without a reservation: every waiting job that fits starts, in the queue's order.
+    """First fit: every waiting job that fits starts, in the queue's order; no reservation.
 
     Parameters
     ----------
     workload : Workload
         Needs no requested times unless `kill_at_request`, or the order is by them.
     system : System
-        Of one partition.
+        One partition.
     order : str, pd.Series or np.ndarray, default "submit"
         One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): in
         which order the jobs are tested.
@@ -52,12 +51,12 @@ def simulate_first_fit(
     Returns
     -------
     Schedule
-        Of policy ``"first fit"``, or ``"first fit (per event, largest)"`` and so on.
+        Its policy is ``"first fit"``, or ``"first fit (per event, largest)"`` and so on.
 
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system, a number that is needed is missing, or the system
+        If a job is wider than the system, a number that is needed is missing, or the system
         has several partitions.
 
     Examples

@@ -1,13 +1,13 @@
-"""EASY by predictions: jobs are planned by predicted run times, and requests only kill.
+"""EASY with predicted run times: predictions plan jobs; requested times only limit them.
 
 The prediction of a waiting job is a number given beforehand, or the mean run time of the last two
-jobs of its user that have ended (``"last two"``), renewed at every pass; it is the requested time
-until two have ended, and never more. A running job is expected to end when predicted. Once it has
-outlived its prediction it is expected to end at its requested time. With the order ``"sjbf"``,
-which then is by prediction, this is EASY++ as in pyss, whose published code does the same. EASY++
-is of Tsafrir, Etsion and Feitelson (Backfilling using system-generated predictions rather than user
-runtime estimates, IEEE TPDS 18(6), 2007). The paper differs: a prediction that was too short grows
-by steps of 1, 5, 15, 30 minutes and so on, not at once to the requested time.
+jobs of its user that have ended (``"last two"``), updated at every pass. Until two jobs have ended
+it is the requested time, and it is never more. A running job is expected to end when predicted. If
+it exceeds its prediction, it is expected to end at its requested time. With the order ``"sjbf"``,
+which then uses predictions, this is EASY++ as in pyss, whose published code does the same. EASY++
+was published by Tsafrir, Etsion and Feitelson (Backfilling using system-generated predictions
+rather than user runtime estimates, IEEE TPDS 18(6), 2007). The paper differs: a prediction that was
+too short grows by steps of 1, 5, 15, 30 minutes and so on, not at once to the requested time.
 """
 
 from typing import TypeAlias

@@ -1,16 +1,16 @@
-"""Event-driven simulation of one machine under a policy of your own.
+"""Event-driven simulation of one machine under your own policy.
 
-Jobs are rigid and run on a system of one partition. At every instant at which a job ends or is
-submitted, or for which the policy asked to be woken, all ends and then all submissions are
-absorbed. If jobs wait then, the policy decides, once; without waiting jobs there is nothing to
-decide, and it is not called. A job of zero run time that is started ends at the same instant, which
-then comes again.
+Jobs are rigid, and the system has one partition. Things happen when a job ends, when a job is
+submitted, and at times for which the policy asked. At each such instant all ends and then all
+submissions are processed. If jobs wait then, the policy is called, once; without waiting jobs it is
+not called. If a job with a run time of zero starts, it ends at the same instant, which then comes
+again.
 
-With a calendar the policy is asked, too, where nodes close or open and where a window becomes
-known, after the ends of that instant and before its submissions. `State.capacity` tells the open
-nodes ahead as far as windows are known. Only what fits on the open nodes now can be started. The
-policy itself keeps jobs from running into a window; those that do are waited for or killed
-(`cosimlib.calendar`).
+With a calendar the policy is also called when nodes close or open, and when a window becomes known,
+after the ends of that instant and before its submissions. `State.capacity` gives the open nodes of
+the future, as far as windows are known. Only jobs that fit on the nodes that are open now can
+start. The policy itself must keep jobs from running into a window; jobs that do so are waited for
+or killed (`cosimlib.calendar`).
 """
 
 import functools
@@ -48,27 +48,27 @@ def simulate(
     name: str | None = None,
     calendar: Calendar = ALWAYS_OPEN,
 ) -> Schedule:
-    """Simulate a batch system under a policy of your own, a function of the state.
+    """Simulate a batch system under your own policy, a function of the state.
 
     Parameters
     ----------
     workload : Workload
     system : System
-        Of one partition.
+        One partition.
     policy : function of a State
         Called once per instant at which jobs wait. It returns the positions in `state.waiting` of
-        the jobs that start now (0 is the job submitted first, ``[]`` starts none), or a tuple of
-        these and the time at which it wants to be asked again if nothing happens before; the last
-        answer counts. A function compiled by Numba (``numba.njit``) is called from a compiled loop,
-        ten times as fast; it may return a list or an array of whole numbers, or a tuple of that and
-        a number, but always the same. Compiling the loop for it takes a few seconds in every
-        process, for Numba cannot keep on disk what was compiled for a function that is an argument.
+        the jobs that start now (0 is the job submitted first, ``[]`` starts none). Or it returns a
+        tuple: these positions, and a time at which it wants to be called again if nothing happens
+        before; the last such time counts. A function compiled by Numba (``numba.njit``) is called
+        from a compiled loop, ten times as fast. It may return a list or an array of whole numbers,
+        or a tuple of that and a number, but always the same type. Compiling the loop takes a few
+        seconds in every process, because Numba cannot cache it on disk.
     columns : sequence of str, optional
-        Further columns of the workload that the policy may see: ``state.waiting.columns[0]`` is the
-        first of them. Numbers come as they are, text as whole numbers that are equal where the text
-        is (−1 where it is missing).
+        Other columns of the workload that the policy may see: ``state.waiting.columns[0]`` is the
+        first of them. Numbers stay as they are. Texts become whole numbers; equal texts get equal
+        numbers, missing texts −1.
     name : str, optional
-        What tables and figures call the policy; the function's name by default.
+        Name of the policy in tables and figures; by default the function's name.
     calendar : Calendar, optional
         When nodes are closed. Runs that a window cuts are cut in the schedule's workload.
 
@@ -79,11 +79,11 @@ def simulate(
     Raises
     ------
     InvalidDecisionError
-        Where the policy starts what does not wait or does not fit, starts a job twice, asks to be
-        woken now or earlier, or lets jobs wait on an empty machine when nothing is to come; it
-        names the policy, the instant and the job.
+        If the policy starts a job that does not wait or does not fit, starts a job twice, asks for
+        a call now or earlier, or lets jobs wait for ever on an empty machine. The message names the
+        policy, the instant and the job.
     InvalidWorkloadError
-        Where a job is wider than the system, the system has several partitions, or a column is
+        If a job is wider than the system, the system has several partitions, or a column is
         missing or known only after a job has ended.
 
     Examples
@@ -230,24 +230,24 @@ def _wrong(workload: Workload, machine: Machine, status: int, position: int, wak
     """What a policy did that it cannot do, and what was expected."""
     first, last, free = (int(machine.counts[cell]) for cell in (loop.FIRST, loop.LAST, loop.FREE))
     if status == loop.NO_SUCH_JOB:
-        return f"starts position {position}; expected 0 to {last - first - 1}: so many jobs wait"
+        return f"starts position {position}; expected 0 to {last - first - 1}, one per waiting job"
     if status in (loop.TWICE, loop.TOO_WIDE):
         job = int(machine.queue[loop.JOB, first + position])
         what = f"starts {workload.label(job)} (position {position})"
         if status == loop.TWICE:
             return f"{what} twice; expected every position once"
         wanted = count(int(machine.nodes[job]), "node")
-        return f"{what}, which wants {wanted}; {free} {'is' if free == 1 else 'are'} free by then"
+        return f"{what}, which needs {wanted}; {free} {'is' if free == 1 else 'are'} free then"
     if status == loop.LATE:
-        return f"asks to be woken at t={wake:.15g}; expected a later time, or infinity for none"
+        return f"asks to be called at t={wake:.15g}; expected a later time, or infinity for none"
     head, others = workload.label(int(machine.queue[loop.JOB, first])), last - first - 1
     waiting = f"{head} waits, and {others} more" if others else f"{head} waits"
     if status == loop.STARVED:
         return (
-            "starts nothing on an empty machine, asks for no wake, and nothing is to come: "
+            "starts no job on an empty machine, asks for no later call, and no event will follow: "
             f"{waiting}; expected a start"
         )
     return (
-        f"has been woken {loop.MOST_IDLE_WAKES:,} times in a row on an empty machine and started "
-        f"nothing, and nothing is to come: {waiting}; expected a start"
+        f"was called {loop.MOST_IDLE_WAKES:,} times in a row on an empty machine, started no job, "
+        f"and no event will follow: {waiting}; expected a start"
     )

@@ -1,7 +1,7 @@
-"""State of a batch system as a scheduler may know it: waiting and running jobs, no true run times.
+"""State of a batch system that a scheduler may know: waiting and running jobs, no true run times.
 
-Every array is read-only and has one value per job. A policy sees the same names and types whether
-Numba compiled it or not.
+Every array is read-only and has one value per job. A policy sees the same names and types with and
+without Numba.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Waiting(NamedTuple):
-    """The waiting jobs, in order of submission (ties: the lower row).
+    """Waiting jobs, in order of submission (ties: the lower row).
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class Waiting(NamedTuple):
     submit_time : np.ndarray of float64
         Seconds.
     requested_time : np.ndarray of float64
-        Seconds; infinite where the workload does not know it.
+        Seconds; infinite if unknown.
     nodes : np.ndarray of int64
     columns : np.ndarray of float64, one row per column that `simulate` was asked to show
     """
@@ -32,7 +32,7 @@ class Waiting(NamedTuple):
 
 
 class Running(NamedTuple):
-    """The running jobs, in order of the end that they promised (ties: the lower row).
+    """Running jobs, in order of their expected ends (ties: the lower row).
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Running(NamedTuple):
     start_time : np.ndarray of float64
         Seconds.
     expected_end : np.ndarray of float64
-        Seconds, ascending: ``start_time + requested_time``, or now for a job that outlived that.
+        Seconds, ascending: ``start_time + requested_time``, or now for a job that exceeds it.
     nodes : np.ndarray of int64
     columns : np.ndarray of float64, one row per column that `simulate` was asked to show
     """
@@ -69,7 +69,7 @@ class Capacity(NamedTuple):
 
 
 class State(NamedTuple):
-    """One instant of a batch system, after its ends and then its submissions.
+    """State of a batch system at one instant, after its ends and then its submissions.
 
     Parameters
     ----------

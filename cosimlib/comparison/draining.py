@@ -1,18 +1,18 @@
-"""Drain or evict: what a window in which nodes close costs, by how early it becomes known.
+"""Drain or evict: the cost of a window in which nodes close, by how early it is known.
 
-A scheduler that knows a window starts no job whose requested time crosses its begin, so that nodes
-stay idle before it: the machine *drains*. One that does not know it starts such jobs, and those
-that still run at the begin are *evicted* by the cheapest plan of `eviction.solve_blocked`. A notice
-of some hours mixes the two. Its cost has three parts, in node-hours:
+A scheduler that knows a window starts no job whose requested time crosses the window's start, so
+nodes stay idle before it: the machine *drains*. A scheduler that does not know it starts such jobs.
+Those that still run at the start are *evicted*, by the cheapest plan of `eviction.solve_blocked`.
+With a notice of some hours, both happen. The cost has three parts, in node-hours:
 
-- `idle`: what jobs hold during the notice under EASY that does not know the window, less what they
-  hold under EASY that does. It is below 0 where the jobs that still fit use more nodes;
-- `lost`: what killed jobs have computed since their last checkpoint;
-- `blocked`: held by jobs that are stopped, or idle on nodes of the window, until the last
-  checkpoint is written. Then the window begins, at most `horizon` late.
+- `idle`: what jobs hold during the notice under EASY without the window, minus what they hold under
+  EASY that knows it. It is negative if the jobs that still fit use more nodes;
+- `lost`: work of killed jobs since their last checkpoint;
+- `blocked`: nodes held by stopped jobs, or idle in the window, until the last checkpoint is
+  written. Then the window begins, at most `horizon` late.
 
-`killed` is what would be lost if no checkpoint were written at the begin. Left out is the reading
-of checkpoints, and what happens after the window begins.
+`killed` is what would be lost without checkpoints at the start. The reading of checkpoints, and
+everything after the window begins, is not included.
 """
 
 from collections.abc import Iterable, Sequence
@@ -51,29 +51,29 @@ def drain_or_evict(
     stretch: float = 2 * WEEK,
     seeds: Iterable[int] = range(5),
 ) -> pd.DataFrame:
-    """Node-hours that windows cost under EASY, by the hours of notice; each window for itself.
+    """Node-hours that each window costs under EASY, by the hours of notice.
 
     Parameters
     ----------
     workload : Workload
         With requested times.
     windows : Calendar
-        The windows, such as ``Calendar(traces.closures(workload))``. Their `known_from` makes no
-        difference.
+        The windows, such as ``Calendar(traces.closures(workload))``. Their `known_from` is
+        ignored.
     notices : sequence of float, default 0, 1, 2, 4, 8, 16, 24
-        Hours before a window from which on it is known. 0: nothing drains.
+        Hours before its start at which a window becomes known. 0: no draining.
     calendar : Calendar, optional
-        Other windows, of which those that end up to the start of a window close nodes before it.
+        Other windows; those that end before a window starts close nodes before it.
     system : System, optional
         With memory and bandwidths; the workload's machine by default.
     interval : float, default 3600.0
         Seconds between application checkpoints of a job.
     horizon : float, default 900.0
-        Seconds by which evicted jobs have left a window's nodes at the latest.
+        Latest time (s) after its start at which evicted jobs have left a window's nodes.
     stretch : float, default two weeks
-        Seconds before a window that are simulated, from an empty machine.
+        Simulated time before a window (s); it begins with an empty machine.
     seeds : iterable of int, default range(5)
-        Of the memory drawn per job (see `eviction.problem.draw_memory`).
+        Seeds of the memory per job (see `eviction.problem.draw_memory`).
 
     Returns
     -------
@@ -85,7 +85,7 @@ def drain_or_evict(
     Raises
     ------
     ArgumentError
-        Where no job is submitted in the stretch before a window.
+        If no job is submitted in the stretch before a window.
 
     Examples
     --------
@@ -127,9 +127,9 @@ def drain_or_evict(
 
 
 def mean_costs(table: pd.DataFrame, *, cost: str = "cost") -> pd.DataFrame:
-    """Means over windows of what `drain_or_evict` gives, with 95 % intervals, by notice.
+    """Mean cost over windows, with 95 % intervals, for each notice of `drain_or_evict`.
 
-    Seeds of a window are averaged first.
+    The seeds of a window are averaged first.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Intervals over logs drawn anew: values of policies, paired differences and ratios, sentences.
 
-Percentiles alone are too low: weeks drawn apart lose the long queues that several bad weeks in a
-row leave behind, and a log of few quiet weeks does not show how bad weeks can be. So draws above
-their mean are moved away from it (`widen`), the more the fewer weeks there are, before percentiles
-are taken; docs/intervals.md has the experiment.
+Percentiles alone are too low: weeks drawn independently lose the long queues that several bad weeks
+in a row leave behind, and a log with few, quiet weeks does not show how bad weeks can be. So values
+above their mean are moved away from it (`widen`) before percentiles are taken, the more the fewer
+weeks there are. docs/intervals.md has the experiment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,20 +31,20 @@ LOWER, HIGHER, EQUAL, CANNOT_TELL = "lower", "higher", "equal", "cannot tell"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Displayed):
-    """Policies compared on one log, with intervals over logs drawn anew from it.
+    """Comparison of policies on one log, with intervals over logs drawn anew from it.
 
     Parameters
     ----------
     name : str
-        The log's.
+        Name of the log.
     policies : tuple of str
     table : pd.DataFrame
         One row per policy or pair of policies, measure, group of jobs, statistic and quantity.
         `quantity` is ``"value"`` of a policy, ``"difference"`` (`policy` − `against`) or
-        ``"ratio"`` (`policy` ÷ `against`); `log` is that of the log itself, `median`, `low` and
-        `high` are over the logs drawn anew, widened for few weeks. `verdict` is what the
-        difference is: ``"lower"``, ``"higher"``, ``"equal"``, ``"cannot tell"`` where 0 is in its
-        interval, or ``"unknown"``.
+        ``"ratio"`` (`policy` ÷ `against`). `log` is the value of the log itself; `median`, `low`
+        and `high` are over the logs drawn anew, widened for few weeks. `verdict` judges the
+        difference: ``"lower"``, ``"higher"``, ``"equal"``, ``"cannot tell"`` if its interval
+        contains 0, or ``"unknown"``.
         Waits and turnaround times are in seconds. Numbers that are unknown are missing.
     drawn : pd.DataFrame
         Values of each log drawn anew (rows, by seed), by policy, measure, group and statistic.
@@ -68,7 +68,7 @@ class Comparison(Displayed):
 
     @property
     def note(self) -> str:
-        """How many logs were drawn, how, what the intervals are and what is left out."""
+        """Text on how many logs were drawn and how, what intervals mean, and what is left out."""
         return (
             f"{percent(self.level)} intervals over {count(len(self.drawn), 'log')} drawn anew: "
             f"{self.logs}. {self.left_out}"
@@ -89,10 +89,10 @@ class Comparison(Displayed):
     def sentences(
         self, statistic: str = "mean", *, group: str = ALL, against: str | None = None
     ) -> list[str]:
-        """One sentence per pair of policies and measure: which is lower, or that one cannot tell.
+        """One sentence per pair of policies and measure: which is lower, or that it is unknown.
 
-        Of all pairs, or of those with the policy `against` as their second. Measures that are one
-        number per schedule are told of whatever the statistic.
+        All pairs are used, or only those whose second policy is `against`. Measures with one number
+        per schedule are included whatever the statistic.
         """
         chosen = self._chosen(statistic, group)
         if against is not None:
@@ -107,7 +107,7 @@ class Comparison(Displayed):
         ]
 
     def brief(self, statistic: str = "mean", *, group: str = ALL) -> pd.DataFrame:
-        """Values in words, "2.0 h (1.6 h to 2.4 h)", one row per policy, one column per measure."""
+        """Values as text, "2.0 h (1.6 h to 2.4 h)": one row per policy, one column per measure."""
         values = self.table[self._chosen(statistic, group) & (self.table["quantity"] == "value")]
         texts = []
         for row in values.to_dict("records"):

@@ -36,7 +36,7 @@ ALL = "all jobs"
 
 
 def chosen_measures(measures: Iterable[str] | Mapping[str, Measure]) -> dict[str, Measure]:
-    """Measures by name: names in `MEASURES`, or a mapping with functions of one's own."""
+    """Measures by name: names in `MEASURES`, or a mapping with your own functions."""
     plural = f"names of measures, {', '.join(MEASURES)}, or functions by name"
     fine = isinstance(measures, Iterable) and not isinstance(measures, str)
     check.that("measures", measures, fine, plural)

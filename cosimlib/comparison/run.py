@@ -1,4 +1,4 @@
-"""Runs of a comparison: the log itself, then logs drawn anew from it, all policies on each."""
+"""Runs of a comparison: all policies on the log itself, and on the same new logs drawn from it."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -54,39 +54,39 @@ def compare(
     executor: Workers = None,
     folder: str | Path | None = None,
 ) -> Comparison:
-    """Policies compared on a log, with 95 % intervals and paired differences and ratios.
+    """Comparison of policies on a log, with 95 % intervals, paired differences and ratios.
 
     Parameters
     ----------
     workload : Workload
     policies : list or dict
-        Names of the register (`cosimlib.register` adds to it), pairs of a name and knobs such as
-        ``("EASY", {"order": "wfp"})``, functions of a workload and a system, functions of a
-        `State` (see `cosimlib.simulate`); or a dict of these by other names. Each is compared with
-        all before it.
+        Registered names (`cosimlib.register` adds one), pairs of a name and arguments such as
+        ``("EASY", {"order": "wfp"})``, functions of a workload and a system, functions of a `State`
+        (see `cosimlib.simulate`); or a dict, whose keys are the names in tables. Each is compared
+        with all before it.
     replicates : int, default 100
-        Logs drawn anew. Of fewer than 39 an interval is from the least to the most, and has a lower
-        level: that of 20 logs is 90 %.
+        Number of logs drawn. With fewer than 39, an interval goes from the smallest to the largest
+        value, and its level is lower: 90 % for 20 logs.
     measures : list or dict, default ("wait_time", "bounded_slowdown")
-        Names in `comparison.MEASURES`, or functions by name, of a schedule, `start` and `end`; they
-        return one number per job as `metrics.wait_time` does, or one number.
+        Names in `comparison.MEASURES`, or a dict of functions of a schedule, `start` and `end`,
+        which return one number, or one per job as `metrics.wait_time` does.
     by : {"size", "length", "user", "queue"}, optional
-        Groups of jobs besides all, those of `metrics.job_groups`.
+        Adds groups of jobs, those of `metrics.job_groups`.
     system : System, optional
         By default the workload's machine.
     unit : {"weeks", "users"}, default "weeks"
-        What is drawn anew, see `synthetic.resample`. Users drawn apart load the machine less evenly
-        than they did, so that waits tend to be longer than the log's.
+        What is drawn, see `synthetic.resample`. Users drawn separately load the machine less evenly
+        than in the log, so waits tend to be longer.
     load : float, optional
-        Offered load of the logs drawn anew; by default the log's own. What is told of the log
-        itself stays at its own.
+        Offered load of the logs drawn; by default that of the log. Values of the log itself are
+        always at its own load.
     warm_up, cool_down : float, optional
-        Seconds after the first and before the last submission whose jobs do not count; by default
-        a tenth of the log each, at most a week.
+        Seconds after the first and before the last submission in which jobs do not count; by
+        default a tenth of the log each, at most a week.
     seed : int, default 0
     executor, folder : optional
-        Where logs are simulated and kept, as in `cosimlib.sweep`: one after the other by default,
-        on all cores with ``executor="cores"``.
+        As in `cosimlib.sweep`: one log after the other by default, all cores with
+        ``executor="cores"``; cells are stored in the folder.
 
     Returns
     -------
@@ -95,8 +95,8 @@ def compare(
     Raises
     ------
     ValueError
-        For a log of fewer than 20 jobs that count or shorter than four hours, one that a policy
-        cannot schedule, and settings that are out of range.
+        If fewer than 20 jobs count, the log is shorter than four hours, a policy cannot schedule
+        it, or a setting is out of range.
 
     Examples
     --------
@@ -152,9 +152,9 @@ def compare(
 def compare_where_possible(
     workload: Workload, policies: Iterable[Any], **knobs: Any
 ) -> tuple[Comparison | None, str]:
-    """A comparison, or None and the reason where the log is too short or too small for one.
+    """Comparison, or None and the reason if the log is too short or too small.
 
-    Parameters are those of `compare`.
+    The parameters are those of `compare`.
     """
     try:
         resampling_plan(workload, knobs.get("unit", "weeks"))

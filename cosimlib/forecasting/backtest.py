@@ -76,12 +76,12 @@ METHODS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Backtest(Displayed):
-    """Forecasts of a log's past, and what happened.
+    """Forecasts of a log's past, and the starts that really happened.
 
     Parameters
     ----------
     name : str
-        Of the log, and the policy.
+        Name of the log, and the policy.
     cases : pd.DataFrame
         A row per instant `at` and waiting `job`: seconds it had `waited`, how long it went on to
         `wait` (infinite of a job that never started), quantiles of the simulation (``q05`` …) and
@@ -193,7 +193,7 @@ def backtest(
     seed: int = 0,
     executor: Workers = None,
 ) -> Backtest:
-    """How often forecasts on a log's own past would have held, with corrections from its past.
+    """Backtest: how often forecasts on a log's own past are right, corrected by earlier cases.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def backtest(
         Random instants at which jobs wait.
     futures : int, default 100
     jobs : int, default 10
-        Waiting jobs of an instant that count, drawn at random.
+        Random waiting jobs that count at each instant.
     system : System, optional
         By default the log's machine.
     seed : int, default 0
@@ -220,9 +220,9 @@ def backtest(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system, has no requested time, or starts are unknown.
+        If a job is wider than the system, has no requested time, or starts are unknown.
     ValueError
-        Where jobs wait at no instant, and for settings out of range.
+        If jobs never wait, or a setting is out of range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Forecasts: when waiting jobs start, and a job that is submitted now, with intervals."""
+"""Forecasts of start times: of waiting jobs, and of a job that is submitted now, with intervals."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -37,25 +37,25 @@ SHOWN = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast(Displayed):
-    """When jobs start that wait at an instant, in each of many futures.
+    """Start times of the jobs that wait at an instant, in each of many simulated futures.
 
     Parameters
     ----------
     name : str
-        Of the log, and the policy.
+        Name of the log, and the policy.
     at : float
         The instant, in seconds of the log.
     jobs : pd.DataFrame
         The waiting jobs in order of submission, by their rows in the log.
     starts : np.ndarray
-        Seconds of the log, a row per waiting job, a column per future.
+        Start times in seconds of the log: one row per waiting job, one column per future.
     running : int
-        Jobs that run.
+        Number of running jobs.
     asked : pd.DataFrame, optional
-        The columns of `table` for a job that is submitted now (the first row), and for fewer nodes
-        or less time.
+        The columns of `table` for a job that is submitted now (first row), and for the same job
+        with fewer nodes or less time.
     calibrated : str
-        What a backtest says of forecasts of waiting jobs.
+        Result of a backtest on forecasts of waiting jobs.
     """
 
     name: str
@@ -135,36 +135,37 @@ def forecast(
     run_times: str = "history",
     arrivals: bool = True,
 ) -> Forecast:
-    """When the jobs start that wait at an instant of a log, with intervals, and a job asked for.
+    """Forecast of start times at an instant of a log, with intervals, also for a job of your own.
 
-    Only what was known at the instant is used: neither the ends of jobs that run, nor later
-    submissions. Futures are drawn from what had ended by then and simulated (see
-    `cosimlib.forecasting.futures`); `backtest` says how often such intervals hold on a log.
+    Only data known at the instant are used: neither the ends of running jobs nor later submissions.
+    Futures are drawn from jobs that had ended by then, and simulated (see
+    `cosimlib.forecasting.futures`). `backtest` says how often such intervals are right on a log.
 
     Parameters
     ----------
     log : Workload or Schedule
         With recorded starts (missing or infinite for jobs that have not started), or a schedule.
-        A job without a recorded start whose `status` tells that it has ended never waits.
+        A job without a recorded start that has ended by its `status` never waits.
     at : float, optional
-        The instant, in seconds of the log; by default that of the last submission.
+        The instant, in seconds of the log; by default the last submission.
     policy : str or function, default "EASY"
-        The site's: a name of the register, or a function of a workload and a system. Refused
-        are policies that fill idle nodes, which act at whole minutes only, and ``"conservative"``,
-        which keeps reservations from before the instant (``"conservative (replanned)"`` does not).
+        The site's policy: a registered name, or a function of a workload and a system. Two kinds
+        are refused: policies with filler containers, which act only at whole minutes, and
+        ``"conservative"``, which keeps reservations from before the instant (use
+        ``"conservative (replanned)"``).
     nodes, hours : int and float, optional
-        A job that is submitted now, and for how many hours it asks; `Forecast.asked` then tells its
-        start, and that of jobs of a half and a quarter of the nodes or of the time.
+        A job that is submitted now: its nodes and requested hours. `Forecast.asked` then has its
+        start, and the starts with a half and a quarter of the nodes or of the time.
     user : str, optional
-        The user of that job, whose earlier jobs tell its run time.
+        The user of that job, whose earlier jobs predict its run time.
     system : System, optional
         By default the log's machine.
     futures : int, default 200
     seed : int, default 0
     run_times : {"history", "requested", "exact"}, default "history"
-        Drawn; as requested, as a scheduler plans; or those of the log, which nobody knows.
+        Run times: drawn; as requested, as a scheduler plans; or those of the log (for tests).
     arrivals : bool, default True
-        Whether jobs are submitted after the instant.
+        Whether new jobs are submitted after the instant.
 
     Returns
     -------
@@ -173,9 +174,9 @@ def forecast(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system, has no requested time, or starts are unknown.
+        If a job is wider than the system, has no requested time, or starts are unknown.
     ValueError
-        For settings out of range, and policies that cannot be continued from an instant.
+        If a setting is out of range, or the policy cannot continue from an instant.
 
     Examples
     --------

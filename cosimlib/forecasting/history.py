@@ -200,7 +200,7 @@ class History:
 def predict(
     log: Workload | Schedule, method: str = "last two", *, quantile: float = 0.5
 ) -> pd.Series:
-    """The run time of each job, as predicted at its submission from jobs that had ended by then.
+    """Predicted run time of each job, from jobs that had ended when it was submitted.
 
     Parameters
     ----------
@@ -211,17 +211,17 @@ def predict(
         2007), the requested time, or a quantile over similar jobs (see
         `cosimlib.forecasting.history`). None predicts more than the requested time.
     quantile : float, default 0.5
-        Of ``"history"``.
+        Quantile for ``"history"``.
 
     Returns
     -------
     pd.Series
-        Seconds, indexed by job, such as `simulate_easy` takes as `predict`.
+        Seconds, indexed by job; `simulate_easy` takes them as `predict`.
 
     Raises
     ------
     InvalidWorkloadError
-        Where requested times or recorded starts are unknown.
+        If requested times or recorded starts are unknown.
 
     Examples
     --------

@@ -256,7 +256,7 @@ def test_answers_may_be_any_sequence_of_whole_numbers(answer):
 WRONG = {
     "starts a position too high": (
         lambda state: [2],
-        "<lambda> at t=0 starts position 2; expected 0 to 1: so many jobs wait",
+        "<lambda> at t=0 starts position 2; expected 0 to 1, one per waiting job",
     ),
     "starts a position below zero": (lambda state: [-1], "starts position -1; expected 0 to 1"),
     "starts a job twice": (
@@ -265,17 +265,17 @@ WRONG = {
     ),
     "starts what does not fit": (
         lambda state: [0, 1],
-        r"starts trial: job 1 \(position 1\), which wants 3 nodes; 2 are free by then",
+        r"starts trial: job 1 \(position 1\), which needs 3 nodes; 2 are free then",
     ),
-    "wakes now": (lambda state: ([], state.now), "asks to be woken at t=0; expected a later time"),
-    "wakes at no time": (lambda state: ([], np.nan), "asks to be woken at t=nan"),
+    "wakes now": (lambda state: ([], state.now), "asks to be called at t=0; expected a later time"),
+    "wakes at no time": (lambda state: ([], np.nan), "asks to be called at t=nan"),
     "starves": (
         lambda state: [],
-        "starts nothing on an empty machine.*trial: job 0 waits, and 1 more; expected a start",
+        "starts no job on an empty machine.*trial: job 0 waits, and 1 more; expected a start",
     ),
     "never rests": (
         lambda state: ([], state.now + 1),
-        "at t=10000 has been woken 10,000 times in a row.*job 0 waits, and 1 more",
+        "at t=10000 was called 10,000 times in a row.*job 0 waits, and 1 more",
     ),
     "returns nothing": (lambda state: None, "at t=0 returned None; expected a list or an array"),
     "returns a mask": (
@@ -287,7 +287,7 @@ WRONG = {
     "returns three things": (lambda state: ([], 1, 2), "returned a tuple of 3: .*; expected"),
     "wakes at a word": (
         lambda state: ([], "soon"),
-        "returned 'soon' as the time to be asked again; expected seconds",
+        "returned 'soon' as the time of the next call; expected seconds",
     ),
 }
 """Policies and what they are told, on two jobs of 2 and 3 nodes and a machine of 4."""
