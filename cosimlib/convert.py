@@ -17,7 +17,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib import traces
 from cosimlib.traces.account import Account, TraceError
-from cosimlib.traces.records import UNITS, Unit
+from cosimlib.traces.records import AUTO, UNITS, Unit
 from cosimlib.traces.swf import FIELDS, LABELS, all_numbers
 from cosimlib.workload import Workload
 
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m cosimlib.convert", description=__doc__)
     parser.add_argument("source", help="a log of any known format, or the name of a public trace")
     parser.add_argument("target", help=f"ends in {', '.join(traces.WRITERS)}; .gz may follow")
-    parser.add_argument("--unit", choices=UNITS, help="what the jobs' nodes count")
+    parser.add_argument("--unit", choices=(*UNITS, AUTO), help="what the jobs' nodes count")
     parser.add_argument(
         "--cores-per-node", type=int, dest="cores", help="processors per node, of SWF"
     )

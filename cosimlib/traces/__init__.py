@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from cosimlib import checks as check
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.alcf import is_alcf, read_alcf
-from cosimlib.traces.alibaba import is_alibaba, read_alibaba
+from cosimlib.traces.alibaba import is_alibaba, is_openb, read_alibaba, read_openb
 from cosimlib.traces.bags import is_condor, is_peregrine, read_condor, read_peregrine
 from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
@@ -50,6 +50,7 @@ __all__ = [
     "read_columns",
     "read_condor",
     "read_fugaku",
+    "read_openb",
     "read_pbs",
     "read_peregrine",
     "read_pm100",
@@ -82,6 +83,7 @@ READERS: dict[str, Format] = {
     "pm100": Format(read_pm100, (".parquet",), is_pm100),
     "peregrine": Format(read_peregrine, (".csv",), is_peregrine),
     "alibaba": Format(read_alibaba, (".csv",), is_alibaba),
+    "openb": Format(read_openb, (".csv",), is_openb),
     "condor": Format(read_condor, (".submit",), is_condor),
     "columns": Format(read_columns, (".csv", ".parquet"), is_columns),
 }

@@ -6,8 +6,9 @@ for in the `folder` argument, in COSIMLIB_TRACES and in ``data/traces/``; a miss
 downloaded to ``data/traces/``, which version control ignores.
 
 Two are the inputs of Duplyakin, Johnson and Ricci (ScienceCloud 2017), from the repositories where
-they can be had. Checksums are those of the publishers' own files; none is known for UniLu-Gaia,
-RICC and ANL-Intrepid: a download of these is checked only to be complete gzip.
+they can be had; those named openb are pods and nodes of a GPU cluster of Alibaba, as Weng et al.
+(USENIX ATC 2023) published them. Checksums are those of the publishers' own files; none is known
+for UniLu-Gaia, RICC and ANL-Intrepid: a download of these is checked only to be complete gzip.
 """
 
 import os
@@ -57,6 +58,34 @@ _ALCF = (
 
 _GITHUB = "https://raw.githubusercontent.com/"
 _NO_LICENSE = "No license lies beside it: it is for your own use, and is not to be passed on."
+
+
+def _openb(kind: str, sha256: str) -> Trace:
+    """A list of pods of Alibaba's cluster-trace-gpu-v2023, or its list of nodes."""
+    file_name = f"openb_{'node_list_gpu_node' if kind == 'nodes' else 'pod_list_' + kind}.csv"
+    commit = "8f3d6417353c5083c6d56617f255fadd8dc306bc"
+    return Trace(
+        file_name,
+        "Alibaba's cluster-trace-gpu-v2023 was published with Weng et al., Beware of Fragmentation "
+        "(USENIX ATC 2023); please cite it. License: Apache 2.0.",
+        f"{_GITHUB}hkust-adsl/kubernetes-scheduler-simulator/{commit}/data/csv/{file_name}",
+        sha256,
+        cores_per_node=None,
+        other_file_names=(f"gpu/{file_name}.gz", f"gpu/{file_name}"),
+    )
+
+
+OPENB = {
+    "nodes": "2beca64b4d3dfa342036a34b56a495c6cef9225db836c81f541282cb1df320b5",
+    "default": "1ee7ed79c27a3b0861cda8ddba86a004c6aba904caafa329a76ae93ca63834a8",
+    "cpu100": "bec1c33fbdde61fd463877534ec79b393aec73e1cbb22d55fab9f166ac480982",
+    "gpushare40": "d83ce79a4eb6987524bedbb0c65e41aed3a36bf6c1b78b86234c3687a07e1d40",
+    "gpushare100": "12dbc07d6a49bf8641e2275a2ff5bf7be74b5df7d148d531e135b140b95f9a3d",
+    "gpuspec25": "9d030679a2ccd7e27a7ec9ff15baff34480d22a0012515691fc187e3f35ee68c",
+    "multigpu20": "d9ec6f6c74fb980cc0b81239470c6353fceea077ea9abd610003b604c7cc2b01",
+    "multigpu50": "206f2f5959db30ecb7c44e7f13197c8ec50b7a35558ad3777cc3662ef0fe5373",
+}
+"""Lists of Weng et al. by name, and their checksums."""
 
 TRACES: Mapping[str, Trace] = {
     "KTH-SP2": _archived(
@@ -128,6 +157,7 @@ TRACES: Mapping[str, Trace] = {
         cores_per_node=None,
         other_file_names=("peregrine-10k.anon.csv.gz",),
     ),
+    **{f"openb-{kind}": _openb(kind, sha256) for kind, sha256 in OPENB.items()},
 }
 
 

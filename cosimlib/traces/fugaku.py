@@ -22,7 +22,7 @@ from cosimlib.system import System
 from cosimlib.traces import records
 from cosimlib.traces.account import Account, assemble, base_name, parses, read_bytes
 from cosimlib.traces.parquet import labels, names_in, numbers, read_batches, seconds
-from cosimlib.traces.records import Unit
+from cosimlib.traces.records import AUTO, Unit
 from cosimlib.traces.texts import read_csv
 from cosimlib.workload import Workload
 
@@ -47,8 +47,9 @@ def read_fugaku(
     Parameters
     ----------
     path : str or Path
-    unit : {"nodes", "cores"}
-        What a workload's `nodes` count, as allocated, or as requested where that is unknown.
+    unit : {"nodes", "cores", "auto"}
+        What a workload's `nodes` count, as allocated, or as requested where that is unknown;
+        ``"auto"``: what is scarce, nodes unless jobs share them.
     name : str, optional
         Of the workload; by default the file's name without its endings.
     verbose : bool, default True
@@ -77,11 +78,12 @@ def read_fugaku(
     1        356.0   15427.0      1
     2        832.0    6298.0    384
     """
-    check.choice("unit", unit, ("nodes", "cores"))
+    check.choice("unit", unit, ("nodes", "cores", AUTO))
     path, account = Path(path), Account()
     tables = [_columns(batch) for batch in _batches(path)]
     table = pd.concat(tables, ignore_index=True)
     count = len(table)
+    unit = records.scarce_unit(table, account) if unit == AUTO else unit
     table = account.drop(table, records.drop_rules(table, unit))
     jobs = records.jobs(table, unit, "submit", account).drop(columns=["eligible_time", "qos"])
     jobs = jobs.assign(

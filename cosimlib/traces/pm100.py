@@ -14,7 +14,7 @@ from cosimlib.system import System
 from cosimlib.traces import records
 from cosimlib.traces.account import Account, assemble, base_name, parses
 from cosimlib.traces.parquet import labels, numbers, read_batches, seconds
-from cosimlib.traces.records import ARRIVALS, UNITS, Arrival, Unit
+from cosimlib.traces.records import ARRIVALS, AUTO, UNITS, Arrival, Unit
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
@@ -45,8 +45,9 @@ def read_pm100(
     Parameters
     ----------
     path : str or Path
-    unit : {"nodes", "cores", "gpus"}
-        What a workload's `nodes` count, as allocated, or as requested where that is unknown.
+    unit : {"nodes", "cores", "gpus", "auto"}
+        What a workload's `nodes` count, as allocated, or as requested where that is unknown;
+        ``"auto"``: what is scarce, nodes unless jobs share them.
     arrival : {"submit", "eligible"}
         What counts as `submit_time`.
     name : str, optional
@@ -58,8 +59,9 @@ def read_pm100(
     -------
     Workload
         `submit_time` counts from the first arrival; `eligible_time` is kept beside it; `memory` is
-        GB per node; `machine` Marconi100, in the unit chosen. All jobs are exclusive: those that
-        shared nodes are not in PM100, so that the machine looks emptier than it was.
+        GB per node, `cores` and `gpus` are those of a node; `machine` Marconi100, in the unit
+        chosen. All jobs are exclusive: those that shared nodes are not in PM100, so that the
+        machine looks emptier than it was.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def read_pm100(
     1        430.0   36503.0      2
     2       1099.0    1915.0      1
     """
-    check.choice("unit", unit, UNITS)
+    check.choice("unit", unit, (*UNITS, AUTO))
     check.choice("arrival", arrival, ARRIVALS)
     path, account = Path(path), Account()
     wanted = (*TIMES, *NUMBERS, *LABELS)
@@ -86,6 +88,7 @@ def read_pm100(
     tables = [_columns(batch) for batch in batches]
     table = pd.concat(tables or [records.table_of({}, 0)], ignore_index=True)
     count = len(table)
+    unit = records.scarce_unit(table, account) if unit == AUTO else unit
     table = account.drop(table, records.drop_rules(table, unit))
     state = table["state"].str.upper()
     jobs = records.jobs(table, unit, arrival, account).assign(

@@ -12,8 +12,10 @@ import pandas as pd
 from cosimlib.system import System
 from cosimlib.traces.account import Account
 
-Unit = Literal["nodes", "cores", "gpus"]
+Unit = Literal["nodes", "cores", "gpus", "auto"]
 UNITS = ("nodes", "cores", "gpus")
+AUTO = "auto"
+"""In the place of a unit: what is scarce (`scarce_unit`)."""
 Arrival = Literal["submit", "eligible"]
 ARRIVALS = ("submit", "eligible")
 LAST = 2**33
@@ -41,6 +43,39 @@ def machine_in(machine: System, unit: str, per_node: int) -> System:
     if unit == "nodes":
         return machine
     return System(f"{machine.name} ({unit})", {"main": machine.total_nodes * per_node})
+
+
+def scarce_unit(table: pd.DataFrame, account: Account) -> str:
+    """Nodes where no job shares them; else cores or GPUs, whichever jobs held more of.
+
+    A job shares its nodes if it holds fewer cores per node than some other job. Of cores and GPUs
+    the scarce ones are those of which jobs held, over all their run time, the larger part of what
+    their nodes have: as much per node as any job holds. The account says what was chosen.
+    """
+    table = table[run_time(table) > 0]
+    density = {kind: table[kind] / table["nodes"] for kind in ("cores", "gpus")}
+    most = {kind: values.max() for kind, values in density.items()}
+    shared = int((density["cores"] < most["cores"]).sum())
+    unit = "nodes"
+    if shared:
+        time = run_time(table)
+        parts = {kind: (table[kind] * time).sum() / most[kind] for kind in most if most[kind] > 0}
+        unit = max(parts, key=parts.__getitem__)
+    reason = f"counted in {unit}, what is scarce; jobs that share nodes: {shared:,}"
+    account.add("noted", reason, len(table))
+    return unit
+
+
+def per_node(table: pd.DataFrame, unit: str) -> dict[str, pd.Series]:
+    """Cores and whole GPUs per node, where nodes are counted."""
+    if unit != "nodes":
+        return {}
+    gpus = np.ceil(table["gpus"] / table["nodes"])
+    known = gpus.notna().any()
+    return {
+        "cores": table["cores"] / table["nodes"],
+        "gpus": (gpus.fillna(0) if known else gpus).astype("Int64"),
+    }
 
 
 def run_time(table: pd.DataFrame) -> pd.Series:
@@ -101,4 +136,5 @@ def jobs(table: pd.DataFrame, unit: str, arrival: str, account: Account) -> pd.D
             "queue": table["queue"],
             "qos": table["qos"],
         }
+        | per_node(table, unit)
     )

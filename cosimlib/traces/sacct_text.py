@@ -43,6 +43,9 @@ LABELS = {"User": "user", "Account": "group", "Partition": "queue", "QOS": "qos"
 READ = {*FORMS, *LABELS, "Elapsed", "Timelimit", "AllocTRES"}
 
 MOST_DIVISIONS = 2_000
+GIGABYTES = {"": 2**20 / 1e9, "K": 2**10 / 1e9, "M": 2**20 / 1e9, "G": 2**30 / 1e9,
+             "T": 2**40 / 1e9}  # fmt: skip
+"""GB of the units of memory; without one it is MiB."""
 THOUSANDS = {"K": 1024.0, "M": 1024.0**2}
 
 
@@ -186,6 +189,7 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
     others = {
         "step": number.str.contains(".", regex=False).fillna(False).astype("bool"),
         "local": submitted.str.contains("T", regex=False).astype("bool"),
+        "memory": _memory(texts.labels("AllocTRES")),
         "rounded": texts.labels("NNodes").str.contains("[KM]").fillna(False).astype("bool"),
     }
     frame = pd.DataFrame(table | labels | others)
@@ -239,3 +243,9 @@ def _gpus(granted: pd.Series) -> pd.Series:
     counts = typed.str.extractall(r"gres/gpu:[^=,]+=([0-9]{1,9})")[0].astype("float64")
     sums = counts.groupby(level=0).sum()
     return total.fillna(sums.reindex(granted.index).where(sums.reindex(granted.index) > 0, np.nan))
+
+
+def _memory(granted: pd.Series) -> pd.Series:
+    """GB of AllocTRES."""
+    parts = granted.str.extract(r"(?:^|,)mem=([0-9]{1,12}(?:\.[0-9]+)?)([KMGT]?)")
+    return pd.to_numeric(parts[0]).astype("float64") * parts[1].map(GIGABYTES).astype("float64")

@@ -28,16 +28,18 @@ from cosimlib.traces import records
 from cosimlib.traces.account import Account, TraceError, assemble, base_name, parses, read_bytes
 from cosimlib.traces.documents import Document, label, number
 from cosimlib.traces.hosts import count_hosts
-from cosimlib.traces.records import ARRIVALS, COLUMNS, UNITS, Arrival, Unit
+from cosimlib.traces.records import ARRIVALS, AUTO, COLUMNS, UNITS, Arrival, Unit
 from cosimlib.traces.sacct_text import is_text, read_text
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
 FIELDS = ("submit", "eligible", "start", "end", "elapsed", "limit", "nodes", "cores", "gpus",
-          "job", "user", "group", "queue", "qos", "hosts", "state")  # fmt: skip
+          "job", "user", "group", "queue", "qos", "hosts", "state", "memory")  # fmt: skip
 """Columns of a record of JSON, in the order of `_row`."""
 FINISHED = {"COMPLETED": 1, "CANCELLED": 5}
 """SWF's status by Slurm's state; every other state of a job that ended is 0, failed."""
+MEBIBYTE = 2**20 / 1e9
+"""GB of a MiB, in which JSON tells memory."""
 UNSTARTED = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 """States of jobs that wait, whatever their record says of an earlier try."""
 
@@ -57,10 +59,11 @@ def read_sacct(
     Parameters
     ----------
     path : str or Path
-    unit : {"nodes", "cores", "gpus"}
+    unit : {"nodes", "cores", "gpus", "auto"}
         What a workload's `nodes` count: NNodes, NCPUS, or GPUs of AllocTRES. It is not guessed:
         nodes shared with other jobs count for each of them under ``"nodes"``; jobs without GPUs
-        are dropped under ``"gpus"``.
+        are dropped under ``"gpus"``. ``"auto"`` takes what is scarce (`records.scarce_unit`), and
+        the account says which.
     arrival : {"submit", "eligible"}
         What counts as `submit_time`: Submit, or the later Eligible of a job that waited for
         another one, for a time, or was held.
@@ -76,7 +79,8 @@ def read_sacct(
     -------
     Workload
         `submit_time` counts from the first arrival; `eligible_time` is kept beside it; `group` is
-        the account, `queue` the partition.
+        the account, `queue` the partition. Where nodes are counted, `cores`, `gpus` and `memory`
+        (GB) are those of AllocTRES per node.
 
     Raises
     ------
@@ -94,7 +98,7 @@ def read_sacct(
     1          0.0      31.0     16
     2          0.0       4.0      1
     """
-    check.choice("unit", unit, UNITS)
+    check.choice("unit", unit, (*UNITS, AUTO))
     check.choice("arrival", arrival, ARRIVALS)
     path, account = Path(path), Account()
     name = name or base_name(path)
@@ -105,10 +109,13 @@ def read_sacct(
     table = _read_json(path, data) if as_json else read_text(path, data)
     del data
     count = len(table)
+    unit = records.scarce_unit(table, account) if unit == AUTO else unit
     table = account.drop(table, _drop_rules(table, unit))
     _note(table, unit, account)
     machine = system or (_machine(table, name) if unit == "nodes" else None)
     jobs = records.jobs(table, unit, arrival, account).assign(status=_status(table))
+    if unit == "nodes":
+        jobs = jobs.assign(memory=table["memory"] / table["nodes"])
     first = records.began(records.arrivals(table, arrival), local=bool(table["local"].all()))
     return assemble(
         jobs, name, machine, account, path=path, records=count, verbose=verbose, began=first
@@ -209,6 +216,7 @@ def _row(job: dict[str, Any]) -> tuple:
         number(job.get("job_id")),
         *(label(job.get(key)) for key in ("user", "account", "partition", "qos", "nodes")),
         state if isinstance(state, str) else None,
+        _granted(granted, "mem") * MEBIBYTE,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from cosimlib.audit import audit
 from cosimlib.ondemand import bursts_from_queue, simulate_ondemand
 from cosimlib.synthetic import with_missing_estimates
-from cosimlib.traces import TraceError, load, read_alibaba, recognize
+from cosimlib.traces import TraceError, load, read_alibaba, read_openb, recognize
 from tests.traces.reading import DATA, counts
 
 FOLDER = DATA / "alibaba"
@@ -126,3 +126,44 @@ def test_a_damaged_table_of_nodes_is_refused_by_its_line(copy, tmp_path):
 def test_the_unit_is_one_of_two():
     with pytest.raises(ValueError, match="unit='nodes'; expected one of 'gpus', 'cores'"):
         read_alibaba(JOBS, unit="nodes")
+
+
+# Pods that share GPUs, 2023
+
+PODS = FOLDER / "openb_pod_list.csv"
+
+
+def test_pods_ask_for_parts_of_nodes():
+    workload = read_openb(PODS, verbose=False)
+    jobs = workload.jobs.set_index("job_id")
+    asked = ["nodes", "cores", "gpus", "gpu_share"]
+    assert jobs.loc[1, asked].tolist() == [1, 6.0, 1, 0.46]
+    assert jobs.loc[2, asked].tolist() == [1, 88.0, 8, 1.0]
+    assert jobs.loc[4, asked].tolist() == [1, 4.0, 0, 1.0]
+    assert jobs.loc[2, "memory"] == pytest.approx(327680 * 2**20 / 1e9)
+    assert jobs["gpu_models"].dropna().to_dict() == {3: "V100M16|V100M32"}
+    assert jobs.loc[3, ["submit_time", "run_time", "recorded_start"]].tolist() == [
+        9967058, 1512, 9967063
+    ]  # fmt: skip
+    assert jobs["status"].dropna().to_dict() == {2: 1, 3: 0}
+    dropped = ("dropped", "part of each GPU unknown, or none")
+    assert counts(workload)[dropped] == 1
+    assert counts(workload)["noted", "never scheduled, run time from creation to deletion"] == 1
+
+
+def test_pods_have_the_nodes_of_the_list_beside_them(tmp_path):
+    nodes = read_openb(PODS, verbose=False).machine.nodes
+    assert nodes["name"].tolist() == ["openb-node-0000", "openb-node-0001", "openb-node-0002"]
+    assert nodes["gpus"].tolist() == [2, 2, 8] and nodes["model"].iloc[2] == "V100M32"
+    alone = tmp_path / PODS.name
+    alone.write_text("\n".join(line.rsplit(",", 6)[0] for line in PODS.read_text().splitlines()))
+    assert recognize(PODS) == recognize(alone) == "openb"
+    workload = load(alone, verbose=False)
+    assert workload.machine is None and (workload.jobs["run_time"] == 0).all()
+    assert counts(workload)["noted", "times unknown, taken as 0"] == 5
+
+
+def test_pods_of_a_public_list_are_placed_as_asked(trace_path):
+    workload = read_openb(trace_path("gpu/openb_pod_list_default.csv.gz"), verbose=False)
+    assert len(workload) == 8152
+    assert workload.machine.nodes["gpus"].sum() == 6212

@@ -270,3 +270,41 @@ def test_host_lists_of_more_hosts_than_any_machine_are_none():
 def test_host_lists_expand():
     assert expand_hosts("n[1,6-7],login1") == ["n1", "n6", "n7", "login1"]
     assert expand_hosts("rack[1-2]n[08-09]") == ["rack1n08", "rack1n09", "rack2n08", "rack2n09"]
+
+
+# What a job asks for per node, and the unit that is scarce
+
+
+def test_cores_gpus_and_memory_are_those_per_node(tmp_path):
+    granted = "cpu=8,mem=16G,node=2,gres/gpu=4"
+    jobs = read(tmp_path, text({"AllocTRES": granted}, {"AllocTRES": "cpu=8,node=2"})).jobs
+    assert jobs[["nodes", "cores", "gpus"]].to_numpy().tolist() == [[2, 4, 2], [2, 4, 0]]
+    assert jobs["memory"].iloc[0] == pytest.approx(8 * 2**30 / 1e9)
+    assert {"cores", "memory"}.isdisjoint(read(tmp_path, text({}), unit="cores").jobs)
+
+
+def test_text_and_json_tell_the_same_requests_per_node():
+    as_text, as_json = of("24.11", "sacct_X_parsable2_epoch.txt"), of("24.11", "sacct.json")
+    first, second = (
+        each.jobs.sort_values("job_id", ignore_index=True)[["cores", "memory"]]
+        for each in (as_text, as_json)
+    )
+    pd.testing.assert_frame_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("changes", "unit"),
+    [
+        ([{}, {}], "nodes"),
+        ([{}, {"NCPUS": "2", "AllocTRES": ""}], "gpus"),
+        ([{"AllocTRES": ""}, {"NCPUS": "2", "AllocTRES": ""}], "cores"),
+        ([{"NCPUS": "16"}, {"NCPUS": "2", "ElapsedRaw": "9"}], "gpus"),
+        ([{"NCPUS": "16", "AllocTRES": "gres/gpu=1"}, {"AllocTRES": "gres/gpu=4"}], "cores"),
+    ],
+)
+def test_auto_counts_what_is_scarce(tmp_path, changes, unit):
+    """Nodes that are not shared, or else the resource that was held the more of."""
+    content = text(*changes)
+    chosen, wanted = (read(tmp_path, content, unit=each) for each in ("auto", unit))
+    assert chosen.jobs.equals(wanted.jobs)
+    assert any(f"counted in {unit}" in reason for _, reason in counts(chosen))
