@@ -296,7 +296,7 @@ def test_text_and_json_tell_the_same_requests_per_node():
     ("changes", "unit"),
     [
         ([{}, {}], "nodes"),
-        ([{}, {"NCPUS": "2", "AllocTRES": ""}], "gpus"),
+        ([{}, {"NCPUS": "2", "AllocTRES": ""}], "cores"),
         ([{"AllocTRES": ""}, {"NCPUS": "2", "AllocTRES": ""}], "cores"),
         ([{"NCPUS": "16"}, {"NCPUS": "2", "ElapsedRaw": "9"}], "gpus"),
         ([{"NCPUS": "16", "AllocTRES": "gres/gpu=1"}, {"AllocTRES": "gres/gpu=4"}], "cores"),
