@@ -45,7 +45,7 @@ def machine_in(machine: System, unit: str, per_node: int) -> System:
     return System(f"{machine.name} ({unit})", {"main": machine.total_nodes * per_node})
 
 
-def scarce_unit(table: pd.DataFrame, account: Account) -> str:
+def scarce_unit(table: pd.DataFrame, account: Account) -> Unit:
     """Nodes where no job shares them; else cores or GPUs, whichever jobs held more of.
 
     A job shares its nodes if it holds fewer cores per node than some other job. Of cores and GPUs
@@ -56,11 +56,13 @@ def scarce_unit(table: pd.DataFrame, account: Account) -> str:
     density = {kind: table[kind] / table["nodes"] for kind in ("cores", "gpus")}
     most = {kind: values.max() for kind, values in density.items()}
     shared = int((density["cores"] < most["cores"]).sum())
-    unit = "nodes"
+    unit: Unit = "nodes"
     if shared:
         time = run_time(table)
-        parts = {kind: (table[kind] * time).sum() / most[kind] for kind in most if most[kind] > 0}
-        unit = max(parts, key=parts.__getitem__)
+        cores, gpus = (
+            (table[kind] * time).sum() / most[kind] if most[kind] > 0 else 0.0 for kind in most
+        )
+        unit = "gpus" if gpus > cores else "cores"
     reason = f"counted in {unit}, what is scarce; jobs that share nodes: {shared:,}"
     account.add("noted", reason, len(table))
     return unit

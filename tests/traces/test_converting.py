@@ -222,6 +222,7 @@ def test_the_account_tells_what_is_lost(tmp_path, capsys):
     account = cs.convert(DATA / "slurm-24.11" / "sacct.json", tmp_path / "x.swf")
     lost = account[account["action"] == "lost"].set_index("reason")["records"].to_dict()
     assert lost == {
+        "column cores": 23,
         "column eligible_time": 23,
         "column qos": 23,
         "names of users, numbered": 23,
