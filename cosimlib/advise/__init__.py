@@ -1,8 +1,9 @@
-"""Advice for a live Slurm: which jobs to stop for K nodes by when, at the least loss; read-only.
+"""Advice for a live Slurm: which jobs to stop to free K nodes by a deadline, at the least loss.
 
-`advise` asks a cluster, or reads what ``squeue --json`` and ``sinfo --json`` printed, and returns
-an `Advice`: the plan of every deadline, as `table()` and `jobs()`. ``cosim-advise`` is the same as
-a command. `read_model` reads what a site knows of its applications' checkpoints.
+`advise` asks a cluster, or reads the output of ``squeue --json`` and ``sinfo --json``. It only
+reads. It returns an `Advice`: the plan of every deadline, as `table()` and `jobs()`.
+``cosim-advise`` is the same as a command. `read_model` reads what a site knows about the
+checkpoints of its applications.
 """
 
 from cosimlib.advise.advice import Advice, advise, spectrum_of

@@ -1,12 +1,12 @@
-"""Advice for a live cluster: which jobs to stop for K nodes by when, at least loss.
+"""Advice for a live cluster: which jobs to stop to free K nodes by a deadline, at the least loss.
 
-`advise` poses one eviction problem per deadline (see `cosimlib.advise.snapshot`) and solves it
-with the solvers of `cosimlib.eviction`: waits for checkpoints overlap and writes come one after
-another (`solve_overlapping`). Deadlines at which the same jobs are there share one solution. Where
-its table would be too large, the paper's sum of durations (`solve_dynamic`) or the greedy plan take
-its place; these may lose more than the least, and the advice says so.
+`advise` makes one eviction problem per deadline (see `cosimlib.advise.snapshot`) and solves it with
+the solvers of `cosimlib.eviction`: waits for checkpoints overlap, and writes come one after another
+(`solve_overlapping`). Deadlines with the same jobs share one solution. If its table would be too
+large, the paper's sum of durations (`solve_dynamic`) or the greedy plan is used instead. These may
+lose more than the least, and the advice says so.
 
-The spectrum of an advice: the least loss for any number of nodes and every deadline.
+The *spectrum* of an advice is the least loss for any number of nodes and every deadline.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,16 +44,16 @@ CELLS = 4_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What to stop so that the nodes are free by a deadline.
+    """Plan for one deadline: the groups of jobs to stop so that the nodes are free.
 
     Parameters
     ----------
     moment : Moment
         The groups at the deadline.
     possible : bool
-        Whether the nodes can be had by then at all.
+        Whether the nodes can be free by then.
     groups : np.ndarray
-        Those to stop.
+        Groups to stop.
     action : np.ndarray
         What happens to each of them, as in `cosimlib.eviction.problem.ACTIONS`.
     stop, begin, end : np.ndarray
@@ -111,15 +111,15 @@ class Choice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Advice(Displayed):
-    """The least-loss plan of every deadline for a number of nodes of a live cluster.
+    """Advice: the least-loss plan of every deadline, for a number of nodes of a live cluster.
 
     Parameters
     ----------
     snapshot : Snapshot
-        The cluster as a burst sees it.
+        The cluster from the view of a burst.
     nodes_needed : int
     horizon, step : float
-        Latest deadline and distance of deadlines, seconds.
+        Latest deadline, and time between deadlines, seconds.
     choices : tuple of Choice
         One per deadline, from now to the horizon.
     """
@@ -164,8 +164,8 @@ class Advice(Displayed):
         Returns
         -------
         pd.DataFrame
-            `deadline` (s); nodes `free` now, that `end` by themselves, `freed` by stopping jobs and
-            `reachable` at most; `loss` (node-hours; NaN where the nodes cannot be had); jobs to
+            `deadline` (s); nodes `free` now, nodes of jobs that `end` in time, nodes `freed` by
+            stopping jobs, most `reachable` nodes; `loss` (node-hours; NaN if impossible); jobs to
             `kill`, with `app` and `sys` checkpoints; `ready` (s), when the last is written;
             `proven`.
         """
@@ -234,9 +234,9 @@ def advise(
     constraint: str | None = None,
     now: float | None = None,
 ) -> Advice:
-    """Which jobs to stop so that `nodes_needed` whole nodes are free, by each deadline.
+    """Advice on which jobs to stop so that `nodes_needed` whole nodes are free, by each deadline.
 
-    Nothing is stopped: the advice is read-only.
+    The function only reads: it stops no job.
 
     Parameters
     ----------
@@ -246,13 +246,13 @@ def advise(
     within : float, default 900.0
         The last deadline, seconds from now.
     step : float, default 60.0
-        Deadlines are its multiples, durations are rounded up to it, seconds.
+        Seconds between deadlines (its multiples); durations are rounded up to it.
     model : CheckpointModel or path, optional
-        Of a TOML file (see `read_model`); without one, jobs can only be killed.
+        Checkpoint model, or its TOML file (see `read_model`); without one, jobs can only be killed.
     partition, constraint : str, optional
-        Nodes to free: of a partition, with features such as ``"gpu&(a100|h100)"``.
+        Only nodes of this partition, with these features, such as ``"gpu&(a100|h100)"``.
     now : float, optional
-        The moment of saved output, seconds since 1970 (see `read_cluster`).
+        Time of the saved output, seconds since 1970 (see `read_cluster`).
 
     Returns
     -------
@@ -261,7 +261,7 @@ def advise(
     Raises
     ------
     ValueError
-        For an argument out of range, or what Slurm or the model's file did not tell rightly.
+        If an argument is out of range, or the output of Slurm or the model's file is wrong.
 
     Examples
     --------
@@ -353,19 +353,18 @@ def plan_for(
 
 
 def spectrum_of(advice: Advice) -> pd.DataFrame:
-    """The least loss for any number of nodes, by every deadline, in node-hours.
+    """Least loss (node-hours) for any number of nodes and every deadline.
 
     Returns
     -------
     pd.DataFrame
         Rows: numbers of nodes, about `HIGHEST` at most, from 0 to all that can be had; columns:
-        deadlines (seconds); NaN where so many cannot be had.
+        deadlines (seconds); NaN if impossible.
 
     Raises
     ------
     ValueError
-        Where the cluster is too large for it: with a longer step, a shorter horizon or a partition
-        it may do.
+        If the cluster is too large; use a longer step, a shorter horizon or one partition.
     """
     snapshot, step = advice.snapshot, advice.step
     runs = list(runs_of_deadlines(snapshot, advice.deadlines))

@@ -1,25 +1,25 @@
-"""Checkpoints of a site's applications, from a TOML file: which jobs can write one, and how long.
+"""Checkpoint model of a site's applications, from a TOML file: which jobs can write one, how long.
 
-Without a file, or where no application of it matches, a job can only be killed and loses all that
-it has done since its start. An application names the jobs that it is about by patterns (``*``,
-``?``, ``[abc]``) of `job_name`, `command` (the batch script's path), `account`, `partition`,
-`user` or `qos`, which must all match; the first that matches counts. It says
+Without a file, or if no application in it matches, a job can only be killed, and loses all its work
+since its start. An application matches jobs by patterns (``*``, ``?``, ``[abc]``) of `job_name`,
+`command` (the batch script's path), `account`, `partition`, `user` or `qos`. All its patterns must
+match; the first application that matches counts. It has these keys:
 
-- `checkpoint`: ``["app"]``, ``["sys"]``, both or none. By ``"app"`` the application saves itself
-  every `interval` of its run, and what it did until then survives a kill; by ``"sys"`` somebody
-  can have all its memory written at any moment;
+- `checkpoint`: ``["app"]``, ``["sys"]``, both or none. ``"app"``: the application saves itself
+  after every `interval` of its run, and its work until then survives a kill. ``"sys"``: all its
+  memory can be written at any moment;
 - `interval`: by default an hour;
-- `memory`: GB per node of a system-level checkpoint, by default what Slurm granted, or else the
+- `memory`: GB per node of a system-level checkpoint; by default what Slurm granted, else the
   machine's `memory_per_node`;
-- `critical`: GB per node of the application's own, by default 40 % of `memory`;
-- `node_bandwidth`: GB/s that one of its nodes can write, by default the machine's;
-- `checkpoint_command`: the command that takes a system-level one, with ``{job}`` for its number;
+- `critical`: GB per node of a checkpoint by the application; by default 40 % of `memory`;
+- `node_bandwidth`: GB/s that one of its nodes can write; by default the machine's;
+- `checkpoint_command`: command for a system-level checkpoint, with ``{job}`` for the job's number;
 - `evict`: false for jobs that must not be stopped.
 
 A checkpoint takes ``max(nodes · size / aggregate_bandwidth, size / node_bandwidth)`` seconds, as in
 Maurya et al. (DS-RT 2020), Equation 1.
 
-Durations as operators type them: ``900``, ``90s``, ``15m``, ``1h30m``, ``2d``.
+Durations are written as ``900``, ``90s``, ``15m``, ``1h30m`` or ``2d``.
 """
 
 import re
@@ -52,7 +52,7 @@ WHOLE = re.compile(rf"(?:{PART.pattern}\s*)+")
 
 @dataclass(frozen=True)
 class Application:
-    """What one kind of job can do to save itself (see the module's first lines)."""
+    """Application of the model: what one kind of job can do to save itself."""
 
     name: str
     patterns: Mapping[str, str]
@@ -71,18 +71,18 @@ class Application:
 
 @dataclass(frozen=True)
 class CheckpointModel:
-    """The applications of a site, and what its machine can write.
+    """Checkpoint model of a site: its applications, and the bandwidths of its machine.
 
     Parameters
     ----------
     applications : tuple of Application
         The first that matches a job counts.
     aggregate_bandwidth : float
-        Of the parallel file system, GB/s; infinite where no application writes checkpoints.
+        Of the parallel file system, GB/s; infinite if no application writes checkpoints.
     node_bandwidth : float, default 1.0
-        What one node can write, GB/s.
+        Bandwidth of one node, GB/s.
     memory_per_node : float, optional
-        GB, of jobs whose memory Slurm does not tell.
+        GB, for jobs whose memory is unknown to Slurm.
     """
 
     applications: tuple[Application, ...] = ()
@@ -183,12 +183,12 @@ class CheckpointModel:
 
 
 def read_model(path: str | Path) -> CheckpointModel:
-    """The model of a TOML file (see the module's first lines, and ``docs/advise.example.toml``).
+    """Checkpoint model in a TOML file; ``docs/advise.example.toml`` is an example.
 
     Raises
     ------
     ValueError
-        Naming file, application, key, value and what was expected.
+        If it is wrong; names file, application, key, value and what was expected.
     """
     path = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""Clusters at one moment: the jobs that hold nodes, and the nodes, as Slurm tells them.
+"""Cluster at one moment: its nodes and the jobs that hold them, from the output of Slurm.
 
 Nothing here changes a cluster: the only commands run are ``squeue --json`` and ``sinfo --json``.
 """
@@ -42,12 +42,12 @@ STALE = 600.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cluster(Displayed):
-    """The jobs that hold nodes of a cluster at one moment, and its nodes.
+    """Cluster at one moment: the jobs that hold nodes, and the nodes.
 
     Parameters
     ----------
     name : str
-        The cluster's, or the file's.
+        Name of the cluster, or of the file.
     now : float
         Seconds since 1970.
     jobs : pd.DataFrame
@@ -55,11 +55,11 @@ class Cluster(Displayed):
     nodes : pd.DataFrame or None
         One row per node (see `cosimlib.advise.machine`); None where only the queue is known.
     waiting, held : int
-        Jobs that wait, and those of them that are held.
+        Number of waiting jobs, and of those that are held.
     release : str
-        Slurm's, empty where it does not say.
+        Release of Slurm; empty if unknown.
     notes : tuple of str
-        What is odd about what Slurm said.
+        Oddities of the output of Slurm.
     queue : pd.DataFrame, optional
         One row per job that waits and is not held (see `cosimlib.advise.queue`).
     """
@@ -121,22 +121,22 @@ class Cluster(Displayed):
 
 
 def read_cluster(*sources: str | Path, now: float | None = None) -> Cluster:
-    """A cluster from saved output of ``squeue --json`` and ``sinfo --json``, or from Slurm itself.
+    """Cluster from saved output of ``squeue --json`` and ``sinfo --json``, or from Slurm itself.
 
     Parameters
     ----------
     *sources : str or Path
-        Files in any order, each told by its structure, gzip allowed; ``"-"`` is standard input.
-        Without any, both commands are run here.
+        Files in any order, recognized by their structure, gzip allowed; ``"-"`` is standard input.
+        Without files, both commands are run here.
     now : float, optional
-        The moment of the saved output, seconds since 1970; by default what it says itself (from
-        Slurm 23.11 on), or else the file's time.
+        Time of the saved output, seconds since 1970; by default the time in the output (from Slurm
+        23.11 on), else the time of the file.
 
     Raises
     ------
     TraceError
-        For what is not their output, naming file, line and value; where a command cannot be run
-        or fails; without jobs, or with two files of a kind.
+        If a file is something else (names file, line and value), a command cannot be run or fails,
+        there are no jobs, or there are two files of one kind.
     """
     if now is not None:
         check.number("now", now, above=EARLIEST, below=LATEST, kind="seconds since 1970,")

@@ -1,4 +1,4 @@
-"""The command ``cosim-advise``: which jobs to stop for K nodes by when; it stops none itself."""
+"""Command ``cosim-advise``: lists the jobs to stop for K nodes by a deadline; stops none itself."""
 
 import argparse
 import html
@@ -17,17 +17,18 @@ from cosimlib.advise.listing import commands_of, document_of
 from cosimlib.advise.text import text_of, title_of
 from cosimlib.files import write_whole
 
-DESCRIPTION = """Which jobs to stop so that a burst gets its nodes in time, at the least loss.
-Advice only: no job is touched. Free nodes come first, then jobs that end by themselves (at their
-limits), then the jobs whose end loses the fewest node-hours; jobs that share a node go together."""
+DESCRIPTION = """List the jobs to stop so that a burst gets its nodes in time, at the least loss.
+This is advice only: no job is touched. Free nodes are used first, then nodes of jobs that end in
+time (by their limits). The other nodes come from the jobs whose end loses the fewest node-hours.
+Jobs that share a node are stopped together."""
 EXAMPLES = """examples:
   cosim-advise 64 --within 15m                        on the cluster: runs squeue and sinfo
-  cosim-advise 64 squeue.json sinfo.json              saved output of squeue --json, sinfo --json
+  cosim-advise 64 squeue.json sinfo.json              saved output of squeue --json and sinfo --json
   squeue --json | cosim-advise 64 - sinfo.json        "-" is standard input
-  cosim-advise 64 --when 2h --history sacct.txt       when would a job of 64 nodes, 2 h, start?
+  cosim-advise 64 --when 2h --history sacct.txt       when would a job with 64 nodes for 2 h start?
   cosim-advise 8 --partition gpu --constraint 'a100|h100' --model site.toml --explain
 
-The status is 0 where the nodes can be had by some deadline, 3 where they cannot, 1 for an error."""
+The exit status is 0 if the nodes can be free by some deadline, 3 if they cannot, 1 for an error."""
 IMPOSSIBLE = 3
 
 
@@ -37,40 +38,55 @@ def parser() -> argparse.ArgumentParser:
         "cosim-advise", description=DESCRIPTION, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    made.add_argument("nodes", type=int, help="whole nodes that the burst needs")
+    made.add_argument("nodes", type=int, help="number of whole nodes that the burst needs")
     made.add_argument(
         "files",
         nargs="*",
         metavar="FILE",
-        help="output of squeue --json, and of sinfo --json; both are run if none",
+        help="output of squeue --json and of sinfo --json; without files both are run",
     )
-    made.add_argument("--within", default="15m", metavar="TIME", help="last deadline (15m)")
-    made.add_argument("--step", default="1m", metavar="TIME", help="between deadlines (1m)")
-    made.add_argument("--by", metavar="TIME", help="list jobs for this deadline, not the last")
+    made.add_argument("--within", default="15m", metavar="TIME", help="last deadline; default: 15m")
+    made.add_argument(
+        "--step", default="1m", metavar="TIME", help="time between deadlines; default: 1m"
+    )
+    made.add_argument("--by", metavar="TIME", help="list jobs for this deadline; default: the last")
     made.add_argument("--partition", "-p", metavar="NAME", help="only nodes of this partition")
-    made.add_argument("--constraint", "-C", metavar="FEATURES", help="only nodes with: a&(b|c)")
-    made.add_argument("--model", metavar="FILE", help="checkpoints of applications, TOML")
+    made.add_argument(
+        "--constraint",
+        "-C",
+        metavar="FEATURES",
+        help="only nodes with these features, such as a&(b|c)",
+    )
+    made.add_argument("--model", metavar="FILE", help="checkpoint model of applications (TOML)")
     made.add_argument(
         "--now",
         type=float,
         metavar="SECONDS",
-        help="moment of saved output, since 1970 (where it does not say)",
+        help="time of the saved output, since 1970, if the output lacks it",
     )
-    made.add_argument("--when", metavar="TIME", help="when a job of so long would start, instead")
+    made.add_argument(
+        "--when", metavar="TIME", help="instead: when would a job of this length start?"
+    )
     made.add_argument("--history", metavar="FILE", help="output of sacct, for --when")
     shown = made.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="the advice as JSON")
-    shown.add_argument("--commands", action="store_true", help="what to type; nothing is run")
-    shown.add_argument("--explain", action="store_true", help="why these jobs, and not others")
-    made.add_argument("--html", metavar="FILE", help="write the loss for any K as a figure")
-    made.add_argument("--watch", metavar="TIME", help="again and again, until Ctrl-C")
+    shown.add_argument("--json", action="store_true", help="print the advice as JSON")
+    shown.add_argument(
+        "--commands", action="store_true", help="print the commands to type; none is run"
+    )
+    shown.add_argument(
+        "--explain", action="store_true", help="explain why these jobs and not others"
+    )
+    made.add_argument(
+        "--html", metavar="FILE", help="write a figure of the least loss for any number of nodes"
+    )
+    made.add_argument("--watch", metavar="TIME", help="repeat at this interval, until Ctrl-C")
     return made
 
 
 OF_ADVICE = (
     "within", "step", "by", "constraint", "model", "json", "commands", "explain", "html", "watch",
 )  # fmt: skip
-"""Options that say what to stop, and have no meaning where a start is asked for."""
+"""Options about jobs to stop; they cannot be used together with --when."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -119,7 +135,7 @@ def _once(chosen: argparse.Namespace) -> int:
 
 
 def _again(chosen: argparse.Namespace, pause: float) -> int:
-    """Advice after advice; a failure of Slurm's commands is told, and tried again."""
+    """Print advice again and again; if Slurm's commands fail, print a message and try again."""
     while True:
         try:
             advice = _advice(chosen)

@@ -1,8 +1,8 @@
-"""Reasons of an advice: why these jobs are stopped, and not those.
+"""Reasons of an advice: why these jobs are stopped, and not others.
 
-Both are answered by solving once more. *Without* a group that is stopped, the least loss is larger
-by some node-hours, or the nodes cannot be had; that is what its place in the plan is worth. *With*
-a group that is left running, stopped at all costs, it is larger by some node-hours as well.
+Both questions are answered by solving again. *Without* a stopped group, the least loss is larger,
+or the nodes cannot be freed: the difference is the value of its place in the plan. *With* a group
+that is left running, if it must be stopped, the least loss is larger as well.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ LARGEST = 200_000_000
 
 
 def explanation(advice: Advice, deadline: float | None = None) -> str:
-    """Why these jobs, and not others, by a deadline (seconds; by default the last)."""
+    """Text on why these jobs, and not others, are stopped by a deadline (s; default: the last)."""
     choice = advice.choice(deadline)
     by = deadline_text(choice)
     if not choice.possible:

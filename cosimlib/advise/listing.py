@@ -1,9 +1,9 @@
-"""Advice for machines: a JSON document, and the commands that an operator would type.
+"""Advice as a JSON document, and as the commands that an operator would type.
 
-The commands are printed and never run. Where jobs wait, the nodes are reserved first: waiting jobs,
-such as tasks of an array of which others are stopped, would take what comes free. Jobs that Slurm
-may requeue are requeued and held, so that they do not start again on the nodes that they gave.
-Others are cancelled: those that forbid it, and those of `salloc` and `srun`, which Slurm refuses to
+The commands are printed and never run. If jobs wait, the nodes are reserved first: waiting jobs
+would take the freed nodes, for example other tasks of a stopped array. Jobs that Slurm may requeue
+are requeued and held, so that they do not start again on the nodes that they gave up. Other jobs
+are cancelled: those that forbid requeuing, and those of `salloc` and `srun`, which Slurm refuses to
 requeue.
 """
 
@@ -23,7 +23,7 @@ RESERVATION = "cosim-burst"
 
 
 def document_of(advice: Advice) -> dict[str, Any]:
-    """An advice as a document for `json.dumps`: numbers are finite, what is unknown is null."""
+    """Advice as a document for `json.dumps`; unknown values are null."""
     snapshot, cluster = advice.snapshot, advice.cluster
     return {
         "format": FORMAT,
@@ -81,7 +81,7 @@ def _job(job: dict[Any, Any]) -> dict[str, Any]:
 
 
 def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
-    """What to type, line by line, in time; lines that begin with # say why.
+    """Commands to type, one per line, in order of time; lines that begin with # explain them.
 
     Raises
     ------

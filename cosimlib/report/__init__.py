@@ -1,14 +1,14 @@
-"""Report on a log: what an operator asks of a machine's job log, on one page.
+"""Report on a job log: what an operator asks about a machine, on one page.
 
 - `report`: sentences, tables and one page of a log; `Report`, of which each part is a `Section`
-- `open_log`: a log made ready for all that follows; `Log`; `example_log`: a small synthetic one
+- `open_log`: a log prepared for the sections; `Log`; `example_log`: a small synthetic log
 
 Sections, one call each: `log_section`, `waits_section`, `policies_section`, `bursts_section`,
-`fillers_section`, `lending_section`, `timesharing_section`. What they are made from is in the
-modules of this room:
+`fillers_section`, `lending_section`, `timesharing_section`. The modules of this room compute what
+they show:
 
 - `log`: the account and the machine as tables, intervals over logs whose weeks are drawn anew
-- `waits`: weeks, waits by size, user, queue, …, waits while enough nodes were idle
+- `waits`: weeks; waits by size, user, queue, …; waits while enough nodes were idle
 - `policies`: batch policies on the log's jobs, beside the recorded waits
 - `bursts`: nodes for a burst, and what they cost; `idle`: fillers, and nodes to lend
 - `page`: charts and tables of the page; `command`: the report, and ``cosim-report``

@@ -1,9 +1,9 @@
-"""Nodes that can be freed for a burst within minutes, and the node-hours lost by that.
+"""Nodes that can be freed for a burst within minutes, and the node-hours lost.
 
-At an hour of a schedule some nodes are idle. Some jobs end within the deadline by their requested
-times; those that have outlived theirs are not counted on. All other running jobs may be killed, or
-checkpointed one after another, at least loss (`cosimlib.eviction`), whose model of checkpoints is
-that of Maurya et al.: hourly checkpoints of the application, memory drawn per job.
+At any hour of a schedule some nodes are idle. Some jobs end within the deadline by their requested
+times; jobs that exceed theirs are not counted. All other running jobs may be killed, or
+checkpointed one after another, at the least loss (`cosimlib.eviction`). The model of checkpoints is
+that of Maurya et al.: hourly checkpoints by the application, and random memory per job.
 """
 
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def burst_costs(
     step: float = STEP,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Node-hours lost by bursts that take shares of the machine at some moments.
+    """Node-hours lost by bursts that take a share of the machine at given moments.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def bursts_section(
     deadlines: Sequence[int] = DEADLINES,
     shares: Sequence[float] = SHARES,
 ) -> Section:
-    """What a burst of other work would cost where the machine is nearly full.
+    """Section: the cost of an urgent burst when the machine is nearly full.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def bursts_section(
 
 
 def checkpoint_machines(machine: System, *, unit: str = "node") -> list[System]:
-    """The machine, where its memory and file system are known; else a range.
+    """Machine with known memory and file system, else a range of two machines.
 
     Where the log's `unit` is a processor, one has its part of a node with `PROCESSORS`.
     """

@@ -1,4 +1,4 @@
-"""Report on a log: sentences, tables and one page; the command ``cosim-report``."""
+"""Report on a job log: sentences, tables and one page; the command ``cosim-report``."""
 
 import argparse
 import html
@@ -32,18 +32,18 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a log says about its machine.
+    """Report on a log: the findings, tables and pictures of all sections.
 
-    ``print(report)`` shows the findings, the last line of a cell all of it, ``report["waits"]`` a
-    section.
+    ``print(report)`` shows the findings, ``report`` as the last line of a cell shows everything,
+    ``report["waits"]`` is one section.
 
     Parameters
     ----------
     name : str
-        Of the log.
+        Name of the log.
     sections : tuple of Section
     basis : str
-        Which data it is made from.
+        Text on the data of the report.
     """
 
     name: str
@@ -113,25 +113,25 @@ def report(
     budget: float = 60.0,
     progress: Say | None = None,
 ) -> Report:
-    """A report on a log: what its machine does, who waits, and what would change that.
+    """Report on a job log: how the machine is used, who waits, and what would change that.
 
     Parameters
     ----------
     log : str, Path, Workload or Log
-        A path, the name of a public trace, or jobs; or what `open_log` returns, whose settings
-        then hold.
+        A path, the name of a public trace, or jobs; or the result of `open_log`, whose settings
+        then count.
     system : System, optional
-        The machine, where the log is silent or wrong about it.
+        The machine, if the log's is missing or wrong.
     memory_per_node : float, optional
-        GB; by default the system's own, or a range from small machines to Theta.
+        GB; by default that of the system, or a range from small machines to Theta.
     bandwidth : float, optional
-        Of the parallel file system, GB/s; likewise.
+        Bandwidth of the parallel file system, GB/s; the same default.
     seed : int, default 0
-        Of logs drawn anew, and of the memory of jobs.
+        Seed of logs drawn anew, and of the memory of jobs.
     budget : float, default 60.0
-        CPU seconds, about, for a log of 250,000 jobs; it bounds how many logs are drawn anew.
+        Approximate CPU seconds for a log of 250,000 jobs; it limits the number of logs drawn anew.
     progress : callable, optional
-        Called with a line before each section.
+        Called with a line of text before each section.
 
     Returns
     -------
@@ -164,26 +164,43 @@ def report(
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Arguments of the command line."""
     made = argparse.ArgumentParser(
         prog="cosim-report",
-        description="Report on a job log as one HTML page: load, waits, policies, bursts, fillers.",
+        description="Write a report on a job log as one HTML page: load, waits, policies, bursts.",
         epilog="example: cosim-report my.log -o report.html",
     )
     add = made.add_argument
-    add("log", help="path of a log (SWF, sacct, PBS, ...), or the name of a public trace")
-    add("-o", "--output", type=Path, default=Path("report.html"), help="default: report.html")
-    add("--nodes", type=int, help="of the machine; default: as the log says")
-    add("--cores", type=int, help="processors that count as a node; default: as the log says")
-    add("--memory", type=float, metavar="GB", help="per node; default: a range")
-    add("--bandwidth", type=float, metavar="GB/s", help="of the file system; default: a range")
-    add("--seed", type=int, default=0)
-    add("--budget", type=float, default=60.0, metavar="SECONDS", help="CPU time; default: 60")
+    add("log", help="path of a job log (SWF, sacct, PBS, ...), or the name of a public trace")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        help="page to write; default: report.html",
+    )
+    add("--nodes", type=int, help="size of the machine; default: the log's")
+    add("--cores", type=int, help="processors per node; default: the log's")
+    add("--memory", type=float, metavar="GB", help="memory per node; default: a range")
+    add(
+        "--bandwidth",
+        type=float,
+        metavar="GB/s",
+        help="of the parallel file system; default: a range",
+    )
+    add("--seed", type=int, default=0, help="random seed; default: 0")
+    add(
+        "--budget",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="approximate CPU time; default: 60",
+    )
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the report on a log: 0, or 1 and what is wrong."""
+    """Write the report on a log; status 0 for success, 1 and a message for an error."""
     given = parser().parse_args(arguments)
     began = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Idle nodes: what could be lent for hours, and what filler containers would use."""
+"""Idle nodes: nodes that could be lent for hours, and nodes that filler containers would use."""
 
 from collections.abc import Sequence
 
@@ -42,10 +42,10 @@ QUEUE_DEPTH = 100
 def lendable_nodes(
     schedule: Schedule, start: float, end: float, leases: Sequence[int] = LEASES
 ) -> pd.DataFrame:
-    """Nodes that stay idle for so many hours in a row, from each whole hour of a window on.
+    """Nodes that stay idle for a number of hours in a row, from each whole hour of a window.
 
-    As recorded: to lend them would have delayed no job. Who lends without knowing the future must
-    take nodes back at times, which is what preemption vectors are for (`cosimlib.elastic`).
+    This uses the recorded future: lending these nodes would have delayed no job. A lender who does
+    not know the future must sometimes take nodes back (`cosimlib.elastic`).
 
     Returns
     -------
@@ -117,7 +117,7 @@ def filled_window(runs: Sequence[FilledSchedule], start: float, end: float) -> t
 
 
 def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
-    """Nodes that could be lent for hours, over the whole log."""
+    """Section: nodes that could be lent for hours, over the whole log."""
     title = "Nodes to lend"
     if "idle nodes" in log.lacks:
         why = "What could be lent is open, as the record does not show which nodes are idle."
@@ -149,7 +149,7 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
 
 
 def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Section:
-    """What filler jobs of one node would use.
+    """Section: idle node-hours that filler jobs of one node would use.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Logs made ready for a report: a machine, jobs that fit, starts, and what the log does not tell.
+"""Logs prepared for a report: machine, jobs that fit, starts, and what the log lacks.
 
-The rules are those of `cosimlib.traces.oddities`. What a log lacks is said in a sentence, by what
-it lacks, in `Log.lacks`; what is filled in is an entry of the account.
+The rules are those of `cosimlib.traces.oddities`. `Log.lacks` has a sentence for each thing that a
+log lacks. What is filled in is an entry of the account.
 
-The interval of a mean (`redrawn`) is from the 2.5th to the 97.5th percentile over logs whose weeks
-are drawn anew with replacement, all of them (days, of a log of fewer than eight weeks).
+The interval of a mean (`redrawn`) goes from the 2.5th to the 97.5th percentile over logs whose
+weeks are all drawn anew with replacement (days, if the log has fewer than eight weeks).
 """
 
 from collections.abc import Callable
@@ -47,30 +47,30 @@ NO_WINDOWS = pd.DataFrame(columns=["start", "end", "known_from"], dtype=float)
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """A log, the schedule that stands for it, and what it does not tell.
+    """Log prepared for a report: its jobs, machine and schedule, and what it lacks.
 
     Parameters
     ----------
     workload : Workload
         The jobs that fit on the machine.
     machine : System
-        Of one partition; its size is that of the header, or the most nodes ever held at once.
+        One partition; its size is that of the header, or the most nodes ever held at once.
     schedule : Schedule
-        What happened: as recorded, of the jobs whose start is known; where more than a few are
-        not known, as EASY (without requested times FCFS) would have scheduled the jobs.
+        The recorded schedule, of the jobs with known starts. If more than a few starts are
+        unknown: a schedule by EASY (FCFS without requested times).
     lacks : dict of str to str
-        A sentence by what is unknown: `machine`, `starts`, `waits` (where submissions are taken as
-        starts), `requests`, `users`, `idle nodes` (of which the record holds more than there are);
-        none of what is known.
+        A sentence for each thing that is unknown: `machine`, `starts`, `waits` (if submissions are
+        taken as starts), `requests`, `users`, `idle nodes` (if jobs hold more nodes than there
+        are).
     used : float
         Node-hours of the schedule's jobs ÷ those of all jobs in the log.
     held : Oversubscription
         How far the schedule holds more nodes than the machine has.
     windows : pd.DataFrame
-        In which the machine seems to have been closed, by `traces.closures`; none where starts,
+        In which the machine seems to have been closed, by `traces.closures`; none if starts,
         waits or idle nodes are unknown.
     unit : str
-        What a node of the log is: "node" or "processor".
+        Meaning of a node of the log: "node" or "processor".
     seed : int
         Of logs drawn anew, and of the memory of jobs.
     budget : float
@@ -105,7 +105,7 @@ def open_log(
     seed: int = 0,
     budget: float = 60.0,
 ) -> Log:
-    """A log made ready for a report, whatever it lacks.
+    """Log prepared for a report, whatever it lacks.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ def open_log(
     cores_per_node : int, optional
         For `traces.load`.
     nodes : int, optional
-        The machine's size, of a log that does not tell it or is wrong about it.
+        Size of the machine, if the log's is missing or wrong.
     system : System, optional
-        The machine, in the place of the log's own.
+        The machine, instead of the log's.
     memory_per_node : float, optional
         GB; by default the machine's own, or a range from small machines to Theta.
     bandwidth : float, optional
@@ -169,10 +169,10 @@ def open_log(
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
-    """A small synthetic log of the Lublin-Feitelson model, with users and recorded starts.
+    """Small synthetic log of the Lublin–Feitelson model, with users and recorded starts.
 
-    Starts are those of EASY with a queue in another order than that of submission: each user has
-    some hours of priority, as on a machine with fair shares.
+    The starts are those of EASY with another order of the queue than submission: each user has some
+    hours of priority, as on a machine with fair shares.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workloa
 
 
 def machine_table(log: Log) -> pd.DataFrame:
-    """The machine and the log in words: size, span, load, jobs, waits, what is unknown."""
+    """Table of the machine and the log, as text: size, span, load, jobs, waits, unknowns."""
     jobs, machine, held = log.workload.jobs, log.machine, log.held
     first, last = log.schedule.span
     users = log.workload.column("user").nunique()
@@ -225,14 +225,14 @@ def machine_table(log: Log) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Redrawn:
-    """The interval of a number of a log.
+    """Interval of a number of a log, over logs drawn anew.
 
     Parameters
     ----------
     low, high : float
         NaN for a log that is too short.
     rests : str
-        What the interval rests on, or why there is none.
+        Data behind the interval, or why there is none.
     """
 
     low: float
@@ -246,7 +246,7 @@ class Redrawn:
 
 
 def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> Redrawn:
-    """The interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew.
+    """Interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> Redrawn:
 
 
 def weeks_of(workload: Workload, weeks: int) -> list[float]:
-    """Beginnings (s) of weeks with submissions, at most so many, evenly from all of them."""
+    """Starts (s) of weeks with submissions, a limited number, spread evenly over the log."""
     submit_time = workload.jobs["submit_time"].to_numpy()
     busy = np.unique((submit_time - submit_time[0]) // WEEK)
     places = np.unique(np.linspace(0, busy.size - 1, min(weeks, busy.size)).round().astype(int))
@@ -282,7 +282,7 @@ def weeks_of(workload: Workload, weeks: int) -> list[float]:
 
 
 def window_name(schedule: Schedule, start: float, end: float) -> str:
-    """Two instants (s) in words: dates where the log tells when it began, else days."""
+    """Two instants (s) as text: dates if the log says when it began, else days."""
     began = schedule.workload.began
     if began is None:
         return f"days {start / DAY:,.1f} to {end / DAY:,.1f}"

@@ -1,7 +1,8 @@
-"""Page of a report: small charts as SVG, tables and sentences in one HTML file without links.
+"""Page of a report: small SVG charts, tables and sentences in one HTML file without links.
 
-Charts are 440 units wide with letters of 13, so that they can be read on a telephone and on paper.
-Colors are the house's; what a color tells, a dash, a mark or a word tells too.
+Charts are 440 units wide with letters of size 13, so that they can be read on a telephone and on
+paper. Colors are those of all figures; a dash, a mark or a word always repeats the meaning of a
+color.
 """
 
 import html
@@ -50,15 +51,15 @@ td:last-child { white-space: normal; } nav a { margin-right: .8rem; }
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A part of a report: what was found, pictures, tables, and how to read them.
+    """Section of a report: findings, pictures, tables, and how to read them.
 
     Parameters
     ----------
     name : str
-        One word, by which `Report` has it.
+        One word, the key in `Report`.
     title : str
     findings : tuple of str
-        Sentences, each with its interval and what it rests on.
+        Sentences, each with its interval and data.
     pictures : tuple of str
         SVG.
     tables : dict of str to pd.DataFrame

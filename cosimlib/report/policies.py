@@ -1,9 +1,9 @@
-"""Batch policies and time-sharing on a log's jobs, beside the recorded waits.
+"""Batch policies and time-sharing on the jobs of a log, beside the recorded waits.
 
-A replay schedules all jobs of the log. Policies know nothing of what moved the recorded starts
-besides the queue: holds, dependencies, quotas, drained nodes. So policies are compared with one
-another, and the base of comparison is the policy whose waits rank the jobs as the recorded waits do
-best: its rank correlation (Spearman's) tells how well it stands for the site's own.
+A *replay* schedules all jobs of the log. Policies do not know what else moved the recorded starts:
+holds, dependencies, quotas, drained nodes. So policies are compared with one another. The baseline
+is the policy whose waits rank the jobs most like the recorded waits do; its rank correlation
+(Spearman's) says how well it represents the site's own policy.
 """
 
 import math
@@ -55,7 +55,7 @@ def replay(
     workload: Workload, policies: Sequence[str] = REPLAYED, *, most: float = np.inf,
     calendar: Calendar = ALWAYS_OPEN,
 ) -> tuple[list[Schedule], dict[str, str]]:  # fmt: skip
-    """The log's jobs under batch policies, and the policies left out with the reasons.
+    """Schedules of the log's jobs under batch policies, and the reasons for omitted policies.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def compare_to_recorded(schedules: Sequence[Schedule]) -> pd.DataFrame:
 
 
 def policies_section(log: Log) -> Section:
-    """What batch policies would have done, with intervals over logs drawn anew."""
+    """Section: what batch policies would have done, with intervals over logs drawn anew."""
     if "waits" in log.lacks:
         why = "What another policy would do is open: a log with submissions would tell."
         return Section("policies", "Policies", (why,))
@@ -169,7 +169,7 @@ def policies_section(log: Log) -> Section:
 
 
 def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
-    """What time-sharing would do: every job starts at once, and jobs share nodes.
+    """Section: what time-sharing would do, where every job starts at once and jobs share nodes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Use of a machine and waits of its jobs, and waits that no order of first come explains.
+"""Use of a machine, waits of its jobs, and waits that no order of submission explains.
 
 A queue in order of submission starts its first jobs as soon as they fit together on the idle nodes.
 A job that waits while it and all jobs that have waited longer would fit is held back by something
@@ -64,7 +64,7 @@ ENDED, SUBMITTED, STARTED = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class IdleWaits:
-    """Node-hours waited while enough nodes were idle.
+    """Node-hours that jobs waited while enough nodes were idle.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class IdleWaits:
 
 
 def weekly_use(schedule: Schedule) -> pd.DataFrame:
-    """Load, utilization and queue in each week from the first submission to the last end.
+    """Weekly table of load, utilization and queue, from first submission to last end.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
     -------
     pd.DataFrame
         Indexed by group: `jobs`, `share` of the node-hours (of 1), and `mean`, `median`, `p90` and
-        `p99` of the wait (h). Empty where no job names its user (group, …).
+        `p99` of the wait (h). Empty if no job has a user (group, …).
     """
     check.choice("by", by, dict.fromkeys(["size", "length", *LABELS]))
     jobs = schedule.jobs
@@ -145,7 +145,7 @@ def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
 def waits_by_hour(schedule: Schedule) -> pd.DataFrame:
     """Mean wait (h) by weekday (rows) and hour (columns) of the submission.
 
-    Without jobs it is missing; empty where the log does not tell when it began.
+    A cell without jobs is missing; the table is empty if the log does not say when it began.
     """
     began = schedule.workload.began
     if began is None:
@@ -160,7 +160,7 @@ def waits_by_hour(schedule: Schedule) -> pd.DataFrame:
 def idle_waits(
     schedule: Schedule, *, length: float = WEEK, windows: pd.DataFrame = NO_WINDOWS
 ) -> IdleWaits:
-    """Node-hours waited while a job and all that had waited longer fitted on the idle nodes.
+    """Node-hours waited by jobs that fitted on the idle nodes with all that had waited longer.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def idle_waits(
 
 
 def log_section(log: Log) -> Section:
-    """The log, its machine, the account of its records, and its weeks."""
+    """Section: the log, its machine, the account of its records, and its weeks."""
     schedule = log.schedule
     first, last = schedule.span
     end = max(last, first + MINUTE)
@@ -251,7 +251,7 @@ def _closures(log: Log) -> tuple[list[str], dict[str, pd.DataFrame]]:
 
 
 def waits_section(log: Log) -> Section:
-    """Who waits, and whether that was necessary."""
+    """Section: who waits, and whether that was necessary."""
     title = "Who waits, and was it necessary?"
     if "waits" in log.lacks or "starts" in log.lacks:
         sentence = "Who waits is open: a log with submissions and starts would tell."
