@@ -185,7 +185,7 @@ def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
     if by_file and len(running) and past.mean() > 0.5:
         notes.append(
             "most jobs are past their limits by the time of the file, which may be newer than what "
-            "it says: tell the moment by --now"
+            "it says: give the time with --now"
         )
     ahead = int((running["start"] > now + STALE).sum())
     if ahead:
@@ -195,7 +195,7 @@ def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
     unknown = jobs.loc[jobs["state"] == UNKNOWN, "label"].tolist()
     if unknown:
         notes.append(
-            f"{count(len(unknown), 'job')} left alone: state, start or nodes cannot be told "
+            f"{count(len(unknown), 'job')} left alone: state, start or nodes are unknown "
             f"({_listed(unknown)})"
         )
     return notes

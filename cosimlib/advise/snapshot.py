@@ -101,7 +101,7 @@ class Snapshot:
         if nodes is None:
             if self.constraint:
                 raise ValueError(
-                    f"constraint={self.constraint!r}, but nothing tells the features of nodes; "
+                    f"constraint={self.constraint!r}, but the features of nodes are unknown; "
                     "give the output of sinfo --json, too"
                 )
             if self.partition:

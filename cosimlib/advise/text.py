@@ -254,7 +254,7 @@ def _on_model(snapshot: Snapshot) -> list[str]:
     unsized = may & (named & ~writes & (snapshot.cluster.jobs["state"] == RUNNING)).to_numpy()
     if unsized.any():
         notes.append(
-            f"{count(int(unsized.sum()), 'job')} whose memory neither Slurm nor the model tells: "
+            f"{count(int(unsized.sum()), 'job')} whose memory neither Slurm nor the model gives: "
             "can only be killed"
         )
     return notes

@@ -73,7 +73,7 @@ def forecast_of(
     held, shared = _held_nodes(cluster, seen)
     running = _running(cluster, np.flatnonzero(held), held[held > 0])
     waiting, left_out = _waiting(cluster, partition)
-    notes = ["not tested on this cluster; cs.backtest on its accounting tells how often such "
+    notes = ["not tested on this cluster; cs.backtest on its accounting says how often such "
              "intervals hold"]  # fmt: skip
     notes += [f"{count(left_out, 'job')} left out: not eligible yet"] if left_out else []
     notes += [
@@ -86,7 +86,7 @@ def forecast_of(
         "job is submitted"
     ]  # fmt: skip
     if cluster.nodes is None:
-        notes.append("the machine is taken to be the nodes that jobs hold: sinfo --json tells more")
+        notes.append("the machine is taken to be the nodes that jobs hold: sinfo --json lists all")
     total = int((seen.counting | (np.bincount(node, minlength=len(index)) > 0) & seen.asked).sum())
     table = pd.concat([each for each in (past, running, waiting) if len(each)] or [running])
     table = table[table["nodes"] <= total]

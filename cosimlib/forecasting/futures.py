@@ -44,7 +44,7 @@ SHORTEST = 1e-3
 
 REFUSED = dict.fromkeys(FILLING_POLICIES, "acts at the beginnings of minutes only") | {
     "conservative": (
-        "keeps reservations from before the instant, which no log tells; 'conservative "
+        "keeps reservations from before the instant, which no log records; 'conservative "
         "(replanned)' makes them anew"
     )
 }

@@ -170,7 +170,7 @@ def bursts_section(
         f"Idle {unit}s are taken first, then jobs that end in time by their requests; other jobs "
         "are checkpointed one after another, or killed, at the least loss. Lost is the work since "
         "a job's last checkpoint, which applications write hourly. Memory in use is drawn, 40 to "
-        f"90 % of a {unit}'s, unless the log tells it. Checkpoints are rounded up to {step:g} s: "
+        f"90 % of a {unit}'s, unless the log records it. Checkpoints are rounded up to {step:g} s: "
         "steps are halved until that changes losses by less than 1 %, down to a second."
     )
     if len(machines) > 1:

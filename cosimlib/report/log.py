@@ -147,7 +147,7 @@ def open_log(
     )
     if read.machine is None and nodes is None:
         lacks["machine"] = (
-            "this log does not tell the size of its machine; "
+            "this log does not record the size of its machine; "
             f"{count(machine.total_nodes, 'node')} assumed"
         )
     workload = with_requests(fitting(replace(known, machine=machine))[0])[0]
@@ -155,7 +155,9 @@ def open_log(
     if not requested.all():
         lacks["requests"] = "this log has no requested times"
         if requested.any():
-            lacks["requests"] = f"this log tells {percent(requested.mean())} of the requested times"
+            lacks["requests"] = (
+                f"this log records {percent(requested.mean())} of the requested times"
+            )
     if workload.column("user").isna().all():
         lacks["users"] = "this log names no users"
     schedule = _schedule(workload, lacks)

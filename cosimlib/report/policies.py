@@ -117,7 +117,7 @@ def compare_to_recorded(schedules: Sequence[Schedule]) -> pd.DataFrame:
 def policies_section(log: Log) -> Section:
     """Section: what batch policies would have done, with intervals over logs drawn anew."""
     if "waits" in log.lacks:
-        why = "What another policy would do is open: a log with submissions would tell."
+        why = "What another policy would do is open: a log with submissions would decide it."
         return Section("policies", "Policies", (why,))
     calendar = Calendar(log.windows)
     runs, left_out = replay(log.workload, most=MOST_WAITING, calendar=calendar)
@@ -179,7 +179,7 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     """
     title = "Time-sharing"
     if "waits" in log.lacks:
-        why = "Whether jobs should share nodes is open: a log with submissions would tell."
+        why = "Whether jobs should share nodes is open: a log with submissions would decide it."
         return Section("timesharing", title, (why,))
     batch = simulate_fcfs if "requests" in log.lacks else simulate_easy
     rows = {}

@@ -254,7 +254,7 @@ def waits_section(log: Log) -> Section:
     """Section: who waits, and whether that was necessary."""
     title = "Who waits, and was it necessary?"
     if "waits" in log.lacks or "starts" in log.lacks:
-        sentence = "Who waits is open: a log with submissions and starts would tell."
+        sentence = "Who waits is open: a log with submissions and starts would decide it."
         return Section("waits", title, (sentence,))
     schedule = log.schedule
     groups = {by: waits_by(schedule, by) for by in ("size", "length", *LABELS)}

@@ -131,7 +131,7 @@ def known_starts(workload: Workload) -> Starts:
     if not known.any() and _submissions_fill(workload):
         return _submissions(workload)
     share = "" if not known.any() else f" of {percent(1 - known.mean())} of them"
-    sentence = f"this log does not tell when its jobs started{share}" if len(workload) else ""
+    sentence = f"this log does not record when its jobs started{share}" if len(workload) else ""
     return Starts(workload, np.zeros(known.size, dtype=bool), False, sentence)
 
 

@@ -108,7 +108,7 @@ def test_an_old_file_with_a_new_time_is_doubted(tmp_path):
     path = machine_of((Job(1, ("n1",), left=60),), 2).save(tmp_path, "22.05")[0]
     os.utime(path, (NOW + 86_400, NOW + 86_400))
     cluster = read_cluster(path)
-    assert "tell the moment by --now" in cluster.notes[0]
+    assert "give the time with --now" in cluster.notes[0]
     told = " ".join(notes_on(advise(1, cluster).snapshot))
     assert "1 job past its limit" in told
     assert advise(1, cluster).table()["end"].max() == 0, "nobody knows when it ends"
@@ -180,7 +180,7 @@ def test_without_sinfo_only_nodes_with_jobs_count(tmp_path):
     assert advise(2, cluster, within=0).table()["reachable"].tolist() == [2]
     assert advise(1, cluster, within=0, partition="gpu").jobs()["label"].tolist() == ["2"]
     assert "without the output of sinfo" in text_of(advise(1, cluster))
-    with pytest.raises(ValueError, match="nothing tells the features of nodes"):
+    with pytest.raises(ValueError, match="the features of nodes are unknown"):
         advise(1, cluster, constraint="gpu")
 
 

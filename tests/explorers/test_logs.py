@@ -96,7 +96,7 @@ def test_memory_and_bandwidths_are_theta_s_where_a_machine_has_none():
     own = System("mine", {"main": 64}, memory_per_node=96.0)
     panel = explore_eviction(workload, own)
     assert (
-        "This log does not tell when its jobs started; the starts shown are EASY's."
+        "This log does not record when its jobs started; the starts shown are EASY's."
         in panel.notes.value
     )
     assert "as on Theta: the file system's bandwidth (250 GB/s), a node's bandwidth (2 GB/s)." in (

@@ -70,7 +70,7 @@ def test_a_killed_worker_ends_the_sweep_and_the_next_call_computes_what_is_missi
 def test_what_cannot_be_sent_is_refused_before_anything_runs(tmp_path):
     with (
         Path(__file__).open() as file,
-        pytest.raises(ValueError, match=r"^function cannot be told"),
+        pytest.raises(ValueError, match=r"^function cannot be identified"),
     ):
         sweep(lambda x: {"y": file.read()}, {"x": [1]}, executor=2, folder=tmp_path / "sweep")
     assert not (tmp_path / "sweep").exists()
