@@ -41,7 +41,7 @@ SLOW = frozenset(
     for name in (
         "advise/test_command.py", "kernels/test_jit.py", "papers/test_run.py",
         "sweep/test_workers.py", "test_front_door.py", "test_make.py", "test_pages.py",
-        "test_suites.py", "testing/test_check_policy.py",
+        "test_suites.py", "test_check_policy.py",
     )
 )  # fmt: skip
 """Files of few tests that take long, for most of them start other processes."""

@@ -18,6 +18,7 @@ from cosimlib.synthetic.estimates import (
     estimate_shares,
     with_drawn_estimates,
     with_estimates,
+    with_missing_estimates,
     with_round_estimates,
     with_scaled_estimates,
 )
@@ -25,7 +26,6 @@ from cosimlib.synthetic.htc import htc, shuffled_copies
 from cosimlib.synthetic.intrepid import eureka, intrepid, with_offered_load
 from cosimlib.synthetic.lomonosov import lomonosov
 from cosimlib.synthetic.lublin import lublin
-from cosimlib.synthetic.missing import with_missing_estimates
 from cosimlib.synthetic.peregrine import bigmem_jobs, peregrine
 from cosimlib.synthetic.resampling import resample
 from cosimlib.synthetic.theta import theta

@@ -4,7 +4,8 @@
 - `with_scaled_estimates`: a multiple of the run time;
 - `with_round_estimates`, Polyakov and Dubenskaya's model: exact with a given probability, else one
   of the next two round values;
-- `with_drawn_estimates`: the run time divided by a uniform accuracy.
+- `with_drawn_estimates`: the run time divided by a uniform accuracy;
+- `with_missing_estimates`: the run time, the user's median or a constant, where a log has none.
 
 Tsafrir, Etsion and Feitelson, Modeling User Runtime Estimates, JSSPP 2005, with the constants of
 the generator that they published. Users choose few round values, the longest allowed most of all:
@@ -63,6 +64,9 @@ ROUND_VALUES = np.concatenate([
 
 LEAST_ACCURACY, ESTIMATE_STEP, LONGEST_ESTIMATE = 0.05, 5 * MINUTE, DAY
 """Of `accuracy_estimates`: run time ÷ estimate, and seconds."""
+
+RULES = ("run_time", "user_median")
+"""Rules of `with_missing_estimates`."""
 
 
 def with_estimates(
@@ -198,6 +202,57 @@ def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
     return _with_requests(workload, known.where(known.notna(), drawn))
 
 
+def with_missing_estimates(workload: Workload, how: str | float = "user_median") -> Workload:
+    """The workload with requested times where they are unknown; those that are known stay.
+
+    Parameters
+    ----------
+    workload : Workload
+    how : {"run_time", "user_median"} or float, default "user_median"
+        The run time itself, at least one second; the median of what the job's user asks for, or
+        of all known requests where the user asks for nothing known; or so many seconds. No fill is
+        shorter than the job's run time.
+
+    Returns
+    -------
+    Workload
+        Its account says how many requested times were filled in, and with what.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        For ``"user_median"`` where no requested time is known.
+    """
+    check_workload(workload)
+    fine = how in RULES if isinstance(how, str) else check.is_number(how) and 0 < how < float("inf")
+    expected = f"{', '.join(map(repr, RULES))}, or seconds above 0"
+    check.that("how", how, fine, expected, where="with_missing_estimates")
+    known = workload.jobs["requested_time"]
+    missing = known.isna()
+    if not missing.any():
+        return workload
+    if how == "user_median":
+        return _by_user(workload, known, missing)
+    fill = 1.0 if isinstance(how, str) else float(how)
+    reason = "the run time" if how == "run_time" else f"{fill:g} s, or the run time if longer"
+    return _filled(workload, pd.Series(fill, index=known.index), missing, reason)
+
+
+def _by_user(workload: Workload, known: pd.Series, missing: pd.Series) -> Workload:
+    """Medians of each user, and of all jobs for users of whom nothing is known."""
+    if missing.all():
+        raise InvalidWorkloadError(
+            f"{workload.name}: no job has a requested_time, so users have no median; fill them in "
+            "with how='run_time' or seconds"
+        )
+    median = known.groupby(workload.column("user")).transform("median")
+    own = missing & median.notna()
+    filled = _filled(workload, median, own, "the user's median, or the run time if longer")
+    overall = pd.Series(known.median(), index=known.index)
+    reason = "the median of all, or the run time if longer"
+    return _filled(filled, overall, missing & ~own, reason)
+
+
 def accuracy_estimates(run_time: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Estimates in seconds: run time ÷ uniform accuracy, in whole five minutes, up to a day.
 
@@ -319,3 +374,12 @@ def _counts(jobs: int, shares: np.ndarray) -> np.ndarray:
 def _with_requests(workload: Workload, requested_time: np.ndarray | pd.Series) -> Workload:
     """The workload with new requested times."""
     return replace(workload, jobs=workload.jobs.assign(requested_time=requested_time))
+
+
+def _filled(workload: Workload, fill: pd.Series, where: pd.Series, reason: str) -> Workload:
+    """Requested times of the jobs marked set to `fill`, or to the run time where that is longer."""
+    known = workload.jobs["requested_time"]
+    fill = fill.clip(lower=workload.jobs["run_time"])
+    jobs = workload.jobs.assign(requested_time=known.where(~where, fill))
+    reason = f"requested time unknown, set to {reason}"
+    return replace(workload, jobs=jobs).noted("mended", reason, int(where.sum()))

@@ -28,7 +28,7 @@ from cosimlib import checks as check
 from cosimlib.display import count, percent
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
-from cosimlib.synthetic.missing import RULES, with_missing_estimates
+from cosimlib.synthetic.estimates import RULES, with_missing_estimates
 from cosimlib.system import System
 from cosimlib.traces.swf_header import PROCESSOR_COUNTS
 from cosimlib.workload import InvalidWorkloadError, Workload

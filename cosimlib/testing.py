@@ -1,0 +1,416 @@
+"""Property-based tests of your own scheduling policy on small random workloads.
+
+`check_policy` checks the laws that the policies of this package obey. A law consists of a sentence,
+the workloads to which it applies, and a function that raises an error if it is broken. If a law is
+broken, `check_policy` searches for a smaller workload that still breaks it, and prints it as Python
+code.
+
+Times of random workloads are whole seconds within a minute. So many events happen at the same
+instant, and shifted or doubled schedules are exactly equal. Some jobs run longer than their
+request; some have a run time of 0.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.audit import audit
+from cosimlib.batch.simulation import function_name, simulate
+from cosimlib.policies import SIMULATORS
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import DAY
+from cosimlib.workload import Workload
+
+__all__ = ["LAWS", "PolicyError", "check_policy"]
+
+LEAST = {"submit_time": 0, "run_time": 0}
+"""The least values of columns; of all others 1."""
+
+ATTEMPTS = 2_000
+"""Smaller cases that are tried, at most."""
+
+
+class Case(NamedTuple):
+    """A workload's jobs and the nodes of its machine."""
+
+    jobs: pd.DataFrame
+    nodes: int
+
+    @property
+    def workload(self) -> Workload:
+        """The jobs as a workload, a copy."""
+        return Workload(self.jobs.copy(), "random workload")
+
+    @property
+    def system(self) -> System:
+        """The machine."""
+        return System.of(self.nodes)
+
+
+Fault = Callable[[Case], Exception | None]
+"""A function from a case to its error, or None."""
+
+SHIFT = 16 * DAY
+"""Seconds by which a workload is moved: whole days, for policies that know day and night."""
+
+LONGER = 8
+"""Seconds by which the shortest run is made longer."""
+
+TIMES = ("submit_time", "run_time", "requested_time")
+
+Run = Callable[[Case], Schedule]
+
+
+class BrokenLawError(AssertionError):
+    """A schedule breaks a law; the message names the job or number."""
+
+
+class Law(NamedTuple):
+    """Sentence of a law, function that turns any case into one to which it applies, and check."""
+
+    says: str
+    prepare: Callable[[Case], Case]
+    check: Callable[[Run, Case], None]
+
+
+class PolicyError(AssertionError):
+    """A policy breaks a law; `law`, `workload` and `system` are the smallest case found."""
+
+    def __init__(self, message: str, law: str, workload: Workload, system: System) -> None:
+        super().__init__(message)
+        self.law, self.workload, self.system = law, workload, system
+
+
+def check_policy(
+    policy: Callable | str,
+    *,
+    laws: Iterable[str] | None = None,
+    trials: int = 50,
+    seed: int = 0,
+    columns: Sequence[str] = (),
+    **knobs: Any,
+) -> pd.DataFrame:
+    """Check that your own policy obeys the laws of scheduling, or show a case in which it does not.
+
+    Parameters
+    ----------
+    policy : function or str
+        A decision function for `simulate`, ``policy(state)``; a whole simulator,
+        ``policy(workload, system, **knobs) -> Schedule``; or a registered name. The schedule must
+        be for the given jobs and system; runs may be cut only at the requested time.
+    laws : names, optional
+        Which of `LAWS` to check; all by default. Some policies rightly break a law: one that uses
+        a constant in seconds may break ``scale``; one that decides only at full minutes,
+        ``alone``.
+    trials : int, default 50
+        Random workloads per law.
+    seed : int, default 0
+        Seed of the random workloads.
+    columns : sequence of str, optional
+        Other columns that the policy reads. Random workloads have whole numbers in them.
+    **knobs
+        Keyword arguments of the simulator.
+
+    Returns
+    -------
+    pd.DataFrame
+        The laws that were checked: `law`, `says`, `workloads`.
+
+    Raises
+    ------
+    PolicyError
+        If a law is broken, with the smallest workload found that breaks it.
+    TypeError
+        If the policy is neither a function of a state nor one of a workload and a system.
+    ValueError
+        If a law or the name of a policy is unknown.
+    """
+    asked = list(LAWS) if laws is None else list(laws)
+    for law in asked:
+        check.choice("law", law, LAWS)
+    check.whole("trials", trials, 1)
+    check.seed(seed)
+    if isinstance(policy, str):
+        check.choice("policy", policy, SIMULATORS)
+    simulator = SIMULATORS[policy] if isinstance(policy, str) else policy
+    name = policy if isinstance(policy, str) else function_name(policy)
+    run = _runner(simulator, columns, knobs)
+    rows = []
+    for law in (law for law in LAWS if law in asked):
+        cases = list(random_cases(np.random.default_rng(seed), trials, columns))
+        for case in cases:
+            found = fault(law, run, case)
+            if found is not None:
+                smaller = smallest(partial(fault, law, run), case, found)
+                raise _error(name, law, *smaller)
+        rows.append((law, LAWS[law].says, len(cases)))
+    return pd.DataFrame(rows, columns=["law", "says", "workloads"])
+
+
+def _runner(policy: Callable, columns: Sequence[str], knobs: dict[str, Any]) -> Run:
+    """A function from a case to its schedule, for a decision or a simulator."""
+    check.that("policy", policy, callable(policy), "a function, or the name of a policy")
+    name, parameters = function_name(policy), inspect.signature(policy).parameters.values()
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p.name for p in parameters if p.kind in positional and p.default is p.empty]
+    if len(needed) == 1 and knobs:
+        raise TypeError(f"{name} is a function of a state; expected no knob, got {min(knobs)!r}")
+    if len(needed) == 1:
+        return lambda case: simulate(case.workload, case.system, policy, columns=columns)
+    if len(needed) != 2:
+        raise TypeError(
+            f"{name} needs {len(needed)} arguments ({', '.join(needed)}); expected a function of "
+            "a state, or one of a workload and a system"
+        )
+
+    def run(case: Case) -> Schedule:
+        workload = case.workload
+        schedule = policy(workload, case.system, **knobs)
+        if not isinstance(schedule, Schedule):
+            raise BrokenLawError(f"it returns {schedule!r}; expected a Schedule")
+        if len(schedule.start_time) != len(case.jobs):
+            raise BrokenLawError(
+                f"it returns {len(schedule.start_time)} starts of {len(case.jobs)} jobs"
+            )
+        if not workload.jobs.equals(case.workload.jobs):
+            raise BrokenLawError("it changes the workload's jobs in place; expected a copy")
+        return schedule
+
+    return run
+
+
+def _error(name: str, law: str, case: Case, cause: Exception) -> PolicyError:
+    """The error for a case that breaks a law."""
+    case = LAWS[law].prepare(case)
+    said = str(cause) if isinstance(cause, BrokenLawError) else f"{type(cause).__name__}: {cause}"
+    message = (
+        f"{name} breaks the law {law!r}: {LAWS[law].says}\n{said}\n\n"
+        f"The smallest workload found that shows it:\n\n{as_python(case)}"
+    )
+    error = PolicyError(message, law, case.workload, case.system)
+    error.__cause__ = cause
+    return error
+
+
+def random_cases(random: np.random.Generator, count: int, columns: Sequence[str]) -> Iterator[Case]:
+    """Random cases: up to ten jobs on up to eight nodes; 1 to 3 in additional columns."""
+    for _ in range(count):
+        n, nodes = int(random.integers(1, 11)), int(random.integers(1, 9))
+        run_time = random.integers(0, 13, n)
+        beyond = random.integers(0, 9, n)
+        if random.random() < 0.5:
+            beyond -= random.integers(0, 13, n)
+        jobs = pd.DataFrame(
+            {
+                "submit_time": np.sort(random.integers(0, random.choice([1, 13, 61]), n)),
+                "run_time": run_time,
+                "requested_time": np.maximum(run_time + beyond, 1),
+                "nodes": random.integers(1, nodes + 1, n),
+            }
+        )
+        yield Case(jobs.assign(**{name: random.integers(1, 4, n) for name in columns}), nodes)
+
+
+def smallest(fault: Fault, case: Case, found: Exception) -> tuple[Case, Exception]:
+    """Smallest faulty case (no job can be dropped, no number made smaller), and its fault."""
+    candidates = _smaller_cases(case)
+    for _ in range(ATTEMPTS):
+        smaller = next(candidates, None)
+        if smaller is None:
+            break
+        error = fault(smaller)
+        if error is not None:
+            case, found, candidates = smaller, error, _smaller_cases(smaller)
+    return case, found
+
+
+def _smaller_cases(case: Case) -> Iterator[Case]:
+    """The case without one job, with fewer nodes, narrower jobs, one smaller number."""
+    jobs, nodes = case
+    for job in reversed(jobs.index):
+        yield Case(jobs.drop(index=job).reset_index(drop=True), nodes)
+    for fewer in _smaller_numbers(nodes, max(jobs["nodes"], default=1)):
+        yield Case(jobs, fewer)
+    for fewer in _smaller_numbers(nodes, 1):
+        yield Case(jobs.assign(nodes=np.minimum(jobs["nodes"], fewer)), fewer)
+    for column in jobs:
+        values = jobs[column].to_numpy()
+        for job in jobs.index:
+            for number in _smaller_numbers(values[job], LEAST.get(column, 1)):
+                changed = np.where(jobs.index == job, number, values)
+                if column != "submit_time" or (np.diff(changed) >= 0).all():
+                    yield Case(jobs.assign(**{column: changed}), nodes)
+
+
+def _smaller_numbers(value: int, least: int) -> list[int]:
+    """The least number, the one halfway, the next smaller one."""
+    tried = {least, (least + value) // 2, value - 1}
+    return sorted(int(number) for number in tried if least <= number < value)
+
+
+def as_python(case: Case) -> str:
+    """Lines of Python that make the case."""
+    width = max(len(column) for column in case.jobs) + 3
+    rows = [
+        "    " + f'"{column}":'.ljust(width) + f" {values.tolist()},\n"
+        for column, values in case.jobs.items()
+    ]
+    return (
+        "import cosimlib as cs\nimport pandas as pd\n\n"
+        f"jobs = pd.DataFrame({{\n{''.join(rows)}}})\n"
+        f"workload, system = cs.Workload(jobs), cs.System.of({case.nodes})"
+    )
+
+
+def fault(law: str, run: Run, case: Case) -> Exception | None:
+    """Error of a law on a case, or None if the law holds."""
+    try:
+        LAWS[law].check(run, LAWS[law].prepare(case))
+    except Exception as error:
+        return error
+    return None
+
+
+def _as_it_is(case: Case) -> Case:
+    """Any case."""
+    return case
+
+
+def _no_job(case: Case) -> Case:
+    """A case without jobs."""
+    return case._replace(jobs=case.jobs.iloc[:0])
+
+
+def _one_job(case: Case) -> Case:
+    """A case of one job."""
+    return case._replace(jobs=case.jobs.iloc[:1])
+
+
+def _wide_jobs(case: Case) -> Case:
+    """A case of jobs as wide as the machine."""
+    return case._replace(jobs=case.jobs.assign(nodes=case.nodes))
+
+
+def _at_once(case: Case) -> Case:
+    """A case of jobs submitted at one instant."""
+    first = case.jobs["submit_time"].min()
+    return case._replace(jobs=case.jobs.assign(submit_time=first))
+
+
+def _starts(run: Run, case: Case) -> None:
+    """Raise an error for the first job without a start."""
+    never = ~np.isfinite(run(case).start_time)
+    if never.any():
+        raise BrokenLawError(f"job {never.argmax()} never starts")
+
+
+def _audit(run: Run, case: Case) -> None:
+    """Raise an error if the schedule is of other jobs or another system, and where the audit does.
+
+    The audit reads jobs and system from the schedule itself.
+    """
+    schedule = run(case)
+    _check_jobs(schedule.workload.jobs, case.jobs)
+    scheduled, system = dict(schedule.system.partitions), dict(case.system.partitions)
+    if scheduled != system:
+        raise BrokenLawError(
+            f"its schedule is of a system of {scheduled} nodes; expected the system it was "
+            f"given, {system}"
+        )
+    audit(schedule)
+
+
+def _check_jobs(scheduled: pd.DataFrame, jobs: pd.DataFrame) -> None:
+    """Raise an error if jobs are not those of the case; runs may be cut at the requested time."""
+    if len(scheduled) != len(jobs):
+        raise BrokenLawError(f"its schedule is of {len(scheduled)} jobs; expected {len(jobs)}")
+    for column in ("submit_time", "nodes", "requested_time", "run_time"):
+        values = scheduled[column].to_numpy(np.float64)
+        expected = jobs[column].to_numpy(np.float64)
+        same = values == expected
+        if column == "run_time":
+            same |= values == np.minimum(expected, jobs["requested_time"].to_numpy(np.float64))
+        if not same.all():
+            job = int(same.argmin())
+            raise BrokenLawError(
+                f"its schedule has {column}={values[job]:.15g} for job {job}; expected "
+                f"{expected[job]:.15g}, as in the workload it was given"
+            )
+
+
+def _alone(run: Run, case: Case) -> None:
+    """Raise an error if the one job waits."""
+    submit_time = case.jobs["submit_time"].to_numpy(np.float64)
+    _compare(run(case).start_time, submit_time, "alone since its submission, it could start at")
+
+
+def _repeat(run: Run, case: Case) -> None:
+    """Raise an error if a second run is another schedule."""
+    _compare(run(case).start_time, run(case).start_time, "in a second run at")
+
+
+def _shift(run: Run, case: Case) -> None:
+    """Raise an error if moved jobs do not just start later."""
+    moved = case.jobs.assign(submit_time=case.jobs["submit_time"] + SHIFT)
+    shifted = run(case._replace(jobs=moved)).start_time - SHIFT
+    _compare(run(case).start_time, shifted, f"with {SHIFT:.0f} s added and taken off again, at")
+
+
+def _scale(run: Run, case: Case) -> None:
+    """Raise an error if a slower clock makes another schedule."""
+    slower = case.jobs.assign(**{time: 2 * case.jobs[time] for time in TIMES})
+    halved = run(case._replace(jobs=slower)).start_time / 2
+    _compare(run(case).start_time, halved, "with all times doubled and halved again, at")
+
+
+def _foresight(run: Run, case: Case) -> None:
+    """Raise an error if a start depends on a later submission, or on when a job will end."""
+    schedule, jobs = run(case), case.jobs
+    if len(jobs) > 1:
+        fewer, submit_time = run(case._replace(jobs=jobs.iloc[:-1])), jobs["submit_time"].iloc[-1]
+        what = f"if job {len(jobs) - 1} were not submitted at t={submit_time}, at"
+        _compare(schedule.start_time[:-1], fewer.start_time, what, before=submit_time)
+    if len(jobs) > 0:
+        shortest = int(jobs["run_time"].to_numpy().argmin())
+        run_time = jobs["run_time"] + LONGER * (jobs.index == shortest)
+        longer = run(case._replace(jobs=jobs.assign(run_time=run_time)))
+        end_time = schedule.start_time[shortest] + jobs["run_time"][shortest]
+        what = f"if job {shortest} did not end at t={end_time:.15g} but {LONGER} s later, at"
+        _compare(schedule.start_time, longer.start_time, what, before=end_time)
+
+
+def _compare(starts: np.ndarray, others: np.ndarray, what: str, *, before: float = np.inf) -> None:
+    """Raise an error for the first job that starts at another time, in one run before `before`."""
+    differ = ~np.isclose(starts, others, rtol=0.0, atol=0.0, equal_nan=True)
+    differ &= np.fmin(starts, others) < before
+    if differ.any():
+        job = int(differ.argmax())
+        raise BrokenLawError(
+            f"job {job} starts at t={starts[job]:.15g}; {what} t={others[job]:.15g}"
+        )
+
+
+LAWS: Mapping[str, Law] = MappingProxyType(
+    {
+        "starts": Law("every job starts", _as_it_is, _starts),
+        "audit": Law("a schedule could have happened", _as_it_is, _audit),
+        "empty": Law("without jobs there is a schedule, without starts", _no_job, _audit),
+        "alone": Law("one job on an empty machine starts when it is submitted", _one_job, _alone),
+        "wide": Law("jobs as wide as the machine run one after another", _wide_jobs, _audit),
+        "at once": Law("jobs submitted at one instant all run", _at_once, _audit),
+        "repeat": Law("the same workload has the same schedule", _as_it_is, _repeat),
+        "shift": Law("jobs submitted later start later by as much", _as_it_is, _shift),
+        "scale": Law("twice all times are twice all starts", _as_it_is, _scale),
+        "foresight": Law(
+            "no start depends on what happens later: submissions and ends", _as_it_is, _foresight
+        ),
+    }
+)
+"""Every law by its name."""
