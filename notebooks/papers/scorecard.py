@@ -3,6 +3,8 @@
 It writes `claims.csv`, and `scorecard.md` for GitHub, which shows the statistic and the limits of
 each verdict beside our number. With ``--store`` it writes what notebooks found at paper scale into
 `data/paper-scale.csv` instead, with the date and the commit; it then stands beside quick scale.
+``--against OTHER`` prints which verdicts differ from those of another folder, such as one that was
+made with another first seed (``make reproduce ARGS="-p seed 100"``).
 """
 
 import json
@@ -35,6 +37,9 @@ def main() -> None:
     figures = Path(sys.argv[1])
     if "--store" in sys.argv:
         store(figures, stored_path())
+        return
+    if "--against" in sys.argv:
+        print(differences(read_all(figures), read_all(Path(sys.argv[-1]))))
         return
     table = read_all(figures)
     write_whole(figures / "claims.csv", table.to_csv(index=False, lineterminator="\n").encode())
@@ -73,6 +78,19 @@ def store(figures: Path, path: Path) -> None:
     table = pd.concat([kept, found]).sort_values("system", kind="stable")
     write_whole(path, table[STORED].to_csv(index=False, lineterminator="\n").encode())
     print(f"{path.name}: {count(len(found), 'claim')} of {count(len(runs), 'run')} at paper scale")
+
+
+def differences(one: pd.DataFrame, other: pd.DataFrame) -> str:
+    """The claims whose verdicts differ between two tables, a line each, and how many they are."""
+    both = one.merge(other, on=["system", "claim"], suffixes=("", " there"))
+    differ = both[both["verdict"] != both["verdict there"]]
+    lines = [
+        f"{row.system} {row.claim}: {row.verdict} ({row.ours}); there {there} ({ours})"
+        for row, there, ours in zip(
+            differ.itertuples(), differ["verdict there"], differ["ours there"], strict=True
+        )
+    ]
+    return "\n".join([*lines, f"{len(differ)} of {count(len(both), 'verdict')} differ"])
 
 
 def _parameters(record: Path) -> dict[str, object]:

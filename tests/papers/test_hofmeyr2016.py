@@ -31,6 +31,7 @@ from papers.hofmeyr2016 import (
     Kind,
     Span,
     compare_printed,
+    crossover_by_correlation,
     inverse_table,
     measure,
     memory_needs,
@@ -53,7 +54,8 @@ from papers.hofmeyr2016.experiment import (
     node_noise,
     simulate,
 )
-from papers.hofmeyr2016.figures import FIGURES, PRINTED, bin_table, box_table, by_overhead
+from papers.hofmeyr2016.figures import FIGURES, bin_table, box_table, by_overhead
+from papers.hofmeyr2016.sensitivity import PRINTED
 from papers.hofmeyr2016.turnaround import turnaround_times
 
 SLOW = numba.config.DISABLE_JIT
@@ -321,6 +323,12 @@ def test_every_assumption_makes_jobs_and_numbers():
     assert load.isna().tolist() == [True, False] * len(names)
     alone = inverse_table({"one": ASSUMED["printed inputs"]}, batch)
     assert "time-sharing" not in alone and alone["batch"].iloc[0] == table["batch"].iloc[0]
+
+
+def test_where_all_jobs_are_large_their_crossover_is_that_of_all():
+    table = crossover_by_correlation([0.3], Kind(Span(0.5, 0.0, 16), range(2)))
+    assert table.index.tolist() == [0.3]
+    assert table["all jobs (h)"].tolist() == table["large jobs (h)"].tolist()
 
 
 def test_an_overhead_slows_by_processor_sharing_as_the_bound_says():

@@ -55,6 +55,13 @@ def test_verdicts_of_all_notebooks_are_joined_and_counted(figures):
     )
 
 
+def test_verdicts_that_differ_from_those_of_another_seed_are_counted():
+    here, there = judged("1-a", one="fails", two="holds"), judged("1-a", one="holds", two="holds")
+    assert scorecard.differences(here, there).splitlines() == [
+        "1-a one: fails (x); there holds (x)", "1 of 2 verdicts differ"
+    ]  # fmt: skip
+
+
 def test_a_table_of_nothing_has_its_columns(figures):
     scorecard.main()
     assert (figures / "claims.csv").read_text() == ",".join(JUDGED) + "\n"

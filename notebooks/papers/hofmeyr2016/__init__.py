@@ -3,7 +3,8 @@
 - `plan`, `jobs_of`, `measure`: days and seeds of a scale, its jobs, and all runs as `Runs`
 - `printed_statistics`, `memory_needs`, `overview`: tables of jobs and of runs
 - `read_applications`, `turnarounds`: strong scaling
-- `inverse_table`, `compare_printed`, `sharing_factors`: from printed results back to jobs
+- `inverse_table`, `compare_printed`, `crossover_by_correlation`, `sharing_factors`: from printed
+  results back to jobs
 - `noise_cost`, `samples`: numbers for the claims; `paper`: figures and scorecard
 """
 
@@ -11,7 +12,6 @@ from pathlib import Path
 
 from cosimlib.workload import Workload
 from papers.hofmeyr2016.experiment import (
-    ASSUMED,
     BATCH,
     FCFS,
     NOT_SPMD,
@@ -24,7 +24,6 @@ from papers.hofmeyr2016.experiment import (
     Kind,
     Runs,
     Span,
-    inverse_table,
     jobs_of,
     measure,
     plan,
@@ -32,13 +31,18 @@ from papers.hofmeyr2016.experiment import (
 )
 from papers.hofmeyr2016.figures import (
     FIGURES,
-    compare_printed,
     memory_needs,
     overview,
     printed_statistics,
     sharing_factors,
 )
 from papers.hofmeyr2016.measures import noise_cost, samples
+from papers.hofmeyr2016.sensitivity import (
+    ASSUMED,
+    compare_printed,
+    crossover_by_correlation,
+    inverse_table,
+)
 from papers.hofmeyr2016.turnaround import turnarounds
 from papers.paper import Paper
 
@@ -65,6 +69,7 @@ __all__ = [
     "Runs",
     "Span",
     "compare_printed",
+    "crossover_by_correlation",
     "inverse_table",
     "jobs_of",
     "measure",

@@ -32,7 +32,7 @@ from cosimlib.audit import audit
 from cosimlib.display import percent
 from cosimlib.schedule import Schedule
 from cosimlib.sweep import Workers, sweep
-from cosimlib.synthetic.assumptions import LIKE, Assumptions
+from cosimlib.synthetic.assumptions import Assumptions
 from cosimlib.synthetic.edison import EDISON, UTILIZATION, edison
 from cosimlib.timesharing import (
     NOISE,
@@ -292,90 +292,6 @@ def simulate(
     else:
         schedule = simulate_timesharing(workload, system, overhead=run.overhead, **knobs)
     return summarize_run(audit(schedule), warm_up=span.warm_up * DAY)._replace(policy=run.name)
-
-
-# --- inverse analysis ---------------------------------------------------------------------------
-
-LOG_NORMAL = Assumptions(run_times="log-normal")
-
-ASSUMED = {
-    "printed inputs": LIKE["inputs"],
-    "run times log-normal": LOG_NORMAL,
-    "run times log-normal, narrower": replace(LOG_NORMAL, shape=1.85),
-    "run times Weibull": Assumptions(run_times="Weibull", shape=0.4),
-    "run times log-uniform": Assumptions(run_times="log-uniform"),
-    "run times as in real logs": Assumptions(run_times="logs"),
-    "steady weeks": Assumptions(weeks=0.0),
-    "Poisson arrivals": Assumptions(bursts=0.0),
-    "estimates: accuracy uniform": Assumptions(estimates="accuracy"),
-    "estimates exact": Assumptions(estimates=1.0),
-    "estimates × 2": Assumptions(estimates=2.0),
-    "estimates × 5": Assumptions(estimates=5.0),
-    "estimates × 10": Assumptions(estimates=10.0),
-    "larger jobs are shorter": Assumptions(correlation=-0.3),
-    "larger jobs are shorter, log-normal": replace(LOG_NORMAL, correlation=-0.3),
-    "larger jobs are shorter, log-normal, wider": replace(LOG_NORMAL, correlation=-0.3, shape=3.0),
-    "larger jobs are longer": Assumptions(correlation=0.3),
-    "sizes up to the whole machine": Assumptions(largest=5_576),
-    "printed results": LIKE["results"],
-    "printed results, narrower": replace(LIKE["results"], shape=1.85),
-}
-"""One assumption changed at a time, and those that go together."""
-
-
-def inverse_table(
-    assumed: Mapping[str, Assumptions],
-    batch: Kind,
-    shared: Kind | None = None,
-    *,
-    executor: Workers = None,
-) -> pd.DataFrame:
-    """Results of assumptions about what is not printed, a row per assumptions and seed.
-
-    Slowdowns under batch scheduling, and under that which lets jobs take extra nodes (`EASY`),
-    without noise and with it; time-sharing has unlimited memory.
-
-    Parameters
-    ----------
-    assumed : mapping of str to Assumptions
-        Of `ASSUMED`, or others.
-    batch, shared : Kind
-        Days and seeds under batch scheduling and of time-sharing, which takes most of the time and
-        may be left out.
-    executor : optional
-        See `sweep`.
-    """
-    grid = {"assumptions": dict(assumed)}
-    how: dict[str, Any] = {"executor": executor, "errors": "raise"}
-    table = sweep(_in_batch, grid, batch.places, shared={"span": batch.span}, **how)
-    if shared is None:
-        return table
-    others = sweep(_time_shared, grid, shared.places, shared={"span": shared.span}, **how)
-    return table.merge(others, how="left", on=["assumptions", "seed"])
-
-
-def _in_batch(assumptions: Assumptions, span: Span, seed: int) -> dict[str, float]:
-    """Slowdowns under batch scheduling, without and with extra nodes and noise."""
-    row = {}
-    for suffix, noise in (("", False), (", noise", True)):
-        for name, policy in (("batch", BATCH), ("EASY", EASY)):
-            run = simulate(span, Run(policy, noise), seed, like=assumptions)
-            row[f"{name}{suffix}"] = run.mean_slowdown
-            if policy == BATCH:
-                row[f"75 %{suffix}"] = run.quantile(0.75)
-    return row
-
-
-def _time_shared(assumptions: Assumptions, span: Span, seed: int) -> dict[str, float]:
-    """Slowdowns and jobs per node by time-sharing, memory unlimited."""
-    policies = (UNLIMITED, NOT_SPMD_UNLIMITED)
-    shared, not_spmd = (simulate(span, Run(p), seed, like=assumptions) for p in policies)
-    return {
-        "time-sharing": shared.mean_slowdown,
-        "not SPMD": not_spmd.mean_slowdown,
-        "jobs per node": shared.cpu_load,
-        "most in a week": shared.most_in_a_week,
-    }
 
 
 # --- applications -------------------------------------------------------------------------------

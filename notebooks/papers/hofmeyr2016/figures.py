@@ -17,7 +17,6 @@ from cosimlib.timesharing import RunSummary
 from cosimlib.timesharing.schedule import DURATIONS, LEVELS
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
-from papers.claims import Rule, interval
 from papers.hofmeyr2016.experiment import (
     BATCH,
     ON_NOISY_DAYS,
@@ -106,52 +105,6 @@ def sharing_factors(jobs: Sequence[float], overheads: Sequence[float]) -> pd.Dat
     factors = np.divide(1.0, left, out=np.full(left.shape, math.inf), where=left > 0)
     index = pd.Index([percent(part) for part in overheads], name="overhead")
     return pd.DataFrame(factors, index, pd.Index(jobs, name="jobs on a node")).round(2)
-
-
-PRINTED = {
-    "batch": 137.0,
-    "batch, noise": 1_009.0,
-    "75 %": 13.0,
-    "75 %, noise": 22.0,
-    "time-sharing": 7.9,
-    "not SPMD": 3.3,
-    "jobs per node": 9.0,
-    "most in a week": 20.0,
-}
-"""Results that the paper prints; slowdowns are means and the 75th percentile under batch."""
-
-MET = 1.5
-"""Factor within which a number is met."""
-
-
-def compare_printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Geometric means over seeds beside the paper's numbers, with 95 % intervals in parentheses.
-
-    `table` is as of `inverse_table`. `met` counts means within a factor of 1.5 of the paper's, of
-    those that there are.
-    """
-    rule = Rule("geometric mean")
-    numbers = table.drop(columns="seed").groupby("assumptions", sort=False)
-    found = numbers.agg(lambda values: interval(rule, values.dropna().astype(float)))
-    means = found.map(lambda each: each[0])
-    known = [name for name in PRINTED if name in means]
-    factors = np.abs(np.log(means[known] / pd.Series(PRINTED)[known]))
-    met = (factors <= math.log(MET)).sum(axis=1).astype(str)
-    met += " of " + means[known].notna().sum(axis=1).astype(str)
-    texts = found.map(_as_text)
-    texts.loc["printed"] = [f"{PRINTED[n]:,.4g}" if n in PRINTED else "not printed" for n in means]
-    columns = [*known, *means.columns.difference(known)]
-    return texts.loc[["printed", *means.index], columns].assign(met=met).fillna({"met": ""})
-
-
-def _as_text(found: tuple[float, float, float]) -> str:
-    """A mean, and its interval where more than one seed gives it."""
-    mean, low, high = found
-    if math.isnan(mean):
-        return "not simulated"
-    if not 0 < low <= high < math.inf:
-        return f"{mean:,.3g}"
-    return f"{mean:,.3g} ({low:,.3g} to {high:,.3g})"
 
 
 # --- figures ------------------------------------------------------------------------------------
