@@ -15,7 +15,7 @@ FOLDER = ROOT / "notebooks" / "pictures"
 WIDTH = 480
 SHOWN = {
     "0-your-log": "",
-    "1-eviction": "Least loss for every K",
+    "1-eviction": "Least node-hours lost",
     "2-coscheduling": "Deadlock",
     "3-timesharing": "Figure 7. Mean slowdown",
     "4-filling": "Figure 3",

@@ -99,7 +99,7 @@ def draw_best(best: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
     best = best if heeded else best[~best["stream"].str.endswith(AHEAD)]
     when = "; announced 15 to 30 minutes ahead or not" if heeded else ""
     labels = {"rate": f"bursts per day{when}", "nodes": "nodes of a burst"}
-    title = "Figure 4. The policy of least overhead, node-hours per burst"
+    title = "Figure 4. Policy with the least overhead (node-hours per burst)"
     note = (
         f"{len(seeds)} seeds; at most {percent(MOST_MISSED, 0)} of deadlines missed, bursts at "
         f"most {MOST_STRETCH} times as long. After 'or': what the seeds cannot tell from the best "
@@ -118,7 +118,7 @@ def draw_bandwidths(cost: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
     labels = {"bandwidth": "bandwidth of the file system, GB/s", "mean": "node-hours per burst"}
     figure = cs.figures.plot_lines(
         cost.round(3), x="bandwidth", y="mean", line="policy", band=("low", "high"), log="xy",
-        title="Figure 5. Overhead against the file system's bandwidth", labels=labels, why=NO_BURST,
+        title="Figure 5. Overhead by bandwidth of the file system", labels=labels, why=NO_BURST,
     )  # fmt: skip
     return Drawing(figure, cost.round(3), f"Bands are 95 % intervals over {len(seeds)} seeds.")
 
@@ -163,7 +163,7 @@ def plot_ledger(hours: pd.DataFrame, costs: pd.DataFrame, *, title: str) -> go.F
     picture.add_trace(_whiskers(total, costs["low"], costs["high"]), row=1, col=2)
     theme.style(picture, title=title, height=42 * max(len(hours), 4) + 210, barmode="stack",
                 bargap=0.35, margin={"t": 90})  # fmt: skip
-    picture.update_xaxes(title="percent", range=[0, 100], col=1)
+    picture.update_xaxes(title="percent of node-hours", range=[0, 100], col=1)
     known = costs["high"].where(costs["high"] < float("inf")).fillna(0.0)
     most = max(float(known.max()), float(total.max()), 1.0)
     picture.update_xaxes(title="node-hours", range=[0, 1.05 * most], col=2)

@@ -131,8 +131,8 @@ def optimum(schedule: Schedule, *, preempted: int, seed: int) -> Drawing:
     table = means.reset_index().melt(hours, var_name="choice", value_name="waste")
     picture = plot_lines(
         table, x=hours, y="waste", line="choice",
-        title="What a preemption vector is worth, PEREGRINE",
-        labels={hours: hours, "waste": "node-hours wasted, mean"},
+        title="Node-hours wasted, by policy and by the best choice, PEREGRINE",
+        labels={hours: hours, "waste": "node-hours wasted (mean)"},
     )  # fmt: skip
     return Drawing(picture, table, "Means over every 40th state; the optima are exact.")
 
@@ -146,13 +146,13 @@ def lifo_loses(schedules: Schedules, *, preempted: int, seed: int) -> Drawing:
     table = pd.concat(tables).reset_index(0, names="workload")
     labels = {
         "ratio": "grace period ÷ mean time left of a running job",
-        "relative": "LIFO ÷ the better",
+        "relative": "waste: LIFO ÷ the smaller",
     }
-    title = "LIFO's waste over that of the better of FIFO and RANDOM"
+    title = "LIFO's waste ÷ the smaller waste of FIFO and RANDOM"
     picture = plot_lines(
         table, x="ratio", y="relative", line="workload", title=title, labels=labels
     )
-    return Drawing(picture, table, "Means over every 10th state; above 1 LIFO loses.")
+    return Drawing(picture, table, "Means over every 10th state; above 1, LIFO wastes more.")
 
 
 def relative_waste(schedule: Schedule, *, preempted: int, seed: int) -> pd.DataFrame:
@@ -208,13 +208,13 @@ def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:
 
 def sequence_rate(sweep: pd.DataFrame, preempted: int) -> Drawing:
     """Throughput, waste and users served by the rate of preemptions."""
-    title = f"Sequences: rate of preemptions of {preempted} nodes"
+    title = f"Sequences of preemptions of {preempted} nodes, by their rate"
     return _sequences(sweep.rename(columns={"rate": "preemptions a day"}), title)
 
 
 def sequence_size(sweep: pd.DataFrame) -> Drawing:
     """Throughput, waste and users served by the size of preemptions."""
-    title = "Sequences: size of preemptions, four a day"
+    title = "Sequences of four preemptions a day, by their size"
     return _sequences(sweep.rename(columns={"size": "nodes"}), title)
 
 
@@ -222,7 +222,7 @@ def sequence_staleness(sweep: pd.DataFrame) -> Drawing:
     """Throughput, waste and users served by the age of preemption vectors."""
     hours = sweep.rename(columns={"staleness": "age (h)"})
     hours["age (h)"] /= HOUR
-    return _sequences(hours, "Sequences: preemption vectors of some age")
+    return _sequences(hours, "Sequences of preemptions, by the age of preemption vectors")
 
 
 def _sequences(sweep: pd.DataFrame, title: str) -> Drawing:
@@ -234,7 +234,7 @@ def _sequences(sweep: pd.DataFrame, title: str) -> Drawing:
     table = pd.concat(parts, names=["measure"]).rename("share").round(4).reset_index()
     picture = plot_lines(
         table, x=varied, y="share", line="policy", panel="measure", title=title,
-        labels={"measure": "", "share": "share (of what: below)"},
+        labels={"measure": "", "share": "share (see the note)"},
     )  # fmt: skip
     note = (
         "Throughput: node-hours of jobs that end, of those without preemptions. Wasted: node-hours "

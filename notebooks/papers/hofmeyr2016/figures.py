@@ -115,7 +115,7 @@ def figure_1(workload: Workload) -> Drawing:
     work = workload.jobs["nodes"] * workload.jobs["run_time"].astype(float)
     sums = work.groupby(workload.jobs["nodes"]).sum().cumsum()
     table = pd.DataFrame({"nodes": sums.index, "share": (sums / sums.iloc[-1]).to_numpy()})
-    labels = ("nodes of a job", "share of all node-hours, in<br>jobs of at most so many nodes")
+    labels = ("nodes of a job", "share of all node-hours,<br>jobs of at most this size")
     return Drawing(_lines(table, "Figure 1. Node-hours by size of job", labels, log="x"), table)
 
 
@@ -142,7 +142,7 @@ def figure_4(runs: Runs) -> Drawing:
          for run in parts],
         ignore_index=True,
     )  # fmt: skip
-    labels = ("slowdown", "share of jobs with at most that")
+    labels = ("slowdown", "share of jobs with at most this slowdown")
     return Drawing(_lines(table, "Figure 4. Distribution of slowdowns", labels, log="x"), table)
 
 
@@ -200,7 +200,11 @@ def figure_10(runs: Runs) -> Drawing:
         f"{name},<br>noise" if noise else name: runs.first("noise", policy, noise=noise)
         for noise in (False, True) for name, policy in zip(names, ON_NOISY_DAYS, strict=True)
     })  # fmt: skip
-    return Drawing(_boxes(table, title="Figure 10. Slowdowns"), table, data=_noisy_days(runs))
+    return Drawing(
+        _boxes(table, title="Figure 10. Slowdown with and without noise"),
+        table,
+        data=_noisy_days(runs),
+    )
 
 
 FIGURES: dict[str, Callable[..., Drawing]] = {

@@ -16,14 +16,14 @@ from cosimlib.units import HOUR, MINUTE
 from papers.maurya2020.experiment import SURVEY, Case, FullMoments, Month, Occupancy
 from papers.paper import Drawing
 
-LABELS = {"nodes_needed": "K =", "minutes": "deadline (minutes)"}
+LABELS = {"nodes_needed": "K (nodes needed) =", "minutes": "deadline (minutes)"}
 NEEDED = "K: nodes needed."
 ORIGINS = {
-    "exact": "in the schedule these jobs, and no others, run at this moment, on so many nodes",
-    "nearest": "in the schedule these jobs, and no others, run at this moment; no so many jobs "
-    "hold a number of nodes nearer to the one looked for",
-    "drawn": "jobs of the schedule, drawn until they fill so many nodes, each at a random point "
-    "of its run",
+    "exact": "in the schedule exactly these jobs run at this moment, on this number of nodes",
+    "nearest": "in the schedule exactly these jobs run at this moment; no other set of as many "
+    "jobs holds a number of nodes nearer to the one wanted",
+    "drawn": "jobs of the schedule, drawn until they fill this number of nodes, each at a random "
+    "point of its run",
 }
 """What the word in a scenario's name means."""
 KINDS = {
@@ -108,8 +108,8 @@ def figure_8(excess: pd.DataFrame, cases: Iterable[Case], draws: int) -> Drawing
     excess = excess.assign(minutes=excess["deadline"] / MINUTE)
     figure = plot_lines(
         excess.round(3), x="minutes", y="excess", line="scenario", panel="nodes_needed",
-        title="Figure 8. Loss of greedy beyond the optimum", band=("least", "most"),
-        labels=LABELS | {"excess": "excess loss (node-hours)"},
+        title="Figure 8. Greedy: node-hours lost above the optimum", band=("least", "most"),
+        labels=LABELS | {"excess": "node-hours lost above the optimum"},
     )  # fmt: skip
     first = f"{NEEDED} Means and ranges of {draws} draws of memory."
     return Drawing(figure, excess, note=" ".join(dict.fromkeys([first, *map(origin_of, cases)])))
@@ -120,8 +120,8 @@ def draw_moments(survey: pd.DataFrame, moments: FullMoments, occupancy: Occupanc
     kinds, jobs = kinds_of_evictions(survey), survey.groupby("moment")["jobs"].first()
     full, total = "the machine is nearly full", occupancy.total_nodes
     if occupancy.most_frequent < 0.9 * total:
-        full = f"about {occupancy.most_frequent:,} of {total:,} nodes are held, as most often"
-    title = f"Evictions at the hours at which {full}"
+        full = f"about {occupancy.most_frequent:,} of {total:,} nodes are held, the usual number"
+    title = f"Evictions by kind, at the hours at which {full}"
     summary = moments.summary[0].upper() + moments.summary[1:]
     note = f"{NEEDED} Losses are of node-hours, by killed jobs. {summary}."
     return Drawing(plot_moments(kinds, jobs, title=title), kinds, note=note)
@@ -132,7 +132,7 @@ def plot_moments(kinds: pd.DataFrame, jobs: pd.Series, *, title: str) -> go.Figu
     if kinds.empty:
         return plot_empty(title, "at no hour is the machine nearly full with few enough jobs")
     sizes = list(kinds["nodes_needed"].drop_duplicates())
-    headings = theme.headings(["jobs", *sizes], "K =")[1:]
+    headings = theme.headings(["jobs", *sizes], "K (nodes needed) =")[1:]
     figure = make_subplots(
         cols=1 + len(sizes), horizontal_spacing=0.05, column_widths=[1.1] + [1.0] * len(sizes),
         subplot_titles=[f"(a) jobs, median {jobs.median():g}", *headings],
@@ -186,7 +186,7 @@ def draw_mean_cost(survey: pd.DataFrame, moments: FullMoments) -> Drawing:
     means = mean_node_hours(survey)
     cost = means[(means["counted"] != "lost") | (means["plan"] == "least loss (paper)")]
     cost = cost.assign(plan=cost["plan"] + ": " + cost["counted"])
-    title = "Node-hours lost or standing still, mean of the full moments"
+    title = "Node-hours lost or blocked, mean of the full moments"
     return _means(cost, moments, title, "mean node-hours")
 
 
@@ -201,14 +201,17 @@ def _means(means: pd.DataFrame, moments: FullMoments, title: str, label: str) ->
 
 def draw_surface(name: str, spectrum: EvictionSpectrum, plan: EvictionPlan) -> Drawing:
     """The least loss for every K and deadline of a scenario, and a plan for ten minutes."""
-    title, deadline = f"Least loss for every K and deadline, {name}", plan.deadlines[-1]
+    title, deadline = (
+        f"Least node-hours lost, by K (nodes needed) and deadline, {name}",
+        plan.deadlines[-1],
+    )
     figure = plot_trade_off(spectrum, plan, min(600.0, deadline), title=title)
     return Drawing(figure, surface_table(spectrum))
 
 
 def draw_plan(name: str, plan: EvictionPlan) -> Drawing:
     """What each deadline loses, and how the nodes are freed."""
-    title = f"The optimal plans for K = {plan.problem.nodes_needed:,}. {name}"
+    title = f"Optimal plan of each deadline, K = {plan.problem.nodes_needed:,} nodes needed. {name}"
     return Drawing(plot_plan(plan, title=title), plan_table(plan))
 
 
@@ -223,7 +226,7 @@ def draw_scaling(by_jobs: pd.DataFrame, by_nodes: pd.DataFrame) -> Drawing:
     growing["milliseconds"] = growing["response_time"] * 1e3
     figure = plot_lines(
         growing, x="size", y="milliseconds", line="solver", panel="panel", log="xy", own="x",
-        title="Response time on ever larger problems",
+        title="Response time by size of the problem",
         labels=panels | {"milliseconds": "response time (ms)"},
     )  # fmt: skip
     note = "spectrum: plans for all K and deadlines at once."

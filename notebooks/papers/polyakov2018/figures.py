@@ -73,7 +73,7 @@ def cost_by_accuracy(costs: pd.DataFrame, run: Experiment) -> Drawing:
     labels = {"accuracy": ACCURACY, "mean": "percent", "measure": ""}
     figure = plot_lines(
         table, x="accuracy", y="mean", line="policy", panel="measure", labels=labels,
-        title="What containers cost", band=BAND,
+        title="Cost of containers by accuracy of estimates (percent)", band=BAND,
     )  # fmt: skip
     of = f"{len(run.seeds)} seeds of jobs and estimates"
     return Drawing(
@@ -91,10 +91,14 @@ def use_by_interval(kept: pd.DataFrame, run: Experiment) -> Drawing:
     at_young["mean"], at_young["k"] = 100 * at_young["useful"], at_young["young"].clip(lower=1)
     lines = [bands[bands["k"] < np.inf], at_young.assign(line="√(2tM)")]
     table = pd.concat(lines).dropna(subset="mean").round(4)
-    labels = {"k": "slots between saves, k", "mean": "useful percent of the time", "jobs": ""}
+    labels = {
+        "k": "slots between saves, k",
+        "mean": "useful time of containers (percent)",
+        "jobs": "",
+    }
     figure = plot_lines(
         table, x="k", y="mean", line="line", panel="jobs", labels=labels, log="x",
-        title="Containers that are saved every k slots", band=BAND,
+        title="Useful time of containers saved every k slots", band=BAND,
     )  # fmt: skip
     note = f"{OVERHEAD}, part of a slot. Lines are means, bands from the lowest to the highest, of "
     return Drawing(figure, table, f"{note}{len(run.seeds)} seeds. M: mean slots between kills.")

@@ -33,7 +33,7 @@ CONTROLS_HEIGHT = 105
 """Pixels of the slider through the events, and of what is above it."""
 FRAME_DURATION = 700
 """Milliseconds per event."""
-RATIO = "average wait over the ideal's"
+RATIO = "average wait ÷ average ideal wait"
 SHARE = {"percent": "paired jobs, %"}
 ALIKE = (
     "A third of the jobs is paired. Mates are submitted together here, and start together: they "
@@ -59,7 +59,7 @@ def deadlock(locked: CoupledSchedule) -> Drawing:
 
 def release(released: CoupledSchedule) -> Drawing:
     """The circle of jobs that a release breaks."""
-    title = "The same jobs, held nodes released at minute 20"
+    title = "No deadlock: the same jobs, with a release of held nodes at minute 20"
     return _circle(released, title, node_stretches(released))
 
 
@@ -74,9 +74,7 @@ def yielding(comparison: pd.DataFrame) -> Drawing:
     """Sync-up overhead where a machine yields minus that where it holds."""
     table = _in_percent(yield_minus_hold(comparison, "share"))
     title = "Sync-up overhead: yield minus hold, by proportion of paired jobs"
-    return _curves(
-        comparison, table, "scheme", title, SHARE, unit="minutes by yielding over holding"
-    )
+    return _curves(comparison, table, "scheme", title, SHARE, unit="minutes, yield − hold")
 
 
 def intervals(comparison: pd.DataFrame) -> Drawing:
@@ -109,13 +107,13 @@ FIGURES: dict[str, Callable[..., Drawing]] = {
     "limited-holds": partial(
         rules,
         by="limit",
-        title="Waits by what a hold may be expected to cost",
-        label="node-hours a hold may cost",
+        title="Wait ÷ ideal wait, by the largest expected cost of a hold",
+        label="largest expected cost of a hold (node-hours)",
     ),
     "yield-threshold": partial(
         rules,
         by="yields",
-        title="Waits by the number of yields after which a job holds",
+        title="Wait ÷ ideal wait, by the number of yields before a hold",
         label="yields before a hold",
     ),
 }
