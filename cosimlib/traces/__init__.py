@@ -1,7 +1,7 @@
 """Workload traces: logs of real machines, by the name of a public trace or the path of a file.
 
-`load` takes either. A format is one module with its reader and one line in `READERS`; formats that
-are also written have a line in `WRITERS`. `recognize` names the format of a file.
+`load` takes either. A format is one module with its reader, and one line in `READERS`; formats that
+can also be written have a line in `WRITERS`. `recognize` names the format of a file.
 """
 
 import inspect
@@ -111,19 +111,20 @@ def load(
     cores_per_node: int | None = None,
     **options: Any,
 ) -> Workload:
-    """The workload of a public trace, downloaded if it is missing, or of a log at a path.
+    """Workload of a public trace, downloaded if it is missing, or of a log at a path.
 
     Parameters
     ----------
     name_or_path : str or Path
-        A name in `TRACES`, in any case, or the path of a file, whose format is `recognize`'s.
+        A name in `TRACES`, in upper or lower case, or the path of a file; `recognize` finds its
+        format.
     folder : str or Path, optional
         For `fetch_trace`.
     cores_per_node : int, optional
-        Processors of the log that count as one node. By default those known of a public trace, or
-        as the log says; for readers that count processors.
+        Processors of the log that count as one node, for readers that count processors. By default
+        the known number of a public trace, or as the log says.
     **options
-        For the reader. A public trace has its own `name` and machine.
+        Options of the reader. A public trace has its own `name` and machine.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def _printed(workload: Workload, options: dict[str, Any]) -> Workload:
 
 
 def recognize(path: str | Path) -> str:
-    """The format of a log, a key of `READERS`: by the ending of its name, else by its beginning.
+    """Format of a log, a key of `READERS`: by the ending of its name, else by its first bytes.
 
     If the ending is that of several formats, or of none, the beginning decides: the heading of a
     table, the names in a JSON document. What is not recognized is read as a table of one's own

@@ -1,7 +1,7 @@
-"""Account of the records of a trace, and what all readers share: bytes of a file, CSV, a workload.
+"""Account of the records of a trace; functions that all readers share.
 
-A reader drops records that cannot be jobs, mends disorder and notes oddities. `Account` counts all
-three per reason, `Workload.account` keeps the counts, and a verbose reader prints them.
+A reader *drops* records that cannot be jobs, *mends* disorder and *notes* oddities. `Account`
+counts all three per reason, `Workload.account` keeps the counts, and a verbose reader prints them.
 """
 
 import csv
@@ -44,11 +44,11 @@ DAMAGES = (ValueError, TypeError, KeyError, OverflowError, MemoryError, Recursio
 
 
 class TraceError(ValueError):
-    """A file that is not a trace, or is damaged; or a workload that its format cannot hold."""
+    """A file that is damaged or no trace, or a workload that a format cannot hold."""
 
 
 class Account:
-    """Numbers of records dropped, mended and noted while reading a trace, in order of discovery."""
+    """Account: numbers of records dropped, mended and noted while reading a trace, in order."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, int]] = []
@@ -81,9 +81,9 @@ class Account:
 
 
 def parses(expected: str) -> Callable[[Callable[P, Workload]], Callable[P, Workload]]:
-    """Decorator of readers: what a parser raises for a damaged file becomes a `TraceError`.
+    """Decorator of readers that turns errors of a parser into a `TraceError`.
 
-    Errors that already say what is wrong pass: `TraceError`, wrong arguments, missing files and
+    Errors that already explain the problem pass: `TraceError`, wrong arguments, missing files and
     packages. `expected` names the format.
     """
 
@@ -110,7 +110,7 @@ def parses(expected: str) -> Callable[[Callable[P, Workload]], Callable[P, Workl
 
 
 def largest_log() -> float:
-    """Bytes that a log may have, decompressed: a share of the memory, or as SIZE_LIMIT says."""
+    """Largest decompressed size of a log in bytes: a share of the memory, or SIZE_LIMIT."""
     given = os.environ.get(SIZE_LIMIT)
     if given is None:
         memory = UNKNOWN_MEMORY
@@ -133,7 +133,7 @@ def too_large(path: Path, most: float) -> TraceError:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, decompressed where it is gzip.
+    """The content of a file, decompressed if it is gzip.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _decompressed(path: Path, data: bytes, most: float) -> bytes:
 
 
 def compressed(path: Path, data: bytes) -> bytes:
-    """Content of a file: gzip where its name ends in ``.gz``, the same bytes each time."""
+    """Content of a file: gzip if its name ends in ``.gz``, the same bytes each time."""
     return gzip.compress(data, mtime=0) if path.suffix == ".gz" else data
 
 
@@ -200,7 +200,8 @@ def read_table(path: Path) -> list[tuple[int, list[str]]]:
     ------
     FileNotFoundError
     TraceError
-        Naming the line that cannot be read, or that has more or fewer fields than the heading.
+        If it is damaged; names the line that cannot be read, or that has more or fewer fields
+        than the heading.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no file at {path}; give the path of a CSV")
@@ -221,7 +222,7 @@ def read_table(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def shortened(text: bytes, length: int = 60) -> str:
-    """The beginning of a text's first line as an error shows it, in quotes."""
+    """First characters of a text, in quotes, for errors."""
     lines = text[: 1 << 16].strip().splitlines() or [b""]
     shown = lines[0]
     more = " ..." if len(shown) > length else ""
@@ -239,7 +240,7 @@ def assemble(
     verbose: bool,
     began: pd.Timestamp | None = None,
 ) -> Workload:
-    """The workload of a reader's jobs: sorted by submission, oddities noted.
+    """Workload of the jobs of a reader: sorted by submission, with oddities noted.
 
     Columns without any known value are left out. Times of the epoch have their second 0 in 1970.
     """
@@ -259,7 +260,7 @@ def assemble(
 
 
 def in_order(jobs: pd.DataFrame, account: Account) -> pd.DataFrame:
-    """The jobs in order of submission; those that were not are entered as mended."""
+    """Jobs in order of submission; the account counts those that were not."""
     submit_time = jobs["submit_time"]
     out_of_order = int((submit_time < submit_time.cummax()).sum())
     account.add("mended", "out of order, put in order of submission", out_of_order)
@@ -267,7 +268,7 @@ def in_order(jobs: pd.DataFrame, account: Account) -> pd.DataFrame:
 
 
 def note(jobs: pd.DataFrame, machine: System | None, account: Account) -> None:
-    """Enter the oddities of jobs that matter to results."""
+    """Add oddities of jobs that matter for results to the account."""
     requested, run_time = jobs["requested_time"], jobs["run_time"]
     account.add("noted", "run time 0", int((run_time == 0).sum()))
     account.add("noted", "run time over the requested time", int((run_time > requested).sum()))

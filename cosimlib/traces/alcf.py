@@ -40,28 +40,29 @@ CONSTANT = 0.99
 
 @parses("a job log of Argonne's")
 def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True) -> Workload:
-    """The jobs of a DIM_JOB_COMPOSITE log of Argonne, CSV or gzip of it.
+    """Workload of a DIM_JOB_COMPOSITE log of Argonne, CSV or gzip of it.
 
     Parameters
     ----------
     path : str or Path
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------
     Workload
         `submit_time` counts from the first job's QUEUED_TIMESTAMP; `nodes` is NODES_REQUESTED, or
-        NODES_USED where that is unknown; `status` is 1 if the exit status is 0, else 0; `group`
+        NODES_USED if that is unknown; `status` is 1 if the exit status is 0, else 0; `group`
         is the project. `machine` is that of `MACHINES` for Theta, Polaris and Aurora, else unknown.
 
     Raises
     ------
     FileNotFoundError
     TraceError
-        Naming the columns that are missing, or the line, its value and what was expected.
+        If it is damaged; names the columns that are missing, or the line, its value and
+        what was expected.
 
     Examples
     --------

@@ -7,10 +7,10 @@ organization, gpu_model, cpu_request, gpu_request, worker_num (instances), submi
 first job), duration (s), job_type (HP or Spot); node_info_df.csv one per node: node_name,
 gpu_model, gpu_capacity_num, cpu_num.
 
-HP is work that must not wait and Spot what makes way for it, so that `ondemand.bursts_from_queue`
-of queue ``"HP"`` gives both for `simulate_ondemand`. The description calls gpu_request and
-cpu_request those of the job, but jobs of 94 instances ask for one GPU: they are taken as those of
-one instance. When jobs started is not told.
+HP is urgent work, and Spot is work that makes way for it. `ondemand.bursts_from_queue` with the
+queue ``"HP"`` gives both for `simulate_ondemand`. The description says that gpu_request and
+cpu_request are those of the job. But jobs of 94 instances ask for one GPU, so they are read as
+those of one instance. Starts are unknown.
 
 *cluster-trace-gpu-v2023*, `read_openb` (Weng et al.: Beware of Fragmentation, USENIX ATC 2023). The
 lists of pods, openb_pod_list_default.csv and others, have name, cpu_milli, memory_mib, num_gpu,
@@ -62,13 +62,13 @@ def read_alibaba(
     name: str | None = None,
     verbose: bool = True,
 ) -> Workload:
-    """The jobs of Alibaba's table of high-priority and spot GPU jobs, CSV or gzip of it.
+    """Workload of Alibaba's table of high-priority and spot GPU jobs, CSV or gzip of it.
 
     Parameters
     ----------
     path : str or Path
     unit : {"gpus", "cores"}
-        What a workload's `nodes` count: what an instance asks for times the instances, rounded up.
+        What a node of the workload is: what an instance asks for times the instances, rounded up.
     gpu_model : str, optional
         Only jobs that ask for these GPUs, and only nodes that have them; by default all, as if all
         GPUs were alike.
@@ -76,9 +76,9 @@ def read_alibaba(
         The table of nodes; by default node_info_df.csv beside the table of jobs, where there is
         one.
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------
@@ -91,7 +91,8 @@ def read_alibaba(
     ------
     FileNotFoundError
     TraceError
-        Naming the columns that are missing, or the line, its value and what was expected.
+        If it is damaged; names the columns that are missing, or the line, its value and
+        what was expected.
 
     Examples
     --------
@@ -199,9 +200,9 @@ def read_openb(
         The list of nodes; by default openb_node_list_gpu_node.csv beside the list of pods, where
         there is one.
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------
@@ -215,7 +216,8 @@ def read_openb(
     ------
     FileNotFoundError
     TraceError
-        Naming the columns that are missing, or the line, its value and what was expected.
+        If it is damaged; names the columns that are missing, or the line, its value and
+        what was expected.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def read_condor(path: str | Path, *, name: str | None = None, verbose: bool = Tr
     ----------
     path : str or Path
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
         Whether to print the account.
 
@@ -94,7 +94,7 @@ def read_peregrine(path: str | Path, *, name: str | None = None, verbose: bool =
     ----------
     path : str or Path
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
         Whether to print the account of what was dropped.
 

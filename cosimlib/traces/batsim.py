@@ -55,7 +55,7 @@ MOST_RESOURCES = 10**8
 def read_batsim(
     path: str | Path, *, system: System | None = None, name: str | None = None, verbose: bool = True
 ) -> Workload:
-    """The jobs of Batsim's jobs.csv, or of a workload that it reads (JSON), or gzip of either.
+    """Workload of Batsim's jobs.csv, or of a workload document (JSON), plain or gzip.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def read_batsim(
     system : System, optional
         The machine; by default `nb_res` resources, or those up to the highest that was allocated.
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def read_batsim(
     ------
     FileNotFoundError
     TraceError
-        Naming the line, the value and what was expected.
+        If the file is damaged; names the line, the value and what was expected.
 
     Examples
     --------
@@ -105,18 +105,18 @@ def write_batsim(workload: Workload, path: str | Path) -> Path:
 
     A job's profile is a delay of its run time; Batsim stops it at its walltime, the requested time,
     and refuses delays of 0: such jobs are left out. Numbers of jobs are kept where each has one of
-    its own. `traces.writing.losses` tells what else a document does not hold.
+    its own. `cosimlib.convert` counts what else a document does not hold.
 
     Parameters
     ----------
     workload : Workload
     path : str or Path
-        An existing file is replaced only once everything has been written.
+        An existing file is replaced only after everything has been written.
 
     Returns
     -------
     Path
-        That of the file.
+        The path of the file.
     """
     check_workload(workload)
     path = Path(path)

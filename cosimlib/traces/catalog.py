@@ -26,7 +26,7 @@ TIMEOUT = 60.0
 
 
 class Trace(NamedTuple):
-    """A public trace.
+    """Public trace: where it comes from, and how it is read.
 
     `address` and `sha256` are None if unknown; `machine` replaces that of the file's header;
     `other_file_names` are those of equivalent copies; `cores_per_node` is None if the format
@@ -162,7 +162,7 @@ TRACES: Mapping[str, Trace] = {
 
 
 def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
-    """The path of a known trace on this machine, downloaded if it is missing.
+    """Path of a known trace on this machine, downloaded if it is missing.
 
     A file that exists is not checked. A download goes to `folder`, or else to the project's
     ``data/traces/``, and is kept only if it is complete; then the acknowledgement is printed.
@@ -170,13 +170,13 @@ def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
     Raises
     ------
     KeyError
-        For a name that is not in `TRACES`.
+        If the name is not in `TRACES`.
     FileNotFoundError
-        For a missing trace without an address; the error says where to put the file.
+        If the trace is missing and has no address; the error says where to put the file.
     ConnectionError
-        For an address that cannot be reached; the error says how to download by hand.
+        If the address cannot be reached; the error says how to download by hand.
     TraceError
-        For a download with another checksum than `TRACES` has, or that is not complete gzip.
+        If the download has a wrong checksum or is not complete gzip.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
     path = path / trace.file_name
     if trace.address is None:
         raise FileNotFoundError(
-            f"{name}: no {trace.file_name} here and no address to download it from; put it in "
+            f"{name}: no {trace.file_name} here and no address to download it from; put it into "
             f"{path.parent} or let COSIMLIB_TRACES name its folder. {trace.acknowledgement}"
         )
     _download(name, trace, path)
@@ -202,7 +202,7 @@ def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
 
 
 def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
-    """The path of a known trace on this machine, gzip or not; None if it is missing."""
+    """Path of a known trace on this machine, gzip or not; None if it is missing."""
     trace = TRACES[_listed(name)]
     names = (trace.file_name, *trace.other_file_names)
     for place in _folders(folder):
@@ -214,7 +214,7 @@ def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
 
 
 def known_name(name: str) -> str | None:
-    """The key in `TRACES` of a name in any case or of a file's name; None if there is none."""
+    """Key in `TRACES` of a name (any case) or a file name; None if there is none."""
     stem = _stem(name.strip())
     for known, trace in TRACES.items():
         if stem in (known.lower(), _stem(trace.file_name)):

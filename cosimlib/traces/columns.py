@@ -1,4 +1,4 @@
-"""A workload's own columns as CSV or parquet: what spreadsheets, R and polars read.
+"""Tables with the columns of a workload, as CSV or parquet, for spreadsheets, R and polars.
 
 Parquet keeps the columns as they are, and in its metadata the workload's name, machine, calendar
 time and account: nothing is lost. CSV keeps the columns as text; the rest is lost. Both are read
@@ -48,7 +48,7 @@ OTHERS = "a CSV of Argonne's (DIM_JOB_COMPOSITE), Batsim's, Fugaku's or Peregrin
 def read_columns(
     path: str | Path, *, system: System | None = None, name: str | None = None, verbose: bool = True
 ) -> Workload:
-    """A workload from a table of its own columns: CSV, gzip of it, or parquet (extra `parquet`).
+    """Workload of a table in cosimlib's own columns: CSV, plain or gzip, or parquet.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def read_columns(
         For parquet without pyarrow, naming the extra.
     FileNotFoundError
     TraceError
-        Naming the line of a CSV, or the job, its value and what was expected.
+        If it is damaged; names the line of a CSV, or the job, its value and what was expected.
     """
     path = Path(path)
     is_parquet = _begins_as_parquet(path)

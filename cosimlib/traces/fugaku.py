@@ -42,18 +42,18 @@ UNLIMITED = 2.0**60
 def read_fugaku(
     path: str | Path, *, unit: Unit = "nodes", name: str | None = None, verbose: bool = True
 ) -> Workload:
-    """The jobs of a month of F-DATA, parquet or CSV. Parquet needs the extra `parquet`.
+    """Workload of a month of F-DATA, parquet (needs the extra `parquet`) or CSV.
 
     Parameters
     ----------
     path : str or Path
     unit : {"nodes", "cores", "auto"}
-        What a workload's `nodes` count, as allocated, or as requested where that is unknown;
+        What a node of the workload is, as allocated, or as requested if that is unknown;
         ``"auto"``: what is scarce, nodes unless jobs share them.
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------

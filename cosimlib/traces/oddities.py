@@ -1,15 +1,15 @@
 """Oddities of a log, found before anything is computed from it: one rule and one sentence each.
 
-A log may not tell its machine, hold jobs wider than it, ask for no times, not say when jobs
-started, or hold more nodes than there are. Each rule below returns the log as it can be used and a
-sentence on what was done, empty if nothing was. Readers, `prepare_*`, reports and explorers
-share these rules.
+A log may lack the size of its machine, requested times or starts; it may have jobs wider than the
+machine, or hold more nodes than there are. Each rule below returns the log in a usable form, and a
+sentence on what was done (empty if nothing was). Readers, `prepare_*`, reports and explorers share
+these rules.
 
-*Starts.* Where at least 90 % of the starts are recorded, the jobs without one are left out of what
-needs starts, and of nothing else. Some logs give the start of a job as its submission. Their sign
-is that jobs begun when they were submitted hold more nodes than the machine has for under 1 % of
-their node-hours, and yet fill it; in logs of real queues it is 8 to 30 %. Such submissions are
-taken as starts, and waits are unknown.
+*Starts.* If at least 90 % of the starts are recorded, jobs without a start are left out only where
+starts are needed. Some logs record the start of a job as its submission. The sign: if each job
+starts at its submission, jobs fill the machine, and yet hold more nodes than it has for under 1 %
+of their node-hours; in logs of real queues it is 8 to 30 %. Such submissions are taken as starts,
+and waits are unknown.
 
 *Nodes beyond the machine.* Clocks that are not exact, and machines that grow, overrun by little.
 Jobs that share nodes, of which each counts for all of each node, and sizes in another unit than the
@@ -49,7 +49,7 @@ ESTIMATES = ("", "none", *RULES)
 
 
 class Oversubscription(NamedTuple):
-    """Nodes held beyond those of the machine.
+    """Oversubscription: nodes held beyond those of the machine.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Starts(NamedTuple):
 
 
 def known_starts(workload: Workload) -> Starts:
-    """Starts of a log on its machine, as they are recorded or as submissions give them."""
+    """Starts of a log on its machine: as recorded, or as submissions that seem to be starts."""
     start, submit_time = workload.column("recorded_start"), workload.jobs["submit_time"]
     known = start.notna().to_numpy()
     missing = int((~known).sum())
@@ -156,7 +156,7 @@ def oversubscription(schedule: Schedule) -> Oversubscription:
 
 
 def oddities(workload: Workload) -> list[str]:
-    """Sentences on a log as it was read: its starts, and nodes held beyond its machine.
+    """Sentences about oddities of a log: its starts, and nodes held beyond its machine.
 
     Jobs that are wider than the machine do not count.
     """
@@ -173,7 +173,7 @@ def oddities(workload: Workload) -> list[str]:
 
 
 def with_assumed_machine(workload: Workload, nodes: int | None = None) -> Workload:
-    """The workload with a machine: of `nodes`, its own, or one that just holds what it records.
+    """Workload with a machine: of `nodes`, its own, or of the most nodes that it records at once.
 
     That last one has the most nodes that were ever held at once, or those of the widest job where
     not all starts are recorded. The name and the account say so.
@@ -182,7 +182,7 @@ def with_assumed_machine(workload: Workload, nodes: int | None = None) -> Worklo
     ----------
     workload : Workload
     nodes : int, optional
-        The machine's size, of a log that does not tell it or is wrong about it.
+        Size of the machine, if the log's is missing or wrong.
     """
     check.whole("nodes", nodes, 1, none="for what the log says")
     if nodes is not None:
@@ -206,7 +206,7 @@ def with_assumed_machine(workload: Workload, nodes: int | None = None) -> Worklo
 
 
 def fitting(workload: Workload) -> tuple[Workload, str]:
-    """The jobs that fit on the machine, and how many do not.
+    """Jobs that fit on the machine, and the number of other jobs.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def fitting(workload: Workload) -> tuple[Workload, str]:
 
 
 def with_requests(workload: Workload, estimates: str | float = "") -> tuple[Workload, list[str]]:
-    """The workload with requested times filled in, and sentences on how many and how.
+    """Workload with missing requested times filled in, and sentences about that.
 
     Parameters
     ----------

@@ -68,23 +68,23 @@ def read_pbs(
     name: str | None = None,
     verbose: bool = True,
 ) -> Workload:
-    """The jobs of an accounting log of PBS or Torque, or of several one after the other, or gzip.
+    """Workload of accounting logs of PBS or Torque, one or several in one file, plain or gzip.
 
     Parameters
     ----------
     path : str or Path
     unit : {"nodes", "cores", "gpus"}
-        What a workload's `nodes` count: nodect, else the chunks of select or nodes; ncpus; ngpus.
+        What a node of the workload is: nodect, else the chunks of select or nodes; ncpus; ngpus.
         A job that shares its nodes counts for all of each under ``"nodes"``.
     arrival : {"submit", "eligible"}
         What counts as `submit_time`: ctime, or the later etime of a job that was held or waited for
         another one.
     system : System, optional
-        The machine, in the unit chosen; the log does not tell it.
+        The machine, in the chosen unit; the log does not contain its size.
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def read_pbs(
     ------
     FileNotFoundError
     TraceError
-        Naming the line, its value and what was expected.
+        If the file is damaged; names the line, its value and what was expected.
 
     Examples
     --------

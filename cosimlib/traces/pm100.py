@@ -40,20 +40,20 @@ def read_pm100(
     name: str | None = None,
     verbose: bool = True,
 ) -> Workload:
-    """The jobs of PM100, or of a job table of M100. Needs the extra `parquet`.
+    """Workload of PM100, or of a job table of M100. Needs the extra `parquet`.
 
     Parameters
     ----------
     path : str or Path
     unit : {"nodes", "cores", "gpus", "auto"}
-        What a workload's `nodes` count, as allocated, or as requested where that is unknown;
+        What a node of the workload is, as allocated, or as requested if that is unknown;
         ``"auto"``: what is scarce, nodes unless jobs share them.
     arrival : {"submit", "eligible"}
         What counts as `submit_time`.
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Slurm's accounting records: what ``sacct`` prints, as text or as JSON.
+"""Accounting records of Slurm: the output of ``sacct``, as text or JSON.
 
-The command that asks for all that is read here, with times that are not in anyone's local clock and
-the one free text last::
+This command prints everything that is read here, with times in seconds since 1970 and the only free
+text last::
 
     SLURM_TIME_FORMAT=%s sacct -a -X --duplicates --noconvert --parsable2 --delimiter=$'\\x1f' \\
       --starttime 2026-01-01 --format=JobIDRaw,JobID,User,Account,Partition,QOS,Submit,Eligible,\\
@@ -11,7 +11,7 @@ Records that are not jobs are dropped, each counted under the first of these rea
 job; its submission is unknown; it was cancelled before its start; it has not started; it still
 runs; its run time is unknown; what it held is unknown.
 
-A run lasts for its ElapsedRaw, which leaves out the time for which it was suspended. Limits are in
+The run time is ElapsedRaw, which does not include suspensions. Limits are in
 minutes; UNLIMITED and Partition_Limit are unknown requests. Tasks of arrays and components of
 heterogeneous jobs are jobs of their own; so is each try of a job that was requeued.
 """
@@ -54,13 +54,13 @@ def read_sacct(
     name: str | None = None,
     verbose: bool = True,
 ) -> Workload:
-    """The jobs of a file that ``sacct`` printed: text of any delimiter, JSON, or gzip of either.
+    """Workload of the output of ``sacct``: text with any delimiter, or JSON, plain or gzip.
 
     Parameters
     ----------
     path : str or Path
     unit : {"nodes", "cores", "gpus", "auto"}
-        What a workload's `nodes` count: NNodes, NCPUS, or GPUs of AllocTRES. It is not guessed:
+        What a node of the workload is: NNodes, NCPUS, or GPUs of AllocTRES. It is not guessed:
         nodes shared with other jobs count for each of them under ``"nodes"``; jobs without GPUs
         are dropped under ``"gpus"``. ``"auto"`` takes what is scarce (`records.scarce_unit`), and
         the account says which.
@@ -68,12 +68,12 @@ def read_sacct(
         What counts as `submit_time`: Submit, or the later Eligible of a job that waited for
         another one, for a time, or was held.
     system : System, optional
-        The machine, in the unit chosen. By default, for nodes, the different ones on which jobs
+        The machine, in the chosen unit. By default, for nodes, the different ones on which jobs
         ran; unknown for cores and GPUs.
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------
@@ -86,7 +86,8 @@ def read_sacct(
     ------
     FileNotFoundError
     TraceError
-        Naming the columns that are missing, or the line, its value and what was expected.
+        If it is damaged; names the columns that are missing, or the line, its value and
+        what was expected.
 
     Examples
     --------

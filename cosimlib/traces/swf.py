@@ -91,25 +91,25 @@ def read_swf(
     name: str | None = None,
     verbose: bool = True,
 ) -> Workload:
-    """The jobs of a log in Standard Workload Format, plain or gzip, and the machine in its header.
+    """Workload of a log in Standard Workload Format, plain or gzip, with the machine in its header.
 
     Parameters
     ----------
     path : str or Path
     cores_per_node : int, optional
-        Processors per node; a job with a part of a node has all of it. By default as the header
-        and the sizes of the jobs say.
+        Processors per node; a job with a part of a node has all of it. By default derived from the
+        header and the sizes of the jobs.
     name : str, optional
-        Of the workload; by default the file's name without its endings.
+        Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
-        Whether to print the account of what was dropped, mended and noted.
+        Whether to print the account of dropped, mended and noted records.
 
     Returns
     -------
     Workload
-        `nodes` from the requested processors, or the allocated ones where those are unknown;
+        `nodes` from the requested processors, or the allocated ones if those are unknown;
         `recorded_start` is submit plus wait; `memory` (GB per node) from the requested memory, or
-        the used one where that is unknown. As in the file: `allocated_processors`,
+        the used one if that is unknown. As in the file: `allocated_processors`,
         `average_cpu_time`, `used_memory`, `requested_memory` (KB per processor), `preceding_job`,
         `think_time`. Columns without any value are left out.
 
@@ -117,7 +117,8 @@ def read_swf(
     ------
     FileNotFoundError
     TraceError
-        Naming the file and, of a bad line, its number, its text and what was expected.
+        If it is damaged; names the file and, of a bad line, its number, its text and
+        what was expected.
 
     Examples
     --------
@@ -178,19 +179,19 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
     ----------
     workload : Workload
     path : str or Path
-        An existing file is replaced only once everything has been written.
+        An existing file is replaced only after everything has been written.
     cores_per_node : int, default 1
         Processors in the file per node of the workload.
 
     Returns
     -------
     Path
-        That of the file.
+        The path of the file.
 
     Raises
     ------
     TraceError
-        For a workload without jobs, or a job with a value that SWF cannot hold.
+        If the workload has no jobs, or a job has a value that SWF cannot hold.
 
     Examples
     --------
@@ -419,7 +420,7 @@ def _check_writable(workload: Workload, table: pd.DataFrame) -> None:
     value = table.loc[job, field]
     raise TraceError(
         f"{workload.label(job)} has {field}={value:g}; SWF holds numbers from 0 below 2**53, and "
-        "NA where unknown"
+        "NA if unknown"
     )
 
 
