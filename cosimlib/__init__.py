@@ -1,7 +1,7 @@
-"""A research workbench for co-scheduling on supercomputers.
+"""Workbench for co-scheduling on supercomputers.
 
-A `Workload` meets a `System` in a simulator and becomes a `Schedule`; everything else reads that
-schedule. Every name below is loaded when it is first used::
+A `Workload` (jobs) meets a `System` (nodes) in a simulator and becomes a `Schedule` (starts and
+ends). Everything else reads that schedule. Names are loaded when they are first used::
 
     import cosimlib as cs
 
@@ -11,57 +11,57 @@ schedule. Every name below is loaded when it is first used::
 
 Nouns
 
-- `Workload`: jobs in order of submission, and the account of what reading them dropped
+- `Workload`: jobs in order of submission, and the account of dropped records
 - `System`: partitions of nodes, their memory and bandwidths
-- `NodeType`: cores, memory and GPUs of nodes that are alike
+- `NodeType`: cores, memory and GPUs of equal nodes
 - `Calendar`: windows in which nodes are closed: maintenance, reservations, failures, drains
-- `Schedule`: start, end and nodes held, for each job of a workload on a system
-- `EvictionProblem`: running jobs, nodes needed, a deadline
+- `Schedule`: start, end and nodes of each job of a workload on a system
+- `EvictionProblem`: running jobs, nodes needed, deadlines
 - `EvictionPlan`: the action for each running job, and the node-hours lost
 
 Traces
 
 - `read_swf`: a log in the Standard Workload Format
 - `read_alcf`: a job log of the Argonne Leadership Computing Facility
-- `read_sacct`: what Slurm's sacct prints, as text or as JSON
+- `read_sacct`: output of Slurm's sacct, as text or JSON
 - `read_pbs`: an accounting log of PBS or Torque
-- `read_batsim`: Batsim's jobs.csv, or a workload that it reads
+- `read_batsim`: Batsim's jobs.csv, or its workload document
 - `read_fugaku`: a month of F-DATA, the jobs of Fugaku
 - `read_pm100`: the job table of PM100, of Marconi100
-- `read_alibaba`: Alibaba's GPU jobs of high priority, and on spot instances
+- `read_alibaba`: Alibaba's high-priority and spot GPU jobs
 - `load_trace`: a public trace by name, or a log by its path
-- `fetch_trace`: the path of a public trace, downloaded where it is not on this machine
+- `fetch_trace`: the path of a public trace, downloaded if it is missing
 - `write_swf`: a workload as a file in the Standard Workload Format
-- `convert`: a log in another format, and what is lost: SWF, Batsim's JSON, CSV, parquet
-- `report`: what a log says about its machine, as sentences, tables and one page
+- `convert`: a log in another format (SWF, Batsim's JSON, CSV, parquet), and what is lost
+- `report`: a report on a log, as sentences, tables and one page
 - `prepare_workload`: the jobs of a trace that fit its machine
 - `prepare_schedule`: the recorded schedule of a trace, or a simulated one
 
 Simulators: workload and system to schedule
 
 - `simulate_fcfs`: first come, first served
-- `simulate_first_fit`: backfilling without a reservation
-- `simulate_easy`: backfilling around one reservation, that of the queue's head
-- `simulate_conservative`: backfilling around a reservation for every waiting job
+- `simulate_first_fit`: first fit, backfilling without a reservation
+- `simulate_easy`: EASY backfilling, with a reservation for the queue's head
+- `simulate_conservative`: conservative backfilling, with a reservation for every job
 - `simulate_ondemand`: batch jobs make way for bursts of on-demand work
 - `simulate_filling`: filler containers on the nodes that a batch policy leaves idle
 - `simulate_coscheduling`: mates on coupled machines start together
 - `simulate_timesharing`: jobs share nodes
-- `simulate_elastic`: elastic partitions: a host takes nodes back, and jobs on them are killed
-- `place_jobs`: jobs come to nodes with cores, memory and GPUs one by one, and never leave
-- `simulate`: a policy of your own, a function that is asked once per instant what to start
-- `BatchEnv`: the same for an agent that learns, as a Gymnasium environment
-- `register`: a policy of your own by a name, in explorers and figures
-- `compare`: policies on a log and on logs drawn anew from it, with intervals
-- `drain_or_evict`: node-hours that maintenance costs, by the hours from which it is known
-- `sweep`: a function on a grid of arguments and seeds, in parallel, as one tidy table
-- `audit`: the schedule, or an error that names the job and the rule it breaks
+- `simulate_elastic`: a host takes nodes back from elastic partitions, and jobs are killed
+- `place_jobs`: jobs are placed on nodes with cores, memory and GPUs, and never leave
+- `simulate`: your own policy, a function that is called at each instant
+- `BatchEnv`: Gymnasium environment for reinforcement learning
+- `register`: your own policy under a name, in explorers and figures
+- `compare`: policies on a log and on new logs drawn from it, with intervals
+- `drain_or_evict`: node-hours that maintenance costs, by the hours of notice
+- `sweep`: table of a function's results on a grid of arguments and seeds, in parallel
+- `audit`: check of a schedule; an error names the job and the broken rule
 
 Forecasts
 
-- `forecast`: when the jobs of a queue start, and one that is submitted now, with intervals
-- `backtest`: how often such intervals would have held on a log's own past
-- `predict`: run times, from requests, the user's last two jobs, or similar jobs
+- `forecast`: start times of waiting jobs and of a new job, with intervals
+- `backtest`: how often such forecasts are right on a log's own past
+- `predict`: predicted run times, from requests, the user's last two jobs, or similar jobs
 
 Eviction: problem to plan
 
@@ -69,7 +69,7 @@ Eviction: problem to plan
 - `solve_greedy`: a fast plan, never proven optimal
 - `solve_backtracking`: least loss, by search
 - `solve_spectrum`: least loss for every number of nodes and every deadline
-- `advise`: which jobs of a live Slurm to stop for some nodes by when
+- `advise`: jobs of a live Slurm to stop, to free nodes by a deadline
 
 Explorers: widgets for a notebook
 
@@ -79,7 +79,7 @@ Explorers: widgets for a notebook
 - `explore_elastic`: preemption policies
 - `explore_eviction`: nodes, deadline and loss
 - `explore_filling`: filler containers
-- `explore_ondemand`: bursts that make batch jobs give way
+- `explore_ondemand`: on-demand bursts on a batch machine
 - `explore_timesharing`: shares of nodes
 
 Modules
@@ -96,7 +96,7 @@ Modules
 - `ondemand`: bursts of on-demand work, checkpoints, ledger of node-hours
 - `metrics`: utilization, slowdown, waits, node-hours, time series
 - `synthetic`: workloads from a seed and published statistics
-- `testing`: the laws of scheduling, checked on a policy of your own
+- `testing`: the laws of scheduling, checked on your own policy
 - `timesharing`: time-sharing against batch scheduling
 - `traces`: public traces, readers and writers
 - `units`: seconds per minute, hour, day, week

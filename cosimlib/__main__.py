@@ -2,9 +2,9 @@
 
 COMMANDS = {
     "report": "report on a job log as one page (also: cosim-report)",
-    "zoo": "compare all policies on all logs that are here, or on yours",
-    "convert": "turn a job log into another format",
-    "advise": "which jobs of a Slurm to stop for some nodes by when (also: cosim-advise)",
+    "zoo": "compare all policies on all logs on this machine",
+    "convert": "convert a job log into another format",
+    "advise": "list jobs of a Slurm to stop, to free nodes by a deadline (also: cosim-advise)",
     "lab": "JupyterLab on copies of the notebooks",
     "app": "the explorers as web pages, without code",
 }
@@ -15,7 +15,7 @@ def text() -> str:
     width = max(map(len, COMMANDS))
     lines = [f"  python -m cosimlib.{name:<{width}}  {what}" for name, what in COMMANDS.items()]
     before = "In Python or a notebook: import cosimlib as cs. Commands, each with --help:\n"
-    after = "\nIn a checkout, make prints what else there is; docs/start.md is where to begin."
+    after = "\nIn a checkout, make lists more commands. Begin with docs/start.md."
     return "\n".join([before, *lines, after])
 
 

@@ -385,7 +385,7 @@ def spectrum_of(advice: Advice) -> pd.DataFrame:
 
 
 def _check_size(moments: list, step: float) -> None:
-    """Raise where the tables of all problems would take minutes."""
+    """Raise an error if the tables of all problems would take minutes."""
     cells = 0.0
     for moment in moments:
         rows = moment.deadline / step + 1

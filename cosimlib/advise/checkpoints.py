@@ -124,7 +124,7 @@ class CheckpointModel:
         -------
         pd.DataFrame
             `application` (empty where none matches), `evict`, `lost` (seconds of work that a kill
-            loses), `app_wait`, `app_write`, `sys_write` (seconds; inf where there is none),
+            loses), `app_wait`, `app_write`, `sys_write` (seconds; inf if there is none),
             `checkpoint_command`.
         """
         place = self._matched(jobs)
@@ -170,7 +170,7 @@ class CheckpointModel:
         return places
 
     def _sizes(self, each: Application) -> tuple[float, float, float]:
-        """Memory, critical data (GB per node) and bandwidth of a node; NaN where not told."""
+        """Memory, critical data (GB per node) and bandwidth of a node; NaN if not told."""
         memory = np.nan if each.memory is None else each.memory
         critical = np.nan if each.critical is None else each.critical
         node = self.node_bandwidth if each.node_bandwidth is None else each.node_bandwidth
@@ -265,7 +265,7 @@ def _table(value: object, expected: str, where: str) -> None:
 
 
 def _only(table: Mapping[str, Any], known: Any, where: str) -> None:
-    """Raise for the first key that is not known: it may be misspelled."""
+    """Raise an error for the first key that is not known: it may be misspelled."""
     for key in table:
         if key not in known:
             raise ValueError(f"{where}: no key {key!r}; expected {', '.join(known)}")

@@ -53,7 +53,7 @@ class Cluster(Displayed):
     jobs : pd.DataFrame
         One row per job that holds nodes (see `cosimlib.advise.queue`).
     nodes : pd.DataFrame or None
-        One row per node (see `cosimlib.advise.machine`); None where only the queue is known.
+        One row per node (see `cosimlib.advise.machine`); None if only the queue is known.
     waiting, held : int
         Number of waiting jobs, and of those that are held.
     release : str

@@ -122,7 +122,7 @@ def _least(jobs: pd.DataFrame, needed: int, problem: EvictionProblem) -> float:
 
 
 def _forced(problem: EvictionProblem, group: int, needed: int) -> float:
-    """The least loss of a plan that stops one group at all costs; NaN where that takes too long.
+    """The least loss of a plan that stops one group at all costs; NaN if that takes too long.
 
     The group is given so many more nodes, and so many more are needed, that no plan does without.
     """

@@ -86,7 +86,7 @@ def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
     Raises
     ------
     ValueError
-        Where the nodes cannot be had by the deadline.
+        If the nodes cannot be had by the deadline.
     """
     choice = advice.choice(deadline)
     if not choice.possible:
@@ -126,7 +126,7 @@ def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
 
 
 def _reservation(advice: Advice, choice: Choice) -> list[str]:
-    """The reservation that keeps waiting jobs off the nodes; none where no job waits."""
+    """The reservation that keeps waiting jobs off the nodes; none if no job waits."""
     nodes = [name for each in nodes_of(advice, choice).values() for name in each]
     if not nodes or advice.cluster.waiting == advice.cluster.held:
         return []

@@ -135,7 +135,7 @@ def _positive(value: Any) -> float:
 
 
 def _names(value: Any) -> list[str] | None:
-    """Names from a host list or a list of such; None where there is none."""
+    """Names from a host list or a list of such; None if there is none."""
     texts = _texts(value)
     if not texts or not all(map(is_host_list, texts)):
         return [] if value == [] else None
@@ -238,7 +238,7 @@ def refuse_no_partition(path: str, partition: str, known: set[str]) -> TraceErro
 
 
 class Resources(NamedTuple):
-    """CPUs, memory (GB) and GPUs; NaN where unknown."""
+    """CPUs, memory (GB) and GPUs; NaN if unknown."""
 
     cpus: float
     memory: float
@@ -260,7 +260,7 @@ def _parsed(text: str) -> Resources:
 
 
 def granted(text: Any) -> Resources | None:
-    """The resources in a text such as ``cpu=4,mem=4000M``; None where it is none."""
+    """The resources in a text such as ``cpu=4,mem=4000M``; None if it is none."""
     return _parsed(text) if isinstance(text, str) and text else None
 
 

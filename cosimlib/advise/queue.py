@@ -72,7 +72,7 @@ def read_queue(
     Returns
     -------
     tuple
-        Table with `COLUMNS` (`start` and `end` in seconds since 1970, `end` NaN where unlimited or
+        Table with `COLUMNS` (`start` and `end` in seconds since 1970, `end` NaN if unlimited or
         unknown, `run` in seconds, `requeue` whether Slurm would requeue it, which it does with jobs
         of `sbatch` alone, as `batch` says, `memory` in GB), table of those that wait and are not
         held with `WAITING_COLUMNS`, numbers of `waiting`, `held` and `over` jobs, the
@@ -81,7 +81,7 @@ def read_queue(
     Raises
     ------
     TraceError
-        Where it is no JSON, a job is no record or has no number, or two have the same.
+        If it is no JSON, a job is no record or has no number, or two have the same.
     """
     document = Document(path, data, EXPECTED)
     counts: Counter[str] = Counter()
@@ -172,7 +172,7 @@ def _waiting_row(job: dict[str, Any]) -> tuple:
 
 
 def _hosts(job: dict[str, Any]) -> str:
-    """A job's host list; empty where it cannot be read."""
+    """A job's host list; empty if it cannot be read."""
     resources = job.get("job_resources")
     inner = resources.get("nodes") if isinstance(resources, dict) else None
     inner = inner.get("list") if isinstance(inner, dict) else inner

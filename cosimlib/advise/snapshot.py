@@ -73,7 +73,7 @@ class Snapshot:
 
     @cached_property
     def until(self) -> np.ndarray:
-        """Seconds until each job is gone by itself; infinite where nobody knows."""
+        """Seconds until each job is gone by itself; infinite if nobody knows."""
         jobs, now = self.cluster.jobs, self.cluster.now
         left = (jobs["end"] - now).to_numpy()
         going = (left <= 0) & (left >= -GRACE)
@@ -124,7 +124,7 @@ class Snapshot:
 
     @cached_property
     def why(self) -> np.ndarray:
-        """Why each node is of no use; empty where it is usable."""
+        """Why each node is of no use; empty if it is usable."""
         index, _, node = self.cluster.places
         why = np.full(len(index), "", dtype=object)
         if self.cluster.nodes is None:

@@ -127,7 +127,7 @@ def promised_starts(
 
 
 def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.recarray:
-    """Records of jobs that have ended; their first reservations only where `promises` says so."""
+    """Records of jobs that have ended; their first reservations only if `promises` says so."""
     check.choice("reservations", reservations, RESERVATIONS)
     jobs, states = _records(run), np.zeros(1, STATE).view(np.recarray)
     states.free, states.kind, states.promises = run.total_nodes, run.kind, promises

@@ -33,7 +33,7 @@ def decision(answer: Any) -> tuple[np.ndarray, float]:
     Raises
     ------
     InvalidDecisionError
-        Where the answer is something else.
+        If the answer is something else.
     """
     wake = math.inf
     if isinstance(answer, tuple):

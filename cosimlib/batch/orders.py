@@ -62,7 +62,7 @@ def prepare(
     *,
     requested_time: bool,
 ) -> Prepared:
-    """Check the arguments, and cross to arrays; `requested_time` where one is needed."""
+    """Check the arguments, and cross to arrays; `requested_time` if one is needed."""
     check_run(workload, system)
     check.instance("calendar", calendar, Calendar)
     named = order if isinstance(order, str) and order in ORDERS else None

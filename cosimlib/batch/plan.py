@@ -94,7 +94,7 @@ def next_event(plan: Plan) -> float:
 
 @kernel
 def next_instant(plan: Plan) -> bool:
-    """Go on to the next event or reserved start; False where there is none, or too many idle."""
+    """Go on to the next event or reserved start; False if there is none, or too many idle."""
     state, now = plan.state, min(next_event(plan), plan.state.next_start)
     if not state.changed:
         state.idle += state.waiting
@@ -224,7 +224,7 @@ def begin(plan: Plan, number: int) -> None:
 def lay_out(plan: Plan) -> None:
     """Drop all reservations: a plan of the running jobs alone.
 
-    Where a job has outlived its request, its nodes count as free from now on.
+    If a job has outlived its request, its nodes count as free from now on.
     """
     profile, expected, state = plan.profile, plan.expected, plan.state
     free = state.free

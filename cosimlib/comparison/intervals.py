@@ -150,7 +150,7 @@ def interval_level(logs: int) -> float:
 
 
 def in_unit(row: Mapping[Any, Any], measure: str) -> list[str]:
-    """A measure on the log, and its interval's ends, in one unit; "unknown" where there is none."""
+    """A measure on the log, and its interval's ends, in one unit; "unknown" if there is none."""
     numbers = [np.nan if row[name] is None else row[name] for name in ("log", "low", "high")]
     if measure in SECONDS:
         return durations(*numbers)
@@ -260,7 +260,7 @@ def _quantiles(values: np.ndarray, at: Sequence[float]) -> list[float]:
 
 
 def _ratio(one: Any, other: Any) -> Any:
-    """One ÷ the other; 1 where both are 0."""
+    """One ÷ the other; 1 if both are 0."""
     return (one / other).mask((one == 0) & (other == 0), 1.0)
 
 

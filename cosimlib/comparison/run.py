@@ -237,7 +237,7 @@ def _counted(workload: Workload, margins: tuple[float, float]) -> int:
 
 
 def _limits(workload: Workload, margins: tuple[float, float]) -> tuple[float, float]:
-    """The window in which jobs count (s); it has no length where there is no job."""
+    """The window in which jobs count (s); it has no length if there is no job."""
     submit_time = workload.jobs["submit_time"]
     if not len(submit_time):
         return 0.0, 0.0

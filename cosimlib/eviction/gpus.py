@@ -55,7 +55,7 @@ class GpuEvictionProblem(EvictionProblem):
     held : pd.DataFrame
         `job`, `node`, `gpus` (whole ones): a row per job and node.
     idle : pd.Series, optional
-        GPUs that nobody holds, indexed by node; none where a node is missing. Only `solve_gpus`
+        GPUs that nobody holds, indexed by node; none if a node is missing. Only `solve_gpus`
         counts them.
 
     Examples
@@ -164,7 +164,7 @@ def solve_gpus(problem: GpuEvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
 
 
 def _check_whole(name: str, values: pd.Series, least: int) -> None:
-    """Raise for the first value that is no whole number of GPUs."""
+    """Raise an error for the first value that is no whole number of GPUs."""
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
     fine = (numbers >= least) & (numbers % 1 == 0)
     check.rows(name, values, fine, f"a whole number from {least}", row=lambda row: f"row {row}")

@@ -1,4 +1,4 @@
-"""Widgets on figures: a control changes, the simulator or solver runs, the figure follows.
+"""Explorers: widgets with a figure, which follows each control by a new simulation or solution.
 
 - `explore_advise`: jobs of a saved queue to stop for some nodes
 - `explore_batch`: batch policies, queue orders, users' estimates

@@ -40,14 +40,14 @@ def explore_advise(
     partition: str | None = None,
     constraint: str | None = None,
 ) -> Panel:
-    """Sliders, the least loss for any number of nodes, and the jobs to stop for those chosen.
+    """Explorer of advice: least loss for any number of nodes, and the jobs to stop.
 
     Parameters
     ----------
     source : Cluster, path or sequence of paths
         Saved output of ``squeue --json`` and ``sinfo --json``.
     nodes_needed : int, optional
-        To begin with; by default a quarter of the nodes that can be had.
+        Initial value; by default a quarter of the nodes that can be had.
     within, step, model, partition, constraint
         As for `cosimlib.advise.advise`. The deadline begins at a third of the horizon.
 
@@ -119,7 +119,7 @@ def _rounded(advice: Advice) -> str:
 
 
 def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:
-    """What the panel calls with the controls' values; it solves only where it has to."""
+    """What the panel calls with the controls' values; it solves only if it has to."""
 
     def advised(now: Settings) -> Advice:
         scaled = model.scaled(bandwidth=now["bandwidth"], interval=now["interval"])

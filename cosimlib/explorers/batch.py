@@ -56,7 +56,7 @@ def explore_batch(
     factor: float = 5.0,
     seed: int = 0,
 ) -> Panel:
-    """Explore a batch policy: its knobs, Gantt chart, utilization, queue and headline numbers.
+    """Explorer of a batch policy: Gantt chart, utilization, queue and metrics.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ def explore_batch(
     Raises
     ------
     TypeError
-        Where `source` is no workload or schedule.
+        If `source` is not a workload or schedule.
     ValueError
-        For a source without jobs that fit, and for a setting that is out of range.
+        If no job of the source fits, or a setting is out of range.
     InfeasibleScheduleError
-        Where the schedule of a policy of your own could not have happened; jobs that never start
+        If the schedule of a policy of your own could not have happened; jobs that never start
         are counted under the figure.
 
     Examples
@@ -195,7 +195,7 @@ def _draw(workload: Workload, machine: System, now: Settings) -> tuple[go.Figure
 
 
 def _audit_started(schedule: Schedule) -> None:
-    """Raise where the jobs that start could not have run so."""
+    """Raise an error if the jobs that start could not have run so."""
     starts = np.isfinite(schedule.start_time)
     if type(schedule) is Schedule and not starts.all():
         kept = schedule.workload.keep(starts, "never starts")

@@ -62,7 +62,7 @@ def explore_coscheduling(
     order: str = "wfp",
     event: int | None = None,
 ) -> Panel:
-    """Explorer of coscheduling: its knobs, a Gantt chart up to an event, and a narrative of it.
+    """Explorer of coscheduling: Gantt chart up to an event, and sentences about that event.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ def explore_coscheduling(
     Raises
     ------
     TypeError
-        Where `source` is none of these.
+        If `source` is none of these.
     InvalidWorkloadError
-        Where the system lacks a partition that a single workload names: give one that has the
+        If the system lacks a partition that a single workload names: give one that has the
         nodes of each.
 
     Examples
@@ -241,7 +241,7 @@ class _Machines:
         return max(1, int(np.searchsorted(self.events(now), at, side="right")))
 
     def notes(self, now: Settings) -> list[str]:
-        """What was supposed of each machine's jobs, and mates that are not among those taken."""
+        """What is assumed of each machine's jobs, and mates that are not among those taken."""
         notes = []
         for name, part in self._parts(now).items():
             notes += [f"{name}: {note}" if name else note for note in part.notes]

@@ -56,7 +56,7 @@ def explore_elastic(
     window: float = DAY,
     seed: int = 0,
 ) -> Panel:
-    """Explore a preemption: its vectors around the moment, and what becomes of which job.
+    """Explorer of a preemption: vectors around the moment, and what happens to each job.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ def explore_elastic(
     Raises
     ------
     TypeError
-        Where `source` is neither.
+        If `source` is neither.
     ValueError
-        Where the schedule is on several partitions, its jobs run more than once, or none runs; and
+        If the schedule is on several partitions, its jobs run more than once, or none runs; and
         where a schedule comes with a system.
 
     Examples
@@ -167,7 +167,7 @@ def _on(schedule: Schedule, nodes: int, *, again: bool = False) -> Schedule:
 
 
 def _fixed_because(schedule: Schedule) -> str:
-    """Why the workload cannot be scheduled on other numbers of nodes; empty where it can."""
+    """Why the workload cannot be scheduled on other numbers of nodes; empty if it can."""
     if schedule.policy == RECORDED:
         return "the starts are those recorded; another number of nodes needs a simulator's"
     if schedule.policy not in SIMULATORS:

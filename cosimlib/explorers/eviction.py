@@ -79,10 +79,10 @@ def explore_eviction(
     seed: int = 0,
     solver: str = PAPER,
 ) -> Panel:
-    """Sliders, the loss surface with a point chosen on it, and what then happens to which job.
+    """Explorer of eviction: the loss by nodes and deadline, and what happens to each job.
 
-    The surface is the paper's: the least loss, waits added up. The jobs beside it are those of the
-    solver chosen.
+    The surface is the paper's: the least loss, with waits added up. The jobs beside it are those of
+    the chosen solver.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ def explore_eviction(
         longest stretch of the days chosen in which the most nodes are held, but no more than the
         machine has.
     nodes_needed : int, optional
-        To begin with: by default the problem's own, or a quarter of the nodes held.
+        Initial value: by default the problem's own, or a quarter of the nodes held.
     horizon, step, interval, seed
         As for `EvictionProblem.from_schedule`. The deadline begins at a third of the horizon.
     solver : str, default "dynamic"
-        To begin with: ``"dynamic"``, ``"literal"`` (Algorithm 1 as printed), ``"greedy"``,
+        Initial value: ``"dynamic"``, ``"literal"`` (Algorithm 1 as printed), ``"greedy"``,
         ``"overlapping"`` (least loss where waits overlap) or ``"blocked"`` (least loss and standing
         still). A problem needs the column `app_wait` for the last two.
 
@@ -115,9 +115,9 @@ def explore_eviction(
     Raises
     ------
     TypeError
-        Where `source` is none of these.
+        If `source` is none of these.
     ValueError
-        Where nothing runs at `at`, `at` or `system` comes with a problem, there is only one
+        If nothing runs at `at`, `at` or `system` comes with a problem, there is only one
         deadline or more than a slider has room for, or the solver is none of them.
 
     Examples
@@ -182,7 +182,7 @@ class _Moments:
         self.pose = cached(self._pose, "period", "at", "bandwidth", "interval")
 
     def notes(self, now: Settings) -> list[str]:
-        """What was supposed, and what runs at the moment chosen."""
+        """What is assumed, and what runs at the moment chosen."""
         problem = self.pose(now)
         when = instant(now["at"], self.timeline.log.workload.began)
         runs = f"{count(len(problem), 'job')} on {count(problem.total_nodes, 'node')}"
@@ -224,7 +224,7 @@ def _deadlines(problem: EvictionProblem) -> list[float]:
 
 
 def _drawer(pose: Pose) -> Draw:
-    """What the panel calls with the controls' values; it solves only where it has to."""
+    """What the panel calls with the controls' values; it solves only if it has to."""
 
     @lru_cache(maxsize=1)
     def solved(problem: EvictionProblem) -> EvictionSpectrum:

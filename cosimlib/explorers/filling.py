@@ -57,8 +57,8 @@ def explore_filling(
 ) -> Panel:
     """Explorer of filler containers: nodes over time, and node-hours by use and policy.
 
-    Numbers are of the time in which the queue is as long as it may be: from the first submission
-    until it becomes shorter, or until the last job starts where all wait with a reservation.
+    Numbers are for the time in which the queue has its full length: from the first submission until
+    it becomes shorter, or until the last job starts if all jobs wait with a reservation.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ def explore_filling(
     Raises
     ------
     TypeError
-        Where `source` is no workload or schedule.
+        If `source` is not a workload or schedule.
     ValueError
-        For a source without jobs that fit, and for a setting that is out of range.
+        If no job of the source fits, or a setting is out of range.
 
     Examples
     --------

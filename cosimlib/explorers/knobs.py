@@ -66,7 +66,7 @@ class Knob:
         Takes the name and the argument and raises for one out of range, in the place of `low` and
         `most`.
     off_when : callable, optional
-        Takes the settings and says why the control has no effect; "" where it has one.
+        Takes the settings and says why the control has no effect; "" if it has one.
     follows : callable, optional
         Takes the settings before another control moved and those of now, and returns the value that
         the control must take then; None: it stays.

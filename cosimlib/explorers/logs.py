@@ -56,9 +56,9 @@ def fitting(source: Workload | Schedule, system: System | None = None) -> Log:
     Raises
     ------
     TypeError
-        Where `source` is neither, or `system` no System.
+        If `source` is neither, or `system` no System.
     ValueError
-        Where no job is left.
+        If no job is left.
     """
     check.instance("source", source, Workload, Schedule)
     if isinstance(source, Schedule):

@@ -123,11 +123,11 @@ def explore_ondemand(
     Raises
     ------
     TypeError
-        Where `source` is no workload or schedule, or `bursts` no workload.
+        If `source` is no workload or schedule, or `bursts` no workload.
     ValueError
-        For a source without jobs that fit, and for a setting that is out of range.
+        If no job of the source fits, or a setting is out of range.
     InvalidWorkloadError
-        Where a burst is wider than the system.
+        If a burst is wider than the system.
 
     Examples
     --------

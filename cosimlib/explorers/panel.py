@@ -326,7 +326,7 @@ def _update(figure: go.FigureWidget, before: go.Figure, after: go.Figure) -> Non
 
 
 def _difference(before: Any, after: Any) -> dict[str, Any]:
-    """The properties of a trace or layout that have another value; None where they are gone."""
+    """The properties of a trace or layout that have another value; None if they are gone."""
     old, new = before.to_plotly_json(), after.to_plotly_json()
     changed = {name: value for name, value in new.items() if not same(old.get(name), value)}
     return dict.fromkeys(old.keys() - new.keys()) | changed

@@ -72,10 +72,10 @@ class Timeline:
         Steps of the slider.
     part : callable
         Takes the settings and returns the jobs submitted in the days chosen, at most `jobs` in a
-        row where those are busy. Raises ValueError where there is none.
+        row where those are busy. Raises ValueError if there is none.
     schedule : callable
         Takes the settings and returns the schedule of the jobs that run in the days chosen, as
-        given or recorded, else under EASY. Raises ValueError where there is none.
+        given or recorded, else under EASY. Raises ValueError if there is none.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Timeline:
         self.schedule = cached(self._schedule, "period")
 
     def _recorded(self) -> Schedule | None:
-        """The schedule that the log recorded; None where most starts are unknown."""
+        """The schedule that the log recorded; None if most starts are unknown."""
         if len(self.log.system.partitions) > 1:
             return None
         starts = known_starts(self.log.workload)
@@ -142,7 +142,7 @@ class Timeline:
 
     @cached_property
     def knobs(self) -> list[Knob]:
-        """The slider of days; none where there is one day."""
+        """The slider of days; none if there is one day."""
         days = range(self.days)
         period = Knob("period", self.first, "days", options=days, named=self._date, kind="range")
         return [period] if self.days > 1 else []
@@ -198,11 +198,11 @@ class Timeline:
         return Schedule.recorded(kept, self.whole.system)
 
     def notes(self, now: Settings) -> tuple[str, ...]:
-        """What was supposed of the jobs of the days chosen."""
+        """What is assumed of the jobs of the days chosen."""
         return self.part(now).notes
 
     def schedule_notes(self, now: Settings) -> tuple[str, ...]:
-        """What was supposed of the schedule of the days chosen."""
+        """What is assumed of the schedule of the days chosen."""
         if self.given is not None:
             return ()
         log = self.log if self.whole is not None else self.part(now)
@@ -259,7 +259,7 @@ class Timeline:
                     follows=with_days(self.fullest))  # fmt: skip
 
     def load(self, now: Settings) -> float:
-        """Offered load of the days chosen; 1 where there is none."""
+        """Offered load of the days chosen; 1 if there is none."""
         return 1.0 if self._no_load(now) else self._offered_load(now)
 
     def _offered_load(self, now: Settings) -> float:
@@ -267,7 +267,7 @@ class Timeline:
         return offered_load(part.workload, part.system)
 
     def _no_load(self, now: Settings) -> str:
-        """Why the load cannot be changed; "" where it can."""
+        """Why the load cannot be changed; "" if it can."""
         can = 0 < self._offered_load(now) < np.inf
         return "" if can else "the jobs offer no load, or all are submitted at once"
 

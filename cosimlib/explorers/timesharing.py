@@ -2,7 +2,7 @@
 
 Jobs are made like Edison's on a small machine, or are days of a log, and simulated twice:
 time-shared, with the shares around the moment recorded, and in batch. Every control simulates
-time-sharing anew, but batch only where it can differ: not for overhead and moment. Of a log so many
+time-sharing anew, but batch only if it can differ: not for overhead and moment. Of a log so many
 jobs are taken that a picture takes about 0.3 s.
 """
 
@@ -114,9 +114,9 @@ def explore_timesharing(
     Raises
     ------
     TypeError
-        Where `source` is no workload or schedule.
+        If `source` is not a workload or schedule.
     ValueError
-        For a source without jobs that fit, and for a setting that is out of range.
+        If no job of the source fits, or a setting is out of range.
 
     Examples
     --------

@@ -212,7 +212,7 @@ def _band(part: pd.DataFrame, line: go.Scatter, x: str, least: str, most: str) -
 def heatmap(
     table: pd.DataFrame, *, powers: tuple[float, float] | None = None, **options: Any
 ) -> go.Heatmap:
-    """A heat map of a table: its columns across, its index up, empty where it has no number.
+    """A heat map of a table: its columns across, its index up, empty if it has no number.
 
     Parameters
     ----------

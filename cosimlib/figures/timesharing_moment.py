@@ -146,7 +146,7 @@ def _ratios(table: pd.DataFrame) -> go.Heatmap:
 
 
 def _short(ratio: float) -> str:
-    """Two digits, or all before the point; nothing where there is no job."""
+    """Two digits, or all before the point; nothing if there is no job."""
     return "" if np.isnan(ratio) else f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 

@@ -122,7 +122,7 @@ class Backtest(Displayed):
     def pit(self) -> pd.DataFrame:
         """Probability integral transforms: share of the cases in each tenth, a column per method.
 
-        All are 0.1 where forecasts are calibrated; large at the ends where they are too narrow.
+        All are 0.1 if forecasts are calibrated; large at the ends where they are too narrow.
         """
         cases, rng, columns = self.judged, np.random.default_rng(0), {}
         wait = cases["wait"].to_numpy()[:, np.newaxis]
@@ -256,7 +256,7 @@ def _part(part: int, log: Any, instants: list[float], setting: Any, most: int, s
 
 
 def _corrections(cases: pd.DataFrame) -> np.ndarray:
-    """Corrected quantiles of every case, from earlier ones; NaN where these are too few."""
+    """Corrected quantiles of every case, from earlier ones; NaN if these are too few."""
     corrected = np.full((len(cases), len(LEVELS)), np.nan)
     at = cases["at"].to_numpy()
     for instant in np.unique(at):

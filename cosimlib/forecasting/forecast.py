@@ -231,7 +231,7 @@ def setting_of(
     Raises
     ------
     InvalidWorkloadError
-        Where a job is wider than the system or has no requested time.
+        If a job is wider than the system or has no requested time.
     ValueError
         For settings out of range.
     """

@@ -46,7 +46,7 @@ class History:
     jobs : pd.DataFrame
         `submit_time`, `requested_time`, `nodes`, and `user` where it is known.
     start_time, end_time : np.ndarray
-        Seconds; infinite where it is still to come.
+        Seconds; infinite if it is still to come.
     """
 
     jobs: pd.DataFrame
@@ -60,7 +60,7 @@ class History:
         Raises
         ------
         InvalidWorkloadError
-            Where a log records no start.
+            If a log records no start.
         """
         check.instance("log", log, Workload, Schedule, expected="a Workload or a Schedule")
         if isinstance(log, Schedule):
@@ -125,7 +125,7 @@ class History:
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """Seconds of which run times are shares: the requested time, or 1 where it is unknown."""
+        """Seconds of which run times are shares: the requested time, or 1 if it is unknown."""
         return np.where(np.isfinite(self.requested_time), self.requested_time, 1.0)
 
     @cached_property

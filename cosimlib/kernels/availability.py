@@ -50,7 +50,7 @@ def add(profile: np.recarray, state: np.record, begin: float, end: float, count:
 
 @kernel
 def _breakpoint_at(profile: np.recarray, state: np.record, moment: float) -> int:
-    """The breakpoint at a moment, now or later, which is inserted where there is none."""
+    """The breakpoint at a moment, now or later, which is inserted if there is none."""
     place = first_at(profile, state.breakpoints, moment)
     if place == state.breakpoints or profile[place].time != moment:
         _insert(profile, state, place, moment)

@@ -36,7 +36,7 @@ class Placed:
         One row per job: `placed`; and after it came `arrived`, `allocated`, `idle` and `fragmented`
         GPUs: those asked for by then, those that jobs hold, those idle, and fragments among these.
     node, gpu_set : np.ndarray
-        Where each job is on its nodes, job after job, −1 where it is on none; its GPUs as bits.
+        Where each job is on its nodes, job after job, −1 if it is on none; its GPUs as bits.
     """
 
     workload: Workload
@@ -66,7 +66,7 @@ class Placed:
         pd.DataFrame
             By percent from 0 to `last`: `allocated` and `fragmented` in percent of all GPUs, and
             `fragmentation_ratio` in percent of the idle ones. Where no job came at a percent, the
-            mean of its neighbors; NaN where none came there either.
+            mean of its neighbors; NaN if none came there either.
         """
         table, total = self.arrivals, float(self.system.nodes["gpus"].sum())
         with np.errstate(invalid="ignore", divide="ignore"):

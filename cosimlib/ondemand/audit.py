@@ -29,7 +29,7 @@ ROUNDINGS = 8
 
 @audit_rule.register
 def audit_ondemand(schedule: OnDemandSchedule) -> None:
-    """Raise where a schedule of batch jobs and bursts could not have happened.
+    """Raise an error if a schedule of batch jobs and bursts could not have happened.
 
     - No more nodes are ever held than there are, and a job holds those that it asked for from its
       start on, without a break until it ends or is evicted; under `shrink` no fewer than it needs,
@@ -140,7 +140,7 @@ def _computing_time(
 
 
 def _check_attempts(schedule: OnDemandSchedule) -> None:
-    """Raise where a job's stretches have gaps, or its attempts do not lead to its run time."""
+    """Raise if a job's stretches have gaps, or its attempts do not lead to its run time."""
     table = schedule.stretches[schedule.stretches["kind"] != "hold"]
     order = np.lexsort([table[name].to_numpy() for name in ("end", "start", "job")])
     table = table.iloc[order]
@@ -201,7 +201,7 @@ def _expected(
     again = np.append(False, job[1:] == job[:-1])[: key.size]
 
     def before(values: np.ndarray, first: np.ndarray | float) -> np.ndarray:
-        """The value of the attempt before; `first` where there is none or it is unknown."""
+        """The value of the attempt before; `first` if there is none or it is unknown."""
         former = np.where(again, np.roll(values, 1), np.nan)
         return np.where(np.isnan(former), first, former)
 
@@ -263,7 +263,7 @@ def _check_ends(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
 
 
 def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
-    """Raise where starts and ends are not those of the stretches; jobs of no length have none."""
+    """Raise if starts and ends are not those of the stretches; jobs of no length have none."""
     submit = schedule.workload.jobs["submit_time"].to_numpy()
     run_time = schedule.workload.jobs["run_time"].to_numpy()
     begun = attempts.groupby("job")["start"].min().reindex(range(len(submit))).to_numpy()
@@ -277,7 +277,7 @@ def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) ->
 
 
 def _check_kept(schedule: OnDemandSchedule) -> None:
-    """Raise where an evicted job keeps another progress than its checkpoint holds."""
+    """Raise an error if an evicted job keeps another progress than its checkpoint holds."""
     table = schedule.evictions
     action = table["action"].astype("str").to_numpy()
     job, done, kept = (table[name].to_numpy() for name in ("job", "done", "kept"))
@@ -301,7 +301,7 @@ def _check_kept(schedule: OnDemandSchedule) -> None:
 
 
 def _check_bursts(schedule: OnDemandSchedule) -> None:
-    """Raise where nodes are held for a burst after its start, or it does not run in one go."""
+    """Raise if nodes are held for a burst after its start, or it does not run in one go."""
     table = schedule.stretches
     held = table[table["kind"] == "hold"]
     late = held["end"].to_numpy() > schedule.start_time[held["job"].to_numpy()]
@@ -321,7 +321,7 @@ def _check_bursts(schedule: OnDemandSchedule) -> None:
 
 
 def _check_writes(schedule: OnDemandSchedule) -> None:
-    """Raise where two checkpoints are written at a time, or one is written too fast."""
+    """Raise an error if two checkpoints are written at a time, or one is written too fast."""
     table = schedule.stretches
     writes = table[table["kind"] == "write"].sort_values("start", kind="stable")
     start, end = writes["start"].to_numpy(), writes["end"].to_numpy()
@@ -359,7 +359,7 @@ def _check_policy(schedule: OnDemandSchedule) -> None:
 
 
 def _check_reserved(schedule: OnDemandSchedule) -> None:
-    """Raise where a batch job starts on nodes that are reserved, unless it fits on no others."""
+    """Raise if a batch job starts on nodes that are reserved, unless it fits on no others."""
     total, reserved = schedule.system.total_nodes, schedule.reserved
     nodes = schedule.workload.jobs["nodes"].to_numpy()
     start, end, burst = schedule.start_time, schedule.end_time, schedule.on_demand

@@ -131,7 +131,7 @@ def run(jobs: np.ndarray, lists: np.ndarray, states: np.ndarray, log: np.ndarray
 
 @kernel
 def _next_instant(jobs: np.ndarray, lists: np.ndarray, state: np.record) -> float:
-    """The next instant at which anything happens; infinity where nothing will."""
+    """The next instant at which anything happens; infinity if nothing will."""
     instant = np.inf
     if state.submitted < jobs.size:
         instant = jobs[state.submitted].submit_time
@@ -291,7 +291,7 @@ def _collect(jobs: np.ndarray, state: np.record, log: np.ndarray, burst: int, no
 def _serve(jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray) -> None:
     """Serve bursts in order of their calls, and anew after a start: it may leave nodes over.
 
-    Where jobs could make way for a burst, it is `asking`, and served again once they do.
+    If jobs could make way for a burst, it is `asking`, and served again once they do.
     """
     answered = state.asking
     state.asking = -1

@@ -137,7 +137,7 @@ class OnDemandSchedule(Schedule):
         return _containers(*idle, float(self.start_up or 0.0))
 
     def _kept(self) -> np.ndarray:
-        """Progress of each stretch's attempt that was not lost: infinite where it completed."""
+        """Progress of each stretch's attempt that was not lost: infinite if it completed."""
         evicted, kept = attempt_keys(self.evictions), self.evictions["kept"].to_numpy()
         order, attempts = np.argsort(evicted, kind="stable"), attempt_keys(self.stretches)
         evicted, kept = np.append(evicted[order], -1), np.append(kept[order], np.inf)
@@ -192,7 +192,7 @@ def measure(schedule: OnDemandSchedule) -> dict[str, float]:
         hours per burst of each of `OVERHEAD` and their sum `overhead`; mean bounded `slowdown` and
         mean `wait` (s) of batch jobs, and `malleable`, the mean slowdown of those that could
         shrink; `kept` and `filled`, the shares of the machine's node-hours, from the first
-        submission to the last, that are work of batch jobs or bursts, and of containers. NaN where
+        submission to the last, that are work of batch jobs or bursts, and of containers. NaN if
         there is nothing to take a mean of.
     """
     bursts, batch = schedule.bursts, ~schedule.on_demand

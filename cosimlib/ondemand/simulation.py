@@ -300,7 +300,7 @@ def _check(
     interval: float | str | None,
     charged: str,
 ) -> None:
-    """Raise for the first argument that is out of its range."""
+    """Raise an error for the first argument that is out of its range."""
     check.choice("policy", policy, POLICIES)
     check.choice("deadline", deadline, DEADLINES)
     check.number("weight", weight, least=0, kind="node-hours per hour of delay,")
@@ -325,7 +325,7 @@ def _in_grains(joined: Workload) -> Workload:
 
 
 def _check_checkpoints(workload: Workload, jobs: np.recarray) -> None:
-    """Raise where checkpoints that cost time, each of which is a row, are too many."""
+    """Raise an error if checkpoints that cost time, each of which is a row, are too many."""
     number = np.where(jobs.charge > 0, jobs.run_time / jobs.interval, 0.0)
     if number.size:
         job = int(number.argmax())
@@ -336,7 +336,7 @@ def _check_checkpoints(workload: Workload, jobs: np.recarray) -> None:
 
 
 def _check_shares(malleable: float, least: float, turn: float, start_up: float | None) -> None:
-    """Raise for the first of these that is out of its range."""
+    """Raise an error for the first of these that is out of its range."""
     for name, value in (("malleable", malleable), ("least", least)):
         fine = check.is_number(value) and 0 <= value <= 1
         check.that(name, value, fine, "a share from 0 to 1")

@@ -123,7 +123,7 @@ def bursts_section(
     Parameters
     ----------
     log : Log
-        Where memory or file system of its machine are unknown, a small machine and one like Theta
+        If memory or file system of its machine are unknown, a small machine and one like Theta
         are the ends of a band.
     at : float, optional
         The moment, seconds of the log; by default whole hours at which 90 % of the nodes are held.
@@ -185,7 +185,7 @@ def bursts_section(
 def checkpoint_machines(machine: System, *, unit: str = "node") -> list[System]:
     """Machine with known memory and file system, else a range of two machines.
 
-    Where the log's `unit` is a processor, one has its part of a node with `PROCESSORS`.
+    If the log's `unit` is a processor, one has its part of a node with `PROCESSORS`.
     """
     made, part = [], PROCESSORS if unit == "processor" else 1
     for kind in (SMALL, THETA):
@@ -291,7 +291,7 @@ def _within(deadline: int) -> str:
 def _loss(jobs: pd.DataFrame, deadline: int, step: float) -> np.ndarray:
     """Least node-hours lost for each number of nodes, by a deadline in minutes.
 
-    Where a table of all jobs would be too large the smallest go on to run, up to the last: beyond
+    If a table of all jobs would be too large the smallest go on to run, up to the last: beyond
     what the others hold, all are killed.
     """
     if not len(jobs):

@@ -62,7 +62,7 @@ def lendable_nodes(
 
 
 def _least_idle(schedule: Schedule, start: float, end: float) -> pd.Series:
-    """The fewest idle nodes in each whole hour of a window; 0 where a record holds too many."""
+    """The fewest idle nodes in each whole hour of a window; 0 if a record holds too many."""
     held = occupied_nodes(schedule)
     check.windows(start, end, HOUR)
     edges = start + HOUR * np.arange((end - start) // HOUR + 1)

@@ -92,7 +92,7 @@ def compare_to_recorded(schedules: Sequence[Schedule]) -> pd.DataFrame:
     -------
     pd.DataFrame
         Indexed by policy: mean, median and p90 of the wait (h), mean `bounded slowdown` (10 s), and
-        of policies the `rank correlation` with the recorded waits; NaN where all are equal.
+        of policies the `rank correlation` with the recorded waits; NaN if all are equal.
         Without recorded starts there is no recorded row, and all jobs count.
     """
     jobs = schedules[0].workload.jobs

@@ -5,7 +5,7 @@ machine, or hold more nodes than there are. Each rule below returns the log in a
 sentence on what was done (empty if nothing was). Readers, `prepare_*`, reports and explorers share
 these rules.
 
-*Starts.* If at least 90 % of the starts are recorded, jobs without a start are left out only where
+*Starts.* If at least 90 % of the starts are recorded, jobs without a start are left out only if
 starts are needed. Some logs record the start of a job as its submission. The sign: if each job
 starts at its submission, jobs fill the machine, and yet hold more nodes than it has for under 1 %
 of their node-hours; in logs of real queues it is 8 to 30 %. Such submissions are taken as starts,

@@ -62,7 +62,7 @@ def read_reservations(
     TraceError
         For a file that is none of these, and a reservation without a start, an end or nodes.
     ArgumentError
-        Where the log has no calendar time, or a timezone is needed.
+        If the log has no calendar time, or a timezone is needed.
     """
     check.instance("log", log, Workload)
     began = log.began
@@ -127,7 +127,7 @@ def _kind(is_maintenance: bool) -> str:
 
 
 def _number(printed: str | None) -> float:
-    """A whole number; NaN where there is none."""
+    """A whole number; NaN if there is none."""
     return float(printed) if printed is not None and printed.isdecimal() else np.nan
 
 
