@@ -2,15 +2,15 @@
 
 A window has three edges: it becomes known, it begins, it ends. Between the first two its nodes are
 expected to close, between the last two they are closed. Both are rows of the expected releases
-(`kernels.releases`) with the ends of running jobs: one profile of free nodes, which rises where a
-job or a window ends and falls where a window begins. Nothing of a window is in it before it is
+(`kernels.backfilling`) with the ends of running jobs: one profile of free nodes, which rises where
+a job or a window ends and falls where a window begins. Nothing of a window is in it before it is
 known. At an instant all ends come first, then edges, then submissions.
 """
 
 import numpy as np
 
 from cosimlib.calendar import Calendar
-from cosimlib.kernels import releases
+from cosimlib.kernels import backfilling
 from cosimlib.kernels.jit import kernel
 
 ENDS, KNOWN, BEGINS = range(3)
@@ -64,11 +64,11 @@ def pass_edges(edges: np.recarray, expected: np.recarray, state: np.record, now:
         edge = edges[state.edges]
         state.edges += 1
         if edge.edge == KNOWN:
-            releases.expect(expected, state, edge.start, -edge.nodes)
-            releases.expect(expected, state, edge.end, edge.nodes)
+            backfilling.expect(expected, state, edge.start, -edge.nodes)
+            backfilling.expect(expected, state, edge.end, edge.nodes)
         else:
             sign = 1 if edge.edge == BEGINS else -1
-            releases.expect(expected, state, edge.time, sign * edge.nodes)
+            backfilling.expect(expected, state, edge.time, sign * edge.nodes)
             state.free -= sign * edge.nodes
             state.closed += sign * edge.nodes
             if edge.kills:

@@ -43,8 +43,8 @@ from cosimlib.batch.plan import JOB, STATE, Plan
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
+from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.releases import RELEASE
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -135,7 +135,7 @@ def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.re
     edges = capacity.edges_of(run.calendar, run.total_nodes, jobs.submit_time)
     waiting = np.empty(jobs.size, np.int64)
     profile = np.recarray(2 * jobs.size + edges.size + 4, BREAKPOINT)
-    expected = np.recarray(min(jobs.size, run.total_nodes) + edges.size, RELEASE)
+    expected = np.recarray(min(jobs.size, run.total_nodes) + edges.size, STEP)
     simulate = _keep_reservations if reservations == "kept" else _plan_anew
     simulate(jobs, waiting, profile, expected, edges, states)
     if states[0].now < np.inf:

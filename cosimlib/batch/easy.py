@@ -37,11 +37,9 @@ from cosimlib.batch import capacity, queue
 from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
 from cosimlib.batch.prediction import Predictions, simulate_predicted
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
-from cosimlib.kernels import limits as limit
-from cosimlib.kernels import releases
+from cosimlib.kernels import backfilling
+from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.limits import LIMIT
-from cosimlib.kernels.releases import RELEASE
 from cosimlib.kernels.tournament import ROOT
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -146,8 +144,8 @@ def simulate_in_passes(
     """Starts and run times where jobs may overtake a blocked head by `rule`, as `EXTRA_NODES`."""
     jobs, tree, states = queue.empty(run.jobs, run.rank, run.kind)
     edges = capacity.edges_of(run.calendar, run.total_nodes, jobs.submit_time)
-    expected = np.recarray(min(jobs.size, run.total_nodes) + edges.size, RELEASE)
-    limits = np.recarray(edges.size + 3, LIMIT)
+    expected = np.recarray(min(jobs.size, run.total_nodes) + edges.size, STEP)
+    limits = np.recarray(edges.size + 3, STEP)
     states.free, states.rule, states.per_event = run.total_nodes, rule, decide == "per_event"
     _simulate(jobs, tree, expected, limits, edges, states)
     return jobs.start_time.copy(), jobs.run_time.copy()
@@ -210,7 +208,7 @@ def _end(jobs: np.recarray, expected: np.recarray, state: np.record, number: int
     """Let the job end that was the so-manieth to begin."""
     job = jobs[jobs[number].begun]
     state.free += job.nodes
-    releases.expect(expected, state, job.start_time + job.requested_time, -job.nodes)
+    backfilling.expect(expected, state, job.start_time + job.requested_time, -job.nodes)
 
 
 @kernel
@@ -242,8 +240,7 @@ def run_pass(
 
     Jobs that begin leave the queue, hold nodes, are expected to end, and are listed as `begun`.
     """
-    leaf = ROOT
-    limit.clear(limits, state, state.free)
+    leaf, state.limits = ROOT, 0
     while tree[ROOT].nodes <= state.free:
         leaf = queue.head(jobs, tree, limits, state, now)
         if not _fits(expected, state, tree[leaf], now):
@@ -251,16 +248,11 @@ def run_pass(
         _begin(jobs, tree, expected, limits, state, leaf, now)
     if tree[ROOT].nodes > state.free or state.rule == NO_BACKFILLING:
         return
-    head = tree[leaf]
-    shadow_time, are_all = _keep_for_head(expected, limits, state, head, now)
-    leaf = queue.next_fitting(jobs, tree, limits, state, state.limits, ROOT, now)
+    _keep_for_head(expected, limits, state, tree[leaf], now)
+    leaf = queue.next_fitting(jobs, tree, limits, state, ROOT, now)
     while leaf > 0:
-        if are_all or now + tree[leaf].time <= state.next_fall:
-            _begin(jobs, tree, expected, limits, state, leaf, now)
-        else:
-            _lay_falls(expected, limits, state, head, shadow_time, now)
-            are_all = True
-        leaf = queue.next_fitting(jobs, tree, limits, state, state.limits, leaf, now)
+        _begin(jobs, tree, expected, limits, state, leaf, now)
+        leaf = queue.next_fitting(jobs, tree, limits, state, leaf, now)
 
 
 @kernel
@@ -268,49 +260,32 @@ def _fits(expected: np.recarray, state: np.record, job: np.record, now: float) -
     """Whether a job fits now, and for as long as its requested time."""
     if job.nodes > state.free or now + job.time <= state.next_fall:
         return job.nodes <= state.free
-    return releases.earliest_start(expected, state, job.nodes, job.time, now) == now
+    return backfilling.earliest_start(expected, state, job.nodes, job.time, now) == now
 
 
 @kernel
 def _keep_for_head(
     expected: np.recarray, limits: np.recarray, state: np.record, head: np.record, now: float
-) -> tuple[float, bool]:
-    """Limit the jobs that overtake, so that none delays the blocked head.
+) -> None:
+    """Limit the jobs that overtake, so that none delays the blocked head or runs into a window.
 
     They end by its shadow time or take extra nodes; without extra nodes, they end before it.
-    Returns the shadow time, and whether limits are laid beyond the next window, too.
     """
-    if state.rule == NO_RESERVATION:
-        return np.inf, False
-    shadow_time, extra = releases.reservation(expected, state, head.nodes, now)
-    if shadow_time + head.time > state.next_fall:
-        shadow_time = releases.earliest_start(expected, state, head.nodes, head.time, now)
-        _lay_falls(expected, limits, state, head, shadow_time, now)
-        return shadow_time, True
+    begin, extra, last_end = np.inf, head.nodes, now + state.longest
+    if state.rule != NO_RESERVATION:
+        begin, extra = backfilling.reservation(expected, state, head.nodes, now)
+        if begin + head.time > state.next_fall:
+            begin = backfilling.earliest_start(expected, state, head.nodes, head.time, now)
+        last_end = max(last_end, begin + head.time)
+    if last_end > state.next_fall:
+        kept = np.inf, np.inf, backfilling.NONE
+        if state.rule == EXTRA_NODES:
+            kept = begin, begin + head.time, head.nodes
+        backfilling.limit_by_falls(expected, limits, state, kept, now)
+    elif state.rule == EXTRA_NODES:
+        backfilling.limit(limits, state, begin, extra)
     if state.rule == STRICTLY_BEFORE:
-        limit.append(limits, state, np.nextafter(shadow_time, -np.inf), 0)
-    else:
-        limit.append(limits, state, shadow_time, extra)
-    return shadow_time, False
-
-
-@kernel
-def _lay_falls(
-    expected: np.recarray,
-    limits: np.recarray,
-    state: np.record,
-    head: np.record,
-    shadow_time: float,
-    now: float,
-) -> None:
-    """Limits of jobs that may run into a window: they leave the head its nodes, and fit."""
-    if state.rule == EXTRA_NODES:
-        end = shadow_time + head.time
-        limit.lay(limits, expected, state, now, shadow_time, end, head.nodes)
-        return
-    limit.lay(limits, expected, state, now, np.inf, np.inf, 0)
-    if state.rule == STRICTLY_BEFORE:
-        limit.append(limits, state, np.nextafter(shadow_time, -np.inf), 0)
+        backfilling.limit(limits, state, np.nextafter(begin, -np.inf), backfilling.NONE)
 
 
 @kernel
@@ -326,7 +301,7 @@ def _begin(
     """Let the job of a leaf begin."""
     nodes, end = tree[leaf].nodes, now + tree[leaf].time
     state.free -= nodes
-    limit.take(limits, state, nodes, end)
-    releases.expect(expected, state, end, nodes)
+    backfilling.take(limits, state, nodes, end)
+    backfilling.expect(expected, state, end, nodes)
     jobs[state.begun].begun = queue.take(jobs, tree, leaf)
     state.begun += 1

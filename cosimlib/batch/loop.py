@@ -14,8 +14,9 @@ import numpy as np
 from cosimlib.batch import capacity
 from cosimlib.batch.state import Running, Waiting
 from cosimlib.kernels import heap
-from cosimlib.kernels.heap import Heap
+from cosimlib.kernels.heap import HEAP
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import records
 
 SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES, MOMENT = range(7)
 """Cells of `Machine.counts`: jobs submitted, where the queue begins and ends, jobs running, open
@@ -62,7 +63,8 @@ class Machine(NamedTuple):
 
     Tables have one column per job. `jobs` holds what a policy may know of every job, `queue` and
     `queue_times` of the waiting ones, `running` and `running_times` of the running ones, `promised`
-    their ``start_time + requested_time``. `clock` has one cell, now.
+    their ``start_time + requested_time``. `ends` are rows of a heap, `heaps` its record; `clock`
+    has one cell, now.
     """
 
     jobs: np.ndarray
@@ -74,7 +76,8 @@ class Machine(NamedTuple):
     running: np.ndarray
     running_times: np.ndarray
     promised: np.ndarray
-    ends: Heap
+    ends: np.recarray
+    heaps: np.recarray
     counts: np.ndarray
     clock: np.ndarray
     timetable: Timetable
@@ -108,7 +111,8 @@ def empty(
         running=np.zeros((2, room), np.int64),
         running_times=np.zeros((len(jobs), room)),
         promised=np.zeros(room),
-        ends=heap.empty(n),
+        ends=records(n, heap.ROW, place=-1),
+        heaps=records(1, HEAP),
         counts=counts,
         clock=np.full(1, -np.inf),
         timetable=timetable,
@@ -202,12 +206,7 @@ def _start_at(machine: Machine, position: int) -> int:
 @kernel
 def advance(machine: Machine, wake: float) -> int:
     """Go to the next instant at which a job waits, or to infinity; return what is wrong."""
-    counts, clock, end_time, next_end = (
-        machine.counts,
-        machine.clock,
-        machine.ends.key,
-        machine.ends.item,
-    )
+    counts, clock, ends = machine.counts, machine.clock, machine.ends
     n, changes = machine.nodes.size, machine.timetable.time
     if not wake > clock[0]:
         return LATE
@@ -221,15 +220,15 @@ def advance(machine: Machine, wake: float) -> int:
     while True:
         now = machine.jobs[SUBMIT, counts[SUBMITTED]] if counts[SUBMITTED] < n else np.inf
         if counts[SIZE] > 0:
-            now = min(now, end_time[next_end[0]])
+            now = min(now, ends[ends[0].entry].key)
         now = min(now, changes[counts[MOMENT] + 1])
         if wake <= now:
             now, wake = wake, np.inf
         clock[0] = now
         if now == np.inf:
             return FINE
-        while counts[SIZE] > 0 and end_time[next_end[0]] <= now:
-            _end(machine, heap.pop(machine.ends))
+        while counts[SIZE] > 0 and ends[ends[0].entry].key <= now:
+            _end(machine, heap.pop(ends, machine.heaps[0]))
         if changes[counts[MOMENT] + 1] <= now:
             _change_capacity(machine, now)
         while counts[SUBMITTED] < n and machine.jobs[SUBMIT, counts[SUBMITTED]] <= now:
@@ -265,7 +264,7 @@ def _kill(machine: Machine, now: float) -> None:
             chosen = place
     job = running[chosen]
     machine.run_time[job] = capacity.cut_length(start_time[chosen], now)
-    heap.remove(machine.ends, job)
+    heap.remove(machine.ends, machine.heaps[0], job)
     _end(machine, job)
 
 
@@ -302,7 +301,7 @@ def _run(machine: Machine, job: int) -> None:
     running, times, promised = machine.running, machine.running_times, machine.promised
     now, place = machine.clock[0], machine.counts[SIZE]
     machine.start_time[job] = now
-    heap.push(machine.ends, job, now + machine.run_time[job])
+    heap.push(machine.ends, machine.heaps[0], job, now + machine.run_time[job])
     promise = now + machine.jobs[REQUEST, job]
     while place > 0 and (
         promised[place - 1] > promise

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.batch import capacity, queue
-from cosimlib.kernels import availability, releases
+from cosimlib.kernels import availability, backfilling
 from cosimlib.kernels.jit import kernel
 
 JOB = np.dtype(
@@ -53,10 +53,10 @@ STATE = np.dtype(
 )
 """State of a simulation: the instant, and when the next reservation begins; the `kind` of order.
 
-Then the jobs submitted and waiting, free nodes; what `releases` and `availability` need; how often
-nodes came free in the plan; before when waiting jobs could move; whether a job has outlived its
-request, and whether one came, began or ended at this instant; whether first reservations are asked
-for; how many jobs were planned at instants at which nothing changed; the fields of
+Then the jobs submitted and waiting, free nodes; what `backfilling` and `availability` need; how
+often nodes came free in the plan; before when waiting jobs could move; whether a job has outlived
+its request, and whether one came, began or ended at this instant; whether first reservations are
+asked for; how many jobs were planned at instants at which nothing changed; the fields of
 `batch.capacity`.
 """
 
@@ -117,7 +117,7 @@ def _end(plan: Plan, number: int) -> None:
     """End a job, and let what it leaves early be free in the plan."""
     job, state = plan.jobs[number], plan.state
     expected_end = job.start_time + job.requested_time
-    releases.expect(plan.expected, state, expected_end, -job.nodes)
+    backfilling.expect(plan.expected, state, expected_end, -job.nodes)
     state.free += job.nodes
     if expected_end > state.now:
         availability.add(plan.profile, state, state.now, expected_end, job.nodes)
@@ -216,7 +216,7 @@ def begin(plan: Plan, number: int) -> None:
     job.start_time = state.now
     state.changed = state.begun = True
     state.free -= job.nodes
-    releases.expect(plan.expected, state, state.now + job.requested_time, job.nodes)
+    backfilling.expect(plan.expected, state, state.now + job.requested_time, job.nodes)
     heappush(plan.ends, (state.now + job.run_time, number))
 
 

@@ -18,7 +18,8 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.batch import queue
 from cosimlib.batch.orders import Prepared
-from cosimlib.kernels import releases
+from cosimlib.kernels import backfilling
+from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -42,6 +43,8 @@ STATE = np.dtype(
         ("waiting", "i8"),
         ("running", "i8"),
         ("free", "i8"),
+        ("releases", "i8"),
+        ("limits", "i8"),
     ]
 )
 
@@ -71,7 +74,8 @@ def simulate_predicted(
     states.last_two, states.per_event = isinstance(predict, str), per_event
     states.extra_nodes = extra_nodes
     waiting, running = (np.empty(jobs.size, np.int64) for _ in range(2))
-    _simulate(jobs, users, waiting, running, states)
+    expected = np.recarray(min(jobs.size, run.total_nodes), STEP)
+    _simulate(jobs, users, waiting, running, expected, np.recarray(1, STEP), states)
     return jobs.start_time.copy()
 
 
@@ -98,6 +102,8 @@ def _simulate(
     users: np.recarray,
     waiting: np.ndarray,
     running: np.ndarray,
+    expected: np.recarray,
+    limits: np.recarray,
     states: np.recarray,
 ) -> None:
     """Write start times: events are absorbed, and there is a pass, until nothing is left to do."""
@@ -105,15 +111,21 @@ def _simulate(
     while state.submitted < jobs.size or state.running > 0:
         now = _absorb_events(jobs, users, waiting, running, state)
         queued = waiting[: state.waiting]
-        for number in queued:
-            job = jobs[number]
-            user = users[job.user]
-            if state.last_two and user.ended > 1:
-                job.predicted = min(job.requested_time, (user.last + user.before) / 2.0)
-            if state.shortest_first:
-                job.rank = job.predicted
+        _predict(jobs, users, queued, state)
         queue.sort(jobs, queued, state.kind, now)
-        _run_pass(jobs, waiting, running, state, now)
+        _run_pass(jobs, waiting, running, expected, limits, state, now)
+
+
+@kernel
+def _predict(jobs: np.recarray, users: np.recarray, waiting: np.ndarray, state: np.record) -> None:
+    """Renew the predictions of waiting jobs, and their ranks where these are predictions."""
+    for number in waiting:
+        job = jobs[number]
+        user = users[job.user]
+        if state.last_two and user.ended > 1:
+            job.predicted = min(job.requested_time, (user.last + user.before) / 2.0)
+        if state.shortest_first:
+            job.rank = job.predicted
 
 
 @kernel
@@ -152,59 +164,48 @@ def _absorb_events(
 
 @kernel
 def _run_pass(
-    jobs: np.recarray, waiting: np.ndarray, running: np.ndarray, state: np.record, now: float
+    jobs: np.recarray,
+    waiting: np.ndarray,
+    running: np.ndarray,
+    expected: np.recarray,
+    limits: np.recarray,
+    state: np.record,
+    now: float,
 ) -> None:
-    """One pass: heads that fit begin, and then the jobs that do not delay the blocked head."""
-    first = kept = 0
-    while first < state.waiting and jobs[waiting[first]].nodes <= state.free:
-        _begin(jobs, running, state, waiting[first], now)
-        first += 1
-        if state.kind == queue.HEAD_FIRST:
-            queue.sort(jobs, waiting[first : state.waiting], state.kind, now)
-    shadow_time, extra = now, 0
-    if first < state.waiting:
-        shadow_time, extra = _reservation(jobs, running, state, jobs[waiting[first]].nodes, now)
-    for place in range(first, state.waiting):
-        job = jobs[waiting[place]]
-        in_time = now + job.predicted <= shadow_time
-        if place > first and job.nodes <= state.free and (in_time or job.nodes <= extra):
-            extra -= 0 if in_time else job.nodes
-            _begin(jobs, running, state, waiting[place], now)
-        else:
-            waiting[kept] = waiting[place]
-            kept += 1
+    """One pass: each job in order starts if it may, and the first that does not is reserved."""
+    kept = state.limits = 0
+    for place in range(state.waiting):
+        number = waiting[place]
+        job = jobs[number]
+        end = now + job.predicted
+        if backfilling.may_start(limits, state, job.nodes, end):
+            job.start_time = now
+            state.free -= job.nodes
+            backfilling.take(limits, state, job.nodes, end)
+            running[state.running] = number
+            state.running += 1
+            if kept == 0 and state.kind == queue.HEAD_FIRST:
+                queue.sort(jobs, waiting[place + 1 : state.waiting], state.kind, now)
+            continue
+        if kept == 0:
+            _expect_ends(jobs, running, expected, state, now)
+            backfilling.reserve(expected, limits, state, job.nodes, now)
+            if not state.extra_nodes:
+                shadow_time = np.nextafter(limits[0].time, -np.inf)
+                backfilling.limit(limits, state, shadow_time, backfilling.NONE)
+        waiting[kept] = number
+        kept += 1
     state.waiting = kept
 
 
 @kernel
-def _reservation(
-    jobs: np.recarray, running: np.ndarray, state: np.record, wanted: int, now: float
-) -> tuple[float, int]:
-    """The blocked head's shadow time and extra nodes.
-
-    A job may overtake if it ends by the shadow time, or takes extra nodes only.
-    """
-    size = state.running
-    ends, nodes = np.empty(size), np.empty(size, np.int64)
-    for place in range(size):
-        job = jobs[running[place]]
-        end = job.start_time + job.predicted
-        ends[place] = end if end > now else job.start_time + job.requested_time
-        nodes[place] = job.nodes
-    order = np.argsort(ends)
-    shadow_time, extra = releases.shadow(ends[order], nodes[order], size, state.free, wanted, now)
-    if not state.extra_nodes:
-        return np.nextafter(shadow_time, -np.inf), 0
-    return shadow_time, extra
-
-
-@kernel
-def _begin(
-    jobs: np.recarray, running: np.ndarray, state: np.record, number: int, now: float
+def _expect_ends(
+    jobs: np.recarray, running: np.ndarray, expected: np.recarray, state: np.record, now: float
 ) -> None:
-    """Let a waiting job begin."""
-    job = jobs[number]
-    job.start_time = now
-    state.free -= job.nodes
-    running[state.running] = number
-    state.running += 1
+    """Expect running jobs to end when predicted, or, if that is over, when requested."""
+    state.releases = 0
+    for number in running[: state.running]:
+        job = jobs[number]
+        end = job.start_time + job.predicted
+        end = end if end > now else job.start_time + job.requested_time
+        backfilling.expect(expected, state, end, job.nodes)

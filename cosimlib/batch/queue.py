@@ -145,14 +145,15 @@ def take(jobs: np.recarray, tree: np.recarray, leaf: int) -> int:
 def head(
     jobs: np.recarray, tree: np.recarray, limits: np.recarray, state: np.record, now: float
 ) -> int:
-    """The leaf of the first job in order, where one waits."""
+    """The leaf of the first job in order, where one waits and nothing is reserved yet."""
     if state.kind == HEAD_FIRST:
         while jobs[state.oldest].leaf == 0:
             state.oldest += 1
         return jobs[state.oldest].leaf
-    limits[0].nodes = NOBODY - 1
-    first = next_fitting(jobs, tree, limits, state, 1, ROOT, now)
-    limits[0].nodes = state.free
+    free = state.free
+    state.free = NOBODY - ROOT
+    first = next_fitting(jobs, tree, limits, state, ROOT, now)
+    state.free = free
     return first
 
 
@@ -162,21 +163,21 @@ def next_fitting(
     tree: np.recarray,
     limits: np.recarray,
     state: np.record,
-    rows: int,
     leaf: int,
     now: float,
 ) -> int:
-    """The first leaf in order, from a leaf on, whose job keeps the first limits; 0 if none does."""
+    """The first leaf in order, from a leaf on, whose job may start now; 0 if none may."""
+    free, rows = state.free, state.limits
     if state.kind != WFP:
-        return tournament.next_fitting(tree, leaf, limits, rows, now)
+        return tournament.next_fitting(tree, leaf, free, limits, rows, now)
     first, highest = 0, -1.0
-    leaf = tournament.next_fitting(tree, ROOT, limits, rows, now)
+    leaf = tournament.next_fitting(tree, ROOT, free, limits, rows, now)
     while leaf > 0:
         score = wfp_score(jobs[tree[leaf].job], now)
         if score > highest:
             first, highest = leaf, score
         other = tournament.right_of(leaf)
-        leaf = tournament.next_fitting(tree, other, limits, rows, now)
+        leaf = tournament.next_fitting(tree, other, free, limits, rows, now)
     return first
 
 

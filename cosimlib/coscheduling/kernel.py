@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import releases
+from cosimlib.kernels import backfilling
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, whole
 
@@ -30,13 +30,13 @@ latest pass of its machine, and `released_in` the number of the instant of its l
 `begun`, and at each instant the k-th whose hold is over, `let_go`."""
 
 MACHINE = record_type(
-    floats="shadow_time release_interval next_release",
+    floats="release_interval next_release",
     integers=(
-        "free held held_limit holds down needs_pass queued ranked holders releases extra rounds"
+        "free held held_limit holds down needs_pass queued ranked holders releases limits rounds"
     ),
 )
-"""A machine: its nodes, its scheme, the sizes of its lists, the reservation of its latest pass, and
-the clock of its releases."""
+"""A machine: its nodes, its scheme, the sizes of its lists, also those of its latest pass, and the
+clock of its releases."""
 
 PLACE = record_type(integers="job ranked")
 """The k-th job in a machine's queue, and the k-th in the order of its latest pass. A queue is in
@@ -55,13 +55,14 @@ CHANGE = record_type(floats="time", integers="down machine")
 
 
 class State(NamedTuple):
-    """Coupled machines at an instant: records of `JOB` and `MACHINE`, a row of `PLACE` and a row of
-    expected releases per machine, and a record of `RUN`."""
+    """Coupled machines at an instant: records of `JOB` and `MACHINE`; per machine a row of `PLACE`,
+    one of expected releases and one of limits; and a record of `RUN`."""
 
     jobs: np.recarray
     machines: np.recarray
     queue: np.recarray
     expected: np.recarray
+    limits: np.recarray
     run: np.record
 
 
@@ -71,6 +72,7 @@ def coschedule(
     machines: np.recarray,
     queue: np.recarray,
     expected: np.recarray,
+    limits: np.recarray,
     runs: np.recarray,
     changes: np.recarray,
 ) -> list[tuple[int, float, float]]:
@@ -80,7 +82,7 @@ def coschedule(
     `most_futile` rounds of releases in which nothing else happened and no job started.
     """
     ends, log = [(0.0, 0) for _ in range(0)], [(0, 0.0, 0.0) for _ in range(0)]
-    state, run = State(jobs, machines, queue, expected, runs[0]), runs[0]
+    state, run = State(jobs, machines, queue, expected, limits, runs[0]), runs[0]
     while run.futile < run.most_futile:
         now, begun = _next_instant(state, ends, changes), run.started
         if now == np.inf:
@@ -139,7 +141,7 @@ def _absorb_ends(state: State, ends: list[tuple[float, int]], now: float) -> Non
         machine.free += job.nodes
         machine.needs_pass = 1
         expected_end = job.start_time + job.requested_time
-        releases.expect(state.expected[job.machine], machine, expected_end, -job.nodes)
+        backfilling.expect(state.expected[job.machine], machine, expected_end, -job.nodes)
 
 
 @kernel
@@ -344,8 +346,7 @@ def _take(state: State, number: int, now: float) -> None:
     machine.holders += 1
     machine.free -= job.nodes
     job.status = HOLDING
-    if now + job.requested_time > machine.shadow_time:
-        machine.extra -= job.nodes
+    backfilling.take(state.limits[job.machine], machine, job.nodes, now + job.requested_time)
 
 
 @kernel
@@ -367,7 +368,7 @@ def _start(state: State, number: int, now: float) -> None:
     state.jobs[state.run.started].begun = number
     state.run.started += 1
     machine, expected_end = state.machines[job.machine], now + job.requested_time
-    releases.expect(state.expected[job.machine], machine, expected_end, job.nodes)
+    backfilling.expect(state.expected[job.machine], machine, expected_end, job.nodes)
 
 
 @kernel
@@ -389,13 +390,11 @@ def _end_hold(state: State, number: int, now: float) -> None:
 def _may_start(state: State, number: int, now: float) -> bool:
     """Whether a job may start now beside the reservation of the first in the pass that cannot."""
     job = state.jobs[number]
-    machine = state.machines[job.machine]
-    if job.nodes > machine.free:
-        if machine.shadow_time == np.inf:
-            found = _reservation(state, job.machine, job.nodes, now)
-            machine.shadow_time, machine.extra = found
-        return False
-    return now + job.requested_time <= machine.shadow_time or job.nodes <= machine.extra
+    machine, limits = state.machines[job.machine], state.limits[job.machine]
+    if job.nodes > machine.free and machine.limits == 0:
+        shadow_time, extra = _reservation(state, job.machine, job.nodes, now)
+        backfilling.limit(limits, machine, shadow_time, extra)
+    return backfilling.may_start(limits, machine, job.nodes, now + job.requested_time)
 
 
 @kernel
@@ -408,9 +407,9 @@ def _reservation(state: State, machine: int, wanted: int, now: float) -> tuple[f
         for place in range(own.queued if own.holders > 0 else 0):
             job = state.jobs[state.queue[machine, place].job]
             if job.status == HOLDING:
-                releases.expect(expected, own, now + job.requested_time, sign * job.nodes)
+                backfilling.expect(expected, own, now + job.requested_time, sign * job.nodes)
         if sign > 0:
-            found = releases.reservation(expected, own, wanted, now + state.run.least_remaining)
+            found = backfilling.reservation(expected, own, wanted, now + state.run.least_remaining)
     return found
 
 
@@ -433,7 +432,7 @@ def _rank(state: State, machine: int, mate: int, now: float) -> None:
         if mate == NO_JOB:
             jobs[job].yielding = 0
         fitting += _counts(jobs[job], mate, job) and jobs[job].nodes <= own.free
-    own.queued, own.ranked, own.shadow_time, own.extra = kept, 0, np.inf, 0
+    own.queued, own.ranked, own.limits = kept, 0, 0
     for place in range(kept if fitting > 0 else 0):
         job = queue[machine, place].job
         if _counts(jobs[job], mate, job):

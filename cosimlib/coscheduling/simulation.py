@@ -61,8 +61,8 @@ from cosimlib.coscheduling.schedule import (
     ideal_schedule,
     summarize_machines,
 )
+from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.records import records
-from cosimlib.kernels.releases import RELEASE
 from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -278,8 +278,8 @@ def _simulate(
     """Write what becomes of the jobs; return the intervals in which they held nodes."""
     n, most = jobs.size, min(jobs.size, int(machines.free.max()))
     queue = np.recarray((machines.size, n), PLACE)
-    expected = np.recarray((machines.size, most), RELEASE)
-    log = coschedule(jobs, machines, queue, expected, runs, changes)
+    expected, limits = (np.recarray((machines.size, rows), STEP) for rows in (most, 1))
+    log = coschedule(jobs, machines, queue, expected, limits, runs, changes)
     for_ever = np.flatnonzero(~np.isnan(jobs.hold_since))
     log += [(job, jobs.hold_since[job], np.inf) for job in for_ever.tolist()]
     holds = pd.DataFrame(log, columns=["job", "start", "end"])

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.elastic.vectors import evaluate
-from cosimlib.kernels import releases
+from cosimlib.kernels import backfilling
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.occupancy import IDLE as NO_JOB
 from cosimlib.kernels.records import record_type, whole
@@ -56,10 +56,11 @@ submitted; `waiting` nodes that its jobs want in all; whether something `changed
 start. Of its nodes that do not drain, `usable` in all and `idle`; whether it `lends` them now."""
 
 RUN = record_type(
-    floats="grace_period staleness", integers="submitted served events reported free releases"
+    floats="grace_period staleness",
+    integers="submitted served events reported free releases limits",
 )
 """The knobs of a simulation; how many jobs are submitted, preemptions served, events logged, and
-reported by partitions to the host; what `releases` keeps for a promise."""
+reported by partitions to the host; what `backfilling` keeps in a pass."""
 
 REQUEST = record_type(floats="time duration", integers="nodes granted")
 """A preemption of a user, and how many nodes it was granted."""
@@ -72,13 +73,14 @@ node; for one that leaves, the job that is killed."""
 
 
 class State(NamedTuple):
-    """Jobs, nodes and partitions at an instant, scratch for expected releases, a record of `RUN`,
-    and the log of events."""
+    """Jobs, nodes and partitions at an instant, scratch for expected releases and for the limits of
+    a pass, a record of `RUN`, and the log of events."""
 
     jobs: np.recarray
     nodes: np.recarray
     partitions: np.recarray
     expected: np.recarray
+    limits: np.recarray
     run: np.record
     log: np.recarray
 
@@ -330,50 +332,39 @@ def _report(state: State, then: float) -> None:
 
 @kernel
 def _backfill(state: State, partition: int, now: float) -> None:
-    """EASY over a partition's queue: heads that fit, then jobs that do not delay the head."""
-    jobs, own = state.jobs, state.partitions[partition]
+    """EASY over a partition's queue: the first job that may not start has a reservation."""
+    jobs, own, run = state.jobs, state.partitions[partition], state.run
     own.changed = 0
     _count_usable(state)
-    free, place = own.idle, own.head
-    while place < own.last:
-        job = jobs[place].order
-        if jobs[job].state == WAITING:
-            if jobs[job].nodes > free:
-                break
-            _start(state, job, now)
-            free -= jobs[job].nodes
-        place += 1
-    own.head = place
-    if place == own.last or free == 0:
-        return
-    shadow_time, extra = _promise(state, jobs[place].order, free, now)
-    for later in range(place + 1, own.last):
-        job = jobs[later].order
-        if jobs[job].state != WAITING or jobs[job].nodes > free:
+    run.free, run.limits, first = own.idle, 0, own.last
+    for place in range(own.head, own.last):
+        job = jobs[jobs[place].order]
+        end = now + job.requested_time
+        if run.free == 0 and first < own.last:
+            break
+        if job.state != WAITING:
             continue
-        if now + jobs[job].requested_time > shadow_time:
-            if jobs[job].nodes > extra:
-                continue
-            extra -= jobs[job].nodes
-        _start(state, job, now)
-        free -= jobs[job].nodes
+        if backfilling.may_start(state.limits, run, job.nodes, end):
+            run.free -= job.nodes
+            backfilling.take(state.limits, run, job.nodes, end)
+            _start(state, jobs[place].order, now)
+        elif first == own.last:
+            first = place
+            _expect_ends(state, partition, now)
+            backfilling.reserve(state.expected, state.limits, run, job.nodes, now)
+    own.head = first
 
 
 @kernel
-def _promise(state: State, head: int, free: int, now: float) -> tuple[float, int]:
-    """The head's shadow time and the extra nodes; infinite and none if it never fits."""
-    jobs, run = state.jobs, state.run
-    run.free, run.releases = free, 0
+def _expect_ends(state: State, partition: int, now: float) -> None:
+    """Expect the ends of the jobs on a partition's nodes, or that these are withdrawn before."""
+    state.run.releases = 0
     for number in range(state.nodes.size):
         node = state.nodes[number]
-        if node.job != IDLE and _is_usable(node, jobs[head].home):
-            job = jobs[node.job]
+        if node.job != IDLE and _is_usable(node, partition):
+            job = state.jobs[node.job]
             expected_end = min(max(job.start_time + job.requested_time, now), job.withdrawal)
-            releases.expect(state.expected, run, expected_end, 1)
-    shadow_time, extra = releases.reservation(state.expected, run, jobs[head].nodes, now)
-    if extra < 0:
-        return np.inf, 0
-    return shadow_time, extra
+            backfilling.expect(state.expected, state.run, expected_end, 1)
 
 
 @kernel

@@ -60,8 +60,8 @@ from cosimlib.elastic.kernel import (
 )
 from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.elastic.vectors import POLICIES, policy_number, priorities
+from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.records import records
-from cosimlib.kernels.releases import RELEASE
 from cosimlib.metrics import busy_stretch
 from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
@@ -152,7 +152,8 @@ def simulate_elastic(
     jobs = _jobs(workload, system, partition, priorities(workload, numbers))
     nodes, partitions = _nodes(sizes, int(spare)), _queues(partition, sizes, numbers)
     runs = records(1, RUN, grace_period=grace_period, staleness=staleness)
-    begin = State(jobs, nodes, partitions, records(total, RELEASE), runs[0], records(0, EVENT))
+    scratch = records(total, STEP), records(1, STEP)
+    begin = State(jobs, nodes, partitions, *scratch, runs[0], records(0, EVENT))
     log = _simulate(begin, requests, seed)
     granted = schedule.preemption_table(requests)
     settings = granted, float(grace_period), float(staleness), int(spare)
@@ -255,7 +256,7 @@ def _simulate(begin: State, requests: np.recarray, seed: int) -> np.recarray:
     while True:
         jobs, nodes, partitions = begin.jobs.copy(), begin.nodes.copy(), begin.partitions.copy()
         run, log = begin.run.copy(), np.recarray(room, EVENT)
-        state = State(jobs, nodes, partitions, begin.expected, run, log)
+        state = State(jobs, nodes, partitions, begin.expected, begin.limits, run, log)
         simulate(state, requests, np.random.default_rng(seed))
         if run.events <= room:
             return log[: run.events].view(np.recarray)

@@ -1,123 +1,101 @@
-"""Indexed binary min-heap: the key of an item can be changed after insertion.
+"""Indexed binary min-heap in the records of its items, whose keys can be changed after insertion.
 
-Items are the whole numbers below a given one, each in the heap at most once. Ties go to the lower
-item, so that the order of items does not depend on the order of insertion.
+Items are rows, each in the heap at most once. The record of a row has its `key` and its `place` in
+the heap (−1: not in it), and beside them row k has the item at place k, `entry`. The heap's own
+record has their number, `length`. Ties go to the lower item, so that the order of items does not
+depend on the order of insertion.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type
 
+ROW = record_type(floats="key", integers="place entry")
+"""What the record of a row has, at least."""
 
-class Heap(NamedTuple):
-    """`item` per place, `size[0]` of them; `place` (−1: not in the heap) and `key` per item."""
-
-    item: np.ndarray
-    place: np.ndarray
-    key: np.ndarray
-    size: np.ndarray
+HEAP = record_type(integers="length")
 
 
 @kernel
-def empty(n: int) -> Heap:
-    """A heap without items, for items below `n`."""
-    return Heap(np.empty(n, np.int64), np.full(n, -1, np.int64), np.empty(n), np.zeros(1, np.int64))
-
-
-@kernel
-def push(heap: Heap, item: int, key: float) -> None:
+def push(rows: np.recarray, heap: np.record, item: int, key: float) -> None:
     """Insert `item` with `key`, or change its key, up or down."""
-    place = heap.place[item]
+    place, before = rows[item].place, rows[item].key
+    rows[item].key = key
     if place < 0:
-        place = heap.size[0]
-        heap.size[0] += 1
-        heap.item[place] = item
-        heap.place[item] = place
-        heap.key[item] = key
-        _sift_up(heap, place)
-        return
-    before = heap.key[item]
-    heap.key[item] = key
-    if key < before:
-        _sift_up(heap, place)
+        place = heap.length
+        heap.length += 1
+        _sift_up(rows, item, place)
+    elif key < before:
+        _sift_up(rows, item, place)
     elif key > before:
-        _sift_down(heap, place)
+        _sift_down(rows, heap, item, place)
 
 
 @kernel
-def decrease_key(heap: Heap, item: int, key: float) -> None:
+def decrease_key(rows: np.recarray, heap: np.record, item: int, key: float) -> None:
     """Lower the key of `item` to `key`, and insert it where it is absent; never raise a key."""
-    if heap.place[item] < 0 or key < heap.key[item]:
-        push(heap, item, key)
+    if rows[item].place < 0 or key < rows[item].key:
+        push(rows, heap, item, key)
 
 
 @kernel
-def pop(heap: Heap) -> int:
+def pop(rows: np.recarray, heap: np.record) -> int:
     """Remove and return the item with the least key."""
-    item = heap.item[0]
-    remove(heap, item)
+    item = rows[0].entry
+    remove(rows, heap, item)
     return item
 
 
 @kernel
-def remove(heap: Heap, item: int) -> None:
+def remove(rows: np.recarray, heap: np.record, item: int) -> None:
     """Remove `item`, if it is in the heap."""
-    place = heap.place[item]
+    place = rows[item].place
     if place < 0:
         return
-    heap.size[0] -= 1
-    heap.place[item] = -1
-    last = heap.item[heap.size[0]]
+    length: int = heap.length - 1
+    heap.length = length
+    rows[item].place = -1
+    last = rows[length].entry
     if last != item:
-        heap.item[place] = last
-        heap.place[last] = place
-        _sift_up(heap, place)
-        _sift_down(heap, heap.place[last])
+        _sift_up(rows, last, place)
+        _sift_down(rows, heap, last, rows[last].place)
 
 
 @kernel
-def _before(key: float, item: int, other_key: float, other: int) -> bool:
-    """Whether an item of this key comes before another."""
-    return (key < other_key) | ((key == other_key) & (item < other))
-
-
-@kernel
-def _sift_up(heap: Heap, place: int) -> None:
-    """Sift the item at `place` up."""
-    item = heap.item[place]
-    key = heap.key[item]
+def _sift_up(rows: np.recarray, item: int, place: int) -> None:
+    """Sift an item up from a place."""
+    key = rows[item].key
     while place > 0:
         parent = (place - 1) // 2
-        above = heap.item[parent]
-        if not _before(key, item, heap.key[above], above):
+        above = rows[parent].entry
+        above_key = rows[above].key
+        if not (key < above_key or (key == above_key and item < above)):
             break
-        heap.item[place] = above
-        heap.place[above] = place
+        rows[place].entry = above
+        rows[above].place = place
         place = parent
-    heap.item[place] = item
-    heap.place[item] = place
+    rows[place].entry = item
+    rows[item].place = place
 
 
 @kernel
-def _sift_down(heap: Heap, place: int) -> None:
-    """Sift the item at `place` down."""
-    item, size = heap.item[place], heap.size[0]
-    key = heap.key[item]
-    while 2 * place + 1 < size:
+def _sift_down(rows: np.recarray, heap: np.record, item: int, place: int) -> None:
+    """Sift an item down from a place."""
+    key = rows[item].key
+    while 2 * place + 1 < heap.length:
         child = 2 * place + 1
-        below = heap.item[child]
-        below_key = heap.key[below]
-        if child + 1 < size:
-            other = heap.item[child + 1]
-            other_key = heap.key[other]
-            if _before(other_key, other, below_key, below):
+        below = rows[child].entry
+        below_key = rows[below].key
+        if child + 1 < heap.length:
+            other = rows[child + 1].entry
+            other_key = rows[other].key
+            if other_key < below_key or (other_key == below_key and other < below):
                 child, below, below_key = child + 1, other, other_key
-        if not _before(below_key, below, key, item):
+        if not (below_key < key or (below_key == key and below < item)):
             break
-        heap.item[place] = below
-        heap.place[below] = place
+        rows[place].entry = below
+        rows[below].place = place
         place = child
-    heap.item[place] = item
-    heap.place[item] = place
+    rows[place].entry = item
+    rows[item].place = place

@@ -8,7 +8,7 @@ and a search passes over the whole subtree.
 
 import numpy as np
 
-from cosimlib.kernels import limits as limit
+from cosimlib.kernels.backfilling import keeps
 from cosimlib.kernels.jit import kernel
 
 NODE = np.dtype([("nodes", "i8"), ("time", "f8"), ("job", "i8")])
@@ -49,19 +49,16 @@ def put(tree: np.recarray, leaf: int, nodes: int, time: float) -> None:
 
 
 @kernel
-def next_fitting(tree: np.recarray, node: int, limits: np.recarray, rows: int, now: float) -> int:
+def next_fitting(
+    tree: np.recarray, node: int, free: int, limits: np.recarray, rows: int, now: float
+) -> int:
     """The first leaf below a node, or to the right of it, whose job may start now; 0 if none may.
 
-    It keeps the first `rows` limits (see `kernels.limits`), of which there is one at least.
+    It takes at most the free nodes and keeps the first `rows` limits (see `kernels.backfilling`).
     """
-    # The first two limits are those of most searches.
-    free, latest_end, extra = limits[0].nodes, np.inf, NOBODY
-    if rows > 1:
-        latest_end, extra = limits[1].time, limits[1].nodes
     while node > 0:
         least = tree[node]
-        fits = least.nodes <= free and (least.nodes <= extra or now + least.time <= latest_end)
-        if fits and (rows <= 2 or limit.may_start(limits, rows, least.nodes, now + least.time)):
+        if least.nodes <= free and keeps(limits, rows, least.nodes, now + least.time):
             if least.job != INNER:
                 return node
             node *= 2

@@ -23,8 +23,19 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.eviction.problem import APP, KILL, SYS
+from cosimlib.kernels import backfilling
+from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.ondemand.planning import NO_SOLVER, PREDICT, PREPARE, SHARE, SHRINK, Rules, make_way
+from cosimlib.ondemand.planning import (
+    NO_SOLVER,
+    PREDICT,
+    PREPARE,
+    SHARE,
+    SHRINK,
+    Rules,
+    end_sharing,
+    make_way,
+)
 from cosimlib.ondemand.state import (
     CALLS,
     COLLECTING,
@@ -71,7 +82,8 @@ def simulate(
     jobs, lists, states = _empty(requests, rules)
     log = np.zeros(4 * len(jobs) + 1000 if rows is None else rows, LOG)
     plans: list[tuple] = []
-    while not run(jobs, lists, states, log):
+    expected, limits = (np.recarray(size, STEP) for size in (len(jobs), 1))
+    while not run(jobs, lists, expected, limits, states, log):
         if states[0].full:
             log = np.append(log, np.zeros_like(log))
         else:
@@ -102,7 +114,14 @@ def _empty(requests: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.ndarray, 
 
 
 @kernel
-def run(jobs: np.ndarray, lists: np.ndarray, states: np.ndarray, log: np.ndarray) -> bool:
+def run(
+    jobs: np.ndarray,
+    lists: np.ndarray,
+    expected: np.recarray,
+    limits: np.recarray,
+    states: np.ndarray,
+    log: np.ndarray,
+) -> bool:
     """Simulate to the end, which is true, or until the log is full or jobs are to make way."""
     state = states[0]
     while state.finished < jobs.size:
@@ -125,7 +144,7 @@ def run(jobs: np.ndarray, lists: np.ndarray, states: np.ndarray, log: np.ndarray
         _begin_write(jobs, lists, state, log)
         if state.solver == SHRINK and state.free > 0:
             _expand_jobs(jobs, lists, state, log)
-        _backfill(jobs, lists, state)
+        _backfill(jobs, lists, expected, limits, state)
     return True
 
 
@@ -202,7 +221,7 @@ def _end_job(
     own, burst = jobs[job], jobs[job].victim
     keep_exact(own, state)
     if own.guest >= 0 or own.hosts > 0:
-        _end_sharing(jobs, lists, state, log, job)
+        end_sharing(jobs, lists, state, log, job)
     remove_job(jobs, lists, job)
     own.end_time = state.now
     state.finished += 1
@@ -211,36 +230,6 @@ def _end_job(
         state.used -= own.width
     if burst >= 0:
         _collect(jobs, state, log, burst, own.width)
-
-
-@kernel
-def _end_sharing(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
-) -> None:
-    """End the sharing that a job or burst which ends now takes part in.
-
-    The hosts of a burst go on at full speed. The nodes that a host lent are its burst's for good.
-    """
-    number = job if jobs[job].on_demand else jobs[job].guest
-    burst = jobs[number]
-    for place in range(lists[RUNNING, LENGTH]):
-        if jobs[lists[RUNNING, place]].guest == number:
-            log_stretch(jobs, state, log, lists[RUNNING, place])
-    log_stretch(jobs, state, log, number)
-    given = jobs[job].lent
-    for place in range(lists[RUNNING, LENGTH]):
-        host = lists[RUNNING, place]
-        own = jobs[host]
-        if own.guest == number and (host == job or job == number):
-            own.width -= given
-            own.guest, own.lent = -1, 0
-            burst.hosts -= 1
-            if host != job:
-                change_rate(jobs, lists, state, log, host, own.width, 1.0)
-    if job != number:
-        state.used += given
-        speed = 1.0 if burst.hosts == 0 else burst.speed
-        change_rate(jobs, lists, state, log, number, burst.width + given, speed)
 
 
 @kernel
@@ -426,50 +415,55 @@ def _expand_jobs(jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.
 
 
 @kernel
-def _backfill(jobs: np.ndarray, lists: np.ndarray, state: np.record) -> None:
-    """Start all waiting jobs that may start now: EASY's pass over the queue."""
-    size, kept, shadow_time, extra = lists[QUEUE, LENGTH], 0, np.inf, 0
+def _backfill(
+    jobs: np.ndarray,
+    lists: np.ndarray,
+    expected: np.recarray,
+    limits: np.recarray,
+    state: np.record,
+) -> None:
+    """EASY over the queue: the first job that may not start has a reservation."""
+    size, kept, state.limits = lists[QUEUE, LENGTH], 0, 0
     for place in range(size):
         job = lists[QUEUE, place]
-        own, starts = jobs[job], _fits(state, jobs[job])
-        if starts and kept > 0:
-            requested = elapsed_for(own, own.saved, own.requested_time)
-            late = state.now + (own.reread + requested) > shadow_time
-            starts = not late or own.nodes <= extra
-            extra -= own.nodes if late and starts else 0
-        if starts:
+        own = jobs[job]
+        end = state.now + (own.reread + elapsed_for(own, own.saved, own.requested_time))
+        fits = own.nodes + _kept_from(state, own) <= state.free
+        if fits and backfilling.keeps(limits, state.limits, own.nodes, end):
+            backfilling.take(limits, state, own.nodes, end)
             start_job(jobs, lists, state, job, own.nodes, 1.0)
             continue
         if kept == 0 and state.free > 0 and place + 1 < size:
-            shadow_time, extra = _reservation(jobs, lists, state, job)
+            _reserve(jobs, lists, expected, limits, state, own)
         lists[QUEUE, kept] = job
         kept += 1
     lists[QUEUE, LENGTH] = kept
 
 
 @kernel
-def _fits(state: np.record, own: np.record) -> bool:
-    """Whether a job fits on the free nodes that are not kept for bursts."""
-    if own.nodes > state.free:
-        return False
-    return own.nodes + max(0, _reserved_from(state, own) - state.used) <= state.free
+def _kept_from(state: np.record, own: np.record) -> int:
+    """Nodes that are kept from a job for bursts: none from bursts and from jobs that are wide.
+
+    Of those that are reserved, these are the ones that no burst uses.
+    """
+    if own.on_demand or own.nodes > state.total_nodes - state.reserved:
+        return 0
+    return max(0, state.reserved - state.used)
 
 
 @kernel
-def _reserved_from(state: np.record, own: np.record) -> int:
-    """Nodes that a job may not use unless bursts use others: none for bursts and wide jobs."""
-    wide = own.nodes > state.total_nodes - state.reserved
-    return 0 if wide or own.on_demand else state.reserved
-
-
-@kernel
-def _reservation(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, head: int
-) -> tuple[float, int]:
-    """Shadow time and extra nodes of the queue's head.
+def _reserve(
+    jobs: np.ndarray,
+    lists: np.ndarray,
+    expected: np.recarray,
+    limits: np.recarray,
+    state: np.record,
+    head: np.record,
+) -> None:
+    """Reserve for the queue's head: what is kept from it for bursts is not free for it.
 
     Nodes held for a burst are expected back when it has arrived as expected and run as long as it
-    asked for. As many reserved nodes as no burst uses count as taken.
+    asked for.
     """
     for place in range(lists[COLLECTING, LENGTH]):
         burst = lists[COLLECTING, place]
@@ -477,24 +471,16 @@ def _reservation(
         begin = state.now if arrived else max(state.now, own.expected_time)
         own.expected = begin + own.requested_time
         insert(jobs, lists, EXPECTED, burst)
-    found = _shadow(jobs, lists, state, jobs[head])
+    free, used, kept = state.free, state.used, _kept_from(state, head)
+    size: int = lists[EXPECTED, LENGTH]
+    state.free, state.releases = free - kept, size
+    for place in range(size):
+        own, row = jobs[lists[EXPECTED, place]], size - 1 - place
+        state.used -= own.width if own.on_demand else 0
+        expected[row].time = own.expected
+        expected[row].nodes = own.width + kept - _kept_from(state, head)
+        kept = _kept_from(state, head)
+    backfilling.reserve(expected, limits, state, head.nodes, state.now)
+    state.free, state.used = free, used
     for place in range(lists[COLLECTING, LENGTH]):
         remove(lists, EXPECTED, lists[COLLECTING, place])
-    return found
-
-
-@kernel
-def _shadow(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, head: np.record
-) -> tuple[float, int]:
-    """Shadow time and extra nodes of a head, from all ends that are expected."""
-    free, used, shadow_time = state.free, state.used, state.now
-    reserved = _reserved_from(state, head)
-    for place in range(lists[EXPECTED, LENGTH]):
-        own = jobs[lists[EXPECTED, place]]
-        if own.expected > shadow_time and free - max(0, reserved - used) >= head.nodes:
-            break
-        shadow_time = max(own.expected, state.now)
-        free += own.width
-        used -= own.width if own.on_demand else 0
-    return shadow_time, free - max(0, reserved - used) - head.nodes

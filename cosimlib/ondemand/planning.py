@@ -48,6 +48,7 @@ from cosimlib.ondemand.state import (
     change_rate,
     elapsed_for,
     end_collecting,
+    log_stretch,
     progress,
     start_job,
     time_of,
@@ -418,3 +419,33 @@ def start_sharing(
         lacking -= own.lent
     burst.hosts = hosts.size
     state.served = 0
+
+
+@kernel
+def end_sharing(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
+) -> None:
+    """End the sharing that a job or burst which ends now takes part in.
+
+    The hosts of a burst go on at full speed. The nodes that a host lent are its burst's for good.
+    """
+    number = job if jobs[job].on_demand else jobs[job].guest
+    burst = jobs[number]
+    for place in range(lists[RUNNING, LENGTH]):
+        if jobs[lists[RUNNING, place]].guest == number:
+            log_stretch(jobs, state, log, lists[RUNNING, place])
+    log_stretch(jobs, state, log, number)
+    given = jobs[job].lent
+    for place in range(lists[RUNNING, LENGTH]):
+        host = lists[RUNNING, place]
+        own = jobs[host]
+        if own.guest == number and (host == job or job == number):
+            own.width -= given
+            own.guest, own.lent = -1, 0
+            burst.hosts -= 1
+            if host != job:
+                change_rate(jobs, lists, state, log, host, own.width, 1.0)
+    if job != number:
+        state.used += given
+        speed = 1.0 if burst.hosts == 0 else burst.speed
+        change_rate(jobs, lists, state, log, number, burst.width + given, speed)

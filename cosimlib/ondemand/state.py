@@ -146,6 +146,8 @@ STATE = np.dtype(
             ("asking", "i8"),
             ("logged", "i8"),
             ("full", "?"),
+            ("releases", "i8"),
+            ("limits", "i8"),
         ],
     )
 )
@@ -164,6 +166,8 @@ served, asking
     anything else happens (−1: none).
 logged, full
     Rows of the log, and whether it needs room for more before anything else happens.
+releases, limits
+    What `kernels.backfilling` keeps in a pass.
 """
 
 LOG = np.dtype(

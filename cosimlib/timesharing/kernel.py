@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import record_heap as heap
+from cosimlib.kernels import heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import first_at

@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels import record_heap as heap
+from cosimlib.kernels import heap
+from cosimlib.kernels.heap import HEAP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.record_heap import HEAP
 from cosimlib.kernels.records import record_type, records, whole
 
 TOLERANCE = 1e-13

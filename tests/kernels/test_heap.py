@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib.kernels import heap
+from cosimlib.kernels.records import records
 
 ITEMS = 12
 KEYS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 7.0, float("inf")])
@@ -15,66 +16,71 @@ ACTS = st.tuples(
 )
 
 
-def act(items, known, what, item, key):
+def empty(n):
+    """Rows of a heap without items, and its record."""
+    return records(n, heap.ROW, place=-1), records(1, heap.HEAP)[0]
+
+
+def act(rows, state, known, what, item, key):
     """Do the same to the heap and to a dictionary of keys."""
     if what == "push":
-        heap.push(items, item, key)
+        heap.push(rows, state, item, key)
         known[item] = key
     elif what == "decrease_key":
-        heap.decrease_key(items, item, key)
+        heap.decrease_key(rows, state, item, key)
         known[item] = min(known.get(item, key), key)
     elif what == "remove":
-        heap.remove(items, item)
+        heap.remove(rows, state, item)
         known.pop(item, None)
     elif known:
         first = min(known, key=lambda item: (known[item], item))
-        assert heap.pop(items) == first
+        assert heap.pop(rows, state) == first
         del known[first]
 
 
-def in_order(items):
+def in_order(rows, state):
     """All items in the order in which they are popped; the heap is emptied."""
-    return [int(heap.pop(items)) for _ in range(items.size[0])]
+    return [int(heap.pop(rows, state)) for _ in range(state.length)]
 
 
 @given(st.lists(ACTS, max_size=60))
 @settings(max_examples=150)
 def test_it_is_a_sorted_list(acts):
-    items, known = heap.empty(ITEMS), {}
+    (rows, state), known = empty(ITEMS), {}
     for what, item, key in acts:
-        act(items, known, what, item, key)
-        assert items.size[0] == len(known)
-        assert set(np.flatnonzero(items.place >= 0)) == set(known)
-        assert {item: items.key[item] for item in known} == known
-        assert all(items.item[items.place[item]] == item for item in known)
+        act(rows, state, known, what, item, key)
+        assert state.length == len(known)
+        assert set(np.flatnonzero(rows.place >= 0)) == set(known)
+        assert {item: rows.key[item] for item in known} == known
+        assert all(rows.entry[rows.place[item]] == item for item in known)
         if known:
-            assert items.item[0] == min(known, key=lambda item: (known[item], item))
-    assert in_order(items) == sorted(known, key=lambda item: (known[item], item))
+            assert rows.entry[0] == min(known, key=lambda item: (known[item], item))
+    assert in_order(rows, state) == sorted(known, key=lambda item: (known[item], item))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.randoms(use_true_random=False))
 @settings(max_examples=40)
 def test_many_items_come_out_sorted_with_ties_by_number(keys, chance):
     """Put down in any order, half of them moved and a third removed afterwards."""
-    waiting = heap.empty(len(keys))
+    waiting, state = empty(len(keys))
     items = list(range(len(keys)))
     chance.shuffle(items)
     for item in items:
-        heap.push(waiting, item, round(keys[item], 1) if item % 2 else chance.random())
+        heap.push(waiting, state, item, round(keys[item], 1) if item % 2 else chance.random())
     for item in items:
-        heap.push(waiting, item, round(keys[item], 1))
+        heap.push(waiting, state, item, round(keys[item], 1))
     chance.shuffle(items)
     gone = set(items[: len(items) // 3])
     for item in gone:
-        heap.remove(waiting, item)
+        heap.remove(waiting, state, item)
     left = [item for item in range(len(keys)) if item not in gone]
-    assert in_order(waiting) == sorted(left, key=lambda item: (round(keys[item], 1), item))
+    assert in_order(waiting, state) == sorted(left, key=lambda item: (round(keys[item], 1), item))
 
 
 def test_what_takes_a_removed_items_place_may_come_before_its_new_parent():
     """Seven items: the last, under 2, takes the place of 3, under 10."""
-    items = heap.empty(7)
+    rows, state = empty(7)
     for item, key in enumerate([0.0, 10.0, 1.0, 11.0, 12.0, 3.0, 2.0]):
-        heap.push(items, item, key)
-    heap.remove(items, 3)
-    assert in_order(items) == [0, 2, 6, 5, 1, 4]
+        heap.push(rows, state, item, key)
+    heap.remove(rows, state, 3)
+    assert in_order(rows, state) == [0, 2, 6, 5, 1, 4]

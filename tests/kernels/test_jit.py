@@ -121,14 +121,16 @@ def test_what_kernels_see_of_other_files_is_part_of_the_folders_name():
     seen = {path for path in modules if SEEN_BY_KERNELS.search(path.read_bytes())}
     assert PACKAGE / "batch" / "easy.py" in seen
     for path, module in modules.items():
-        names = {
-            node.id
+        found = [
+            node
             for function in ast.walk(module)
             if isinstance(function, ast.FunctionDef)
             and any(getattr(mark, "id", "") == "kernel" for mark in function.decorator_list)
             for node in ast.walk(function)
             if isinstance(node, ast.Name)
-        }
+        ]
+        own = {node.id for node in found if isinstance(node.ctx, ast.Store)}
+        names = {node.id for node in found} - own
         for line in module.body:
             if not isinstance(line, ast.ImportFrom) or not str(line.module).startswith("cosimlib"):
                 continue

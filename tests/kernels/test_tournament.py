@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosimlib.kernels import tournament
-from cosimlib.kernels.limits import LIMIT
+from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.tournament import NOBODY, ROOT
 
 PLACES = st.integers(1, 40)
@@ -39,12 +39,12 @@ def test_the_next_job_that_fits_is_that_of_a_plain_search(places, changes, free,
         for place, (nodes, time) in sorted(jobs.items())
         if nodes <= free and (nodes <= extra or 2.0 + time <= latest)
     ]
-    limits = np.array([(-np.inf, free), (latest, extra)], LIMIT).view(np.recarray)
+    limits = np.array([(latest, extra)], STEP).view(np.recarray)
     found = []
-    leaf = tournament.next_fitting(tree, ROOT, limits, 2, 2.0)
+    leaf = tournament.next_fitting(tree, ROOT, free, limits, 1, 2.0)
     while leaf > 0:
         found.append(tree[leaf].job)
-        leaf = tournament.next_fitting(tree, tournament.right_of(leaf), limits, 2, 2.0)
+        leaf = tournament.next_fitting(tree, tournament.right_of(leaf), free, limits, 1, 2.0)
     assert found == fine
 
 

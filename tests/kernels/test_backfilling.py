@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosimlib.kernels import releases
+from cosimlib.kernels import backfilling
 
 MOMENTS = st.integers(0, 8)
 COUNTS = st.integers(1, 4)
@@ -14,7 +14,7 @@ def no_releases(free=0):
     """Records of releases, and a state that has none."""
     state = np.zeros(1, [("free", "i8"), ("releases", "i8")]).view(np.recarray)[0]
     state.free = free
-    return np.recarray(12, releases.RELEASE), state
+    return np.recarray(12, backfilling.STEP), state
 
 
 @given(st.lists(st.tuples(MOMENTS, COUNTS), max_size=12), st.randoms(use_true_random=False))
@@ -23,7 +23,7 @@ def test_they_are_sums_of_nodes_by_time(given_releases, chance):
     (expected, state), known = no_releases(), {}
 
     def change(time, count):
-        releases.expect(expected, state, float(time), count)
+        backfilling.expect(expected, state, float(time), count)
         known[time] = known.get(time, 0) + count
         held = sorted((time, count) for time, count in known.items() if count)
         assert expected[: state.releases][::-1].tolist() == held
@@ -40,23 +40,14 @@ def test_the_shadow_time_is_the_first_moment_at_which_the_job_fits(expected, fre
     """Overdue releases come now. What fits now has waited for the releases that come now."""
     total = free + sum(expected.values())
     wanted = data.draw(st.integers(1, total), label="wanted")
-    times = np.array(sorted(expected), np.float64)
-    nodes = np.array([expected[time] for time in sorted(expected)])
-    found = releases.shadow(times, nodes, times.size, free, wanted, float(now))
+    rows, state = no_releases(free)
+    for time, count in expected.items():
+        backfilling.expect(rows, state, float(time), count)
+    found = backfilling.reservation(rows, state, wanted, float(now))
 
     def free_at(moment):
         return free + sum(count for time, count in expected.items() if max(time, now) <= moment)
 
     shadow_time = min(moment for moment in range(now, 10) if free_at(moment) >= wanted)
     assert found == (shadow_time, free_at(shadow_time) - wanted)
-
-
-@given(st.lists(st.tuples(MOMENTS, COUNTS), max_size=12), st.integers(0, 3), MOMENTS, COUNTS)
-def test_records_of_releases_have_the_shadow_time_of_arrays(given_releases, free, now, wanted):
-    expected, state = no_releases(free)
-    for time, count in given_releases:
-        releases.expect(expected, state, float(time), count)
-    rows = expected[: state.releases][::-1]
-    arrays = np.ascontiguousarray(rows["time"]), np.ascontiguousarray(rows["nodes"])
-    found = releases.shadow(*arrays, state.releases, free, wanted, float(now))
-    assert releases.reservation(expected, state, wanted, float(now)) == found
+    assert backfilling.reservation(rows, state, total + 1, float(now))[1] < 0
