@@ -1,4 +1,4 @@
-"""The README is short; the commands, files and links that pages name are there."""
+"""Pages are short or begin with their contents; commands, files and links that they name exist."""
 
 import re
 from pathlib import Path
@@ -14,6 +14,27 @@ def test_it_is_short():
     assert len(README.split()) <= 600
     first = README.split("```python\n")[1].split("```")[0]
     assert len([line for line in first.splitlines() if line]) <= 10
+    assert re.findall("^## (.+)", README, flags=re.MULTILINE) == [
+        "Install", "Two commands", "Ten lines of Python", "Your own log", "Links",
+    ]  # fmt: skip
+
+
+def anchor(heading: str) -> str:
+    """The name by which GitHub and the built pages link to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.md")), ids=lambda path: path.stem)
+def test_a_page_has_up_to_900_words_or_its_contents(path):
+    """Contents are a link to each heading of the second level, below the title."""
+    text = path.read_text(encoding="utf-8")
+    headings = re.findall(
+        "^## (.+)", re.sub("^```.*?^```", "", text, flags=re.DOTALL | re.M), flags=re.M
+    )
+    contents = re.search(r"^Contents: (.+?)\n\n", text, flags=re.DOTALL | re.MULTILINE)
+    assert contents or len(text.split()) <= 900
+    listed = re.findall(r"\]\(#([^)]+)\)", contents[1] if contents else "")
+    assert not contents or listed == [anchor(heading) for heading in headings]
 
 
 @pytest.mark.parametrize("page", PAGES)
