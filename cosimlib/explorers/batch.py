@@ -6,7 +6,6 @@ shown with the built-in ones, with intervals over logs drawn anew.
 """
 
 import inspect
-from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,7 +17,7 @@ from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.intervals import IntervalTable
-from cosimlib.explorers.knobs import Knob, Settings, cached
+from cosimlib.explorers.knobs import Knob, Settings, cached, needs
 from cosimlib.explorers.logs import mean_wait, partly_estimated
 from cosimlib.explorers.panel import Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
@@ -114,24 +113,27 @@ def explore_batch(
     known = [name for name in ESTIMATES if timeline.has_estimates or name != "given"]
     knobs = [
         Knob("policy", policy, "policy", options=_policies()),
-        Knob("order", order, "queue order", options=ORDERS, off_when=_no_order),
+        Knob("order", order, "queue order", options=ORDERS,
+             off_when=lambda now: "" if _takes_order(now["policy"]) else
+             f"{now['policy']} takes no order"),
         timeline.load_knob(load, 1.5),
         Knob("estimates", estimates or known[0], "estimates", options=known,
              named=ESTIMATES.__getitem__),
-        Knob("factor", factor, "factor", low=1, high=20, step=0.5, form=".1f", off_when=_no_factor),
-        Knob("seed", seed, "seed", high=50, whole=True, off_when=_no_seed),
+        Knob("factor", factor, "factor", low=1, high=20, step=0.5, form=".1f",
+             off_when=needs("estimates are not by a factor", estimates=("factor",))),
+        Knob("seed", seed, "seed", high=50, whole=True,
+             off_when=needs("no estimate is drawn", estimates=("Tsafrir",))),
     ]  # fmt: skip
     workload = cached(
         lambda now: _with_estimates(timeline.loaded(now), now),
         "period", "load", "estimates", "factor", "seed",
     )  # fmt: skip
-    machine = timeline.log.system
-    beneath = IntervalTable(lambda: _compared(workload(panel.settings), machine, panel.settings))
+    beneath = IntervalTable(lambda now: _compared(workload(now), timeline.log.system, now))
     panel = Panel(
-        knobs, lambda now: _draw(workload(now), machine, now), notes=timeline.notes,
+        knobs, lambda now: _draw(workload(now), timeline.log.system, now), notes=timeline.notes,
         timeline=timeline, below=[beneath],
     )  # fmt: skip
-    beneath.clear_with(panel.controls.values())
+    beneath.belong_to(panel)
     return panel
 
 
@@ -148,18 +150,6 @@ def _takes_order(policy: str) -> bool:
     except ValueError:
         return False
     return any(knob.name == "order" or knob.kind is knob.VAR_KEYWORD for knob in knobs)
-
-
-def _no_order(now: Settings) -> str:
-    return "" if _takes_order(now["policy"]) else f"{now['policy']} takes no order"
-
-
-def _no_factor(now: Settings) -> str:
-    return "" if now["estimates"] == "factor" else "estimates are not by a factor"
-
-
-def _no_seed(now: Settings) -> str:
-    return "" if now["estimates"] == "Tsafrir" else "no estimate is drawn"
 
 
 def _with_estimates(workload: Workload, now: Settings) -> Workload:
@@ -183,7 +173,7 @@ def _compared(workload: Workload, machine: System, now: Settings) -> tuple[Compa
     )
 
 
-def _draw(workload: Workload, machine: System, now: Settings) -> tuple[go.Figure, str]:
+def _draw(workload: Workload, machine: System, now: Settings) -> tuple[go.Figure, list[str]]:
     """Figure and text for the controls' values."""
     policy = now["policy"]
     knobs = {"order": now["order"]} if _takes_order(policy) else {}
@@ -191,7 +181,9 @@ def _draw(workload: Workload, machine: System, now: Settings) -> tuple[go.Figure
     check.instance(f"the result of {policy!r}", schedule, Schedule)
     if SIMULATORS[policy] is not BUILT_IN.get(policy):
         _audit_started(schedule)
-    return plot_batch(schedule, title=_title(schedule)), _text(schedule)
+    load = or_unknown(offered_load(workload, machine), ".2f")
+    title = f"{schedule.policy}, offered load {load}: {mean_wait(schedule.jobs['wait_time'])}"
+    return plot_batch(schedule, title=title), _facts(schedule)
 
 
 def _audit_started(schedule: Schedule) -> None:
@@ -204,22 +196,15 @@ def _audit_started(schedule: Schedule) -> None:
     audit(schedule)
 
 
-def _title(schedule: Schedule) -> str:
-    """Title of the figure: policy, offered load, mean wait."""
-    load = or_unknown(offered_load(schedule.workload, schedule.system), ".2f")
-    return f"{schedule.policy}, offered load {load}: {mean_wait(schedule.jobs['wait_time'])}"
-
-
-def _text(schedule: Schedule) -> str:
+def _facts(schedule: Schedule) -> list[str]:
     """The line under the figure."""
     row, never = summarize([schedule]).iloc[0], int(np.isnan(schedule.start_time).sum())
-    facts = (
-        mean_wait(schedule.jobs["wait_time"], why=True),
+    return [
+        f"{schedule.workload.name}: {mean_wait(schedule.jobs['wait_time'], why=True)}",
         f"mean bounded slowdown {or_unknown(row['bounded_slowdown'], ',.1f', ' (τ = 10 s)')}",
         f"utilization {percent(row['utilization'], 1)} from first submission to last end",
         f"makespan {or_unknown(row['makespan'] / HOUR, ',.1f', ' h')}",
         f"{int(overtaking(schedule).sum()):,} of {int(row['jobs']):,} jobs overtook one submitted "
         "before them",
-        *([f"{never:,} never start"] if never else []),
-    )
-    return f"{escape(schedule.workload.name)}: {' · '.join(facts)}"
+        f"{never:,} never start" if never else "",
+    ]

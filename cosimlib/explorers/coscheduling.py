@@ -16,22 +16,11 @@ import plotly.graph_objects as go
 from ipywidgets import Play, link
 
 from cosimlib import checks as check
-from cosimlib.coscheduling import (
-    MACHINES,
-    CoupledSchedule,
-    couple,
-    deadlock_example,
-    describe,
-    event_times,
-    job_names,
-    lost_node_hours,
-    mates_by_proportion,
-    simulate_coscheduling,
-    sync_up_overhead,
-)
+from cosimlib import coscheduling
+from cosimlib.coscheduling import MACHINES, CoupledSchedule, deadlock_example, event_times
 from cosimlib.coscheduling.deadlock import PAIRS
 from cosimlib.display import count, percent
-from cosimlib.explorers.knobs import Knob, Settings, cached
+from cosimlib.explorers.knobs import Knob, Settings, cached, needs
 from cosimlib.explorers.logs import Log, estimated
 from cosimlib.explorers.panel import Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
@@ -44,6 +33,7 @@ from cosimlib.workload import Workload
 BASE = "base"
 NEVER = 0.0
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 1.0)
+OF_EXAMPLE = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
 INTERVALS = (NEVER, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 FRAME = 1200
 """Milliseconds between two events while the player plays."""
@@ -121,24 +111,24 @@ def explore_coscheduling(
     letters = letters * len(names) if len(letters) == 1 else letters
     wanted = 1 / 3 if share is None else share
     near = min(machines.shares, key=lambda each: abs(each - wanted), default=wanted)
+    own = "" if machines.shares else "this workload has its own mates"
+    some = needs("no job has a mate", share=machines.shares[1:] or (near,))
+    options = [*map("".join, product("HY", repeat=len(names))), BASE]
+    holds = needs("no machine holds nodes", schemes=[each for each in options if "H" in each])
     knobs = [
-        Knob("schemes", letters, "schemes", off_when=machines.without_mates,
-             options=[*map("".join, product("HY", repeat=len(names))), BASE],
-             named=partial(_spelled, names)),
-        Knob("share", near, "jobs with mates", kind="slider", off_when=machines.own_mates,
+        Knob("schemes", letters, "schemes", options=options, named=partial(_spelled, names),
+             off_when=some),
+        Knob("share", near, "jobs with mates", kind="slider", off_when=lambda now: own,
              options=machines.shares or (near,), named=partial(percent, places=0)),
         Knob("release_interval", NEVER if release_interval is None else release_interval,
-             "release every", kind="slider", options=INTERVALS, off_when=machines.no_holds,
-             check=check.seconds,
+             "release every", kind="slider", options=INTERVALS, check=check.seconds,
+             off_when=lambda now: some(now) or holds(now),
              named=lambda each: "never" if each == NEVER else f"{each / MINUTE:g} min"),
+        Knob("event", 1 if source is None and event is None else event, "event", low=1, whole=True,
+             high=lambda now: len(machines.events(now)), default=machines.middle,
+             follows=machines.event_of),
     ]  # fmt: skip
-    settings = machines.days | {knob.name: knob.setting for knob in knobs}
-    first, last = machines.middle(settings), len(machines.events(settings))
-    if event is not None or source is None:
-        first = min(event or 1, last)
-    knobs.append(Knob("event", first, "event", low=1, whole=True, follows=machines.event_of,
-                      high=lambda now: len(machines.events(now))))  # fmt: skip
-    player = Play(min=1, max=last, interval=FRAME, value=first)
+    player = Play(min=1, interval=FRAME)
     panel = Panel(
         knobs, lambda now: _draw(machines.schedule(now), now), notes=machines.notes,
         timeline=machines.timeline, beside=[player],
@@ -157,29 +147,27 @@ class _Machines:
     ) -> None:  # fmt: skip
         check.whole("jobs", jobs, 1)
         self._fixed = fixed
-        self.shares: tuple[float, ...] = SHARES
-        self.logs: dict[str, Timeline] = {}
-        if source is None:
-            self.shares = tuple(pairs / len(PAIRS) for pairs in range(len(PAIRS) + 1))
-            system = system or MACHINES
-        elif isinstance(source, Workload | Schedule):
-            self.shares = ()
+        self.shares: tuple[float, ...] = ()
+        machines: dict[str, tuple[Workload | Schedule, System | None]] = {}
+        if isinstance(source, Workload | Schedule):
             given = source.system if isinstance(source, Schedule) else source.machine
             system = check.machine(system or given, source.name)
-            self.logs = {"": self._timeline(source, system, jobs)}
+            machines = {"": (source, system)}
+        elif source is None:
+            system = system or MACHINES
+            self.shares = OF_EXAMPLE
         else:
             expected = "a Workload, a Schedule, or a mapping of machines to Workloads"
             check.instance("source", source, Mapping, expected=expected)
             check.that("source", list(source), len(source) > 1, "two machines or more")
             nodes = {} if system is None else system.partitions
-            for name, workload in source.items():
-                own = System(name, {name: nodes[name]}) if name in nodes else None
-                self.logs[name] = self._timeline(workload, own, jobs)
-            sizes = {name: each.log.system.total_nodes for name, each in self.logs.items()}
-            system = system or System("+".join(sizes), sizes)
-        self.system = system
+            own = {name: System(name, {name: nodes[name]}) for name in source if name in nodes}
+            machines = {name: (each, own.get(name)) for name, each in source.items()}
+            self.shares = SHARES
+        self.logs = {name: self._timeline(*each, jobs) for name, each in machines.items()}
+        sizes = {name: each.log.system.total_nodes for name, each in self.logs.items()}
+        self.system = system or System("+".join(sizes), sizes)
         self.timeline = next(iter(self.logs.values()), None)
-        self.days = self.timeline.settings if self.timeline else {}
         self.schedule = cached(
             self._simulate, "period", "schemes", "share", "release_interval", size=8
         )
@@ -190,7 +178,7 @@ class _Machines:
         return Timeline(workload, system, jobs, estimated, moment=self._at)
 
     def _simulate(self, now: Settings) -> CoupledSchedule:
-        return simulate_coscheduling(
+        return coscheduling.simulate_coscheduling(
             self._workload(now), self.system, **self._fixed,
             schemes=None if now["schemes"] == BASE else now["schemes"],
             release_interval=now["release_interval"] or None,
@@ -207,7 +195,8 @@ class _Machines:
             parts[name] = replace(part.workload, jobs=shifted, began=None)
         if not self.shares:
             return parts[""]
-        return couple(parts, mates_by_proportion(parts, share=now["share"]))
+        mates = coscheduling.mates_by_proportion(parts, share=now["share"])
+        return coscheduling.couple(parts, mates)
 
     def _parts(self, now: Settings) -> dict[str, Log]:
         """The jobs of the first machine in the days chosen, of the others in busy days."""
@@ -250,16 +239,6 @@ class _Machines:
                 notes.append(f"{left:,} of {mated:,} jobs with mates are among them.")
         return notes
 
-    def without_mates(self, now: Settings) -> str:
-        return "no job has a mate" if self.shares and not now["share"] else ""
-
-    def own_mates(self, now: Settings) -> str:
-        return "" if self.shares else "this workload has its own mates"
-
-    def no_holds(self, now: Settings) -> str:
-        holds = "H" in now["schemes"]
-        return self.without_mates(now) or ("" if holds else "no machine holds nodes")
-
 
 def _mated(workload: Workload) -> int:
     """How many jobs have a mate."""
@@ -279,37 +258,31 @@ def _spelled(machines: list[str], schemes: str) -> str:
 
 def _draw(schedule: CoupledSchedule, now: Settings) -> tuple[go.Figure, str]:
     """The panel's figure and text for the controls' settings."""
-    events, names, interval = event_times(schedule), job_names(schedule), now["release_interval"]
-    place = min(now["event"], len(events))
+    events, names = event_times(schedule), coscheduling.job_names(schedule)
+    interval, place = now["release_interval"], min(now["event"], len(events))
     at = float(events[place - 1])
     how = f"released every {interval / MINUTE:g} min" if interval else "never released"
     when = f"minute {round(at / MINUTE, 2):,.10g}, event {place} of {len(events)}"
     title = f"{schedule.policy}, held nodes {how}: {when}"
     picture = plot_coupled_moment(schedule, at=at, title=title, names=names)
-    sentences = [_stressed(sentence) for sentence in describe(schedule, at, names)]
-    return picture, "<br>".join([*sentences, _outcome(schedule)])
-
-
-def _stressed(sentence: str) -> str:
-    """A sentence as HTML, with a deadlock and its end in bold."""
-    text = escape(sentence)
-    for word in ("Deadlock", "That breaks the circle"):
-        text = text.replace(word, f"<b>{word}</b>")
-    return text
+    text = escape("\n".join([*coscheduling.describe(schedule, at, names), _outcome(schedule)]))
+    for words in ("Deadlock", "That breaks the circle"):
+        text = text.replace(words, f"<b>{words}</b>")
+    return picture, text.replace("\n", "<br>")
 
 
 def _outcome(schedule: CoupledSchedule) -> str:
     """The outcome of a schedule: jobs that never start, sync-up overhead, node-hours held idle."""
-    stuck, lost = len(schedule.stuck), lost_node_hours(schedule)
-    overhead = sync_up_overhead(schedule).dropna() / MINUTE
-    never = f"{count(stuck, 'job')} never start{'s' * (stuck == 1)}"
-    facts = [never if stuck else "all jobs start"]
-    if len(overhead):
-        mean = f"mean sync-up overhead {overhead.mean():,.1f} min"
-        facts.append(mean if overhead.any() else "no job waits for its mate")
+    stuck, lost = len(schedule.stuck), coscheduling.lost_node_hours(schedule)
+    overhead = coscheduling.sync_up_overhead(schedule).dropna() / MINUTE
+    mean = f"mean sync-up overhead {overhead.mean():,.1f} min"
     hours = ", ".join(
         f"{machine} {each:,.2f}" if each < np.inf else f"{machine} no end"
         for machine, each in lost.items()
     )
-    facts.append(f"node-hours held idle: {hours}" if lost.any() else "no node is held idle")
-    return escape(f"In the end: {' · '.join(facts)}")
+    facts = [
+        f"{count(stuck, 'job')} never start{'s' * (stuck == 1)}" if stuck else "all jobs start",
+        "" if overhead.empty else mean if overhead.any() else "no job waits for its mate",
+        f"node-hours held idle: {hours}" if lost.any() else "no node is held idle",
+    ]
+    return f"In the end: {' · '.join(filter(None, facts))}"

@@ -115,18 +115,18 @@ def explore_elastic(
         check_followed(source)
     timeline = Timeline(source, system, jobs, estimated, at=at)
     own, held = _nodes(timeline)
-    first = timeline.settings
     scheduled = cached(
         lambda now: _on(timeline.schedule(now), now["nodes"], again=now["nodes"] != held),
         "period", "nodes", size=8,
     )  # fmt: skip
-    moment = timeline.moment_knob(at, SAMPLING_INTERVAL, scheduled)
-    schedule = _on(timeline.schedule(first), held)
+    first = timeline.settings | {"nodes": held}
+    schedule, moment = scheduled(first), timeline.moment_knob(at, SAMPLING_INTERVAL, scheduled)
     taken = min(PREEMPTED, held) if preempted is None else preempted
     # Refuses what it cannot take before a control does.
     preempted_jobs(
-        schedule, moment.value, policy=policy, preempted=taken, grace_period=grace_period, seed=seed
-    )
+        schedule, timeline.fullest(first) if at is None else at, policy=policy, preempted=taken,
+        grace_period=grace_period, seed=seed,
+    )  # fmt: skip
     why = _fixed_because(schedule)
     widest = held if why else int(timeline.log.workload.jobs["nodes"].max())
     knobs = [
@@ -140,13 +140,13 @@ def explore_elastic(
              high=lambda now: now["nodes"]),
         moment,
     ]  # fmt: skip
-    wider = () if held == own else (
+    wider = (
         f"The log holds up to {held:,} nodes at once, more than the {own:,} of its machine; the "
-        "machine is supposed to have them.",
-    )  # fmt: skip
+        "machine is supposed to have them."
+    )
     return Panel(
-        knobs, lambda now: _draw(scheduled(now), window, seed, now),
-        notes=lambda now: (*timeline.schedule_notes(now), *wider), timeline=timeline,
+        knobs, lambda now: _draw(scheduled(now), window, seed, now), timeline=timeline,
+        notes=lambda now: (*timeline.schedule_notes(now), *[wider] * (held > own)),
     )  # fmt: skip
 
 
@@ -175,7 +175,9 @@ def _fixed_because(schedule: Schedule) -> str:
     return ""
 
 
-def _draw(schedule: Schedule, window: float, seed: int, now: Settings) -> tuple[go.Figure, str]:
+def _draw(
+    schedule: Schedule, window: float, seed: int, now: Settings
+) -> tuple[go.Figure, list[str]]:
     """Figure and text for the controls' values."""
     at, policy, wanted, grace = (
         now[name] for name in ("at", "policy", "preempted", "grace_period")
@@ -183,8 +185,7 @@ def _draw(schedule: Schedule, window: float, seed: int, now: Settings) -> tuple[
     touched = preempted_jobs(
         schedule, at, policy=policy, preempted=wanted, grace_period=grace, seed=seed
     )
-    values = _window(schedule, at, window, policy, seed)
-    jobs = _running(schedule, at, touched)
+    values, jobs = _window(schedule, at, window, policy, seed), _running(schedule, at, touched)
     taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[:wanted])
     wasted, began = touched["wasted_cycles"].sum(), schedule.workload.began
     title = (
@@ -192,14 +193,13 @@ def _draw(schedule: Schedule, window: float, seed: int, now: Settings) -> tuple[
         f"{wasted / HOUR:,.1f} node-hours wasted"
     )
     killed = int(touched["killed"].sum())
-    text = (
-        f"wasted cycles {wasted:,.0f} node-seconds · {count(killed, 'job')} killed, "
-        f"{len(touched) - killed:,} ending within {period_name(grace)}, "
-        f"{len(jobs) - len(touched):,} not touched · "
-        f"{count(wanted - int(touched['nodes_taken'].sum()), 'idle node')} taken"
-    )
     picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title, began=began)
-    return picture, text
+    return picture, [
+        f"wasted cycles {wasted:,.0f} node-seconds",
+        f"{count(killed, 'job')} killed, {len(touched) - killed:,} ending within "
+        f"{period_name(grace)}, {len(jobs) - len(touched):,} not touched",
+        f"{count(wanted - int(touched['nodes_taken'].sum()), 'idle node')} taken",
+    ]
 
 
 def _window(schedule: Schedule, at: float, window: float, policy: str, seed: int) -> pd.DataFrame:

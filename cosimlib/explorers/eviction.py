@@ -1,52 +1,43 @@
-"""Explorer of the eviction problem: moment, nodes, deadline, file system, interval, solver.
+"""Explorer of the eviction problem: moment, nodes, deadline, file system, interval, solver, notice.
 
 A log may be any: starts that it lacks are simulated, memory and bandwidths are Theta's where it has
 none. Controls of the number of nodes and of the deadline read plans from a spectrum that is solved
 already; those of the moment, the file system's bandwidth and the interval between application
 checkpoints pose the problem anew and solve it again. The plan beside the surface may be that of
-another solver, or of another objective, which is solved for the number of nodes at hand.
+another solver, or of another objective, which is solved for the number of nodes at hand. Where the
+nodes are asked for some hours before, what draining costs stands beside what evicting costs.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from html import escape
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from cosimlib import checks as check
+from cosimlib import eviction
+from cosimlib.calendar import Calendar
+from cosimlib.comparison.draining import NOTICES, drain_or_evict
 from cosimlib.display import count
-from cosimlib.eviction import (
-    EvictionPlan,
-    EvictionProblem,
-    EvictionSpectrum,
-    TimedPlan,
-    solve_as_printed,
-    solve_blocked,
-    solve_greedy,
-    solve_overlapping,
-    solve_spectrum,
-)
-from cosimlib.explorers.knobs import Knob, Settings, cached
+from cosimlib.eviction import EvictionPlan, EvictionProblem, TimedPlan
+from cosimlib.explorers.knobs import Knob, Settings, cached, settled
 from cosimlib.explorers.logs import estimated, instant, with_memory
 from cosimlib.explorers.panel import Draw, Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.eviction import plot_trade_off
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.units import MINUTE
+from cosimlib.units import HOUR, MINUTE
 from cosimlib.workload import Workload
 
-Pose = Callable[[Settings], EvictionProblem]
-
 PAPER = "dynamic"
-SOLVERS: dict[str, Callable[[EvictionProblem], EvictionPlan]] = {
-    "literal": solve_as_printed,
-    "greedy": solve_greedy,
-    "overlapping": solve_overlapping,
-    "blocked": solve_blocked,
+SOLVERS = {
+    "literal": eviction.solve_as_printed,
+    "greedy": eviction.solve_greedy,
+    "overlapping": eviction.solve_overlapping,
+    "blocked": eviction.solve_blocked,
 }
 LABELS = {
     PAPER: "least loss (paper)",
@@ -60,8 +51,11 @@ OF_WAITS = ("overlapping", "blocked")
 WAIT = "app_wait"
 CLICK = "Click on the surface to choose nodes and deadline at once."
 NO_SCHEDULE = "this problem brought its own checkpoint times: explore a Schedule to change them"
+NO_NODE = "no node is needed"
 JOBS = 3000
 """Of a workload without starts, how many in a row are scheduled."""
+OF_PROBLEM = ("period", "at", "bandwidth", "interval")
+"""Settings that the problem depends on."""
 MOST_DEADLINES = 2_000
 """Deadlines of a slider at most: a day of minutes has 1,440."""
 
@@ -78,6 +72,7 @@ def explore_eviction(
     interval: float = 3600.0,
     seed: int = 0,
     solver: str = PAPER,
+    notice: float = 0,
 ) -> Panel:
     """Explorer of eviction: the loss by nodes and deadline, and what happens to each job.
 
@@ -104,13 +99,17 @@ def explore_eviction(
         Initial value: ``"dynamic"``, ``"literal"`` (Algorithm 1 as printed), ``"greedy"``,
         ``"overlapping"`` (least loss where waits overlap) or ``"blocked"`` (least loss and standing
         still). A problem needs the column `app_wait` for the last two.
+    notice : float, default 0
+        Hours before the moment from which on EASY starts no job that would hold the nodes needed;
+        one of `comparison.draining.NOTICES`. See `drain_or_evict`.
 
     Returns
     -------
     Panel
         Its `controls` are `at` (seconds), `nodes_needed`, `deadline` (seconds), `bandwidth` (GB/s,
-        of the file system), `interval` (minutes) and `solver`; of a source of several days also
-        `period`, the first and the last one. A problem has neither `at` nor `period`.
+        of the file system), `interval` (minutes), `solver` and `notice` (hours); of a source of
+        several days also `period`, the first and the last one. A problem has neither `at` nor
+        `period`.
 
     Raises
     ------
@@ -132,24 +131,25 @@ def explore_eviction(
     64
     """
     check.instance("source", source, Schedule, Workload, EvictionProblem)
-    pose: Pose
+    pose: Callable[[Settings], EvictionProblem]
+    moments, fixed, bandwidth = None, NO_SCHEDULE, 1.0
     if isinstance(source, EvictionProblem):
-        _check_alone(at, system)
-        moments, pose, bandwidth = None, partial(_always, source), 1.0
+        pose = partial(_always, source)
+        if at is not None or system is not None:
+            raise ValueError("a problem has its moment and checkpoint times; leave at, system out")
     else:
         moments = _Moments(source, system, at, horizon=horizon, step=step, seed=seed)
-        pose, bandwidth = moments.pose, moments.machine.aggregate_bandwidth
-    timeline, first = (None, []) if moments is None else (moments.timeline, [moments.knob])
-    start = {} if timeline is None else timeline.settings
-    start |= {knob.name: knob.setting for knob in first}
-    problem = pose(start | {"bandwidth": bandwidth, "interval": interval / MINUTE})
+        fixed, bandwidth, pose = "", moments.machine.aggregate_bandwidth, moments.pose
+    moment = [moments.moment_knob(at, MINUTE)] if moments else []
+    first = settled([*moments.knobs, *moment])[1] if moments else {}
+    problem = pose(first | {"bandwidth": bandwidth, "interval": interval / MINUTE})
     deadlines = _deadlines(problem)
-    needed = problem.nodes_needed if moments is None else problem.total_nodes // 4
-    problem = problem.asking(needed if nodes_needed is None else nodes_needed)
-    fixed = NO_SCHEDULE if moments is None else ""
+    if nodes_needed is None:
+        nodes_needed = problem.total_nodes // 4 if moments else problem.nodes_needed
+    problem = problem.asking(nodes_needed)
     knobs = [
-        *first,
-        Knob("nodes_needed", problem.nodes_needed, "nodes needed", whole=True,
+        *moment,
+        Knob("nodes_needed", nodes_needed, "nodes needed", whole=True,
              high=lambda now: pose(now).total_nodes),
         Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
              options=deadlines, named=lambda deadline: f"{deadline / MINUTE:.4g}"),
@@ -159,14 +159,19 @@ def explore_eviction(
              scale=1 / MINUTE, off_when=lambda now: fixed),
         Knob("solver", solver, "plan of the jobs", named=LABELS.__getitem__,
              options=[name for name in LABELS if name not in OF_WAITS or WAIT in problem.jobs]),
+        Knob("notice", notice, "drain", options=NOTICES, kind="slider",
+             named=lambda hours: f"{hours:g} h before" if hours else "not",
+             off_when=lambda now: fixed or ("" if now["nodes_needed"] else NO_NODE)),
     ]  # fmt: skip
-    notes = (lambda now: (CLICK,)) if moments is None else moments.notes
-    panel = Panel(knobs, _drawer(pose), notes=notes, timeline=timeline)
+    panel = Panel(
+        knobs, _drawer(pose, moments), timeline=moments,
+        notes=moments.moment_notes if moments else lambda now: (CLICK,),
+    )  # fmt: skip
     panel.figure.data[0].on_click(partial(_choose, panel, problem))
     return panel
 
 
-class _Moments:
+class _Moments(Timeline):
     """Moments of a log at which the eviction may be, and the problem at each."""
 
     def __init__(
@@ -174,36 +179,46 @@ class _Moments:
     ) -> None:
         check.instance("system", system, System, type(None), expected="a System")
         given = isinstance(source, Schedule)
-        self.timeline = Timeline(source, None if given else system, JOBS, estimated, at=at)
-        machine = system if system is not None and given else self.timeline.log.system
+        super().__init__(source, None if given else system, JOBS, estimated, at=at)
+        machine = system if system is not None and given else self.log.system
         self.machine, self._note = with_memory(machine)
         self._fixed = fixed
-        self.knob = self.timeline.moment_knob(at, MINUTE)
-        self.pose = cached(self._pose, "period", "at", "bandwidth", "interval")
+        self.pose = cached(self._pose, *OF_PROBLEM)
+        self.drained = cached(self._drained, *OF_PROBLEM, "nodes_needed", "deadline", "notice")
 
-    def notes(self, now: Settings) -> list[str]:
+    def moment_notes(self, now: Settings) -> list[str]:
         """What is assumed, and what runs at the moment chosen."""
         problem = self.pose(now)
-        when = instant(now["at"], self.timeline.log.workload.began)
+        when = instant(now["at"], self.log.workload.began)
         runs = f"{count(len(problem), 'job')} on {count(problem.total_nodes, 'node')}"
-        notes = self.timeline.schedule_notes(now)
+        notes = self.schedule_notes(now)
         return [CLICK, *notes, self._note, f"The moment is {when}: {runs}."]
 
+    def _system(self, now: Settings) -> System:
+        """The machine, with a file system of the bandwidth chosen."""
+        return replace(self.machine, aggregate_bandwidth=now["bandwidth"])
+
     def _pose(self, now: Settings) -> EvictionProblem:
-        """The problem at the moment chosen, on a file system of the bandwidth chosen."""
-        system = replace(self.machine, aggregate_bandwidth=now["bandwidth"])
+        """The problem at the moment chosen."""
         return EvictionProblem.from_schedule(
-            self.timeline.schedule(now), at=now["at"], nodes_needed=0, system=system,
+            self.schedule(now), at=now["at"], nodes_needed=0, system=self._system(now),
             interval=now["interval"] * MINUTE, **self._fixed,
         )  # fmt: skip
 
-
-def _check_alone(at: float | None, system: System | None) -> None:
-    """Raise for what a problem has decided already."""
-    if at is not None:
-        raise ValueError(f"at={at:g}, but a problem has its moment already; leave at out")
-    if system is not None:
-        raise ValueError("a problem has its checkpoint times already; leave system out")
+    def _drained(self, now: Settings) -> str:
+        """What a window that closes the nodes costs, known so many hours before it and not."""
+        start, notice, workload = now["at"], now["notice"], estimated(self.log).workload
+        window = {"start": [start], "end": [start + HOUR], "nodes": [now["nodes_needed"]]}
+        costs = drain_or_evict(
+            workload, Calendar(window), notices=[0, notice], system=self._system(now),
+            interval=now["interval"] * MINUTE, horizon=now["deadline"], seeds=[self._fixed["seed"]],
+        )  # fmt: skip
+        late, early = costs.to_dict("records")
+        return (
+            f"under EASY of the two weeks before, drained for {notice:g} h: {early['cost']:,.1f} "
+            f"node-hours (idle {early['idle']:,.1f}, lost {early['lost']:,.1f}, standing still "
+            f"{early['blocked']:,.1f}); not drained: {late['cost']:,.1f}"
+        )
 
 
 def _always(problem: EvictionProblem, now: Settings) -> EvictionProblem:
@@ -223,12 +238,9 @@ def _deadlines(problem: EvictionProblem) -> list[float]:
     return problem.deadlines.tolist()
 
 
-def _drawer(pose: Pose) -> Draw:
+def _drawer(pose: Callable[[Settings], EvictionProblem], moments: _Moments | None) -> Draw:
     """What the panel calls with the controls' values; it solves only if it has to."""
-
-    @lru_cache(maxsize=1)
-    def solved(problem: EvictionProblem) -> EvictionSpectrum:
-        return solve_spectrum(problem)
+    solved = lru_cache(maxsize=1)(lambda problem: eviction.solve_spectrum(problem))
 
     @lru_cache(maxsize=1)
     def planned(
@@ -240,27 +252,25 @@ def _drawer(pose: Pose) -> Draw:
         try:
             return SOLVERS[solver](problem.asking(nodes_needed)), ""
         except MemoryError as error:
-            return papers, f" · not {LABELS[solver]}: {escape(str(error))}"
+            return papers, f"not {LABELS[solver]}: {error}"
 
-    def draw(now: Settings) -> tuple[go.Figure, str]:
-        problem, deadline = pose(now), now["deadline"]
+    def draw(now: Settings) -> tuple[go.Figure, list[str]]:
+        problem, deadline, needed = pose(now), now["deadline"], now["nodes_needed"]
         spectrum = solved(problem)
-        plan, why = planned(now["solver"], now["nodes_needed"], problem)
-        picture = plot_trade_off(spectrum, plan, deadline, title=_title(plan, deadline))
-        surface = f" · whole surface of {spectrum.loss.size:,} problems solved"
-        return picture, _text(plan, deadline) + surface + why
+        plan, why = planned(now["solver"], needed, problem)
+        loss = plan.loss[plan.row(deadline)]
+        asked = f"{count(needed, 'node')} within {deadline / MINUTE:.4g} minutes"
+        picture = plot_trade_off(
+            spectrum, plan, deadline, title=f"{asked}: {loss:,.1f} node-hours lost"
+        )
+        surface = f"whole surface of {spectrum.loss.size:,} problems solved"
+        drained = moments.drained(now) if moments and now["notice"] and needed else ""
+        return picture, [*_facts(plan, deadline), surface, why, drained]
 
     return draw
 
 
-def _title(plan: EvictionPlan, deadline: float) -> str:
-    """What is asked, and what it costs."""
-    loss = plan.loss[plan.row(deadline)]
-    needed, minutes = plan.problem.nodes_needed, deadline / MINUTE
-    return f"{count(needed, 'node')} within {minutes:.4g} minutes: {loss:,.1f} node-hours lost"
-
-
-def _text(plan: EvictionPlan, deadline: float) -> str:
+def _facts(plan: EvictionPlan, deadline: float) -> list[str]:
     """What a plan costs, and what it frees."""
     row = plan.row(deadline)
     facts = [
@@ -274,7 +284,7 @@ def _text(plan: EvictionPlan, deadline: float) -> str:
         still = f"standing still {blocked:,.2f} node-hours" if blocked else "no node stands still"
         facts.append(f"{still} until the burst starts after {after:,g} s" if after else
                      "the burst starts at once")  # fmt: skip
-    return " · ".join(facts)
+    return facts
 
 
 def _choose(panel: Panel, problem: EvictionProblem, trace: Any, points: Any, state: Any) -> None:

@@ -1,15 +1,17 @@
 """A button under an explorer's figure that compares policies with intervals, and its table."""
 
 import html
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from ipywidgets import HTML, Button, Layout, VBox, Widget
+from ipywidgets import HTML, Button, Layout, VBox
 
 from cosimlib.comparison import Comparison
+from cosimlib.explorers.knobs import Settings
+from cosimlib.explorers.panel import Panel
 
-Ask = Callable[[], tuple[Comparison | None, str]]
-"""Returns a comparison, or None and the reason why there is none."""
+Ask = Callable[[Settings], tuple[Comparison | None, str]]
+"""Takes the settings and returns a comparison, or None and the reason why there is none."""
 
 BUSY = "comparing …"
 
@@ -35,19 +37,19 @@ class IntervalTable(VBox):
             tooltip="all policies on these jobs and on logs drawn anew from them: some seconds",
         )  # fmt: skip
         self.table = HTML()
-        self.button.on_click(self._show)
         super().__init__([self.button, self.table], layout=Layout(align_items="flex-start"))
 
-    def clear_with(self, controls: Iterable[Widget]) -> None:
-        """Remove the table when one of these controls moves."""
-        for control in controls:
+    def belong_to(self, panel: Panel) -> None:
+        """Compare under a panel's settings; remove the table when one of its controls moves."""
+        self.button.on_click(lambda button: self._show(panel.settings))
+        for control in panel.controls.values():
             control.observe(self._clear, names="value")
 
-    def _show(self, button: object = None) -> None:
+    def _show(self, settings: Settings) -> None:
         """Compare, and show what came of it."""
         self.button.disabled, self.table.value = True, BUSY
         try:
-            found, why = self._ask()
+            found, why = self._ask(settings)
             self.table.value = _page(found) if found is not None else html.escape(why)
         except (ValueError, AssertionError) as error:
             # Whoever presses a button sees no traceback.

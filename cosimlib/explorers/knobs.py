@@ -1,8 +1,8 @@
 """Knobs of an explorer: a table of settings, each with the widget that changes it."""
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -40,7 +40,8 @@ class Knob:
     name : str
         Of the control, and of the argument that sets it.
     value : object
-        The argument, which is checked, and times `scale` is what the control first shows.
+        The argument, which is checked, and times `scale` is what the control first shows; None
+        where `default` tells it.
     label, unit : str
         What stands beside the control.
     options : iterable, optional
@@ -62,6 +63,9 @@ class Knob:
         Takes the settings and says what a slider's number means; it stands in the label.
     scale : float
         The control's value per argument, such as 1/60 for minutes of seconds.
+    default : callable, optional
+        Takes the settings of the knobs before and returns the first value where none is
+        given, of a knob without `scale`. The control takes it again when other days are chosen.
     check : callable, optional
         Takes the name and the argument and raises for one out of range, in the place of `low` and
         `most`.
@@ -69,7 +73,7 @@ class Knob:
         Takes the settings and says why the control has no effect; "" if it has one.
     follows : callable, optional
         Takes the settings before another control moved and those of now, and returns the value that
-        the control must take then; None: it stays.
+        the control must take then; None: it stays. By default it stays while the days do.
     group : str, optional
         A heading, which stands above the first of several knobs.
     """
@@ -90,6 +94,7 @@ class Knob:
     form: str = ".0f"
     readout: Callable[[Settings], str] | None = None
     scale: float = 1.0
+    default: Callable[[Settings], Any] | None = None
     check: Callable[[str, Any], None] | None = None
     off_when: Callable[[Settings], str] | None = None
     follows: Callable[[Settings, Settings], Any] | None = None
@@ -97,10 +102,10 @@ class Knob:
 
     def __post_init__(self) -> None:
         least = -math.inf if self.log or callable(self.low) else self.low / self.scale
+        if self.kind == "range" or (self.value is None and self.default is not None):
+            return
         if self.check is not None:
             self.check(self.name, self.value)
-        elif self.kind == "range":
-            pass
         elif self.options is not None:
             check.choice(self.name, self.value, self.options)
         elif self.whole:
@@ -108,6 +113,13 @@ class Knob:
         else:
             above = 0.0 if self.log else -math.inf
             check.number(self.name, self.value, least=least, most=self.most, above=above)
+
+    def moved(self, before: Settings, now: Settings) -> Any:
+        """What the control must take when another one moved; None: it stays."""
+        if self.follows is not None:
+            return self.follows(before, now)
+        other_days = before.get("period") != now.get("period")
+        return self.default(now) if self.default is not None and other_days else None
 
     @property
     def setting(self) -> Any:
@@ -176,13 +188,26 @@ def cached(
     return lambda now: answer(*map(now.get, names))
 
 
-def with_days(value: Callable[[Settings], Any]) -> Callable[[Settings, Settings], Any]:
-    """What a control takes when other days are chosen, as `Knob.follows`."""
+def settled(knobs: Iterable[Knob]) -> tuple[list[Knob], Settings]:
+    """Knobs that all have first values, and these by their names."""
+    known: list[Knob] = []
+    first: Settings = {}
+    for knob in knobs:
+        if knob.value is None and knob.default is not None:
+            knob = replace(knob, value=knob.default(first))
+        known.append(knob)
+        first[knob.name] = knob.setting
+    return known, first
 
-    def follows(before: Settings, now: Settings) -> Any:
-        return None if before.get("period") == now.get("period") else value(now)
 
-    return follows
+def needs(why: str, **values: Container[Any]) -> Callable[[Settings], str]:
+    """As `Knob.off_when`: why a control has no effect unless others have one of these values."""
+
+    def off(now: Settings) -> str:
+        fine = all(now[name] in several for name, several in values.items())
+        return "" if fine else why.format(**now)
+
+    return off
 
 
 def is_same(one: Any, other: Any) -> bool:

@@ -8,7 +8,6 @@ are the user's own.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import plotly.graph_objects as go
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, or_unknown, percent
-from cosimlib.explorers.knobs import Knob, Settings, cached, with_days
+from cosimlib.explorers.knobs import Knob, Settings, cached, needs, settled
 from cosimlib.explorers.logs import Log, estimated, with_memory
 from cosimlib.explorers.panel import Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
@@ -40,11 +39,16 @@ from cosimlib.workload import Workload
 RULES = tuple(rule for rule in DEADLINES if rule != "weighted")
 PLANNED = ("greedy", "dynamic")
 """Policies that choose among deadlines."""
-NO_EVICTIONS = ("wait", "reserve", "share")
+EVICTING = tuple(policy for policy in POLICIES if policy not in ("wait", "reserve", "share"))
 RATES = (0.0, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 18.0, 24.0)
 NONE = "none"
 START_UPS = (NONE, 0.0, 30.0, 60.0, 300.0, 900.0)
 MOST_DAYS = 10_000
+COSTS = ("lost", "writing", "blocked", "rereading")
+"""Uses of node-hours that evictions cost."""
+ASKED = ("policy", "deadline", "notice", "reserved", "rate", "size", "run_time", "longest_delay",
+         "announced", "seed", "bandwidth", "interval", "start_up")  # fmt: skip
+"""Settings that a schedule depends on."""
 
 CLICK = "Click on the delay of a burst to see its day."
 
@@ -143,63 +147,133 @@ def explore_ondemand(
         source = synthetic.theta(jobs, seed=seed)
     if bursts is not None:
         check.instance("bursts", bursts, Workload)
-    timeline = Timeline(source, system, jobs, _filled, moment=lambda now: _start(timeline, now))
-    machine = timeline.part(timeline.settings).system
-    off = _reasons(bursts)
+    batch = _Batch(source, system, jobs, bursts)
+    machine = batch.part(batch.settings).system
+    given = "" if bursts is None else "these bursts were given"
+
+    def off(why: str = "", **values: Any) -> Callable[[Settings], str]:
+        """Why a control has no effect: no burst comes, or others have none of these values."""
+        fits = needs(why, **values)
+        return lambda now: fits(now) if given or now["rate"] else "no burst comes"
+
     part: dict[str, Any] = {"unit": "%", "low": 1, "high": 100, "scale": 100, "most": 1}
     minutes: dict[str, Any] = {"unit": "min", "scale": 1 / MINUTE}
-    burst: dict[str, Any] = {"group": "bursts", "off_when": off["drawn"]}
+    burst: dict[str, Any] = {"group": "bursts", "off_when": lambda now: given or off()(now)}
     node: dict[str, Any] = {"group": "machine"}
+    evicts = off("{policy} evicts nobody", policy=EVICTING)
+    announced_own = bursts is not None and _are_announced(bursts)
     knobs = [
         Knob("policy", policy, "policy", options=POLICIES),
         Knob("deadline", deadline, "which plan", options=RULES,
-             named=lambda rule: rule.replace("_", " "), off_when=off["deadline"]),
-        Knob("notice", notice, "on a notice", options=NOTICES, off_when=off["notice"]),
+             named=lambda rule: rule.replace("_", " "),
+             off_when=off("{policy} has no choice of plans", policy=PLANNED)),
+        Knob("notice", notice, "on a notice", options=NOTICES,
+             off_when=off() if announced_own else
+             off("no burst is announced", announced=KINDS[1:])),
         Knob("reserved", size if reserved is None else reserved, "nodes reserved", **part,
-             off_when=off["reserved"]),
+             off_when=off("{policy} reserves none", policy=("reserve",))),
         Knob("rate", rate, "bursts per day", options=RATES, named="{:g}".format, kind="slider",
              check=partial(check.number, least=0, most=1000, kind="bursts per day,"),
-             group="bursts", off_when=off["given"]),
+             group="bursts", off_when=lambda now: given),
         Knob("size", size, "nodes of a burst", **part, **burst),
         Knob("run_time", run_time, "a burst runs", low=10, high=480, step=10, **minutes, **burst),
         Knob("longest_delay", longest_delay, "longest delay", high=60, **minutes, **burst),
         Knob("announced", announced, "notice of a burst", options=KINDS, **burst),
-        Knob("seed", seed, "seed", high=50, whole=True, group="bursts", off_when=off["none"]),
+        Knob("seed", seed, "seed", high=50, whole=True, group="bursts", off_when=off()),
         Knob("bandwidth", machine.aggregate_bandwidth if bandwidth is None else bandwidth,
-             "file system", "GB/s", low=1.5, high=1, step=0.05, log=True,
-             off_when=off["evictions"], **node),
+             "file system", "GB/s", low=1.5, high=1, step=0.05, log=True, off_when=evicts, **node),
         Knob("interval", interval, "checkpoint every", low=5, high=480, step=5, **minutes,
-             off_when=off["evictions"], **node),
+             off_when=evicts, **node),
         Knob("start_up", NONE if start_up is None else start_up, "fillers start in", "s",
              options=START_UPS, kind="slider", check=_check_start_up, **node,
              named=lambda seconds: "no fillers" if seconds == NONE else f"{seconds:g}"),
     ]  # fmt: skip
-    simulated = cached(
-        lambda now: _simulate(timeline, bursts, now), "period", *(knob.name for knob in knobs),
-        size=16,
-    )  # fmt: skip
-
-    def busiest(now: Settings) -> int:
-        return _busiest(simulated(now), _days(timeline, now))
-
-    settings = timeline.settings | {knob.name: knob.setting for knob in knobs}
-    days = len(_days(timeline, settings))
-    check.whole("day", day, 1, days, none="for the one with most evictions")
+    first = settled([*batch.knobs, *knobs])[1]
+    check.whole("day", day, 1, len(batch.starts(first)), none="for the one with most evictions")
     shown = Knob(
-        "day", busiest(settings) if day is None else day, "day shown", low=1, whole=True,
-        high=lambda now: len(_days(timeline, now)),
-        readout=None if timeline.log.workload.began is None
-        else lambda now: timeline.instant(_start(timeline, now)),
-        off_when=lambda now: "" if len(_days(timeline, now)) > 1 else "the jobs are of one day",
-        follows=with_days(busiest),
+        "day", batch.busiest(first) if day is None else day, "day shown", low=1, whole=True,
+        high=lambda now: len(batch.starts(now)), default=batch.busiest,
+        readout=None if batch.log.workload.began is None
+        else lambda now: batch.instant(batch.start(now)),
+        off_when=lambda now: "" if len(batch.starts(now)) > 1 else "the jobs are of one day",
     )  # fmt: skip
     panel = Panel(
-        [shown, *knobs], lambda now: _draw(simulated(now), now["day"], _start(timeline, now)),
-        notes=lambda now: (CLICK, *(() if made else timeline.notes(now))), timeline=timeline,
+        [shown, *knobs], batch.drawn, timeline=batch,
+        notes=lambda now: (CLICK, *(() if made else batch.notes(now))),
     )  # fmt: skip
     for trace in panel.figure.data[-3:-1]:
-        trace.on_click(partial(_choose, panel, timeline))
+        trace.on_click(partial(batch.choose, panel))
     return panel
+
+
+class _Batch(Timeline):
+    """The batch jobs of a source's days, and their schedule with bursts."""
+
+    def __init__(
+        self, source: Workload | Schedule, system: System | None, jobs: int,
+        bursts: Workload | None,
+    ) -> None:  # fmt: skip
+        super().__init__(source, system, jobs, _filled, moment=self.start)
+        self._bursts = bursts
+        self._simulated = cached(self._simulate, "period", *ASKED, size=16)
+
+    def _simulate(self, now: Settings) -> OnDemandSchedule:
+        """The schedule that the controls ask for."""
+        workload, system = self.part(now).workload, self.part(now).system
+        nodes = {name: max(1, round(now[name] / 100 * system.total_nodes))
+                 for name in ("size", "reserved")}  # fmt: skip
+        bursts = self._bursts
+        if bursts is None:
+            bursts = draw_bursts(
+                workload, rate=now["rate"], nodes=nodes["size"], run_time=now["run_time"] * MINUTE,
+                longest_delay=now["longest_delay"] * MINUTE, notice=now["announced"],
+                seed=now["seed"],
+            )  # fmt: skip
+        return simulate_ondemand(
+            workload, replace(system, aggregate_bandwidth=now["bandwidth"]), bursts,
+            policy=now["policy"], deadline=now["deadline"], seed=now["seed"],
+            notice=now["notice"] if _are_announced(bursts) else "ignore",
+            interval=now["interval"] * MINUTE,
+            start_up=None if now["start_up"] == NONE else now["start_up"],
+            reserved=nodes["reserved"] if now["policy"] == "reserve" else 0,
+        )  # fmt: skip
+
+    def starts(self, now: Settings) -> np.ndarray:
+        """Where the days that can be shown begin, s; the first in the hour of a submission."""
+        submit = self.part(now).workload.jobs["submit_time"]
+        begin = np.floor(submit.min() / HOUR) * HOUR
+        days = min((submit.max() - begin) // DAY + 1, MOST_DAYS)
+        return begin + DAY * np.arange(days)
+
+    def start(self, now: Settings) -> float:
+        """Where the day shown begins, seconds."""
+        return float(self.starts(now)[now["day"] - 1])
+
+    def busiest(self, now: Settings) -> int:
+        """The day with most evictions, else with most bursts, else the first."""
+        schedule, starts = self._simulated(now), self.starts(now)
+        for times in (schedule.evictions["time"], schedule.bursts["submit_time"]):
+            day = (times - starts[0]) // DAY
+            day = day[(day >= 0) & (day < starts.size)]
+            if len(day):
+                return int(day.mode().iloc[0]) + 1
+        return 1
+
+    def drawn(self, now: Settings) -> tuple[go.Figure, list[str]]:
+        """Figure and text for the controls' values."""
+        schedule, start = self._simulated(now), self.start(now)
+        measured = measure(schedule)
+        title = f"{schedule.policy}, day {now['day']}: {_prices(schedule, measured, start)}"
+        picture = plot_day(schedule, start=start, end=start + DAY, title=title)
+        return picture, _facts(schedule, measured)
+
+    def choose(self, panel: Panel, trace: Any, points: Any, state: Any) -> None:
+        """Show the day of the burst that was clicked."""
+        if points.xs:
+            starts = self.starts(panel.settings)
+            first = self.part(panel.settings).workload.jobs["submit_time"].min()
+            day = (first + float(points.xs[0]) * DAY - starts[0]) // DAY + 1
+            panel.choose(day=int(np.clip(day, 1, starts.size)))
 
 
 def _filled(log: Log) -> Log:
@@ -215,140 +289,48 @@ def _check_start_up(name: str, seconds: Any) -> None:
         check.seconds(name, seconds)
 
 
-def _days(timeline: Timeline, now: Settings) -> np.ndarray:
-    """Where the days that can be shown begin, seconds; the first in the hour of a submission."""
-    submit = timeline.part(now).workload.jobs["submit_time"]
-    begin = np.floor(submit.min() / HOUR) * HOUR
-    days = min((submit.max() - begin) // DAY + 1, MOST_DAYS)
-    return begin + DAY * np.arange(days)
-
-
-def _start(timeline: Timeline, now: Settings) -> float:
-    """Where the day shown begins, seconds."""
-    return float(_days(timeline, now)[now["day"] - 1])
-
-
-def _reasons(bursts: Workload | None) -> dict[str, Callable[[Settings], str]]:
-    """Why controls have no effect: under the policy chosen, without notices, without bursts."""
-    given = "" if bursts is None else "these bursts were given"
-    announced = bursts is not None and _are_announced(bursts)
-
-    def none(now: Settings) -> str:
-        return "" if bursts is not None or now["rate"] else "no burst comes"
-
-    def unless(fine: Callable[[Settings], bool], why: str) -> Callable[[Settings], str]:
-        return lambda now: none(now) or ("" if fine(now) else why.format(**now))
-
-    return {
-        "none": none,
-        "given": lambda now: given,
-        "drawn": lambda now: given or none(now),
-        "deadline": unless(lambda now: now["policy"] in PLANNED, "{policy} has no choice of plans"),
-        "notice": unless(lambda now: announced or now["announced"] != NONE,
-                         "no burst is announced"),
-        "reserved": unless(lambda now: now["policy"] == "reserve", "{policy} reserves none"),
-        "evictions": unless(lambda now: now["policy"] not in NO_EVICTIONS,
-                            "{policy} evicts nobody"),
-    }  # fmt: skip
-
-
-def _simulate(timeline: Timeline, bursts: Workload | None, now: Settings) -> OnDemandSchedule:
-    """The schedule that the controls ask for."""
-    workload, system = timeline.part(now).workload, timeline.part(now).system
-
-    def nodes(name: str) -> int:
-        return max(1, round(now[name] / 100 * system.total_nodes))
-
-    stream = bursts
-    if stream is None:
-        stream = draw_bursts(
-            workload, rate=now["rate"], nodes=nodes("size"), run_time=now["run_time"] * MINUTE,
-            longest_delay=now["longest_delay"] * MINUTE, notice=now["announced"], seed=now["seed"],
-        )  # fmt: skip
-    return simulate_ondemand(
-        workload, replace(system, aggregate_bandwidth=now["bandwidth"]), stream,
-        policy=now["policy"], deadline=now["deadline"], seed=now["seed"],
-        notice=now["notice"] if _are_announced(stream) else "ignore",
-        interval=now["interval"] * MINUTE,
-        start_up=None if now["start_up"] == NONE else now["start_up"],
-        reserved=nodes("reserved") if now["policy"] == "reserve" else 0,
-    )  # fmt: skip
-
-
 def _are_announced(bursts: Workload) -> bool:
     """Whether a notice is given of any burst."""
     return "notice_time" in bursts.jobs and bool(bursts.jobs["notice_time"].notna().any())
 
 
-def _busiest(schedule: OnDemandSchedule, days: np.ndarray) -> int:
-    """The day with most evictions, else with most bursts, else the first."""
-    for times in (schedule.evictions["time"], schedule.bursts["submit_time"]):
-        day = (times - days[0]) // DAY
-        day = day[(day >= 0) & (day < days.size)]
-        if len(day):
-            return int(day.mode().iloc[0]) + 1
-    return 1
-
-
-def _draw(schedule: OnDemandSchedule, day: int, start: float) -> tuple[go.Figure, str]:
-    """Figure and text for the controls' values."""
-    figures = measure(schedule)
-    title = _title(schedule, figures, day, start)
-    picture = plot_day(schedule, start=start, end=start + DAY, title=title)
-    return picture, _text(schedule, figures)
-
-
-def _title(schedule: OnDemandSchedule, figures: dict[str, float], day: int, start: float) -> str:
-    """Policy, and the two prices: deadlines missed, on all days and on that shown; node-hours."""
+def _prices(schedule: OnDemandSchedule, measured: dict[str, float], start: float) -> str:
+    """The two prices: deadlines missed, on the day shown and on all days; node-hours."""
     bursts = schedule.bursts
     if bursts.empty:
-        return f"{schedule.policy}, day {day}: no burst comes"
+        return "no burst comes"
     here = bursts.loc[bursts["submit_time"].between(start, start + DAY, inclusive="left"), "missed"]
     shown = f"{int(here.sum()):,} of {len(here):,} late" if len(here) else "no burst"
     return (
-        f"{schedule.policy}, day {day}: {shown}<br>all days: {int(bursts['missed'].sum()):,} of "
-        f"{len(bursts):,} late, {figures['overhead']:,.1f} node-hours per burst"
+        f"{shown}<br>all days: {int(bursts['missed'].sum()):,} of {len(bursts):,} late, "
+        f"{measured['overhead']:,.1f} node-hours per burst"
     )
 
 
-def _text(schedule: OnDemandSchedule, figures: dict[str, float]) -> str:
+def _facts(schedule: OnDemandSchedule, measured: dict[str, float]) -> list[str]:
     """The line under the figure."""
     bursts, actions = schedule.bursts, schedule.evictions["action"].value_counts()
-    facts = [f"{escape(schedule.workload.name)}, {count(len(schedule.workload), 'job')}"]
+    facts = [f"{schedule.workload.name}, {count(len(schedule.workload), 'job')}"]
     if len(bursts):
         delay = bursts["delay"] / MINUTE
+        costs = [f"{name} {measured[name]:,.1f}" for name in COSTS if measured[name] > 0]
         facts += [
             f"delay of bursts: mean {delay.mean():,.1f} min, longest {delay.max():,.1f} min",
             f"{count(int(actions.get('kill', 0)), 'job')} killed, "
             f"{actions.get('app', 0) + actions.get('sys', 0):,} evicted by a checkpoint",
-            f"node-hours per burst: {_costs(figures)}",
+            f"node-hours per burst: {', '.join(costs) or 'none lost'}",
         ]
-    wait = f"mean wait {or_unknown(figures['wait'] / MINUTE, ',.1f')} min"
-    slowdown = or_unknown(figures["slowdown"], ",.2f")
-    facts += [
-        f"batch jobs: mean bounded slowdown {slowdown}, {wait if figures['wait'] else 'none waits'}"
-    ]
+    wait = f"mean wait {or_unknown(measured['wait'] / MINUTE, ',.1f')} min"
+    slowdown = or_unknown(measured["slowdown"], ",.2f")
+    facts.append(f"batch jobs: mean bounded slowdown {slowdown}, "
+                 f"{wait if measured['wait'] else 'none waits'}")  # fmt: skip
     hours = ledger(schedule)
     if hours.sum():
         shares = hours / hours.sum()
+        work, fillers = percent(shares["batch"] + shares["bursts"], 1), shares["containers"]
         facts += [
-            "from the first submission to the last end batch jobs and bursts work on "
-            f"{percent(shares['batch'] + shares['bursts'], 1)} of the machine"
+            f"from the first submission to the last end batch jobs and bursts work on {work} of "
+            "the machine",
+            f"fillers on {percent(fillers, 1)}" if fillers else "",
         ]
-        facts += [f"fillers on {percent(shares['containers'], 1)}"] if shares["containers"] else []
-    return " · ".join(facts)
-
-
-def _costs(figures: dict[str, float]) -> str:
-    """Uses of node-hours that evictions cost, those that occur."""
-    names = [name for name in ("lost", "writing", "blocked", "rereading") if figures[name] > 0]
-    return ", ".join(f"{name} {figures[name]:,.1f}" for name in names) or "none lost"
-
-
-def _choose(panel: Panel, timeline: Timeline, trace: Any, points: Any, state: Any) -> None:
-    """Show the day of the burst that was clicked."""
-    if points.xs:
-        days = _days(timeline, panel.settings)
-        first = timeline.part(panel.settings).workload.jobs["submit_time"].min()
-        moment = first + float(points.xs[0]) * DAY
-        panel.choose(day=int(np.clip((moment - days[0]) // DAY + 1, 1, days.size)))
+    return facts

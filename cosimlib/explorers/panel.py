@@ -21,7 +21,7 @@ from numba.core import event
 from traitlets import TraitError
 
 from cosimlib import checks as check
-from cosimlib.explorers.knobs import Knob, Settings, is_same, listed, offered, same
+from cosimlib.explorers.knobs import Knob, Settings, is_same, listed, offered, same, settled
 from cosimlib.explorers.live import LiveFigure
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.publishing import CaptionedFigure, caption, captioned, plain
@@ -37,7 +37,7 @@ BESIDE_FIGURE = 270
 
 COMPILING = "compiling, once: about 8 s"
 
-Draw = Callable[[Settings], tuple[go.Figure, str]]
+Draw = Callable[[Settings], tuple[go.Figure, str | Sequence[str]]]
 
 
 @contextmanager
@@ -89,7 +89,7 @@ class Panel(VBox):
         In the order in which their controls are shown.
     draw : callable
         Takes the settings and returns a figure, with as many traces each time, and the line of
-        text. A `ValueError` is shown in the place of the text.
+        text: HTML, or facts, which are joined. A `ValueError` is shown in the place of the text.
     notes : callable
         Takes the settings and returns sentences under the text. Why controls are disabled comes
         after them.
@@ -118,9 +118,8 @@ class Panel(VBox):
         beside: Sequence[Widget] = (),
         below: Sequence[Widget] = (),
     ) -> None:
-        self._knobs = [*(timeline.knobs if timeline else ()), *knobs]
+        self._knobs, first = settled([*(timeline.knobs if timeline else ()), *knobs])
         self._timeline, self._draw, self._sentences = timeline, draw, notes
-        first = {knob.name: knob.setting for knob in self._knobs}
         self.controls = {knob.name: knob.widget(first) for knob in self._knobs}
         self._waiting = self._adjusting = False
         self._adjust()
@@ -202,9 +201,9 @@ class Panel(VBox):
     def _move_others(self, except_for: Container[str] = ()) -> None:
         """Let controls follow those that were set."""
         for knob in self._knobs:
-            if knob.follows is not None and knob.name not in except_for:
-                value = knob.follows(self._drawn_for, self.settings)
-                self._put({} if value is None else {knob.name: value})
+            value = knob.moved(self._drawn_for, self.settings)
+            if value is not None and knob.name not in except_for:
+                self._put({knob.name: value})
 
     def _time(self) -> list[Widget]:
         """The curve of a log's use, and the slider under it."""
@@ -244,6 +243,8 @@ class Panel(VBox):
         self._drawn_for = self.settings
         picture, text = self._draw(self._drawn_for)
         self._own_height = picture.layout.height
+        if not isinstance(text, str):
+            text = html.escape(" · ".join(filter(None, text)), quote=False)
         return plain(picture.update_layout(self._page_size())), text
 
     def _page_size(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.batch import simulate_easy
 from cosimlib.display import count, percent
-from cosimlib.explorers.knobs import Knob, Settings, cached, with_days
+from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import Log, busy, fitting, instant
 from cosimlib.metrics import daily, occupied_nodes, offered_load
 from cosimlib.palette import BLACK, BLUE, SKY, VERMILION
@@ -254,9 +254,8 @@ class Timeline:
             end = min(self.seconds(now)[1], float(np.nanmax(scheduled(now).end_time)))
             return max(first(now), end - step)
 
-        return Knob("at", self.fullest(self.settings) if at is None else at, "moment", step=step,
-                    low=first, high=last, readout=lambda now: self.instant(now["at"]),
-                    follows=with_days(self.fullest))  # fmt: skip
+        return Knob("at", at, "moment", default=self.fullest, step=step, low=first, high=last,
+                    readout=lambda now: self.instant(now["at"]))  # fmt: skip
 
     def load(self, now: Settings) -> float:
         """Offered load of the days chosen; 1 if there is none."""
@@ -273,13 +272,13 @@ class Timeline:
 
     def load_knob(self, load: float | None, most: float) -> Knob:
         """A slider of the offered load, which is that of the days chosen unless it is given."""
-        own = self.load(self.settings)
-        first = own if load is None or self._no_load(self.settings) else load
-        check.number("load", first, above=0)
-        return Knob("load", first, "offered load", step=LOAD_STEP, form=".2f",
-                    low=lambda now: min(0.1, first, self.load(now)),
-                    high=lambda now: max(most, first, self.load(now)),
-                    off_when=self._no_load, follows=with_days(self.load))  # fmt: skip
+        check.number("load", load, above=0, none=True)
+        ends = 0.1 if load is None else min(0.1, load), most if load is None else max(most, load)
+        return Knob("load", None if self._no_load(self.settings) else load, "offered load",
+                    default=self.load, step=LOAD_STEP, form=".2f",
+                    low=lambda now: min(ends[0], self.load(now)),
+                    high=lambda now: max(ends[1], self.load(now)),
+                    off_when=self._no_load)  # fmt: skip
 
     def loaded(self, now: Settings) -> Workload:
         """The jobs of the days chosen at the load chosen: gaps between submissions are scaled."""

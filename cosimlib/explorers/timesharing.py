@@ -7,30 +7,22 @@ jobs are taken that a picture takes about 0.3 s.
 """
 
 from functools import partial
-from html import escape
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from cosimlib import checks as check
-from cosimlib import synthetic
+from cosimlib import synthetic, timesharing
 from cosimlib.display import count, or_unknown, percent
-from cosimlib.explorers.knobs import Knob, Settings, cached, with_days
+from cosimlib.explorers.knobs import Knob, Settings, cached, settled
 from cosimlib.explorers.logs import Log, estimated
 from cosimlib.explorers.panel import Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.timesharing_moment import plot_sharing
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    STEP,
-    RunSummary,
-    bearable_noise,
-    simulate_batch,
-    simulate_timesharing,
-    summarize_run,
-    with_node_memory,
-)
+from cosimlib.timesharing import STEP, RunSummary
 from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
@@ -47,7 +39,8 @@ MOST_STARTS = 50_000
 """Nodes that the jobs of a log may start on together, for the same reason."""
 
 KINDS = {True: "SPMD: slowest node", False: "not SPMD: mean of nodes"}
-OF_BATCH = ("period", "load", "noise", "spmd", "seed")
+NOISE = ("noise", "spmd", "seed")
+OF_BATCH = ("period", "load", *NOISE)
 OF_SHARED = (*OF_BATCH, "overhead")
 """Settings that each simulation depends on."""
 
@@ -138,77 +131,68 @@ def explore_timesharing(
         why = "None: a log has its nodes and memory (in code, system= gives another machine)"
         for name, value in (("nodes", nodes), ("memory_spread", memory_spread)):
             check.that(name, value, value is None, why)
-    jobs_of = _Jobs(source, system, jobs, memory_per_node)
-    timeline = jobs_of.timeline
+    runs = _Runs(source, system, jobs, partial(_filled, memory_per_node))
     knobs = [
-        timeline.load_knob(load, 1.2),
+        runs.load_knob(load, 1.2),
         Knob("overhead", overhead, "overhead", high=0.3, step=0.01, most=0.99, form=".2f"),
         Knob("noise", noise, "noise (probability)", form=".2g", step=0.001,
-             high=lambda now: max(jobs_of.most_noise(now), noise)),
+             high=lambda now: max(runs.most_noise(now), noise)),
         Knob("spmd", spmd, "jobs", options=(True, False), named=KINDS.__getitem__,
              check=check.flag),
         Knob("seed", seed, "seed of the noise", high=50, whole=True,
              off_when=lambda now: "" if now["noise"] else "nothing is drawn without noise"),
     ]  # fmt: skip
-    first = timeline.settings | {knob.name: knob.setting for knob in knobs}
-    span = jobs_of.span(first)
+    span = runs.span(settled([*runs.knobs, *knobs])[1])
     check.number("at", at, least=0.0, most=span, kind="seconds", none="for the most crowded hour")
-    knobs.append(
-        Knob("moment", jobs_of.most_crowded(first) if at is None else at / HOUR, "moment", "h",
-             step=0.25, form=".2f", high=lambda now: jobs_of.span(now) / HOUR,
-             readout=lambda now: timeline.instant(jobs_of.clock(now)),
-             follows=with_days(jobs_of.most_crowded))
-    )  # fmt: skip
-    return Panel(
-        knobs, lambda now: _draw(*jobs_of.runs(now), now["moment"] * HOUR), notes=timeline.notes,
-        timeline=timeline,
-    )  # fmt: skip
+    moment = Knob("moment", None if at is None else at / HOUR, "moment", "h", form=".2f", step=0.25,
+                  default=runs.most_crowded, high=lambda now: runs.span(now) / HOUR,
+                  readout=lambda now: runs.instant(runs.clock(now)))  # fmt: skip
+    return Panel([*knobs, moment], runs.drawn, notes=runs.notes, timeline=runs)
 
 
-class _Jobs:
+class _Runs(Timeline):
     """The jobs of a source's days, and both simulations of them."""
 
-    def __init__(
-        self, source: Workload | Schedule, machine: System | None, jobs: int,
-        memory_per_node: float | None,
-    ) -> None:  # fmt: skip
-        fill = partial(_filled, memory_per_node)
-        self.timeline = Timeline(source, machine, jobs, fill, moment=self.clock)
+    def __init__(self, *asked: Any) -> None:
+        super().__init__(*asked, moment=self.clock)
         self._batch = cached(self._in_batch, *OF_BATCH)
         self._shared = cached(self._time_shared, *OF_SHARED, "moment", size=8)
 
-    def runs(self, now: Settings) -> tuple[TimesharedSchedule, Schedule]:
-        """Time-shared, with shares around the moment if any, and in batch."""
-        return self._shared(now), self._batch(now)
-
     def _in_batch(self, now: Settings) -> Schedule:
-        asked = {name: now[name] for name in ("noise", "spmd", "seed")}
-        return simulate_batch(self.timeline.loaded(now), self.machine(now), **asked)
+        asked = {name: now[name] for name in NOISE}
+        return timesharing.simulate_batch(self.loaded(now), self.part(now).system, **asked)
 
     def _time_shared(self, now: Settings) -> TimesharedSchedule:
-        asked = {name: now[name] for name in ("noise", "spmd", "seed", "overhead")}
-        sample = _around(now["moment"] * HOUR) if "moment" in now else None
-        if sample is not None and not now["noise"]:
-            whole = {name: value for name, value in now.items() if name != "moment"}
-            sample = _with_changes(sample, self._shared(whole))
-        workload = self.timeline.loaded(now)
-        return simulate_timesharing(workload, self.machine(now), sample=sample, **asked)
+        """With shares around the moment, if there is one.
 
-    def machine(self, now: Settings) -> System:
-        return self.timeline.part(now).system
+        Without noise shares change only in steps in which a job starts or ends. Each step that is
+        recorded stops the simulation, so that no other is.
+        """
+        sample = None
+        if "moment" in now:
+            sample = _around(now["moment"] * HOUR)
+            if not now["noise"]:
+                whole = self._shared({name: now.get(name) for name in OF_SHARED})
+                changes = [whole.start_time, whole.end_time, sample[[0, -1]]]
+                sample = sample[np.isin(sample, np.concatenate(changes))]
+        asked = {name: now[name] for name in (*NOISE, "overhead")}
+        return timesharing.simulate_timesharing(
+            self.loaded(now), self.part(now).system, sample=sample, **asked
+        )
 
     def span(self, now: Settings) -> float:
         """Seconds in which a moment can be chosen; less load stretches a log."""
-        jobs = self.timeline.part(now).workload.jobs
+        jobs = self.part(now).workload.jobs
         span = max(float((jobs["submit_time"] + jobs["run_time"]).max()), HOUR)
-        return span * max(1.0, self.timeline.load(now) / now["load"])
+        return span * max(1.0, self.load(now) / now["load"])
 
     def most_noise(self, now: Settings) -> float:
-        return bearable_noise(self.timeline.part(now).workload, MOST_NOISE, most=MOST_TRANSITIONS)
+        workload = self.part(now).workload
+        return timesharing.bearable_noise(workload, MOST_NOISE, most=MOST_TRANSITIONS)
 
     def clock(self, now: Settings) -> float:
         """The moment chosen, on the clock of the log."""
-        return self.timeline.part(now).start + now["moment"] * HOUR
+        return self.part(now).start + now["moment"] * HOUR
 
     def most_crowded(self, now: Settings) -> float:
         """The middle of the hour with the most jobs on a node while jobs are submitted."""
@@ -217,22 +201,31 @@ class _Jobs:
         crowd = crowd[crowd.index < span]
         return min(float(crowd.idxmax()) + HOUR / 2, span) / HOUR if len(crowd) else 0.0
 
+    def drawn(self, now: Settings) -> tuple[go.Figure, list[str]]:
+        """Figure and text for the controls' values."""
+        shared, batch = self._shared(now), self._batch(now)
+        runs = [timesharing.summarize_run(each, warm_up=0.0) for each in (shared, batch)]
+        slow = [f"{run.mean_slowdown:,.2f}" for run in runs]
+        title = f"{shared.policy}: mean slowdown {slow[0]}; {batch.policy}: {slow[1]}"
+        return plot_sharing(shared, batch, at=now["moment"] * HOUR, title=title), _facts(*runs)
+
 
 def _filled(memory_per_node: float | None, log: Log) -> Log:
     """The log with what it lacks, from its first submission on, and notes of that."""
     log = estimated(log)
-    derived = memory_per_node is None and not log.system.memory_per_node > 0
-    if not derived and memory_per_node is None:
+    before, has_own = log.workload, log.system.memory_per_node > 0
+    if memory_per_node is None and has_own:
         memory_per_node = log.system.memory_per_node
-    before = log.workload
-    workload = with_node_memory(before, memory_per_node=memory_per_node, node_starts=MOST_STARTS)
-    has_memory = before.column("memory").notna().any()
+    workload = timesharing.with_node_memory(
+        before, memory_per_node=memory_per_node, node_starts=MOST_STARTS
+    )
+    is_told = before.column("memory").notna().any()
     gigabytes = check.machine(workload.machine, workload.name).memory_per_node
     return log.of(
         workload,
-        "" if has_memory else "The log does not say what memory jobs need; it counts as nothing.",
+        "" if is_told else "The log does not say what memory jobs need; it counts as nothing.",
         f"A node's memory is supposed to be {gigabytes:.3g} GB, twice what 99 % of the jobs need "
-        "(in code, memory_per_node= gives another)." if derived and has_memory else "",
+        "(in code, memory_per_node= gives another)." if memory_per_node is None and is_told else "",
         f"{len(workload):,} of these jobs are simulated, which fit and start on at most "
         f"{MOST_STARTS:,} nodes." if len(before) > len(workload) else "",
         start=float(before.jobs["submit_time"].min()),
@@ -245,43 +238,16 @@ def _around(at: float) -> np.ndarray:
     return np.arange(first, first + SHOWN + STEP, STEP)
 
 
-def _with_changes(steps: np.ndarray, schedule: Schedule) -> np.ndarray:
-    """The first and the last step, and those in which a job starts or ends.
-
-    Without noise shares change in no other, and each step that is recorded stops the simulation.
-    """
-    changes = np.concatenate([schedule.start_time, schedule.end_time, steps[[0, -1]]])
-    return steps[np.isin(steps, changes)]
-
-
-def _draw(shared: TimesharedSchedule, batch: Schedule, at: float) -> tuple[go.Figure, str]:
-    """Figure and text for the controls' values."""
-    runs = [summarize_run(schedule, warm_up=0.0) for schedule in (shared, batch)]
-    return plot_sharing(shared, batch, at=at, title=_title(*runs)), _text(*runs)
-
-
-def _title(shared: RunSummary, batch: RunSummary) -> str:
-    """Mean slowdown under both policies."""
-    return (
-        f"{shared.policy}: mean slowdown {shared.mean_slowdown:,.2f}; "
-        f"{batch.policy}: {batch.mean_slowdown:,.2f}"
-    )
-
-
-def _text(shared: RunSummary, batch: RunSummary) -> str:
+def _facts(shared: RunSummary, batch: RunSummary) -> list[str]:
     """The line under the figure."""
-    return (
-        f"{escape(shared.data)}, {count(shared.jobs, 'job')} · time-sharing: {_numbers(shared)}, "
-        f"CPU load {or_unknown(shared.cpu_load, '.2f')} jobs on a node, "
-        f"{round(shared.waited * shared.jobs):,} jobs wait for memory · batch: {_numbers(batch)}, "
-        f"{round(batch.waited * batch.jobs):,} jobs wait for nodes · utilization is of the hours "
-        "that begin before the last submission"
-    )
-
-
-def _numbers(run: RunSummary) -> str:
-    """Slowdown and utilization of one policy."""
-    return (
+    numbers = [
         f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
-        f"utilization {percent(run.utilization, 1)}"
-    )
+        f"utilization {percent(run.utilization, 1)}" for run in (shared, batch)
+    ]  # fmt: skip
+    return [
+        f"{shared.data}, {count(shared.jobs, 'job')}",
+        f"time-sharing: {numbers[0]}, CPU load {or_unknown(shared.cpu_load, '.2f')} jobs on a "
+        f"node, {round(shared.waited * shared.jobs):,} jobs wait for memory",
+        f"batch: {numbers[1]}, {round(batch.waited * batch.jobs):,} jobs wait for nodes",
+        "utilization is of the hours that begin before the last submission",
+    ]

@@ -8,6 +8,9 @@ import plotly.graph_objects as go
 import pytest
 from plotly.callbacks import Points
 
+import cosimlib.eviction
+from cosimlib.calendar import Calendar
+from cosimlib.comparison import drain_or_evict
 from cosimlib.display import count
 from cosimlib.eviction import (
     EvictionProblem,
@@ -18,6 +21,7 @@ from cosimlib.eviction import (
     solve_dynamic,
     solve_greedy,
     solve_overlapping,
+    solve_spectrum,
 )
 from cosimlib.explorers import eviction, explore_eviction
 from cosimlib.explorers.knobs import Knob
@@ -86,7 +90,7 @@ def test_it_opens_with_the_moment_asked_for():
     panel = explore_eviction(MADE, at=AT, nodes_needed=175)
     assert panel.settings == {
         "at": AT, "nodes_needed": 175, "deadline": 300.0, "bandwidth": 250.0, "interval": 60.0,
-        "solver": "dynamic",
+        "solver": "dynamic", "notice": 0,
     }  # fmt: skip
     assert_shows(panel, asked(panel))
     assert panel.controls["bandwidth"].min == pytest.approx(np.log10(25))
@@ -193,8 +197,7 @@ def test_only_what_changes_the_problem_solves_it_again(monkeypatch):
             solved.append(problem)
         return solve_spectrum(problem)
 
-    solve_spectrum = eviction.solve_spectrum
-    monkeypatch.setattr(eviction, "solve_spectrum", solve)
+    monkeypatch.setattr(cosimlib.eviction, "solve_spectrum", solve)
     panel = explore_eviction(MADE, at=AT)
     opened = len(solved)
     panel.choose(nodes_needed=40, deadline=120.0)
@@ -244,6 +247,31 @@ def test_a_click_on_the_surface_chooses_both_and_draws_once(monkeypatch):
     assert len(texts) == 1
 
 
+def test_to_drain_is_compared_with_to_evict():
+    """Costs are those of `drain_or_evict` on the log, for as many nodes at the same moment."""
+    small = THETA.with_nodes(800)
+    panel = explore_eviction(replace(MADE, system=small), at=AT, nodes_needed=700)
+    plain = panel.text.value
+    panel.choose(notice=2, deadline=600.0)
+    values = panel.settings
+    window = Calendar({"start": [AT], "end": [AT + 3600], "nodes": [700]})
+    workload = replace(
+        MADE.workload, jobs=MADE.workload.jobs.assign(requested_time=MADE.workload.jobs["run_time"])
+    )
+    costs = drain_or_evict(workload, window, notices=[0, 2], system=small, horizon=600, seeds=[0])
+    late, early = costs["cost"]
+    assert late != early
+    assert f"drained for 2 h: {early:,.1f} node-hours (idle {costs['idle'][1]:,.1f}, lost" in (
+        panel.text.value
+    )
+    assert panel.text.value.endswith(f"not drained: {late:,.1f}")
+    panel.choose(notice=0, deadline=300.0)
+    assert panel.text.value == plain and values["notice"] == 2
+    panel.choose(nodes_needed=0)
+    assert "drain (off: no node is needed)" in panel.notes.value
+    assert explore_eviction(PROBLEM).controls["notice"].disabled
+
+
 def test_a_problem_is_explored_as_it_is():
     panel = explore_eviction(PROBLEM)
     panel.controls["deadline"].value = 210.0
@@ -260,7 +288,7 @@ def test_a_problem_is_explored_as_it_is():
 
 def surface_table_of(problem) -> pd.DataFrame:
     """The table behind the surface of a problem."""
-    return surface_table(eviction.solve_spectrum(problem))
+    return surface_table(solve_spectrum(problem))
 
 
 def test_without_a_moment_it_takes_the_middle_of_the_longest_fullest_stretch():
@@ -278,14 +306,13 @@ def test_bad_input_is_named():
         explore_eviction(MADE.workload.jobs)
     with pytest.raises(TypeError, match="system is of type dict; expected a System"):
         explore_eviction(MADE, {"main": 4})
-    with pytest.raises(ValueError, match="has its checkpoint times already; leave system out"):
-        explore_eviction(PROBLEM, THETA)
+    for more in ({"system": THETA}, {"at": 5.0}):
+        with pytest.raises(ValueError, match="has its moment and checkpoint times; leave at, "):
+            explore_eviction(PROBLEM, **more)
     with pytest.raises(ValueError, match=r"made: at=1e\+06 is outside of the schedule, which"):
         explore_eviction(MADE, at=1e6)
     with pytest.raises(ValueError, match=r"made: at=nan; expected a moment in seconds, or"):
         explore_eviction(MADE, at=float("nan"))
-    with pytest.raises(ValueError, match="at=5, but a problem has its moment already"):
-        explore_eviction(PROBLEM, at=5.0)
     with pytest.raises(InfeasibleEvictionError, match="nodes_needed=10, but the 3 running jobs"):
         explore_eviction(PROBLEM, nodes_needed=10)
     with pytest.raises(ValueError, match=r"1 deadlines leave nothing .* one step \(60 s\)"):

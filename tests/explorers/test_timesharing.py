@@ -9,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cosimlib import synthetic
+from cosimlib import synthetic, timesharing
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_timesharing
-from cosimlib.explorers import timesharing as module
 from cosimlib.explorers.timesharing import _around
 from cosimlib.figures.timesharing_moment import BANDS, plot_sharing
 from cosimlib.metrics import busy_stretch, offered_load
@@ -60,7 +59,7 @@ def assert_shows(panel, **machine):
         f"{shared.policy}: mean slowdown {means[0]:,.2f}; {batch.policy}: {means[1]:,.2f}"
     )
     text = panel.text.value
-    named = html.escape(shared.workload.name)
+    named = html.escape(shared.workload.name, quote=False)
     assert text.startswith(f"{named}, {len(shared.workload):,} jobs · time-sharing:")
     found = re.findall(r"slowdown ([\d,.]+) \(median\), ([\d,.]+) \(mean\), utilization", text)
     assert found == [(f"{b:,.2f}", f"{a:,.2f}") for a, b in zip(means, medians, strict=True)]
@@ -210,7 +209,7 @@ def test_a_draw_simulates_what_can_differ_once(monkeypatch):
     both = ["simulate_timesharing", "simulate_batch"]
     twice = 2 * both[:1]
     for name in both:
-        monkeypatch.setattr(module, name, counted(getattr(module, name)))
+        monkeypatch.setattr(timesharing, name, counted(getattr(timesharing, name)))
     panel = explore_timesharing(**SMALL)
     for name, value, expected in (
         ("moment", 20.0, both[:1]), ("overhead", 0.1, twice), ("noise", 0.01, both),
