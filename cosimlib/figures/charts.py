@@ -99,28 +99,26 @@ def plot_lines(
     values = list(dict.fromkeys(table[panel])) if panel else [None]
     names = list(dict.fromkeys(table[line])) if line else [""]
     picture, listed = _panels(values, across, own, labels, panel), set()
-    for number, value in enumerate(values):
+    parts = [table if value is None else table[table[panel] == value] for value in values]
+    panels = [(part, {"row": number // across + 1, "col": number % across + 1})
+              for number, part in enumerate(parts)]  # fmt: skip
+    for part, at in panels:
         for place, name in enumerate(names):
-            part = table if value is None else table[table[panel] == value]
-            part = part if line is None else part[part[line] == name]
-            at = {"row": number // across + 1, "col": number % across + 1}
-            trace = _line(part, str(name), place, (x, y), bound, steps=steps)
-            shown = line is not None and len(part) > 0 and name not in listed
+            points = part if line is None else part[part[line] == name]
+            trace = _line(points, str(name), place, (x, y), bound, steps=steps)
+            shown = line is not None and len(points) > 0 and name not in listed
             picture.add_trace(trace.update(showlegend=shown, legendrank=place + 1), **at)
             listed |= {name} if shown else set()
             if band is not None:
-                picture.add_trace(_band(part, trace, x, *band), **at)
+                picture.add_trace(_band(points, trace, x, *band), **at)
     if bound is not None and table[bound].any():
-        picture.add_scatter(
-            x=[None], y=[None], mode="markers", name="lower bound (time limit)",
-            marker={"symbol": "circle-open", "color": theme.BLACK, "size": 8},
-        )  # fmt: skip
+        marker = {"symbol": "circle-open", "color": theme.BLACK, "size": 8}
+        entry = theme.legend_entry("lower bound (time limit)", mode="markers", marker=marker)
+        picture.add_trace(entry)
     if reference is not None:
         add_reference(picture, *reference)
     _name_axes(picture, values, across, own, labels, (x, y))
-    for number, value in enumerate(values):
-        part = table if value is None else table[table[panel] == value]
-        at = {"row": number // across + 1, "col": number % across + 1}
+    for part, at in panels:
         if "x" in log:
             picture.update_xaxes(theme.log_axis((part if "x" in own else table)[x]), **at)
         if "y" in log:
@@ -131,9 +129,7 @@ def plot_lines(
 def add_reference(picture: go.Figure, value: float, name: str) -> go.Figure:
     """Add a dashed horizontal line to all panels, and its name to the legend."""
     picture.add_hline(value, line=theme.DASHED)
-    return picture.add_scatter(
-        x=[None], y=[None], mode="lines", name=name, line=theme.DASHED, showlegend=True
-    )
+    return picture.add_trace(theme.legend_entry(name, mode="lines", line=theme.DASHED))
 
 
 def _panels(

@@ -86,7 +86,9 @@ def plot_comparison(
                              range=[last + 0.7, -0.7], showgrid=False, row=row)  # fmt: skip
         picture.update_xaxes(rangemode="tozero", row=row, col=1)
     if (ratios["verdict"] == "cannot tell").any():
-        picture.add_trace(_open_symbol(), row=1, col=2)
+        marker = {"symbol": "circle-open", "color": theme.BLACK, "size": 10, "line": {"width": 2}}
+        entry = theme.legend_entry("open: this log cannot tell", mode="markers", marker=marker)
+        picture.add_trace(entry, row=1, col=2)
     height = sum(MARGINS) + sum(pixels) + BETWEEN * (len(pixels) - 1)
     return theme.style(picture, title=title, height=height, margin={"t": MARGINS[0]})
 
@@ -131,13 +133,6 @@ def _ratios(table: pd.DataFrame, policies: tuple[str, ...], against: str) -> pd.
         low=1 / other["high"], high=1 / other["low"],
     )  # fmt: skip
     return pd.concat([straight, turned])
-
-
-def _open_symbol() -> go.Scatter:
-    """The entry of the legend that tells what an open symbol is."""
-    marker = {"symbol": "circle-open", "color": theme.BLACK, "size": 10, "line": {"width": 2}}
-    return go.Scatter(x=[None], y=[None], mode="markers", name="open: this log cannot tell",
-                      marker=marker)  # fmt: skip
 
 
 def _intervals(

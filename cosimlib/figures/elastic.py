@@ -10,10 +10,8 @@ from plotly.subplots import make_subplots
 from cosimlib import checks as check
 from cosimlib.figures import theme
 from cosimlib.figures.charts import heatmap, job_bars
-from cosimlib.units import DAY, HOUR, MINUTE
+from cosimlib.units import HOUR, MINUTE
 
-LABELS = 30
-"""Nodes or jobs that have room for their numbers along an axis."""
 FEW = 8
 """An axis of fewer jobs leaves room for so many; one of up to so many nodes labels each number."""
 ROWS = 300
@@ -39,18 +37,13 @@ def vector_trace(values: pd.DataFrame, began: pd.Timestamp | None = None) -> go.
         sizes = np.diff(first, append=nodes.size)
         z = np.add.reduceat(z, first) / sizes[:, None]
         nodes = nodes[first] + (sizes - 1) / 2
-    times, day = _times(values.index.to_numpy(), began), "day " if began is None else ""
+    day = "day " if began is None else ""
     return heatmap(
-        pd.DataFrame(z.round(3), nodes, times.round(4) if began is None else times),
+        pd.DataFrame(z.round(3), nodes, theme.over_time(values.index, began)[0]),
         zmin=0, zmax=1, colorscale=VECTOR_SCALE, customdata=None,
         colorbar={"title": {"text": "value"}, "thickness": 16},
         hovertemplate=f"{day}%{{x}}, node %{{y}}: value %{{z}}<extra></extra>",
     )  # fmt: skip
-
-
-def _times(seconds: np.ndarray, began: pd.Timestamp | None) -> np.ndarray:
-    """Days since the start, or dates where second 0 has one."""
-    return seconds / DAY if began is None else theme.over_time(seconds, began)[0]
 
 
 def plot_preemption(
@@ -81,7 +74,7 @@ def plot_preemption(
     """
     check.instance("values", values, pd.DataFrame)
     picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.27, column_widths=[0.58, 0.42])
-    moment = _times(np.array([at]), began)[0]
+    [moment] = theme.over_time([at], began)[0].tolist()
     colorbar = {"x": 0.43, "thickness": 14, "title": {"text": "value", "side": "right"}}
     picture.add_trace(vector_trace(values, began).update(colorbar=colorbar), row=1, col=1)
     picture.add_trace(_taken_trace(moment, taken), row=1, col=1)
@@ -94,30 +87,16 @@ def plot_preemption(
     picture.add_vline(moment, line={"color": theme.VERMILION, "width": 1.5}, row=1, col=1)
     theme.style(picture, title=title, height=520, barmode="stack", bargap=0.15, margin={"t": 60})
     # Fixed ranges, so that the axes stand still while knobs of the preemption move.
-    times, nodes = _times(values.index.to_numpy(), began), values.shape[1]
-    margin = {"showgrid": False, "col": 1}
-    axis = {"title": "days since the start"}
-    if began is not None:
-        axis = theme.over_time(np.empty(0), began)[1]
+    times, axis = theme.over_time(values.index, began)
+    nodes, margin = values.shape[1], {"showgrid": False, "col": 1}
     picture.update_xaxes(**axis, range=[times[0], times[-1]], **margin)
-    picture.update_yaxes(
-        title="node",
-        range=[-0.5, nodes - 0.5],
-        tick0=0,
-        dtick=theme.whole_step(nodes, 10),
-        **margin,
-    )
+    every = theme.whole_step(nodes, 10)
+    picture.update_yaxes(title="node", range=[-0.5, nodes - 0.5], tick0=0, dtick=every, **margin)
     tick = 1 if jobs["nodes"].max() <= FEW else None
     picture.update_xaxes(title="nodes that the job holds", rangemode="tozero", dtick=tick, col=2)
-    return picture.update_yaxes(
-        range=[max(len(jobs), FEW) - 0.5, -0.5],
-        type="category", dtick=_every(len(jobs)), tickfont_size=11, col=2,
-    )  # fmt: skip
-
-
-def _every(shown: int) -> int:
-    """How many categories apart labels have room."""
-    return max(1, -(-shown // LABELS))
+    lowest = max(len(jobs), FEW) - 0.5
+    names = theme.names_axis(len(jobs)) | {"autorange": None, "range": [lowest, -0.5]}
+    return picture.update_yaxes(**names, col=2)
 
 
 def _taken_trace(moment: float | str, taken: Sequence[int]) -> go.Scatter:

@@ -16,8 +16,6 @@ from cosimlib.figures.publishing import CaptionedFigure, captioned
 LARGEST_HEIGHT = 160
 LEAST_POWER = -2
 """Power of ten, in node-hours, up to which an advice's losses have the lightest color."""
-LABELS = 30
-"""Jobs that have room for their numbers along an axis."""
 CONTOURS = "Colors are logarithmic; black lines are contours of 1, 10, 100, … node-hours."
 WHITE = "White: so many nodes cannot be had by then."
 MEANING = {
@@ -45,21 +43,15 @@ def surface_table(spectrum: EvictionSpectrum) -> pd.DataFrame:
     return pd.DataFrame(loss, index=index, columns=pd.Index(minutes, name="deadline_minutes"))
 
 
-def surface_trace(spectrum: EvictionSpectrum) -> go.Heatmap:
-    """Heat map of the loss, its colors logarithmic; up to a node-hour is the lightest color."""
+def _surface_traces(spectrum: EvictionSpectrum) -> tuple[go.Heatmap, go.Contour]:
+    """The loss, its colors logarithmic from a node-hour on, and lines at the powers of ten."""
     table = surface_table(spectrum)
-    return heatmap(table, powers=(0.0, max(1.0, _last_power(table))), **LOST)
-
-
-def contour_trace(spectrum: EvictionSpectrum) -> go.Contour:
-    """Lines of equal loss at the powers of ten from a node-hour."""
-    table = surface_table(spectrum)
-    surface = heatmap(table, powers=(0.0, 1.0))
-    return go.Contour(
-        x=surface.x, y=surface.y, z=surface.z, showscale=False,
-        contours={"coloring": "none", "start": 0, "end": max(0, np.floor(_last_power(table))),
-                  "size": 1},
-        line={"color": theme.BLACK, "width": 1}, showlegend=False, hoverinfo="skip",
+    last = _last_power(table)
+    surface = heatmap(table, powers=(0.0, max(1.0, last)), **LOST)
+    lines = {"coloring": "none", "start": 0, "end": max(0, np.floor(last)), "size": 1}
+    return surface, go.Contour(
+        x=surface.x, y=surface.y, z=surface.z, contours=lines, showscale=False, showlegend=False,
+        line={"color": theme.BLACK, "width": 1}, hoverinfo="skip",
     )  # fmt: skip
 
 
@@ -91,7 +83,8 @@ def plot_trade_off(
         subplot_titles=("(a) least loss of all plans", f"(b) jobs, for<br>{asked}"),
     )  # fmt: skip
     colorbar = {"x": 0.375, "thickness": 16, "title": {"text": "node-hours lost", "side": "right"}}
-    picture.add_trace(surface_trace(spectrum).update(colorbar=colorbar), row=1, col=1)
+    surface, contours = _surface_traces(spectrum)
+    picture.add_trace(surface.update(colorbar=colorbar), row=1, col=1)
     picture.add_trace(point_trace(plan.problem.nodes_needed, deadline), row=1, col=1)
     jobs, action = plan.problem.jobs, np.array(ACTIONS)[plan.choices[plan.row(deadline)]]
     hover = "job %{y}: %{x} nodes, %{customdata} node-hours at stake"
@@ -101,7 +94,7 @@ def plot_trade_off(
         jobs["loss"].to_numpy().round(1), hover,
     ):  # fmt: skip
         picture.add_trace(trace, row=1, col=2)
-    picture.add_trace(contour_trace(spectrum), row=1, col=1)
+    picture.add_trace(contours, row=1, col=1)
     theme.style(picture, title=title, height=570, barmode="stack", bargap=0.15, margin={"t": 105})
     # Fixed ranges, so that the surface stands still while the point moves to its edge.
     half, total = spectrum.problem.step / 120, spectrum.problem.total_nodes
@@ -109,15 +102,8 @@ def plot_trade_off(
     picture.update_xaxes(title="deadline (minutes)", range=minutes, col=1)
     picture.update_yaxes(title="nodes needed", range=[0, total], col=1)
     picture.update_xaxes(title="nodes that the job holds", col=2)
-    every = -(-len(plan.problem) // LABELS)
-    picture.update_yaxes(
-        title={"text": "job", "standoff": 14},
-        autorange="reversed",
-        type="category",
-        dtick=every,
-        tickfont_size=11,
-        col=2,
-    )
+    names = theme.names_axis(len(plan.problem))
+    picture.update_yaxes(title={"text": "job", "standoff": 14}, **names, col=2)
     return captioned(picture, f"{CONTOURS} The circle is the plan whose jobs are shown beside.")
 
 

@@ -43,6 +43,7 @@ TURNS = {
     "overtook a job submitted before it": (theme.ORANGE, theme.VERMILION, "/"),
 }
 """Color, outline and pattern of jobs that started in order of submission, and of the others."""
+RUN = "job %{customdata[0]}, %{customdata[1]} nodes: waited %{customdata[2]} h, runs %{x} h"
 GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
 MATES = "A group of mates has one color on all machines; gray jobs have no mates."
 MOST_LABELED = 60
@@ -199,17 +200,13 @@ def plot_batch(
     for turn, (tint, outline, shape) in TURNS.items():
         part = table[table["turn"] == turn]
         marker = theme.bar(tint, shape) | {"line": {"color": outline, "width": 0.5}}
-        details = part[["job", "wide", "wait"]].to_numpy()
-        hover = (
-            "job %{customdata[0]}, %{customdata[1]} nodes: waited %{customdata[2]} h, runs %{x} h"
-        )
-        trace = bars(part, HOUR, origin, name=turn, marker=marker, customdata=details,
-                     hovertemplate=hover)  # fmt: skip
+        trace = bars(part, HOUR, origin, name=turn, marker=marker, hovertemplate=RUN,
+                     customdata=part[["job", "wide", "wait"]].to_numpy())  # fmt: skip
         picture.add_trace(trace, row=1, col=1)
-    busy = 100 * occupied_nodes(schedule) / schedule.total_nodes
-    for row, (values, tint) in enumerate(
-        ((busy, theme.BLUE), (waiting_jobs(schedule), theme.VERMILION)), start=2
-    ):
+    nodes = schedule.total_nodes
+    use = (100 * occupied_nodes(schedule) / nodes).rename("in use")
+    curves = (use, theme.BLUE), (waiting_jobs(schedule).rename("waiting"), theme.VERMILION)
+    for row, (values, tint) in enumerate(curves, start=2):
         values = _within(values, first, last)
         hours = ((values.index.to_numpy() - origin) / HOUR).round(4)
         trace = theme.steps(
@@ -217,26 +214,22 @@ def plot_batch(
             name=str(values.name), hovertemplate="hour %{x}: %{y}<extra></extra>",
         )  # fmt: skip
         picture.add_trace(trace, row=row, col=1)
+        picture.update_yaxes(
+            title=values.name, title_standoff=8, rangemode="tozero", nticks=4, row=row
+        )
     theme.style(picture, title=title, height=690, barmode="overlay", margin={"t": 80},
                 legend=theme.ABOVE)  # fmt: skip
-    nodes = schedule.system.total_nodes
-    picture.update_yaxes(
-        title="node", range=[0, nodes], tick0=0, dtick=theme.whole_step(nodes, 7), row=1
-    )
-    picture.update_yaxes(
-        title="in use", title_standoff=8, ticksuffix=" %", range=[0, 103], nticks=4, row=2
-    )
-    picture.update_yaxes(title="waiting", title_standoff=8, rangemode="tozero", nticks=4, row=3)
-    picture.update_xaxes(rangemode="tozero")
+    ticks = {"tick0": 0, "dtick": theme.whole_step(nodes, 7)}
+    picture.update_yaxes(title="node", range=[0, nodes], **ticks, row=1)
+    picture.update_yaxes(ticksuffix=" %", range=[0, 103], row=2)
     if start is not None or end is not None:
         ends = float(schedule.end_time.max(initial=origin))
-        shown = [origin if start is None else start, ends if end is None else end]
-        picture.update_xaxes(range=[(moment - origin) / HOUR for moment in shown])
+        shown = np.array([origin if start is None else start, ends if end is None else end])
+        picture.update_xaxes(range=((shown - origin) / HOUR).tolist())
     _shade_windows(picture, schedule, origin, (first, last))
-    hours = theme.hours_since(
-        schedule.workload.began, "hours since the first submission", start=origin
-    )
-    return picture.update_xaxes(title=hours, row=3)
+    began, otherwise = schedule.workload.began, "hours since the first submission"
+    hours = theme.hours_since(began, otherwise, start=origin)
+    return picture.update_xaxes(rangemode="tozero").update_xaxes(title=hours, row=3)
 
 
 def _shade_windows(
@@ -366,12 +359,11 @@ def _queue(schedule: CoupledSchedule, machine: str, at: float, names: Sequence[s
 def _mate_bars(table: pd.DataFrame, names: Sequence[str] | None) -> go.Bar:
     """The blocks of one machine: mates in one color, held nodes hatched."""
     tints = [GROUP_COLORS[g % len(GROUP_COLORS)] if g >= 0 else theme.GREY for g in table["group"]]
-    holds = (table["state"] == "holds").tolist()
+    holds = table["state"] == "holds"
     labels = [names[job] if names else str(job) for job in table["job"]]
-    pattern = {"shape": ["/" if held else "" for held in holds], "fillmode": "replace",
-               "fgcolor": tints, "bgcolor": ["white" if held else tint for held, tint
-                                             in zip(holds, tints, strict=True)],
-               "solidity": 0.3, "size": 11, "fgopacity": 0.7}  # fmt: skip
+    pattern = {"shape": np.where(holds, "/", ""), "fillmode": "replace", "fgcolor": tints,
+               "bgcolor": np.where(holds, "white", tints), "solidity": 0.3, "size": 11,
+               "fgopacity": 0.7}  # fmt: skip
     return bars(
         table, MINUTE, showlegend=False, text=_labels(table["job"], names),
         marker={"color": tints, "pattern": pattern, "line": {"color": theme.BLACK, "width": 1}},

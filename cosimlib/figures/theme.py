@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import plotly.io as pio
+from numpy.typing import ArrayLike
 
 from cosimlib.display import zone
 from cosimlib.palette import BLACK as BLACK
@@ -33,6 +34,8 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 
 PATTERNS = {"kill": "x", "app": "", "sys": "/", "keep": ".", "spare": "/"}
 COLORSCALE = "Cividis_r"
+LABELS = 30
+"""Names that have room along an axis."""
 DASHED = {"dash": "dash", "width": 1, "color": BLACK}
 """A line of reference."""
 ABOVE = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yref": "paper",
@@ -126,6 +129,17 @@ def log_axis(values: Any) -> dict[str, Any]:
     return {**axis, "dtick": "D2"}
 
 
+def names_axis(shown: int) -> dict[str, Any]:
+    """An axis of names from the top down, as many labeled as have room."""
+    every = max(1, -(-shown // LABELS))
+    return {"type": "category", "autorange": "reversed", "dtick": every, "tickfont_size": 11}
+
+
+def legend_entry(name: str, **options: Any) -> go.Scatter:
+    """An entry of the legend without a point."""
+    return go.Scatter(x=[None], y=[None], name=name, showlegend=True, **options)
+
+
 def whole_step(last: float, most: int = 6) -> int:
     """A round whole number of which at most so many steps lead from 0 to `last`.
 
@@ -137,7 +151,7 @@ def whole_step(last: float, most: int = 6) -> int:
 
 
 def over_time(
-    seconds: np.ndarray, began: pd.Timestamp | None = None
+    seconds: ArrayLike, began: pd.Timestamp | None = None
 ) -> tuple[np.ndarray, dict[str, str]]:
     """Seconds from the start of a trace as values of an axis, and the options of that axis.
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib import checks as check
+from cosimlib.display import count
 from cosimlib.figures import theme
 from cosimlib.figures.charts import heatmap
 from cosimlib.schedule import Schedule
@@ -153,8 +154,7 @@ def _short(ratio: float) -> str:
 def _mark(picture: go.Figure, schedule: TimesharedSchedule, at: float) -> None:
     """The moment in all rows, and what a node can give, which shares of SPMD jobs add up to."""
     for row in (1, 2, 3):
-        line = {"color": theme.BLACK, "width": 1, "dash": "dash"}
-        picture.add_vline(x=at / HOUR, line=line, row=row, col=1)
+        picture.add_vline(x=at / HOUR, line=theme.DASHED, row=row, col=1)
     if schedule.spmd:
         picture.add_hline(y=schedule.speed, line={"color": theme.BLACK, "width": 1}, row=1, col=1)
 
@@ -164,11 +164,11 @@ def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: 
 
     Hours have the title of the lowest panel: below this one is a legend.
     """
-    many = "no job" if not there else f"{there} jobs" if there > 1 else "1 job"
+    heading = f"Shares at the dashed line, {count(there, 'job') if there else 'no job'} there"
     picture.update_layout(
         legend={"x": 0.555, "xanchor": "left", "y": 0.25, "yanchor": "top", "yref": "paper",
                 "orientation": "v", "font": {"size": 12},
-                "title": {"text": f"Shares at the dashed line, {many} there", "font": {"size": 12}}}
+                "title": {"text": heading, "font": {"size": 12}}}
     )  # fmt: skip
     shown, most = table.index, max(1.0, float(table.sum(axis=1).max()))
     picture.update_xaxes(range=[shown[0], shown[-1]], ticksuffix=" h", row=1, col=1)
@@ -184,17 +184,9 @@ def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
         legend2={"x": 0.0, "xanchor": "left", "y": 0.395, "yanchor": "bottom", "orientation": "h",
                  "yref": "paper", "font": {"size": 12}, "bgcolor": "rgba(0, 0, 0, 0)"}
     )  # fmt: skip
-    for row, title, domain in ((2, "jobs/node", [0.22, 0.4]),
-                               (3, "waiting", [0, 0.18])):  # fmt: skip
-        picture.update_yaxes(
-            title=title,
-            title_standoff=8,
-            rangemode="tozero",
-            domain=domain,
-            nticks=4,
-            row=row,
-            col=1,
-        )
+    low = {"title_standoff": 8, "rangemode": "tozero", "nticks": 4, "col": 1}
+    picture.update_yaxes(title="jobs/node", domain=[0.22, 0.4], row=2, **low)
+    picture.update_yaxes(title="waiting", domain=[0, 0.18], row=3, **low)
     picture.update_xaxes(matches="x4", showticklabels=False, row=2, col=1)
     picture.update_xaxes(title=hours, title_standoff=2, row=3, col=1)
     categories = {"type": "category", "showgrid": False, "row": 1, "col": 2}

@@ -1,6 +1,6 @@
 """Uses of a machine's nodes: a day with on-demand bursts, and a window with filler containers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -32,8 +32,6 @@ ACTION_MARKS = {
     "sys": ("evicted by a checkpoint", "diamond"),
 }
 """Name and marker of each kind of eviction."""
-
-BARS = ("shown", "all")
 
 
 def plot_day(
@@ -73,29 +71,13 @@ def _add_nodes(picture: go.Figure, schedule: OnDemandSchedule, start: float, end
     """Nodes over time by use, the arrivals of bursts, and evictions."""
     blocks = use_blocks(schedule, start, end)
     picture.add_traces(list(use_bars(blocks, start, all_uses=True)), rows=1, cols=1)
-    bursts = _bursts_within(schedule, start, end)
+    bursts = schedule.bursts.query("submit_time >= @start and submit_time < @end")
     picture.add_scatter(
         x=_hours(bursts["submit_time"] - start), y=np.full(len(bursts), schedule.total_nodes),
         mode="markers", name="a burst comes", cliponaxis=False, row=1, col=1,
         marker={"symbol": "triangle-down", "size": 11, "color": WINE},
         text=_descriptions(bursts), hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
-    _add_evictions(picture, schedule, blocks, start, end)
-    picture.update_xaxes(
-        title=theme.hours_since(
-            schedule.workload.began, f"hours since second {start:,.0f} of the trace", start=start
-        ),
-        range=[0, (end - start) / HOUR],
-        row=1,
-        col=1,
-    )
-    picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes], row=1, col=1)
-
-
-def _add_evictions(
-    picture: go.Figure, schedule: OnDemandSchedule, blocks: pd.DataFrame, start: float, end: float
-) -> None:
-    """A marker in the middle of what each evicted job held last."""
     evictions = schedule.evictions.query("time > @start and time <= @end")
     widest = blocks.sort_values("nodes", kind="stable").drop_duplicates(["job", "end"], keep="last")
     found = evictions.merge(widest, left_on=["job", "time"], right_on=["job", "end"])
@@ -108,51 +90,65 @@ def _add_evictions(
                     "line": {"width": 1.5, "color": theme.BLACK}},
             hovertemplate=f"job %{{customdata}}: {label} at hour %{{x:.2f}}<extra></extra>",
         )  # fmt: skip
+    hours = theme.hours_since(
+        schedule.workload.began, f"hours since second {start:,.0f} of the trace", start=start
+    )
+    picture.update_xaxes(title=hours, range=[0, (end - start) / HOUR], row=1, col=1)
+    picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes], row=1, col=1)
 
 
 def _add_ledger(picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float) -> None:
     """Node-hours by use in percent of the machine's, in the window and in all."""
     hours = pd.DataFrame(
         {"shown": ledger(schedule, start=start, end=end), "all": ledger(schedule)}
-    )[list(BARS)]
-    total = hours.sum()
-    shares = (100 * hours / total.where(total > 0, 1.0)).round(3)
-    for use in LEDGER:
-        label, tint, shape = USES[use]
-        picture.add_bar(
-            x=list(BARS), y=shares.loc[use].to_numpy(), name=label, row=1, col=2,
-            showlegend=use == "idle", customdata=hours.loc[use].round(1).to_numpy(),
-            marker=theme.bar(tint, shape),
-            hovertemplate=f"%{{x}}, {label}: %{{y:.2f}} %, %{{customdata:,.1f}} node-hours"
-            "<extra></extra>",
-        )  # fmt: skip
+    ).T[list(LEDGER)]
+    total = hours.sum(axis=1)
+    shares = (100 * hours.div(total.where(total > 0, 1.0), axis=0)).round(3)
+    hover = "%{x}: %{y:.2f} %, %{customdata:,.1f} node-hours"
+    for use, bar in _stacked(shares, USES, "v", hover).items():
+        bar.update(customdata=hours[use].round(1).to_numpy(), showlegend=use == "idle")
+        picture.add_trace(bar, row=1, col=2)
     picture.update_yaxes(ticksuffix=" %", range=[0, 100], row=1, col=2)
     picture.update_xaxes(title="node-hours", row=1, col=2)
+
+
+def _stacked(
+    table: pd.DataFrame, uses: Mapping[str, tuple[str, str, str]], orientation: str, hover: str
+) -> dict[str, go.Bar]:
+    """One trace of bars per use, which is a column, each bar a row of the table."""
+    names, values = ("x", "y") if orientation == "v" else ("y", "x")
+    return {
+        use: go.Bar(
+            {names: list(table.index), values: table[use].to_numpy(dtype=float)},
+            orientation=orientation, name=uses[use][0], marker=theme.bar(*uses[use][1:]),
+            hovertemplate=hover,
+        )
+        for use in uses if use in table
+    }  # fmt: skip
 
 
 def _add_delays(
     picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float, most: int
 ) -> None:
     """Delays of bursts over the whole schedule, in time or not, and their deadlines."""
-    bursts = schedule.bursts
-    middle = (start + end) / 2
-    near = (bursts["submit_time"] - middle).abs().sort_values(kind="stable").index[:most]
+    bursts, (first, last) = schedule.bursts, schedule.span
+    distance = (bursts["submit_time"] - (start + end) / 2).abs()
+    near = distance.sort_values(kind="stable").index[:most]
     bursts = bursts.loc[near].sort_values("submit_time", kind="stable")
-    first, last = schedule.span
+    days = ((bursts["submit_time"] - first) / DAY).round(5)
     for missed, tint, name, symbol in (
         (False, theme.BLUE, "delay of a burst in time", "circle"),
         (True, theme.VERMILION, "delay beyond the deadline", "x"),
     ):
         part = bursts[bursts["missed"] == missed]
         picture.add_scatter(
-            x=_days(part["submit_time"] - first), y=(part["delay"] / MINUTE).round(3), name=name,
-            mode="markers", marker={"color": tint, "symbol": symbol, "size": 8}, row=2, col=1,
+            x=days[part.index], y=(part["delay"] / MINUTE).round(3), name=name, mode="markers",
+            marker={"color": tint, "symbol": symbol, "size": 8}, row=2, col=1,
             text=_descriptions(part), hovertemplate="%{text}<extra></extra>", cliponaxis=False,
         )  # fmt: skip
     picture.add_scatter(
-        x=_days(bursts["submit_time"] - first), y=(bursts["longest_delay"] / MINUTE).round(3),
-        name="deadline", mode="lines", line={"color": theme.BLACK, "dash": "dash", "width": 1},
-        row=2, col=1, hoverinfo="skip",
+        x=days, y=(bursts["longest_delay"] / MINUTE).round(3), name="deadline", mode="lines",
+        line=theme.DASHED, row=2, col=1, hoverinfo="skip",
     )  # fmt: skip
     picture.add_vrect(
         (start - first) / DAY, (end - first) / DAY, fillcolor=theme.YELLOW, opacity=0.3,
@@ -162,11 +158,6 @@ def _add_delays(
     span = max((last - first) / DAY, (end - first) / DAY, 1e-6)
     picture.update_xaxes(title="days since the first submission", range=[0, span], row=2, col=1)
     picture.update_yaxes(title="delay (min)", range=[0, 1.1 * longest], row=2, col=1)
-
-
-def _bursts_within(schedule: OnDemandSchedule, start: float, end: float) -> pd.DataFrame:
-    """The bursts that are submitted in a window."""
-    return schedule.bursts.query("submit_time >= @start and submit_time < @end")
 
 
 def _descriptions(bursts: pd.DataFrame) -> list[str]:
@@ -179,10 +170,6 @@ def _descriptions(bursts: pd.DataFrame) -> list[str]:
 
 def _hours(seconds: pd.Series) -> pd.Series:
     return (seconds / HOUR).round(4)
-
-
-def _days(seconds: pd.Series) -> pd.Series:
-    return (seconds / DAY).round(5)
 
 
 # --- filler containers ----------------------------------------------------------------------------
@@ -208,17 +195,22 @@ def plot_use(
     # The names of policies stand between the panels.
     picture = make_subplots(cols=2, horizontal_spacing=0.23)
     shown = next(run for run in runs if run.policy == chosen)
-    for trace in _areas(held_table(shown, start, end), start):
-        picture.add_trace(trace, row=1, col=1)
+    picture.add_traces(_areas(held_table(shown, start, end), start), rows=1, cols=1)
     table = use_table(runs, start=start, end=end)
-    for trace in _use_bars(table):
-        picture.add_trace(trace, row=1, col=2)
-    total = float(table[list(FILLED)].iloc[0].sum())
+    hours = table[list(FILLED)].round(2)
+    bars = _stacked(hours, FILLED, "h", "%{y}: %{x:,.1f} node-hours")
+    picture.add_traces(list(bars.values()), rows=1, cols=2)
+    picture.add_scatter(
+        y=list(table.index), x=hours.sum(axis=1).round(2), mode="text", name="utilization",
+        text=[f" {percent(share, 1)}" for share in table["utilization"]], showlegend=False,
+        textposition="middle right", hoverinfo="skip", cliponaxis=False, row=1, col=2,
+    )  # fmt: skip
     theme.style(picture, title=title, height=500, barmode="stack", bargap=0.35)
-    hours = theme.hours_since(shown.workload.began, "hours", start=start)
-    picture.update_xaxes(title=hours, range=[0, (end - start) / HOUR], col=1)
+    since = theme.hours_since(shown.workload.began, "hours", start=start)
+    picture.update_xaxes(title=since, range=[0, (end - start) / HOUR], col=1)
     picture.update_yaxes(title="nodes", range=[0, shown.system.total_nodes], col=1)
-    picture.update_xaxes(title="node-hours", range=[0, 1.2 * total], nticks=6, col=2)
+    widest = 1.2 * float(hours.iloc[0].sum())
+    picture.update_xaxes(title="node-hours", range=[0, widest], nticks=6, col=2)
     return picture.update_yaxes(autorange="reversed", col=2)
 
 
@@ -230,25 +222,3 @@ def _areas(held: pd.DataFrame, start: float) -> list[go.Scatter]:
                     stackgroup="nodes", showlegend=False, hovertemplate="hour %{x}: %{y} nodes")
         for column, name in (("regular", "regular jobs"), ("containers", "nodes of containers"))
     ]  # fmt: skip
-
-
-def _use_bars(table: pd.DataFrame) -> list[go.Bar | go.Scatter]:
-    """One bar per use, stacked by policy, and the utilization at their end."""
-    bars: list[go.Bar | go.Scatter] = []
-    for use, (name, tint, shape) in FILLED.items():
-        bars.append(
-            go.Bar(
-                y=list(table.index), x=table[use].to_numpy(dtype=float).round(2), name=name,
-                orientation="h", hovertemplate="%{y}: %{x:,.1f} node-hours",
-                marker=theme.bar(tint, shape),
-            )
-        )  # fmt: skip
-    total = table[list(FILLED)].sum(axis=1).to_numpy()
-    labels = [f" {percent(share, 1)}" for share in table["utilization"]]
-    bars.append(
-        go.Scatter(
-            y=list(table.index), x=total.round(2), mode="text", text=labels, showlegend=False,
-            textposition="middle right", hoverinfo="skip", cliponaxis=False, name="utilization",
-        )
-    )  # fmt: skip
-    return bars
