@@ -256,7 +256,7 @@ def test_a_study_is_of_theta_or_of_another_log():
     own = bursts.prepare(trace="synthetic", **STUDY)
     assert (len(own.workload), own.used, own.own, own.redrawn) == (2_500, None, True, True)
     assert own.stream["nodes"] == round(0.25 * own.machine.total_nodes)
-    assert (own.seeds, own.fewer) == (list(range(3, 13)), list(range(3, 8)))
+    assert (own.seeds, own.fewer) == (list(range(3, 23)), list(range(3, 8)))
     assert list(bursts.policies(own))[-2:] == ["reserve 545", "reserve 2,180"]
     other = bursts.prepare(trace=str(ZOO / "three-jobs.swf.gz"), **STUDY)
     assert not other.own and other.data.endswith(", on memory and bandwidths of Theta")

@@ -66,17 +66,6 @@ def test_figures_of_all_folders_are_drawn(tmp_path, monkeypatch):
     assert drawn == dict.fromkeys((f"{name}.png" for name in "abcde"), b"1") | {"f.png": b"0"}
 
 
-def test_what_cannot_be_drawn_is_named_and_what_was_drawn_stays(tmp_path, monkeypatch, capsys):
-    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
-    monkeypatch.setattr(kaleido, "Kaleido", Browser)
-    Publisher(tmp_path, "x").publish(line(), "one", NUMBERS)
-    Publisher(tmp_path, "x").publish(line().add_bar(y=[1]).add_bar(y=[1]), "two", NUMBERS)
-    assert render_images([tmp_path]) == 1
-    told = "no PNG and SVG images of two: RuntimeError: too much"
-    assert capsys.readouterr().out.strip() == told
-    assert (tmp_path / "one.svg").is_file() and not (tmp_path / "two.png").exists()
-
-
 def test_one_figure_that_cannot_be_drawn_costs_no_other(tmp_path, monkeypatch, capsys):
     kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
     monkeypatch.setattr(kaleido, "Kaleido", Browser)

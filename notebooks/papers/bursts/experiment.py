@@ -19,7 +19,7 @@ from cosimlib.ondemand import OVERHEAD, OnDemandSchedule, compare_ondemand, ledg
 from cosimlib.system import THETA
 from cosimlib.units import DAY
 
-SCALES = {"quick": (2_500, 10, 5), "paper": (30_000, 20, 20)}
+SCALES = {"quick": (2_500, 20, 5), "paper": (30_000, 20, 20)}
 """By scale: jobs at most, seeds, and seeds where many streams or machines are compared."""
 
 EVICTING = ("kill", "greedy", "dynamic", "dynamic_blocked")

@@ -104,7 +104,7 @@ SCALES = {
         "overheads": Kind(WEEKS, range(3)),
         "sharing": Kind(WEEKS, range(5)),
         "batch": Kind(MONTHS, range(10)),
-        "noisy batch": Kind(MONTHS, range(3)),
+        "noisy batch": Kind(MONTHS, range(6)),
     },
     "paper": {
         "noise": Kind(Span(40, 10), range(3)),
