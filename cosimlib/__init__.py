@@ -48,6 +48,7 @@ Simulators: workload and system to schedule
 - `simulate_coscheduling`: mates on coupled machines start together
 - `simulate_timesharing`: jobs share nodes
 - `simulate_elastic`: a host takes nodes back from elastic partitions, and jobs are killed
+- `simulate_nodes`: jobs queue for nodes with cores, memory and GPUs, and share them
 - `place_jobs`: jobs are placed on nodes with cores, memory and GPUs, and never leave
 - `simulate`: your own policy, a function that is called at each instant
 - `BatchEnv`: Gymnasium environment for reinforcement learning

@@ -47,6 +47,7 @@ from .forecasting import backtest as backtest
 from .forecasting import forecast as forecast
 from .forecasting import predict as predict
 from .nodes import place_jobs as place_jobs
+from .nodes import simulate_nodes as simulate_nodes
 from .ondemand import simulate_ondemand as simulate_ondemand
 from .policies import register as register
 from .prepare import prepare_schedule as prepare_schedule

@@ -2,12 +2,35 @@
 
 - `place_jobs`: jobs come one by one and never leave; a `Placed`, with curves of allocated GPUs and
   of fragmentation
-- `PLACEMENTS`: the rules by which a node is chosen (`cosimlib.nodes.placement`)
+- `simulate_nodes`: jobs queue for nodes, under FCFS, first fit or EASY; a `NodeSchedule`
+- `PLACEMENTS`, `POLICIES`: the rules by which a node is chosen (`cosimlib.nodes.placement`), and
+  those of the queue
+- `resource_utilization`: the part of cores, memory and GPUs that jobs hold
+- `idle_gpus`, `stranded_gpu_hours`: idle GPUs, fragments, and those that no waiting job can use
 - `typical_requests`: the commonest requests, by which fragmentation is measured
 """
 
 from cosimlib.nodes.arrivals import Placed, place_jobs
 from cosimlib.nodes.placement import PLACEMENTS
+from cosimlib.nodes.queue import POLICIES
 from cosimlib.nodes.requests import typical_requests
+from cosimlib.nodes.schedule import (
+    NodeSchedule,
+    idle_gpus,
+    resource_utilization,
+    stranded_gpu_hours,
+)
+from cosimlib.nodes.simulation import simulate_nodes
 
-__all__ = ["PLACEMENTS", "Placed", "place_jobs", "typical_requests"]
+__all__ = [
+    "PLACEMENTS",
+    "POLICIES",
+    "NodeSchedule",
+    "Placed",
+    "idle_gpus",
+    "place_jobs",
+    "resource_utilization",
+    "simulate_nodes",
+    "stranded_gpu_hours",
+    "typical_requests",
+]

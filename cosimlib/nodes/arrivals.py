@@ -13,8 +13,8 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
-from cosimlib.nodes.placement import WHOLE, Cluster, fragmentation, place
-from cosimlib.nodes.requests import cluster_of, requests_of, typical_requests
+from cosimlib.nodes.placement import TAKE, WHOLE, Cluster, change, choose, measure
+from cosimlib.nodes.requests import cluster_of, gpu_numbers, requests_of, typical_requests
 from cosimlib.system import System
 from cosimlib.workload import Workload, check_run
 
@@ -145,11 +145,6 @@ def place_jobs(
     return Placed(workload, system, placement, table, node, gpu_set)
 
 
-def gpu_numbers(bits: int) -> tuple[int, ...]:
-    """The numbers in a set of bits."""
-    return tuple(gpu for gpu in range(int(bits).bit_length()) if int(bits) >> gpu & 1)
-
-
 @kernel
 def _arrive(
     cluster: Cluster,
@@ -160,14 +155,11 @@ def _arrive(
 ) -> None:
     """Place one job after the other, and note the sums after each."""
     state, arrived, allocated = cluster.state[0], 0, 0
-    for number in range(cluster.nodes.size):
-        here = cluster.nodes[number]
-        here.fragmented = fragmentation(cluster, number, here.cores, number)
-        state.fragmented += here.fragmented
+    measure(cluster)
     for job in range(arrivals.size):
         one = arrivals[job]
         request, last = cluster.requests[one.request], one.first + one.nodes
-        one.placed = place(
+        one.placed = choose(
             cluster,
             one.request,
             job,
@@ -177,9 +169,11 @@ def _arrive(
         )
         asked = one.nodes * request.gpus * request.share
         arrived += asked
-        if one.placed:
-            allocated += asked
-        else:
-            node[one.first : last] = -1
+        allocated += asked * one.placed
+        for place in range(one.first, last):
+            if one.placed:
+                change(cluster, one.request, node[place], gpu_set[place], TAKE)
+            else:
+                node[place] = -1
         one.arrived, one.allocated = arrived, allocated
         one.idle, one.fragmented = state.idle_gpu, state.fragmented

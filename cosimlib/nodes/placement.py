@@ -3,7 +3,7 @@
 A node fits a request if it has the cores and the memory idle, enough GPUs of which the share asked
 for is idle, and, of a request for GPUs, an allowed model. All nodes that fit get a score, a whole
 number; the job goes on the node of the highest score, and among equals on the one of the lowest
-number. A job of several nodes takes them one after the other, each time another one. The rules are
+number. A job of several nodes takes those of the highest scores. The rules are
 those that Weng et al. compare (USENIX ATC 2023), as their simulator computes them (hkust-adsl/
 kubernetes-scheduler-simulator, commit 8f3d641, ``pkg/simulator/plugin``): numbers there are
 truncated to integers from 0 to 100, so that many nodes are equal.
@@ -68,12 +68,12 @@ LEAST, MOST = whole(1), whole(-1)
 """Which GPUs are better: those with the least idle, or the most."""
 
 NODE = record_type(
-    floats="fragmented", integers="cores memory idle_gpu gpus model all_cores changed taken_by"
+    floats="fragmented", integers="cores memory idle_gpu gpus model all_cores changed barred_to"
 )
 """A node: idle thousandths of cores, bytes and thousandths of GPUs (`idle_gpu`); what it has.
 
-`fragmented` thousandths of GPUs; `changed` is the version of its last change; `taken_by` the last
-job that was put on it.
+`fragmented` thousandths of GPUs; `changed` is the version of its last change; `barred_to` a job
+that must not have it.
 """
 REQUEST = record_type(integers="cores memory gpus share models kind row")
 """A request per node. `models` is a set of bits, `kind` 0 for shares of GPUs, else the number of
@@ -112,7 +112,7 @@ STEP = 256
 
 
 @kernel
-def place(
+def choose(
     cluster: Cluster,
     number: int,
     job: int,
@@ -120,22 +120,24 @@ def place(
     chosen: np.ndarray,
     sets: np.ndarray,
 ) -> bool:
-    """Put a job with a request on as many nodes as `chosen` has room for, or on none.
+    """Choose as many nodes for a job with a request as `chosen` has room for; False if too few fit.
 
     `draws` two numbers in [0, 1) per node, for random choices; `chosen` gets the nodes, `sets` the
-    GPUs, as bits.
+    GPUs, as bits. Nodes that are `barred_to` the job are left out.
     """
+    nodes = np.empty(cluster.nodes.size, np.int64)
+    found = _score_nodes(cluster, number, job, nodes)
+    if found < chosen.size:
+        return False
+    if cluster.state[0].placement == RANDOM:
+        for place in range(chosen.size):
+            other = place + int(draws[place, 0] * (found - place))
+            chosen[place] = nodes[other]
+            nodes[other] = nodes[place]
+    else:
+        _take_highest(cluster, number, nodes[:found], chosen)
     for place in range(chosen.size):
-        node = _best_node(cluster, number, job, draws[place, 0])
-        if node < 0:
-            for before in range(place):
-                change(cluster, number, chosen[before], sets[before], GIVE_BACK)
-                cluster.nodes[chosen[before]].taken_by = -1
-            return False
-        chosen[place] = node
-        sets[place] = _choose_gpus(cluster, number, node, draws[place, 1])
-        change(cluster, number, node, sets[place], TAKE)
-        cluster.nodes[node].taken_by = job
+        sets[place] = choose_gpus(cluster, number, chosen[place], draws[place, 1])
     return True
 
 
@@ -156,22 +158,40 @@ def fits(cluster: Cluster, number: int, node: int) -> bool:
 
 
 @kernel
+def count_fitting(cluster: Cluster) -> np.ndarray:
+    """Number of nodes on which each request fits."""
+    fitting = np.zeros(cluster.requests.size, np.int64)
+    for number in range(fitting.size):
+        for node in range(cluster.nodes.size):
+            fitting[number] += fits(cluster, number, node)
+    return fitting
+
+
+@kernel
 def change(cluster: Cluster, number: int, node: int, gpus: int, sign: int) -> None:
     """Take what a request asks for on a node and a set of its GPUs, or give it back."""
-    here, request, state = cluster.nodes[node], cluster.requests[number], cluster.state[0]
+    move(cluster, number, node, gpus, sign)
+    here, state = cluster.nodes[node], cluster.state[0]
+    if cluster.requests[number].gpus > 0:
+        cluster.kinds[node, cluster.requests[number].kind] += sign
+    state.version += 1
+    here.changed = state.version
+    before = here.fragmented
+    here.fragmented = fragmentation(cluster, node, here.cores, node)
+    state.fragmented += here.fragmented - before
+
+
+@kernel
+def move(cluster: Cluster, number: int, node: int, gpus: int, sign: int) -> None:
+    """Change what a node has idle, and nothing else: for trials."""
+    here, request = cluster.nodes[node], cluster.requests[number]
     here.cores -= sign * _cores(here, request.cores)
     here.memory -= sign * request.memory
     if request.gpus > 0:
         for gpu in range(here.gpus):
             cluster.gpus[node, gpu] -= sign * request.share * ((gpus >> gpu) & 1)
         here.idle_gpu -= sign * request.gpus * request.share
-        state.idle_gpu -= sign * request.gpus * request.share
-        cluster.kinds[node, request.kind] += sign
-    state.version += 1
-    here.changed = state.version
-    before = here.fragmented
-    here.fragmented = fragmentation(cluster, node, here.cores, node)
-    state.fragmented += here.fragmented - before
+        cluster.state[0].idle_gpu -= sign * request.gpus * request.share
 
 
 @kernel
@@ -181,31 +201,39 @@ def _cores(here: np.record, cores: int) -> int:
 
 
 @kernel
-def _best_node(cluster: Cluster, number: int, job: int, draw: float) -> int:
-    """The node of the highest score on which the job is not yet, or a random one; −1 if none."""
+def _score_nodes(cluster: Cluster, number: int, job: int, fitting: np.ndarray) -> int:
+    """List the nodes that fit and are not barred, by number, and know their scores; how many."""
     nodes, scores, row = cluster.nodes, cluster.scores, cluster.requests[number].row
     if row == scores.shape[0] - 1:
         scores[row] = -1
-    best, highest, fitting = -1, 0, 0
+    found = 0
     for node in range(nodes.size):
-        if nodes[node].taken_by == job:
-            continue
         score = scores[row, node] - STEP * nodes[node].changed
         if score < 0:
             score = 1 + _new_score(cluster, number, node) if fits(cluster, number, node) else 0
             scores[row, node] = STEP * nodes[node].changed + score
-        fitting += score > 0
-        if score > highest:
-            best, highest = node, score
-    if cluster.state[0].placement != RANDOM or best < 0:
-        return best
-    wanted = int(draw * fitting)
-    for node in range(best, nodes.size):
-        if nodes[node].taken_by != job and scores[row, node] > STEP * nodes[node].changed:
-            if wanted == 0:
-                return node
-            wanted -= 1
-    return best
+        if score > 0 and nodes[node].barred_to != job:
+            fitting[found] = node
+            found += 1
+    return found
+
+
+@kernel
+def _take_highest(cluster: Cluster, number: int, nodes: np.ndarray, chosen: np.ndarray) -> None:
+    """Choose the nodes of the highest scores, and of equal ones the first, by their numbers."""
+    scores, times = cluster.scores[cluster.requests[number].row], np.zeros(HIGHEST + 2, np.int64)
+    for node in nodes:
+        times[scores[node] % STEP] += 1
+    least, wanted, place = HIGHEST + 1, chosen.size, 0
+    while times[least] < wanted:
+        wanted -= times[least]
+        least -= 1
+    for node in nodes:
+        score = scores[node] % STEP
+        if score > least or (score == least and wanted > 0):
+            wanted -= score == least
+            chosen[place] = node
+            place += 1
 
 
 @kernel
@@ -303,6 +331,16 @@ def _fall(fall: float) -> int:
 
 
 @kernel
+def measure(cluster: Cluster) -> None:
+    """Know the fragmentation of every node, from which its changes are then followed."""
+    cluster.state[0].fragmented = 0.0
+    for node in range(cluster.nodes.size):
+        here = cluster.nodes[node]
+        here.fragmented = fragmentation(cluster, node, here.cores, node)
+        cluster.state[0].fragmented += here.fragmented
+
+
+@kernel
 def fragmentation(cluster: Cluster, node: int, cores: int, row: int) -> float:
     """Thousandths of GPUs that are fragments on a node with so many cores, and a row of GPUs."""
     here, idle = cluster.nodes[node], 0
@@ -347,7 +385,7 @@ def _count_by_level(cluster: Cluster, number: int, row: int) -> None:
 
 
 @kernel
-def _choose_gpus(cluster: Cluster, number: int, node: int, draw: float) -> int:
+def choose_gpus(cluster: Cluster, number: int, node: int, draw: float) -> int:
     """The GPUs of a node for a request, as bits."""
     request, rule = cluster.requests[number], cluster.state[0].placement
     if request.share < WHOLE and request.gpus == 1 and rule == DESCENT:

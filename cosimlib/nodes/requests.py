@@ -142,7 +142,7 @@ def cluster_of(
         gpus=gpus,
         idle_gpu=gpus * WHOLE,
         model=table["model"].map(bit),
-        taken_by=-1,
+        barred_to=-1,
     )
     rows = min(len(requests), MOST_SCORES // len(table))
     asked = records(
@@ -184,6 +184,11 @@ def cluster_of(
         np.full((rows + 1, len(table)), -1, np.int64),
         state,
     )
+
+
+def gpu_numbers(bits: int) -> tuple[int, ...]:
+    """The numbers in a set of bits."""
+    return tuple(gpu for gpu in range(int(bits).bit_length()) if int(bits) >> gpu & 1)
 
 
 def _model_sets(requested: pd.Series, bit: dict[str, int]) -> np.ndarray:
