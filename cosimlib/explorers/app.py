@@ -1,6 +1,7 @@
 """The explorers as pages for readers: a panel, and a picker for files of their own.
 
-A page shows itself at once, and its panel when that is drawn.
+A page shows itself at once, and its panel when that is drawn. It loads only its own explorer, and
+what makes jobs for those that are given none.
 """
 
 import html
@@ -14,21 +15,9 @@ from typing import Any, NamedTuple
 from ipywidgets import HTML, FileUpload, HBox, VBox, Widget
 
 from cosimlib import checks as check
-from cosimlib.batch import simulate_easy
-from cosimlib.elastic import prioritize
-from cosimlib.eviction import choose_scenario
-from cosimlib.explorers.advise import explore_advise
-from cosimlib.explorers.batch import explore_batch
-from cosimlib.explorers.coscheduling import explore_coscheduling
-from cosimlib.explorers.elastic import explore_elastic
-from cosimlib.explorers.eviction import explore_eviction
-from cosimlib.explorers.filling import explore_filling
-from cosimlib.explorers.ondemand import explore_ondemand
+from cosimlib import explorers
 from cosimlib.explorers.panel import Panel, tells_compiling
-from cosimlib.explorers.timesharing import explore_timesharing
 from cosimlib.files import checkout
-from cosimlib.prepare import prepare_schedule
-from cosimlib.synthetic import peregrine
 from cosimlib.system import System
 from cosimlib.traces import load
 from cosimlib.workload import Workload
@@ -63,26 +52,37 @@ def _log(paths: Sequence[Path]) -> Workload | None:
 def _eviction(paths: Sequence[Path]) -> Panel:
     log = _log(paths)
     if log is not None:
-        return explore_eviction(log)
+        return explorers.explore_eviction(log)
+    from cosimlib.eviction import choose_scenario
+    from cosimlib.prepare import prepare_schedule
+
     schedule = prepare_schedule()
     scenario = choose_scenario(schedule, jobs=24, occupied=4352, seed=0)
-    return explore_eviction(scenario.schedule, at=scenario.at, nodes_needed=scenario.nodes // 2)
+    return explorers.explore_eviction(
+        scenario.schedule, at=scenario.at, nodes_needed=scenario.nodes // 2
+    )
 
 
 def _coscheduling(paths: Sequence[Path]) -> Panel:
     log = _log(paths)
     if log is None:
-        return explore_coscheduling(schemes="HH", event=4)
+        return explorers.explore_coscheduling(schemes="HH", event=4)
     later = log.jobs["submit_time"] > log.jobs["submit_time"].median()
-    return explore_coscheduling({"first": log, "second": log.keep(later, "of the first half")})
+    return explorers.explore_coscheduling(
+        {"first": log, "second": log.keep(later, "of the first half")}
+    )
 
 
 def _elastic(paths: Sequence[Path]) -> Panel:
     log = _log(paths)
     if log is not None:
-        return explore_elastic(log)
+        return explorers.explore_elastic(log)
+    from cosimlib.batch import simulate_easy
+    from cosimlib.elastic import prioritize
+    from cosimlib.synthetic import peregrine
+
     workload = prioritize(peregrine(seed=0), {"bigmem": 10.0})
-    return explore_elastic(simulate_easy(workload, System.of(20)))
+    return explorers.explore_elastic(simulate_easy(workload, System.of(20)))
 
 
 def _advise(paths: Sequence[Path]) -> Panel:
@@ -91,14 +91,14 @@ def _advise(paths: Sequence[Path]) -> Panel:
     if not all(path.is_file() for path in saved):
         raise ValueError("there is no saved queue; give what squeue --json and sinfo --json print")
     model = docs / "advise.example.toml"
-    return explore_advise(saved, model=model if model.is_file() else None)
+    return explorers.explore_advise(saved, model=model if model.is_file() else None)
 
 
 PAGES = {
     "batch": Page(
         "A batch scheduler",
         "FCFS, EASY and conservative backfilling by order, load and quality of estimates.",
-        lambda paths: explore_batch(_log(paths)),
+        lambda paths: explorers.explore_batch(_log(paths)),
     ),
     "eviction": Page(
         "An eviction",
@@ -110,7 +110,7 @@ PAGES = {
         "Bursts on a batch machine",
         "Bursts come now and then and need nodes soon: who makes way, how late do they start, and "
         "what does that cost?",
-        lambda paths: explore_ondemand(_log(paths)),
+        lambda paths: explorers.explore_ondemand(_log(paths)),
     ),
     "coscheduling": Page(
         "Coscheduling, event by event",
@@ -120,12 +120,12 @@ PAGES = {
     "timesharing": Page(
         "Time-sharing",
         "Jobs share nodes: shares at every moment, and who gains.",
-        lambda paths: explore_timesharing(_log(paths)),
+        lambda paths: explorers.explore_timesharing(_log(paths)),
     ),
     "filling": Page(
         "Containers in the gaps",
         "Jobs of one node fill what a schedule leaves idle: what they bring and cost.",
-        lambda paths: explore_filling(_log(paths)),
+        lambda paths: explorers.explore_filling(_log(paths)),
     ),
     "elastic": Page(
         "A preemption",
