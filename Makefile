@@ -72,6 +72,7 @@ figures/3-timesharing/run.json: $(PAPERS) $(wildcard notebooks/papers/hofmeyr201
 figures/4-filling/run.json: $(PAPERS) $(wildcard notebooks/papers/polyakov2018/*.py)
 figures/5-elastic/run.json: $(PAPERS) $(wildcard notebooks/papers/duplyakin2017/*.py)
 figures/6-ondemand/run.json: $(PAPERS) $(wildcard notebooks/papers/bursts/*.py)
+figures/7-nodes/run.json: $(PAPERS) $(wildcard notebooks/papers/weng2023/*.py)
 
 # A notebook is stale where one of its files is newer than its results, or where these were made
 # with other variables: the scale, and its log where it reads one.

@@ -21,6 +21,7 @@ SHOWN = {
     "4-filling": "Figure 3",
     "5-elastic": "Figure 3",
     "6-ondemand": "Figure 1",
+    "7-nodes": "Figure 9a",
     "explore/advise": "",
     "explore/batch": "",
     "explore/coscheduling": "",

@@ -1,9 +1,16 @@
-"""Weng et al. (2023): the order in which pods arrive, and the paper's curves."""
+"""Weng et al. (2023): the order in which pods arrive, the published curves, and the study."""
+
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import pytest
 
-from papers.weng2023 import arrivals
+from papers.claims import Claims
+from papers.weng2023 import arrivals, arrive, measures, prepare, samples, savings, unallocated
 from papers.weng2023.arrivals import GoRandom, draw_arrivals
+from papers.weng2023.experiment import POLICIES, place_list, read_list
+from papers.weng2023.figures import FIGURES
 
 
 def test_numbers_of_go() -> None:
@@ -50,3 +57,103 @@ def test_pods_are_left_out_down_to_the_limit() -> None:
     drawn = draw_arrivals([1000, 0] * 20, [4, 4], seed=42)
     assert np.bincount(drawn.pods).max() == 1
     assert (drawn.pods % 2 == 0).sum() == 10
+
+
+# The published curves
+
+GOLDEN = {
+    "allocated": "analysis_allo_discrete.csv.gz",
+    "fragmented": "analysis_frag_discrete.csv.gz",
+    "fragmentation_ratio": "analysis_frag_ratio_discrete.csv.gz",
+}
+NAMES = {"FGD": "06-FGD", "BestFit": "05-BestFit", "Packing": "04-GpuPacking",
+         "Clustering": "03-GpuClustering", "DotProd": "02-DotProd"}  # fmt: skip
+TOLERANCE = {"allocated": 0.02, "fragmented": 0.01, "fragmentation_ratio": 0.01}
+"""Percent: the published numbers are means of numbers rounded to hundredths."""
+
+
+@pytest.mark.oracles
+@pytest.mark.compiled("a run places 10,000 pods on 1,213 nodes")
+@pytest.mark.parametrize("name", ["gpuspec25", "multigpu50"])
+@pytest.mark.parametrize("policy", NAMES)
+def test_curves_are_those_that_the_authors_published(oracle_path, trace_path, name, policy):
+    nodes = trace_path("gpu/openb_node_list_gpu_node.csv")
+    pods = read_list(trace_path(f"gpu/openb_pod_list_{name}.csv.gz"), nodes)
+    curves = place_list(pods, POLICIES[policy], pods.machine, seed=42).set_index("arrived")
+    for quantity, file_name in GOLDEN.items():
+        golden = pd.read_csv(oracle_path(f"gpu-placement/{file_name}"))
+        keys = golden["workload"].eq(f"openb_pod_list_{name}") & golden["seed"].eq(42)
+        row = golden[keys & golden["sc_policy"].eq(NAMES[policy])]
+        published = row[[str(percent) for percent in curves.index]].to_numpy(float)[0]
+        assert np.abs(curves[quantity] - published).max() <= TOLERANCE[quantity]
+
+
+# The study on its twin
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Two lists of the twin with one seed."""
+    whole = prepare("synthetic", "quick", seeds=1)
+    return replace(whole, lists={name: whole.lists[name] for name in ("default", "cpu100")})
+
+
+@pytest.fixture(scope="module")
+def runs(study):
+    """All policies on both lists."""
+    cells = [
+        place_list(pods, rule, study.cluster, 42).assign(pods=name, policy=policy, seed=42)
+        for name, pods in study.lists.items()
+        for policy, rule in POLICIES.items()
+    ]
+    return pd.concat(cells, ignore_index=True)
+
+
+def test_a_twin_has_a_tenth_of_the_printed_totals(study):
+    nodes = study.cluster.nodes
+    assert nodes["gpus"].sum() == pytest.approx(621.2, rel=0.01)
+    assert nodes["cores"].sum() == pytest.approx(10_701.8, rel=0.01)
+    assert nodes["memory"].sum() == pytest.approx(52_830, rel=0.01)
+    gpus = study.lists["default"].jobs["gpus"]
+    assert (study.lists["cpu100"].jobs["gpus"] == 0).sum() > 2 * (gpus == 0).sum()
+
+
+def test_arrivals_ask_for_up_to_130_percent(study):
+    pods, cluster = arrive(study.lists["default"], study.cluster, 42)
+    asked = (pods.jobs["gpus"] * pods.jobs["gpu_share"]).sum() / cluster.nodes["gpus"].sum()
+    assert 1.29 < asked <= 1.3
+    assert sorted(cluster.nodes["gpus"]) == sorted(study.cluster.nodes["gpus"])
+
+
+def test_means_of_one_seed_are_the_curves(runs):
+    found = measures.means(runs, "allocated").set_index(["pods", "policy", "arrived"])["mean"]
+    same = runs.set_index(["pods", "policy", "arrived"])["allocated"]
+    pd.testing.assert_series_equal(found, same, check_names=False)
+
+
+def test_what_is_not_allocated_is_idle(runs):
+    idle = unallocated(runs).loc[("default", 42)]
+    at = runs[(runs["pods"] == "default") & (runs["arrived"] == 100)].set_index("policy")
+    allocated, total = at.loc["FGD", ["allocated", "total"]]
+    assert idle["FGD"] == pytest.approx(total * (1 - allocated / 100))
+    saved = savings(runs)
+    assert saved.loc[("default", "Packing"), "gpus"] == pytest.approx(idle["Packing"] - idle["FGD"])
+
+
+def test_a_twin_judges_nothing_and_the_lists_judge_every_claim(study, runs):
+    claims = Claims("7-nodes", data="lists")
+    assert list(samples(study, runs)) == list(claims.rules)
+    claims.judge(samples(study, runs))
+    assert set(claims.table()["verdict"]) == {"unknown"}
+    claims = Claims("7-nodes", data="lists")
+    claims.judge(samples(replace(study, own=True), runs))
+    verdicts = claims.table().set_index("claim")["verdict"]
+    assert verdicts["hundreds-of-fragments"] == verdicts["printed-allocation"] == "fails"
+    assert verdicts["additional-gpus"] == "unknown"
+
+
+def test_figures_are_drawn_from_the_runs(runs):
+    for name in ("figure-7a", "figure-7b", "figure-9a", "figure-14"):
+        drawing = FIGURES[name](runs)
+        assert [trace.name for trace in drawing.figure.data][:6] == list(POLICIES)
+        assert len(drawing.numbers)

@@ -1,0 +1,126 @@
+"""What the claims of Weng et al. are decided by, per list, policy and seed."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from cosimlib.metrics import mean_interval
+from papers.claims import Samples, written
+from papers.weng2023.experiment import FIRST_SEED, LAST, POLICIES, Study
+
+FULL = 100
+"""Percent of the GPUs asked for at which the paper's bars compare policies."""
+
+OTHERS = [name for name in POLICIES if name != "FGD"]
+PACKING = [name for name in OTHERS if name != "Random"]
+"""The packing-based policies that FGD is compared with."""
+
+PARTIAL = "ten of the paper's seventeen lists of pods are not among ours"
+ON_TWIN = "needs Alibaba's lists of pods: a twin's mix of pods is made up"
+
+
+def means(runs: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """Mean over seeds with its 95 % interval, one row per list, policy and percent asked for."""
+    keys = ["pods", "policy", "arrived"]
+    found = runs.groupby(keys, sort=False)[quantity].apply(list)
+    rows = [mean_interval(values) for values in found]
+    table = pd.DataFrame(rows, index=found.index, columns=["mean", "low", "high"])
+    return table.astype(float).reset_index()
+
+
+def unallocated(runs: pd.DataFrame, arrived: int = FULL) -> pd.DataFrame:
+    """GPUs that nobody holds, one row per list and seed, one column per policy."""
+    table = runs[runs["arrived"] == arrived]
+    idle = (1 - table["allocated"] / 100) * table["total"]
+    keys = {"index": ["pods", "seed"], "columns": "policy", "values": "idle"}
+    return table.assign(idle=idle).pivot_table(**keys, sort=False)
+
+
+def savings(runs: pd.DataFrame) -> pd.DataFrame:
+    """What FGD leaves unallocated less than each packing-based policy, mean over seeds.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per list and policy: `share` of what the other leaves, and `gpus`.
+    """
+    idle = unallocated(runs).groupby("pods", sort=False).mean()
+    rows = {
+        (pods, name): {"share": 1 - row["FGD"] / row[name], "gpus": row[name] - row["FGD"]}
+        for pods, row in idle.iterrows()
+        for name in PACKING
+    }
+    return pd.DataFrame(rows).T.rename_axis(["pods", "policy"])
+
+
+def samples(study: Study, runs: pd.DataFrame) -> Mapping[str, Samples]:
+    """What was measured for each claim."""
+    if not study.own:
+        return dict.fromkeys(CLAIMS, Samples(missing=ON_TWIN, ours="not measured"))
+    idle, saved = unallocated(runs), savings(runs)
+    ahead = {
+        pods: (part[OTHERS].min(axis=1) - part["FGD"]).tolist()
+        for pods, part in idle.groupby("pods", sort=False)
+    }
+    return {
+        "hundreds-of-fragments": Samples(
+            _final_fragments(runs), "{:.0f} GPUs",
+            why="with the best of the other policies fewer idle GPUs are fragments",
+        ),
+        "most-allocated": Samples(
+            ahead, "{:.0f} GPUs more", why="another policy allocates as much on some list",
+        ),
+        "least-fragmentation": Samples(
+            _fragments_less(runs), "{:.2f} points of all GPUs",
+            why="another policy leaves as little fragmented on the way",
+        ),
+        "unallocated-less": Samples(
+            [saved["share"].max()], "{:.1f} % less", details=_where(saved["share"], "{:.1f} %"),
+            why="no list here has so much", missing=PARTIAL, bias=1,
+        ),
+        "additional-gpus": Samples(
+            [saved["gpus"].max()], "{:.0f} GPUs", details=_where(saved["gpus"], "{:.0f} GPUs"),
+            why="no list here has so many", missing=PARTIAL, bias=1,
+        ),
+        "printed-allocation": _printed(runs, "final_allocated"),
+        "printed-fragments": _printed(runs, "final_fragmented"),
+    }  # fmt: skip
+
+
+CLAIMS = (
+    "hundreds-of-fragments",
+    "most-allocated",
+    "least-fragmentation",
+    "unallocated-less",
+    "additional-gpus",
+    "printed-allocation",
+    "printed-fragments",
+)
+
+
+def _where(saved: pd.Series, shown: str) -> str:
+    """The list and policy of the largest saving, and the largest of the default list."""
+    own = saved.loc["default"]
+    most = written(shown, own.max())
+    return f"{' against '.join(saved.idxmax())}; on default {most} against {own.idxmax()}"
+
+
+def _final_fragments(runs: pd.DataFrame) -> list[float]:
+    """GPUs that are fragments in the end under the best of the other policies, per seed."""
+    end = runs[(runs["pods"] == "default") & (runs["arrived"] == LAST)]
+    table = end[end["policy"].isin(PACKING)].groupby("seed")["final_fragmented"]
+    return table.min().tolist()
+
+
+def _fragments_less(runs: pd.DataFrame) -> list[float]:
+    """Fragments of FGD less those of the best other policy, mean over the arrivals, per seed."""
+    own = runs[runs["pods"] == "default"]
+    by_policy = own.pivot_table(index="seed", columns="policy", values="fragmented")
+    return (by_policy["FGD"] - by_policy[OTHERS].min(axis=1)).tolist()
+
+
+def _printed(runs: pd.DataFrame, quantity: str) -> Samples:
+    """What the run whose log the authors print leaves in the end, GPUs."""
+    one = runs[(runs["pods"] == "default") & (runs["policy"] == "FGD")]
+    values = one.loc[one["seed"] == FIRST_SEED, quantity].unique().tolist()
+    return Samples(values, "{:.2f} GPUs", why="our run differs from the printed one")
