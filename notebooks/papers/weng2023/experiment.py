@@ -191,10 +191,12 @@ def place_all(study: Study) -> pd.DataFrame:
     """
     first = {name: pods for name, pods in study.lists.items() if name == "default"}
     others = {name: pods for name, pods in study.lists.items() if name != "default"}
+    # The twin's runs take a twentieth of a second each: less than a worker needs to begin.
     parts = [
         cs.sweep(
             place_list, {"pods": pods, "policy": POLICIES}, seeds,
-            shared={"cluster": study.cluster}, executor="cores", errors="raise",
+            shared={"cluster": study.cluster}, errors="raise",
+            executor="cores" if study.own else None,
         )
         for pods, seeds in ((first, study.seeds), (others, study.fewer))
     ]  # fmt: skip
