@@ -29,6 +29,7 @@ Traces
 - `read_fugaku`: a month of F-DATA, the jobs of Fugaku
 - `read_pm100`: the job table of PM100, of Marconi100
 - `read_alibaba`: Alibaba's high-priority and spot GPU jobs
+- `read_openb`: Alibaba's pods that share GPUs, of 2023
 - `load_trace`: a public trace by name, or a log by its path
 - `fetch_trace`: the path of a public trace, downloaded if it is missing
 - `write_swf`: a workload as a file in the Standard Workload Format

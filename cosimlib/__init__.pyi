@@ -62,6 +62,7 @@ from .traces import fetch_trace as fetch_trace
 from .traces import load_trace as load_trace
 from .traces.alcf import read_alcf as read_alcf
 from .traces.alibaba import read_alibaba as read_alibaba
+from .traces.alibaba import read_openb as read_openb
 from .traces.batsim import read_batsim as read_batsim
 from .traces.fugaku import read_fugaku as read_fugaku
 from .traces.pbs import read_pbs as read_pbs

@@ -222,7 +222,7 @@ def read_openb(
     Examples
     --------
     >>> import cosimlib as cs
-    >>> pods = cs.traces.read_openb("alibaba/openb_pod_list.csv", verbose=False)
+    >>> pods = cs.read_openb("alibaba/openb_pod_list.csv", verbose=False)
     >>> pods.jobs[["cores", "gpus", "gpu_share"]].head(2)
        cores  gpus  gpu_share
     0   12.0     1       1.00
