@@ -238,7 +238,7 @@ def test_a_statement_is_judged_once_and_unjudged_ones_are_unknown():
 
 def test_the_table_of_the_checkout_can_be_read():
     table = read_rules()
-    assert table["system"].nunique() == 6
+    assert table["system"].nunique() == 7
     assert len(table) >= 101
 
 
