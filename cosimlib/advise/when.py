@@ -81,10 +81,8 @@ def forecast_of(
         "jobs, by that job alone"
     ] if shared else []  # fmt: skip
     past = _accounting(history, live, cluster.now, partition)
-    notes += [] if len(past) else [
-        "without accounting of ended jobs (--history): run times are uniform up to the limit, no "
-        "job is submitted"
-    ]  # fmt: skip
+    users = pd.concat([running["user"], waiting.get("user", pd.Series(dtype=object))])
+    notes += _notes_on(past, history is not None or live, users, cluster.now)
     if cluster.nodes is None:
         notes.append("the machine is taken to be the nodes that jobs hold: sinfo --json lists all")
     total = int((seen.counting | (np.bincount(node, minlength=len(index)) > 0) & seen.asked).sum())
@@ -99,7 +97,21 @@ def forecast_of(
         log, cluster.now - zero, nodes=nodes, hours=seconds / HOUR, system=system,
         user=os.environ.get("USER"),
     )  # fmt: skip
-    return made, notes
+    return made, notes + [made.note] * bool(len(past) and made.note)
+
+
+def _notes_on(past: pd.DataFrame, is_given: bool, users: pd.Series, now: float) -> list[str]:
+    """What accounting lacks for forecasts of a queue of some users."""
+    if past.empty:
+        lack = "no job of the accounting had ended by now and has a limit" if is_given else (
+            "without accounting of ended jobs (--history)"
+        )  # fmt: skip
+        return [f"{lack}: run times are uniform up to the limit, no job is submitted"]
+    idle = now - float((past["recorded_start"] + past["run_time"]).max())
+    found = [f"the latest job of the accounting ended {duration(idle)} ago"] if idle > WEEK else []
+    if len(users) and not users.isin(past["user"]).any():
+        found.append("nobody in the queue is in the accounting: it may be of another cluster")
+    return found
 
 
 def _held_nodes(cluster: Cluster, seen: Snapshot) -> tuple[np.ndarray, int]:

@@ -11,6 +11,7 @@ Charts of tables
 - `plot_lines`: lines over a parameter or over time, in panels
 - `plot_comparison`: policies with intervals over logs drawn anew, and their ratios
 - `plot_forecast`: when waiting jobs start, with intervals
+- `plot_pit`: how often waits were in each tenth of their forecasts
 - `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
 - `plot_empty`: a sentence in the place of a figure, where the data cannot answer
 

@@ -9,6 +9,7 @@ from .eviction import plot_advice as plot_advice
 from .eviction import plot_trade_off as plot_trade_off
 from .eviction import surface_table as surface_table
 from .forecast import plot_forecast as plot_forecast
+from .forecast import plot_pit as plot_pit
 from .gantt import plot_batch as plot_batch
 from .gantt import plot_coupled_moment as plot_coupled_moment
 from .gantt import plot_gantt as plot_gantt

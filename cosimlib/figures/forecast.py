@@ -1,4 +1,4 @@
-"""Figure of a forecast: when each waiting job starts, with intervals."""
+"""Figures of forecasts: when each waiting job starts, and how often intervals held."""
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from cosimlib import checks as check
 from cosimlib.display import count, duration
 from cosimlib.figures import theme
-from cosimlib.figures.charts import plot_empty
+from cosimlib.figures.charts import add_reference, plot_empty
 from cosimlib.units import HOUR
 
 ROW, AROUND = 24, 130
@@ -28,6 +28,8 @@ def plot_forecast(table: pd.DataFrame, *, title: str, most: int = 40) -> go.Figu
         Jobs drawn, the first of the table.
     """
     check.instance("table", table, pd.DataFrame)
+    wanted = [f"{side}_{percentage}" for percentage in BANDS for side in ("low", "high")]
+    check.columns(table, ["nodes", "requested_time", "median", *wanted], where="table")
     check.whole("most", most, 1)
     if table.empty:
         return plot_empty(title, "no job waits")
@@ -49,6 +51,29 @@ def plot_forecast(table: pd.DataFrame, *, title: str, most: int = 40) -> go.Figu
     )  # fmt: skip
     picture.update_yaxes(autorange="reversed", type="category", showgrid=False)
     return picture.update_xaxes(title="start, hours from now", rangemode="tozero")
+
+
+def plot_pit(pit: pd.DataFrame, *, title: str) -> go.Figure:
+    """How often the wait was in each tenth of its forecast: all bars are equal if it holds.
+
+    High bars at both ends show intervals that are too narrow, high bars in the middle ones that are
+    too wide.
+
+    Parameters
+    ----------
+    pit : pd.DataFrame
+        `Backtest.pit`: a share of the cases per tenth, a column per method.
+    title : str
+    """
+    check.instance("pit", pit, pd.DataFrame)
+    picture = theme.figure(title=title, barmode="group")
+    for place, method in enumerate(pit):
+        marker = theme.bar(theme.color(str(method), place), "/" * (place % 2))
+        shares = (100 * pit[method]).round(2)
+        picture.add_bar(x=pit.index, y=shares, name=str(method), marker=marker)
+    add_reference(picture, 100 / max(len(pit), 1), "if intervals hold")
+    picture.update_xaxes(title="tenth of the forecast in which the wait was", type="category")
+    return picture.update_yaxes(title="cases (%)", rangemode="tozero")
 
 
 def _name(row: object, job: pd.Series) -> str:

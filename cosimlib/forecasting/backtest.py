@@ -58,6 +58,9 @@ WARM_UP, PRACTICE = 0.15, 0.35
 FINE = (0.75, 0.85)
 """Coverage of 80 % intervals on held-back weeks between which forecasts count as calibrated."""
 
+FEW_INSTANTS = 10
+"""Instants from which nothing is judged."""
+
 PINBALL = (0.1, 0.25, 0.5, 0.75, 0.9)
 PARTS = 8
 """Batches of instants, among which workers choose."""
@@ -138,11 +141,15 @@ class Backtest(Displayed):
     def calibrated(self) -> bool:
         """Whether 80 % intervals of held-back weeks hold between 75 and 85 % of the cases."""
         coverage = self.scores["coverage_80"].iloc[0]
-        return bool(FINE[0] <= coverage <= FINE[1])
+        is_judged = self.judged["at"].nunique() > FEW_INSTANTS
+        return bool(is_judged and FINE[0] <= coverage <= FINE[1])
 
     @property
     def sentence(self) -> str:
         """What the backtest says of forecasts on this log."""
+        instants = self.judged["at"].nunique()
+        if instants <= FEW_INSTANTS:
+            return f"not judged: too few instants ({instants})"
         if not self.calibrated:
             return "not calibrated for this log"
         scores = self.scores.iloc[0]
@@ -156,10 +163,18 @@ class Backtest(Displayed):
 
         Cases are waiting jobs. So the job that is asked for is not corrected, and `calibrated` says
         so.
+
+        Raises
+        ------
+        ArgumentError
+            For a forecast of another log, or under another policy.
         """
+        check.instance("forecast", forecast, Forecast)
+        check.that("forecast", forecast.name, forecast.name == self.name, f"one of {self.name!r}")
         past = self.cases[self.cases["at"] < forecast.at]
         if not self.calibrated or len(past) < FEWEST:
-            return replace(forecast, calibrated="not calibrated for this log")
+            reason = "not judged: too few earlier cases" if self.calibrated else self.sentence
+            return replace(forecast, calibrated=reason)
         ahead = np.median(np.maximum(forecast.starts - forecast.at, 0.0), axis=1)
         waited = forecast.at - forecast.jobs["submit_time"].to_numpy()
         levels = (np.arange(forecast.starts.shape[1]) + 0.5) / forecast.starts.shape[1]

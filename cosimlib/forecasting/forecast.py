@@ -30,6 +30,8 @@ PARTS = (1.0, 0.5, 0.25)
 """Parts of the nodes and of the time, in the table of what a job could ask for instead."""
 
 MOST_FUTURES = 100_000
+MOST_HOURS = 366 * 24
+"""Hours that a job can be asked for."""
 
 SHOWN = 5
 """Jobs that a printed forecast lists."""
@@ -56,6 +58,8 @@ class Forecast(Displayed):
         with fewer nodes or less time.
     calibrated : str
         Result of a backtest on forecasts of waiting jobs.
+    note : str
+        What is not known of the job that is asked for.
     """
 
     name: str
@@ -65,6 +69,7 @@ class Forecast(Displayed):
     running: int
     asked: pd.DataFrame | None = None
     calibrated: str = "not tested; cs.backtest tests forecasts on a log"
+    note: str = ""
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -92,7 +97,8 @@ class Forecast(Displayed):
             shape = f"{count(int(job['nodes']), 'node')} for {duration(job['requested_time'])}"
             rows[shape if place else f"asked: {shape}"] = start_text(job)
         return {name: partial(str, text) for name, text in rows.items()} | {
-            "calibration": lambda: self.calibrated
+            "calibration": lambda: self.calibrated,
+            "note": lambda: self.note,
         }
 
 
@@ -195,6 +201,8 @@ def forecast(
     known = history.until(at, exact=run_times == "exact")
     shapes = () if nodes is None and hours is None else _shapes(nodes, hours, setting.nodes)
     asked = pd.DataFrame(shapes, columns=["nodes", "requested_time"])
+    is_unknown = len(shapes) > 0 and user is not None and not (known.jobs["user"] == user).any()
+    note = f"no earlier job of user {user!r}: run times of all users" if is_unknown else ""
     known = known.with_jobs(asked.assign(submit_time=at, user=user, over=False))
     now, first = snapshot(known, at), len(known.jobs) - len(asked)
     waiting = now.waiting[now.waiting < first]
@@ -214,7 +222,7 @@ def forecast(
         table = table.drop(columns=["job_id", "user", "waited"], errors="ignore")
     return Forecast(
         name, at, known.jobs.iloc[waiting], starts(waiting),
-        now.running.size, None if table is None else table.reset_index(drop=True),
+        now.running.size, None if table is None else table.reset_index(drop=True), note=note,
     )  # fmt: skip
 
 
@@ -240,7 +248,7 @@ def setting_of(
     check.choice("run_times", run_times, RUN_TIMES)
     check.flag("arrivals", arrivals)
     names = [name for name in SIMULATORS if name not in REFUSED]
-    others = f"one of {', '.join(names)}, or a function"
+    others = f"one of {', '.join(map(repr, names))}, or a function"
     if isinstance(policy, str) and policy in REFUSED:
         others += f" (this one {REFUSED[policy]})"
     check.that("policy", policy, callable(policy) or policy in names, others)
@@ -263,7 +271,7 @@ def setting_of(
 def _shapes(nodes: object, hours: object, most: int) -> list[tuple[int, float]]:
     """Nodes and seconds of the job asked for, and of smaller ones."""
     check.whole("nodes", nodes, 1, most)
-    check.number("hours", hours, above=0.0)
+    check.number("hours", hours, above=0.0, most=MOST_HOURS, kind="hours")
     wide, long = int(nodes), float(hours) * HOUR  # type: ignore[call-overload, arg-type]
     fewer = dict.fromkeys(max(1, round(wide * part)) for part in PARTS)
     return [(each, long) for each in fewer] + [(wide, long * part) for part in PARTS[1:]]

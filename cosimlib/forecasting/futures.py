@@ -26,6 +26,7 @@ from cosimlib.batch.queue import HEAD_FIRST, SUBMITTED, WFP
 from cosimlib.filling import FILLING_POLICIES
 from cosimlib.forecasting.history import History
 from cosimlib.policies import SIMULATORS, Simulator
+from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import JobArrays, Workload
@@ -192,7 +193,14 @@ def _by_simulator(policy: Policy, jobs: JobArrays, nodes: int) -> np.ndarray:
     table = pd.DataFrame(jobs._asdict())
     unknown = ~np.isfinite(table["requested_time"])
     table.loc[unknown, "requested_time"] = np.nan
-    return simulate(Workload(table, "a future"), System.of(nodes)).start_time
+    schedule = simulate(Workload(table, "a future"), System.of(nodes))
+    if not isinstance(schedule, Schedule):
+        raise check.ArgumentError(
+            f"policy: {getattr(policy, '__name__', policy)} returned {schedule!r}; expected a "
+            "Schedule of a workload and a system; a decision of a State becomes such a function by "
+            "lambda workload, system: cosimlib.simulate(workload, system, decision)"
+        )
+    return schedule.start_time
 
 
 def _run_times(

@@ -271,14 +271,17 @@ def _draw(
             while place >= earliest and count < MOST:
                 run_time = shares[level, place] * scale
                 if run_time > elapsed:
-                    found[count] = run_time
+                    rank = count
+                    while rank > 0 and found[rank - 1] > run_time:
+                        found[rank] = found[rank - 1]
+                        rank -= 1
+                    found[rank] = run_time
                     count += 1
                 place -= 1
             level += 1
         longest = max(limit, 1.1 * elapsed + 60.0)
-        known = np.sort(found[:count])
         for number in range(uniform.shape[1]):
             if count >= LEAST:
-                drawn[job, number] = known[int(uniform[job, number] * count)]
+                drawn[job, number] = found[int(uniform[job, number] * count)]
             else:
                 drawn[job, number] = longest - uniform[job, number] * (longest - elapsed)

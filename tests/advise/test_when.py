@@ -107,6 +107,27 @@ def test_accounting_is_of_the_partition_asked_for(tmp_path):
     assert _accounting(str(path), False, NOW, "other").empty
 
 
+@pytest.mark.parametrize(
+    ("user", "ago", "notes"),
+    [
+        ("ann", 0, []),
+        ("ann", 30, ["the latest job of the accounting ended 30 days ago"]),
+        ("bob", 0, ["nobody in the queue is in the accounting: it may be of another cluster"]),
+        ("ann", -1, ["no job of the accounting had ended by now and has a limit: run times are "
+                     "uniform up to the limit, no job is submitted"]),
+    ],
+)  # fmt: skip
+def test_what_the_accounting_lacks_is_said(full, tmp_path, user, ago, notes):
+    start = NOW - ago * 86_400 - 120
+    path = tmp_path / "sacct.txt"
+    path.write_text(
+        "JobIDRaw|Partition|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|State\n"
+        f"9|main|{user}|{start}|{start}|{start + 60}|60|10|1|1|COMPLETED\n"
+    )
+    _, found = forecast_of(read_cluster(full), 1, HOUR, history=str(path))
+    assert [note for note in found if "accounting" in note and "cs.backtest" not in note] == notes
+
+
 @pytest.mark.parametrize("release", ["slurm-22.05", "slurm-24.11"])
 def test_real_queues_with_their_accounting(release, capsys):
     folder = DATA / release

@@ -1,5 +1,7 @@
 """EASY by predictions: a slow version, and what predictions must not change."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.batch import naive
 from tests.strategies import workloads
 
+DATA = Path(__file__).parents[1] / "data"
 NODES = 8
 ORDERS = ["submit", "sjbf", "shortest", "largest"]
 
@@ -91,6 +94,17 @@ def test_exact_predictions_are_exact_requests(jobs):
         )
         asked = simulate_easy(exact, System.of(NODES), order=order)
         assert planned.start_time.tolist() == asked.start_time.tolist()
+
+
+def test_easy_plus_plus_of_pyss_starts_every_job_at_the_same_second():
+    """400 jobs of KTH-SP2; pyss has a pass after each event, and whole seconds as predictions."""
+    jobs = pd.read_csv(DATA / "pyss" / "easy-plus-plus.csv", dtype={"user": str})
+    workload = Workload(jobs.drop(columns="pyss"), "KTH-SP2")
+    knobs = {"order": "sjbf", "predict": "last two"}
+    ours = simulate_easy(workload, System.of(100), decide="per_event", **knobs)
+    assert ours.start_time.tolist() == jobs["pyss"].tolist()
+    at_once = simulate_easy(workload, System.of(100), **knobs)
+    assert (at_once.start_time == jobs["pyss"]).mean() == 0.9725
 
 
 def test_predictions_are_named_and_checked():

@@ -70,8 +70,10 @@ def test_scores_in_closed_form():
     assert scores["loss_ratio"].iloc[0] == 1.0
     assert test.pit["corrected forecast"].sum() == pytest.approx(1.0)
     assert not test.calibrated
-    assert "not calibrated for this log" in str(test)
+    assert "not judged: too few instants (4)" in str(test)
     assert "held" not in str(test).replace("held back", "")
+    more = Backtest("many", pd.concat([made_cases(wait, at=np.arange(4) + n) for n in range(20)]))
+    assert "not calibrated for this log" in str(more)
 
 
 def test_waits_that_the_log_does_not_tell_are_not_judged():
@@ -156,7 +158,7 @@ def test_later_cases_change_nothing_in_earlier_corrections():
     forecast, made = waiting_forecast(last), []
     for each in (cases, other):
         later = each[each["at"] > last].assign(held=False)
-        made.append(Backtest("more", pd.concat([calibrated_cases(), later])).corrected(forecast))
+        made.append(Backtest("two", pd.concat([calibrated_cases(), later])).corrected(forecast))
     assert (made[0].starts == made[1].starts).all()
     assert (made[0].starts != forecast.starts).any()
 
@@ -176,7 +178,7 @@ def waiting_forecast(at):
 
 def test_a_forecast_is_corrected_by_cases_that_waited_longer_and_shorter():
     """Waits were 3 to 19 h where the median forecast was 10 h."""
-    sure, made = Backtest("sure", calibrated_cases()), waiting_forecast(10 * DAY)
+    sure, made = Backtest("two", calibrated_cases()), waiting_forecast(10 * DAY)
     corrected = sure.corrected(made)
     ahead = corrected.starts - made.at
     for row, median in enumerate([2 * HOUR, 5 * HOUR]):
@@ -188,6 +190,17 @@ def test_a_forecast_is_corrected_by_cases_that_waited_longer_and_shorter():
     pd.testing.assert_frame_equal(corrected.asked, made.asked)
     alone = sure.corrected(replace(made, asked=None))
     assert alone.calibrated == sure.sentence
+    early = sure.corrected(waiting_forecast(50.0))
+    assert early.calibrated == "not judged: too few earlier cases"
+    with pytest.raises(ValueError, match="forecast='other'; expected one of 'two'"):
+        sure.corrected(replace(made, name="other"))
+
+
+def test_the_histogram_of_transforms_has_a_bar_per_tenth_and_method():
+    test = Backtest("two", calibrated_cases())
+    figure = cs.figures.plot_pit(test.pit, title="two")
+    assert [trace.name for trace in figure.data[:2]] == list(test.pit)
+    assert sum(figure.data[0].y) == pytest.approx(100, abs=0.1)
 
 
 def test_usual_waits_are_those_of_wider_groups_where_none_is_known():
@@ -250,7 +263,7 @@ def test_a_backtest_judges_by_the_past(schedule, tested):
     assert cases.loc[~cases["held"], "at"].min() <= cases.loc[cases["held"], "at"].min()
     late = float(schedule.jobs["submit_time"].iloc[-1])
     made = cs.forecast(schedule, late, futures=FUTURES)
-    poor = Backtest("poor", made_cases(np.full(200, 30.0 * HOUR)))
+    poor = Backtest(made.name, made_cases(np.full(200, 30.0 * HOUR)))
     assert poor.corrected(made).calibrated == "not calibrated for this log"
     assert (poor.corrected(made).starts == made.starts).all()
 

@@ -164,6 +164,21 @@ def test_waits_of_smaller_jobs_are_told_beside_that_asked_for(schedule):
     figure = cs.figures.plot_forecast(made.table, title="Starts")
     assert len(figure.data[0].y) == min(40, len(made.jobs))
     assert cs.figures.plot_forecast(made.table.iloc[:0], title="Starts").layout.annotations
+    with pytest.raises(ValueError, match="table: no column 'requested_time'; expected nodes, req"):
+        cs.figures.plot_forecast(made.jobs[["nodes"]], title="Starts")
+
+
+def test_a_user_without_jobs_is_named(schedule):
+    made = cs.forecast(schedule, instant(schedule), nodes=1, hours=1, user="me", futures=2)
+    assert "no earlier job of user 'me': run times of all users" in str(made)
+
+
+def test_a_policy_that_returns_no_schedule_is_refused(schedule):
+    def decide(workload, system):
+        return [0]
+
+    with pytest.raises(ValueError, match=r"policy: decide returned \[0\]; expected a Schedule of"):
+        cs.forecast(schedule, instant(schedule), policy=decide, futures=2)
 
 
 def test_jobs_that_have_not_started_have_no_recorded_start(schedule):
@@ -219,6 +234,8 @@ def test_a_job_asked_for_runs_for_its_request_where_run_times_are_exact(schedule
         ({"at": 1e9}, "at=1000000000.0; expected seconds up to the end of the log"),
         ({"system": 128}, "expected a System"),
         ({"futures": 10**9}, "futures=1000000000; expected"),
+        ({"nodes": 1, "hours": 1e9}, "hours=1000000000.0; expected"),
+        ({"policy": "sjf"}, "policy='sjf'; expected one of 'FCFS', 'EASY'"),
     ],
 )
 def test_what_no_log_tells_is_refused(schedule, change, message):
