@@ -100,6 +100,11 @@ class Backtest(Displayed):
         return self.cases[self.cases["held"] & np.isfinite(self.cases["wait"])]
 
     @cached_property
+    def instants(self) -> int:
+        """Number of instants of the judged cases."""
+        return int(self.judged["at"].nunique())
+
+    @cached_property
     def scores(self) -> pd.DataFrame:
         """One row per method: `coverage_50`, `coverage_80`, `pinball` and `loss_ratio`.
 
@@ -141,15 +146,13 @@ class Backtest(Displayed):
     def calibrated(self) -> bool:
         """Whether 80 % intervals of held-back weeks hold between 75 and 85 % of the cases."""
         coverage = self.scores["coverage_80"].iloc[0]
-        is_judged = self.judged["at"].nunique() > FEW_INSTANTS
-        return bool(is_judged and FINE[0] <= coverage <= FINE[1])
+        return bool(self.instants > FEW_INSTANTS and FINE[0] <= coverage <= FINE[1])
 
     @property
     def sentence(self) -> str:
         """What the backtest says of forecasts on this log."""
-        instants = self.judged["at"].nunique()
-        if instants <= FEW_INSTANTS:
-            return f"not judged: too few instants ({instants})"
+        if self.instants <= FEW_INSTANTS:
+            return f"not judged: too few instants ({self.instants})"
         if not self.calibrated:
             return "not calibrated for this log"
         scores = self.scores.iloc[0]

@@ -3,12 +3,13 @@
 - `report`: sentences, tables and one page of a log; `Report`, of which each part is a `Section`
 - `open_log`: a log prepared for the sections; `Log`; `example_log`: a small synthetic log
 
-Sections, one call each: `log_section`, `waits_section`, `policies_section`, `bursts_section`,
-`fillers_section`, `lending_section`, `timesharing_section`. The modules of this room compute what
-they show:
+Sections, one call each: `log_section`, `waits_section`, `starts_section`, `policies_section`,
+`bursts_section`, `fillers_section`, `lending_section`, `timesharing_section`. The modules of this
+room compute what they show:
 
 - `log`: the account and the machine as tables, intervals over logs whose weeks are drawn anew
 - `waits`: weeks; waits by size, user, queue, …; waits while enough nodes were idle
+- `starts`: how well starts can be forecast
 - `policies`: batch policies on the log's jobs, beside the recorded waits
 - `bursts`: nodes for a burst, and what they cost; `idle`: fillers, and nodes to lend
 - `page`: charts and tables of the page; `command`: the report, and ``cosim-report``
@@ -25,5 +26,6 @@ from cosimlib.report.log import open_log as open_log
 from cosimlib.report.page import Section as Section
 from cosimlib.report.policies import policies_section as policies_section
 from cosimlib.report.policies import timesharing_section as timesharing_section
+from cosimlib.report.starts import starts_section as starts_section
 from cosimlib.report.waits import log_section as log_section
 from cosimlib.report.waits import waits_section as waits_section

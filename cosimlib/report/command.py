@@ -18,13 +18,14 @@ from cosimlib.report.idle import fillers_section, lending_section
 from cosimlib.report.log import Log, open_log
 from cosimlib.report.page import Section, document
 from cosimlib.report.policies import policies_section, timesharing_section
+from cosimlib.report.starts import starts_section
 from cosimlib.report.waits import log_section, waits_section
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
 SECTIONS = (
-    log_section, waits_section, policies_section, bursts_section, fillers_section, lending_section,
-    timesharing_section,
+    log_section, waits_section, starts_section, policies_section, bursts_section, fillers_section,
+    lending_section, timesharing_section,
 )  # fmt: skip
 
 Say = Callable[[str], None]
@@ -141,7 +142,7 @@ def report(
     --------
     >>> import cosimlib as cs
     >>> cs.report("three-jobs.swf.gz", budget=1)
-    <Report three-jobs: 7 sections>
+    <Report three-jobs: 8 sections>
     """
     say = progress or (lambda line: None)
     say("reading the log")
