@@ -72,8 +72,8 @@ def plot_pit(pit: pd.DataFrame, *, title: str) -> go.Figure:
         shares = (100 * pit[method]).round(2)
         picture.add_bar(x=pit.index, y=shares, name=str(method), marker=marker)
     add_reference(picture, 100 / max(len(pit), 1), "if intervals hold")
-    picture.update_xaxes(title="tenth of the forecast in which the wait was", type="category")
-    return picture.update_yaxes(title="cases (%)", rangemode="tozero")
+    picture.update_xaxes(title="Probability of a shorter wait, by the forecast", type="category")
+    return picture.update_yaxes(title="Waits (%)", rangemode="tozero")
 
 
 def _name(row: object, job: pd.Series) -> str:
