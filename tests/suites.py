@@ -29,10 +29,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("COSIMLIB_WORKERS", "1")
 
 THOROUGH = os.environ.get("COSIMLIB_THOROUGH") == "1"
-"""Whether laws draw all of their examples, and explorers' notebooks run in kernels, too.
-
-`tests/explorers/test_notebooks.py` runs their cells.
-"""
+"""Whether laws draw all of their examples, and all notebooks run in kernels (`AT_NIGHT`)."""
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,7 +43,18 @@ SLOW = frozenset(
 )  # fmt: skip
 """Files of few tests that take long, for most of them start other processes."""
 
-LONGEST = ROOT / "notebooks" / "3-timesharing.ipynb"
+AT_NIGHT = frozenset(
+    ROOT / "notebooks" / f"{name}.ipynb"
+    for name in (
+        "3-timesharing", "4-filling", "6-ondemand",
+        *(f"explore/{path.stem}" for path in ROOT.glob("notebooks/explore/*.ipynb")),
+    )
+)  # fmt: skip
+"""Notebooks that run in kernels in a thorough run only: they take a quarter of the suite's time.
+
+Otherwise `tests/papers/test_small_notebooks.py`, `tests/papers/test_bursts.py` and
+`tests/explorers/test_notebooks.py` run their cells.
+"""
 
 SUITES = {
     "strict": ("notebooks/[!i]*.ipynb",),
@@ -95,15 +103,15 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(items):
     """Begin with what takes longest, so that no process is left alone with it at the end."""
     files = Counter(item.path for item in items)
-    at_night = pytest.mark.skip(reason="explorers' notebooks in kernels: COSIMLIB_THOROUGH=1")
+    at_night = pytest.mark.skip(reason="long notebooks in kernels: COSIMLIB_THOROUGH=1")
     for item in items:
-        if item.path.suffix == ".ipynb" and item.path.parent.name == "explore" and not THOROUGH:
+        if item.path in AT_NIGHT and not THOROUGH:
             item.add_marker(at_night)
 
     def place(item):
         first = (
             item.path.parent.name == "browser",
-            item.path == LONGEST,
+            item.path in AT_NIGHT,
             item.path.suffix == ".ipynb",
             item.path in SLOW,
         )

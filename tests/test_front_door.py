@@ -58,19 +58,19 @@ def test_an_import_loads_nothing_heavy():
 
 
 def test_figures_and_explorers_load_what_is_used_only():
-    code = "import sys, cosimlib as cs; cs.{}; print(*(m for m in sys.modules if 'cosimlib.' in m))"
-    loaded = run(code.format("figures.plot_table")).split()
-    assert "cosimlib.figures.charts" in loaded and "cosimlib.figures.elastic" not in loaded
-    loaded = run(code.format("explore_eviction")).split()
-    assert "cosimlib.explorers.eviction" in loaded and "cosimlib.explorers.batch" not in loaded
+    show = "print(*(m for m in sys.modules if 'cosimlib.' in m))"
+    code = f"import sys, cosimlib as cs; cs.figures.plot_table; {show}; cs.explore_eviction; {show}"
+    figures, explorers = map(str.split, run(code).splitlines())
+    assert "cosimlib.figures.charts" in figures and "cosimlib.figures.elastic" not in figures
+    assert "cosimlib.explorers.eviction" in explorers
+    assert "cosimlib.explorers.batch" not in explorers
 
 
 def test_audit_is_the_function_whatever_is_imported_first():
     """A module is called alike: importing it must not take the function's place."""
-    assert run("import cosimlib.audit, cosimlib as cs; print(callable(cs.audit))") == "True\n"
-    code = "from cosimlib.audit import audit_rule; import cosimlib as cs; print(callable(cs.audit))"
-    assert run(code) == "True\n"
-    assert run("import cosimlib.convert, cosimlib as cs; print(callable(cs.convert))") == "True\n"
+    show = "import cosimlib as cs; print(callable(cs.audit), callable(cs.convert))"
+    assert run(f"import cosimlib.audit, cosimlib.convert; {show}") == "True True\n"
+    assert run(f"from cosimlib.audit import audit_rule; {show}") == "True True\n"
 
 
 def test_version_is_the_project_s():
@@ -94,27 +94,31 @@ def test_every_plot_is_at_the_top_of_figures():
     assert plots <= set(cs.figures.__all__)
 
 
-@pytest.mark.parametrize(
-    ("hidden", "code", "what"),
-    [
-        ("ipywidgets", "cs.explore_batch", "explore_batch"),
-        ("gymnasium", "cs.BatchEnv", "BatchEnv"),
-        ("pyarrow", "cs.read_pm100('job_table.parquet')", "reading job_table.parquet"),
-        ("ipywidgets", "from cosimlib.explorers import explore_eviction", "explore_eviction"),
-    ],
-)
-def test_a_missing_extra_says_what_to_install(hidden, code, what):
+LACKING = {
+    "cs.explore_batch": ("explore_batch", "ipywidgets"),
+    "cs.BatchEnv": ("BatchEnv", "gymnasium"),
+    "cs.read_pm100('job_table.parquet')": ("reading job_table.parquet", "pyarrow"),
+    "from cosimlib.explorers import explore_eviction": ("explore_eviction", "ipywidgets"),
+}
+"""What needs an optional package: the name that its error has, and the package."""
+
+
+def test_a_missing_extra_says_what_to_install():
+    hidden = sorted({package for _, package in LACKING.values()})
     program = f"""
 import sys
-sys.modules[{hidden!r}] = None
+sys.modules.update(dict.fromkeys({hidden}))
 import cosimlib as cs
-try:
-    {code}
-except ImportError as error:
-    print(error)
+for code in {list(LACKING)}:
+    try:
+        exec(code)
+    except ImportError as error:
+        print(error)
 """
-    expected = f'{what} needs {hidden}: pip install "cosimlib[{EXTRAS[hidden]}]"'
-    assert run(program).strip() == expected
+    assert run(program).splitlines() == [
+        f'{what} needs {package}: pip install "cosimlib[{EXTRAS[package]}]"'
+        for what, package in LACKING.values()
+    ]
 
 
 def test_an_import_that_fails_for_another_reason_is_passed_on():

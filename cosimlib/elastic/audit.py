@@ -81,7 +81,7 @@ def _demand(
         raise InfeasibleScheduleError(f"{schedule.policy}: {message.format(name)}")
 
 
-def _demand_apart(
+def _check_disjoint(
     schedule: ElasticSchedule, of: np.ndarray, start: np.ndarray, end: np.ndarray, message: str
 ) -> None:
     """Raise an error if two stretches, from `start` to `end`, of one node or job overlap."""
@@ -126,7 +126,7 @@ def _check_runs(schedule: ElasticSchedule) -> None:
     fine = (end >= start) & (end <= expected_end)
     _demand(schedule, fine, job, "job {} is killed before its start or after its end")
     _demand(schedule, start >= submit_time[job], job, "job {} runs before its submission")
-    _demand_apart(schedule, job, start, end, "job {} runs twice at a time")
+    _check_disjoint(schedule, job, start, end, "job {} runs twice at a time")
     first, last, done = np.full(jobs.size, np.inf), np.full(jobs.size, -np.inf), np.empty(jobs.size)
     np.minimum.at(first, job, start)
     np.maximum.at(last, job, end)
@@ -149,7 +149,7 @@ def _check_nodes(schedule: ElasticSchedule, runs: Runs) -> None:
             "job {} runs on another number of nodes than it wants")  # fmt: skip
     lasting = runs.where(runs.end > runs.start)
     message = "node {} is on two runs at a time"
-    _demand_apart(schedule, lasting.node, lasting.start, lasting.end, message)
+    _check_disjoint(schedule, lasting.node, lasting.start, lasting.end, message)
 
 
 def _check_ownership(schedule: ElasticSchedule, runs: Runs) -> None:
@@ -161,7 +161,7 @@ def _check_ownership(schedule: ElasticSchedule, runs: Runs) -> None:
     nodes = np.arange(schedule.system.total_nodes + schedule.spare)
     _demand(schedule, np.isin(node, nodes), node, "there is no node {}")
     _demand(schedule, np.isin(nodes, node), nodes, "node {} never has an owner")
-    _demand_apart(schedule, node, start, end, "node {} has two owners at a time")
+    _check_disjoint(schedule, node, start, end, "node {} has two owners at a time")
     order = np.lexsort((start, node))
     node, start, end = node[order], start[order], end[order]
     first = np.append(True, node[1:] != node[:-1])
@@ -194,7 +194,7 @@ def _check_reclaims(schedule: ElasticSchedule, runs: Runs) -> None:
     expected = np.maximum(1, np.ceil((released - notified) / NOTICE_INTERVAL))
     _demand(schedule, notices == expected, node,
             "node {} had another number of notices than one at once and one a minute")  # fmt: skip
-    _demand_apart(schedule, node, notified, released, "node {} was wanted back twice")
+    _check_disjoint(schedule, node, notified, released, "node {} was wanted back twice")
     _check_departures(schedule, runs)
     _check_owners(schedule)
 

@@ -166,7 +166,7 @@ def bursts_section(
             costs, names=["machine"]
         ),
     }
-    reading = (
+    how_to_read = (
         f"Idle {unit}s are taken first, then jobs that end in time by their requests; other jobs "
         "are checkpointed one after another, or killed, at the least loss. Lost is the work since "
         "a job's last checkpoint, which applications write hourly. Memory in use is drawn, 40 to "
@@ -174,12 +174,12 @@ def bursts_section(
         "steps are halved until that changes losses by less than 1 %, down to a second."
     )
     if len(machines) > 1:
-        reading += (
+        how_to_read += (
             " Bands are from a small machine to one like Theta; give yours with --memory and "
             "--bandwidth."
         )
     found = _burst_finding(log, costs, f"{count(moments.size, 'moment')} {of}")
-    return Section("bursts", title, (found,), (picture,), tables, reading)
+    return Section("bursts", title, (found,), (picture,), tables, how_to_read)
 
 
 def checkpoint_machines(machine: System, *, unit: str = "node") -> list[System]:

@@ -140,12 +140,12 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
         finding += ": too few to lend"
     table = lent.set_index("hours").rename(columns=LENT)
     picture = line_chart(table, f"hours for which {unit}s are lent", f"{unit}s")
-    reading = (
+    how_to_read = (
         f"{unit}s that are idle for so many hours in a row, known in hindsight; who lends without "
         "knowing the future has to take some back."
     ).capitalize()
     tables = {f"{unit}s to lend, by hours".capitalize(): table}
-    return Section("lending", title, (f"{finding}.",), (picture,), tables, reading)
+    return Section("lending", title, (f"{finding}.",), (picture,), tables, how_to_read)
 
 
 def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Section:
@@ -187,7 +187,7 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         finding += ": there is too little idle time for them"
     shown = (100 * use).set_axis(["mean, and range over the weeks", "low", "high"], axis=1)
     picture = dot_chart(shown, f"percent of the {unit}-hours that work")
-    reading = (
+    how_to_read = (
         "The jobs of these weeks are scheduled by conservative backfilling, once a minute; fillers "
         f"take {unit}s that are idle when a minute begins. They are saved each minute, or before a "
         "reservation (jobs may then wait for a minute), or killed where a job comes and saved as "
@@ -197,4 +197,4 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         f"{unit}-hours by use".capitalize(): groups[[*PARTS.values()][:-1]].sum(),
         "The same by week, and the part of the machine that works": table,
     }
-    return Section("fillers", title, (f"{finding}.",), (picture,), tables, reading)
+    return Section("fillers", title, (f"{finding}.",), (picture,), tables, how_to_read)

@@ -64,7 +64,7 @@ class Section:
         SVG.
     tables : dict of str to pd.DataFrame
         By caption.
-    reading : str
+    how_to_read : str
         How to read pictures and tables.
     """
 
@@ -73,7 +73,7 @@ class Section:
     findings: tuple[str, ...]
     pictures: tuple[str, ...] = ()
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    reading: str = ""
+    how_to_read: str = ""
 
     def __str__(self) -> str:
         return "\n".join([self.title, *(f"- {finding}" for finding in self.findings)])
@@ -82,21 +82,21 @@ class Section:
         return f"<Section {self.name}: {count(len(self.findings), 'finding')}>"
 
     def _repr_html_(self) -> str:
-        return "".join([self._words(), *self.pictures, self._reading(), self._tables()])
+        return "".join([self._words(), *self.pictures, self._how_to_read(), self._tables()])
 
     def _ipython_display_(self) -> None:
         """Words, pictures and tables as outputs of their own, as GitHub can show them."""
         from IPython.display import HTML, SVG, display
 
-        after = HTML(self._reading() + self._tables())
+        after = HTML(self._how_to_read() + self._tables())
         display(HTML(self._words()), *map(SVG, self.pictures), after)
 
     def _words(self) -> str:
         return "".join(f"<p>{html.escape(finding)}</p>" for finding in self.findings)
 
-    def _reading(self) -> str:
-        how = f'<p class="how"><em>How to read it.</em> {html.escape(self.reading)}</p>'
-        return how if self.reading else ""
+    def _how_to_read(self) -> str:
+        how = f'<p class="how"><em>How to read it.</em> {html.escape(self.how_to_read)}</p>'
+        return how if self.how_to_read else ""
 
     def _tables(self) -> str:
         """The first table; the others folded."""

@@ -158,14 +158,14 @@ def policies_section(log: Log) -> Section:
             "ratios, are of a machine that never closes, as logs drawn anew have other weeks."
         )
     picture = dot_chart(means, "mean wait (hours)")
-    reading = (
+    how_to_read = (
         "Every policy schedules the same jobs, with their own submissions, requests and run times; "
         "EASY (sjbf) backfills by shortest request. Intervals show how much the mean varies "
         "from one log like this to another. Policies share these logs, so that ratios decide where "
         "intervals overlap. Policies know nothing of holds, quotas, partitions or drained nodes."
         + "".join(f" {name} is left out: {reason}." for name, reason in left_out.items())
     )
-    return Section("policies", "Policies", (" ".join(findings),), (picture,), tables, reading)
+    return Section("policies", "Policies", (" ".join(findings),), (picture,), tables, how_to_read)
 
 
 def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
@@ -207,14 +207,14 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     if log.workload.began is not None:
         hours.index = [name[:10] for name in hours.index]
     picture = dot_chart(hours, "mean hours from submission to end")
-    reading = (
+    how_to_read = (
         "Jobs share nodes equally and run at the speed of their slowest node; nothing is lost by "
         "sharing itself. Short jobs gain, as none waits; long ones take longer where nodes are "
         f"crowded. Each week (its first jobs, up to {MOST_HELD:,} {log.unit}s in all) is simulated "
         "by itself, from an empty machine."
     )
     tables = {"Time from submission to end, by week": table}
-    return Section("timesharing", title, (finding,), (picture,), tables, reading)
+    return Section("timesharing", title, (finding,), (picture,), tables, how_to_read)
 
 
 def _helps(ratios: pd.Series) -> str:

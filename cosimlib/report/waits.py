@@ -219,12 +219,12 @@ def log_section(log: Log) -> Section:
         "Records dropped, mended and noted": log.workload.account.set_index("action"),
         "Weeks (waits in hours)": weeks.drop(columns="begin").set_axis(begin).rename_axis("week"),
     } | windows
-    reading = (
+    how_to_read = (
         "Utilization is the share of the machine that jobs held in a week, offered load the work "
         "submitted in it. Where load is above utilization the queue grows. Dropped records are no "
         "jobs or do not fit, mended ones were changed, noted ones may matter."
     )
-    return Section("log", "The log", (" ".join(findings),), (picture,), tables, reading)
+    return Section("log", "The log", (" ".join(findings),), (picture,), tables, how_to_read)
 
 
 def _closures(log: Log) -> tuple[list[str], dict[str, pd.DataFrame]]:
@@ -272,7 +272,7 @@ def waits_section(log: Log) -> Section:
     if len(by_hour):
         pictures.append(heat_map(by_hour, "Mean wait by time of submission"))
         tables["Mean wait by weekday and hour of the submission (h)"] = by_hour
-    reading = (
+    how_to_read = (
         "A mark is the wait that half of the jobs, or 90 % of them, do not exceed. Dark cells are "
         "times of submission with long waits."
     )
@@ -282,10 +282,10 @@ def waits_section(log: Log) -> Section:
         findings.append(finding)
         pictures += picture
         tables |= table
-        reading += f" {SIGNS}" * bool(picture)
+        how_to_read += f" {SIGNS}" * bool(picture)
         if picture and len(log.windows):
-            reading += " Before all these: the machine is closed, or soon will be."
-    return Section("waits", title, tuple(findings), tuple(pictures), tables, reading)
+            how_to_read += " Before all these: the machine is closed, or soon will be."
+    return Section("waits", title, tuple(findings), tuple(pictures), tables, how_to_read)
 
 
 def _longest(groups: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import cosimlib as cs
-from cosimlib.report import example_log, log_section, open_log, policies_section, waits_section
+from cosimlib.report import log_section, open_log, policies_section, waits_section
 from cosimlib.report.policies import replay
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
@@ -45,7 +45,7 @@ def test_closures_are_a_cause_of_waits_while_nodes_were_idle(mondays):
     section = waits_section(mondays)
     causes = section.tables["node-hours waited while enough nodes were idle"]
     assert causes.index[0] == "the machine was closed, or about to close"
-    assert "about to close" in section.findings[1] and "Before all these" in section.reading
+    assert "about to close" in section.findings[1] and "Before all these" in section.how_to_read
 
 
 def test_policies_keep_the_closures_of_the_log(mondays):
@@ -67,9 +67,3 @@ def test_without_requested_times_closures_are_said_and_not_replayed(mondays):
     assert "6 windows" in log_section(log).findings[0]
     assert "ahead" not in log_section(log).findings[0]
     assert "closed" not in policies_section(log).findings[0]
-
-
-def test_a_log_without_closures_says_nothing_of_them():
-    report = cs.report(example_log(jobs=600), budget=1)
-    assert "closed" not in str(report) and CAPTION not in report.tables
-    assert "closed" not in report._repr_html_() and "#bbb" not in report._repr_html_()

@@ -1,6 +1,7 @@
 """Reports: sentences, tables, one page that needs nothing else, and the command."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 import cosimlib as cs
 from cosimlib.report import (
+    Report,
     bursts_section,
     example_log,
     lending_section,
@@ -19,6 +21,7 @@ from cosimlib.report.page import axis, cell, hours_axis, line_chart, table_html
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR
 from tests.cells import NO_NUMBER
+from tests.report.test_closures import CAPTION
 from tests.report.test_nodes import scheduled
 from tests.suites import THOROUGH
 from tests.zoo import ZOO
@@ -34,6 +37,12 @@ def name_of(path) -> str:
     return path.name.removesuffix(".swf.gz")
 
 
+@cache
+def report_on(name: str) -> Report:
+    """The report on an odd log."""
+    return cs.report(str(ZOO / f"{name}.swf.gz"), budget=1)
+
+
 @pytest.fixture(scope="module")
 def example():
     return cs.report(example_log(jobs=600), budget=2)
@@ -43,7 +52,7 @@ def example():
     "log", [log for log in LOGS if THOROUGH or name_of(log) in ODDEST], ids=name_of
 )
 def test_every_odd_log_has_a_page(log, tmp_path):
-    report = cs.report(str(log), budget=1)
+    report = report_on(name_of(log))
     page = report.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
     assert not NO_NUMBER.search(re.sub("<[^>]*>", " ", page))
     assert 5 <= len(report.findings) <= 9
@@ -67,15 +76,20 @@ def test_a_report_is_the_same_each_time(example):
     assert again._repr_html_() == example._repr_html_()
 
 
+def test_a_log_without_closures_says_nothing_of_them(example):
+    assert "closed" not in str(example) and CAPTION not in example.tables
+    assert "closed" not in example._repr_html_() and "#bbb" not in example._repr_html_()
+
+
 def test_waits_of_a_log_whose_submissions_are_starts_are_open():
-    report = cs.report(str(ZOO / "submissions-are-starts.swf.gz"), budget=1)
+    report = report_on("submissions-are-starts")
     for name in ("waits", "policies", "timesharing"):
         assert "is open" in report[name].findings[0] and not report[name].pictures
     assert report["lending"].pictures
 
 
 def test_idle_nodes_of_a_record_beyond_the_machine_are_open():
-    report = cs.report(str(ZOO / "over-committed.swf.gz"), budget=1)
+    report = report_on("over-committed")
     assert "NODES=" in report["log"].findings[0]
     assert all("is open" in report[name].findings[0] for name in ("bursts", "lending"))
 
