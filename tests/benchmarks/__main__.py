@@ -1,13 +1,12 @@
 """Benchmarks: `make bench` prints a table of speeds and keeps it as figures/bench.csv.
 
-Compilation is not included: each kernel runs once before it is timed, and a first run with an empty
-cache is a row of its own. Goals depend on the machine and are printed beside the measurements;
-ratios compare two things measured one after the other.
+Compilation is not included: each kernel runs once before it is timed (for first calls see
+`tests.benchmarks.first_calls`). Goals depend on the machine and are printed beside the
+measurements; ratios compare two things measured one after the other.
 """
 
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -59,19 +58,6 @@ from tests.eviction import naive
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ("what", "measured", "unit", "goal", "met")
-COLD = """
-import tempfile, time
-from pathlib import Path
-from cosimlib.kernels import jit
-jit.cache_folder = lambda: Path({folder!r})
-begin = time.perf_counter()
-from cosimlib.eviction.scenarios import scaled_problem
-from cosimlib.eviction import solve_dynamic
-problem = scaled_problem(24, 4352)
-imported = time.perf_counter()
-solve_dynamic(problem)
-print(time.perf_counter() - imported)
-"""
 
 
 def median_of(run: Callable[[], object], repeat: int = 7) -> float:
@@ -130,16 +116,7 @@ def eviction_rows() -> list[tuple]:
         (case + "backtracking with look-ahead / dynamic", ahead / dynamic, "x", ""),
         (wide + "dynamic, a quarter needed", one, "s", "<= 2"),
         (wide + "dynamic, whole spectrum", all_nodes, "s", "<= 2"),
-        ("first solve_dynamic with an empty cache (compilation)", _cold_start(), "s", ""),
     ]
-
-
-def _cold_start() -> float:
-    """Seconds of the first solve in a new process with an empty cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", COLD.format(folder=folder)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return float(done.stdout)
 
 
 def trace_rows() -> list[tuple]:
