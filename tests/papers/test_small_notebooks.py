@@ -22,7 +22,7 @@ def test_time_sharing_of_a_few_days(monkeypatch):
 
 
 def test_filling_of_a_few_days(monkeypatch):
-    monkeypatch.setitem(filling.SPANS, "quick", (2.0, 2))
+    monkeypatch.setitem(filling.SPANS, "quick", (3.0, 2))
     few = {"accuracies": [0.0, 0.5, 1.0], "queue_depths": [10]}
     shown = run_cells(ROOT / "notebooks/4-filling.ipynb", **few)
     assert len(shown.figures) == 7

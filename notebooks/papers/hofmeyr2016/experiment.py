@@ -160,9 +160,10 @@ class Runs(NamedTuple):
         ValueError
             Where there is none.
         """
-        rows = self.table.query(
-            "kind == @kind and policy == @policy and noise == @noise and overhead == @overhead"
-        )
+        asked = {"kind": kind, "policy": policy, "noise": noise, "overhead": overhead}
+        rows = self.table
+        for column, value in asked.items():
+            rows = rows[rows[column] == value]
         if rows.empty:
             raise ValueError(f"no run of {Run(policy, noise, overhead)} among those of '{kind}'")
         return rows["summary"].tolist()
