@@ -219,13 +219,13 @@ def _filled(memory_per_node: float | None, log: Log) -> Log:
     workload = timesharing.with_node_memory(
         before, memory_per_node=memory_per_node, node_starts=MOST_STARTS
     )
-    is_known = before.column("memory").notna().any()
+    known = before.column("memory").notna().any()
     gigabytes = check.machine(workload.machine, workload.name).memory_per_node
     return log.of(
         workload,
-        "" if is_known else "The log does not say what memory jobs need; it counts as nothing.",
+        "" if known else "The log does not say what memory jobs need; it counts as nothing.",
         f"A node's memory is supposed to be {gigabytes:.3g} GB, twice what 99 % of the jobs need "
-        "(in code, memory_per_node= gives another)." if memory_per_node is None and is_known else "",
+        "(in code, memory_per_node= gives another)." if memory_per_node is None and known else "",
         f"{len(workload):,} of these jobs are simulated, which fit and start on at most "
         f"{MOST_STARTS:,} nodes." if len(before) > len(workload) else "",
         start=float(before.jobs["submit_time"].min()),
