@@ -12,29 +12,19 @@ import numpy as np
 from cosimlib.calendar import Calendar
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type, records
 
 ENDS, KNOWN, BEGINS = range(3)
 """Kinds of edges, in their order at equal times."""
 
-EDGE = np.dtype(
-    [
-        ("time", "f8"),
-        ("edge", "i8"),
-        ("start", "f8"),
-        ("end", "f8"),
-        ("nodes", "i8"),
-        ("known", "f8"),
-        ("kills", "?"),
-    ]
-)
+EDGE = record_type(floats="time start end known", integers="edge nodes kills")
 """An edge of a window; the window's start, end, nodes, when it is known, and whether it kills."""
 
-FIELDS = [("edges", "i8"), ("closed", "i8"), ("enforced", "i8"), ("next_fall", "f8")]
+FLOATS, INTEGERS = "next_fall", "edges closed enforced"
 """Fields of a state: the edges passed, the nodes closed, those of them for which jobs are killed,
 and when the next window that is known begins."""
 
-
-_LAST = np.array([(np.inf, ENDS, 0.0, 0.0, 0, 0.0, False)], EDGE).view(np.recarray)
+_LAST = records(1, EDGE, time=np.inf, edge=ENDS)
 """What comes after all edges."""
 
 

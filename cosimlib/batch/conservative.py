@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.batch import capacity, queue
+from cosimlib.batch import capacity
 from cosimlib.batch import plan as planning
 from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
 from cosimlib.batch.plan import JOB, STATE, Plan
@@ -45,6 +45,7 @@ from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import records
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -129,9 +130,9 @@ def promised_starts(
 def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.recarray:
     """Records of jobs that have ended; their first reservations only if `promises` says so."""
     check.choice("reservations", reservations, RESERVATIONS)
-    jobs, states = _records(run), np.zeros(1, STATE).view(np.recarray)
-    states.free, states.kind, states.promises = run.total_nodes, run.kind, promises
-    states.next_start, states.movable_before, states.changed = np.inf, -np.inf, True
+    jobs = _records(run)
+    states = records(1, STATE, free=run.total_nodes, kind=run.kind, promises=promises, changed=True)
+    states.next_start, states.movable_before = np.inf, -np.inf
     edges = capacity.edges_of(run.calendar, run.total_nodes, jobs.submit_time)
     waiting = np.empty(jobs.size, np.int64)
     profile = np.recarray(2 * jobs.size + edges.size + 4, BREAKPOINT)
@@ -145,8 +146,7 @@ def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.re
 
 def _records(run: Prepared) -> np.recarray:
     """Records of jobs that are all to come."""
-    jobs = queue.records_of(run.jobs, run.rank, JOB)
-    jobs.version = -1
+    jobs = records(run.rank.size, JOB, rank=run.rank, version=-1, **run.jobs._asdict())
     jobs.start_time = jobs.reserved = jobs.promised = np.nan
     by_request = pd.DataFrame({"nodes": jobs.nodes, "time": jobs.requested_time})
     jobs.alike = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()
@@ -192,8 +192,8 @@ def _keep_reservations(
             if ended and state.movable_before > state.now:
                 _compress(plan)
         new = planning.submit(plan)
-        planning.reserve_all(plan, new)
-        jobs.promised[new] = jobs.reserved[new]
+        planning.reserve_all(plan, waiting[state.waiting - new : state.waiting])
+        planning.promise(plan, new)
         if state.begun:
             planning.drop_begun(plan)
 
@@ -219,11 +219,11 @@ def _plan_anew(
         planning.absorb_ends(plan)
         planning.absorb_edges(plan)
         new = planning.submit(plan)
-        is_whole = state.promises and new.size > 0
+        is_whole = state.promises and new > 0
         before = np.inf if is_whole else planning.next_event(plan)
         planning.order_queue(plan)
         planning.lay_out(plan)
-        numbers, place, planned = waiting[: state.waiting], 0, 0
+        numbers, place, planned = waiting[: state.waiting], planning.FIRST, planning.FIRST
         while place < numbers.size:
             if planning.earliest_start(plan, numbers[place], before) < before:
                 while planned <= place:
@@ -232,17 +232,15 @@ def _plan_anew(
             else:
                 place += 1
         if is_whole:
-            jobs.promised[new] = jobs.reserved[new]
+            planning.promise(plan, new)
 
 
 @kernel
 def _renew(plan: Plan) -> None:
     """Make all reservations anew, in order of the starts reserved so far."""
-    planning.order_queue(plan)
-    waiting = plan.waiting[: plan.state.waiting]
-    reserved = np.array([plan.jobs[number].reserved for number in waiting])
+    planning.order_by_reservation(plan)
     planning.lay_out(plan)
-    planning.reserve_all(plan, waiting[np.argsort(reserved, kind="mergesort")])
+    planning.reserve_all(plan, plan.waiting[: plan.state.waiting])
     plan.state.movable_before = -np.inf
 
 

@@ -221,7 +221,9 @@ def _kill(
 ) -> None:
     """Kill jobs until the others fit on the nodes that are open."""
     while len(ends) > 0 and capacity.are_too_many(state):
-        running = np.array([jobs[number].begun for _, number in ends])
+        running = np.empty(len(ends), np.int64)
+        for place in range(running.size):
+            running[place] = jobs[ends[place][1]].begun
         place = capacity.cut_one(jobs, running, now)
         _end(jobs, expected, state, ends.pop(place)[1])
         heapify(ends)

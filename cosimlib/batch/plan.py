@@ -12,16 +12,11 @@ import numpy as np
 from cosimlib.batch import capacity, queue
 from cosimlib.kernels import availability, backfilling
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type, whole
 
-JOB = np.dtype(
-    [
-        *queue.FIELDS,
-        ("reserved", "f8"),
-        ("promised", "f8"),
-        ("alike", "i8"),
-        ("none_before", "f8"),
-        ("version", "i8"),
-    ]
+JOB = record_type(
+    floats=f"{queue.FLOATS} reserved promised none_before",
+    integers=f"{queue.INTEGERS} alike version",
 )
 """A job; its start, its reservation and the first that it had, NaN before.
 
@@ -30,26 +25,10 @@ JOB = np.dtype(
 since `version`.
 """
 
-STATE = np.dtype(
-    [
-        ("now", "f8"),
-        ("next_start", "f8"),
-        ("kind", "i8"),
-        ("submitted", "i8"),
-        ("waiting", "i8"),
-        ("free", "i8"),
-        ("releases", "i8"),
-        ("breakpoints", "i8"),
-        ("rises", "f8"),
-        ("version", "i8"),
-        ("movable_before", "f8"),
-        ("overdue", "?"),
-        ("changed", "?"),
-        ("begun", "?"),
-        ("promises", "?"),
-        ("idle", "i8"),
-        *capacity.FIELDS,
-    ]
+STATE = record_type(
+    floats=f"now next_start rises movable_before {capacity.FLOATS}",
+    integers="kind submitted waiting free releases breakpoints version overdue changed begun "
+    f"promises idle {capacity.INTEGERS}",
 )
 """State of a simulation: the instant, and when the next reservation begins; the `kind` of order.
 
@@ -59,6 +38,8 @@ its request, and whether one came, began or ended at this instant; whether first
 asked for; how many jobs were planned at instants at which nothing changed; the fields of
 `batch.capacity`.
 """
+
+FIRST = whole(0)
 
 MOST_IDLE, MOST_IDLE_PER_JOB = 1_000_000, 2_000
 """Jobs planned at most, in all and per job, at instants at which none comes, begins or ends."""
@@ -145,7 +126,9 @@ def absorb_edges(plan: Plan) -> bool:
         capacity.pass_edges(edges, plan.expected, state, state.now)
         state.changed = True
         while len(plan.ends) > 0 and capacity.are_too_many(state):
-            running = np.array([number for _, number in plan.ends])
+            running = np.empty(len(plan.ends), np.int64)
+            for place in range(running.size):
+                running[place] = plan.ends[place][1]
             _end(plan, plan.ends.pop(capacity.cut_one(plan.jobs, running, state.now))[1])
             heapify(plan.ends)
             is_broken = True
@@ -160,15 +143,22 @@ def is_overdue(plan: Plan) -> bool:
 
 
 @kernel
-def submit(plan: Plan) -> np.ndarray:
-    """Put the jobs that come by now at the end of the queue; return them."""
+def submit(plan: Plan) -> int:
+    """Put the jobs that come by now at the end of the queue; return how many."""
     jobs, state, first = plan.jobs, plan.state, plan.state.submitted
     while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
         plan.waiting[state.waiting] = state.submitted
         state.submitted += 1
         state.waiting += 1
         state.changed = True
-    return np.arange(first, state.submitted)
+    return state.submitted - first
+
+
+@kernel
+def promise(plan: Plan, new: int) -> None:
+    """Note the reservations of the jobs that were submitted last as their first ones."""
+    for number in range(plan.state.submitted - new, plan.state.submitted):
+        plan.jobs[number].promised = plan.jobs[number].reserved
 
 
 @kernel
@@ -197,6 +187,32 @@ def order_queue(plan: Plan) -> None:
     drop_begun(plan)
     state = plan.state
     queue.sort(plan.jobs, plan.waiting[: state.waiting], state.kind, state.now)
+
+
+@kernel
+def order_by_reservation(plan: Plan) -> None:
+    """Drop jobs that have begun; put the others in order of reservations (ties: the queue's order).
+
+    They are sorted by insertion, for they are nearly in this order where they were in it before.
+    """
+    drop_begun(plan)
+    state, jobs, waiting = plan.state, plan.jobs, plan.waiting
+    queue.rank(jobs, waiting[: state.waiting], state.kind, state.now)
+    for last in range(1, state.waiting):
+        number, place = waiting[last], last
+        while place > 0 and _is_reserved_before(jobs, number, waiting[place - 1]):
+            waiting[place] = waiting[place - 1]
+            place -= 1
+        waiting[place] = number
+
+
+@kernel
+def _is_reserved_before(jobs: np.recarray, number: int, other: int) -> bool:
+    """Whether a job's reservation begins before another's."""
+    reserved, other_reserved = jobs[number].reserved, jobs[other].reserved
+    if reserved != other_reserved:
+        return reserved < other_reserved
+    return queue.precedes(jobs, number, other)
 
 
 @kernel
@@ -259,7 +275,7 @@ def earliest_start(plan: Plan, number: int, before: float) -> float:
 @kernel
 def reserve_all(plan: Plan, numbers: np.ndarray) -> None:
     """Reserve the earliest start for each of these jobs in turn."""
-    place = 0
+    place = FIRST
     while place < numbers.size:
         place = reserve(plan, numbers, place)
 

@@ -21,6 +21,7 @@ from cosimlib.batch.orders import Prepared
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type, records
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 LAST_TWO = "last two"
@@ -28,24 +29,13 @@ EXPECTED = f"{LAST_TWO!r}, or the predicted run time of each job in seconds"
 
 Predictions: TypeAlias = str | pd.Series | np.ndarray
 
-JOB = np.dtype([*queue.FIELDS, ("predicted", "f8"), ("user", "i8")])
-USER = np.dtype([("ended", "i8"), ("last", "f8"), ("before", "f8")])
+JOB = record_type(floats=f"{queue.FLOATS} predicted", integers=f"{queue.INTEGERS} user")
+USER = record_type(floats="last before", integers="ended")
 """How many jobs of a user have ended, and the run times of the last two of them."""
 
-STATE = np.dtype(
-    [
-        ("kind", "i8"),
-        ("shortest_first", "?"),
-        ("last_two", "?"),
-        ("per_event", "?"),
-        ("extra_nodes", "?"),
-        ("submitted", "i8"),
-        ("waiting", "i8"),
-        ("running", "i8"),
-        ("free", "i8"),
-        ("releases", "i8"),
-        ("limits", "i8"),
-    ]
+STATE = record_type(
+    integers="kind shortest_first last_two per_event extra_nodes submitted waiting running free "
+    "releases limits"
 )
 
 
@@ -63,13 +53,12 @@ def simulate_predicted(
     shortest_first : bool
         Whether ranks are predictions.
     """
-    jobs = queue.records_of(run.jobs, run.rank, JOB)
+    jobs = records(run.rank.size, JOB, rank=run.rank, **run.jobs._asdict())
     jobs.predicted = np.minimum(_given(run.workload, jobs, predict), jobs.requested_time)
     user = pd.factorize(run.workload.column("user"))[0]
     # A job that names no user is one of its own.
     jobs.user = np.where(user < 0, user.max(initial=0) + 1 + np.arange(user.size), user)
-    users = np.zeros(2 * user.size + 1, USER).view(np.recarray)
-    states = np.zeros(1, STATE).view(np.recarray)
+    users, states = records(2 * user.size + 1, USER), records(1, STATE)
     states.kind, states.shortest_first, states.free = run.kind, shortest_first, run.total_nodes
     states.last_two, states.per_event = isinstance(predict, str), per_event
     states.extra_nodes = extra_nodes

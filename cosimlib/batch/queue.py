@@ -13,6 +13,7 @@ import numpy as np
 from cosimlib.batch import capacity
 from cosimlib.kernels import tournament
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.tournament import NOBODY, ROOT
 from cosimlib.workload import JobArrays
 
@@ -22,40 +23,20 @@ stay, behind the job submitted first."""
 
 BLOCK = 256
 
-FIELDS = [*((name, "f8") for name in ("submit_time", "run_time", "requested_time", "rank",
-                                      "start_time")), ("nodes", "i8")]  # fmt: skip
+FLOATS, INTEGERS = "submit_time run_time requested_time rank start_time", "nodes"
 """Fields of a job that every policy of this room reads; the times in seconds."""
 
-JOB = np.dtype(
-    [
-        *FIELDS,
-        ("leaf", "i8"),
-        ("coming", "i8"),
-        ("begun", "i8"),
-    ]
-)
+JOB = record_type(floats=FLOATS, integers=f"{INTEGERS} leaf coming begun")
 """A job, and its leaf: 0 where it is still to come, has none yet, or has begun.
 
 Two fields are lists of jobs and say nothing of the job in whose record they stand: `coming` has all
 jobs, by rank within each `BLOCK` of submissions; `begun` those that have begun, one after another.
 """
 
-STATE = np.dtype(
-    [
-        ("kind", "i8"),
-        ("rule", "i8"),
-        ("per_event", "?"),
-        ("submitted", "i8"),
-        ("oldest", "i8"),
-        ("leaves", "i8"),
-        ("width", "i8"),
-        ("begun", "i8"),
-        ("free", "i8"),
-        ("releases", "i8"),
-        ("limits", "i8"),
-        ("longest", "f8"),
-        *capacity.FIELDS,
-    ]
+STATE = record_type(
+    floats=f"longest {capacity.FLOATS}",
+    integers="kind rule per_event submitted oldest leaves width begun free releases limits "
+    f"{capacity.INTEGERS}",
 )
 """State of a simulation: `kind` of order, `rule` of backfilling, whether each event has a pass.
 
@@ -65,28 +46,19 @@ start now, the longest request of all (s), and the fields of `batch.capacity`.
 """
 
 
-def records_of(jobs: JobArrays, rank: np.ndarray, dtype: np.dtype) -> np.recarray:
-    """A record of a type per job, with its `FIELDS`; all else is 0."""
-    records = np.zeros(rank.size, dtype).view(np.recarray)
-    for field in JobArrays._fields:
-        records[field] = getattr(jobs, field)
-    records.rank = rank
-    return records
-
-
 def empty(
     jobs: JobArrays, rank: np.ndarray, kind: int
 ) -> tuple[np.recarray, np.recarray, np.recarray]:
     """Records of jobs that are all to come, a tree for them, and one record of state."""
     n = rank.size
-    records, states = records_of(jobs, rank, JOB), np.zeros(1, STATE).view(np.recarray)
-    np.nan_to_num(records.requested_time, copy=False)
+    rows = records(n, JOB, rank=rank, **jobs._asdict())
+    np.nan_to_num(rows.requested_time, copy=False)
     coming = np.arange(n)
     by_submission = kind in (SUBMITTED, WFP)
-    records.coming = coming if by_submission else np.lexsort((rank, coming // BLOCK))
-    states.kind, states.next_fall = kind, np.inf
-    states.longest = records.requested_time.max(initial=0.0)
-    return records, tournament.empty(n), states
+    rows.coming = coming if by_submission else np.lexsort((rank, coming // BLOCK))
+    longest = rows.requested_time.max(initial=0.0)
+    states = records(1, STATE, kind=kind, next_fall=np.inf, longest=longest)
+    return rows, tournament.empty(n), states
 
 
 @kernel
@@ -189,27 +161,38 @@ def wfp_score(job: np.record, now: float) -> float:
 
 
 @kernel
-def sort(jobs: np.recarray, waiting: np.ndarray, kind: int, now: float) -> None:
-    """Sort numbers of waiting jobs by rank, which WFP finds anew; ties: the job submitted first.
+def rank(jobs: np.recarray, waiting: np.ndarray, kind: int, now: float) -> None:
+    """Write the ranks of waiting jobs that depend on time.
 
-    They are sorted by insertion, for they are nearly in order from the time before. Under
-    `HEAD_FIRST` the job submitted first has the lowest rank until it begins.
+    Under `HEAD_FIRST` the job submitted first has the lowest rank until it begins.
     """
     if kind == WFP:
         for number in waiting:
             jobs[number].rank = -wfp_score(jobs[number], now)
     elif kind == HEAD_FIRST and waiting.size > 0:
-        jobs[waiting.min()].rank = -np.inf
+        first = waiting[0]
+        for number in waiting:
+            first = min(first, number)
+        jobs[first].rank = -np.inf
+
+
+@kernel
+def sort(jobs: np.recarray, waiting: np.ndarray, kind: int, now: float) -> None:
+    """Sort numbers of waiting jobs by rank; ties: the job submitted first.
+
+    They are sorted by insertion, for they are nearly in order from the time before.
+    """
+    rank(jobs, waiting, kind, now)
     for last in range(1, waiting.size):
         number, place = waiting[last], last
-        while place > 0 and _precedes(jobs, number, waiting[place - 1]):
+        while place > 0 and precedes(jobs, number, waiting[place - 1]):
             waiting[place] = waiting[place - 1]
             place -= 1
         waiting[place] = number
 
 
 @kernel
-def _precedes(jobs: np.recarray, number: int, other: int) -> bool:
+def precedes(jobs: np.recarray, number: int, other: int) -> bool:
     """Whether a job comes before another in the queue."""
     rank, other_rank = jobs[number].rank, jobs[other].rank
     return rank < other_rank or (rank == other_rank and number < other)

@@ -8,7 +8,10 @@ when the number of free nodes stops falling, `rises` (s): from there on no searc
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import whole
 from cosimlib.kernels.steps import first_at
+
+FIRST = whole(0)
 
 BREAKPOINT = np.dtype((np.record, [("time", "f8"), ("free", "i8")]))
 """A moment in seconds, and the nodes free from it to the next."""
@@ -28,7 +31,7 @@ def advance(profile: np.recarray, state: np.record, now: float) -> None:
     while passed + 1 < state.breakpoints and profile[passed + 1].time <= now:
         passed += 1
     if passed > 0:
-        _remove(profile, state, 0, passed)
+        _remove(profile, state, FIRST, passed)
     profile[0].time = now
 
 
