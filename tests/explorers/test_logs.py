@@ -171,3 +171,24 @@ def test_machines_of_a_log_are_shown_at_work():
     event = panel.controls["event"]
     assert 1 < event.value < event.max
     assert explore_coscheduling().settings["event"] == 1
+
+
+@pytest.mark.parametrize(
+    "explore", [explore_batch, explore_filling, explore_ondemand, explore_timesharing]
+)
+def test_what_cannot_be_simulated_is_named(explore):
+    source = synthetic.with_scaled_estimates(synthetic.lublin(20, nodes=32, seed=1))
+    with pytest.raises(TypeError, match="source is of type DataFrame; expected a Workload"):
+        explore(source.jobs)
+    with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
+        explore(Workload(source.jobs[:0], "gone"), System.of(8))
+    wide = Workload(source.jobs.assign(nodes=8), "wide")
+    with pytest.raises(InvalidWorkloadError, match="jobs are wider than the 4 nodes of its"):
+        explore(wide, System.of(4))
+    with pytest.raises(ValueError, match="jobs=0; expected a whole number from 1"):
+        explore(source, jobs=0)
+
+
+@pytest.mark.parametrize("explore", [explore_batch, explore_filling, explore_ondemand])
+def test_pictures_stay_light(explore):
+    assert len(explore().picture.to_json()) < 200_000

@@ -146,24 +146,6 @@ def test_every_explorer_draws_once_per_change():
             assert redraws(panel, name, [value]) == [1], name
 
 
-def test_an_explorer_refuses_what_its_sliders_do_not_reach():
-    panel = explore_timesharing(days=1, nodes=16)
-    before, title = panel.settings, repr(panel)
-    for wrong, message in (
-        ({"overhead": 1.0}, "overhead=1.0; expected a number from 0 to 0.3"),
-        ({"noise": 2.0}, "noise=2.0; expected a number from 0 to 0.05"),
-        ({"seed": -1}, "seed=-1; expected a whole number from 0 to 50"),
-        ({"moment": 1e3}, "moment=1000.0; expected a number from 0 to "),
-        ({"spmd": "no"}, "spmd='no'; expected one of True, False"),
-        ({"day": 2}, "day=2: no control of that name; expected one of load, overhead, noise, spmd"),
-    ):
-        with pytest.raises(ValueError, match="^" + re.escape(message)):
-            panel.choose(**{"load": 0.7, **wrong})
-        assert panel.settings == before and repr(panel) == title
-    panel.choose(overhead=0.05, seed=3)
-    assert panel.settings == before | {"overhead": 0.05, "seed": 3} and repr(panel) != title
-
-
 def test_a_figure_is_as_wide_as_the_page_and_stays_so():
     panel = explore_filling(jobs=20)
     assert panel.figure.layout.width == panel.picture.layout.width == 960

@@ -274,8 +274,6 @@ def test_a_machine_for_a_log_is_given_derived_or_resized():
     for wrong in ({"memory_spread": "tenth"}, {"nodes": 48}):
         with pytest.raises(ValueError, match="expected None: a log has its nodes and memory"):
             explore_timesharing(SOURCE, **wrong)
-    with pytest.raises(TypeError, match="source is of type DataFrame; expected a Workload"):
-        explore_timesharing(SOURCE.jobs)
 
 
 @pytest.mark.compiled("a week needs compiled kernels")
@@ -291,7 +289,6 @@ def test_the_picture_of_a_week_on_64_nodes_stays_light():
     [
         ({"days": 0}, "synthetic Edison: days=0; expected a number above 0"),
         ({"nodes": 8}, "synthetic Edison: nodes=8; expected a whole number from 16"),
-        ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
         ({"memory_per_node": -1}, "memory_per_node=-1; expected GB above 0"),
         ({"load": 0}, "synthetic Edison: load=0; expected a number above 0"),
         ({"overhead": 1}, "overhead=1; expected a number from 0 to 0.99"),
