@@ -43,12 +43,12 @@ def starts_section(log: Log) -> Section:
     table = tested.scores[list(SHOWN)].rename(columns=SHOWN)
     table.iloc[:, :2] *= 100
     caption = f"Forecasts of {count(len(tested.judged), 'past wait')}"
-    reading = (
+    how_to_read = (
         "The loss (pinball loss, mean over five quantiles) is least for a forecast that is sharp "
         "and holds. The static plan is EASY with requested times and without further submissions, "
         "as squeue --start plans. The corrected forecast adds what earlier forecasts missed."
     )
-    return Section("starts", TITLE, (_finding(tested),), (), {caption: table}, reading)
+    return Section("starts", TITLE, (_finding(tested),), (), {caption: table}, how_to_read)
 
 
 def _finding(tested: Backtest) -> str:
