@@ -1,4 +1,4 @@
-"""Elastic partitions: a host lends nodes to partitions, and preempts the least valued of them.
+"""Elastic partitions: a host lends nodes to partitions and takes the least valued ones back.
 
 The protocol
 

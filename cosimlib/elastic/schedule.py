@@ -18,7 +18,7 @@ NOTICE_INTERVAL = 60.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ElasticSchedule(Schedule):
-    """A schedule in which jobs may be killed and run again; times are first start and last end.
+    """Schedule in which jobs may be killed and run again; times are first start and last end.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class ElasticSchedule(Schedule):
 
 
 def nodes_owned(schedule: ElasticSchedule, moments: Iterable[float]) -> pd.DataFrame:
-    """Number of nodes per owner over time: one row per moment, one column per owner."""
+    """Number of nodes of each owner over time: one row per moment, one column per owner."""
     at = np.array(list(moments), dtype=np.float64)
     owned = schedule.ownership
     names = [*schedule.system.partitions, USER, HOST]

@@ -163,7 +163,7 @@ def simulate_elastic(
 def draw_preemptions(
     *, rate: float, size: int, duration: float, horizon: float, seed: int = 0
 ) -> pd.DataFrame:
-    """Poisson process of preemptions, as `simulate_elastic` takes them.
+    """Random preemptions (a Poisson process), for `simulate_elastic`.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def as_batch(
     jobs: int | None = None,
     request_factor: float = 1.0,
 ) -> Workload:
-    """A log as one batch: the jobs that the paper would select, all submitted at time 0.
+    """Log as one batch: the jobs that the paper would select, all submitted at time 0.
 
     The batch is of one partition, which jobs no longer name: of several, that with most node-hours.
     It may be without jobs; the account says how many were dropped for what.

@@ -1,4 +1,4 @@
-"""Preemption vectors: what each node is worth at a moment, and which nodes a preemption takes.
+"""Preemption vectors: the value of each node at a moment, and the nodes that a preemption takes.
 
 A preemption vector gives each node a value in [0, 1] (Duplyakin, Johnson and Ricci, ScienceCloud
 2017, Section 3.3). With elapsed the seconds that a node's job has run, a busy node's value is
@@ -53,7 +53,7 @@ MOST_HELD = 2.0**31
 
 
 class Agreement(NamedTuple):
-    """Share of the states in which the very `same` nodes are taken; mean share in `common`."""
+    """Agreement of two policies: share of states with the `same` nodes; mean `common` share."""
 
     same: float
     common: float
@@ -101,7 +101,7 @@ def execution_states(
 def prioritize(
     workload: Workload, priorities: Mapping[str, float], *, by: str = "queue"
 ) -> Workload:
-    """The workload with priorities per queue, application, …, and 1 for all other jobs.
+    """Workload with priorities per queue, application, …, and 1 for all other jobs.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def preemption_values(
 
 
 def occupants(schedule: Schedule, moments: Sequence[float] | np.ndarray) -> pd.DataFrame:
-    """The job on each node at each moment, -1 if it is idle: one row per moment."""
+    """Job on each node at each moment, -1 if the node is idle: one row per moment."""
     at, followed = moments_of(schedule, moments), follow(schedule)
     jobs = np.empty((at.size, followed.total_nodes), dtype=np.int64)
     _occupants(followed.line, at, jobs)
@@ -177,7 +177,7 @@ def preempted_jobs(
     grace_period: float = 120.0,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The jobs that a preemption at one moment touches, and what becomes of each.
+    """Jobs hit by a preemption at one moment, and what happens to each.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def same_choice(
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> float:
-    """Share of the states in which two policies preempt the very same nodes; NaN without states.
+    """Share of the states in which two policies preempt exactly the same nodes; NaN without states.
 
     `moments` are by default `execution_states`; `preempted` is the paper's P. Both policies see the
     draws of `seed`, as each does alone: RANDOM agrees with itself.
@@ -227,7 +227,7 @@ def compare_choices(
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> Agreement:
-    """How far two policies preempt the same nodes, over all states; as for `same_choice`."""
+    """Agreement of two policies on the nodes to preempt, over all states; as in `same_choice`."""
     at = moments_of(schedule, moments)
     numbers = policy_number(first), policy_number(second)
     followed = follow(schedule, numbers)

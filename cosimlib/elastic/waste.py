@@ -1,4 +1,4 @@
-"""Wasted cycles of a single preemption at any moment: by policy, and the least there can be.
+"""Wasted cycles of a single preemption at any moment: by policy, and the least possible.
 
 At a state, the P nodes of least value are preempted, as a thought: the simulation goes on as it is.
 Each job j that runs on one of them wastes, once, in node-seconds,
@@ -78,7 +78,7 @@ def wasted_cycles(
     counted: np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Node-seconds that a preemption would waste, per state and grace period.
+    """Wasted cycles: node-seconds that a preemption would waste, per state and grace period.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def least_waste(
     grace_periods: Sequence[float] = GRACE_PERIODS,
     moments: Sequence[float] | np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Node-seconds wasted if the host takes the jobs of least cost, per state and grace period.
+    """Least wasted node-seconds, if the host takes the cheapest jobs, per state and grace period.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The schedule of a machine whose idle nodes run filler containers."""
+"""Schedules of machines whose idle nodes run filler containers."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from cosimlib.schedule import Schedule, allocation_table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FilledSchedule(Schedule):
-    """Regular jobs, and the containers on the nodes that these leave idle.
+    """Schedule of regular jobs, and of containers on the nodes that these leave idle.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Use of filled machines: node-seconds by use, efficiency, and what saves of containers cost.
+"""Use of filled machines: node-seconds by use, efficiency, and the cost of saving containers.
 
 A container that is killed loses what it computed since it was saved last. Saved often, it pays for
 the saves; saved seldom, it loses much. If kills come at random, one per M slots of a container's
@@ -26,7 +26,7 @@ from cosimlib.units import HOUR
 def node_seconds(
     schedule: FilledSchedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
-    """Node-seconds in a window by what they are used for; the sum is what the machine offers.
+    """Node-seconds in a window by use; their sum is what the machine offers.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def full_queue(schedule: FilledSchedule, queue_depth: int) -> tuple[float, float
 def use_table(
     runs: Iterable[FilledSchedule], *, start: float | None = None, end: float | None = None
 ) -> pd.DataFrame:
-    """Node-hours by policy and use, and `utilization`, the part of them that does work.
+    """Table of node-hours by policy and use, and `utilization`, the share that does work.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def use_table(
 
 
 def held_table(schedule: FilledSchedule, start: float, end: float) -> pd.DataFrame:
-    """Nodes that `regular` jobs and `containers` hold from each instant on, within a window."""
+    """Nodes that `regular` jobs and `containers` hold over time, within a window."""
     table, series = schedule.allocations, []
     for rows in (table["use"] == "run", table["use"] != "run"):
         columns = (table.loc[rows, name].to_numpy() for name in ("start", "end", "nodes"))
@@ -123,7 +123,7 @@ def held_table(schedule: FilledSchedule, start: float, end: float) -> pd.DataFra
 
 
 def saved_every(schedule: FilledSchedule, slots: int) -> FilledSchedule:
-    """The schedule under policy C, of one under policy B that kills.
+    """Schedule under policy C, derived from one under policy B that kills.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def saved_every(schedule: FilledSchedule, slots: int) -> FilledSchedule:
 def slots_between_kills(
     schedule: FilledSchedule, *, start: float | None = None, end: float | None = None
 ) -> float:
-    """Slots that containers run per container that is killed, in a window (s); inf without kills.
+    """Mean slots that containers run per killed container, in a window (s); inf without kills.
 
     The M of Young's formula. Without a window it is of the whole schedule.
     """

@@ -1,4 +1,4 @@
-"""Arrivals: jobs that come to nodes one by one and never leave.
+"""Arrivals: jobs are placed on nodes one by one and never leave.
 
 This is how Weng et al. (*Beware of Fragmentation*, USENIX ATC 2023) compare placements: how many
 GPUs are allocated when so many have been asked for, and how many of the idle ones are fragments.
@@ -25,7 +25,7 @@ ARRIVAL = record_type(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placed:
-    """Jobs placed on nodes one by one.
+    """Placement of jobs on nodes, one by one, without departures.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def place_jobs(
     typical: Workload | None = None,
     seed: int = 0,
 ) -> Placed:
-    """Place jobs on nodes in their order; they never leave, and one that does not fit is left out.
+    """Placement of jobs on nodes in order; jobs never leave; jobs that do not fit are skipped.
 
     Ties between nodes go to the lowest number: the order of the nodes in the system matters.
 

@@ -1,4 +1,4 @@
-"""Placement: on which node a job goes, and on which of its GPUs.
+"""Placement: the choice of a node, and of its GPUs, for a job.
 
 A node fits a request if it has the cores and the memory idle, enough GPUs of which the share asked
 for is idle, and, of a request for GPUs, an allowed model. All nodes that fit get a score, a whole

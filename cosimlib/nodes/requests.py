@@ -1,4 +1,4 @@
-"""Requests: what jobs ask for per node, and what nodes have, as kernels see them.
+"""Requests: what jobs ask for per node, and what nodes have, as arrays for kernels.
 
 A job asks for `nodes` nodes and on each of them for `cores` (all of the node's where missing),
 `memory` (GB; missing counts as nothing) and `gpus`, of each of which it takes `gpu_share`, one of
@@ -39,7 +39,7 @@ COLUMNS = ["cores", "memory", "gpus", "share", "models"]
 
 
 def requests_of(workload: Workload) -> tuple[pd.DataFrame, np.ndarray]:
-    """The different requests of a workload, the commonest first, and the number of each job's.
+    """Different requests of a workload, most frequent first, and the number of each job's request.
 
     Returns
     -------

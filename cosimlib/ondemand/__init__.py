@@ -1,4 +1,4 @@
-"""On-demand bursts on a batch machine: who makes way, and what that costs.
+"""On-demand bursts on a batch machine: which jobs make way, and the cost.
 
 - `simulate_ondemand`: EASY with bursts, by the policies of `POLICIES`; `OnDemandSchedule`
 - `checkpoint_table`: how often jobs write checkpoints, and how long it takes

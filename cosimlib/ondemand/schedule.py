@@ -1,4 +1,4 @@
-"""Schedule of a machine with bursts: stretches of every job, evictions, plans, node-hours by use.
+"""Schedules with bursts: intervals of every job, evictions, plans, node-hours by use.
 
 *Filler containers* work on the nodes that batch jobs and bursts leave idle. A container takes one
 node as soon as it idles, and leaves it at once when a job or burst is to start there, or nodes are
@@ -51,7 +51,7 @@ CHANGES_RATES = ("shrink", "share")
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class OnDemandSchedule(Schedule):
-    """Batch jobs and bursts of on-demand work; times are first start and last end.
+    """Schedule of batch jobs and on-demand bursts; times are first start and last end.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class OnDemandSchedule(Schedule):
 def ledger(
     schedule: OnDemandSchedule, *, start: float | None = None, end: float | None = None
 ) -> pd.Series:
-    """Node-hours by use in a window, of `LEDGER`; together, what the machine offers in it.
+    """Node-hours by use (`LEDGER`) in a window; their sum is what the machine offers.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def ledger(
 
 
 def measure(schedule: OnDemandSchedule) -> dict[str, float]:
-    """What a schedule is compared by, in one row.
+    """Metrics by which schedules with bursts are compared, in one row.
 
     Returns
     -------

@@ -253,7 +253,7 @@ def compare_ondemand(
     redrawn: bool = False,
     executor: Workers = None,
 ) -> pd.DataFrame:
-    """Policies on streams of bursts over seeds: one row per policy, stream and seed.
+    """Comparison of policies on streams of bursts: one row per policy, stream and seed.
 
     Every policy sees the same bursts and the same memory of jobs on a seed; schedules are audited.
 
@@ -376,7 +376,7 @@ def _checkpoints_of(
 def merge(
     workload: Workload, bursts: Workload | None, system: System
 ) -> tuple[Workload, np.ndarray]:
-    """Batch jobs and bursts in one workload, and the rows of the batch jobs in it."""
+    """One workload of batch jobs and bursts, and the rows of the batch jobs in it."""
     batch = workload.jobs.drop(columns="mate", errors="ignore").assign(on_demand=False)
     if bursts is None or not len(bursts):
         return replace(workload, jobs=batch), np.arange(len(batch))

@@ -1,4 +1,4 @@
-"""Assumptions of a synthetic Edison where Hofmeyr et al. (HPCC 2016) print nothing.
+"""Assumptions of synthetic Edison about numbers that Hofmeyr et al. (HPCC 2016) do not print.
 
 `Assumptions()` follows the paper's words and printed inputs. Of run times it prints the least,
 10 s, and, by 4,000 jobs per day, the shares of node-hours by size and a utilization of 89 %, the

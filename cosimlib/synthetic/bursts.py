@@ -38,7 +38,7 @@ def bursts(
     cluster_gap: float = 10 * MINUTE,
     seed: int = 0,
 ) -> Workload:
-    """A random stream of bursts, as `simulate_ondemand` takes them.
+    """Random stream of bursts, for `simulate_ondemand`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def bursts(
 
 
 def draw_bursts(workload: Workload, *, seed: int = 0, **stream: Any) -> Workload:
-    """Bursts as of `bursts`, from the first submission of a workload to its last.
+    """Random bursts from the first submission of a workload to its last, as by `bursts`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def draw_bursts(workload: Workload, *, seed: int = 0, **stream: Any) -> Workload
 def bursts_from_queue(
     workload: Workload, queue: str, *, longest_delay: float = 15 * MINUTE
 ) -> tuple[Workload, Workload]:
-    """The jobs of all other queues, and those of one as bursts, such as a debug queue's.
+    """Jobs of one queue, such as a debug queue, as bursts; and the jobs of all other queues.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Synthetic Edison: jobs of its twenty months, after what Hofmeyr et al. (HPCC 2016) print.
+"""Synthetic Edison: jobs of its twenty months, from the numbers in Hofmeyr et al. (HPCC 2016).
 
 The trace of 2.4 million jobs is not public. Printed are, and built in:
 
@@ -80,7 +80,7 @@ def edison(
     like: str | Assumptions = "inputs",
     seed: int = 0,
 ) -> Workload:
-    """Synthetic workload after Edison's of 2014 and 2015, on Edison or a smaller machine.
+    """Synthetic workload like Edison's of 2014 and 2015, on Edison or a smaller machine.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ RULES = ("run_time", "user_median")
 def with_estimates(
     workload: Workload, *, seed: int = 0, distinct: int | None = None, maximum: int | None = None
 ) -> Workload:
-    """The workload with requested times from Tsafrir's model, none below the run time.
+    """Workload with requested times from Tsafrir's model, none below the run time.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def with_estimates(
 
 
 def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
-    """The workload with requested times of `factor` times the run time, at least one second.
+    """Workload with requested times of `factor` times the run time, at least one second.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
 def with_round_estimates(
     workload: Workload, accuracy: float, *, seed: int = 0, missing_only: bool = False
 ) -> Workload:
-    """The workload with exact requested times at a given probability, and round ones else.
+    """Workload with exact requested times at a given probability, else round ones.
 
     Polyakov and Dubenskaya (GRID 2018) estimate the run time itself with probability p, the run
     time rounded up to the next of 20 round values with probability p(1 - p), and the value after
@@ -186,7 +186,7 @@ def round_estimates(run_time: np.ndarray, accuracy: float, *, seed: int = 0) -> 
 
 
 def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
-    """The workload with its missing requested times drawn as in `accuracy_estimates`.
+    """Workload with missing requested times drawn as in `accuracy_estimates`.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def with_drawn_estimates(workload: Workload, *, seed: int = 0) -> Workload:
 
 
 def with_missing_estimates(workload: Workload, how: str | float = "user_median") -> Workload:
-    """The workload with requested times where they are unknown; those that are known stay.
+    """Workload with missing requested times filled in; known ones stay.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ MEAN = 443.27
 
 
 def htc(copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0) -> Workload:
-    """A synthetic HTC: shuffled copies of one trace of 1,120 one-node jobs, all submitted at 0.
+    """Synthetic HTC workload: shuffled copies of a trace of 1,120 one-node jobs, submitted at 0.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def htc(copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0) -> 
 def shuffled_copies(
     trace: Workload, copies: int = COPIES, *, request_factor: float = 1.0, seed: int = 0
 ) -> Workload:
-    """Shuffled copies of one trace, one after the other, all submitted at 0: the paper's HTC.
+    """Shuffled copies of one trace, one after another, all submitted at 0, as in the paper.
 
     The parameters are those of `htc`.
     """

@@ -51,7 +51,7 @@ def intrepid(
     span: float = MONTH,
     seed: int = 0,
 ) -> Workload:
-    """A synthetic month of Intrepid, Argonne's Blue Gene/P of 40,960 nodes.
+    """Synthetic month of Intrepid, Argonne's Blue Gene/P of 40,960 nodes.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def intrepid(
 def eureka(
     jobs: int | None = None, *, load: float = 0.5, span: float = MONTH, seed: int = 0
 ) -> Workload:
-    """A synthetic month of Eureka, Argonne's analysis cluster of 100 nodes.
+    """Synthetic month of Eureka, Argonne's analysis cluster of 100 nodes.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def eureka(
 
 
 def with_offered_load(workload: Workload, nodes: int, *, load: float) -> Workload:
-    """A workload scaled to an offered load: the times between submissions times one factor.
+    """Workload scaled to an offered load: times between submissions are multiplied by one factor.
 
     Sizes, run times and requested times stay. Submissions are whole seconds from 0.
 

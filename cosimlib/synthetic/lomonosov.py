@@ -1,4 +1,4 @@
-"""Jobs after Lomonosov-1 in 2017, with estimates of a given accuracy.
+"""Synthetic jobs like those of Lomonosov-1 in 2017, with estimates of a given accuracy.
 
 S. P. Polyakov and Yu. Yu. Dubenskaya, Improving the Load of Supercomputers Based on Job Migration
 Using Container Virtualization, GRID 2018, print six numbers about the jobs of Lomonosov-1: CPU
@@ -40,7 +40,7 @@ RUN_SHAPE = (2.263311, 2.871887)
 def lomonosov(
     days: float = 180.0, *, accuracy: float = 0.5, load: float | None = None, seed: int = 0
 ) -> Workload:
-    """Jobs after Lomonosov-1, for 512 CPU slots.
+    """Synthetic jobs like those of Lomonosov-1, for 512 CPU slots.
 
     Parameters
     ----------

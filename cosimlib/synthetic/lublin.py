@@ -90,7 +90,7 @@ def lublin(
     load: float | None = None,
     seed: int = 0,
 ) -> Workload:
-    """A synthetic workload of the Lublin-Feitelson model, from midnight on.
+    """Synthetic workload of the Lublin–Feitelson model, from midnight on.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ OTHER_APPLICATIONS = tuple(f"application-{number:02d}" for number in range(2, 25
 
 
 def peregrine(*, request_factor: float = 1.0, seed: int = 0) -> Workload:
-    """A synthetic PEREGRINE: 7,275 jobs with queue and application, all submitted at 0.
+    """Synthetic PEREGRINE workload: 7,275 jobs with queue and application, all submitted at 0.
 
     Parameters
     ----------

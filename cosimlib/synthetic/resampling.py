@@ -1,4 +1,4 @@
-"""Resampled workloads: a log's users and weeks drawn anew, weekday and hour kept.
+"""Resampled workloads: users and weeks of a log drawn at random; weekday and hour stay.
 
 One log is one sample of what its users do; logs drawn anew from it are others. After Zakay and
 Feitelson, Workload resampling for performance evaluation of parallel job schedulers, Concurrency
@@ -94,7 +94,7 @@ def resample(
     length: float | None = None,
     unit: str | None = None,
 ) -> Workload:
-    """A log drawn anew from a log: users' weeks with replacement, weekday and hour kept.
+    """New log drawn from a log: users' weeks with replacement; weekday and hour stay.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def resample(
 
 
 def resampling_plan(workload: Workload, unit: str | None = None) -> Plan:
-    """What `resample` draws anew from a log, and why.
+    """Unit that `resample` draws from a log, and the reason.
 
     Raises
     ------

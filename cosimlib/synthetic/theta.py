@@ -124,7 +124,7 @@ SIZE_CLASSES = (
 
 
 def theta(jobs: int = YEAR_JOBS, *, load: float | None = UTILIZATION, seed: int = 0) -> Workload:
-    """A synthetic workload of Theta in 2023: sizes, run times, estimates and submissions.
+    """Synthetic workload like Theta's in 2023: sizes, run times, estimates and submissions.
 
     Parameters
     ----------
