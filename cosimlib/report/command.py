@@ -12,7 +12,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.display import count
-from cosimlib.files import write_whole
+from cosimlib.files import check_writable, write_whole
 from cosimlib.report.bursts import bursts_section
 from cosimlib.report.idle import fillers_section, lending_section
 from cosimlib.report.log import Log, open_log
@@ -209,6 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
 
     try:
+        check_writable(given.output)
         say(f"opening {given.log}")
         log = open_log(
             given.log, cores_per_node=given.cores, nodes=given.nodes, memory_per_node=given.memory,

@@ -154,6 +154,9 @@ def test_the_command_writes_the_page_and_says_what_it_does(tmp_path, capsys):
 
 
 def test_the_command_names_what_is_wrong(tmp_path, capsys):
+    assert main(["synthetic", "-o", str(tmp_path / "none" / "report.html")]) == 1
+    said = capsys.readouterr().err
+    assert "there is no folder" in said and "opening" not in said
     assert main([str(tmp_path / "no.swf")]) == 1
     assert "no trace at" in capsys.readouterr().err
     broken = tmp_path / "broken.swf"
