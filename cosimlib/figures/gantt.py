@@ -19,6 +19,7 @@ from cosimlib.figures import theme
 from cosimlib.figures.charts import plot_empty
 from cosimlib.figures.publishing import captioned
 from cosimlib.metrics import occupied_nodes, overtaking, wait_time, waiting_jobs
+from cosimlib.nodes import NodeSchedule
 from cosimlib.ondemand import OnDemandSchedule
 from cosimlib.placement import all_blocks, node_blocks, node_stretches
 from cosimlib.schedule import Schedule, SharedNodesError, check_schedule
@@ -62,7 +63,8 @@ def plot_gantt(
 ) -> go.Figure:
     """Gantt chart of any schedule: nodes over time by their use, a panel for each coupled machine.
 
-    Jobs that share nodes have a row each, in order of their starts.
+    Jobs that share nodes have a row each, in order of their starts; if the schedule says on which
+    nodes they run (`simulate_nodes`), they divide the row of each node among them.
 
     Parameters
     ----------
@@ -111,6 +113,8 @@ def use_blocks(schedule: Schedule, start: float, end: float) -> pd.DataFrame:
         `job` (-1: none), `use`, `start`, `end` (s, cut to the window), `node` (the lowest) and
         `nodes`. Of jobs that share nodes a row each, as if of one node, and the column `shared`.
     """
+    if isinstance(schedule, NodeSchedule):
+        return schedule.blocks(start, end).assign(use="batch")
     try:
         table = schedule.allocations
     except SharedNodesError:

@@ -18,6 +18,7 @@ from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import step_function
 from cosimlib.nodes.placement import GIVE_BACK, TAKE, WHOLE, Cluster, change, fits, measure
 from cosimlib.nodes.requests import GIGABYTE, cluster_of, gpu_numbers, requests_of, typical_requests
+from cosimlib.placement import lowest_blocks
 from cosimlib.schedule import Schedule, SharedNodesError, allocation_table
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
@@ -73,6 +74,28 @@ class NodeSchedule(Schedule):
         job, start, end = (table[name].to_numpy() for name in ("job", "start", "end"))
         held = allocation_table(job, start, end, np.ones(job.size, np.int64))
         return held.assign(node=table["node"])
+
+    def blocks(self, start: float, end: float) -> pd.DataFrame:
+        """Where jobs run in a window, as a chart draws it: each node is divided among its jobs.
+
+        Returns
+        -------
+        pd.DataFrame
+            `job`, `start`, `end` (s, cut to the window), `node` (its number and the part of it that
+            lies below) and `nodes` (which part of it).
+        """
+        table = self.places
+        table = table[(table["end"] > table["start"]) & (table["end"] > start)]
+        table = table[table["start"] < end].sort_values("start").drop(columns="gpus")
+        parts = [pd.DataFrame(columns=[*table.columns, "nodes"])]
+        for node, here in table.groupby("node"):
+            one_each = np.ones(len(here), np.int64)
+            level = lowest_blocks(here["start"], here["end"], one_each, len(here))
+            level = level.sort_values("row")["node"].to_numpy()
+            height = 1 / (level.max() + 1)
+            parts.append(here.assign(node=node + level * height, nodes=height))
+        cut = pd.concat(parts[1:] or parts, ignore_index=True)
+        return cut.assign(start=cut["start"].clip(lower=start), end=cut["end"].clip(upper=end))
 
     @property
     def runs(self) -> pd.DataFrame:

@@ -97,7 +97,12 @@ def test_whole_nodes_have_allocations_and_shared_ones_have_not():
     assert shared.utilization(0, 10) == 0.5
     with pytest.raises(SharedNodesError, match="jobs share nodes"):
         _ = shared.allocations
-    assert cs.figures.plot_gantt(shared).data
+    blocks = shared.blocks(0, 5)
+    assert blocks[["job", "node", "nodes", "end"]].to_numpy().tolist() == [
+        [0, 0, 0.5, 5],
+        [1, 0.5, 0.5, 5],
+    ]
+    assert list(cs.figures.plot_gantt(shared).data[0].y) == [0.25, 0.75]
 
 
 def test_jobs_that_never_fit_are_refused():
