@@ -1,10 +1,10 @@
 """The eviction problem of Maurya et al. (CoSim, DS-RT 2020, Sections II to IV).
 
-A burst of on-demand work needs `nodes_needed` nodes by a deadline. Each running batch job may be
-kept, killed (its nodes are free at once, the work since its last application checkpoint is lost),
-or checkpointed: at application level (`app`, small, but only when the application reaches its next
-one) or at system level (`sys`, at once, but all its memory). Checkpoints are written one after
-another, so their durations add up. For each deadline 0, step, …, horizon a plan, in this order,
+A *burst* of on-demand work needs `nodes_needed` nodes by a deadline. Each running job is kept,
+killed or checkpointed. A kill frees the nodes at once, but the work since the last checkpoint is
+lost. A checkpoint by the application (`app`) is small, but must wait until the application reaches
+its next one. A checkpoint by the system (`sys`) begins at once, but saves all memory. Checkpoints
+are written one after another: durations add up. For each deadline 0, step, …, horizon, a plan
 
 1. frees at least `nodes_needed` nodes by the deadline,
 2. loses the fewest node-hours,
