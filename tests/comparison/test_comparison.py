@@ -1,6 +1,5 @@
 """Comparisons with intervals: numbers, pairs, words, and the same numbers wherever computed."""
 
-import doctest
 from functools import partial
 
 import numpy as np
@@ -327,11 +326,6 @@ def test_a_value_and_its_interval_have_one_unit():
     assert in_unit({"log": 0.123456, "low": None, "high": 12_345.0}, "slowdown") == [
         "0.123", "unknown", "12,345",
     ]  # fmt: skip
-
-
-def test_the_example_of_the_docstring_is_right():
-    examples = doctest.DocTestFinder().find(compare, "compare", globs={})
-    assert [doctest.DocTestRunner().run(each) for each in examples] == [(0, 4)]
 
 
 def test_it_shows_itself(found):

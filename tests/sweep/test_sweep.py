@@ -1,6 +1,5 @@
 """`sweep`: its table, its order, and what it refuses before anything runs."""
 
-import doctest
 import itertools
 import threading
 import warnings
@@ -169,8 +168,3 @@ def test_sweeps_draw_no_bar_into_a_pipe(monkeypatch, capsys):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
     sweep(product, {"x": range(3)})
     assert capsys.readouterr() == ("", "")
-
-
-def test_the_example_of_the_docstring_is_right():
-    examples = doctest.DocTestFinder().find(sweep, "sweep", globs={})
-    assert [doctest.DocTestRunner().run(each) for each in examples] == [(0, 3)]
