@@ -21,7 +21,7 @@ feasible, but perhaps not the best: `proven` is False.
 
 import time
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -94,6 +94,39 @@ class GpuEvictionProblem(EvictionProblem):
     def total_nodes(self) -> int:
         """GPUs of all nodes, held or idle."""
         return int(self.arrays.nodes.sum()) + (0 if self.idle is None else int(self.idle.sum()))
+
+    @classmethod
+    def from_schedule(
+        cls,
+        schedule: Any,
+        *,
+        at: float,
+        nodes_needed: int,
+        horizon: float = 900.0,
+        step: float = 60.0,
+        **options: Any,
+    ) -> Self:
+        """The problem of the jobs that hold GPUs at the moment `at` of a `cosimlib.nodes` schedule.
+
+        A loss is in GPU-hours. The options are those of `EvictionProblem.from_schedule`, `system`
+        with memory and bandwidths among them.
+
+        Raises
+        ------
+        ValueError
+            If jobs share a GPU: its parts cannot be freed one by one.
+        """
+        others = EvictionProblem.from_schedule(schedule, at=at, nodes_needed=0, **options)
+        places = schedule.places
+        here = places[(places["start"] <= at) & (at < places["end"])]
+        if here.explode("gpus").dropna(subset=["gpus"]).duplicated(["node", "gpus"]).any():
+            raise ValueError(f"{schedule.name}: jobs share a GPU at={at:g}; expected whole GPUs")
+        held = here.assign(gpus=here["gpus"].map(len)).query("gpus > 0")[list(HELD)]
+        gpus = held.groupby("job")["gpus"].sum()
+        jobs = others.jobs.loc[gpus.index]
+        jobs = jobs.assign(loss=jobs["loss"] * gpus / jobs["nodes"])
+        idle = schedule.system.nodes["gpus"].sub(held.groupby("node")["gpus"].sum(), fill_value=0)
+        return cls(jobs, nodes_needed, horizon, step, held=held, idle=idle.astype("int64"))
 
     def _heading(self) -> str:
         on = count(len(self.names), "node")

@@ -12,6 +12,9 @@ from cosimlib.eviction import (
     solve_dynamic,
     solve_gpus,
 )
+from cosimlib.nodes import simulate_nodes
+from cosimlib.system import NodeType, System
+from cosimlib.workload import Workload
 from tests.eviction import naive as slow
 
 
@@ -118,3 +121,26 @@ def test_refusals_name_what_is_wrong():
         gpu_problem([(1.0, 60, 60)], [(0, "a", 0.5)], 1)
     with pytest.raises(TypeError, match="GpuEvictionProblem"):
         solve_gpus("nodes")
+
+
+def test_a_moment_of_a_schedule_on_nodes_is_a_problem():
+    """Two nodes of four GPUs: job 2 holds two nodes, job 3 no GPU; one GPU is idle on node 1."""
+    asked = {"nodes": [1, 1, 2, 1], "gpus": [3, 2, 1, 0], "cores": [1.0, 1.0, 1.0, 1.0]}
+    jobs = pd.DataFrame(
+        asked | {"submit_time": [0.0, 1.0, 2.0, 3.0], "run_time": 7200.0, "requested_time": 7200.0}
+    )
+    system = System.of_types([NodeType(2, cores=8, gpus=4)])
+    schedule = simulate_nodes(Workload(jobs), system, placement="first_fit")
+    fast = System("fast", {"main": 2}, memory_per_node=8, aggregate_bandwidth=1, node_bandwidth=1)
+    problem = GpuEvictionProblem.from_schedule(schedule, at=1800.0, nodes_needed=4, system=fast)
+    assert problem.jobs["nodes"].to_dict() == {0: 3, 1: 2, 2: 2}
+    assert problem.idle.to_dict() == {0: 0, 1: 1}
+    hours = [3 * 1800 / 3600, 2 * 1799 / 3600, 2 * 1798 / 3600]
+    assert problem.jobs["loss"].tolist() == pytest.approx(hours)
+    plan = solve_gpus(problem)
+    assert plan.nodes(0) == [1]
+    assert plan.loss[0] == pytest.approx(hours[1] + hours[2])
+    shared = Workload(jobs.assign(gpus=1, nodes=1, gpu_share=0.5))
+    schedule = simulate_nodes(shared, system, placement="first_fit")
+    with pytest.raises(ValueError, match="jobs share a GPU"):
+        GpuEvictionProblem.from_schedule(schedule, at=1800.0, nodes_needed=4, system=fast)
