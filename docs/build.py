@@ -20,7 +20,7 @@ TARGET = ROOT / "build" / "docs"
 WORDS, PLACE = r"[^\[\]]*", r"\(([^)#\s]*)(#[^)\s]*)?\)"
 LINKS = (
     re.compile(rf"(!)\[({WORDS})\]{PLACE}"),
-    re.compile(rf"(?<!!)()\[((?:{WORDS}|!\[{WORDS}\]\([^)]*\))*)\]{PLACE}"),
+    re.compile(rf"(?<!!)()\[((?:[^\[\]]|!\[{WORDS}\]\([^)]*\))*)\]{PLACE}"),
 )
 """Pictures; then links, whose words may be a picture."""
 MOVED = {

@@ -24,6 +24,8 @@ def test_links_lead_to_pages_and_those_without_one_are_text():
     linked = relink("[![](../pictures/4-filling.png)](../4-filling.ipynb)", origin, PLACES)
     picture = "![](../../notebooks/pictures/4-filling.png)"
     assert linked == f"[{picture}](../../notebooks/4-filling.ipynb)"
+    unlinked = "[no link]" * 50 + "[" + "no end " * 500
+    assert relink(unlinked, origin, PLACES) == unlinked
     own = relink("[w](CONTRIBUTING.md#words) [own](docs/own-policy.md)", ROOT / "README", {
         ROOT / "README": "readme.md", **PLACES,
     })  # fmt: skip
