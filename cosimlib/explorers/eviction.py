@@ -209,10 +209,14 @@ class _Moments(Timeline):
         """What a window that closes the nodes costs, known so many hours before it and not."""
         start, notice, workload = now["at"], now["notice"], estimated(self.log).workload
         window = {"start": [start], "end": [start + HOUR], "nodes": [now["nodes_needed"]]}
-        costs = drain_or_evict(
-            workload, Calendar(window), notices=[0, notice], system=self._system(now),
-            interval=now["interval"] * MINUTE, horizon=now["deadline"], seeds=[self._fixed["seed"]],
-        )  # fmt: skip
+        try:
+            costs = drain_or_evict(
+                workload, Calendar(window), notices=[0, notice], system=self._system(now),
+                interval=now["interval"] * MINUTE, horizon=now["deadline"],
+                seeds=[self._fixed["seed"]],
+            )  # fmt: skip
+        except ValueError as error:
+            return f"draining cannot be simulated: {error}"
         late, early = costs.to_dict("records")
         return (
             f"under EASY of the two weeks before, drained for {notice:g} h: {early['cost']:,.1f} "

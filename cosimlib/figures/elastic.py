@@ -80,10 +80,8 @@ def plot_preemption(
     picture.add_trace(_taken_trace(moment, taken), row=1, col=1)
     details = [jobs["nodes_taken"], *(jobs[name].div(HOUR).round(2) for name in HOURS)]
     named, fate = [f"job {job}" for job in jobs.index], jobs["fate"].to_numpy()
-    for trace in job_bars(
-        named, jobs["nodes"].to_numpy(), fate, FATES, np.column_stack(details), HOVER
-    ):
-        picture.add_trace(trace, row=1, col=2)
+    bars = job_bars(named, jobs["nodes"].to_numpy(), fate, FATES, np.column_stack(details), HOVER)
+    picture.add_traces(bars, rows=1, cols=2)
     picture.add_vline(moment, line={"color": theme.VERMILION, "width": 1.5}, row=1, col=1)
     theme.style(picture, title=title, height=520, barmode="stack", bargap=0.15, margin={"t": 60})
     # Fixed ranges, so that the axes stand still while knobs of the preemption move.

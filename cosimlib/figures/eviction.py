@@ -89,11 +89,10 @@ def plot_trade_off(
     jobs, action = plan.problem.jobs, np.array(ACTIONS)[plan.choices[plan.row(deadline)]]
     hover = "job %{y}: %{x} nodes, %{customdata} node-hours at stake"
     names = {each: MEANING[each] for each in ACTIONS}
-    for trace in job_bars(
-        jobs.index.astype(str), plan.problem.arrays.nodes, action, names,
-        jobs["loss"].to_numpy().round(1), hover,
-    ):  # fmt: skip
-        picture.add_trace(trace, row=1, col=2)
+    losses = jobs["loss"].to_numpy().round(1)
+    numbers, nodes = jobs.index.astype(str), plan.problem.arrays.nodes
+    bars = job_bars(numbers, nodes, action, names, losses, hover)
+    picture.add_traces(bars, rows=1, cols=2)
     picture.add_trace(contours, row=1, col=1)
     theme.style(picture, title=title, height=570, barmode="stack", bargap=0.15, margin={"t": 105})
     # Fixed ranges, so that the surface stands still while the point moves to its edge.

@@ -269,6 +269,8 @@ def test_to_drain_is_compared_with_to_evict():
     assert panel.text.value == plain and values["notice"] == 2
     panel.choose(nodes_needed=0)
     assert "drain (off: no node is needed)" in panel.notes.value
+    panel.choose(at=0.0, nodes_needed=100, notice=2)
+    assert "draining cannot be simulated: windows=0.0; expected a window before" in panel.text.value
     assert explore_eviction(PROBLEM).controls["notice"].disabled
 
 
