@@ -16,7 +16,7 @@ from cosimlib.filling import (
     young_interval,
 )
 from cosimlib.metrics import occupied_nodes
-from cosimlib.report.log import Log, redrawn, weeks_of, window_name
+from cosimlib.report.log import Log, redrawn, span_text, weeks_of, window_name
 from cosimlib.report.page import Section, cell, dot_chart, line_chart
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -180,8 +180,8 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
     finding = (
         f"Filler jobs of one {unit}, if there are always enough of them, would raise the share of "
         f"{unit}-hours that do work from {percent(plain, 0)} to {percent(filled, 0)} "
-        f"({percent(low, 0)} to {percent(high, 0)} in {count(len(weekly), 'week')}, evenly from "
-        f"the log) where they are {best}"
+        f"({span_text(percent(low, 0), percent(high, 0))} in {count(len(weekly), 'week')}, evenly "
+        f"from the log) where they are {best}"
     )
     if filled - plain < 0.02:
         finding += ": there is too little idle time for them"

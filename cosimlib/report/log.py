@@ -243,8 +243,14 @@ class Redrawn:
 
     def words(self, spoken: Callable[[float], str]) -> str:
         """The interval and what it rests on, in brackets; `spoken` gives a number in words."""
-        ends = f"{spoken(self.low)} to {spoken(self.high)}; " if np.isfinite(self.low) else ""
-        return f"({ends}{self.rests})"
+        if not np.isfinite(self.low):
+            return f"({self.rests})"
+        return f"({span_text(spoken(self.low), spoken(self.high))}; {self.rests})"
+
+
+def span_text(low: str, high: str) -> str:
+    """Two numbers in words as a range, or one if they are equal."""
+    return low if low == high else f"{low} to {high}"
 
 
 def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> Redrawn:

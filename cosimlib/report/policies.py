@@ -18,7 +18,7 @@ from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import count, duration, durations, percent
 from cosimlib.policies import SIMULATORS
-from cosimlib.report.log import Log, weeks_of, window_name
+from cosimlib.report.log import Log, span_text, weeks_of, window_name
 from cosimlib.report.page import Section, cell, dot_chart
 from cosimlib.schedule import RECORDED, Schedule
 from cosimlib.timesharing import STEP, simulate_timesharing
@@ -272,7 +272,7 @@ def _best(compared: Comparison) -> str:
     pairs = compared.rows("ratio", measure="wait_time", statistic="mean")
     pairs = pairs[pairs["against"] == base].dropna(subset=["log", "low", "high"])
     if not len(pairs):
-        return f"Under {today} jobs would wait {own} on average ({low} to {high}; {rests})."
+        return f"Under {today} jobs would wait {own} on average ({span_text(low, high)}; {rests})."
     if pairs["low"].min() > 1 - EQUAL and pairs["high"].max() < 1 + EQUAL:
         alike = f"by more than {percent(EQUAL)} ({rests})."
         return f"No policy tried changes the mean wait under {today}, {own}, {alike}"
