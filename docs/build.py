@@ -13,7 +13,7 @@ from pathlib import Path
 
 from docs.figures import copy_notebook, write_library
 from docs.reference import reference_pages
-from docs.systems import SYSTEMS, section, stored_table, system_pages
+from docs.systems import section, stored_table, system_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "docs"
@@ -62,7 +62,7 @@ def stage(source: Path) -> None:
         else:
             text = relink(origin.read_text(encoding="utf-8"), origin, places)
             if origin.parent.name == "results":
-                stored = stored_table(ROOT, SYSTEMS[origin.stem][0])
+                stored = stored_table(ROOT, notebook_of(origin))
                 text += f"\n## Verdicts of runs at paper scale\n\n{stored}\n"
             target.write_text(text, encoding="utf-8")
     systems = system_pages(ROOT, lambda text, at: relink(text, at, places))
@@ -72,6 +72,11 @@ def stage(source: Path) -> None:
     for name, text in {**systems, **glossary, **reference_pages()}.items():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text(text, encoding="utf-8")
+
+
+def notebook_of(page: Path) -> str:
+    """Name of the notebook whose results are on a page, such as ``1-eviction``."""
+    return next((ROOT / "notebooks").glob(f"[0-9]-{page.stem}.ipynb")).stem
 
 
 def staged_places() -> dict[Path, str]:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import cosimlib as cs
-from docs.build import relink, staged_places
+from docs.build import notebook_of, relink, staged_places
 from docs.figures import PLOTLY, copy_notebook
 from docs.reference import reference_pages
 from docs.systems import SYSTEMS, section, system_pages
@@ -30,6 +30,11 @@ def test_links_lead_to_pages_and_those_without_one_are_text():
         ROOT / "README": "readme.md", **PLACES,
     })  # fmt: skip
     assert own == "[w](contributing.md#words) [own](own-policy.md)"
+
+
+def test_every_page_of_results_has_a_notebook():
+    pages = sorted((ROOT / "docs" / "results").glob("*.md"))
+    assert pages and all(notebook_of(page).endswith(f"-{page.stem}") for page in pages)
 
 
 def test_every_page_is_in_a_list_of_contents():
