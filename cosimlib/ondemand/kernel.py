@@ -26,6 +26,7 @@ from cosimlib.eviction.problem import APP, KILL, SYS
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import records
 from cosimlib.ondemand.planning import (
     NO_SOLVER,
     PREDICT,
@@ -96,20 +97,14 @@ def simulate(
 
 def _empty(requests: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Records of jobs, lists of them, and one record of a machine on which nothing happened."""
-    jobs, states = np.zeros(len(requests), RUN), np.zeros(1, STATE)
-    for field in JOB.names or ():
-        jobs[field] = requests[field]
-    for field in ("attempt", "victim", "guest"):
-        jobs[field] = -1
-    for field in ("stopped", "start_time", "end_time"):
-        jobs[field] = np.nan
-    jobs["speed"] = 1.0
+    asked = {field: requests[field] for field in JOB.names or ()}
+    jobs = records(len(requests), RUN, **asked, attempt=-1, victim=-1, guest=-1, speed=1.0)
+    jobs.stopped = jobs.start_time = jobs.end_time = np.nan
     lists = np.zeros((7, len(jobs) + 1), np.int64)
     lists[CALLS, :LENGTH] = np.argsort(jobs["call_time"], kind="stable")
+    states = records(1, STATE, free=rules.total_nodes, writer=-1, asking=-1, served=-1)
     for field in ("solver", "notice", "total_nodes", "reserved", "patience"):
         states[field] = getattr(rules, field)
-    states["free"], states["writer"] = rules.total_nodes, -1
-    states["asking"] = states["served"] = -1
     return jobs, lists, states
 
 

@@ -18,6 +18,7 @@ There is one record per job, one of the machine, and one array of sorted lists o
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type
 
 # Numba would compile a kernel once more for each constant of Python's that it is called with.
 NUMBERS: list[int] = [*np.arange(8)]
@@ -66,33 +67,11 @@ nothing. `longest_delay`, `call_time` (infinite where nodes are not collected ah
 `expected_time` are those of bursts. A job may shrink to its `least_nodes`.
 """
 
-PROGRESS = {
-    "collecting": "i8",
-    "attempt": "i8",
-    "saved": "f8",
-    "reread": "f8",
-    "origin": "f8",
-    "origin_progress": "f8",
-    "reached": "f8",
-    "since": "f8",
-    "stopped": "f8",
-    "ends": "f8",
-    "expected": "f8",
-    "victim": "i8",
-    "action": "i8",
-    "ready": "f8",
-    "write": "f8",
-    "write_begin": "f8",
-    "decided": "f8",
-    "width": "i8",
-    "speed": "f8",
-    "rounded": "?",
-    "guest": "i8",
-    "lent": "i8",
-    "hosts": "i8",
-    "start_time": "f8",
-    "end_time": "f8",
-}
+PROGRESS = record_type(
+    floats="saved reread origin origin_progress reached since stopped ends expected ready write "
+    "write_begin decided speed start_time end_time",
+    integers="collecting attempt victim action width rounded guest lent hosts",
+)
 """Where a job is, field by field.
 
 collecting
@@ -121,35 +100,13 @@ hosts
     Of a burst: the jobs that share nodes with it.
 """
 
-RUN = np.dtype((np.record, [*((name, JOB[name]) for name in JOB.names or ()), *PROGRESS.items()]))
+RUN = np.dtype([(name, kind[name]) for kind in (JOB, PROGRESS) for name in kind.names or ()])
 """A job: what is asked of it, and where it is."""
 
-STATE = np.dtype(
-    (
-        np.record,
-        [
-            ("solver", "i8"),
-            ("notice", "i8"),
-            ("total_nodes", "i8"),
-            ("reserved", "i8"),
-            ("patience", "f8"),
-            ("now", "f8"),
-            ("exact", "f8"),
-            ("free", "i8"),
-            ("used", "i8"),
-            ("writer", "i8"),
-            ("submitted", "i8"),
-            ("called", "i8"),
-            ("begun", "i8"),
-            ("finished", "i8"),
-            ("served", "i8"),
-            ("asking", "i8"),
-            ("logged", "i8"),
-            ("full", "?"),
-            ("releases", "i8"),
-            ("limits", "i8"),
-        ],
-    )
+STATE = record_type(
+    floats="patience now exact",
+    integers="solver notice total_nodes reserved free used writer submitted called begun finished "
+    "served asking logged full releases limits",
 )
 """The machine at an instant: rules of its policy (see `planning.Rules`), and where it is.
 
