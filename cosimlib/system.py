@@ -35,6 +35,12 @@ class NodeType:
         Of the GPUs.
     name : str, default ""
         What tables call the nodes.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> cs.NodeType(2, cores=96, memory=393, gpus=8, model="V100").gpus
+    8
     """
 
     count: int = 1
