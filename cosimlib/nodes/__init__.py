@@ -2,7 +2,8 @@
 
 - `place_jobs`: jobs come one by one and never leave; a `Placed`, with curves of allocated GPUs and
   of fragmentation
-- `simulate_nodes`: jobs queue for nodes, under FCFS, first fit or EASY; a `NodeSchedule`
+- `simulate_nodes`: jobs queue for nodes, under FCFS, first fit, EASY or
+  conservative backfilling; a `NodeSchedule`
 - `PLACEMENTS`, `POLICIES`: the rules by which a node is chosen (`cosimlib.nodes.placement`), and
   those of the queue
 - `resource_utilization`: the part of cores, memory and GPUs that jobs hold
@@ -10,7 +11,6 @@
 - `typical_requests`: the commonest requests, by which fragmentation is measured
 """
 
-from cosimlib.nodes.arrivals import Placed, place_jobs
 from cosimlib.nodes.placement import PLACEMENTS
 from cosimlib.nodes.queue import POLICIES
 from cosimlib.nodes.requests import typical_requests
@@ -20,7 +20,7 @@ from cosimlib.nodes.schedule import (
     resource_utilization,
     stranded_gpu_hours,
 )
-from cosimlib.nodes.simulation import simulate_nodes
+from cosimlib.nodes.simulation import Placed, place_jobs, simulate_nodes
 
 __all__ = [
     "PLACEMENTS",

@@ -22,8 +22,8 @@ from cosimlib.nodes.placement import (
     move,
 )
 
-POLICIES = ("fcfs", "first_fit", "easy")
-FCFS, FIRST_FIT, EASY = range(3)
+POLICIES = ("fcfs", "first_fit", "easy", "conservative")
+FCFS, FIRST_FIT, EASY, CONSERVATIVE = range(4)
 
 NOBODY = -1
 """No job: the neighbor of the first and the last in the queue."""

@@ -41,7 +41,7 @@ def test_whole_nodes_are_counted(workload):
         assert schedule.start_time.tolist() == simulate(workload, system).start_time.tolist()
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", COUNTED)
 @pytest.mark.parametrize("placement", ["first_fit", "best_fit", "worst_fit", "fgd"])
 def test_starts_and_nodes_are_those_of_the_plain_rule(policy, placement):
     for seed in range(8):
@@ -65,6 +65,20 @@ def test_every_placement_makes_schedules_that_could_happen(placement):
     for policy in POLICIES:
         schedule = cs.simulate_nodes(workload, system, policy=policy, placement=placement)
         assert np.isfinite(cs.audit(schedule).start_time).all()
+
+
+def test_nobody_delays_a_reserved_node():
+    """Job 1 has node 0 reserved from 10 on: job 2 ends by then, job 3 goes beside it on node 1."""
+    workload = jobs_of(
+        nodes=[1, 2, 1, 1], run_time=[10, 5, 9, 9], requested_time=[10, 5, 9, 12], cores=4,
+        gpus=[2, 2, 0, 0],
+    )  # fmt: skip
+    schedule = cs.audit(cs.simulate_nodes(workload, SHARED, policy="conservative"))
+    assert schedule.start_time.tolist() == [0, 10, 0, 0]
+    counted = jobs_of(nodes=[1, 2, 1], requested_time=[10, 5, 11], run_time=[10, 5, 11])
+    planned = cs.simulate_conservative(counted, cs.System.of(2), reservations="replanned")
+    schedule = cs.simulate_nodes(counted, cs.System.of(2), policy="conservative")
+    assert schedule.start_time.tolist() == planned.start_time.tolist() == [0, 10, 15]
 
 
 def test_the_head_waits_for_nodes_and_not_for_counts():
