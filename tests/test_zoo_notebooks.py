@@ -13,4 +13,4 @@ def test_the_sections_are_shown_for_an_odd_log(name):
     log = str(ZOO / f"{name}.swf.gz")
     shown = run_cells(ROOT / "notebooks/0-your-log.ipynb", trace=log, budget=1.0)
     assert not strange(shown)
-    assert len(shown.texts) == 8, "seven sections, and what was printed"
+    assert len(shown.texts) == 9, "eight sections, and what was printed"
