@@ -150,8 +150,11 @@ def check_capacity(schedule: Schedule) -> None:
         _check_partition(schedule, name, capacity, here[:-1], here[jobs])
 
 
-def check_calendar(schedule: Schedule) -> None:
-    """Raise an error if a job starts on nodes that the calendar closes, or holds them too long."""
+def check_calendar(schedule: Schedule, later_starts: np.ndarray | None = None) -> None:
+    """Raise an error if a job starts on nodes that the calendar closes, or holds them too long.
+
+    `later_starts` are times at which evicted jobs start again, or nodes are held for a job.
+    """
     calendar = schedule.calendar
     if not len(calendar):
         return
@@ -162,6 +165,9 @@ def check_calendar(schedule: Schedule) -> None:
     # Jobs of no length hold nothing, and yet they start.
     wanted = schedule.workload.jobs["nodes"].to_numpy()
     at_start = np.maximum(steps_at(times, busy, start_time), wanted)
+    if later_starts is not None:
+        start_time = np.append(start_time, later_starts)
+        at_start = np.append(at_start, steps_at(times, busy, later_starts))
     changes = np.union1d(times, enforced.capacity(schedule.total_nodes).index[1:])
     for moments, held, windows, verb in (
         (start_time, at_start, calendar, "held where a job starts"),

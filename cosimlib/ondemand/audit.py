@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_columns
+from cosimlib.audit import (
+    InfeasibleScheduleError,
+    audit_rule,
+    check_calendar,
+    check_capacity,
+    check_columns,
+)
 from cosimlib.kernels.steps import step_function
 from cosimlib.ondemand.schedule import (
     CHANGES_RATES,
@@ -45,6 +51,8 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     - *Policies*: under `wait`, `reserve` and `share` nobody is evicted, under `kill`, `preempt` and
       `shrink` nobody writes; of reserved nodes, batch jobs that fit on the others leave those free
       that no burst uses.
+    - *Windows*: no job starts, also after an eviction, and no nodes are held for a burst, while
+      more nodes are taken than the calendar leaves open.
 
     Raises
     ------
@@ -65,6 +73,9 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     _check_writes(schedule)
     _check_policy(schedule)
     check_capacity(schedule)
+    anew = table.sort_values("start", kind="stable").drop_duplicates(["job", "attempt"])
+    held = table.loc[table["kind"] == "hold", "start"]
+    check_calendar(schedule, np.union1d(anew["start"], held))
 
 
 def _label(schedule: OnDemandSchedule, job: int) -> str:

@@ -13,15 +13,16 @@ that came free meanwhile allow, and jobs that have not finished their checkpoint
 
 *EASY* on the nodes that bursts leave: first come, first served, one reservation. The queue's head
 starts as soon as it fits, and otherwise has a reservation; what comes behind may start where it
-delays the head by nothing (see `cosimlib.batch.easy`). Evicted jobs wait at the place of their
-submission. Of `reserved` nodes, those that no burst uses are kept free from all batch jobs but
-those that would otherwise never fit.
+delays the head by nothing and does not run into a known window (see `cosimlib.batch.easy`).
+Evicted jobs wait at the place of their submission. Of `reserved` nodes, those that no burst uses
+are kept free from all batch jobs but those that would otherwise never fit.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.eviction.problem import APP, KILL, SYS
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
@@ -34,6 +35,7 @@ from cosimlib.ondemand.planning import (
     SHARE,
     SHRINK,
     Rules,
+    costliest,
     end_sharing,
     make_way,
 )
@@ -52,6 +54,7 @@ from cosimlib.ondemand.state import (
     RUNNING,
     STATE,
     VICTIMS,
+    Windows,
     change_rate,
     elapsed_for,
     end_collecting,
@@ -59,12 +62,14 @@ from cosimlib.ondemand.state import (
     insert,
     keep_exact,
     log_stretch,
+    pass_windows,
     progress,
     remove,
     remove_job,
     spare_job,
     start_job,
     stop_job,
+    windows_of,
 )
 
 
@@ -77,14 +82,17 @@ class Log(NamedTuple):
 
 
 def simulate(
-    requests: np.ndarray, rules: Rules, rows: int | None = None
+    requests: np.ndarray, rules: Rules, rows: int | None = None, calendar: Calendar = ALWAYS_OPEN
 ) -> tuple[np.ndarray, np.ndarray, Log]:
     """Starts, ends, and the log, which first has room for so many `rows`."""
     jobs, lists, states = _empty(requests, rules)
     log = np.zeros(4 * len(jobs) + 1000 if rows is None else rows, LOG)
     plans: list[tuple] = []
-    expected, limits = (np.recarray(size, STEP) for size in (len(jobs), 1))
-    while not run(jobs, lists, expected, limits, states, log):
+    first = np.minimum(jobs["submit_time"], jobs["call_time"])
+    windows = windows_of(calendar, rules.total_nodes, first)
+    edges = windows.edges.size
+    expected, limits = (np.recarray(size + edges, STEP) for size in (len(jobs), 2))
+    while not run(jobs, lists, expected, limits, states, log, windows):
         if states[0].full:
             log = np.append(log, np.zeros_like(log))
         else:
@@ -103,6 +111,7 @@ def _empty(requests: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.ndarray, 
     lists = np.zeros((7, len(jobs) + 1), np.int64)
     lists[CALLS, :LENGTH] = np.argsort(jobs["call_time"], kind="stable")
     states = records(1, STATE, free=rules.total_nodes, writer=-1, asking=-1, served=-1)
+    states.longest = np.inf
     for field in ("solver", "notice", "total_nodes", "reserved", "patience"):
         states[field] = getattr(rules, field)
     return jobs, lists, states
@@ -116,12 +125,13 @@ def run(
     limits: np.recarray,
     states: np.ndarray,
     log: np.ndarray,
+    windows: Windows,
 ) -> bool:
     """Simulate to the end, which is true, or until the log is full or jobs are to make way."""
     state = states[0]
     while state.finished < jobs.size:
         if state.served < 0:
-            now = _next_instant(jobs, lists, state)
+            now = _next_instant(jobs, lists, state, windows)
             if now == np.inf:
                 return True
             rows = 4 * (lists[RUNNING, LENGTH] + lists[COLLECTING, LENGTH])
@@ -130,6 +140,7 @@ def run(
                 return False
             state.now = state.exact = now
             _absorb_machine(jobs, lists, state, log)
+            pass_windows(jobs, lists, state, log, windows)
             _absorb_bursts(jobs, lists, state, log)
             state.served = 0
         _serve(jobs, lists, state, log)
@@ -139,16 +150,16 @@ def run(
         _begin_write(jobs, lists, state, log)
         if state.solver == SHRINK and state.free > 0:
             _expand_jobs(jobs, lists, state, log)
-        _backfill(jobs, lists, expected, limits, state)
+        _backfill(jobs, lists, expected, limits, state, windows)
     return True
 
 
 @kernel
-def _next_instant(jobs: np.ndarray, lists: np.ndarray, state: np.record) -> float:
+def _next_instant(jobs: np.ndarray, lists: np.ndarray, state: np.record, windows: Windows) -> float:
     """The next instant at which anything happens; infinity if nothing will."""
-    instant = np.inf
+    instant = windows.edges[windows.states[0].edges].time
     if state.submitted < jobs.size:
-        instant = jobs[state.submitted].submit_time
+        instant = min(instant, jobs[state.submitted].submit_time)
     if state.called < jobs.size:
         instant = min(instant, jobs[lists[CALLS, state.called]].call_time)
     if lists[ENDS, LENGTH] > 0:
@@ -264,9 +275,9 @@ def _begin_collecting(jobs: np.ndarray, lists: np.ndarray, state: np.record, bur
 
 @kernel
 def _collect(jobs: np.ndarray, state: np.record, log: np.ndarray, burst: int, nodes: int) -> None:
-    """Hold as many of these free nodes for a burst as it still wants."""
+    """Hold as many of these nodes for a burst as it still wants and are free."""
     own = jobs[burst]
-    taken = min(nodes, own.nodes - own.width)
+    taken = min(nodes, state.free, own.nodes - own.width)
     if taken > 0:
         hold_nodes(jobs, state, log, burst, taken)
 
@@ -282,7 +293,7 @@ def _serve(jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarra
     while state.served < lists[COLLECTING, LENGTH]:
         burst = lists[COLLECTING, state.served]
         _collect(jobs, state, log, burst, state.free)
-        if burst != answered and _asks(jobs, lists, state, burst):
+        if burst != answered and state.free >= 0 and _asks(jobs, lists, state, burst):
             state.asking = burst
             return
         answered = -1
@@ -320,18 +331,18 @@ def _start(
     jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, burst: int
 ) -> bool:
     """Start a burst where the nodes that it holds and those of jobs to be killed suffice."""
-    surplus = jobs[burst].width - jobs[burst].nodes
+    surplus = jobs[burst].width + min(state.free, 0) - jobs[burst].nodes
     for place in range(lists[VICTIMS, LENGTH]):
         own = jobs[lists[VICTIMS, place]]
         if own.victim == burst and own.action == KILL:
             surplus += own.width
     if surplus < 0:
         return False
-    costly = _costliest(jobs, lists, state, burst, surplus)
+    costly = costliest(jobs, lists, state, burst, surplus)
     while costly >= 0:
         surplus -= jobs[costly].width
         spare_job(jobs, lists, state, log, costly)
-        costly = _costliest(jobs, lists, state, burst, surplus)
+        costly = costliest(jobs, lists, state, burst, surplus)
     place = 0
     while place < lists[VICTIMS, LENGTH]:
         job = lists[VICTIMS, place]
@@ -342,21 +353,6 @@ def _start(
     end_collecting(jobs, lists, state, log, burst)
     start_job(jobs, lists, state, burst, jobs[burst].nodes, 1.0)
     return True
-
-
-@kernel
-def _costliest(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, burst: int, surplus: int
-) -> int:
-    """The job with most to lose that need not be killed for a burst; ties: the lower; or −1."""
-    costly, most = NO_JOB, -1.0
-    for place in range(lists[VICTIMS, LENGTH]):
-        own = jobs[lists[VICTIMS, place]]
-        if own.victim == burst and own.action == KILL and own.width <= surplus:
-            done, saved, _ = progress(own, state.now)
-            if own.nodes * (done - saved) > most:
-                costly, most = lists[VICTIMS, place], own.nodes * (done - saved)
-    return costly
 
 
 @kernel
@@ -416,20 +412,26 @@ def _backfill(
     expected: np.recarray,
     limits: np.recarray,
     state: np.record,
+    windows: Windows,
 ) -> None:
     """EASY over the queue: the first job that may not start has a reservation."""
     size, kept, state.limits = lists[QUEUE, LENGTH], 0, 0
+    if windows.states[0].releases > 0 and state.free > 0 and size > 0:
+        head = jobs[lists[QUEUE, 0]]
+        _reserve(jobs, lists, expected, limits, state, windows, head, backfilling.NONE, 0.0)
     for place in range(size):
         job = lists[QUEUE, place]
         own = jobs[job]
-        end = state.now + (own.reread + elapsed_for(own, own.saved, own.requested_time))
+        duration = own.reread + elapsed_for(own, own.saved, own.requested_time)
+        end = state.now + duration
         fits = own.nodes + _kept_from(state, own) <= state.free
         if fits and backfilling.keeps(limits, state.limits, own.nodes, end):
             backfilling.take(limits, state, own.nodes, end)
             start_job(jobs, lists, state, job, own.nodes, 1.0)
             continue
         if kept == 0 and state.free > 0 and place + 1 < size:
-            _reserve(jobs, lists, expected, limits, state, own)
+            nodes = own.nodes
+            _reserve(jobs, lists, expected, limits, state, windows, own, nodes, duration)
         lists[QUEUE, kept] = job
         kept += 1
     lists[QUEUE, LENGTH] = kept
@@ -453,7 +455,10 @@ def _reserve(
     expected: np.recarray,
     limits: np.recarray,
     state: np.record,
+    windows: Windows,
     head: np.record,
+    wanted: int,
+    duration: float,
 ) -> None:
     """Reserve for the queue's head: what is kept from it for bursts is not free for it.
 
@@ -475,7 +480,15 @@ def _reserve(
         expected[row].time = own.expected
         expected[row].nodes = own.width + kept - _kept_from(state, head)
         kept = _kept_from(state, head)
-    backfilling.reserve(expected, limits, state, head.nodes, state.now)
+    steps, known = windows.steps, windows.states[0].releases
+    if known == 0:
+        backfilling.reserve(expected, limits, state, wanted, state.now)
+    else:
+        for row in range(known):
+            backfilling.expect(expected, state, steps[row].time, steps[row].nodes)
+        begin = backfilling.earliest_start(expected, state, wanted, duration, state.now)
+        state.limits, reserved = 0, (begin, begin + duration, wanted)
+        backfilling.limit_by_falls(expected, limits, state, reserved, state.now)
     state.free, state.used = free, used
     for place in range(lists[COLLECTING, LENGTH]):
         remove(lists, EXPECTED, lists[COLLECTING, place])

@@ -43,6 +43,7 @@ from cosimlib.eviction.search import evict_greedily
 from cosimlib.kernels.jit import kernel
 from cosimlib.ondemand.state import (
     LENGTH,
+    NO_JOB,
     RUNNING,
     VICTIMS,
     change_rate,
@@ -316,6 +317,21 @@ def _choose_deadline(
         if first < best_first or (first == best_first and second < best_second):
             best, best_first, best_second = (row, delay, loss, blocked), first, second
     return best
+
+
+@kernel
+def costliest(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, burst: int, surplus: int
+) -> int:
+    """The job with most to lose that need not be killed for a burst; ties: the lower; or −1."""
+    costly, most = NO_JOB, -1.0
+    for place in range(lists[VICTIMS, LENGTH]):
+        own = jobs[lists[VICTIMS, place]]
+        if own.victim == burst and own.action == KILL and own.width <= surplus:
+            done, saved, _ = progress(own, state.now)
+            if own.nodes * (done - saved) > most:
+                costly, most = lists[VICTIMS, place], own.nodes * (done - saved)
+    return costly
 
 
 def _stop_after_checkpoints(

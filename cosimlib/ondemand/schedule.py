@@ -9,20 +9,23 @@ Nodes are given back by the containers that came last. So that bursts find nodes
 (policy `reserve`): on these, containers work while no burst does.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.eviction.problem import ACTIONS
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import node_hours_by_use
 from cosimlib.ondemand.state import COMPUTE, HOLD, READ, STAND, TURN, WRITE
 from cosimlib.schedule import USES, Schedule, allocation_table
+from cosimlib.system import System
 from cosimlib.units import HOUR
+from cosimlib.workload import InvalidWorkloadError, Workload
 
 KINDS = ("read", "compute", "write", "stand", "hold", "burst", "turn")
 """Kinds of stretches by their number."""
@@ -47,6 +50,9 @@ WITHOUT_WRITES = ("kill", "preempt", "shrink")
 
 CHANGES_RATES = ("shrink", "share")
 """Mechanisms by which jobs go slower: all times are rounded to `state.GRAIN`, a millionth."""
+
+LONGEST_DELAY = 900.0
+"""Of bursts without the column: the paper's latest deadline, seconds."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -363,3 +369,50 @@ def _containers(times: np.ndarray, idle: np.ndarray, start_up: float) -> np.ndar
                 size -= 1
         held = wanted
     return rows[:n]
+
+
+def merge(
+    workload: Workload, bursts: Workload | None, system: System
+) -> tuple[Workload, np.ndarray]:
+    """One workload of batch jobs and bursts, and the rows of the batch jobs in it."""
+    batch = workload.jobs.drop(columns="mate", errors="ignore").assign(on_demand=False)
+    if bursts is None or not len(bursts):
+        return replace(workload, jobs=batch), np.arange(len(batch))
+    extra = _burst_table(bursts, system)
+    table = pd.concat([batch, extra], ignore_index=True)
+    order = np.argsort(table["submit_time"].to_numpy(), kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    joined = replace(workload, jobs=table.iloc[order], name=f"{workload.name} + {bursts.name}")
+    return joined, place[: len(batch)]
+
+
+def _burst_table(bursts: Workload, system: System) -> pd.DataFrame:
+    """The bursts' jobs with all their columns filled in, and checked."""
+    bursts.arrays(system, requested_time=False)
+    jobs = bursts.jobs.drop(columns="mate", errors="ignore")
+    submit = jobs["submit_time"]
+    delay = (
+        jobs["longest_delay"] if "longest_delay" in jobs else pd.Series(LONGEST_DELAY, jobs.index)
+    )
+    notice, expected = (
+        jobs[name].astype("float64") if name in jobs else pd.Series(np.nan, jobs.index)
+        for name in ("notice_time", "expected_time")
+    )
+    rules = (
+        ("longest_delay", delay, (delay >= 0) & (delay < np.inf), "seconds from 0"),
+        ("notice_time", notice, notice.isna() | ((notice >= 0) & (notice <= submit)),
+         "seconds from 0 to its submit_time, or NaN for no notice"),
+        ("expected_time", expected, expected.isna() | ((expected >= notice) & (expected < np.inf)),
+         "seconds from its notice_time on, or NaN for no notice"),
+    )  # fmt: skip
+    for name, values, fine, text in rules:
+        check.rows(name, values, fine, text, row=bursts.label, error=InvalidWorkloadError)
+    requested = jobs["requested_time"].fillna(jobs["run_time"].clip(lower=1.0))
+    return jobs.assign(
+        on_demand=True,
+        requested_time=requested,
+        longest_delay=delay.astype("float64"),
+        notice_time=notice,
+        expected_time=expected.fillna(submit),
+    )

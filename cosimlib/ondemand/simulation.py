@@ -55,6 +55,14 @@ burst is served `lead` seconds before its expected arrival, by a plan that may t
 arrival plus the longest delay; ``"predict"``: from the notice on, jobs are stopped after their last
 checkpoint before the expected arrival. Nodes held for a burst are released if it has not come
 `patience` seconds after its expected arrival.
+
+*Calendars* (`cosimlib.calendar`). Batch jobs, and bursts under `wait`, follow EASY's rule: none
+starts where its requested time would cross a known window, unless enough nodes stay open. For an
+evicted job that is what is left of it after the checkpoint, and the time to read that. Under the
+other policies a burst starts as soon as it has open nodes, and may run into a window, which waits
+for it. A window takes idle nodes first, then nodes held for bursts, of which the last called gives
+first. While a window waits for nodes, no burst chooses jobs to evict. Windows kill nobody, and the
+policies of `WITHOUT_CALENDAR` take none.
 """
 
 from collections.abc import Iterable, Mapping
@@ -67,6 +75,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.audit import audit
+from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.eviction.problem import checkpoint_table
 from cosimlib.ondemand import planning
 from cosimlib.ondemand.kernel import simulate
@@ -76,6 +85,7 @@ from cosimlib.ondemand.schedule import (
     OnDemandSchedule,
     eviction_table,
     measure,
+    merge,
     plan_table,
     stretch_table,
 )
@@ -84,7 +94,7 @@ from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic import resample
 from cosimlib.synthetic.bursts import draw_bursts
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload, check_run
+from cosimlib.workload import Workload, check_run
 
 POLICIES = {
     "wait": planning.NO_SOLVER,
@@ -109,9 +119,8 @@ NOTICES = {
     "predict": planning.PREDICT,
 }
 CHARGES = ("included", "added")
-
-LONGEST_DELAY = 900.0
-"""Of bursts without the column: the paper's latest deadline, seconds."""
+WITHOUT_CALENDAR = ("reserve", "shrink", "share")
+"""Policies that take no calendar."""
 
 MOST_CHECKPOINTS = 10_000_000
 """Checkpoints of all jobs at most that cost time, each of which is a row."""
@@ -138,6 +147,7 @@ def simulate_ondemand(
     charged: str = "included",
     node_mtbf: float = 157_680_000.0,
     seed: int = 0,
+    calendar: Calendar = ALWAYS_OPEN,
 ) -> OnDemandSchedule:
     """On-demand bursts on a batch machine: EASY for batch jobs, which make way for bursts.
 
@@ -173,6 +183,9 @@ def simulate_ondemand(
         Parameters of checkpoints, see `checkpoint_table`.
     charged : {"included", "added"}
         Whether applications' checkpoints are part of the run times.
+    calendar : Calendar, optional
+        When nodes are closed, with ``on_overrun="wait"``; not under `reserve`, `shrink` or `share`,
+        nor with containers.
 
     Returns
     -------
@@ -206,6 +219,7 @@ def simulate_ondemand(
     _check_shares(malleable, least, turn, start_up)
     check.seconds("node_mtbf", node_mtbf, above=0)
     check.seed(seed)
+    _check_calendar(calendar, policy, start_up)
     workload.arrays(system)
     most = system.total_nodes
     if policy == "reserve":
@@ -224,11 +238,11 @@ def simulate_ondemand(
         NOTICES[notice], float(patience), float(turn),
     )  # fmt: skip
     _check_checkpoints(joined, jobs)
-    start_time, end_time, log = simulate(jobs, rules)
+    start_time, end_time, log = simulate(jobs, rules, calendar=calendar)
     return OnDemandSchedule(
         joined,
         system,
-        _name(policy, deadline, weight, notice, reserved),
+        _name(policy, deadline, weight, notice, reserved, calendar),
         start_time,
         end_time,
         on_demand=jobs.on_demand,
@@ -240,6 +254,7 @@ def simulate_ondemand(
         reserved=int(reserved),
         least_nodes=least_nodes,
         start_up=start_up,
+        calendar=calendar,
     )
 
 
@@ -346,7 +361,22 @@ def _check_shares(malleable: float, least: float, turn: float, start_up: float |
         check.seconds("start_up", start_up)
 
 
-def _name(policy: str, deadline: str, weight: float, notice: str, reserved: int) -> str:
+def _check_calendar(calendar: Calendar, policy: str, start_up: float | None) -> None:
+    """Raise an error for a calendar that this simulation cannot follow."""
+    check.instance("calendar", calendar, Calendar)
+    if len(calendar):
+        others = ", ".join(name for name in POLICIES if name not in WITHOUT_CALENDAR)
+        expected = f"one of {others} with a calendar"
+        check.that("policy", policy, policy not in WITHOUT_CALENDAR, expected)
+        waits = calendar.on_overrun == "wait"
+        check.that("on_overrun", calendar.on_overrun, waits, "'wait' on a machine with bursts")
+        expected = "None: with a calendar no containers run"
+        check.that("start_up", start_up, start_up is None, expected)
+
+
+def _name(
+    policy: str, deadline: str, weight: float, notice: str, reserved: int, calendar: Calendar
+) -> str:
     """Name of the policy in tables, with the knobs that are not as by default."""
     knobs = []
     if policy == "reserve":
@@ -355,6 +385,8 @@ def _name(policy: str, deadline: str, weight: float, notice: str, reserved: int)
         knobs.append(f"λ = {weight:g}" if deadline == "weighted" else deadline)
     if notice != "ignore":
         knobs.append(notice)
+    if len(calendar):
+        knobs.append("calendar")
     return f"{policy} ({', '.join(knobs)})" if knobs else policy
 
 
@@ -371,53 +403,6 @@ def _checkpoints_of(
         return checkpoint_table(workload, system, interval=interval, node_mtbf=node_mtbf, seed=seed)
     none = {"interval": np.inf, "app_write": 0.0, "sys_write": 0.0}
     return pd.DataFrame(none, index=workload.jobs.index, dtype=np.float64)
-
-
-def merge(
-    workload: Workload, bursts: Workload | None, system: System
-) -> tuple[Workload, np.ndarray]:
-    """One workload of batch jobs and bursts, and the rows of the batch jobs in it."""
-    batch = workload.jobs.drop(columns="mate", errors="ignore").assign(on_demand=False)
-    if bursts is None or not len(bursts):
-        return replace(workload, jobs=batch), np.arange(len(batch))
-    extra = _burst_table(bursts, system)
-    table = pd.concat([batch, extra], ignore_index=True)
-    order = np.argsort(table["submit_time"].to_numpy(), kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    joined = replace(workload, jobs=table.iloc[order], name=f"{workload.name} + {bursts.name}")
-    return joined, place[: len(batch)]
-
-
-def _burst_table(bursts: Workload, system: System) -> pd.DataFrame:
-    """The bursts' jobs with all their columns filled in, and checked."""
-    bursts.arrays(system, requested_time=False)
-    jobs = bursts.jobs.drop(columns="mate", errors="ignore")
-    submit = jobs["submit_time"]
-    delay = (
-        jobs["longest_delay"] if "longest_delay" in jobs else pd.Series(LONGEST_DELAY, jobs.index)
-    )
-    notice, expected = (
-        jobs[name].astype("float64") if name in jobs else pd.Series(np.nan, jobs.index)
-        for name in ("notice_time", "expected_time")
-    )
-    rules = (
-        ("longest_delay", delay, (delay >= 0) & (delay < np.inf), "seconds from 0"),
-        ("notice_time", notice, notice.isna() | ((notice >= 0) & (notice <= submit)),
-         "seconds from 0 to its submit_time, or NaN for no notice"),
-        ("expected_time", expected, expected.isna() | ((expected >= notice) & (expected < np.inf)),
-         "seconds from its notice_time on, or NaN for no notice"),
-    )  # fmt: skip
-    for name, values, fine, text in rules:
-        check.rows(name, values, fine, text, row=bursts.label, error=InvalidWorkloadError)
-    requested = jobs["requested_time"].fillna(jobs["run_time"].clip(lower=1.0))
-    return jobs.assign(
-        on_demand=True,
-        requested_time=requested,
-        longest_delay=delay.astype("float64"),
-        notice_time=notice,
-        expected_time=expected.fillna(submit),
-    )
 
 
 def _job_arrays(

@@ -15,10 +15,15 @@ There is one record per job, one of the machine, and one array of sorted lists o
 `change_rate`, `stop_job` and `remove_job` are what can happen to one job by itself.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from cosimlib.batch import capacity
+from cosimlib.calendar import Calendar
+from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type
+from cosimlib.kernels.records import record_type, records
 
 # Numba would compile a kernel once more for each constant of Python's that it is called with.
 NUMBERS: list[int] = [*np.arange(8)]
@@ -104,7 +109,7 @@ RUN = np.dtype([(name, kind[name]) for kind in (JOB, PROGRESS) for name in kind.
 """A job: what is asked of it, and where it is."""
 
 STATE = record_type(
-    floats="patience now exact",
+    floats="patience now exact longest",
     integers="solver notice total_nodes reserved free used writer submitted called begun finished "
     "served asking logged full releases limits",
 )
@@ -123,8 +128,8 @@ served, asking
     anything else happens (−1: none).
 logged, full
     Rows of the log, and whether it needs room for more before anything else happens.
-releases, limits
-    What `kernels.backfilling` keeps in a pass.
+releases, limits, longest
+    What `kernels.backfilling` keeps in a pass; no request is too long for it.
 """
 
 LOG = np.dtype(
@@ -344,6 +349,46 @@ def hold_nodes(jobs: np.ndarray, state: np.record, log: np.ndarray, burst: int, 
     state.free -= more
     state.used += more
     own.since, own.width = now, own.width + more
+
+
+class Windows(NamedTuple):
+    """Windows of a calendar: their edges, the known steps of open nodes ahead, and one record.
+
+    The record has what `batch.capacity` keeps: `free` are nodes that have opened just now.
+    """
+
+    edges: np.recarray
+    steps: np.recarray
+    states: np.recarray
+
+
+def windows_of(calendar: Calendar, total_nodes: int, begin: np.ndarray) -> Windows:
+    """The windows of a calendar, none of which has begun; the first of `begin` begins the run."""
+    edges = capacity.edges_of(calendar, total_nodes, begin)
+    fields = record_type(floats=capacity.FLOATS, integers=f"{capacity.INTEGERS} free releases")
+    return Windows(edges, np.recarray(edges.size, STEP), records(1, fields, next_fall=np.inf))
+
+
+@kernel
+def pass_windows(
+    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, windows: Windows
+) -> None:
+    """Open nodes, and close idle ones, then those held for bursts, the last of which gives first.
+
+    Fewer than no nodes are free while jobs run on nodes that are to close.
+    """
+    passed = windows.states[0]
+    if windows.edges[passed.edges].time > state.now:
+        return
+    capacity.pass_edges(windows.edges, windows.steps, passed, state.now)
+    state.free += passed.free
+    passed.free = 0
+    for place in range(lists[COLLECTING, LENGTH] - 1, -1, -1):
+        burst = lists[COLLECTING, place]
+        own = jobs[burst]
+        kept = max(own.width + state.free, 0)
+        if kept < own.width:
+            hold_nodes(jobs, state, log, burst, kept - own.width)
 
 
 @kernel

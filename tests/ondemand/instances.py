@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlib.calendar import ALWAYS_OPEN, KINDS, UNANNOUNCED, Calendar
 from cosimlib.ondemand.kernel import simulate
 from cosimlib.ondemand.planning import Rules
 from cosimlib.ondemand.schedule import (
@@ -18,6 +19,7 @@ from cosimlib.ondemand.state import JOB
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.ondemand.naive import Job, Machine
+from tests.ondemand.naive_calendar import ClosingMachine
 
 
 class Instance(NamedTuple):
@@ -26,6 +28,19 @@ class Instance(NamedTuple):
     table: pd.DataFrame
     nodes: int
     rules: dict[str, Any]
+    calendar: Calendar = ALWAYS_OPEN
+
+
+def draw_windows(seed: int, instance: Instance) -> Instance:
+    """The same machine with windows, which may overlap."""
+    random = np.random.default_rng([seed, 2])
+    n = int(random.integers(1, 5))
+    start = random.integers(0, 60, n)
+    kind = random.choice(KINDS, n)
+    known = np.where(np.isin(kind, UNANNOUNCED), start, start - random.integers(0, 50, n))
+    nodes = random.integers(1, instance.nodes + 1, n)
+    windows = {"start": start, "end": start + random.integers(1, 25, n), "nodes": nodes}
+    return instance._replace(calendar=Calendar(windows | {"kind": kind, "known_from": known}))
 
 
 def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
@@ -88,7 +103,7 @@ def arguments(instance: Instance) -> tuple[np.recarray, Rules]:
 def schedule_of(instance: Instance) -> OnDemandSchedule:
     """Our schedule of an instance, as `simulate_ondemand` would return it."""
     jobs, rules = arguments(instance)
-    start_time, end_time, log = simulate(jobs, rules)
+    start_time, end_time, log = simulate(jobs, rules, calendar=instance.calendar)
     columns = ("submit_time", "run_time", "requested_time", "nodes", "longest_delay")
     table = pd.DataFrame({name: getattr(jobs, name) for name in columns})
     names = ("interval", "app_write", "sys_write", "charge")
@@ -99,6 +114,7 @@ def schedule_of(instance: Instance) -> OnDemandSchedule:
         evictions=eviction_table(log.evictions), plans=plan_table(log.plans),
         checkpoints=pd.DataFrame({name: getattr(jobs, name) for name in names}),
         reserved=instance.rules["reserved"], least_nodes=jobs.least_nodes,
+        calendar=instance.calendar,
     )  # fmt: skip
 
 
@@ -109,7 +125,11 @@ def theirs(instance: Instance, machine: type[Machine] = Machine) -> Machine:
         Job(number, **{name: _whole(value) for name, value in row.items()})
         for number, row in enumerate(rows)
     ]
-    return machine(jobs, instance.nodes, **instance.rules)
+    if not len(instance.calendar):
+        return machine(jobs, instance.nodes, **instance.rules)
+    table = instance.calendar.on_machine(instance.nodes)[["start", "end", "nodes", "known_from"]]
+    windows = list(table.itertuples(index=False, name=None))
+    return ClosingMachine(jobs, instance.nodes, **instance.rules, windows=windows)
 
 
 def _whole(value: Any) -> Any:

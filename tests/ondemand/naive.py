@@ -95,7 +95,7 @@ class Machine:
         self.step, self.patience, self.turn = step, patience, Fraction(turn)
         self.queue, self.gathering, self.running = [], [], []
         self.coming, self.uncalled = list(jobs), [job for job in jobs if job.call < float("inf")]
-        self.writer, self.write_left, self.now = None, 0, 0
+        self.writer, self.write_left, self.now, self.closed = None, 0, 0, 0
         self.uses, self.evictions, self.plans = [], [], []
         while self.coming or self.queue or self.gathering or self.running:
             self.instant()
@@ -104,7 +104,8 @@ class Machine:
 
     @property
     def free(self):
-        return self.total - sum(j.width for j in self.running) - sum(j.held for j in self.gathering)
+        running = sum(j.width for j in self.running)
+        return self.total - self.closed - running - sum(j.held for j in self.gathering)
 
     def second(self):
         """What the machine does from now to a second later."""
@@ -155,6 +156,7 @@ class Machine:
         for job in [job for job in self.running if job.victim_of and job.stop == self.now]:
             happens = True
             self.give_way(job)
+        happens |= self.windows_change()
         while self.coming and self.coming[0].submit <= self.now:
             happens = True
             job = self.coming.pop(0)
@@ -178,6 +180,10 @@ class Machine:
         self.begin_write()
         self.grow()
         self.backfill()
+
+    def windows_change(self):
+        """Whether a window becomes known, begins or ends; here there are none."""
+        return False
 
     def enqueue(self, job):
         self.queue.append(job)
@@ -224,7 +230,7 @@ class Machine:
         self.collect(burst, job.width)
 
     def collect(self, burst, most):
-        burst.held += min(most, burst.nodes - burst.held)
+        burst.held += max(min(most, self.free, burst.nodes - burst.held), 0)
 
     def victims(self, burst, *actions):
         return [job for job in self.running if job.victim_of is burst and job.action in actions]
@@ -265,7 +271,7 @@ class Machine:
 
     def started(self, burst):
         kills = sorted(self.victims(burst, "kill"), key=lambda job: job.number)
-        surplus = burst.held + sum(job.width for job in kills) - burst.nodes
+        surplus = burst.held + sum(job.width for job in kills) - burst.nodes + min(self.free, 0)
         if surplus < 0:
             return False
         for job in sorted(kills, key=lambda job: -job.nodes * (job.done - job.kept)):
@@ -321,7 +327,7 @@ class Machine:
 
     def grow(self):
         for job in self.among():
-            self.resize(job, min(job.nodes, job.width + self.free))
+            self.resize(job, min(job.nodes, job.width + max(self.free, 0)))
 
     def shared(self, burst):
         """Start on nodes that running jobs share with the burst, if all together have enough."""

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cosimlib import synthetic
+from cosimlib.calendar import Calendar
 from cosimlib.eviction.problem import checkpoint_table, optimum_interval
 from cosimlib.ondemand import simulate_ondemand
 from cosimlib.system import THETA, System
@@ -15,6 +16,7 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.ondemand.test_simulation import BATCH, MACHINE, ONE, bursts_of
 
 NAN = np.nan
+WINDOW = Calendar([(0, 1)])
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,9 @@ NAN = np.nan
         ({"turn": 0}, "turn=0; expected a part of the time between 0 and 1"),
         ({"turn": 1.0}, "turn=1.0"),
         ({"start_up": -1}, "start_up=-1; expected seconds from 0"),
+        ({"calendar": WINDOW, "policy": "share"}, "policy='share'; expected one of wait, kill,"),
+        ({"calendar": WINDOW, "policy": "kill", "start_up": 9}, "start_up=9; expected None"),
+        ({"calendar": Calendar([(0, 1)], "kill")}, "on_overrun='kill'; expected 'wait'"),
     ],
 )
 def test_knobs_out_of_range_say_what_was_expected(wrong, message):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cosimlib.audit import InfeasibleScheduleError, audit
+from cosimlib.calendar import Calendar
 from cosimlib.ondemand import simulate_ondemand
 from cosimlib.system import System
 from tests.ondemand.instances import draw, schedule_of
@@ -142,3 +143,9 @@ def test_a_column_of_another_length_is_refused(policy):
     schedule = schedule_of(draw(1, policy))
     for name in ("start_time", "end_time", "on_demand"):
         refused(replace(schedule, **{name: getattr(schedule, name)[:-1]}), f"{name} is ")
+
+
+def test_jobs_that_start_again_on_closed_nodes_are_refused():
+    """The killed job goes on at 5,100 s, when a node has closed."""
+    calendar = Calendar({"start": [5_050], "end": [9_000], "nodes": [1]})
+    refused(replace(killed(), calendar=calendar), "8 nodes held where a job starts at t=5100")

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from cosimlib import metrics
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
+from cosimlib.calendar import Calendar
 from cosimlib.ondemand import POLICIES, simulate_ondemand
 from cosimlib.ondemand.kernel import simulate
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
-from tests.ondemand.instances import arguments, draw, schedule_of, theirs
+from tests.ondemand.instances import arguments, draw, draw_windows, schedule_of, theirs
 from tests.strategies import workloads
 from tests.suites import THOROUGH
 
@@ -166,22 +167,53 @@ def test_collecting_holds_what_is_free_from_the_notice_on():
 def test_the_oracle_second_by_second_sees_the_same_happen(policy):
     evicted, seeds = 0, 40 if THOROUGH else 20
     for seed in range(seeds):
-        instance = draw(seed, policy)
-        schedule, machine = audit(schedule_of(instance)), theirs(instance)
-        where = f"{policy}, seed {seed}"
-        assert schedule.start_time.tolist() == [job.start for job in machine.jobs], where
-        assert schedule.end_time.tolist() == [job.end for job in machine.jobs], where
-        columns = ["job", "action", "time", "done", "kept"]
-        rows = schedule.evictions[columns].itertuples(index=False, name=None)
-        assert sorted(rows) == sorted(machine.evictions), where
-        held = Counter(
-            (second, row.job, row.nodes, row.use)
-            for row in schedule.allocations.itertuples()
-            for second in range(int(row.start), int(row.end))
-        )
-        assert held == Counter(machine.uses), where
-        evicted += len(machine.evictions)
+        evicted += evictions_as_in_the_oracle(draw(seed, policy), f"{policy}, seed {seed}")
     assert (evicted > seeds // 2) == (policy in EVICTING)
+
+
+def evictions_as_in_the_oracle(instance, where):
+    """How many there are, if all that happens is the same."""
+    schedule, machine = audit(schedule_of(instance)), theirs(instance)
+    assert schedule.start_time.tolist() == [job.start for job in machine.jobs], where
+    assert schedule.end_time.tolist() == [job.end for job in machine.jobs], where
+    columns = ["job", "action", "time", "done", "kept"]
+    rows = schedule.evictions[columns].itertuples(index=False, name=None)
+    assert sorted(rows) == sorted(machine.evictions), where
+    held = Counter(
+        (second, row.job, row.nodes, row.use)
+        for row in schedule.allocations.itertuples()
+        for second in range(int(row.start), int(row.end))
+    )
+    assert held == Counter(machine.uses), where
+    return len(machine.evictions)
+
+
+@pytest.mark.parametrize("policy", [p for p in FULL_SPEED if p != "reserve"])
+def test_the_oracle_sees_the_same_happen_where_nodes_close(policy):
+    for seed in range(40 if THOROUGH else 6):
+        instance = draw_windows(seed, draw(seed, policy))
+        evictions_as_in_the_oracle(instance, f"{policy}, seed {seed}")
+
+
+def test_a_burst_runs_into_a_window_and_a_batch_job_does_not():
+    """The window of 6 nodes waits for the burst; a job of 4 that would cross it starts after it."""
+    jobs = workload_of((0, 100, 100, 2), (0, 100, 100, 4), (0, 40, 40, 4))
+    calendar = Calendar({"start": [50], "end": [300], "nodes": [6]})
+    burst = bursts_of((45, 20, 4, 60, np.nan, np.nan))
+    schedule = run(jobs, burst, policy="kill", calendar=calendar)
+    assert schedule.start_time.tolist() == [0, 300, 0, 45]
+    waiting = run(jobs, burst, policy="wait", calendar=calendar)
+    assert waiting.start_time.tolist() == [0, 300, 0, 300]
+
+
+@settings(max_examples=25)
+@given(workload=workloads(overruns=True), start=st.integers(0, 30), nodes=st.integers(1, 8))
+def test_without_bursts_it_is_easy_with_the_same_calendar(workload, start, nodes):
+    windows = {"start": [start, start + 9], "end": [start + 12, start + 15], "nodes": nodes}
+    calendar = Calendar(windows | {"kind": ["maintenance", "down"]})
+    schedule = audit(simulate_ondemand(workload, MACHINE, policy="wait", calendar=calendar))
+    easy = simulate_easy(workload, MACHINE, calendar=calendar)
+    assert schedule.start_time.tolist() == easy.start_time.tolist()
 
 
 @pytest.mark.parametrize("policy", POLICIES)
