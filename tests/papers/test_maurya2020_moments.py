@@ -204,7 +204,7 @@ def test_moments_have_a_panel_of_jobs_and_one_per_number_of_nodes():
     assert all(list(bar.x) == [0.0, 1.0] for bar in bars)
     assert sum(bar.showlegend for bar in bars) == 4
     titles = [note.text for note in figure.layout.annotations[:3]]
-    assert titles == ["(a) jobs, median 5", "(b) K (nodes needed) = 8", "(c) K (nodes needed) = 16"]
+    assert titles == ["(a) jobs, median 5", "(b) K = 8", "(c) K = 16"]
     empty = plot_moments(kinds.head(0), pd.Series(dtype=float), title="Moments")
     assert "at no hour is the machine nearly full" in caption(empty)[0]
 

@@ -16,7 +16,7 @@ from cosimlib.units import HOUR, MINUTE
 from papers.maurya2020.experiment import SURVEY, Case, FullMoments, Month, Occupancy
 from papers.paper import Drawing
 
-LABELS = {"nodes_needed": "K (nodes needed) =", "minutes": "deadline (minutes)"}
+LABELS = {"nodes_needed": "K =", "minutes": "deadline (minutes)"}
 NEEDED = "K: nodes needed."
 ORIGINS = {
     "exact": "in the schedule exactly these jobs run at this moment, on this number of nodes",
@@ -108,7 +108,7 @@ def figure_8(excess: pd.DataFrame, cases: Iterable[Case], draws: int) -> Drawing
     excess = excess.assign(minutes=excess["deadline"] / MINUTE)
     figure = plot_lines(
         excess.round(3), x="minutes", y="excess", line="scenario", panel="nodes_needed",
-        title="Figure 8. Greedy: node-hours lost above the optimum", band=("least", "most"),
+        title="Figure 8. Greedy: loss above the optimum by K, the nodes needed", band=("least", "most"),
         labels=LABELS | {"excess": "node-hours lost above the optimum"},
     )  # fmt: skip
     first = f"{NEEDED} Means and ranges of {draws} draws of memory."
@@ -120,8 +120,8 @@ def draw_moments(survey: pd.DataFrame, moments: FullMoments, occupancy: Occupanc
     kinds, jobs = kinds_of_evictions(survey), survey.groupby("moment")["jobs"].first()
     full, total = "the machine is nearly full", occupancy.total_nodes
     if occupancy.most_frequent < 0.9 * total:
-        full = f"about {occupancy.most_frequent:,} of {total:,} nodes are held, the usual number"
-    title = f"Evictions by kind, at the hours at which {full}"
+        full = f"{occupancy.most_frequent:,} nodes are in use, as most often"
+    title = f"Evictions by kind, when {full}"
     summary = moments.summary[0].upper() + moments.summary[1:]
     note = f"{NEEDED} Losses are of node-hours, by killed jobs. {summary}."
     return Drawing(plot_moments(kinds, jobs, title=title), kinds, note=note)
@@ -132,7 +132,7 @@ def plot_moments(kinds: pd.DataFrame, jobs: pd.Series, *, title: str) -> go.Figu
     if kinds.empty:
         return plot_empty(title, "at no hour is the machine nearly full with few enough jobs")
     sizes = list(kinds["nodes_needed"].drop_duplicates())
-    headings = theme.headings(["jobs", *sizes], "K (nodes needed) =")[1:]
+    headings = theme.headings(["jobs", *sizes], "K =")[1:]
     figure = make_subplots(
         cols=1 + len(sizes), horizontal_spacing=0.05, column_widths=[1.1] + [1.0] * len(sizes),
         subplot_titles=[f"(a) jobs, median {jobs.median():g}", *headings],
@@ -186,7 +186,7 @@ def draw_mean_cost(survey: pd.DataFrame, moments: FullMoments) -> Drawing:
     means = mean_node_hours(survey)
     cost = means[(means["counted"] != "lost") | (means["plan"] == "least loss (paper)")]
     cost = cost.assign(plan=cost["plan"] + ": " + cost["counted"])
-    title = "Node-hours lost or blocked, mean of the full moments"
+    title = "Node-hours lost or blocked by K, the nodes needed"
     return _means(cost, moments, title, "mean node-hours")
 
 
@@ -201,17 +201,14 @@ def _means(means: pd.DataFrame, moments: FullMoments, title: str, label: str) ->
 
 def draw_surface(name: str, spectrum: EvictionSpectrum, plan: EvictionPlan) -> Drawing:
     """The least loss for every K and deadline of a scenario, and a plan for ten minutes."""
-    title, deadline = (
-        f"Least node-hours lost, by K (nodes needed) and deadline, {name}",
-        plan.deadlines[-1],
-    )
+    title, deadline = f"Least node-hours lost, {name}", plan.deadlines[-1]
     figure = plot_trade_off(spectrum, plan, min(600.0, deadline), title=title)
     return Drawing(figure, surface_table(spectrum))
 
 
 def draw_plan(name: str, plan: EvictionPlan) -> Drawing:
     """What each deadline loses, and how the nodes are freed."""
-    title = f"Optimal plan of each deadline, K = {plan.problem.nodes_needed:,} nodes needed. {name}"
+    title = f"Optimal plans for {plan.problem.nodes_needed:,} nodes, {name}"
     return Drawing(plot_plan(plan, title=title), plan_table(plan))
 
 

@@ -108,7 +108,7 @@ FIGURES: dict[str, Callable[..., Drawing]] = {
         rules,
         by="limit",
         title="Wait ÷ ideal wait, by the largest expected cost of a hold",
-        label="largest expected cost of a hold (node-hours)",
+        label="largest cost (node-hours)",
     ),
     "yield-threshold": partial(
         rules,
