@@ -152,7 +152,8 @@ def test_summaries_are_of_lists_of_schedules():
 @pytest.mark.parametrize("name", [name for name in dir(eviction) if name.startswith("solve_")])
 @pytest.mark.parametrize("value", [None, WORKLOAD], ids=["None", "workload"])
 def test_solvers_need_a_problem(name, value):
-    with pytest.raises(TypeError, match=r"^problem is .*; expected an? (Gpu)?EvictionProblem(,| with)"):
+    message = r"^problem is .*; expected an? (Gpu)?EvictionProblem(,| with)"
+    with pytest.raises(TypeError, match=message):
         getattr(eviction, name)(value)
 
 

@@ -231,7 +231,7 @@ def test_the_error_for_a_failed_download_says_how_to_download_by_hand(
 
 
 def test_the_error_for_a_trace_without_an_address_says_where_to_put_it(project):
-    message = rf"theta-2023-prod: no theta-2023-prod.swf.gz here .* put it in(to)? {project} or let "
+    message = rf"^.*: no theta-2023-prod.swf.gz here .* put it in(to)? {project} or let "
     with pytest.raises(FileNotFoundError, match=message):
         fetch_trace("theta-2023-prod")
 

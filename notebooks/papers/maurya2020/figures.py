@@ -108,7 +108,8 @@ def figure_8(excess: pd.DataFrame, cases: Iterable[Case], draws: int) -> Drawing
     excess = excess.assign(minutes=excess["deadline"] / MINUTE)
     figure = plot_lines(
         excess.round(3), x="minutes", y="excess", line="scenario", panel="nodes_needed",
-        title="Figure 8. Greedy: loss above the optimum by K, the nodes needed", band=("least", "most"),
+        title="Figure 8. Greedy: loss above the optimum by K, the nodes needed",
+        band=("least", "most"),
         labels=LABELS | {"excess": "node-hours lost above the optimum"},
     )  # fmt: skip
     first = f"{NEEDED} Means and ranges of {draws} draws of memory."
