@@ -17,6 +17,10 @@ from cosimlib.display import UNKNOWN, Displayed, Facts, count
 
 MOST_GPUS = 62
 """GPUs per node at most: a set of them is one whole number."""
+LEAST_CORES = 0.001
+"""Jobs take thousandths of a core."""
+MOST_CORES, MOST_MEMORY = 2**40, 2**32
+"""Cores and GB of a node are below it."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,14 @@ class NodeType:
 
     def __post_init__(self) -> None:
         check.whole("count", self.count, 1, where=self.name)
-        check.number("cores", self.cores, above=0, where=self.name)
-        known = check.is_number(self.memory) and not self.memory <= 0
-        check.that("memory", self.memory, known, "GB above 0, or NaN", where=self.name)
-        check.whole("gpus", self.gpus, 0, MOST_GPUS, where=self.name)
+        check.number("cores", self.cores, least=LEAST_CORES, below=MOST_CORES, where=self.name)
+        known = check.is_number(self.memory)
+        known = known and (math.isnan(self.memory) or 0 < self.memory < MOST_MEMORY)
+        expected = f"GB above 0 and below {MOST_MEMORY}, or NaN where memory has no limit"
+        check.that("memory", self.memory, known, expected, where=self.name)
+        fine = check.is_whole(self.gpus, 0) and self.gpus <= MOST_GPUS
+        expected = f"a whole number from 0 to {MOST_GPUS}; a job's part of one is its gpu_share"
+        check.that("gpus", self.gpus, fine, expected, where=self.name)
         for text in ("model", "name"):
             check.instance(text, getattr(self, text), str)
 
@@ -170,8 +178,8 @@ class System(Displayed):
 
         Without node types, all nodes have `cores_per_node`, `memory_per_node` and no GPU.
         """
-        alike = NodeType(self.total_nodes, self.cores_per_node, self.memory_per_node)
-        types = self.node_types or (alike,)
+        memory = self.memory_per_node if self.memory_per_node < math.inf else math.nan
+        types = self.node_types or (NodeType(self.total_nodes, self.cores_per_node, memory),)
         columns = {"name": "str", "cores": float, "memory": float, "gpus": int, "model": "str"}
         values = {name: [getattr(each, name) for each in types] for name in columns}
         place = np.repeat(np.arange(len(types)), [each.count for each in types])
@@ -236,7 +244,7 @@ def _per_node(system: System) -> str:
         return f"{count(system.cores_per_node, 'core')}, memory {memory}"
     held = system.nodes.drop(columns="name").value_counts(sort=False, dropna=False)
     kinds = [
-        f"{nodes:,} × {count(cores, 'core')}, memory {_known(memory, 'GB')}"
+        f"{nodes:,} × {_known(cores, 'cores')}, memory {_known(memory, 'GB')}"
         + (f", {count(gpus, 'GPU')} {model}".rstrip() if gpus else "")
         for (cores, memory, gpus, model), nodes in held.items()
     ]

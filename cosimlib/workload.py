@@ -362,6 +362,11 @@ def _typed(jobs: pd.DataFrame, label: Callable[[int], str]) -> pd.DataFrame:
                 column, jobs[column], fine, "a number", row=label, error=InvalidWorkloadError
             )
         wanted[column] = exact
+    if "gpus" in jobs:
+        gpus = pd.to_numeric(jobs["gpus"], errors="coerce").astype("Float64")
+        fine = (gpus.isna() | (gpus % 1 == 0)).astype("bool")
+        expected = "a whole number per node; use gpu_share for a part of one"
+        check.rows("gpus", jobs["gpus"], fine, expected, row=label, error=InvalidWorkloadError)
     wanted |= {c: OPTIONAL_COLUMNS[c].dtype for c in jobs if c in OPTIONAL_COLUMNS}
     other = {name: kind for name, kind in wanted.items() if jobs[name].dtype != kind}
     try:

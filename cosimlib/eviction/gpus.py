@@ -16,7 +16,9 @@ nodes is the optimum, also where jobs run on several nodes.
 *Several nodes.* ``best[c, g, t]`` is the least loss of g GPUs on c chosen nodes in t steps; each
 node in turn is left out or chosen with one cell of its table. That is the optimum where each job
 runs on one node. A job that runs on two of the chosen nodes is counted on both, so that its plan is
-feasible, but perhaps not the best: `proven` is False.
+feasible, but perhaps not the best: `proven` is False. `bound` is then the optimum of an easier
+problem, in which each node has a part of the job's loss and times, as large as its part of the
+job's GPUs, and may evict that part alone.
 """
 
 import time
@@ -36,7 +38,14 @@ from cosimlib.eviction.dynamic import (
     unpack,
 )
 from cosimlib.eviction.plan import EvictionPlan
-from cosimlib.eviction.problem import APP, KEEP, SYS, EvictionArrays, EvictionProblem
+from cosimlib.eviction.problem import (
+    APP,
+    KEEP,
+    MILLISECONDS_PER_HOUR,
+    SYS,
+    EvictionArrays,
+    EvictionProblem,
+)
 from cosimlib.kernels.jit import kernel
 
 HELD = ("job", "node", "gpus")
@@ -53,7 +62,7 @@ class GpuEvictionProblem(EvictionProblem):
     nodes_needed : int
         GPUs needed on as few nodes as possible.
     held : pd.DataFrame
-        `job`, `node`, `gpus` (whole ones): a row per job and node.
+        `job`, `node`, `gpus` (whole ones); several rows of a job and node are added up.
     idle : pd.Series, optional
         GPUs that nobody holds, indexed by node; none if a node is missing. Only `solve_gpus`
         counts them.
@@ -78,14 +87,18 @@ class GpuEvictionProblem(EvictionProblem):
     def __post_init__(self) -> None:
         check.columns(self.held, HELD)
         idle = pd.Series(dtype="int64") if self.idle is None else self.idle
-        gpus = self.held.groupby("job")["gpus"].sum().reindex(self.jobs.index)
         extra = pd.Index(self.held["job"]).difference(self.jobs.index)
         if len(extra):
             raise ValueError(f"held names job {extra[0]}; expected one of the jobs' index")
         _check_whole("gpus", self.held["gpus"], 1)
         _check_whole("idle", idle, 0)
-        names = idle.index.append(pd.Index(self.held["node"])).unique()
+        _check_names(self.held["node"], idle.index)
+        whole = self.held.assign(gpus=pd.to_numeric(self.held["gpus"]).astype("int64"))
+        held = whole.groupby(["job", "node"], as_index=False, sort=False)["gpus"].sum()
+        gpus = held.groupby("job")["gpus"].sum().reindex(self.jobs.index)
+        names = idle.index.append(pd.Index(held["node"])).unique()
         object.__setattr__(self, "jobs", self.jobs.assign(nodes=gpus.fillna(0)))
+        object.__setattr__(self, "held", held)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "idle", idle.reindex(names, fill_value=0).astype("int64"))
         super().__post_init__()
@@ -143,10 +156,13 @@ class GpuEvictionPlan(EvictionPlan):
         All nodes.
     chosen : np.ndarray
         Which of them have the GPUs needed: one row per deadline, one bool per node.
+    bound : np.ndarray
+        GPU-hours that every plan on so few nodes loses at least, one value per deadline.
     """
 
     names: pd.Index
     chosen: np.ndarray
+    bound: np.ndarray
 
     def nodes(self, deadline: float) -> list:
         """Nodes that have the GPUs needed by `deadline` (seconds)."""
@@ -190,10 +206,14 @@ def solve_gpus(problem: GpuEvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     for deadline in range(len(least)):
         cell = few, problem.nodes_needed, int(np.argmin(least[: deadline + 1]))
         _read(cell, sources, tables, choices[deadline], chosen[deadline])
-    spans = bool(problem.held["job"].duplicated().any())
-    proven = np.full(len(least), few <= 1 or not spans)
+    exact = few <= 1 or not problem.held["job"].duplicated().any()
+    if not exact:
+        parts = _tables(problem, split=True)
+        least = _combine_all(problem, parts, idle, few, memory_limit)[0][few, -1]
+    bound = np.minimum.accumulate(least) / MILLISECONDS_PER_HOUR
+    proven = np.full(len(least), exact)
     response = np.full(len(least), time.perf_counter() - begin)
-    return GpuEvictionPlan(problem, "gpus", choices, proven, response, problem.names, chosen)
+    return GpuEvictionPlan(problem, "gpus", choices, proven, response, problem.names, chosen, bound)
 
 
 def _check_whole(name: str, values: pd.Series, least: int) -> None:
@@ -203,29 +223,54 @@ def _check_whole(name: str, values: pd.Series, least: int) -> None:
     check.rows(name, values, fine, f"a whole number from {least}", row=lambda row: f"row {row}")
 
 
+def _check_names(held: pd.Series, idle: pd.Index) -> None:
+    """Raise an error for a node without a name, or one that `idle` has twice."""
+    if held.isna().any() or idle.isna().any():
+        raise ValueError("a node of held or idle has no name; expected one for each")
+    if not idle.is_unique:
+        twice = idle[idle.duplicated()][0]
+        raise ValueError(f"node {twice} stands twice in the index of idle; expected it once")
+
+
 def _fewest(gpus: np.ndarray, needed: int) -> int:
     """Number of nodes that suffice, those with the most GPUs first."""
     return int(np.searchsorted(np.append(0, np.cumsum(np.sort(gpus)[::-1])), needed))
 
 
-def _tables(problem: GpuEvictionProblem) -> list[_Table]:
-    """Algorithm 1 on each node's own jobs, as if it were a machine of GPUs."""
+def _tables(problem: GpuEvictionProblem, *, split: bool = False) -> list[_Table]:
+    """Algorithm 1 on each node's own jobs, as if it were a machine of GPUs.
+
+    `split` divides a job's loss and times over its nodes.
+    """
     rows = len(problem.deadlines)
     position = problem.jobs.index.get_indexer(problem.held["job"])
     gpus = problem.held["gpus"].to_numpy(dtype=np.int64)
     node = problem.names.get_indexer(problem.held["node"])
+    whole = EvictionArrays(*(values[position] for values in problem.arrays))
+    held = _parts(whole, gpus, rows) if split else whole._replace(nodes=gpus)
     tables = []
     for number in range(len(problem.names)):
         here = np.flatnonzero(node == number)
-        jobs = position[here]
-        arrays = EvictionArrays(gpus[here], *(values[jobs] for values in problem.arrays[1:]))
+        arrays = EvictionArrays(*(values[here] for values in held))
         width = int(arrays.nodes.sum()) + 1
         loss = np.full((rows, width), np.inf)
         loss[0, 0] = 0.0
-        choices = np.zeros((len(jobs), rows, packed_width(width)), dtype=np.uint8)
+        choices = np.zeros((len(here), rows, packed_width(width)), dtype=np.uint8)
         relax_all(arrays, 0, width, loss, choices)
-        tables.append(_Table(jobs, arrays, loss, choices))
+        tables.append(_Table(position[here], arrays, loss, choices))
     return tables
+
+
+def _parts(whole: EvictionArrays, gpus: np.ndarray, rows: int) -> EvictionArrays:
+    """The part of each job on one node, rounded down; what no deadline allows remains so."""
+    total, loss = whole.nodes, whole.loss.astype(np.int64)
+    # Apart, because loss × GPUs may be too large a number.
+    part = loss // total * gpus + loss % total * gpus // total
+    times = (
+        np.where(steps < rows, steps * gpus // total, steps)
+        for steps in (whole.app_steps, whole.sys_steps)
+    )
+    return EvictionArrays(gpus, part.astype(np.float64), *times)
 
 
 def _combine_all(

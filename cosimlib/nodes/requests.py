@@ -4,7 +4,8 @@ A job asks for `nodes` nodes and on each of them for `cores` (all of the node's 
 `memory` (GB; missing counts as nothing) and `gpus`, of each of which it takes `gpu_share`, one of
 `gpu_models` where it names some (``"V100|T4"``). These are columns of the workload; one that it
 lacks has the default of `cosimlib.workload.OPTIONAL_COLUMNS`, so that a workload without any takes
-whole nodes and no GPU. Kernels count in thousandths of a core and of a GPU, and in bytes.
+whole nodes and no GPU. Blanks around the names of models are ignored. Kernels count in thousandths
+of a core and of a GPU, and in bytes.
 """
 
 import numpy as np
@@ -23,7 +24,7 @@ from cosimlib.nodes.placement import (
     WHOLE,
     Cluster,
 )
-from cosimlib.system import MOST_GPUS, System
+from cosimlib.system import MOST_CORES, MOST_GPUS, MOST_MEMORY, System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 TYPICAL_SHARE = 0.95
@@ -44,7 +45,8 @@ def requests_of(workload: Workload) -> tuple[pd.DataFrame, np.ndarray]:
     Returns
     -------
     pd.DataFrame
-        `cores`, `gpus` × `share` (thousandths), `memory` (bytes), `models` as named.
+        `cores`, `gpus` × `share` (thousandths), `memory` (bytes), `models` by name, parted by ``|``
+        without blanks, none twice; empty where any will do.
     np.ndarray
         The row of each job's request.
 
@@ -58,9 +60,14 @@ def requests_of(workload: Workload) -> tuple[pd.DataFrame, np.ndarray]:
         values.to_numpy(np.float64, na_value=np.nan) for values in given.values()
     )
     gpus = np.nan_to_num(gpus)
+    share = np.where((gpus == 0) & ((share == 0) | np.isnan(share)), 1.0, share)
     rules = (
-        ("cores", np.isnan(cores) | ((cores >= 0) & (cores < 2**40)), "0 or more, or NaN"),
-        ("memory", np.isnan(memory) | ((memory >= 0) & (memory < 2**32)), "GB, 0 or more, or NaN"),
+        ("cores", np.isnan(cores) | ((cores >= 0) & (cores < MOST_CORES)), "0 or more, or NaN"),
+        (
+            "memory",
+            np.isnan(memory) | ((memory >= 0) & (memory < MOST_MEMORY)),
+            "GB, 0 or more, or NaN",
+        ),
         ("gpus", (gpus >= 0) & (gpus <= MOST_GPUS), f"a whole number from 0 to {MOST_GPUS}"),
         ("gpu_share", (share >= 1 / WHOLE) & (share <= 1), f"a part from {1 / WHOLE:g} to 1"),
     )
@@ -74,7 +81,7 @@ def requests_of(workload: Workload) -> tuple[pd.DataFrame, np.ndarray]:
             "memory": np.rint(np.nan_to_num(memory) * GIGABYTE),
             "gpus": gpus,
             "share": np.where(gpus > 0, np.rint(share * WHOLE), 0),
-            "models": workload.column("gpu_models").fillna("").where(gpus > 0, "").astype("str"),
+            "models": _models(workload.column("gpu_models").fillna("").where(gpus > 0, "")),
         }
     ).astype(dict.fromkeys(COLUMNS[:4], np.int64))
     number = table.groupby(COLUMNS, sort=False).ngroup().to_numpy()
@@ -191,7 +198,16 @@ def gpu_numbers(bits: int) -> tuple[int, ...]:
     return tuple(gpu for gpu in range(int(bits).bit_length()) if int(bits) >> gpu & 1)
 
 
+def _models(texts: pd.Series) -> pd.Series:
+    """The models that jobs name: ``" B | A|"`` names B and A."""
+    named = {text: (name.strip() for name in text.split("|")) for text in texts.unique()}
+    parted = {text: "|".join(dict.fromkeys(filter(None, names))) for text, names in named.items()}
+    return texts.map(parted).astype("str")
+
+
 def _model_sets(requested: pd.Series, bit: dict[str, int]) -> np.ndarray:
     """The models that each request names as a set of bits; all of them where it names none."""
-    named = [{name for name in models.split("|") if name} for models in requested]
-    return np.array([sum(bit.get(name, 0) for name in one) if one else -1 for one in named])
+    return np.array(
+        [sum(bit.get(name, 0) for name in models.split("|")) if models else -1
+         for models in requested]
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.system import System
+from cosimlib.system import NodeType, System
 from cosimlib.traces import records
 from cosimlib.traces.account import Account, assemble, base_name, parses
 from cosimlib.traces.parquet import labels, numbers, read_batches, seconds
@@ -19,7 +19,17 @@ from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
 CORES, THREADS, GPUS = 32, 128, 4
-MARCONI100 = System("Marconi100", {"main": 980}, cores_per_node=CORES, memory_per_node=256.0)
+MARCONI100 = System(
+    "Marconi100",
+    {"main": 980},
+    cores_per_node=CORES,
+    memory_per_node=256.0,
+    node_types=(NodeType(980, cores=THREADS, memory=256.0, gpus=GPUS, model="V100"),),
+)
+"""CINECA's IBM AC922: 2 × 16 cores of POWER9 with 4 threads each, and 4 V100 per node.
+
+Slurm counted threads there, so that `cores` of the log and of the node types are threads.
+"""
 TIMES = ("submit_time", "eligible_time", "start_time", "end_time")
 NUMBERS = ("run_time", "time_limit", "num_nodes_alloc", "num_nodes_req", "num_cores_alloc",
            "num_cores_req", "num_gpus_alloc", "num_gpus_req", "mem_alloc", "job_id")  # fmt: skip

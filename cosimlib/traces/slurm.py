@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.system import System
+from cosimlib.system import MOST_CORES, MOST_GPUS, MOST_MEMORY, NodeType, System
 from cosimlib.traces import records
 from cosimlib.traces.account import Account, TraceError, assemble, base_name, parses, read_bytes
 from cosimlib.traces.documents import Document, label, number
@@ -69,7 +69,8 @@ def read_sacct(
         another one, for a time, or was held.
     system : System, optional
         The machine, in the chosen unit. By default, for nodes, the different ones on which jobs
-        ran; unknown for cores and GPUs.
+        ran, each with as many cores and GPUs and as much memory as some job held on a node;
+        unknown for cores and GPUs.
     name : str, optional
         Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
@@ -169,7 +170,20 @@ def _status(table: pd.DataFrame) -> pd.Series:
 def _machine(table: pd.DataFrame, name: str) -> System | None:
     """The different nodes on which jobs ran, where their names are known."""
     nodes = count_hosts(table["hosts"].dropna().unique())
-    return System(name, {"main": nodes}, cores_per_node=_cores(table)) if nodes else None
+    if not nodes:
+        return None
+    types = _alike(table, nodes)
+    return System(name, {"main": nodes}, cores_per_node=_cores(table), node_types=types)
+
+
+def _alike(table: pd.DataFrame, nodes: int) -> tuple[NodeType, ...]:
+    """Nodes that have the most that a job held on each of its nodes; none if nobody has so much."""
+    held = {kind: (table[kind] / table["nodes"]).max() for kind in ("cores", "memory", "gpus")}
+    gpus = np.nan_to_num(np.ceil(held["gpus"]))
+    cores = held["cores"] if held["cores"] > 0 else 1.0
+    memory = held["memory"] if held["memory"] > 0 else np.nan
+    possible = cores < MOST_CORES and gpus <= MOST_GPUS and not memory >= MOST_MEMORY
+    return (NodeType(nodes, float(cores), float(memory), int(gpus)),) if possible else ()
 
 
 def _cores(table: pd.DataFrame) -> int:

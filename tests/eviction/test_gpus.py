@@ -93,8 +93,10 @@ def test_plans_equal_enumeration(seed, needed, spanning):
         assert gpus >= needed
         assert nodes == slow.fewest_nodes(problem)
         assert found[1] <= problem.deadlines[row]
+        assert plan.bound[row] <= loss + 1e-9
         if plan.proven[row]:
             assert found == pytest.approx((loss, spent))
+            assert plan.bound[row] == pytest.approx(loss)
         else:
             assert found[0] >= loss - 1e-9
 
@@ -112,6 +114,26 @@ def test_loss_equals_an_integer_program(needed, spanning):
     assert plan.optimal == (needed <= 8 or not spanning)
 
 
+def test_rows_of_a_job_and_node_are_added_up():
+    rows = [(3.0, np.inf, np.inf), (4.0, np.inf, np.inf)]
+    held = [(0, "a", 2), (0, "a", 2), (1, "a", 4)]
+    problem = gpu_problem(rows, held, 4)
+    plan = solve_gpus(problem)
+    assert problem.held["gpus"].tolist() == [4, 4]
+    assert plan.optimal
+    assert plan.loss.tolist() == [3.0] * 6
+
+
+def test_the_bound_divides_a_job_over_its_nodes():
+    """Jobs 0 and 1 are the best at 10; counted on both nodes, job 0 makes all three seem better."""
+    rows = [(6.0, np.inf, np.inf), (4.0, np.inf, np.inf), (5.0, np.inf, np.inf)]
+    held = [(0, "a", 2), (0, "b", 2), (1, "a", 2), (2, "b", 2)]
+    plan = solve_gpus(gpu_problem(rows, held, 6, horizon=0))
+    assert not plan.optimal
+    assert plan.bound.tolist() == [10.0]
+    assert plan.loss.tolist() == [15.0]
+
+
 def test_refusals_name_what_is_wrong():
     with pytest.raises(InfeasibleEvictionError, match="ask for 4 or fewer"):
         gpu_problem([(1.0, 60, 60)], [(0, "a", 4)], 5)
@@ -119,6 +141,10 @@ def test_refusals_name_what_is_wrong():
         gpu_problem([(1.0, 60, 60)], [(0, "a", 4), (7, "a", 1)], 4)
     with pytest.raises(ValueError, match="gpus"):
         gpu_problem([(1.0, 60, 60)], [(0, "a", 0.5)], 1)
+    with pytest.raises(ValueError, match="node a stands twice in the index of idle"):
+        gpu_problem([(1.0, 60, 60)], [(0, "a", 4)], 4, idle=pd.Series([1, 2], index=["a", "a"]))
+    with pytest.raises(ValueError, match="has no name"):
+        gpu_problem([(1.0, 60, 60)], [(0, None, 4)], 4)
     with pytest.raises(TypeError, match="GpuEvictionProblem"):
         solve_gpus("nodes")
 

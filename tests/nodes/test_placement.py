@@ -6,7 +6,8 @@ import pytest
 
 import cosimlib as cs
 from cosimlib.nodes import PLACEMENTS, typical_requests
-from cosimlib.nodes.requests import gpu_numbers
+from cosimlib.nodes.requests import gpu_numbers, requests_of
+from cosimlib.workload import InvalidWorkloadError
 from tests.nodes import naive
 from tests.nodes.cases import naive_jobs, naive_nodes, random_system, random_workload
 
@@ -151,3 +152,25 @@ def read_pods(path):
 
 def gigabytes(mebibytes):
     return mebibytes * 2**20 / 1e9
+
+
+def test_models_are_named_with_blanks_and_bars():
+    jobs = pd.DataFrame({"gpus": [1, 1, 1, 0], "gpu_models": ["|A", " B | A|", None, "A"]})
+    jobs = jobs.assign(submit_time=0.0, run_time=1.0, nodes=1, gpu_share=[1.0, 1.0, 1.0, np.nan])
+    distinct, number = requests_of(cs.Workload(jobs, "W"))
+    assert distinct["models"].iloc[number].tolist() == ["A", "B|A", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("memory", np.inf), ("memory", 1e10), ("cores", 1e17), ("cores", 1e-4), ("gpus", 0.5)],
+)
+def test_nodes_that_cannot_be_are_refused(column, value):
+    with pytest.raises(ValueError, match=f"{column}=.*; expected "):
+        cs.NodeType(1, **{column: value})
+
+
+def test_a_part_of_a_gpu_is_a_share():
+    jobs = pd.DataFrame({"submit_time": [0.0], "run_time": 1.0, "nodes": 1, "gpus": 0.5})
+    with pytest.raises(InvalidWorkloadError, match=r"gpus=0.5; .* use gpu_share"):
+        cs.Workload(jobs, "W")

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosimlib.audit import audit
+from cosimlib.nodes import simulate_nodes
 from cosimlib.system import System
 from cosimlib.traces import TraceError
 from cosimlib.traces.hosts import expand_hosts
@@ -96,6 +98,17 @@ def test_older_slurm_json_and_a_delimiter_of_its_own():
     old = of("22.05", "sacct.json")
     assert counts(old)["dropped", "not started"] == 1
     assert old.jobs.set_index("job_id").loc[2, "nodes"] == 4
+
+
+@pytest.mark.parametrize(
+    ("version", "file"),
+    [("24.11", "sacct_X_parsable2_epoch.txt"), ("24.11", "sacct.json"), ("22.05", "sacct.json")],
+)
+def test_a_log_runs_on_its_own_machine(version, file):
+    workload = of(version, file)
+    audit(simulate_nodes(workload, workload.machine, policy="fcfs"))
+    assert workload.machine.nodes["cores"].unique().tolist() == [4]
+    assert workload.machine.nodes["memory"].unique() == pytest.approx([4.194304])
 
 
 def test_missing_columns_are_named():
