@@ -81,7 +81,8 @@ def read_sacct(
     Workload
         `submit_time` counts from the first arrival; `eligible_time` is kept beside it; `group` is
         the account, `queue` the partition. Where nodes are counted, `cores`, `gpus` and `memory`
-        (GB) are those of AllocTRES per node.
+        (GB) are those of AllocTRES per node, for ReqTRES leaves out what an exclusive job holds
+        beyond its request.
 
     Raises
     ------

@@ -5,6 +5,8 @@ import gzip
 import pandas as pd
 import pytest
 
+from cosimlib.audit import audit
+from cosimlib.nodes import simulate_nodes
 from cosimlib.system import THETA
 from cosimlib.traces import TraceError, read_alcf, read_swf, write_swf
 from tests.traces.reading import DATA, counts
@@ -126,3 +128,9 @@ def test_polaris_has_its_job_numbers_in_the_names():
     assert workload.jobs["job_id"].tolist() == list(range(1_600_000, 1_600_020))
     assert workload.machine.name == "Polaris"
     assert counts(workload)["noted", "COBALT_JOBID 0 as nearly everywhere, unknown"] == 20
+
+
+@pytest.mark.parametrize("file", ["alcf.csv", "polaris.csv"])
+def test_a_log_runs_on_its_own_machine(file):
+    workload = read_alcf(DATA / file, verbose=False)
+    audit(simulate_nodes(workload, workload.machine, policy="fcfs"))
