@@ -38,15 +38,23 @@ WAITING = record_type(integers="fitting jobs place refused refused_nodes")
 which pass a job of so many nodes was refused."""
 EVENT = record_type(floats="time", integers="job")
 """A time at which a job ends, or is expected to."""
-STATE = record_type(integers="policy head last running submitted active passes")
+STATE = record_type(
+    floats="shadow_time",
+    integers="policy head last running submitted active passes version seen reserved_for spare "
+    "reserved",
+)
+"""`reserved_for` is the head whose shadow time is known, `reserved` the number of nodes on which it
+fits then, `spare` how many of them it leaves over; `version` that of the cluster when a pass began,
+`seen` the last job that it looked at."""
 
 
 class Queue(NamedTuple):
     """Jobs, and what becomes of them.
 
     `waiting` has a record per request, `active` the requests with waiting jobs; `running` the
-    running jobs by their expected ends and `ending` by their ends, latest first; `draws`, `node`
-    and `gpu_set` are as `placement.choose` takes them; `state` is one record.
+    running jobs by their expected ends and `ending` by their ends, latest first; `reserved` the
+    nodes on which the head fits at its shadow time; `draws`, `node` and `gpu_set` are as
+    `placement.choose` takes them; `state` is one record.
     """
 
     jobs: np.recarray
@@ -54,6 +62,7 @@ class Queue(NamedTuple):
     active: np.ndarray
     running: np.recarray
     ending: np.recarray
+    reserved: np.ndarray
     draws: np.ndarray
     node: np.ndarray
     gpu_set: np.ndarray
@@ -64,21 +73,21 @@ class Queue(NamedTuple):
 def simulate_passes(cluster: Cluster, shadow: Cluster, queue: Queue) -> None:
     """Simulate FCFS, first fit or EASY; `shadow` is a second cluster for the shadow time."""
     measure(cluster)
-    now = next_instant(cluster, queue)
+    now = next_instant(cluster, shadow, queue)
     while now < np.inf:
         _run_pass(cluster, shadow, queue, now)
-        now = next_instant(cluster, queue)
+        now = next_instant(cluster, shadow, queue)
 
 
 @kernel
-def next_instant(cluster: Cluster, queue: Queue) -> float:
+def next_instant(cluster: Cluster, shadow: Cluster, queue: Queue) -> float:
     """The next instant at which jobs end or are submitted, after which they have; inf for none."""
     state, jobs, ending = queue.state[0], queue.jobs, queue.ending
     now = jobs[state.submitted].submit_time if state.submitted < jobs.size else np.inf
     if state.running > 0:
         now = min(now, ending[state.running - 1].time)
     while state.running > 0 and ending[state.running - 1].time <= now:
-        _end(cluster, queue, ending[state.running - 1].job)
+        _end(cluster, shadow, queue, ending[state.running - 1].job)
     while state.submitted < jobs.size and jobs[state.submitted].submit_time <= now:
         _submit(cluster, queue, state.submitted)
         state.submitted += 1
@@ -157,13 +166,15 @@ def _leave_queue(queue: Queue, job: int) -> None:
 
 
 @kernel
-def _end(cluster: Cluster, queue: Queue, job: int) -> None:
+def _end(cluster: Cluster, shadow: Cluster, queue: Queue, job: int) -> None:
     """Let a job end, which is the last in the list of ends."""
     state, running = queue.state[0], queue.running
     state.running -= 1
     row = state.running
     while running[row].job != job:
         row -= 1
+    if state.reserved_for != NOBODY and running[row].time > state.shadow_time:
+        _change_shadow(shadow, queue, job, GIVE_BACK)
     for moved in range(row, state.running):
         running[moved].time, running[moved].job = running[moved + 1].time, running[moved + 1].job
     _occupy(cluster, queue, job, GIVE_BACK)
@@ -196,23 +207,42 @@ def _occupy(cluster: Cluster, queue: Queue, job: int, sign: int) -> None:
 def _run_pass(cluster: Cluster, shadow: Cluster, queue: Queue, now: float) -> None:
     """One pass: heads that fit begin, and then the jobs that may overtake the blocked head."""
     state, jobs = queue.state[0], queue.jobs
-    state.passes += 1
-    job, blocked, shadow_time, spare = state.head, NOBODY, np.inf, -1
+    job, blocked = _first_to_consider(cluster, queue, now)
+    is_reserved = False
     while job != NOBODY:
         following, may_begin, is_late = jobs[job].following, fits_now(queue, job), False
         if blocked == NOBODY and not may_begin:
             blocked = job
             following = NOBODY if state.policy == FCFS else following
         elif blocked != NOBODY and may_begin and state.policy == EASY:
-            if spare < 0:
-                shadow_time, spare = _reserve_for_head(cluster, shadow, queue, now)
-            is_late = now + jobs[job].requested_time > shadow_time
-            may_begin = not is_late or _leaves_enough(cluster, shadow, queue, job, spare)
+            if not is_reserved or state.spare < 0:
+                _reserve_for_head(cluster, shadow, queue, now)
+                is_reserved = True
+            is_late = now + jobs[job].requested_time > state.shadow_time
+            may_begin = not is_late or _leaves_enough(cluster, shadow, queue, job)
         if may_begin:
             begin(cluster, queue, job, now)
             if is_late:
-                spare += _shadow_change(shadow, queue, job, jobs[blocked].request, TAKE)
+                _change_shadow(shadow, queue, job, TAKE)
         job = following
+    state.seen = state.last
+
+
+@kernel
+def _first_to_consider(cluster: Cluster, queue: Queue, now: float) -> tuple[int, int]:
+    """The first job that a pass looks at, and the head if it is known to be blocked.
+
+    If nothing changed since the last pass began, only jobs submitted since are looked at.
+    """
+    state, version = queue.state[0], cluster.state[0].version
+    is_known = state.policy == FIRST_FIT or (
+        state.policy == EASY and state.reserved_for == state.head and state.shadow_time >= now
+    )
+    if is_known and state.seen != NOBODY and state.version == version:
+        return queue.jobs[state.seen].following, state.head
+    state.passes += 1
+    state.version = version
+    return state.head, NOBODY
 
 
 @kernel
@@ -222,61 +252,98 @@ def fits_now(queue: Queue, job: int) -> bool:
 
 
 @kernel
-def _reserve_for_head(
-    cluster: Cluster, shadow: Cluster, queue: Queue, now: float
-) -> tuple[float, int]:
-    """The shadow time of the blocked head, and the spare nodes; `shadow` is the cluster then."""
+def _reserve_for_head(cluster: Cluster, shadow: Cluster, queue: Queue, now: float) -> None:
+    """Know the shadow time of the blocked head and its nodes; `shadow` is the cluster then.
+
+    While others begin that leave the head its nodes, its shadow time stays; if others end, it may
+    be earlier.
+    """
+    state = queue.state[0]
+    if state.reserved_for == state.head and state.shadow_time >= now and state.spare >= 0:
+        _advance_shadow_time(shadow, queue, now)
+    else:
+        _find_shadow_time(cluster, shadow, queue, now)
+    state.reserved = 0
+    for node in range(shadow.nodes.size):
+        if fits(shadow, queue.jobs[state.head].request, node):
+            queue.reserved[state.reserved] = node
+            state.reserved += 1
+
+
+@kernel
+def _find_shadow_time(cluster: Cluster, shadow: Cluster, queue: Queue, now: float) -> None:
+    """Release running jobs from now on until the head fits."""
     for node in range(cluster.nodes.size):
         here, there = cluster.nodes[node], shadow.nodes[node]
         there.cores, there.memory, there.idle_gpu = here.cores, here.memory, here.idle_gpu
         for gpu in range(here.gpus):
             shadow.gpus[node, gpu] = cluster.gpus[node, gpu]
-    wanted = queue.jobs[queue.state[0].head]
-    fitting, shadow_time = queue.waiting[wanted.request].fitting, now
-    for row in range(queue.state[0].running - 1, -1, -1):
+    state = queue.state[0]
+    wanted = queue.jobs[state.head]
+    state.reserved_for, state.shadow_time = state.head, now
+    state.spare = queue.waiting[wanted.request].fitting - wanted.nodes
+    for row in range(state.running - 1, -1, -1):
         event = queue.running[row]
-        if event.time > shadow_time and fitting >= wanted.nodes:
+        if event.time > state.shadow_time and state.spare >= 0:
             break
-        shadow_time = max(event.time, now)
-        fitting += _shadow_change(shadow, queue, event.job, wanted.request, GIVE_BACK)
-    return shadow_time, fitting - wanted.nodes
+        state.shadow_time = max(event.time, now)
+        _change_shadow(shadow, queue, event.job, GIVE_BACK)
 
 
 @kernel
-def _shadow_change(shadow: Cluster, queue: Queue, job: int, request: int, sign: int) -> int:
-    """Take a job's nodes at the shadow time, or give them back; nodes that then fit more."""
-    one, more = queue.jobs[job], 0
+def _advance_shadow_time(shadow: Cluster, queue: Queue, now: float) -> None:
+    """Take back the last releases before the shadow time while the head fits without them."""
+    state, running = queue.state[0], queue.running
+    first = state.running
+    while first > 0 and running[first - 1].time <= state.shadow_time:
+        first -= 1
+    while state.shadow_time > now:
+        last = first
+        while last < state.running and running[last].time == state.shadow_time:
+            _change_shadow(shadow, queue, running[last].job, TAKE)
+            last += 1
+        if state.spare < 0:
+            for row in range(first, last):
+                _change_shadow(shadow, queue, running[row].job, GIVE_BACK)
+            return
+        first = last
+        state.shadow_time = max(now, running[first].time) if first < state.running else now
+
+
+@kernel
+def _change_shadow(shadow: Cluster, queue: Queue, job: int, sign: int) -> None:
+    """Take a job's nodes at the shadow time, or give them back, and keep the spare nodes."""
+    one, state = queue.jobs[job], queue.state[0]
+    head = queue.jobs[state.reserved_for].request
     for place in range(one.first, one.first + one.nodes):
         node = queue.node[place]
-        more -= fits(shadow, request, node)
+        state.spare -= fits(shadow, head, node)
         move(shadow, one.request, node, queue.gpu_set[place], sign)
-        more += fits(shadow, request, node)
-    return more
+        state.spare += fits(shadow, head, node)
 
 
 @kernel
-def _leaves_enough(cluster: Cluster, shadow: Cluster, queue: Queue, job: int, spare: int) -> bool:
+def _leaves_enough(cluster: Cluster, shadow: Cluster, queue: Queue, job: int) -> bool:
     """Whether a job that ends late can leave the head its nodes, which are then barred to it."""
-    one, passes = queue.jobs[job], queue.state[0].passes
-    waiting, fitting = queue.waiting[one.request], 0
+    one, state = queue.jobs[job], queue.state[0]
+    waiting, spare, reserved = queue.waiting[one.request], state.spare, state.reserved
     if spare >= one.nodes:
         return True
-    if waiting.refused == passes and one.nodes >= waiting.refused_nodes:
+    if waiting.refused == state.passes and one.nodes >= waiting.refused_nodes:
         return False
-    for node in range(cluster.nodes.size):
+    fitting = waiting.fitting
+    for node in queue.reserved[:reserved]:
         cluster.nodes[node].barred_to = NOBODY
-        if not fits(cluster, one.request, node):
-            continue
-        if _takes_from_head(cluster, shadow, queue, job, node):
-            if spare <= 0:
+        if fits(cluster, one.request, node) and _takes_from_head(cluster, shadow, queue, job, node):
+            if spare > 0:
+                spare -= 1
+            else:
                 cluster.nodes[node].barred_to = job
-                continue
-            spare -= 1
-        fitting += 1
+                fitting -= 1
     if fitting >= one.nodes:
         return True
-    waiting.refused, waiting.refused_nodes = passes, one.nodes
-    for node in range(cluster.nodes.size):
+    waiting.refused, waiting.refused_nodes = state.passes, one.nodes
+    for node in queue.reserved[:reserved]:
         cluster.nodes[node].barred_to = NOBODY
     return False
 

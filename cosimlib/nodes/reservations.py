@@ -47,10 +47,10 @@ class Plan(NamedTuple):
 def simulate_reservations(cluster: Cluster, trial: Cluster, queue: Queue) -> None:
     """Simulate conservative backfilling; `trial` is a second cluster, for nodes over a time."""
     measure(cluster)
-    now = next_instant(cluster, queue)
+    now = next_instant(cluster, trial, queue)
     while now < np.inf:
         _plan_pass(cluster, trial, queue, now)
-        now = next_instant(cluster, queue)
+        now = next_instant(cluster, trial, queue)
 
 
 @kernel

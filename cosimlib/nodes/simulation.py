@@ -207,16 +207,18 @@ def simulate_nodes(
     first = np.concatenate([[0], np.cumsum(jobs.nodes)])
     requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
     columns = jobs._asdict() | {"requested_time": requested_time, "first": first[:-1]}
+    none_yet = ("head", "last", "seen", "reserved_for")
     queue = Queue(
         records(jobs.nodes.size, JOB, request=number, **columns),
         records(len(distinct), WAITING),
         np.zeros(len(distinct), np.int64),
         records(jobs.nodes.size, EVENT),
         records(jobs.nodes.size, EVENT),
+        np.zeros(len(system.nodes), np.int64),
         np.random.default_rng(seed).random((first[-1], 2)),
         np.zeros(first[-1], np.int64),
         np.zeros(first[-1], np.int64),
-        records(1, STATE, policy=rule, head=NOBODY, last=NOBODY),
+        records(1, STATE, policy=rule, **dict.fromkeys(none_yet, NOBODY)),
     )
     if rule == CONSERVATIVE:
         simulate_reservations(cluster, shadow, queue)
