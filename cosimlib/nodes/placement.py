@@ -137,7 +137,7 @@ def choose(
     else:
         _take_highest(cluster, number, nodes[:found], chosen)
     for place in range(chosen.size):
-        sets[place] = choose_gpus(cluster, number, chosen[place], draws[place, 1])
+        sets[place] = choose_gpus(cluster, number, chosen[place], draws[0, 1])
     return True
 
 

@@ -183,7 +183,7 @@ def _may_begin(cluster: Cluster, trial: Cluster, queue: Queue, job: int) -> bool
     may_begin = choose(cluster, one.request, job, draws, nodes, sets)
     for place in range(nodes.size):
         if may_begin:
-            sets[place] = choose_gpus(trial, one.request, nodes[place], draws[place, 1])
+            sets[place] = choose_gpus(trial, one.request, nodes[place], draws[0, 1])
     for node in range(cluster.nodes.size):
         cluster.nodes[node].barred_to = NOBODY
     return may_begin

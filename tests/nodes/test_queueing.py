@@ -67,6 +67,21 @@ def test_every_placement_makes_schedules_that_could_happen(placement):
         assert np.isfinite(cs.audit(schedule).start_time).all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_late_job_takes_no_gpu_that_the_head_waits_for(seed):
+    """Shares of GPUs on random ones: job 3 may not take the second GPU that job 2 needs."""
+    workload = jobs_of(
+        submit_time=[0, 0, 1, 2], run_time=[100, 10, 5, 50], requested_time=[100, 10, 5, 50],
+        nodes=2, cores=1, gpus=1, gpu_share=[0.5, 0.5, 1, 0.5],
+    )  # fmt: skip
+    system = cs.System.of_types([cs.NodeType(2, cores=8, gpus=2)])
+    starts = [
+        cs.simulate_nodes(jobs, system, policy="easy", placement="random", seed=seed).start_time[2]
+        for jobs in (workload[:3], workload)
+    ]
+    assert starts[1] == starts[0]
+
+
 def test_nobody_delays_a_reserved_node():
     """Job 1 has node 0 reserved from 10 on: job 2 ends by then, job 3 goes beside it on node 1."""
     workload = jobs_of(
