@@ -46,7 +46,8 @@ def requests_of(workload: Workload) -> tuple[pd.DataFrame, np.ndarray]:
     -------
     pd.DataFrame
         `cores`, `gpus` × `share` (thousandths), `memory` (bytes), `models` by name, parted by ``|``
-        without blanks, none twice; empty where any will do.
+        without blanks, as they stand: typical requests of Weng et al. differ by such texts, too.
+        Empty where any will do.
     np.ndarray
         The row of each job's request.
 
@@ -201,7 +202,7 @@ def gpu_numbers(bits: int) -> tuple[int, ...]:
 def _models(texts: pd.Series) -> pd.Series:
     """The models that jobs name: ``" B | A|"`` names B and A."""
     named = {text: (name.strip() for name in text.split("|")) for text in texts.unique()}
-    parted = {text: "|".join(dict.fromkeys(filter(None, names))) for text, names in named.items()}
+    parted = {text: "|".join(filter(None, names)) for text, names in named.items()}
     return texts.map(parted).astype("str")
 
 

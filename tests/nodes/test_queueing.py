@@ -77,7 +77,7 @@ def test_a_late_job_takes_no_gpu_that_the_head_waits_for(seed):
     system = cs.System.of_types([cs.NodeType(2, cores=8, gpus=2)])
     starts = [
         cs.simulate_nodes(jobs, system, policy="easy", placement="random", seed=seed).start_time[2]
-        for jobs in (workload[:3], workload)
+        for jobs in (cs.Workload(workload.jobs.head(3), "W"), workload)
     ]
     assert starts[1] == starts[0]
 
