@@ -208,7 +208,5 @@ def _models(texts: pd.Series) -> pd.Series:
 
 def _model_sets(requested: pd.Series, bit: dict[str, int]) -> np.ndarray:
     """The models that each request names as a set of bits; all of them where it names none."""
-    return np.array(
-        [sum(bit.get(name, 0) for name in models.split("|")) if models else -1
-         for models in requested]
-    )  # fmt: skip
+    named = [set(models.split("|")) if models else set() for models in requested]
+    return np.array([sum(bit.get(name, 0) for name in one) if one else -1 for one in named])
