@@ -93,7 +93,7 @@ figures/index.html: $(wildcard figures/*/*.ipynb) $(PAGES) | setup
 	@$(PY) -m papers.scorecard figures
 	@$(PY) -m papers.gallery figures
 
-test: setup ## run the tests, and the notebooks against their stored outputs
+test: setup ## run the tests, and short notebooks against their stored outputs (all: COSIMLIB_THOROUGH=1)
 	@$(PY) -m pytest -p tests.suites -n "$$JOBS" --nbval --nbval-current-env \
 		--nbval-cell-timeout 900 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
