@@ -7,7 +7,7 @@ back by `read_columns`.
 
 import io
 import json
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pandas as pd
 
 from cosimlib.extras import needed_by
 from cosimlib.files import write_whole
-from cosimlib.system import System
+from cosimlib.system import NodeType, System
 from cosimlib.traces.account import (
     Account,
     TraceError,
@@ -121,7 +121,10 @@ def write_parquet(workload: Workload, path: str | Path) -> Path:
     machine = None
     if workload.machine is not None:
         values = {field.name: getattr(workload.machine, field.name) for field in fields(System)}
-        machine = values | {"partitions": dict(values["partitions"])}
+        machine = values | {
+            "partitions": dict(values["partitions"]),
+            "node_types": [asdict(each) for each in values["node_types"]],
+        }
     began = workload.began
     known = {
         "name": workload.name,
@@ -222,7 +225,9 @@ def _system(machine: dict[str, Any] | None) -> System | None:
     """The machine in the metadata of a parquet file."""
     if not isinstance(machine, dict):
         return None
-    return System(**{field.name: machine[field.name] for field in fields(System) if field.init})
+    names = [field.name for field in fields(System) if field.init and field.name in machine]
+    types = [NodeType(**each) for each in machine.get("node_types", ())]
+    return System(**{name: machine[name] for name in names} | {"node_types": types})
 
 
 def _began(known: Any) -> pd.Timestamp | None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cosimlib as cs
 from cosimlib.system import THETA, System
 from cosimlib.traces import TraceError, read_swf, write_swf
 from cosimlib.workload import Workload
@@ -188,3 +189,14 @@ def test_kth_sp2_survives_a_round_trip(trace_path, tmp_path):
     submit_span = read.jobs["submit_time"].iloc[-1] - read.jobs["submit_time"].iloc[0]
     work = read.jobs["allocated_processors"].fillna(0) * read.jobs["run_time"]
     assert work.sum() / submit_span / 100 == pytest.approx(0.701, abs=5e-4)
+
+
+def test_node_types_are_kept_in_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    kinds = [cs.NodeType(2, cores=8, memory=64, gpus=2, model="A"), cs.NodeType(1, memory=4)]
+    jobs = pd.DataFrame({"submit_time": [0], "run_time": [1], "nodes": [1], "gpus": [1]})
+    workload = cs.Workload(jobs, "W", machine=cs.System.of_types(kinds))
+    path = cs.traces.write_parquet(workload, tmp_path / "w.parquet")
+    again = cs.traces.read_columns(path, verbose=False)
+    assert again.machine.node_types == workload.machine.node_types
+    assert again.jobs["gpus"].tolist() == [1]
