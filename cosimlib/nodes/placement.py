@@ -145,7 +145,7 @@ def choose(
 def fits(cluster: Cluster, number: int, node: int) -> bool:
     """Whether a node has what a request asks for."""
     here, request = cluster.nodes[node], cluster.requests[number]
-    if here.cores < _cores(here, request.cores) or here.memory < request.memory:
+    if here.cores < cores_of(here, request.cores) or here.memory < request.memory:
         return False
     if request.gpus == 0:
         return True
@@ -185,7 +185,7 @@ def change(cluster: Cluster, number: int, node: int, gpus: int, sign: int) -> No
 def move(cluster: Cluster, number: int, node: int, gpus: int, sign: int) -> None:
     """Change what a node has idle, and nothing else: for trials."""
     here, request = cluster.nodes[node], cluster.requests[number]
-    here.cores -= sign * _cores(here, request.cores)
+    here.cores -= sign * cores_of(here, request.cores)
     here.memory -= sign * request.memory
     if request.gpus > 0:
         for gpu in range(here.gpus):
@@ -195,7 +195,16 @@ def move(cluster: Cluster, number: int, node: int, gpus: int, sign: int) -> None
 
 
 @kernel
-def _cores(here: np.record, cores: int) -> int:
+def copy_idle(cluster: Cluster, other: Cluster) -> None:
+    """Give another cluster of the same nodes what the nodes of this one have idle."""
+    for node in range(cluster.nodes.size):
+        here, there = cluster.nodes[node], other.nodes[node]
+        there.cores, there.memory, there.idle_gpu = here.cores, here.memory, here.idle_gpu
+        other.gpus[node] = cluster.gpus[node]
+
+
+@kernel
+def cores_of(here: np.record, cores: int) -> int:
     """Thousandths of cores that a request takes on a node."""
     return here.all_cores if cores == ALL_CORES else cores
 
@@ -255,7 +264,7 @@ def _new_score(cluster: Cluster, number: int, node: int) -> int:
 def _remaining(cluster: Cluster, number: int, node: int) -> int:
     """Scores of the rules that look at what a node has idle: dot product, best and worst fit."""
     here, request, state = cluster.nodes[node], cluster.requests[number], cluster.state[0]
-    cores, gpu = _cores(here, request.cores), request.gpus * request.share
+    cores, gpu = cores_of(here, request.cores), request.gpus * request.share
     if state.placement == DOT_PRODUCT:
         product = (here.cores / state.most_cores) * (cores / state.most_cores)
         product += (here.idle_gpu / state.most_gpu) * (gpu / state.most_gpu)
@@ -305,7 +314,7 @@ def _packing(cluster: Cluster, number: int, node: int) -> int:
 def _descent(cluster: Cluster, number: int, node: int) -> tuple[int, int]:
     """Score of fragmentation gradient descent, and the GPU for a share (−1 for whole GPUs)."""
     here, request, gpus = cluster.nodes[node], cluster.requests[number], cluster.gpus
-    cores, trial = here.cores - _cores(here, request.cores), cluster.nodes.size
+    cores, trial = here.cores - cores_of(here, request.cores), cluster.nodes.size
     one_share = request.gpus == 1 and request.share < WHOLE
     chosen = 0 if one_share else _least_idle(cluster, number, node, LEAST)
     for gpu in range(here.gpus):
@@ -352,7 +361,7 @@ def fragmentation(cluster: Cluster, node: int, cores: int, row: int) -> float:
     lacks_both = lacks_gpu = lacks_cores = without = without_cores = no_access = 0.0
     for place in range(cluster.typical.size):
         one = cluster.typical[place]
-        has_cores, level = cores >= _cores(here, one.cores), one.level
+        has_cores, level = cores >= cores_of(here, one.cores), one.level
         if level < 0:
             if has_cores:
                 without += one.weight * idle

@@ -17,6 +17,7 @@ from cosimlib.nodes.placement import (
     change,
     choose,
     choose_gpus,
+    copy_idle,
     fits,
     measure,
     move,
@@ -273,11 +274,7 @@ def _reserve_for_head(cluster: Cluster, shadow: Cluster, queue: Queue, now: floa
 @kernel
 def _find_shadow_time(cluster: Cluster, shadow: Cluster, queue: Queue, now: float) -> None:
     """Release running jobs from now on until the head fits."""
-    for node in range(cluster.nodes.size):
-        here, there = cluster.nodes[node], shadow.nodes[node]
-        there.cores, there.memory, there.idle_gpu = here.cores, here.memory, here.idle_gpu
-        for gpu in range(here.gpus):
-            shadow.gpus[node, gpu] = cluster.gpus[node, gpu]
+    copy_idle(cluster, shadow)
     state = queue.state[0]
     wanted = queue.jobs[state.head]
     state.reserved_for, state.shadow_time = state.head, now

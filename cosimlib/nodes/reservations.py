@@ -10,6 +10,9 @@ the choice of nodes where counts would let it start: starts may differ from thos
 ``simulate_conservative(reservations="replanned")``, whose nodes have no names. The nodes of a job
 that outlives its request count as free right after now; a job that is to begin on them waits.
 
+Placements choose nodes for jobs that begin. Reservations for later take the nodes of the lowest
+numbers, and GPUs are chosen without regard to fragmentation, also with ``fgd``.
+
 What each node has idle is kept in a table of breakpoints: from each to the next it is constant.
 """
 
@@ -19,11 +22,12 @@ import numpy as np
 
 from cosimlib.kernels.jit import kernel
 from cosimlib.nodes.placement import (
-    ALL_CORES,
     GIVE_BACK,
     Cluster,
     choose,
     choose_gpus,
+    copy_idle,
+    cores_of,
     fits,
     measure,
     move,
@@ -81,10 +85,7 @@ def _plan_pass(cluster: Cluster, trial: Cluster, queue: Queue, now: float) -> No
 @kernel
 def _running_jobs(cluster: Cluster, trial: Cluster, queue: Queue, plan: Plan, now: float) -> int:
     """A plan of the running jobs alone; how many breakpoints."""
-    for node in range(cluster.nodes.size):
-        here, there = cluster.nodes[node], trial.nodes[node]
-        there.cores, there.memory, there.idle_gpu = here.cores, here.memory, here.idle_gpu
-        trial.gpus[node] = cluster.gpus[node]
+    copy_idle(cluster, trial)
     size, time = 0, now
     for row in range(queue.state[0].running - 1, -1, -1):
         event = queue.running[row]
@@ -124,19 +125,26 @@ def _reserve(
     end = plan.times[row] + one.requested_time
     if until == size or plan.times[until] > end:
         size = _split(plan, size, until, end)
-    is_now, found = row == 0 and _may_begin(cluster, trial, queue, job), 0
+    is_now = row == 0 and _may_begin(cluster, trial, queue, job)
     if not is_now:
         _fitting(trial, plan, one.request, row, until)
-    for node in range(trial.nodes.size):
-        if found < one.nodes and not is_now and fits(trial, one.request, node):
-            queue.node[one.first + found] = node
-            queue.gpu_set[one.first + found] = choose_gpus(trial, one.request, node, 0.0)
-            found += 1
+        _choose_lowest(trial, queue, job)
     for place in range(one.first, one.first + one.nodes):
         _take(cluster, plan, row, until, one.request, queue.node[place], queue.gpu_set[place])
     if is_now:
         begin_on(cluster, queue, job, now)
     return size
+
+
+@kernel
+def _choose_lowest(trial: Cluster, queue: Queue, job: int) -> None:
+    """Choose the nodes of the lowest numbers on which a job fits in the trial."""
+    one, found = queue.jobs[job], 0
+    for node in range(trial.nodes.size):
+        if found < one.nodes and fits(trial, one.request, node):
+            queue.node[one.first + found] = node
+            queue.gpu_set[one.first + found] = choose_gpus(trial, one.request, node, 0.0)
+            found += 1
 
 
 @kernel
@@ -208,7 +216,7 @@ def _take(
 ) -> None:
     """Take what a request asks for from a breakpoint until another."""
     here, request = cluster.nodes[node], cluster.requests[number]
-    cores = here.all_cores if request.cores == ALL_CORES else request.cores
+    cores = cores_of(here, request.cores)
     for later in range(row, until):
         plan.cores[later, node] -= cores
         plan.memory[later, node] -= request.memory

@@ -2,7 +2,8 @@
 
 Three measures: the part of each resource that is used; *fragmentation*, the idle parts of GPUs that
 typical requests cannot use, as Weng et al. define it (`cosimlib.nodes.placement`); and *stranded*
-GPUs, the idle parts that no job that waits at the moment can use where it would have to run.
+GPUs, the idle parts on nodes on which no waiting job fits. Each node is judged by itself: a job
+that needs two nodes may fit on one of them, and wait.
 """
 
 from dataclasses import dataclass
@@ -245,9 +246,7 @@ def resource_utilization(
         From 0 to 1; NaN for a resource that the system has not, or whose amount is unknown.
     """
     check.instance("schedule", schedule, NodeSchedule)
-    first, last = schedule.span
-    first, last = first if start is None else start, last if end is None else end
-    check.window(first, last)
+    first, last = _window(schedule, start, end)
     held, table = _held(schedule), schedule.system.nodes
     seconds = np.maximum(held["end"].clip(upper=last) - held["start"].clip(lower=first), 0.0)
     gpus = held["share"] * held["gpus"].map(len) / WHOLE
@@ -280,7 +279,7 @@ def idle_gpus(schedule: NodeSchedule, *, typical: Workload | None = None) -> pd.
     pd.DataFrame
         By time (s), from each instant to the next: `idle` GPUs, parts of GPUs counted as parts;
         `fragmented`, those that typical requests cannot use, and `stranded`, those that no waiting
-        job can use, 0 while no job waits for GPUs.
+        job can use on its node, 0 while no job waits for GPUs.
     """
     check.instance("schedule", schedule, NodeSchedule)
     workload = schedule.workload
@@ -288,7 +287,7 @@ def idle_gpus(schedule: NodeSchedule, *, typical: Workload | None = None) -> pd.
     common = typical_requests(workload if typical is None else typical)
     cluster = cluster_of(schedule.system, distinct, common, "first_fit")
     submit_time, start, end = workload.jobs["submit_time"], schedule.start_time, schedule.end_time
-    runs = end > start  # jobs of no length hold nothing
+    runs = end > start  # jobs of no length hold nothing, and do not wait
     waits = runs & (start > submit_time.to_numpy())
     time = np.concatenate([end, submit_time, start])
     kind = np.repeat([END, SUBMISSION, START], len(workload))
@@ -296,11 +295,7 @@ def idle_gpus(schedule: NodeSchedule, *, typical: Workload | None = None) -> pd.
     changes = records(
         time.size, CHANGE, time=time[order], kind=kind[order], job=order % max(1, len(workload))
     )
-    # Jobs of no length hold nothing.
-    changes = changes[
-        (schedule.end_time > schedule.start_time)[changes.job] | (changes.kind == SUBMISSION)
-    ]
-    changes = changes[waits[changes.job] | (changes.kind != SUBMISSION)]
+    changes = changes[np.where(changes.kind == SUBMISSION, waits[changes.job], runs[changes.job])]
     first = np.concatenate([[0], np.cumsum(workload.jobs["nodes"])])
     held = np.array([schedule.node, schedule.gpu_set])
     moments = records(changes.size, MOMENT)
@@ -321,10 +316,17 @@ def stranded_gpu_hours(
         A window, seconds; by default the whole schedule.
     """
     stranded = idle_gpus(schedule)["stranded"]
-    first, last = schedule.span
-    edges = np.clip(np.append(stranded.index, last), start if start is not None else first,
-                    end if end is not None else last)  # fmt: skip
+    first, last = _window(schedule, start, end)
+    edges = np.clip(np.append(stranded.index, schedule.span[1]), first, last)
     return float((stranded.to_numpy() * np.diff(edges)).sum()) / HOUR
+
+
+def _window(schedule: NodeSchedule, start: float | None, end: float | None) -> tuple[float, float]:
+    """A window (s), checked; by default from the first submission to the last end."""
+    first, last = schedule.span
+    first, last = first if start is None else start, last if end is None else end
+    check.window(first, last)
+    return first, last
 
 
 @kernel
