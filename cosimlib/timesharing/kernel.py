@@ -73,7 +73,9 @@ def with_more_slots(sharing: Sharing) -> Sharing:
     nodes, slots = sharing.on.shape
     on = np.empty((nodes, 2 * slots), np.uint32)
     on[:, :slots] = sharing.on
-    return sharing._replace(on=on, slots=records(2 * slots + 1, SLOT))
+    places = records(2 * slots + 1, SLOT)
+    places[: slots + 1] = sharing.slots
+    return sharing._replace(on=on, slots=places)
 
 
 def no_noise() -> np.recarray:
@@ -253,7 +255,7 @@ def _start(sharing: Sharing, run: np.record, number: int, now: float) -> int:
         if nodes[signed(sharing.members[place])].load == sharing.on.shape[1]:
             return NO_SLOT
     for place in range(job.first, job.last):
-        nodes[signed(sharing.members[place])].memory -= job.memory
+        placement.take_memory(nodes, signed(sharing.members[place]), job.memory)
     if run.spmd:
         maxmin.join(sharing, number)
     else:

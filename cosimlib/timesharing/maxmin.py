@@ -46,6 +46,8 @@ kernels for both types."""
 MOST_ROUNDS = 64
 """How often each node may be settled, on average, before `settle` fills from nothing."""
 
+BLOCK = 64
+"""Neighboring nodes of which lower bounds are kept: of their numbers of jobs and free memory."""
 
 JOB = record_type(
     floats="rate before key work_left updated submit_time run_time memory freed_needed start_time "
@@ -57,13 +59,17 @@ are its nodes; whether its rate `is_changed`, and what it was `before`. Row k al
 whose rate is `changed`. Running jobs are in a heap by their expected ends. What else there is, is
 the event loop's (see `kernel`)."""
 
-NODE = record_type(floats="level used capacity key memory", integers="load place entry free slowed")
+NODE = record_type(
+    floats="level used capacity key memory least_free",
+    integers="load place entry free slowed least_load",
+)
 """A node: its `capacity`; `level`; `used`, the sum of its rates, kept where the level is infinite;
 `load`, how many jobs are there; scratch `free`. Nodes to be settled are in a heap. Free `memory`
-(GB), and in row k the k-th node that is `slowed`, are the event loop's."""
+(GB) is the event loop's, and in row k the k-th node that is `slowed`. Row k also has bounds for all
+nodes of the k-th block, `least_load` and `least_free` memory."""
 
-SLOT = record_type(floats="limit", integers="other own tally")
-"""Scratch for one node's jobs."""
+SLOT = record_type(floats="limit", integers="other own nodes tally")
+"""Scratch for one node's jobs; and in row k how many `nodes` have k jobs, and a scratch `tally`."""
 
 
 class Sharing(NamedTuple):
@@ -89,12 +95,14 @@ def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, slots: i
     n, nodes = first.size - 1, capacity.size
     jobs = records(n, JOB, first=first[:-1], last=first[1:], bottleneck=-1, place=-1)
     jobs.start_time = jobs.end_time = np.nan
+    places = records(slots + 1, SLOT)
+    places[0].nodes = nodes
     return Sharing(
         jobs,
         members.view(np.uint32),
         records(nodes, NODE, capacity=capacity, level=np.inf, place=-1),
         np.empty((nodes, slots), np.uint32),
-        records(slots + 1, SLOT),
+        places,
         *records(3, HEAP),
     )
 
@@ -108,8 +116,7 @@ def join(sharing: Sharing, job: int) -> None:
     level, at = np.inf, NONE
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = signed(sharing.members[place])
-        sharing.on[node, sharing.nodes[node].load] = job
-        sharing.nodes[node].load += 1
+        add_job(sharing, job, node)
         mine = _level_as_is(sharing, node)
         if mine < level:
             level, at = mine, node
@@ -334,13 +341,27 @@ def fill(sharing: Sharing) -> None:
 
 
 @kernel
+def add_job(sharing: Sharing, job: int, node: int) -> None:
+    """Add `job` to those on `node`."""
+    load = sharing.nodes[node].load
+    sharing.on[node, load] = job
+    sharing.nodes[node].load = load + 1
+    sharing.slots[load].nodes -= 1
+    sharing.slots[load + 1].nodes += 1
+
+
+@kernel
 def remove_job(sharing: Sharing, job: int, node: int) -> None:
     """Remove `job` from those on `node`."""
-    position = 0
+    position, load = 0, sharing.nodes[node].load - 1
     while sharing.on[node, position] != job:
         position += 1
-    sharing.nodes[node].load -= 1
-    sharing.on[node, position] = sharing.on[node, sharing.nodes[node].load]
+    sharing.nodes[node].load = load
+    sharing.on[node, position] = sharing.on[node, load]
+    sharing.slots[load + 1].nodes -= 1
+    sharing.slots[load].nodes += 1
+    block = sharing.nodes[node // BLOCK]
+    block.least_load = min(block.least_load, load)
 
 
 @kernel
@@ -371,8 +392,7 @@ def join_equally(sharing: Sharing, job: int) -> None:
         load = sharing.nodes[node].load
         part = sharing.nodes[node].capacity / (load + 1)
         _give_part(sharing, node, part)
-        sharing.on[node, load] = job
-        sharing.nodes[node].load = load + 1
+        add_job(sharing, job, node)
         sharing.nodes[node].level = part
         sharing.jobs[job].rate += part / size
 

@@ -14,7 +14,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.kernels.jit import kernel
 from cosimlib.metrics import busy_stretch
-from cosimlib.timesharing.maxmin import Sharing, signed
+from cosimlib.timesharing.maxmin import BLOCK, Sharing, signed
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 SPARE = 1e-9
@@ -111,44 +111,75 @@ def place(sharing: Sharing, number: int, placed: int) -> int:
     """Place a job on the nodes with the fewest jobs that have memory for it; ties by node number.
 
     Returns how many more nodes need the memory; 0 if there are enough. Where the job is `placed`
-    already, they are its own. `tally` counts nodes by their number of jobs; it is all zeros before
-    and after.
+    already, they are its own.
     """
-    job, nodes, slots = sharing.jobs[number], sharing.nodes, sharing.slots
-    least, wanted, highest = job.memory - SPARE, job.last - job.first, 0
+    job, nodes = sharing.jobs[number], sharing.nodes
+    least, wanted = job.memory - SPARE, job.last - job.first
     if placed:
         for member in range(job.first, job.last):
             wanted -= nodes[signed(sharing.members[member])].memory >= least
         return wanted
-    for node in range(nodes.size):
-        slots[nodes[node].load].tally += nodes[node].memory >= least
-        highest = max(highest, nodes[node].load)
+    _count_nodes(sharing, least)
     bound = 0
-    while bound <= highest and slots[bound].tally < wanted:
-        wanted -= slots[bound].tally
+    while bound < sharing.slots.size and sharing.slots[bound].tally < wanted:
+        wanted -= sharing.slots[bound].tally
         bound += 1
-    for load in range(highest + 1):
-        slots[load].tally = 0
-    if bound <= highest:
-        _take_least_loaded(sharing, number, bound, wanted)
-        return 0
-    return wanted
+    if bound == sharing.slots.size:
+        return wanted
+    _take_least_loaded(sharing, number, bound, wanted)
+    return 0
+
+
+@kernel
+def take_memory(nodes: np.recarray, node: int, memory: float) -> None:
+    """Take memory of a node."""
+    block = nodes[node // BLOCK]
+    nodes[node].memory -= memory
+    block.least_free = min(block.least_free, nodes[node].memory)
+
+
+@kernel
+def _count_nodes(sharing: Sharing, least: float) -> None:
+    """Tally the nodes with so much memory free by their number of jobs.
+
+    All that there are, but for those that lack it: only in blocks with less can there be any.
+    """
+    nodes, slots = sharing.nodes, sharing.slots
+    for load in range(slots.size):
+        slots[load].tally = slots[load].nodes
+    for first in range(0, nodes.size, BLOCK):
+        if nodes[first // BLOCK].least_free >= least:
+            continue
+        free = np.inf
+        for node in range(first, min(nodes.size, first + BLOCK)):
+            slots[nodes[node].load].tally -= nodes[node].memory < least
+            free = min(free, nodes[node].memory)
+        nodes[first // BLOCK].least_free = free
 
 
 @kernel
 def _take_least_loaded(sharing: Sharing, number: int, bound: int, wanted: int) -> None:
-    """Place a job on the nodes with fewer jobs than `bound`, and on `wanted` with as many."""
+    """Place a job on the nodes with fewer jobs than `bound`, and on `wanted` with as many.
+
+    A block of nodes is passed over if all have more jobs; one that is looked at has its bound anew.
+    """
     job, nodes = sharing.jobs[number], sharing.nodes
     member, least = job.first, job.memory - SPARE
-    for node in range(nodes.size):
-        load = nodes[node].load
-        if load > bound or nodes[node].memory < least or (load == bound and wanted == 0):
+    for first in range(0, nodes.size, BLOCK):
+        if nodes[first // BLOCK].least_load >= bound + (wanted > 0):
             continue
-        wanted -= load == bound
-        sharing.members[member] = node
-        member += 1
-        if member == job.last:
-            break
+        fewest = bound + 1
+        for node in range(first, min(nodes.size, first + BLOCK)):
+            load = nodes[node].load
+            fewest = min(fewest, load)
+            if load > bound or nodes[node].memory < least or (load == bound and wanted == 0):
+                continue
+            wanted -= load == bound
+            sharing.members[member] = node
+            member += 1
+            if member == job.last:
+                return
+        nodes[first // BLOCK].least_load = fewest
 
 
 def members_of(

@@ -363,7 +363,8 @@ def sharing_of(
     sharing.jobs.submit_time = arrays.submit_time
     sharing.jobs.run_time = sharing.jobs.work_left = arrays.run_time
     sharing.jobs.memory = memory if finite else 0.0
-    sharing.nodes.memory = system.memory_per_node if finite else math.inf
+    free = system.memory_per_node if finite else math.inf
+    sharing.nodes.memory = sharing.nodes.least_free = free
     return sharing
 
 
