@@ -1,5 +1,7 @@
 """LIFO with and without knowledge of remaining run times, on a partition."""
 
+from itertools import product
+
 import pytest
 
 from cosimlib.batch import simulate_easy
@@ -8,7 +10,8 @@ from cosimlib.synthetic import peregrine
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
-from papers.open_questions import EVERY, GRACE, lifo_waste
+from docs.memory import PAGE, read_table
+from papers.open_questions import EVERY, GRACE, LOADS, MEMORY, lifo_waste
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +33,9 @@ def test_lifo_that_knows_all_wastes_no_less_than_the_optimum(schedule):
     known = lifo_waste(schedule, 0.0)
     assert all(one >= best - 1e-9 for one, best in zip(known, least, strict=True))
     assert known[-1] < lifo_waste(schedule, None)[-1]
+
+
+def test_the_picture_shows_the_whole_table_of_memory_and_load():
+    table = read_table(PAGE.read_text(encoding="utf-8"))
+    assert [*zip(table["memory"], table["load"], strict=True)] == [*product(MEMORY, LOADS)]
+    assert table["mean"].between(table["low"], table["high"]).all()
