@@ -3,9 +3,8 @@
 - Generators are named by their machine or model: `theta`, `edison` (and its `Assumptions`),
   `intrepid` and `eureka`, `lomonosov`, `htc`, `peregrine`, `lublin`; of the last but one
   `shuffled_copies`, `bigmem_jobs`.
-- Requested times: `with_estimates` (Tsafrir's model, whose shares `estimate_shares` has),
-  `with_scaled_estimates`, `with_round_estimates`, `with_drawn_estimates`; and
-  `with_missing_estimates`, which repairs logs.
+- Requested times: `with_estimates` (Tsafrir's model), `with_scaled_estimates`,
+  `with_round_estimates`, `with_drawn_estimates`; and `with_missing_estimates`, which repairs logs.
 - Load: `with_offered_load`.
 - Logs drawn anew from a log: `resample`.
 - On-demand work: `bursts`.
@@ -15,7 +14,6 @@ from cosimlib.synthetic.assumptions import Assumptions
 from cosimlib.synthetic.bursts import bursts
 from cosimlib.synthetic.edison import EDISON, edison
 from cosimlib.synthetic.estimates import (
-    estimate_shares,
     with_drawn_estimates,
     with_estimates,
     with_missing_estimates,
@@ -36,7 +34,6 @@ __all__ = [
     "bigmem_jobs",
     "bursts",
     "edison",
-    "estimate_shares",
     "eureka",
     "htc",
     "intrepid",

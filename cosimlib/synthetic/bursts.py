@@ -1,7 +1,4 @@
-"""Bursts of on-demand work: Poisson or clustered arrivals, and notices before them.
-
-*Arrivals* are a Poisson process, or clusters of bursts (Neyman and Scott): clusters are a Poisson
-process, the number of bursts in one is geometric, the time from one to the next exponential.
+"""Bursts of on-demand work: a Poisson process, and notices before its bursts.
 
 *Notices* are of the four kinds of Fan, Rich, Allcock, Papka and Lan (Hybrid Workload Scheduling on
 HPC Systems, arXiv 2109.05412): none; accurate, the burst comes when it was expected; early, it
@@ -34,8 +31,6 @@ def bursts(
     notice: str | Mapping[str, float] = "none",
     ahead: tuple[float, float] = (15 * MINUTE, 30 * MINUTE),
     latest: float = 30 * MINUTE,
-    cluster: float = 1.0,
-    cluster_gap: float = 10 * MINUTE,
     seed: int = 0,
 ) -> Workload:
     """Random stream of bursts, for `simulate_ondemand`.
@@ -59,10 +54,6 @@ def bursts(
         Notices come uniformly so many seconds before the expected arrival.
     latest : float, default 1800.0
         Most seconds by which late bursts are late.
-    cluster : float, default 1.0
-        Mean number of bursts in a cluster; 1 is a Poisson process.
-    cluster_gap : float, default 600.0
-        Mean seconds between two bursts of a cluster.
     seed : int, default 0
 
     Returns
@@ -79,15 +70,13 @@ def bursts(
     check.seconds("run_time", run_time, above=0)
     check.seconds("horizon", horizon)
     check.seconds("longest_delay", longest_delay)
-    check.number("cluster", cluster, least=1, kind="bursts in a cluster,")
-    check.seconds("cluster_gap", cluster_gap, above=0)
     check.seconds("latest", latest)
     fine = len(ahead) == 2 and 0 <= ahead[0] <= ahead[1] < np.inf
     check.that("ahead", ahead, fine, "two times of 0 s or more, the shorter first")
     check.seed(seed)
     shares = _shares(notice)
     rng = np.random.default_rng(seed)
-    times = _arrivals(rng, rate, horizon, cluster, cluster_gap)
+    times = _arrivals(rng, rate, horizon)
     table = pd.DataFrame({
         "submit_time": times,
         "run_time": float(run_time),
@@ -164,23 +153,13 @@ def _shares(notice: str | Mapping[str, float]) -> np.ndarray:
     return np.array([given.get(kind, 0.0) for kind in NOTICES]) / total
 
 
-def _arrivals(
-    rng: np.random.Generator, rate: float, horizon: float, cluster: float, gap: float
-) -> np.ndarray:
+def _arrivals(rng: np.random.Generator, rate: float, horizon: float) -> np.ndarray:
     """Whole seconds before the horizon, ascending."""
     if rate == 0:
         return np.empty(0)
-    expected = rate / cluster * horizon / DAY
+    expected = rate * horizon / DAY
     steps = rng.exponential(size=int(expected + 10 * np.sqrt(expected) + 20))
-    first = np.cumsum(steps) * DAY * cluster / rate
-    first = first[first < horizon]
-    if cluster > 1:
-        sizes = rng.geometric(1 / cluster, len(first))
-        gaps = rng.exponential(gap, sizes.sum())
-        begins = np.cumsum(sizes) - sizes
-        gaps[begins] = 0.0
-        total = np.cumsum(gaps)
-        first = np.repeat(first - total[begins], sizes) + total
+    first = np.cumsum(steps) * DAY / rate
     times = np.sort(np.floor(first))
     return times[times < horizon]
 

@@ -69,9 +69,7 @@ RULES = ("run_time", "user_median")
 """Rules of `with_missing_estimates`."""
 
 
-def with_estimates(
-    workload: Workload, *, seed: int = 0, distinct: int | None = None, maximum: int | None = None
-) -> Workload:
+def with_estimates(workload: Workload, *, seed: int = 0, maximum: int | None = None) -> Workload:
     """Workload with requested times from Tsafrir's model, none below the run time.
 
     Parameters
@@ -80,8 +78,6 @@ def with_estimates(
         Requested times that it has are replaced.
     seed : int, default 0
         Of the PCG64 generator, 0 or more.
-    distinct : int, optional
-        How many different estimates; by default as many as the model has for so many jobs.
     maximum : int, optional
         The longest estimate, in whole seconds from an hour; about a fifth of the jobs ask for it.
         By default the longest run time, up to the next whole hour.
@@ -111,7 +107,7 @@ def with_estimates(
             "or cut run times first"
         )
     rng = _generator(seed)
-    shares = _shares(run_time.size, maximum, distinct, rng)
+    shares = _shares(run_time.size, maximum, rng)
     menu = shares.index.to_numpy(np.float64)
     drawn = _counts(run_time.size, shares.to_numpy())
     estimates = np.repeat(menu, drawn)
@@ -263,43 +259,20 @@ def accuracy_estimates(run_time: np.ndarray, rng: np.random.Generator) -> np.nda
     return np.maximum(np.ceil(estimate / ESTIMATE_STEP), 1.0) * ESTIMATE_STEP
 
 
-def estimate_shares(
-    jobs: int, *, maximum: int, seed: int = 0, distinct: int | None = None
-) -> pd.Series:
-    """The model's distribution of estimates: shares of the jobs that add up to 1, by seconds.
-
-    Parameters
-    ----------
-    jobs : int
-        From which follows how many distinct estimates there are, unless `distinct` says so.
-    maximum : int
-        The longest estimate, in whole seconds from an hour.
-    seed : int, default 0
-    distinct : int, optional
-        Below the twenty popular ones, only the most popular remain. A short maximum may have room
-        for fewer.
-    """
-    check.whole("jobs", jobs, 1, where="estimates")
-    return _shares(int(jobs), maximum, distinct, _generator(seed))
-
-
 def _generator(seed: int) -> np.random.Generator:
     check.seed(seed, where="estimates")
     return np.random.Generator(np.random.PCG64(int(seed)))
 
 
-def _shares(jobs: int, maximum: int, distinct: int | None, rng: np.random.Generator) -> pd.Series:
-    """Share of each estimate, by ascending seconds."""
+def _shares(jobs: int, maximum: int, rng: np.random.Generator) -> pd.Series:
+    """The model's shares of estimates, which add up to 1, by ascending seconds."""
     check.whole("maximum", maximum, HOUR, floats=True, where="estimates")
-    if distinct is None:
-        distinct = max(1, math.floor(np.interp(jobs, *DISTINCT) + 0.5))
-    elif jobs:
-        check.whole("distinct", distinct, 1, jobs, floats=True, where="estimates")
+    distinct = max(1, math.floor(np.interp(jobs, *DISTINCT) + 0.5))
     head = _head(int(maximum), rng)
     if distinct <= len(head):
-        shares = head.nlargest(int(distinct))
+        shares = head.nlargest(distinct)
     else:
-        tail = _tail_values(set(head.index), int(maximum), int(distinct) - len(head), distinct)
+        tail = _tail_values(set(head.index), int(maximum), distinct - len(head), distinct)
         power = (HEAD + 1.0 + np.arange(len(tail))) ** -2.267
         power *= (1.0 - HEAD_SHARE) / power.sum() if len(tail) else 1.0
         shares = pd.concat([head, pd.Series(rng.permutation(power), index=tail)])

@@ -154,7 +154,5 @@ def _month(
 
 def _submissions(jobs: int, span: float, rng: np.random.Generator) -> np.ndarray:
     """Times of submission in whole seconds, from 0 to `span`."""
-    shape = shapes.weibull_shape(MEDIAN_INTERARRIVAL)
-    gaps = shapes.weibull_quantiles(shapes.spread(jobs - 1, rng), mean=1.0, shape=shape)
-    times = np.concatenate([[0.0], np.cumsum(gaps)])
+    times = shapes.renewal_times(jobs, rng, mean=1.0, median_over_mean=MEDIAN_INTERARRIVAL)
     return np.rint(times * (span / times[-1])) if jobs > 1 else times

@@ -225,6 +225,15 @@ def weibull_quantiles(uniform: np.ndarray, *, mean: float, shape: float) -> np.n
     return mean / math.gamma(1 + 1 / shape) * (-np.log1p(-uniform)) ** (1 / shape)
 
 
+def renewal_times(
+    n: int, rng: np.random.Generator, *, mean: float, median_over_mean: float
+) -> np.ndarray:
+    """Times of `n` events from 0 on, whose distances have a Weibull distribution."""
+    shape = weibull_shape(median_over_mean)
+    gaps = weibull_quantiles(spread(n - 1, rng), mean=mean, shape=shape)
+    return np.concatenate([[0.0], np.cumsum(gaps)])
+
+
 def fitting_estimates(
     run_time: np.ndarray,
     estimates: np.ndarray,

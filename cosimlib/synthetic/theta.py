@@ -204,11 +204,8 @@ def _run_times_below_limit(size_class: SizeClass, n: int, rng: np.random.Generat
 
 def _submissions(jobs: int, span: float | None, rng: np.random.Generator) -> np.ndarray:
     """Times of submission from 0, over `span` seconds or at the printed mean distance."""
-    shape = shapes.weibull_shape(INTERARRIVAL_MEDIAN / INTERARRIVAL_MEAN)
-    interarrival = shapes.weibull_quantiles(
-        shapes.spread(jobs - 1, rng), mean=INTERARRIVAL_MEAN, shape=shape
-    )
-    submit_time = np.concatenate([[0.0], np.cumsum(interarrival)])
+    ratio = INTERARRIVAL_MEDIAN / INTERARRIVAL_MEAN
+    submit_time = shapes.renewal_times(jobs, rng, mean=INTERARRIVAL_MEAN, median_over_mean=ratio)
     if span is not None and jobs > 1:
         submit_time *= span / submit_time[-1]
     return np.rint(submit_time)

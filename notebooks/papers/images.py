@@ -6,7 +6,6 @@ They have neither sliders nor buttons, to which only a live figure answers.
 import asyncio
 import importlib.util
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -97,31 +96,11 @@ async def _draw_one(browser: Any, path: Path) -> None:
     """Draw both pictures of a figure, then write them."""
     figure = static_figure(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
     options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
-    content = _with_fixed_ids(figure)
+    content = figure.to_dict()
     png = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
     svg = await browser.calc_fig(content, opts={"format": "svg", **options})
     write_whole(path.with_suffix(".png"), png)
-    write_whole(path.with_suffix(".svg"), _fixed(svg.decode()).encode())
-
-
-def _with_fixed_ids(figure: go.Figure) -> dict:
-    """The figure as a dict whose traces have ids of ours: Plotly's own are random."""
-    content = figure.to_dict()
-    for number, trace in enumerate(content.get("data", [])):
-        trace["uid"] = f"{number:06x}"
-    return content
-
-
-def _fixed(svg: str) -> str:
-    """The drawing with what is random fixed: a part of ids, and the order of attributes."""
-    for drawing in set(re.findall(r'id="(?:top)?defs-([0-9a-f]{6})"', svg)):
-        svg = re.sub(rf"""((?:id="|href="#|url\(['"]?#)[a-z]+-?){drawing}""", r"\g<1>000000", svg)
-    attribute = r'\s[^\s="<>]+="[^"]*"'
-    return re.sub(
-        rf"(<[\w:-]+)((?:{attribute})+)",
-        lambda tag: tag[1] + "".join(sorted(re.findall(attribute, tag[2]))),
-        svg,
-    )
+    write_whole(path.with_suffix(".svg"), svg)
 
 
 def _reason(error: Exception) -> str:

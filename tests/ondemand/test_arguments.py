@@ -117,7 +117,6 @@ def test_daly_s_interval_is_young_s_for_short_checkpoints_and_the_mtbf_for_endle
         ({"nodes": 0}, "nodes=0; expected a whole number from 1"),
         ({"nodes": []}, "nodes=[]; expected a whole number from 1, or some"),
         ({"run_time": 0}, "run_time=0; expected seconds above 0"),
-        ({"cluster": 0.5}, "cluster=0.5; expected bursts in a cluster, from 1"),
         ({"ahead": (900, 600)}, "ahead=(900, 600); expected two times of 0 s or more"),
         ({"notice": "soon"}, "notice='soon'; expected one of 'none', 'accurate', 'early', 'late'"),
         ({"notice": {"late": -1}}, "notice['late']=-1; expected a share from 0"),
@@ -131,24 +130,22 @@ def test_streams_of_bursts_out_of_range_say_what_was_expected(wrong, message):
 
 def test_streams_of_bursts_have_their_rate_their_sizes_and_their_notices():
     shares = {"none": 0.4, "accurate": 0.2, "early": 0.2, "late": 0.2}
-    for cluster in (1.0, 5.0):
-        jobs = synthetic.bursts(
-            rate=20.0, nodes=[64, 128], horizon=400 * DAY, notice=shares, cluster=cluster, seed=3
-        ).jobs
-        assert len(jobs) == pytest.approx(8_000, rel=0.02 * cluster)
-        assert (jobs["nodes"] == 64).mean() == pytest.approx(0.5, abs=0.02)
-        known = jobs.dropna(subset="notice_time")
-        assert len(known) / len(jobs) == pytest.approx(0.6, abs=0.02)
-        late = known["submit_time"] - known["expected_time"]
-        assert (late < 0).mean() == pytest.approx(1 / 3, abs=0.03)
-        assert (late > 0).mean() == pytest.approx(1 / 3, abs=0.03)
-        assert late.between(-1_800, 1_800).all()
-        ahead = (known["expected_time"] - known["notice_time"])[known["notice_time"] > 0]
-        assert ahead.between(900, 1_800).all()
-        assert (known["notice_time"] <= known["submit_time"]).all()
-        gaps = jobs["submit_time"].diff().dropna()
-        variation = gaps.std() / gaps.mean()
-        assert variation == pytest.approx(1.0, abs=0.05) if cluster == 1 else variation > 1.5
+    jobs = synthetic.bursts(
+        rate=20.0, nodes=[64, 128], horizon=400 * DAY, notice=shares, seed=3
+    ).jobs
+    assert len(jobs) == pytest.approx(8_000, rel=0.02)
+    assert (jobs["nodes"] == 64).mean() == pytest.approx(0.5, abs=0.02)
+    known = jobs.dropna(subset="notice_time")
+    assert len(known) / len(jobs) == pytest.approx(0.6, abs=0.02)
+    late = known["submit_time"] - known["expected_time"]
+    assert (late < 0).mean() == pytest.approx(1 / 3, abs=0.03)
+    assert (late > 0).mean() == pytest.approx(1 / 3, abs=0.03)
+    assert late.between(-1_800, 1_800).all()
+    ahead = (known["expected_time"] - known["notice_time"])[known["notice_time"] > 0]
+    assert ahead.between(900, 1_800).all()
+    assert (known["notice_time"] <= known["submit_time"]).all()
+    gaps = jobs["submit_time"].diff().dropna()
+    assert gaps.std() / gaps.mean() == pytest.approx(1.0, abs=0.05)
 
 
 def test_streams_are_the_same_for_a_seed_and_scale_with_the_rate():

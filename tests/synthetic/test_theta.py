@@ -166,24 +166,7 @@ def test_workloads_of_three_jobs_have_the_shares_of_a_year():
     assert over.mean() == pytest.approx(0.217, abs=0.045)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"jobs": 0},
-        {"jobs": -1},
-        {"jobs": 2.5},
-        {"jobs": True},
-        {"load": 0},
-        {"load": -1},
-        {"load": math.nan},
-        {"load": math.inf},
-        {"load": "high"},
-        {"seed": 0.5},
-        {"seed": -1},
-        {"seed": None},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("bad", [{"jobs": 0}, {"load": 0}, {"seed": -1}], ids=str)
 def test_arguments_out_of_range_are_refused(bad):
     [(name, value)] = bad.items()
     with pytest.raises(ValueError, match=f"^synthetic Theta: {name}=") as caught:
