@@ -87,7 +87,7 @@ def convert(
     if verbose:
         account = Account()
         account.rows = lost
-        print(account.text(path.name, len(workload), len(workload)))
+        print(account.text(path.name, len(workload)))
     return pd.concat([workload.account, pd.DataFrame(lost, columns=list(workload.account))],
                      ignore_index=True)  # fmt: skip
 

@@ -9,10 +9,9 @@ checkpoints of its applications.
 from cosimlib.advise.advice import Advice, advise, spectrum_of
 from cosimlib.advise.checkpoints import Application, CheckpointModel, read_model
 from cosimlib.advise.cluster import Cluster, read_cluster
-from cosimlib.advise.explain import explanation
-from cosimlib.advise.listing import commands_of, document_of
+from cosimlib.advise.command import commands_of, document_of
 from cosimlib.advise.snapshot import Moment, Snapshot
-from cosimlib.advise.text import text_of
+from cosimlib.advise.text import explanation, text_of
 
 __all__ = [
     "Advice",

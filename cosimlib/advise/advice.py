@@ -41,6 +41,10 @@ HIGHEST = 160
 CELLS = 4_000_000_000
 """Cells of tables, at most, that are improved for a spectrum; a billion takes about two seconds."""
 
+NO_STOPS = pd.DataFrame(
+    {"stop": 0.0, "begin": 0.0, "end": 0.0, "action": 0}, index=np.zeros(0, dtype=np.int64)
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -52,59 +56,49 @@ class Choice:
         The groups at the deadline.
     possible : bool
         Whether the nodes can be free by then.
-    groups : np.ndarray
-        Groups to stop.
-    action : np.ndarray
-        What happens to each of them, as in `cosimlib.eviction.problem.ACTIONS`.
-    stop, begin, end : np.ndarray
-        Seconds from now at which each stops, and its checkpoint's write begins and ends.
+    stops : pd.DataFrame
+        One row per group to stop, which is the index: `action`, a number of
+        `cosimlib.eviction.problem.ACTIONS`; `stop`, `begin`, `end`, seconds from now at which it
+        stops, and its checkpoint's write begins and ends.
     proven : bool
         Whether no plan loses less.
     """
 
     moment: Moment
     possible: bool
-    groups: np.ndarray
-    action: np.ndarray
-    stop: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
+    stops: pd.DataFrame
     proven: bool
 
     @cached_property
     def loss(self) -> float:
         """Node-hours lost."""
-        return float(self.moment.table["loss"].to_numpy()[self.groups[self.action == KILL]].sum())
+        killed = self.stops.index[self.stops["action"] == KILL]
+        return float(self.moment.table["loss"].loc[killed].sum())
 
     @cached_property
     def freed(self) -> int:
         """Nodes freed by stopping jobs."""
-        return int(self.moment.table["nodes"].to_numpy()[self.groups].sum())
+        return int(self.moment.table["nodes"].loc[self.stops.index].sum())
 
     @cached_property
     def ready(self) -> float:
         """Seconds from now until the last checkpoint is written."""
-        return float(self.end.max(initial=0.0))
+        return float(self.stops["end"].to_numpy().max(initial=0.0))
 
     def jobs(self) -> pd.DataFrame:
         """One row per job to stop: `job` (its row in the cluster), `group`, `action` and times."""
         moment = self.moment
-        place = np.full(max(moment.groups, 1), -1)
-        place[self.groups] = np.arange(len(self.groups))
-        mine = place[moment.group] if len(moment.group) else np.zeros(0, dtype=np.int64)
-        taken = mine >= 0
-        job, mine = moment.jobs[taken], mine[taken]
-        rows = moment.snapshot.judged.iloc[job]
-        action = np.array(ACTIONS, dtype=object)[self.action[mine]]
-        itself = np.isfinite(rows["app_write"].to_numpy())
+        taken = np.isin(moment.group, self.stops.index)
+        job, group = moment.jobs[taken], moment.group[taken]
+        stops = self.stops.loc[group].reset_index(drop=True)
+        itself = np.isfinite(moment.snapshot.judged["app_write"].to_numpy()[job])
+        action = np.array(ACTIONS, dtype=object)[stops["action"]]
         action = np.where((action == "app") & ~itself, "sys", action)
         loss = np.where(action == "kill", moment.snapshot.loss[job], 0.0)
-        table = pd.DataFrame(
-            {"job": job, "group": self.groups[mine], "action": action, "loss": loss,
-             "stop": self.stop[mine], "begin": self.begin[mine], "end": self.end[mine]}
-        )  # fmt: skip
-        size = moment.table["nodes"].to_numpy()[table["group"]]
-        return table.assign(freed=size).sort_values(
+        size = moment.table["nodes"].to_numpy()[group]
+        table = stops.assign(job=job, group=group, action=action, loss=loss, freed=size)
+        columns = ["job", "group", "action", "loss", "stop", "begin", "end", "freed"]
+        return table[columns].sort_values(
             ["end", "stop", "group", "job"], kind="stable", ignore_index=True
         )
 
@@ -310,25 +304,16 @@ def _solved(moments: list[Moment], needed: int, step: float, memory: int) -> lis
     last = moments[-1]
     wanted = last.needed(needed)
     if last.reachable < needed or wanted == 0:
-        no_times = np.zeros(0)
         possible = last.reachable >= needed
-        empty = np.zeros(0, dtype=np.int64)
-        return [
-            Choice(each, possible, empty, empty, no_times, no_times, no_times, proven=True)
-            for each in moments
-        ]
+        return [Choice(each, possible, NO_STOPS, proven=True) for each in moments]
     plan, rows = plan_for(last.problem(last.deadline, step), wanted, memory)
     choices = []
     for each in moments:
-        row, table = plan.row(each.deadline), plan.writes(each.deadline)
-        action = plan.choices[row][plan.choices[row] != KEEP]
-        table = table.sort_index()
-        times = (table[name].to_numpy(dtype=np.float64) for name in ("stop", "begin", "end"))
-        stop, begin, end = (np.nan_to_num(each_time, nan=0.0) for each_time in times)
-        groups = rows[plan.choices[row] != KEEP]
-        choices.append(
-            Choice(each, True, groups, action, stop, begin, end, bool(plan.proven[row]))
-        )  # fmt: skip
+        row = plan.row(each.deadline)
+        chosen = plan.choices[row] != KEEP
+        times = plan.writes(each.deadline).sort_index()[["stop", "begin", "end"]].fillna(0.0)
+        stops = times.assign(action=plan.choices[row][chosen]).set_axis(rows[chosen])
+        choices.append(Choice(each, True, stops, bool(plan.proven[row])))
     return choices
 
 

@@ -34,7 +34,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.advise.queue import RUNNING
+from cosimlib.advise.slurm import RUNNING
 from cosimlib.units import DAY, HOUR, MINUTE
 
 PATTERNS = {"job_name": "name", "command": "command", "account": "account",

@@ -3,6 +3,7 @@
 Nothing here changes a cluster: the only commands run are ``squeue --json`` and ``sinfo --json``.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -18,13 +19,13 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.advise.machine import read_machine
-from cosimlib.advise.queue import (
+from cosimlib.advise.slurm import (
     EARLIEST,
     LATEST,
     RUNNING,
     UNKNOWN,
     held_by,
+    read_machine,
     read_queue,
     refuse_errors,
 )
@@ -51,9 +52,9 @@ class Cluster(Displayed):
     now : float
         Seconds since 1970.
     jobs : pd.DataFrame
-        One row per job that holds nodes (see `cosimlib.advise.queue`).
+        One row per job that holds nodes (see `cosimlib.advise.slurm`).
     nodes : pd.DataFrame or None
-        One row per node (see `cosimlib.advise.machine`); None if only the queue is known.
+        One row per node (see `cosimlib.advise.slurm`); None if only the queue is known.
     waiting, held : int
         Number of waiting jobs, and of those that are held.
     release : str
@@ -61,7 +62,7 @@ class Cluster(Displayed):
     notes : tuple of str
         Oddities of the output of Slurm.
     queue : pd.DataFrame, optional
-        One row per job that waits and is not held (see `cosimlib.advise.queue`).
+        One row per job that waits and is not held (see `cosimlib.advise.slurm`).
     """
 
     name: str
@@ -237,20 +238,24 @@ def _piped(path: Path, pipe: BinaryIO) -> bytes:
 def _asked(name: str) -> tuple[Path, bytes, float]:
     """What one of Slurm's commands prints now."""
     command = COMMANDS[name]
-    shown = " ".join(command)
+    advice = f"run it on the cluster, {name} --json > {name}.json, and name the file"
+    return Path(" ".join(command)), printed_by(command, advice), time.time()
+
+
+def printed_by(command: Sequence[str], advice: str, **variables: str) -> bytes:
+    """What a command of Slurm's prints; the error for one that is not installed gives advice."""
+    shown = " ".join(command[:3])
     try:
-        done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False,
+                              env={**os.environ, **variables})  # fmt: skip
     except FileNotFoundError as error:
-        raise TraceError(
-            f"{name} is not installed here; run it on the cluster, {name} --json > {name}.json, "
-            "and name the file"
-        ) from error
+        raise TraceError(f"{command[0]} is not installed here; {advice}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise TraceError(f"{shown}: {error}") from error
+        raise TraceError(f"{shown}: {error}; {advice}") from error
     if done.returncode:
-        printed = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise TraceError(f"{shown} failed: {printed[-1] if printed else f'code {done.returncode}'}")
-    return Path(shown), done.stdout, time.time()
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise TraceError(f"{shown} failed: {lines[-1] if lines else f'code {done.returncode}'}")
+    return done.stdout
 
 
 def _kind(path: Path, data: bytes) -> str:

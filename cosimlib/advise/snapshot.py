@@ -22,6 +22,8 @@ would free what is needed without it: at least one plan of least loss does witho
 With few nodes needed, few of ten thousand groups are left.
 """
 
+import ast
+import re
 from bisect import bisect_left, insort
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,11 +35,12 @@ from scipy.sparse.csgraph import connected_components
 
 from cosimlib.advise.checkpoints import CheckpointModel
 from cosimlib.advise.cluster import Cluster
-from cosimlib.advise.machine import refuse_no_partition, satisfying
-from cosimlib.advise.queue import COMPLETING, RUNNING, SUSPENDED, UNKNOWN
+from cosimlib.advise.slurm import COMPLETING, RUNNING, SUSPENDED, UNKNOWN
 from cosimlib.eviction import EvictionProblem
+from cosimlib.traces.account import TraceError
 from cosimlib.units import HOUR
 
+FEATURE = re.compile(r"[^\s&|(),]+")
 GRACE = 300.0
 """Seconds after its end for which a job that is still there is expected to go at any moment."""
 
@@ -120,7 +123,10 @@ class Snapshot:
 
     def _check_partition(self, known: set[str]) -> None:
         if self.partition not in known:
-            raise refuse_no_partition(self.cluster.name, self.partition or "", known)
+            listed = ", ".join(sorted(known)[:12]) or "none"
+            raise TraceError(
+                f"{self.cluster.name}: no partition {self.partition!r}; there are: {listed}"
+            )
 
     @cached_property
     def why(self) -> np.ndarray:
@@ -260,6 +266,39 @@ class Moment:
     def problem(self, horizon: float, step: float) -> EvictionProblem:
         """The eviction problem over the groups, for no node as yet."""
         return EvictionProblem(self.table, 0, horizon, step)
+
+
+def satisfying(nodes: pd.DataFrame, constraint: str) -> np.ndarray:
+    """Whether each node has the features of a constraint: ``a&b``, ``a|b``, ``(a|b)&c``; ``a,b``.
+
+    Raises
+    ------
+    ValueError
+        Naming the constraint and what was expected.
+    """
+    names: dict[str, str] = {}
+    # Names of features need not be Python's: each stands as f0, f1 and so on.
+    text = FEATURE.sub(lambda found: names.setdefault(found[0], f"f{len(names)}"), constraint)
+    has = {
+        short: np.array([name in features for features in nodes["features"]], dtype=bool)
+        for name, short in names.items()
+    }
+    try:
+        return _satisfying(ast.parse(text.strip().replace(",", "&"), mode="eval").body, has)
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(
+            f"constraint={constraint!r}; expected features joined by & and |, such as 'a&(b|c)'"
+        ) from error
+
+
+def _satisfying(part: ast.expr, has: dict[str, np.ndarray]) -> np.ndarray:
+    """Whether each node satisfies a part of a constraint; raise for what is none."""
+    if isinstance(part, ast.Name):
+        return has[part.id]
+    if not isinstance(part, ast.BinOp) or not isinstance(part.op, ast.BitAnd | ast.BitOr):
+        raise SyntaxError("neither a feature nor & or |")
+    combine = np.logical_and if isinstance(part.op, ast.BitAnd) else np.logical_or
+    return combine(_satisfying(part.left, has), _satisfying(part.right, has))
 
 
 def _components(

@@ -8,7 +8,6 @@ uniformly up to the limit, and nobody else is expected to submit.
 """
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.advise.checkpoints import CheckpointModel
-from cosimlib.advise.cluster import PATIENCE, Cluster
+from cosimlib.advise.cluster import Cluster, printed_by
 from cosimlib.advise.snapshot import Snapshot
 from cosimlib.display import count, duration
 from cosimlib.forecasting.forecast import Forecast, forecast, start_text
@@ -178,12 +177,9 @@ def _accounting(history: str | None, live: bool, now: float, partition: str | No
 def _asked(now: float) -> Path:
     """What sacct prints of the latest weeks, in a file."""
     since = f"--starttime={pd.Timestamp(now - WEEKS * WEEK, unit='s'):%Y-%m-%d}"
-    environment = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
-    try:
-        done = subprocess.run([*ACCOUNTING, since], capture_output=True, timeout=PATIENCE,
-                              check=True, env=environment)  # fmt: skip
-    except (OSError, subprocess.SubprocessError) as error:
-        raise TraceError(f"sacct: {error}; give its output with --history") from error
+    printed = printed_by(
+        [*ACCOUNTING, since], "give its output with --history", SLURM_TIME_FORMAT="%s"
+    )
     path = Path(tempfile.mkdtemp(prefix="cosim-advise-")) / "sacct.txt"
-    path.write_bytes(done.stdout)
+    path.write_bytes(printed)
     return path

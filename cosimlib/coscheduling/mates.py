@@ -19,7 +19,8 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.system import System
-from cosimlib.traces.account import TraceError, read_table
+from cosimlib.traces.account import TraceError
+from cosimlib.traces.texts import read_table
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 

@@ -13,21 +13,24 @@ from typing import Any, NamedTuple
 
 from cosimlib import checks as check
 from cosimlib.traces.account import TraceError
-from cosimlib.traces.alcf import is_alcf, read_alcf
-from cosimlib.traces.alibaba import is_alibaba, is_openb, read_alibaba, read_openb
-from cosimlib.traces.bags import is_condor, is_peregrine, read_condor, read_peregrine
+from cosimlib.traces.alibaba import read_alibaba, read_openb
 from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
-from cosimlib.traces.closures import closures
-from cosimlib.traces.columns import is_columns, read_columns, write_csv, write_parquet
-from cosimlib.traces.fugaku import is_fugaku, read_fugaku
+from cosimlib.traces.columns import read_columns, write_csv, write_parquet
 from cosimlib.traces.oddities import oddities
-from cosimlib.traces.parquet import names_in
 from cosimlib.traces.pbs import is_pbs, read_pbs
-from cosimlib.traces.pm100 import is_pm100, read_pm100
-from cosimlib.traces.reservations import read_reservations
+from cosimlib.traces.published import (
+    is_condor,
+    read_alcf,
+    read_condor,
+    read_fugaku,
+    read_peregrine,
+    read_pm100,
+)
 from cosimlib.traces.slurm import is_sacct, read_sacct
 from cosimlib.traces.swf import is_swf, read_swf, write_swf
+from cosimlib.traces.texts import MAGIC, footer_of
+from cosimlib.traces.windows import closures, read_reservations
 from cosimlib.workload import Workload
 
 __all__ = [
@@ -73,19 +76,38 @@ class Format(NamedTuple):
     recognizes: Callable[[bytes], bool]
 
 
+def has_columns(*names: str) -> Callable[[bytes], bool]:
+    """Whether a heading, or the footer of a parquet file, has names, in any case."""
+
+    def recognizes(beginning: bytes) -> bool:
+        is_footer = beginning[:4] == MAGIC
+        heading = beginning if is_footer else beginning.lstrip().split(b"\n", 1)[0]
+        return all(name.encode() in heading.lower() for name in names)
+
+    return recognizes
+
+
 READERS: dict[str, Format] = {
     "swf": Format(read_swf, (".swf",), is_swf),
     "sacct": Format(read_sacct, (".txt", ".json"), is_sacct),
-    "alcf": Format(read_alcf, (".csv",), is_alcf),
+    "alcf": Format(read_alcf, (".csv",), has_columns("queued_timestamp", "nodes_requested")),
     "batsim": Format(read_batsim, (".csv", ".json"), is_batsim),
     "pbs": Format(read_pbs, (".acct", ".txt"), is_pbs),
-    "fugaku": Format(read_fugaku, (".parquet", ".csv"), is_fugaku),
-    "pm100": Format(read_pm100, (".parquet",), is_pm100),
-    "peregrine": Format(read_peregrine, (".csv",), is_peregrine),
-    "alibaba": Format(read_alibaba, (".csv",), is_alibaba),
-    "openb": Format(read_openb, (".csv",), is_openb),
+    "fugaku": Format(read_fugaku, (".parquet", ".csv"), has_columns("adt", "sdt", "nnumr")),
+    "pm100": Format(read_pm100, (".parquet",), has_columns("num_nodes_alloc")),
+    "peregrine": Format(
+        read_peregrine, (".csv",), has_columns("run_time", "nodes_used", "app_name")
+    ),
+    "alibaba": Format(
+        read_alibaba, (".csv",), has_columns("submit_time", "duration", "worker_num", "job_type")
+    ),
+    "openb": Format(
+        read_openb, (".csv",), has_columns("name", "cpu_milli", "memory_mib", "num_gpu")
+    ),
     "condor": Format(read_condor, (".submit",), is_condor),
-    "columns": Format(read_columns, (".csv", ".parquet"), is_columns),
+    "columns": Format(
+        read_columns, (".csv", ".parquet"), has_columns("submit_time", "run_time", "nodes")
+    ),
 }
 """Formats of logs by name; ``.gz`` may follow an ending."""
 
@@ -199,7 +221,7 @@ def recognize(path: str | Path) -> str:
     candidates = [name for name, each in READERS.items() if ending in each.endings]
     if len(candidates) == 1 or not path.is_file():
         return candidates[0] if candidates else "swf"
-    beginning = names_in(path) or _beginning(path)
+    beginning = footer_of(path) or _beginning(path)
     for name in (*candidates, *READERS):
         if READERS[name].recognizes(beginning):
             return name

@@ -73,8 +73,9 @@ class Account:
         """One row per entry: `action`, `reason`, `records`."""
         return account_table(self.rows)
 
-    def text(self, name: str, jobs: int, records: int) -> str:
-        """One line of totals and one line per entry."""
+    def text(self, name: str, jobs: int) -> str:
+        """One line of totals and one line per entry; a record is a job, or it is dropped."""
+        records = jobs + sum(count for action, _, count in self.rows if action == "dropped")
         lines = [f"{name}: {jobs:,} jobs from {records:,} records"]
         lines += [f"  {action:<7} {count:>9,}  {reason}" for action, reason, count in self.rows]
         return "\n".join(lines)
@@ -193,34 +194,6 @@ def base_name(path: Path) -> str:
     return Path(plain).stem or plain
 
 
-def read_table(path: Path) -> list[tuple[int, list[str]]]:
-    """Lines of a CSV that are not blank: line number from 1, fields stripped of blanks.
-
-    Raises
-    ------
-    FileNotFoundError
-    TraceError
-        If it is damaged; names the line that cannot be read, or that has more or fewer fields
-        than the heading.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"no file at {path}; give the path of a CSV")
-    rows = csv.reader(io.StringIO(read_bytes(path).decode("utf-8-sig", "replace")))
-    lines = []
-    try:
-        for fields in rows:
-            if any(field.strip() for field in fields):
-                lines.append((rows.line_num, [field.strip() for field in fields]))
-    except csv.Error as error:
-        raise TraceError(f"{path}: line {rows.line_num} cannot be read as CSV: {error}") from error
-    for number, fields in lines[1:]:
-        if len(fields) != len(lines[0][1]):
-            raise TraceError(
-                f"{path}: line {number} has {len(fields)} fields; expected {len(lines[0][1])}"
-            )
-    return lines
-
-
 def shortened(text: bytes, length: int = 60) -> str:
     """First characters of a text, in quotes, for errors."""
     lines = text[: 1 << 16].strip().splitlines() or [b""]
@@ -231,21 +204,22 @@ def shortened(text: bytes, length: int = 60) -> str:
 
 def assemble(
     jobs: pd.DataFrame,
-    name: str,
+    name: str | None,
     machine: System | None,
     account: Account,
     *,
     path: Path,
-    records: int,
     verbose: bool,
     began: pd.Timestamp | None = None,
 ) -> Workload:
     """Workload of the jobs of a reader: sorted by submission, with oddities noted.
 
-    Columns without any known value are left out. Times of the epoch have their second 0 in 1970.
+    It is named after the file if it has no name. Columns without any known value are left out.
+    Times of the epoch have their second 0 in 1970.
     """
     if not len(jobs):
         reasons = "; ".join(f"{count} {reason}" for _, reason, count in account.rows)
+        records = sum(count for action, _, count in account.rows if action == "dropped")
         raise TraceError(f"{path}: no job left of {records} records ({reasons or 'none in it'})")
     jobs = in_order(jobs, account)
     if began is None and jobs["submit_time"].iloc[0] >= EPOCH:
@@ -253,9 +227,10 @@ def assemble(
         account.add("noted", "times are seconds since 1970, taken as UTC", len(jobs))
     note(jobs, machine, account)
     empty = [column for column in jobs if column != "requested_time" and jobs[column].isna().all()]
+    name = name or base_name(path)
     workload = Workload(jobs.drop(columns=empty), name, machine, account.frame(), began)
     if verbose:
-        print(account.text(name, len(jobs), records))
+        print(account.text(name, len(jobs)))
     return workload
 
 
@@ -267,14 +242,25 @@ def in_order(jobs: pd.DataFrame, account: Account) -> pd.DataFrame:
     return jobs.sort_values("submit_time", kind="stable") if out_of_order else jobs
 
 
+def known_start(start: pd.Series, submit_time: pd.Series, account: Account) -> pd.Series:
+    """Starts, unknown where a job would have begun before it was submitted."""
+    early = start < submit_time
+    account.add("noted", "started before it arrived, start taken as unknown", int(early.sum()))
+    return start.where(~early)
+
+
 def note(jobs: pd.DataFrame, machine: System | None, account: Account) -> None:
     """Add oddities of jobs that matter for results to the account."""
-    requested, run_time = jobs["requested_time"], jobs["run_time"]
+    run_time = jobs["run_time"]
+    optional = jobs.reindex(columns=["requested_time", "recorded_start", "job_id"])
+    requested = optional["requested_time"]
     account.add("noted", "run time 0", int((run_time == 0).sum()))
     account.add("noted", "run time over the requested time", int((run_time > requested).sum()))
     account.add("noted", "requested time unknown", int(requested.isna().sum()))
-    account.add("noted", "start unknown", int(jobs["recorded_start"].isna().sum()))
-    account.add("noted", "job number used before", int(jobs["job_id"].dropna().duplicated().sum()))
+    account.add("noted", "start unknown", int(optional["recorded_start"].isna().sum()))
+    account.add(
+        "noted", "job number used before", int(optional["job_id"].dropna().duplicated().sum())
+    )
     if machine is not None:
         wide = int((jobs["nodes"] > machine.total_nodes).sum())
         account.add("noted", f"wider than the {machine.total_nodes} nodes of its machine", wide)

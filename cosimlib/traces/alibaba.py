@@ -26,27 +26,33 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.system import NodeType, System
-from cosimlib.traces.account import Account, assemble, base_name, parses, read_bytes
-from cosimlib.traces.texts import read_csv
+from cosimlib.traces.account import Account, assemble, parses
+from cosimlib.traces.texts import read_kinds
 from cosimlib.workload import Workload
 
 REQUESTS = {"gpus": "gpu_request", "cores": "cpu_request"}
 CAPACITIES = {"gpus": "gpu_capacity_num", "cores": "cpu_num"}
 TYPES = {"hp": "HP", "spot": "Spot"}
-WANTED = ("job_name", "organization", "gpu_model", "cpu_request", "gpu_request", "worker_num",
-          "submit_time", "duration", "job_type")  # fmt: skip
-NEEDED = ("submit_time", "duration", "worker_num", "job_type")
-FORMAT = "a table of jobs such as Alibaba's job_info_df.csv"
+JOBS = {
+    **dict.fromkeys(("submit_time", "duration", "worker_num"), "numbers"),
+    **dict.fromkeys(("job_name", "organization", "gpu_model", "job_type"), "labels"),
+}
+"""Columns that are read, and their kinds (see `texts`)."""
+JOBS_NEEDED = ("submit_time", "duration", "worker_num", "job_type")
 NODES = "node_info_df.csv"
-NODES_FORMAT = f"a table of nodes such as Alibaba's {NODES}"
-POD_NUMBERS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time", "deletion_time",
-               "scheduled_time")  # fmt: skip
-POD_LABELS = ("name", "gpu_spec", "qos", "pod_phase")
-POD_NEEDED = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-PODS_FORMAT = "a list of pods such as Alibaba's openb_pod_list_default.csv"
-NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+PODS = {
+    **dict.fromkeys(("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time",
+                     "deletion_time", "scheduled_time"), "numbers"),
+    **dict.fromkeys(("name", "gpu_spec", "qos", "pod_phase"), "labels"),
+}  # fmt: skip
+PODS_NEEDED = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 OPENB_NODES = "openb_node_list_gpu_node.csv"
-OPENB_NODES_FORMAT = f"a list of nodes such as Alibaba's {OPENB_NODES}"
+OPENB = {
+    "sn": "labels", "cpu_milli": "numbers", "memory_mib": "numbers", "gpu": "numbers",
+    "model": "labels",
+}  # fmt: skip
+MOST = 2.0**31
+"""Above it, a number is damaged: cores, MiB, GPUs, seconds."""
 MEBIBYTE = 2**20 / 1e9
 """GB of a MiB."""
 PHASES = {"Succeeded": 1, "Failed": 0}
@@ -106,35 +112,30 @@ def read_alibaba(
     """
     check.choice("unit", unit, tuple(REQUESTS))
     path, account = Path(path), Account()
-    texts = read_csv(path, read_bytes(path), (*WANTED,), needed=(*NEEDED, REQUESTS[unit]),
-                     format_name=FORMAT)  # fmt: skip
-    numbers = ("submit_time", "duration", "worker_num", REQUESTS[unit], "job_name")
-    table = pd.DataFrame(
-        {column: texts.numbers(column, below=2.0**52) for column in numbers[:-1]}
-        | {column: texts.labels(column) for column in WANTED if column not in numbers[:-1]}
-    )
-    count = len(table)
-    amount = np.ceil(table[REQUESTS[unit]] * table["worker_num"])
-    table = account.drop(table.assign(amount=amount), _drop_rules(table, amount, unit))
+    table = read_kinds(
+        path, JOBS | {REQUESTS[unit]: "numbers"}, needed=(*JOBS_NEEDED, REQUESTS[unit]),
+        format_name="a table of jobs such as Alibaba's job_info_df.csv", below=2.0**52,
+    )  # fmt: skip
+    table = table.assign(amount=np.ceil(table[REQUESTS[unit]] * table["worker_num"]))
+    table = account.drop(table, _drop_rules(table, unit))
     if gpu_model is not None:
         check.choice("gpu_model", gpu_model, sorted(table["gpu_model"].dropna().unique()))
         other = (table["gpu_model"] != gpu_model).fillna(True)
         table = account.drop(table, [(f"asks for other GPUs than {gpu_model}", other)])
-    machine = _machine(path, nodes, unit, gpu_model)
-    return assemble(
-        _jobs(table, account), name or base_name(path), machine, account, path=path, records=count,
-        verbose=verbose,
-    )  # fmt: skip
+    place = _beside(path, nodes, NODES)
+    machine = None if place is None else _machine(place, unit, gpu_model)
+    return assemble(_jobs(table, account), name, machine, account, path=path, verbose=verbose)
 
 
-def is_alibaba(beginning: bytes) -> bool:
-    """Whether a heading names the columns of the table."""
-    first = beginning.lstrip().split(b"\n", 1)[0]
-    return all(column.encode() in first for column in NEEDED)
+def _beside(path: Path, nodes: str | Path | None, file_name: str) -> Path | None:
+    """The table of nodes: the one that is given, or else one beside the log; None without."""
+    place = path.with_name(file_name)
+    return Path(nodes) if nodes is not None else place if place.is_file() else None
 
 
-def _drop_rules(table: pd.DataFrame, amount: pd.Series, unit: str) -> list[tuple[str, pd.Series]]:
+def _drop_rules(table: pd.DataFrame, unit: str) -> list[tuple[str, pd.Series]]:
     """Reasons why a row is not a job."""
+    amount = table["amount"]
     return [
         ("time of submission unknown", table["submit_time"].isna()),
         ("run time unknown", ~(table["duration"] >= 0)),
@@ -153,9 +154,7 @@ def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
         {
             "submit_time": table["submit_time"] - table["submit_time"].min(),
             "run_time": table["duration"],
-            "requested_time": np.nan,
             "nodes": table["amount"].astype("int64"),
-            "recorded_start": np.nan,
             "job_id": number.astype("Int64"),
             "group": table["organization"],
             "queue": kind.fillna(table["job_type"]),
@@ -165,19 +164,14 @@ def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
     )
 
 
-def _machine(
-    path: Path, nodes: str | Path | None, unit: str, gpu_model: str | None
-) -> System | None:
-    """One partition of all GPUs, or cores, of the table of nodes; None without one."""
-    place = path.with_name(NODES) if nodes is None else Path(nodes)
-    if nodes is None and not place.is_file():
-        return None
-    column = CAPACITIES[unit]
-    texts = read_csv(place, read_bytes(place), ("gpu_model", column), needed=("gpu_model", column),
-                     format_name=NODES_FORMAT)  # fmt: skip
-    capacity, model = texts.numbers(column, below=2.0**31), texts.labels("gpu_model")
+def _machine(place: Path, unit: str, gpu_model: str | None) -> System | None:
+    """One partition of all GPUs, or cores, of the table of nodes."""
+    kinds = {"gpu_model": "labels", CAPACITIES[unit]: "numbers"}
+    format_name = f"a table of nodes such as Alibaba's {NODES}"
+    table = read_kinds(place, kinds, needed=kinds, format_name=format_name, below=MOST)
     if gpu_model is not None:
-        capacity = capacity[(model == gpu_model).fillna(False)]
+        table = table[(table["gpu_model"] == gpu_model).fillna(False)]
+    capacity = table[CAPACITIES[unit]]
     total = int(capacity[capacity > 0].sum())
     label = "Alibaba" if gpu_model is None else f"Alibaba, {gpu_model}"
     return System(f"{label} ({unit})", {"main": total}) if total else None
@@ -229,26 +223,12 @@ def read_openb(
     1    6.0     1       0.46
     """
     path, account = Path(path), Account()
-    texts = read_csv(path, read_bytes(path), (*POD_NUMBERS, *POD_LABELS), needed=POD_NEEDED,
-                     format_name=PODS_FORMAT)  # fmt: skip
-    table = pd.DataFrame(
-        {column: texts.numbers(column, below=2.0**31) for column in POD_NUMBERS}
-        | {column: texts.labels(column) for column in POD_LABELS}
-    )
-    count = len(table)
+    format_name = "a list of pods such as Alibaba's openb_pod_list_default.csv"
+    table = read_kinds(path, PODS, needed=PODS_NEEDED, format_name=format_name, below=MOST)
     table = account.drop(table, _pod_rules(table))
-    place = path.with_name(OPENB_NODES) if nodes is None else Path(nodes)
-    machine = None if nodes is None and not place.is_file() else _openb_machine(place)
-    return assemble(
-        _pods(table, account), name or base_name(path), machine, account, path=path, records=count,
-        verbose=verbose,
-    )  # fmt: skip
-
-
-def is_openb(beginning: bytes) -> bool:
-    """Whether a heading names the columns of a list of pods."""
-    first = beginning.lstrip().split(b"\n", 1)[0]
-    return all(column.encode() in first.split(b",") for column in POD_NEEDED[:4])
+    place = _beside(path, nodes, OPENB_NODES)
+    machine = None if place is None else _openb_machine(place)
+    return assemble(_pods(table, account), name, machine, account, path=path, verbose=verbose)
 
 
 def _pod_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
@@ -275,7 +255,6 @@ def _pods(table: pd.DataFrame, account: Account) -> pd.DataFrame:
         {
             "submit_time": (table["creation_time"] - zero).fillna(0.0),
             "run_time": run_time.fillna(0.0),
-            "requested_time": np.nan,
             "nodes": 1,
             "recorded_start": table["scheduled_time"] - zero,
             "job_id": pd.to_numeric(number).astype("Int64"),
@@ -292,18 +271,11 @@ def _pods(table: pd.DataFrame, account: Account) -> pd.DataFrame:
 
 def _openb_machine(place: Path) -> System:
     """The nodes of a list, in the order of their names."""
-    texts = read_csv(place, read_bytes(place), NODE_COLUMNS, needed=NODE_COLUMNS,
-                     format_name=OPENB_NODES_FORMAT)  # fmt: skip
-    cores, memory, gpus = (
-        texts.numbers(column, below=2.0**31) for column in ("cpu_milli", "memory_mib", "gpu")
-    )
-    table = pd.DataFrame(
-        {
-            "name": texts.labels("sn"),
-            "cores": cores / 1000,
-            "memory": memory * MEBIBYTE,
-            "gpus": gpus.astype("int64"),
-            "model": texts.labels("model").fillna(""),
-        }
-    ).sort_values("name")
-    return System.of_types([NodeType(**row) for row in table.to_dict("records")], "Alibaba 2023")
+    format_name = f"a list of nodes such as Alibaba's {OPENB_NODES}"
+    table = read_kinds(place, OPENB, needed=OPENB, format_name=format_name, below=MOST)
+    table = table.assign(gpu=table["gpu"].astype("int64"), model=table["model"].fillna(""))
+    nodes = [
+        NodeType(1, row.cpu_milli / 1000, row.memory_mib * MEBIBYTE, row.gpu, row.model, row.sn)
+        for row in table.sort_values("sn").itertuples()
+    ]
+    return System.of_types(nodes, "Alibaba 2023")

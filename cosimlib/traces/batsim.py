@@ -28,6 +28,7 @@ from cosimlib.traces.account import (
     assemble,
     base_name,
     compressed,
+    known_start,
     parses,
     read_bytes,
 )
@@ -95,9 +96,8 @@ def read_batsim(
     table, resources = read(path, data)
     del data
     machine = system or (System(name, {"main": resources}) if resources else None)
-    count = len(table)
     jobs = _jobs(account.drop(table, _drop_rules(table)), account)
-    return assemble(jobs, name, machine, account, path=path, records=count, verbose=verbose)
+    return assemble(jobs, name, machine, account, path=path, verbose=verbose)
 
 
 def write_batsim(workload: Workload, path: str | Path) -> Path:
@@ -249,15 +249,15 @@ def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
 
 
 def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
-    early = table["start"] < table["submit"]
-    account.add("noted", "started before it arrived, start taken as unknown", int(early.sum()))
+    """The columns of a workload from those of the records."""
+    start = known_start(table["start"], table["submit"], account)
     return pd.DataFrame(
         {
             "submit_time": table["submit"],
             "run_time": table["run"],
             "requested_time": table["limit"].where(table["limit"] > 0),
             "nodes": np.ceil(table["resources"]),
-            "recorded_start": table["start"].where((table["start"] >= 0) & ~early),
+            "recorded_start": start.where(start >= 0),
             "job_id": table["job"].astype("Int64"),
             "application": table["profile"],
             "status": table["status"].astype("Int64"),

@@ -26,10 +26,8 @@ from cosimlib.traces.account import (
     note,
     parses,
     read_bytes,
-    shortened,
 )
-from cosimlib.traces.parquet import MAGIC, check_size
-from cosimlib.traces.texts import Texts, check_widths, line_of
+from cosimlib.traces.texts import Texts, check_size, is_parquet, read_csv
 from cosimlib.workload import (
     OPTIONAL_COLUMNS,
     Workload,
@@ -71,11 +69,10 @@ def read_columns(
         If it is damaged; names the line of a CSV, or the job, its value and what was expected.
     """
     path = Path(path)
-    is_parquet = _begins_as_parquet(path)
-    jobs, known = _from_parquet(path) if is_parquet else (_from_csv(path), {})
+    jobs, known = _from_parquet(path) if is_parquet(path) else (_from_csv(path), {})
     if not len(jobs):
         raise TraceError(f"{path}: no job in it; expected {FORMAT}")
-    account, records = Account(), len(jobs)
+    account = Account()
     submit_time = pd.to_numeric(jobs["submit_time"], errors="coerce").astype("float64")
     if submit_time.notna().all():
         jobs = in_order(jobs.assign(submit_time=submit_time), account)
@@ -89,16 +86,8 @@ def read_columns(
     )
     workload = _noted(workload, account, stored=bool(known))
     if verbose:
-        print(account.text(name, len(workload), records))
+        print(account.text(name, len(workload)))
     return workload
-
-
-def _begins_as_parquet(path: Path) -> bool:
-    """Whether a path is a file with parquet's first bytes."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == MAGIC
 
 
 def write_csv(workload: Workload, path: str | Path) -> Path:
@@ -140,12 +129,6 @@ def write_parquet(workload: Workload, path: str | Path) -> Path:
     return path
 
 
-def is_columns(beginning: bytes) -> bool:
-    """Whether a heading, or the footer of a parquet file, names a workload's own columns."""
-    first = beginning if beginning[:4] == MAGIC else beginning.lstrip().split(b"\n", 1)[0]
-    return all(name.encode() in first for name in NEEDED)
-
-
 def _number(value: float) -> str:
     """A number in full, whole ones without a point."""
     return str(int(value)) if float(value).is_integer() else repr(float(value))
@@ -153,23 +136,11 @@ def _number(value: float) -> str:
 
 def _from_csv(path: Path) -> pd.DataFrame:
     """The columns of a CSV with their types."""
-    data = read_bytes(path)
-    if not data.strip():
-        raise TraceError(f"{path}: the file is empty; expected {FORMAT}")
-    check_widths(path, data)
-    table = pd.read_csv(io.BytesIO(data), dtype="str", encoding="utf-8-sig", index_col=False,
-                        encoding_errors="replace", skipinitialspace=True)  # fmt: skip
-    table.columns = table.columns.str.strip()
-    table = table.loc[:, ~table.columns.duplicated()]
-    if missing := [column for column in NEEDED if column not in table]:
-        raise TraceError(
-            f"{path}: no column {', '.join(missing)}; expected {FORMAT}, or the heading of "
-            f"{OTHERS}; the first line reads {shortened(data)}"
-        )
-    texts = Texts(path, table, lambda row: line_of(data, row))
-    columns = {column: _typed(texts, column) for column in table}
+    expected = f"{FORMAT}, or the heading of {OTHERS}"
+    texts = read_csv(path, read_bytes(path), None, needed=NEEDED, format_name=expected)
+    columns = {column: _typed(texts, column) for column in texts.table}
     for column in NEEDED:
-        texts.known(column, columns[column])
+        texts.fine(column, columns[column].notna(), "a number")
     jobs = pd.DataFrame(columns)
     for column, fine, expected in rules(jobs.reindex(columns=[*NEEDED, "requested_time"])):
         texts.fine(column, fine, expected.replace("NaN", "nothing"))

@@ -4,6 +4,7 @@ A document in memory as Python's objects is several times its file; a reader kee
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,10 @@ from typing import Any
 import numpy as np
 
 from cosimlib import checks as check
-from cosimlib.traces.account import TraceError, largest_log
+from cosimlib.traces.account import TraceError
 
-SPACE = " \t\r\n"
 DECODER = json.JSONDecoder()
-WINDOW = 1 << 16
-VALUE_SHARE = 4
-"""One value may have a fourth of the letters of a log: as Python's objects, lists of nothing take
-46 times their text."""
+SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class Document:
@@ -35,7 +32,6 @@ class Document:
     def __init__(self, path: Path, data: bytes, expected: str) -> None:
         self.path, self.expected = path, expected
         self.text = data.decode("utf-8-sig", "replace")
-        self.most = int(largest_log() / VALUE_SHARE)
         self.rest: dict[str, Any] = {}
 
     def jobs(self, name: str = "jobs") -> Iterator[tuple[int, Any]]:
@@ -79,18 +75,17 @@ class Document:
 
     def _skip(self, place: int) -> int:
         """The place of the next character that is no blank."""
-        text = self.text
-        while place < len(text) and text[place] in SPACE:
-            place += 1
-        return place
+        return SPACE.match(self.text, place).end()  # type: ignore[union-attr]
 
     def _next(self, place: int) -> str:
+        """The next character that is no blank."""
         place = self._skip(place)
         if place >= len(self.text):
             raise self._error(place, "the document ends in its midst")
         return self.text[place]
 
     def _after(self, place: int, character: str, problem: str) -> int:
+        """The place after a character, which must come next."""
         place = self._skip(place)
         if not self.text.startswith(character, place):
             raise self._error(place, problem)
@@ -104,27 +99,13 @@ class Document:
         return self._skip(place) + (following == ",")
 
     def _value(self, place: int) -> tuple[Any, int]:
+        """A value, and the place after it."""
         try:
-            if len(self.text) - place <= self.most:
-                return DECODER.raw_decode(self.text, place)
-            if (found := self._bounded(place)) is not None:
-                return found
+            return DECODER.raw_decode(self.text, place)
         except json.JSONDecodeError as error:
             raise self._error(error.pos, error.msg) from error
         except (ValueError, RecursionError) as error:
             raise self._error(place, "a number too long, or lists too deep") from error
-        raise self._error(place, f"a value that is damaged, or longer than {self.most:,} letters")
-
-    def _bounded(self, place: int) -> tuple[Any, int] | None:
-        """A value of a long text, looked for in a short part of it first; None if too long."""
-        for length in (WINDOW, self.most):
-            try:
-                value, end = DECODER.raw_decode(self.text[place : place + length])
-            except json.JSONDecodeError:
-                continue
-            if end < length:
-                return value, place + end
-        return None
 
 
 def number(value: Any) -> float:

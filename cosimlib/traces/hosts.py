@@ -1,8 +1,15 @@
-"""Host lists of Slurm such as ``n[1,6-7],login1``: to names and back, and how many names."""
+"""Compact texts of Slurm: host lists such as ``n[1,6-7],login1``, and trackable resources.
 
+Host lists are expanded to names, folded and counted. Trackable resources are texts such as
+``cpu=16,mem=4000M,node=4,gres/gpu=8``.
+"""
+
+import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 MOST = 1_000_000
 """More hosts than this are not a machine's, but a damaged list."""
@@ -12,6 +19,34 @@ PIECE = re.compile(r"([^\[]*)(?:\[([^\]]*)\])?")
 RANGES = r"\[[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*\]"
 WHOLE = re.compile(rf"(?:[\w.-]|{RANGES})+(?:,(?:[\w.-]|{RANGES})+)*")
 NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)([KMGTP]?)")
+GIGABYTES = {
+    "": 2**20 / 1e9, "K": 2**10 / 1e9, "M": 2**20 / 1e9, "G": 2**30 / 1e9, "T": 2**40 / 1e9,
+    "P": 2**50 / 1e9,
+}  # fmt: skip
+"""GB (10⁹ bytes) of the units of memory; without one it is MiB."""
+
+
+class Resources(NamedTuple):
+    """CPUs, memory (GB) and GPUs; NaN if unknown."""
+
+    cpus: float = math.nan
+    memory: float = math.nan
+    gpus: float = math.nan
+
+
+@lru_cache(maxsize=4096)
+def resources_in(text: str) -> Resources:
+    """The resources in a text such as ``cpu=4,mem=4000M,gres/gpu:a100=2``, GPUs of all models."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, amount = part.partition("=")
+        if match := AMOUNT.fullmatch(amount):
+            found[name] = float(match[1]) * (GIGABYTES[match[2]] if name == "mem" else 1.0)
+    by_model = sum(count for name, count in found.items() if name.startswith("gres/gpu:"))
+    return Resources(
+        found.get("cpu", math.nan), found.get("mem", math.nan), found.get("gres/gpu", by_model)
+    )
 
 
 def expand_hosts(text: str) -> list[str]:

@@ -23,17 +23,9 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.system import System
 from cosimlib.traces import records
-from cosimlib.traces.account import (
-    Account,
-    TraceError,
-    assemble,
-    base_name,
-    parses,
-    read_bytes,
-    shortened,
-)
+from cosimlib.traces.account import Account, TraceError, parses, read_bytes, shortened
 from cosimlib.traces.records import ARRIVALS, UNITS, Arrival, Unit
-from cosimlib.traces.texts import Texts, batches
+from cosimlib.traces.texts import Texts, in_batches, leading_number
 from cosimlib.workload import Workload
 
 LINE = re.compile(
@@ -110,31 +102,22 @@ def read_pbs(
     """
     check.choice("unit", unit, UNITS)
     check.choice("arrival", arrival, ARRIVALS)
-    path, account = Path(path), Account()
-    name = name or base_name(path)
-    table, others = _parse(path, read_bytes(path))
+    path, account, kinds = Path(path), Account(), Counter[str]()
+    found = _records(path, read_bytes(path), kinds)
+    table = in_batches(found, lambda rows: _columns(path, rows))
+    others = kinds.total() - kinds["E"]
     account.add("dropped", "record of another kind than E, the end of a job", others)
-    count = len(table) + others
-    table = account.drop(table, records.drop_rules(table, unit))
-    jobs = records.jobs(table, unit, arrival, account).assign(status=_status(table["exit"]))
-    first = records.began(records.arrivals(table, arrival))
-    return assemble(
-        jobs, name, system, account, path=path, records=count, verbose=verbose, began=first
-    )
+    table, unit = records.counted(table, unit, account)
+    return records.workload_of(
+        table, unit, account, system, path=path, name=name, verbose=verbose, arrival=arrival,
+        status=_status(table["exit"]),
+    )  # fmt: skip
 
 
 def is_pbs(beginning: bytes) -> bool:
     """Whether a file begins with a record of an accounting log."""
     first = beginning.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace")
     return LINE.match(first) is not None
-
-
-def _parse(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
-    """The E records with `records.COLUMNS` and `exit`, and the number of other records."""
-    kinds: Counter[str] = Counter()
-    tables = [_columns(path, rows) for rows in batches(_records(path, data, kinds))]
-    table = pd.concat(tables, ignore_index=True) if tables else _columns(path, [])
-    return table, kinds.total() - kinds["E"]
 
 
 def _records(path: Path, data: bytes, kinds: Counter[str]) -> Iterator[list]:
@@ -165,7 +148,7 @@ def _columns(path: Path, rows: list[list]) -> pd.DataFrame:
     }
     times = {column: values.where(values > 0) for column, values in times.items()}
     chunks = texts.labels("select").fillna(texts.labels("asked"))
-    nodes = texts.numbers("nodect").fillna(texts.numbers("unique")).fillna(_nodes(chunks))
+    nodes = texts.numbers("nodect").fillna(texts.numbers("unique")).fillna(_sums(chunks))
     asked = nodes.where(chunks.isna(), _sums(chunks, "ncpus"))
     columns = {
         "submit": times["ctime"].fillna(times["qtime"]),
@@ -177,28 +160,25 @@ def _columns(path: Path, rows: list[list]) -> pd.DataFrame:
         "nodes": nodes,
         "cores": texts.numbers("slots").fillna(texts.numbers("ncpus")).fillna(asked),
         "gpus": texts.numbers("ngpus").fillna(_sums(chunks, "ngpus")),
-        "job": pd.to_numeric(text["id"].str.extract(r"^([0-9]{1,15})", expand=False)).astype(
-            "float64"
-        ),
+        "job": leading_number(text["id"]),
         "user": texts.labels("user"),
         "group": texts.labels("account").fillna(texts.labels("group")),
         "queue": texts.labels("queue"),
+        "exit": texts.numbers("exit"),
     }
-    return records.table_of(columns, len(texts)).assign(exit=texts.numbers("exit"))
+    return records.table_of(columns)
 
 
-def _nodes(chunks: pd.Series) -> pd.Series:
-    """Chunks of ``2:ncpus=4+1:ncpus=8``, or of ``node1:ppn=4+node2:ppn=4``."""
-    return chunks.map(lambda text: _total(text, None), na_action="ignore").astype("float64")
-
-
-def _sums(chunks: pd.Series, resource: str) -> pd.Series:
-    """What all chunks together have of a resource; cores count 1 if a chunk names none."""
+def _sums(chunks: pd.Series, resource: str | None = None) -> pd.Series:
+    """What all chunks of ``2:ncpus=4+node1:ppn=8`` have of a resource, or how many there are."""
     return chunks.map(lambda text: _total(text, resource), na_action="ignore").astype("float64")
 
 
 def _total(text: str, resource: str | None) -> float:
-    """Number of chunks, or what they have of a resource; NaN for what is no list of chunks."""
+    """Number of chunks, or what they have of a resource; NaN for what is no list of chunks.
+
+    A chunk that names no cores has one.
+    """
     total = 0
     for count, rest in CHUNK.findall(text):
         each = 1

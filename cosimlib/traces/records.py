@@ -1,16 +1,20 @@
 """Records of a resource manager: times of one clock, what was held, labels; and jobs made of them.
 
 Slurm, PBS, Fugaku's and Marconi100's logs differ in how a record is written, and agree in what it
-says. A reader makes the table described in `COLUMNS`, drops what is no job and calls `jobs`.
+says. A reader makes the table described in `COLUMNS`; `counted` drops what is no job and chooses
+the unit of nodes, and `workload_of` makes the workload.
 """
 
-from typing import Literal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from cosimlib.system import System
-from cosimlib.traces.account import Account
+from cosimlib.traces.account import Account, assemble, known_start
+from cosimlib.workload import Workload
 
 Unit = Literal["nodes", "cores", "gpus", "auto"]
 UNITS = ("nodes", "cores", "gpus")
@@ -25,17 +29,17 @@ COLUMNS = {
     "submit": "float64", "eligible": "float64", "start": "float64", "end": "float64",
     "elapsed": "float64", "limit": "float64", "nodes": "float64", "cores": "float64",
     "gpus": "float64", "job": "float64", "user": "string", "group": "string", "queue": "string",
-    "qos": "string", "state": "string",
+    "qos": "string", "state": "string", "memory": "float64",
 }  # fmt: skip
-"""Seconds of the epoch; seconds; numbers held; labels. NaN and NA where unknown."""
+"""Seconds of the epoch; seconds; numbers held; labels; GB per node. NaN and NA where unknown."""
+FINISHED = {"COMPLETED": 1, "CANCELLED": 5}
+"""SWF's status by the state of a job; every other state of a job that ended is 0, failed."""
 
 
-def table_of(columns: dict[str, pd.Series], length: int) -> pd.DataFrame:
+def table_of(columns: dict[str, pd.Series]) -> pd.DataFrame:
     """A table with all `COLUMNS`, unknown if a reader gives none, and the reader's others."""
-    index = pd.RangeIndex(length)
     unknown = {name: np.nan if kind == "float64" else pd.NA for name, kind in COLUMNS.items()}
-    table = pd.DataFrame(unknown | columns, index=index)
-    return table.astype(COLUMNS)
+    return pd.DataFrame(unknown | columns).astype(COLUMNS)
 
 
 def machine_in(machine: System, unit: str, per_node: int) -> System:
@@ -68,8 +72,8 @@ def scarce_unit(table: pd.DataFrame, account: Account) -> Unit:
     return unit
 
 
-def per_node(table: pd.DataFrame, unit: str) -> dict[str, pd.Series]:
-    """Cores and whole GPUs per node, where nodes are counted."""
+def _per_node(table: pd.DataFrame, unit: str) -> dict[str, pd.Series]:
+    """Cores, whole GPUs and GB per node, where nodes are counted."""
     if unit != "nodes":
         return {}
     gpus = np.ceil(table["gpus"] / table["nodes"])
@@ -77,6 +81,7 @@ def per_node(table: pd.DataFrame, unit: str) -> dict[str, pd.Series]:
     return {
         "cores": table["cores"] / table["nodes"],
         "gpus": (gpus.fillna(0) if known else gpus).astype("Int64"),
+        "memory": table["memory"],
     }
 
 
@@ -96,34 +101,62 @@ def drop_rules(table: pd.DataFrame, unit: str) -> list[tuple[str, pd.Series]]:
     ]
 
 
-def arrivals(table: pd.DataFrame, arrival: str) -> pd.Series:
-    """Seconds of the epoch at which jobs arrived: were submitted, or became eligible."""
-    return _eligible(table) if arrival == "eligible" else table["submit"]
+def counted(
+    table: pd.DataFrame,
+    unit: Unit,
+    account: Account,
+    rules: Callable[[pd.DataFrame, str], list[tuple[str, pd.Series]]] = drop_rules,
+) -> tuple[pd.DataFrame, Unit]:
+    """The records that are jobs, and the unit in which their nodes are counted."""
+    unit = scarce_unit(table, account) if unit == AUTO else unit
+    return account.drop(table, rules(table, unit)), unit
 
 
-def _eligible(table: pd.DataFrame) -> pd.Series:
-    return table["eligible"].where(table["eligible"] >= table["submit"], table["submit"])
+def states(table: pd.DataFrame) -> pd.Series:
+    """States in capitals without what may follow them, empty if unknown."""
+    first = table["state"].str.split(" ").str[0].str.rstrip("+").str.upper()
+    return first.fillna("").astype("string")
 
 
-def began(arrived: pd.Series, *, local: bool = False) -> pd.Timestamp | None:
+def workload_of(
+    table: pd.DataFrame,
+    unit: str,
+    account: Account,
+    machine: System | None,
+    *,
+    path: Path,
+    name: str | None,
+    verbose: bool,
+    arrival: Arrival = "submit",
+    is_local: bool = False,
+    **others: Any,
+) -> Workload:
+    """The workload of records, with other columns; `is_local` if their clock tells no zone."""
+    eligible = table["eligible"].where(table["eligible"] >= table["submit"], table["submit"])
+    arrived = eligible if arrival == "eligible" else table["submit"]
+    jobs = _jobs(table, unit, eligible, arrived, account).assign(**others)
+    return assemble(
+        jobs, name, machine, account, path=path, verbose=verbose, began=began(arrived, is_local)
+    )
+
+
+def began(arrived: pd.Series, is_local: bool = False) -> pd.Timestamp | None:
     """The calendar time of the first arrival, without a zone where the clock is a local one."""
     first = arrived.min()
-    if not 0 < first < LAST:
-        return None
-    return pd.Timestamp(first, unit="s", tz=None if local else "UTC")
+    return (
+        pd.Timestamp(first, unit="s", tz=None if is_local else "UTC") if 0 < first < LAST else None
+    )
 
 
-def jobs(table: pd.DataFrame, unit: str, arrival: str, account: Account) -> pd.DataFrame:
-    """The columns of a workload from those of the records; `status` is left to the reader."""
-    eligible = _eligible(table)
+def _jobs(
+    table: pd.DataFrame, unit: str, eligible: pd.Series, arrived: pd.Series, account: Account
+) -> pd.DataFrame:
+    """The columns of a workload from those of the records."""
     later = eligible > table["submit"]
     account.add("noted", "eligible later than submitted", int(later.sum()))
-    arrived = arrivals(table, arrival)
     stopped = table["elapsed"] < table["end"] - table["start"] - 1
     account.add("noted", "suspended for a time, which its run time leaves out", int(stopped.sum()))
-    zero = arrived.min()
-    early = table["start"] < arrived
-    account.add("noted", "started before it arrived, start taken as unknown", int(early.sum()))
+    zero, state = arrived.min(), states(table)
     return pd.DataFrame(
         {
             "submit_time": arrived - zero,
@@ -131,12 +164,13 @@ def jobs(table: pd.DataFrame, unit: str, arrival: str, account: Account) -> pd.D
             "run_time": run_time(table),
             "requested_time": table["limit"].where(table["limit"] > 0),
             "nodes": np.ceil(table[unit]),
-            "recorded_start": (table["start"] - zero).where(~early),
+            "recorded_start": known_start(table["start"], arrived, account) - zero,
             "job_id": table["job"].round().astype("Int64"),
             "user": table["user"],
             "group": table["group"],
             "queue": table["queue"],
             "qos": table["qos"],
+            "status": state.map(FINISHED).astype("Int64").fillna(0).where(state != ""),
         }
-        | per_node(table, unit)
+        | _per_node(table, unit)
     )

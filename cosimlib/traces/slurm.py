@@ -14,8 +14,17 @@ runs; its run time is unknown; what it held is unknown.
 The run time is ElapsedRaw, which does not include suspensions. Limits are in
 minutes; UNLIMITED and Partition_Limit are unknown requests. Tasks of arrays and components of
 heterogeneous jobs are jobs of their own; so is each try of a job that was requeued.
+
+``sacct`` escapes nothing: a job's name may hold the delimiter, and line breaks. A record of too
+many fields is split where only one division among its free texts lets every other field be what it
+should be; where several do, or none, the error names the line.
 """
 
+import io
+import re
+from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +34,46 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.system import MOST_CORES, MOST_GPUS, MOST_MEMORY, NodeType, System
 from cosimlib.traces import records
-from cosimlib.traces.account import Account, TraceError, assemble, base_name, parses, read_bytes
+from cosimlib.traces.account import Account, TraceError, base_name, parses, read_bytes, shortened
 from cosimlib.traces.documents import Document, label, number
-from cosimlib.traces.hosts import count_hosts
+from cosimlib.traces.hosts import Resources, count_hosts, resources_in
 from cosimlib.traces.records import ARRIVALS, AUTO, COLUMNS, UNITS, Arrival, Unit
-from cosimlib.traces.sacct_text import is_text, read_text
+from cosimlib.traces.texts import Texts, as_numbers, in_batches, leading_number
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
 FIELDS = ("submit", "eligible", "start", "end", "elapsed", "limit", "nodes", "cores", "gpus",
           "job", "user", "group", "queue", "qos", "hosts", "state", "memory")  # fmt: skip
 """Columns of a record of JSON, in the order of `_row`."""
-FINISHED = {"COMPLETED": 1, "CANCELLED": 5}
-"""SWF's status by Slurm's state; every other state of a job that ended is 0, failed."""
 MEBIBYTE = 2**20 / 1e9
 """GB of a MiB, in which JSON tells memory."""
 UNSTARTED = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 """States of jobs that wait, whatever their record says of an earlier try."""
+
+DELIMITERS = ("\x1f", "|", "\t", ";", ",")
+NO_VALUE = ("", "Unknown", "None", "N/A", "None assigned")
+NEEDED = ("Submit", "Start", "End", "State")
+FREE = ("JobName", "Comment", "SubmitLine", "WorkDir", "AdminComment", "SystemComment", "Extra",
+        "Reason", "Container", "StdOut", "StdErr", "StdIn")  # fmt: skip
+TIME = r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]|[0-9]+|Unknown|None|N/A|"
+WHOLE = r"[0-9]+(\.[0-9]+)?[KM]?|"
+FORMS = {
+    **dict.fromkeys(("Submit", "Eligible", "Start", "End"), re.compile(TIME)),
+    **dict.fromkeys(("ElapsedRaw", "NNodes", "NCPUS", "AllocNodes", "AllocCPUS"),
+                    re.compile(WHOLE)),
+    "JobID": re.compile(r"[0-9]+([_+.\[].*)?"),
+    "JobIDRaw": re.compile(r"[0-9]+(\..*)?"),
+    "TimelimitRaw": re.compile(r"[0-9]+|UNLIMITED|Partition_Limit|"),
+    "State": re.compile(r"[A-Z][A-Z_]+( by \S+)?\+?"),
+    "ExitCode": re.compile(r"[0-9]+:[0-9]+|"),
+}  # fmt: skip
+"""What fields look like that a record is checked by where its division is in doubt."""
+LABELS = {"User": "user", "Account": "group", "Partition": "queue", "QOS": "qos",
+          "NodeList": "hosts", "State": "state"}  # fmt: skip
+READ = {*FORMS, *LABELS, "Elapsed", "Timelimit", "AllocTRES"}
+
+MOST_DIVISIONS = 2_000
+THOUSANDS = {"K": 1024.0, "M": 1024.0**2}
 
 
 @parses("what sacct prints")
@@ -104,35 +136,35 @@ def read_sacct(
     check.choice("unit", unit, (*UNITS, AUTO))
     check.choice("arrival", arrival, ARRIVALS)
     path, account = Path(path), Account()
-    name = name or base_name(path)
     data = read_bytes(path)
     if not data.strip():
         raise TraceError(f"{path}: the file is empty; expected what sacct prints")
     as_json = data.lstrip()[:1] in (b"{", b"[")
-    table = _read_json(path, data) if as_json else read_text(path, data)
+    table = _read_json(path, data) if as_json else _read_text(path, data)
     del data
-    count = len(table)
-    unit = records.scarce_unit(table, account) if unit == AUTO else unit
-    table = account.drop(table, _drop_rules(table, unit))
+    table, unit = records.counted(table, unit, account, _drop_rules)
     _note(table, unit, account)
-    machine = system or (_machine(table, name) if unit == "nodes" else None)
-    jobs = records.jobs(table, unit, arrival, account).assign(status=_status(table))
-    if unit == "nodes":
-        jobs = jobs.assign(memory=table["memory"] / table["nodes"])
-    first = records.began(records.arrivals(table, arrival), local=bool(table["local"].all()))
-    return assemble(
-        jobs, name, machine, account, path=path, records=count, verbose=verbose, began=first
-    )
+    if system is None and unit == "nodes":
+        system = _machine(table, name or base_name(path))
+    return records.workload_of(
+        table, unit, account, system, path=path, name=name, verbose=verbose, arrival=arrival,
+        is_local=bool(table["local"].all()),
+    )  # fmt: skip
 
 
 def is_sacct(beginning: bytes) -> bool:
-    """Whether a file begins as what ``sacct`` prints does."""
-    return _is_json(beginning) or is_text(beginning)
+    """Whether a file begins as what ``sacct`` prints does, in JSON or with a heading."""
+    if beginning.lstrip()[:1] == b"{":
+        return b'"submission"' in beginning
+    first = beginning.lstrip().split(b"\n", 1)[0].decode("utf-8-sig", "replace")
+    delimiter = max(DELIMITERS, key=first.count)
+    columns = {column.strip().lower() for column in first.split(delimiter)}
+    return bool({"jobid", "jobidraw"} & columns) and bool({"state", "submit"} & columns)
 
 
 def _drop_rules(table: pd.DataFrame, unit: str) -> list[tuple[str, pd.Series]]:
     """Reasons why a record is not a job, in the order of the module's docstring."""
-    state = _states(table)
+    state = records.states(table)
     unknown = table["start"].isna()
     at_once = (table["start"] == table["end"]) & (state == "CANCELLED") & table["hosts"].isna()
     cancelled = (unknown & (state == "CANCELLED")) | at_once
@@ -158,16 +190,6 @@ def _note(table: pd.DataFrame, unit: str, account: Account) -> None:
     account.add("noted", "times of an unnamed local clock", int(table["local"].sum()))
 
 
-def _states(table: pd.DataFrame) -> pd.Series:
-    """Slurm's states without what may follow them, empty if unknown."""
-    return table["state"].str.split(" ").str[0].str.rstrip("+").fillna("").astype("string")
-
-
-def _status(table: pd.DataFrame) -> pd.Series:
-    state = _states(table)
-    return state.map(FINISHED).astype("Int64").fillna(0).where(state != "")
-
-
 def _machine(table: pd.DataFrame, name: str) -> System | None:
     """The different nodes on which jobs ran, where their names are known."""
     nodes = count_hosts(table["hosts"].dropna().unique())
@@ -179,10 +201,9 @@ def _machine(table: pd.DataFrame, name: str) -> System | None:
 
 def _alike(table: pd.DataFrame, nodes: int) -> tuple[NodeType, ...]:
     """Nodes that have the most that a job held on each of its nodes; none if nobody has so much."""
-    held = {kind: (table[kind] / table["nodes"]).max() for kind in ("cores", "memory", "gpus")}
-    gpus = np.nan_to_num(np.ceil(held["gpus"]))
-    cores = held["cores"] if held["cores"] > 0 else 1.0
-    memory = held["memory"] if held["memory"] > 0 else np.nan
+    cores, gpus = ((table[kind] / table["nodes"]).max() for kind in ("cores", "gpus"))
+    cores, gpus = cores if cores > 0 else 1.0, np.nan_to_num(np.ceil(gpus))
+    memory = most if (most := table["memory"].max()) > 0 else np.nan
     possible = cores < MOST_CORES and gpus <= MOST_GPUS and not memory >= MOST_MEMORY
     return (NodeType(nodes, float(cores), float(memory), int(gpus)),) if possible else ()
 
@@ -193,11 +214,6 @@ def _cores(table: pd.DataFrame) -> int:
     most = density.max() if len(density) else 1.0
     common = (density == most).mean() > 0.5
     return int(most) if most >= 1 and most % 1 == 0 and common else 1
-
-
-def _is_json(beginning: bytes) -> bool:
-    """Whether a JSON document begins with jobs of ``sacct``'s."""
-    return beginning.lstrip()[:1] == b"{" and b'"submission"' in beginning
 
 
 def _read_json(path: Path, data: bytes) -> pd.DataFrame:
@@ -212,7 +228,8 @@ def _read_json(path: Path, data: bytes) -> pd.DataFrame:
     table["hosts"] = table["hosts"].mask(table["hosts"].isin(["", "None assigned"]))
     for column in ("submit", "eligible", "start", "end"):
         table[column] = table[column].where(table[column] > 0)
-    return table.assign(step=False, local=False, rounded=False)
+    memory = table["memory"] / table["nodes"]
+    return table.assign(memory=memory, step=False, local=False, rounded=False)
 
 
 def _row(job: dict[str, Any]) -> tuple:
@@ -243,3 +260,178 @@ def _granted(tres: Any, kind: str, name: str | None = None) -> float:
             count = number(each.get("count"))
             return count if count >= 0 else np.nan
     return np.nan
+
+
+def _read_text(path: Path, data: bytes) -> pd.DataFrame:
+    """The records as a table with the columns of `records.COLUMNS`, `hosts`, `step`, `local`."""
+    lines = enumerate(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline="\n"), 1)
+    heading = next((line for _, line in lines if line.strip()), "")
+    columns, delimiter = _heading(path, heading.rstrip("\r\n"))
+    places = [place for place, name in enumerate(columns) if name in READ]
+    kept = [0, *(place + 1 for place in places)]
+    names = ["line", *(columns[place] for place in places)]
+    found = _records(path, lines, columns, delimiter)
+    rows = ([fields[place] for place in kept] for fields in found)
+    return in_batches(rows, lambda batch: _columns(path, names, batch))
+
+
+def _heading(path: Path, line: str) -> tuple[list[str], str]:
+    """The columns' names and the delimiter, of which the first line has the most."""
+    delimiter = max(DELIMITERS, key=line.count)
+    columns = [column.strip() for column in line.split(delimiter)]
+    known = {name.lower(): name for name in (*READ, *FREE)}
+    columns = [known.get(column.lower(), column) for column in columns]
+    missing = [column for column in NEEDED if column not in columns]
+    if not {"JobID", "JobIDRaw"} & set(columns):
+        missing.insert(0, "JobIDRaw")
+    if missing:
+        raise TraceError(
+            f"{path}: no column {', '.join(missing)}; expected what sacct --parsable2 prints with "
+            f"them, the first line reads {shortened(line.encode())}"
+        )
+    return columns, delimiter
+
+
+def _records(
+    path: Path, lines: Iterator[tuple[int, str]], columns: list[str], delimiter: str
+) -> Iterator[list]:
+    """The number of its line and the fields of every record."""
+    wanted, free = len(columns) - 1, columns[-1] in FREE
+    form = FORMS.get(columns[0])
+    following = next(lines, None)
+    while following is not None:
+        number, line = following
+        line = line.rstrip("\r\n")
+        following = next(lines, None)
+        if not line.strip():
+            continue
+        found, parts = line.count(delimiter), [line]
+        while following is not None and (found < wanted or free):
+            more = following[1].rstrip("\r\n")
+            if _begins(more, form, delimiter, wanted):
+                break
+            found += more.count(delimiter)
+            parts.append(more)
+            following = next(lines, None)
+        fields = ("\n".join(parts) if len(parts) > 1 else line).split(delimiter)
+        if found != wanted:
+            fields = _divided(path, number, fields, columns, delimiter)
+        yield [number, *fields]
+
+
+def _begins(line: str, form: re.Pattern[str] | None, delimiter: str, wanted: int) -> bool:
+    """Whether a line begins a record: by the form of its first field, or else by its fields."""
+    if form is None:
+        return line.count(delimiter) >= wanted
+    begin, found, _ = line.partition(delimiter)
+    return bool(found) and form.fullmatch(begin) is not None
+
+
+def _divided(
+    path: Path, number: int, fields: list[str], columns: list[str], delimiter: str
+) -> list[str]:
+    """A record of too many fields, with delimiters given back to its free texts."""
+    more = len(fields) - len(columns)
+    free = [place for place, column in enumerate(columns) if column in FREE]
+    found: dict[tuple[str, ...], list[str]] = {}
+    possible = more > 0 and bool(free)
+    if possible and comb(more + len(free) - 1, len(free) - 1) <= MOST_DIVISIONS:
+        for bars in combinations(range(more + len(free) - 1), len(free) - 1):
+            edges = (-1, *bars, more + len(free) - 1)
+            extra = dict(zip(free, (b - a - 1 for a, b in pairwise(edges)), strict=True))
+            trial = _merged(fields, extra, delimiter, len(columns))
+            if all(
+                FORMS[column].fullmatch(field)
+                for column, field in zip(columns, trial, strict=True)
+                if column in FORMS
+            ):
+                key = tuple(f for c, f in zip(columns, trial, strict=True) if c in READ)
+                found[key] = trial
+    elif possible:
+        found = {(): [], ("",): []}
+    if len(found) != 1:
+        raise TraceError(
+            f"{path}: line {number} has {len(fields)} fields, expected {len(columns)}, and "
+            f"{'several divisions' if found else 'no division'} among free texts fit: "
+            f"{shortened(delimiter.join(fields[:100]).encode())}; ask sacct for "
+            "--delimiter=$'\\x1f' and for JobName only, last"
+        )
+    return next(iter(found.values()))
+
+
+def _merged(fields: list[str], extra: dict[int, int], delimiter: str, count: int) -> list[str]:
+    """Fields where the free text in a column takes so many more of the pieces."""
+    result, place = [], 0
+    for column in range(count):
+        after = place + 1 + extra.get(column, 0)
+        result.append(delimiter.join(fields[place:after]))
+        place = after
+    return result
+
+
+def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
+    """The columns of records from those that ``sacct`` printed."""
+    text = pd.DataFrame(rows, columns=names, dtype="str")
+    text = text.loc[:, ~text.columns.duplicated()]
+    line = text.pop("line").astype("int64").tolist()
+    submitted = text["Submit"]
+    texts = Texts(path, text, line.__getitem__, NO_VALUE)
+    table = {column: _seconds(texts, column.capitalize())
+             for column in ("submit", "eligible", "start", "end")}  # fmt: skip
+    elapsed = texts.numbers("ElapsedRaw", "a whole number")
+    table["elapsed"] = _filled(elapsed, texts, "Elapsed", _lengths)
+    minutes = as_numbers(texts.labels("TimelimitRaw"))
+    table["limit"] = _filled(minutes * MINUTE, texts, "Timelimit", _lengths)
+    table["nodes"] = _filled(_counts(texts, "NNodes"), texts, "AllocNodes", _counts)
+    table["cores"] = _filled(_counts(texts, "NCPUS"), texts, "AllocCPUS", _counts)
+    granted = texts.labels("AllocTRES")
+    tres = pd.DataFrame(
+        list(map(resources_in, granted.fillna(""))), granted.index, Resources._fields, "float64"
+    )
+    job = texts.labels("JobIDRaw").fillna(texts.labels("JobID"))
+    others = {
+        "gpus": tres["gpus"].where(tres["gpus"] > 0),
+        "memory": tres["memory"] / table["nodes"],
+        "job": leading_number(job),
+        "step": job.str.contains(".", regex=False).fillna(False).astype("bool"),
+        "local": submitted.str.contains("T", regex=False).astype("bool"),
+        "rounded": texts.labels("NNodes").str.contains("[KM]").fillna(False).astype("bool"),
+    }
+    labels = {column: texts.labels(name) for name, column in LABELS.items()}
+    return records.table_of(table | others | labels)
+
+
+def _filled(
+    values: pd.Series, texts: Texts, column: str, convert: Callable[[Texts, str], pd.Series]
+) -> pd.Series:
+    """Values, and where they are unknown those of another column."""
+    missing = values.isna()
+    if column not in texts.table or not missing.any():
+        return values
+    return values.fillna(convert(texts, column))
+
+
+def _seconds(texts: Texts, column: str) -> pd.Series:
+    """Times of the epoch or of a local clock; 0 is unknown."""
+    seconds = texts.instants(column, "Unknown")
+    return seconds.where(seconds > 0)
+
+
+def _lengths(texts: Texts, column: str) -> pd.Series:
+    """Seconds of the lengths in a column; unknown if they are words such as UNLIMITED."""
+    values = texts.labels(column)
+    words = values.str.fullmatch(r"[A-Za-z_]+").fillna(False).astype("bool")
+    table = pd.DataFrame({column: values.mask(words)})
+    return Texts(texts.path, table, texts.line).lengths(column)
+
+
+def _counts(texts: Texts, column: str) -> pd.Series:
+    """Whole numbers, also as ``9.20K``, which ``sacct`` prints unless it is told --noconvert."""
+    values = texts.labels(column)
+    scaled = values.str.endswith(tuple(THOUSANDS)).fillna(False).astype("bool")
+    if not scaled.any():
+        return texts.numbers(column, "a whole number")
+    parts = values.where(scaled).str.extract(r"^([0-9]{1,9}(?:\.[0-9]+)?)([KM])$")
+    numbers = as_numbers(parts[0]) * parts[1].map(THOUSANDS).astype("float64")
+    others = Texts(texts.path, pd.DataFrame({column: values.mask(numbers.notna())}), texts.line)
+    return others.numbers(column, "a whole number").fillna(numbers.round())

@@ -40,6 +40,7 @@ from cosimlib.traces.account import (
     Account,
     TraceError,
     assemble,
+    base_name,
     compressed,
     parses,
     read_bytes,
@@ -134,11 +135,11 @@ def read_swf(
     check.whole("cores_per_node", cores_per_node, 1, floats=True, none=True)
     data = read_bytes(path)
     header = parse_header(data)
-    name = name or path.name.removesuffix(".gz").removesuffix(".swf")
+    name = name or base_name(path)
     is_frontier = _has_descriptors(data)
     fields = (*FIELDS, *DESCRIBED_COLUMNS) if is_frontier else FIELDS
     table = _parse_table(path, data, fields)
-    records, account = len(table), Account()
+    account = Account()
     wide = f"more than {len(fields)} columns, the rest ignored"
     account.add("noted", wide, _count_wide_lines(data, len(fields)))
     table = account.drop(table, _drop_rules(table))
@@ -156,8 +157,7 @@ def read_swf(
         jobs = _jobs(table, cores_per_node, account)
         machine = header_machine(header, name, cores_per_node)
     return assemble(
-        jobs, name, machine, account,
-        path=path, records=records, verbose=verbose, began=header_start(header),
+        jobs, name, machine, account, path=path, verbose=verbose, began=header_start(header),
     )  # fmt: skip
 
 

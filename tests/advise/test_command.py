@@ -240,15 +240,6 @@ def test_standard_input_and_a_reader_that_goes_away():
     assert (process.returncode, errors) == (0, b"")
 
 
-def test_the_saved_queue_is_what_its_program_makes():
-    from tests.advise.saved import machine
-
-    made = machine()
-    for name, document in (("squeue", made.squeue()), ("sinfo", made.sinfo())):
-        stored = json.loads((ROOT / "docs" / "advise" / f"{name}.json").read_text(encoding="utf-8"))
-        assert stored == json.loads(json.dumps(document))
-
-
 def test_an_empty_machine_and_one_without_jobs(tmp_path):
     cluster = read_cluster(*Machine((), (Node("n1"), Node("n2"))).save(tmp_path))
     advice = advise(2, cluster)

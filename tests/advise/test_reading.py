@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosimlib.advise import advise, read_cluster, text_of
-from cosimlib.advise.machine import satisfying
+from cosimlib.advise.snapshot import satisfying
 from cosimlib.advise.text import notes_on
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.hosts import expand_hosts, fold_hosts, is_host_list

@@ -1,18 +1,12 @@
 """Files damaged at random: bytes cut out, doubled, swapped or changed, lines dropped or doubled.
 
-``python -m tests.traces.damage 10000`` reads so many damaged files per reader; each must be a
-workload or a TraceError that names the file, within ten seconds.
+Each must be a workload or a TraceError that names the file.
 """
 
 import random
-import signal
-import sys
-import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 
 import pandas as pd
 
@@ -38,7 +32,6 @@ SAMPLES: dict[str, tuple[Callable[..., Workload], str]] = {
     "columns": (traces.read_columns, "columns.parquet"),
 }
 SPECIAL = b"|\n,{}[]\"0-:;=\xff n9.\x00e+K\x1f\r'()"
-SECONDS = 10
 
 
 def sample(name: str, folder: Path) -> bytes:
@@ -104,50 +97,3 @@ def outcomes(name: str, trials: int, folder: Path, seed: int = 1) -> Counter[str
             assert len(workload) and (workload.jobs["nodes"] >= 1).all(), f"trial {trial}"
             counts["read"] += 1
     return counts
-
-
-def main(trials: int, names: list[str]) -> None:
-    """Print the outcomes per reader, the slowest file, and the growth of memory."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"over {SECONDS} s")
-
-    signal.signal(signal.SIGALRM, stop)
-    for name in names or SAMPLES:
-        read, stored = SAMPLES[name]
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = Path(temporary)
-            whole, chance = sample(stored, folder), random.Random(1)
-            path = folder / Path(stored).name
-            counts: Counter[str] = Counter()
-            odd: dict[str, str] = {}
-            slowest, before = 0.0, getrusage(RUSAGE_SELF).ru_maxrss
-            for trial in range(trials):
-                content = damaged(whole, chance)
-                path.write_bytes(content)
-                begin = time.perf_counter()
-                signal.alarm(SECONDS)
-                try:
-                    counts["read" if len(read(path, verbose=False)) else "empty"] += 1
-                except TraceError as error:
-                    counts["refused" if str(path) in str(error) else "refused, no file"] += 1
-                except Exception as error:
-                    kind = f"{type(error).__name__}: {str(error)[:80]}"
-                    counts["other error"] += 1
-                    if kind not in odd:
-                        Path(f"{tempfile.gettempdir()}/damaged-{name}-{trial}").write_bytes(content)
-                        odd[kind] = str(trial)
-                finally:
-                    signal.alarm(0)
-                slowest = max(slowest, time.perf_counter() - begin)
-            grown = (getrusage(RUSAGE_SELF).ru_maxrss - before) / 1024
-            print(
-                f"{name}: {dict(counts)}, slowest {slowest:.2f} s, memory +{grown:.0f} MB",
-                flush=True,
-            )
-            for kind, first in odd.items():
-                print(f"    trial {first}: {kind}", flush=True)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100, sys.argv[2:])

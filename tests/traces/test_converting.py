@@ -65,6 +65,7 @@ def test_parquet_of_another_program_is_read(tmp_path):
     ("content", "message"),
     [
         ("submit_time,run_time\n1,2\n", "no column nodes; expected a workload's own columns"),
+        ("a,b\n1,2\n", "no column submit_time, run_time, nodes; .*DIM_JOB_COMPOSITE.*reads 'a,b'"),
         ("submit_time,run_time,nodes\n1,2,3\n1,x,3\n", r"line 3 has run_time='x'; expected a num"),
         ("submit_time,run_time,nodes\n1,2,3\n\n1,,3\n", r"line 4 has run_time=''; expected a num"),
         ("submit_time,run_time,nodes\n1,2,0\n", r"x\.csv: line 2 has nodes=0; expected a whole"),
@@ -118,20 +119,6 @@ def test_a_broken_rule_of_a_parquet_names_the_log_once(tmp_path):
     table.assign(submit_time="x").to_parquet(tmp_path / "un.parquet")
     with pytest.raises(TraceError, match=r"un\.parquet: job 0 has submit_time='x'; expected"):
         load(tmp_path / "un.parquet")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("submit_time,run_time,cores\n1,2,3\n", "no column nodes; expected .*own columns, submit"),
-        ("a,b\n1,2\n", "no column submit_time, run_time, nodes; .*DIM_JOB_COMPOSITE.*reads 'a,b'"),
-        ("", "the file is empty; expected a workload's own columns"),
-    ],
-)
-def test_an_unknown_csv_is_answered_with_the_names_that_are_read(content, message, tmp_path):
-    (tmp_path / "x.csv").write_text(content)
-    with pytest.raises(TraceError, match=message):
-        load(tmp_path / "x.csv")
 
 
 WIDER = {

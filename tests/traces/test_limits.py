@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import tracemalloc
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from cosimlib.advise import cluster
 from cosimlib.traces import TraceError, load_trace
 from cosimlib.traces.account import SIZE_LIMIT as KNOB
 from cosimlib.traces.account import largest_log, read_bytes
-from cosimlib.traces.documents import Document
 
 SMALL = 1_000_000
 LARGE = gzip.compress(b"1 " * 20_000_000)
@@ -69,17 +67,6 @@ def test_the_limit_is_a_part_of_the_memory_or_what_the_knob_says(monkeypatch):
         monkeypatch.setenv(KNOB, told)
         with pytest.raises(ValueError, match=f"{KNOB}='{told}'; expected a number of bytes"):
             largest_log()
-
-
-def test_one_value_may_be_a_part_of_a_document(small):
-    def read(other):
-        text = json.dumps({"other": other, "jobs": [{"id": "1" * 70_000}, {"id": 2}], "n": 12})
-        document = Document(Path("jobs.json"), text.encode().ljust(SMALL), "jobs")
-        return [job["id"] for _, job in document.jobs()], document.rest
-
-    assert read(["x"] * 9) == (["1" * 70_000, 2], {"other": ["x"] * 9, "n": 12})
-    with pytest.raises(TraceError, match=r"json: line 1: not JSON \(a value .* 250,000 letters"):
-        read([[]] * 100_000)
 
 
 def test_pipes_are_read_as_far_as_a_log_may_go(small):

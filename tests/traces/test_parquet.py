@@ -6,8 +6,8 @@ import pytest
 
 from cosimlib.audit import audit
 from cosimlib.nodes import simulate_nodes
-from cosimlib.traces import TraceError, parquet, read_fugaku, read_pm100
-from cosimlib.traces.fugaku import FUGAKU
+from cosimlib.traces import TraceError, read_fugaku, read_pm100, texts
+from cosimlib.traces.published import FUGAKU
 from tests.traces.reading import DATA, counts, pm100_table
 
 pytest.importorskip("pyarrow")
@@ -61,8 +61,8 @@ def test_cores_are_counted_where_they_are_the_unit(fugaku):
 
 def test_files_are_read_in_batches_of_the_needed_columns(fugaku, monkeypatch):
     seen = []
-    monkeypatch.setattr(parquet, "ROWS", 7)
-    whole = parquet.read_batches(fugaku, ("adt", "nnumr"), needed=("adt",), format_name="x")
+    monkeypatch.setattr(texts, "ROWS", 7)
+    whole = texts.read_batches(fugaku, ("adt", "nnumr"), needed=("adt",), format_name="x")
     for batch in whole:
         seen.append(batch.shape)
     assert seen == [(7, 2), (7, 2), (6, 2)]

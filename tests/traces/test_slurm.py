@@ -53,7 +53,7 @@ def of(version, name, **options):
 def test_text_and_json_of_one_slurm_tell_the_same_jobs():
     as_text, as_json = of("24.11", "sacct_X_parsable2_epoch.txt"), of("24.11", "sacct.json")
     columns = ["job_id", "submit_time", "eligible_time", "run_time", "requested_time", "nodes",
-               "recorded_start", "user", "group", "queue", "status"]  # fmt: skip
+               "recorded_start", "user", "group", "queue", "status", "cores", "memory"]  # fmt: skip
     first, second = (
         workload.jobs[columns].sort_values("job_id", ignore_index=True)
         for workload in (as_text, as_json)
@@ -280,11 +280,6 @@ def test_host_lists_of_more_hosts_than_any_machine_are_none():
     assert expand_hosts("n[0-99999]m[0-99999]") == []
 
 
-def test_host_lists_expand():
-    assert expand_hosts("n[1,6-7],login1") == ["n1", "n6", "n7", "login1"]
-    assert expand_hosts("rack[1-2]n[08-09]") == ["rack1n08", "rack1n09", "rack2n08", "rack2n09"]
-
-
 # What a job asks for per node, and the unit that is scarce
 
 
@@ -294,15 +289,6 @@ def test_cores_gpus_and_memory_are_those_per_node(tmp_path):
     assert jobs[["nodes", "cores", "gpus"]].to_numpy().tolist() == [[2, 4, 2], [2, 4, 0]]
     assert jobs["memory"].iloc[0] == pytest.approx(8 * 2**30 / 1e9)
     assert {"cores", "memory"}.isdisjoint(read(tmp_path, text({}), unit="cores").jobs)
-
-
-def test_text_and_json_tell_the_same_requests_per_node():
-    as_text, as_json = of("24.11", "sacct_X_parsable2_epoch.txt"), of("24.11", "sacct.json")
-    first, second = (
-        each.jobs.sort_values("job_id", ignore_index=True)[["cores", "memory"]]
-        for each in (as_text, as_json)
-    )
-    pd.testing.assert_frame_equal(first, second)
 
 
 @pytest.mark.parametrize(

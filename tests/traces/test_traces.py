@@ -19,11 +19,11 @@ from cosimlib.traces import (
     catalog,
     fetch_trace,
     find_trace,
+    has_columns,
     is_log,
     load,
     read_alcf,
 )
-from cosimlib.traces.alcf import is_alcf
 
 DATA = Path(__file__).parents[1] / "data"
 LOG = gzip.compress(b"; MaxProcs: 8\n1 0 5 100 4 -1 -1 4 200 -1 1 7 3 4 2 1 -1 -1\n", mtime=0)
@@ -267,7 +267,9 @@ def test_a_reader_added_to_the_table_is_used(tmp_path, monkeypatch):
     path = tmp_path / "log.jobs.gz"
     path.write_bytes(gzip.compress((DATA / "alcf.csv").read_bytes()))
     assert not is_log("log.jobs")
-    monkeypatch.setitem(READERS, "jobs", Format(read_alcf, (".jobs",), is_alcf))
+    monkeypatch.setitem(
+        READERS, "jobs", Format(read_alcf, (".jobs",), has_columns("nodes_requested"))
+    )
     assert is_log("log.jobs") and is_log(path.name)
     assert len(load(path, verbose=False)) == 3
     with pytest.raises(FileNotFoundError, match=r"no trace at missing\.jobs"):

@@ -1,15 +1,21 @@
-"""Jobs of ``squeue --json``, in the dialects of Slurm 22.05 to 24.11 and newer ones by structure.
+"""Jobs and nodes of a live Slurm, from ``squeue --json`` and ``sinfo --json``.
 
-A number is a number or ``{"set", "infinite", "number"}``, a state a text or a list, and null is
-unknown, or without an end. Finished jobs stay listed for a while, and waiting ones hold no nodes:
-both are only counted. What else holds nodes is
+*Jobs*, in the dialects of Slurm 22.05 to 24.11 and newer ones by structure. A number is a number or
+``{"set", "infinite", "number"}``, a state a text or a list, and null is unknown, or without an end.
+Finished jobs stay listed for a while, and waiting ones hold no nodes: both are only counted. What
+else holds nodes is
 
 - *running*: also while its nodes boot, or while it is resized or signalled;
 - *suspended*: it holds its nodes, computes nothing, and its end does not come nearer;
 - *completing*: over, its nodes being cleaned up;
 - *unknown*: it holds nodes, but its state, its start or its nodes cannot be read from its record.
+
+*Nodes*: which are there, and which of them a burst could use. Slurm 22.05 lists nodes, newer ones
+list partitions with the nodes of one state; a node then stands under each of its partitions.
+``scontrol show nodes --json`` is read as well.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,10 +26,9 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.advise.machine import UNKNOWN_RESOURCES, granted
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.documents import Document, label, number
-from cosimlib.traces.hosts import expand_hosts, is_host_list
+from cosimlib.traces.hosts import GIGABYTES, expand_hosts, is_host_list, resources_in
 from cosimlib.units import MINUTE
 
 RUNNING, SUSPENDED, COMPLETING, UNKNOWN = "running", "suspended", "completing", "unknown"
@@ -37,7 +42,6 @@ EARLIEST, LATEST = 1e9, 1e11
 """Seconds since 1970 between which a moment is believed: from 2001 on."""
 HELD = ("JobHeldUser", "JobHeldAdmin")
 
-EXPECTED = "what squeue --json prints"
 COLUMNS = {
     "job_id": "int64", "label": "object", "leader": "int64", "name": "object", "user": "object",
     "account": "object", "partition": "object", "qos": "object", "command": "object",
@@ -52,6 +56,26 @@ WAITING_COLUMNS = {
 }  # fmt: skip
 """Types of the columns of waiting jobs: `limit` in seconds, `eligible` since 1970, NaN if not yet,
 `tasks` of an array that stand in one record."""
+WORDS = {
+    "down": "DOWN ERROR FUTURE",
+    "failing": "FAIL FAILING",
+    "not responding": "NOT_RESPONDING NO_RESPOND",
+    "draining or drained": "DRAIN DRAINED DRAINING",
+    "in maintenance": "MAINT MAINTENANCE",
+    "reserved": "RESERVED RES",
+    "about to reboot": "REBOOT REBOOT_REQUESTED REBOOT_ISSUED",
+    "powered down": "POWERED_DOWN POWERING_DOWN POWER_DOWN",
+    "powering up": "POWERING_UP POWER_UP",
+    "blocked by an exclusive topology": "BLOCKED",
+    "in an invalid state": "INVAL INVALID_REG",
+    "in use by network counters": "PERFCTRS",
+    "in an unknown state": "UNKNOWN",
+}
+UNUSABLE = {state: why for why, states in WORDS.items() for state in states.split()}
+"""Why a node in one of these states, or with one of these flags, is of no use to a burst."""
+BUSY = {"ALLOCATED", "ALLOC", "MIXED", "MIX", "COMPLETING", "COMP"}
+IDLE = {"IDLE"}
+GPUS = re.compile(r"(?:^|,)gpu(?::[^:,(]*)?:(\d{1,9})")
 
 
 def read_queue(
@@ -83,7 +107,7 @@ def read_queue(
     TraceError
         If it is no JSON, a job is no record or has no number, or two have the same.
     """
-    document = Document(path, data, EXPECTED)
+    document = Document(path, data, "what squeue --json prints")
     counts: Counter[str] = Counter()
     rows: list[tuple] = []
     waiting: list[tuple] = []
@@ -141,7 +165,7 @@ def _row(job_id: int, job: dict[str, Any], state: str) -> tuple:
     if het > 0 and part >= 0:
         shown = f"{int(het)}+{int(part)}"
     names = ("name", "user_name", "account", "partition", "qos", "command")
-    resources = granted(job.get("tres_alloc_str")) or UNKNOWN_RESOURCES
+    resources = resources_in(label(job.get("tres_alloc_str")) or "")
     cpus = number(job.get("cpus"))
     is_batch = job.get("batch_flag") is not False
     return (
@@ -218,3 +242,120 @@ def refuse_errors(path: Path, rest: dict[str, Any]) -> None:
         )
         check.that("errors", str(message or first)[:200], False, "none: ask Slurm again",
                    where=str(path), error=TraceError)  # fmt: skip
+
+
+def read_machine(path: Path, data: bytes, name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The nodes, and the other values of the document.
+
+    Parameters
+    ----------
+    path : Path
+        For errors.
+    data : bytes
+    name : {"sinfo", "nodes"}
+        The list in which they stand.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by name: `why` it is of no use (empty where it is usable), `busy` (Slurm says that
+        jobs are on it), `planned` for a waiting job, `partitions` and `features` as frozensets,
+        `cpus`, `memory` (GB) and `gpus`.
+
+    Raises
+    ------
+    TraceError
+    """
+    document = Document(path, data, "what sinfo --json prints")
+    found: dict[str, dict[str, Any]] = {}
+    for place, entry in document.jobs(name):
+        if not isinstance(entry, dict):
+            raise document.refuse(place, f"an entry is {type(entry).__name__}, not a record")
+        names, record = _entry(entry)
+        if names is None:
+            raise document.refuse(place, "an entry names no nodes")
+        for node in names:
+            known = found.setdefault(node, record)
+            if known is not record:
+                found[node] = _joined(known, record)
+    columns = list(_entry({})[1])
+    table = pd.DataFrame.from_dict(found, orient="index", columns=columns)
+    table.index.name = "node"
+    return table.astype({"cpus": "float64", "memory": "float64", "gpus": "float64"}), document.rest
+
+
+def _entry(entry: dict[str, Any]) -> tuple[list[str] | None, dict[str, Any]]:
+    """The names of the nodes that an entry is about, and what it says of them."""
+    grouped = isinstance(entry.get("nodes"), dict)
+    node = entry.get("node")
+    state = node.get("state") if isinstance(node, dict) else entry.get("state")
+    states = {part for text in _texts(state) for part in text.upper().replace("*", "").split("+")}
+    states |= {text.upper() for text in _texts(entry.get("state_flags"))}
+    features, reservation = entry.get("features"), label(entry.get("reservation"))
+    if isinstance(features, dict):
+        features = [*_texts(features.get("active")), *_texts(features.get("total"))]
+    partition = entry.get("partition")
+    partitions = _texts(entry.get("partitions"))
+    if isinstance(partition, dict):
+        partitions = _texts(partition.get("name"))
+    why = next((UNUSABLE[state] for state in UNUSABLE if state in states), "")
+    if not why and not states & (BUSY | IDLE):
+        why = "in an unknown state"
+    record = {
+        "why": why or ("reserved" if reservation else ""),
+        "busy": bool(states & BUSY),
+        "planned": "PLANNED" in states,
+        "partitions": frozenset(partitions),
+        "features": frozenset(part.strip() for text in _texts(features) for part in text.split(",")
+                              if part.strip()),
+        **_capacity(entry),
+    }  # fmt: skip
+    named = entry["nodes"].get("nodes") if grouped else entry.get("name")
+    return _names(named), record
+
+
+def _capacity(entry: dict[str, Any]) -> dict[str, float]:
+    """What each of an entry's nodes has."""
+    if granted := label(entry.get("tres")):
+        return resources_in(granted)._asdict()
+    cpus, memory, gres = (entry.get(key) for key in ("cpus", "memory", "gres"))
+    cpus = cpus.get("maximum") if isinstance(cpus, dict) else cpus
+    memory = memory.get("maximum") if isinstance(memory, dict) else entry.get("real_memory")
+    gres = gres.get("total") if isinstance(gres, dict) else gres
+    return {
+        "cpus": _positive(cpus),
+        "memory": _positive(memory) * GIGABYTES["M"],
+        "gpus": float(sum(map(int, GPUS.findall(gres if isinstance(gres, str) else "")))),
+    }
+
+
+def _positive(value: Any) -> float:
+    value = number(value)
+    return value if value > 0 else np.nan
+
+
+def _names(value: Any) -> list[str] | None:
+    """Names from a host list or a list of such; None if there is none."""
+    texts = _texts(value)
+    if not texts or not all(map(is_host_list, texts)):
+        return [] if value == [] else None
+    names = [name for text in texts for name in expand_hosts(text)]
+    return names or None
+
+
+def _texts(value: Any) -> list[str]:
+    """A text, or each of a list of them."""
+    parts = value if isinstance(value, list) else [value]
+    return [part for part in parts if isinstance(part, str) and part]
+
+
+def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """What two entries say of a node together."""
+    return {
+        **one,
+        "why": one["why"] or other["why"],
+        "busy": one["busy"] or other["busy"],
+        "planned": one["planned"] or other["planned"],
+        "partitions": one["partitions"] | other["partitions"],
+        "features": one["features"] | other["features"],
+    }
