@@ -60,13 +60,13 @@ from .system import System as System
 from .timesharing import simulate_timesharing as simulate_timesharing
 from .traces import fetch_trace as fetch_trace
 from .traces import load_trace as load_trace
-from .traces.alcf import read_alcf as read_alcf
 from .traces.alibaba import read_alibaba as read_alibaba
 from .traces.alibaba import read_openb as read_openb
 from .traces.batsim import read_batsim as read_batsim
-from .traces.fugaku import read_fugaku as read_fugaku
 from .traces.pbs import read_pbs as read_pbs
-from .traces.pm100 import read_pm100 as read_pm100
+from .traces.published import read_alcf as read_alcf
+from .traces.published import read_fugaku as read_fugaku
+from .traces.published import read_pm100 as read_pm100
 from .traces.slurm import read_sacct as read_sacct
 from .traces.swf import read_swf as read_swf
 from .traces.swf import write_swf as write_swf

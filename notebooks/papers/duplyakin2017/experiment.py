@@ -1,12 +1,13 @@
 """The experiment: the paper's two workloads, their schedules, and sequences of preemptions.
 
 HTC is ten shuffled copies of a trace that is public. PEREGRINE is 7,275 of 10,000 jobs that were
-public; what is left of them (`cosimlib.traces.bags`) lacks exit status, so which jobs "successfully
-finished" is not known. `draw_peregrine` therefore draws 7,275 of its jobs so that they have Table 1
-and as many jobs of gaussian as the paper says. Nothing but these inputs of the paper is fitted; the
-order of the jobs is drawn. The queue bigmem, which the extract does not name, is drawn as in the
-twin (`synthetic.bigmem_jobs`): its weight is an inference from the paper's results. Where a file
-is not on this machine, a synthetic twin with the same Table 1 takes its place.
+public; what is left of them (`cosimlib.traces.published`) lacks exit status, so which jobs
+"successfully finished" is not known. `draw_peregrine` therefore draws 7,275 of its jobs so that
+they have Table 1 and as many jobs of gaussian as the paper says. Nothing but these inputs of the
+paper is fitted; the order of the jobs is drawn. The queue bigmem, which the extract does not name,
+is drawn as in the twin (`synthetic.bigmem_jobs`): its weight is an inference from the paper's
+results. Where a file is not on this machine, a synthetic twin with the same Table 1 takes its
+place.
 
 The paper analyzes single preemptions, for it had no logs of preemptions. In our sequences users'
 requests come as a Poisson process of a given rate, and the protocol runs (`elastic.simulation`).
