@@ -13,7 +13,9 @@ from functools import singledispatch
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from cosimlib import checks as check
 from cosimlib.display import count
 from cosimlib.kernels.steps import step_function, steps_at
 from cosimlib.schedule import Schedule, check_schedule
@@ -109,40 +111,77 @@ def check_columns(schedule: Schedule, **kinds: str) -> None:
         )
 
 
+def demand(schedule: Schedule, fine: ArrayLike, message: str, *columns: ArrayLike) -> None:
+    """Raise an error for the first row in which something is not `fine`.
+
+    The row's values of the columns take the place of the braces in the message.
+    """
+    wrong = ~np.asarray(fine, dtype=bool)
+    if wrong.any():
+        row = int(wrong.argmax())
+        values = [np.broadcast_to(column, wrong.shape)[row] for column in columns]
+        raise InfeasibleScheduleError(f"{schedule.policy}: {message.format(*values)}")
+
+
+def demand_of_jobs(
+    schedule: Schedule,
+    fine: ArrayLike,
+    message: str,
+    *columns: ArrayLike,
+    job: ArrayLike | None = None,
+) -> None:
+    """As `demand`, of jobs: the error names the `job` of the row, by default that of its number."""
+    wrong = ~np.asarray(fine, dtype=bool)
+    if wrong.any():
+        named = _label(schedule, int(wrong.argmax()), job)
+        demand(schedule, fine, "{} " + message, named, *columns)
+
+
+def demand_column(
+    schedule: Schedule,
+    name: str,
+    values: ArrayLike,
+    fine: ArrayLike,
+    expected: str,
+    *,
+    job: ArrayLike | None = None,
+) -> None:
+    """As `demand_of_jobs`, of a column: the error has its name, its value and what is expected."""
+    check.rows(
+        name,
+        values,
+        fine,
+        expected,
+        row=lambda row: f"{schedule.policy}: {_label(schedule, row, job)}",
+        error=InfeasibleScheduleError,
+    )
+
+
+def _label(schedule: Schedule, row: int, job: ArrayLike | None) -> str:
+    return schedule.workload.label(row if job is None else int(np.asarray(job)[row]))
+
+
 def check_times(schedule: Schedule) -> None:
     """Raise an error for the first job that starts early or does not run as long as it should."""
     jobs = schedule.workload.jobs
     check_columns(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     start_time, end_time = schedule.start_time, schedule.end_time
-    # Negated, so that a job that was never started, NaN, is caught too.
-    early = ~((start_time >= submit_time) & (start_time < np.inf))
-    if early.any():
-        job = int(early.argmax())
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: {schedule.workload.label(job)} starts at "
-            f"t={start_time[job]:.15g}; it was submitted at t={submit_time[job]:.15g}"
-        )
-    odd = end_time != start_time + run_time
-    if odd.any():
-        job = int(odd.argmax())
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: {schedule.workload.label(job)} starts at "
-            f"t={start_time[job]:.15g} and ends at t={end_time[job]:.15g}; "
-            f"it runs {run_time[job]:.15g} s"
-        )
+    # A job that was never started, NaN, does not start in time either.
+    in_time = (start_time >= submit_time) & (start_time < np.inf)
+    message = "starts at t={:.15g}; it was submitted at t={:.15g}"
+    demand_of_jobs(schedule, in_time, message, start_time, submit_time)
+    message = "starts at t={:.15g} and ends at t={:.15g}; it runs {:.15g} s"
+    fine = end_time == start_time + run_time
+    demand_of_jobs(schedule, fine, message, start_time, end_time, run_time)
 
 
 def check_capacity(schedule: Schedule) -> None:
     """Raise an error if the allocations of a partition's jobs ever hold more nodes than it has."""
     partitions = schedule.system.partitions
     number = schedule.partition_number
-    if (number < 0).any():
-        job = int((number < 0).argmax())
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: {schedule.workload.label(job)} is on partition "
-            f"{schedule.partition[job]!r}; the system has {', '.join(partitions)}"
-        )
+    message = "is on partition {!r}; the system has {}"
+    demand_of_jobs(schedule, number >= 0, message, schedule.partition, ", ".join(partitions))
     jobs = schedule.allocations["job"].to_numpy()
     for place, (name, capacity) in enumerate(partitions.items()):
         # What no job holds, job -1, is on the first partition.

@@ -1,7 +1,6 @@
 """Audit of coupled machines: intervals of holding, and mates that start together."""
 
 from dataclasses import replace
-from typing import NoReturn
 
 import numpy as np
 
@@ -11,6 +10,8 @@ from cosimlib.audit import (
     check_capacity,
     check_columns,
     check_times,
+    demand,
+    demand_of_jobs,
 )
 from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import HOLD, YIELD, CoupledSchedule
@@ -67,13 +68,9 @@ def _check_held_jobs(schedule: CoupledSchedule) -> None:
             raise InfeasibleScheduleError(
                 f"{schedule.policy}: holds have {name} of {dtype}; expected jobs' rows and seconds"
             )
-    job, n = schedule.holds["job"], len(schedule.workload)
-    unknown = ~job.isin(range(n))
-    if unknown.any():
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: job {job[unknown].iloc[0]} holds; {schedule.workload.name} has "
-            f"{n} jobs, numbered from 0"
-        )
+    job, name, n = schedule.holds["job"], schedule.workload.name, len(schedule.workload)
+    demand(schedule, job.isin(range(n)), "job {} holds; {} has {} jobs, numbered from 0", job,
+           name, n)  # fmt: skip
 
 
 def _check_schemes(schedule: CoupledSchedule) -> None:
@@ -94,38 +91,31 @@ def _check_groups(schedule: CoupledSchedule) -> None:
     expected = np.full(len(schedule.workload), -1)
     if schedule.schemes is not None:
         expected = mate_groups(schedule.workload, schedule.partition)
-    wrong = schedule.group != expected
-    if wrong.any():
-        job = int(wrong.argmax())
-        why = "without schemes no mates count" if schedule.schemes is None else "by its mates"
-        _fail(schedule, job, f"is in group {schedule.group[job]}; expected {expected[job]}, {why}")
+    why = "without schemes no mates count" if schedule.schemes is None else "by its mates"
+    message = "is in group {}; expected {}, {}"
+    fine = schedule.group == expected
+    demand_of_jobs(schedule, fine, message, schedule.group, expected, why)
 
 
 def _check_yields(schedule: CoupledSchedule) -> None:
     """Raise an error for the first job that yields less than never, or without mates."""
-    wrong = (schedule.yields < 0) | ((schedule.yields > 0) & (schedule.group < 0))
-    if wrong.any():
-        job = int(wrong.argmax())
-        expected = "0, for it has no mates" if schedule.group[job] < 0 else "0 or more"
-        _fail(schedule, job, f"yields {schedule.yields[job]} times; expected {expected}")
+    alone, yields = schedule.group < 0, schedule.yields
+    expected = np.where(alone, "0, for it has no mates", "0 or more")
+    fine = (yields >= 0) & ~(alone & (yields > 0))
+    demand_of_jobs(schedule, fine, "yields {} times; expected {}", yields, expected)
 
 
 def _check_tries(schedule: CoupledSchedule) -> None:
     """Raise an error for the first job that holds or yields before its first try, or tries late."""
     submit_time, first_try = schedule.workload.jobs["submit_time"].to_numpy(), schedule.first_try
-    wrong = (first_try < submit_time) | (first_try > schedule.start_time)
-    if wrong.any():
-        job = int(wrong.argmax())
-        times = f"t={submit_time[job]:.15g} and starts at t={schedule.start_time[job]:.15g}"
-        _fail(schedule, job, f"first tries at t={first_try[job]:.15g}; it was submitted at {times}")
-    alone = ~np.isnan(first_try) & (schedule.group < 0)
-    if alone.any():
-        job = int(alone.argmax())
-        _fail(schedule, job, f"first tries at t={first_try[job]:.15g}; it has no mates")
-    silent = np.isnan(first_try) & (schedule.yields > 0)
-    if silent.any():
-        job = int(silent.argmax())
-        _fail(schedule, job, f"yields {schedule.yields[job]} times, but never tries")
+    in_time = ~((first_try < submit_time) | (first_try > schedule.start_time))
+    message = "first tries at t={:.15g}; it was submitted at t={:.15g} and starts at t={:.15g}"
+    demand_of_jobs(schedule, in_time, message, first_try, submit_time, schedule.start_time)
+    never = np.isnan(first_try)
+    message = "first tries at t={:.15g}; it has no mates"
+    demand_of_jobs(schedule, never | (schedule.group >= 0), message, first_try)
+    fine = ~never | (schedule.yields <= 0)
+    demand_of_jobs(schedule, fine, "yields {} times, but never tries", schedule.yields)
 
 
 def _check_holds(schedule: CoupledSchedule) -> None:
@@ -138,29 +128,23 @@ def _check_holds(schedule: CoupledSchedule) -> None:
     allowed = (submit_time <= begin) & (begin < end) & ~(end > start_time)
     allowed &= (end - begin <= schedule.longest_hold) | for_ever
     again = np.append(False, (job[1:] == job[:-1]) & (begin[1:] < end[:-1]))[: job.size]
-    for wrong, why in (
-        (schedule.group[job] < 0, "has no mates"),
-        (_must_yield(schedule)[job], "yields on machine {machine!r}, and yielded {yields} times"),
+    for fine, why, columns in (
+        (schedule.group[job] >= 0, "has no mates", ()),
         (
-            ~allowed,
-            "was submitted at t={submit:.15g}, starts at t={start:.15g} and may hold for "
-            "{longest:.15g} s",
+            ~_must_yield(schedule)[job],
+            "yields on machine {!r}, and yielded {} times",
+            (schedule.partition.to_numpy()[job], schedule.yields[job]),
         ),
-        (again, "holds already then"),
-        (~(first_try <= begin), "first tries at t={first:.15g}"),
+        (
+            allowed,
+            "was submitted at t={:.15g}, starts at t={:.15g} and may hold for {:.15g} s",
+            (submit_time, start_time, schedule.longest_hold),
+        ),
+        (~again, "holds already then", ()),
+        (first_try <= begin, "first tries at t={:.15g}", (first_try,)),
     ):
-        if wrong.any():
-            row = int(wrong.argmax())
-            reason = why.format(
-                machine=schedule.partition[job[row]],
-                yields=schedule.yields[job[row]],
-                submit=submit_time[row],
-                start=start_time[row],
-                longest=schedule.longest_hold,
-                first=first_try[row],
-            )
-            interval = f"from t={begin[row]:.15g} to t={end[row]:.15g}"
-            _fail(schedule, job[row], f"holds {interval}; it {reason}")
+        message = f"holds from t={{:.15g}} to t={{:.15g}}; it {why}"
+        demand_of_jobs(schedule, fine, message, begin, end, *columns, job=job)
 
 
 def _must_yield(schedule: CoupledSchedule) -> np.ndarray:
@@ -179,10 +163,6 @@ def _check_starts(schedule: CoupledSchedule) -> None:
             partition == schedule.partition[job] and begin <= first < end
             for partition, begin, end in schedule.outages
         )
-        if not down:
-            times = f"t={schedule.start_time[job]:.15g}, a mate of it at t={first:.15g}"
-            _fail(schedule, job, f"starts at {times}; mates start at one instant")
-
-
-def _fail(schedule: CoupledSchedule, job: int, reason: str) -> NoReturn:
-    raise InfeasibleScheduleError(f"{schedule.policy}: {schedule.workload.label(job)} {reason}")
+        message = "starts at t={:.15g}, a mate of it at t={:.15g}; mates start at one instant"
+        start_time = schedule.start_time[job]
+        demand_of_jobs(schedule, [down], message, start_time, first, job=[job])

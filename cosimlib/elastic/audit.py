@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns, check_held
+from cosimlib.audit import audit_rule, check_columns, check_held, demand
 from cosimlib.elastic.schedule import HOST, NOTICE_INTERVAL, USER, ElasticSchedule
 from cosimlib.schedule import partition_numbers
 
@@ -68,19 +68,6 @@ def audit_elastic(schedule: ElasticSchedule) -> None:
     check_held(schedule, every, schedule.total_nodes, "the system")
 
 
-def _demand(
-    schedule: ElasticSchedule, fine: pd.Series | np.ndarray, named: object, message: str
-) -> None:
-    """Raise an error if `fine` is not true everywhere.
-
-    `named` has a name for each of `fine`; the first that fails takes the place of the braces.
-    """
-    wrong = ~np.asarray(fine, dtype=bool)
-    if wrong.any():
-        name = np.asarray(named)[wrong.argmax()]
-        raise InfeasibleScheduleError(f"{schedule.policy}: {message.format(name)}")
-
-
 def _check_disjoint(
     schedule: ElasticSchedule, of: np.ndarray, start: np.ndarray, end: np.ndarray, message: str
 ) -> None:
@@ -88,7 +75,7 @@ def _check_disjoint(
     order = np.lexsort((end, start, of))
     of, start, end = of[order], start[order], end[order]
     fine = (of[1:] != of[:-1]) | (start[1:] >= end[:-1])
-    _demand(schedule, fine, of[1:], message)
+    demand(schedule, fine, message, of[1:])
 
 
 def _arrays(table: pd.DataFrame, *names: str) -> tuple[np.ndarray, ...]:
@@ -105,7 +92,7 @@ def _runs_on_nodes(schedule: ElasticSchedule) -> Runs:
     """One row per run and node."""
     attempt, node = _arrays(schedule.holdings, "attempt", "node")
     known = (attempt >= 0) & (attempt < len(schedule.attempts))
-    _demand(schedule, known, attempt, "nodes are held by no run {}")
+    demand(schedule, known, "nodes are held by no run {}", attempt)
     columns = _arrays(schedule.attempts, "job", "start_time", "end_time", "completed")
     return Runs(attempt, node, *(column[attempt] for column in columns))
 
@@ -116,16 +103,16 @@ def _check_runs(schedule: ElasticSchedule) -> None:
     job, start, end, completed = _arrays(
         schedule.attempts, "job", "start_time", "end_time", "completed"
     )
-    _demand(schedule, (job >= 0) & (job < run_time.size), job, "there is no job {}")
+    demand(schedule, (job >= 0) & (job < run_time.size), "there is no job {}", job)
     jobs = np.arange(run_time.size)
     ends = np.bincount(job[completed], minlength=jobs.size)
-    _demand(schedule, ends == 1, jobs, "job {} does not end exactly once")
+    demand(schedule, ends == 1, "job {} does not end exactly once", jobs)
     expected_end = start + run_time[job]
     fine = (end == expected_end) | ~completed
-    _demand(schedule, fine, job, "job {} ends before or after its run time")
+    demand(schedule, fine, "job {} ends before or after its run time", job)
     fine = (end >= start) & (end <= expected_end)
-    _demand(schedule, fine, job, "job {} is killed before its start or after its end")
-    _demand(schedule, start >= submit_time[job], job, "job {} runs before its submission")
+    demand(schedule, fine, "job {} is killed before its start or after its end", job)
+    demand(schedule, start >= submit_time[job], "job {} runs before its submission", job)
     _check_disjoint(schedule, job, start, end, "job {} runs twice at a time")
     first, last, done = np.full(jobs.size, np.inf), np.full(jobs.size, -np.inf), np.empty(jobs.size)
     np.minimum.at(first, job, start)
@@ -133,8 +120,8 @@ def _check_runs(schedule: ElasticSchedule) -> None:
     done[job[completed]] = end[completed]
     for name, times, of_runs in (("start", schedule.start_time, first),
                                  ("end", schedule.end_time, last)):  # fmt: skip
-        _demand(schedule, times == of_runs, jobs, f"job {{}} does not {name} when its runs do")
-    _demand(schedule, schedule.end_time == done, jobs, "job {} runs again after its end")
+        demand(schedule, times == of_runs, f"job {{}} does not {name} when its runs do", jobs)
+    demand(schedule, schedule.end_time == done, "job {} runs again after its end", jobs)
 
 
 def _check_nodes(schedule: ElasticSchedule, runs: Runs) -> None:
@@ -145,8 +132,8 @@ def _check_nodes(schedule: ElasticSchedule, runs: Runs) -> None:
     new = np.append(True, (attempt[1:] != attempt[:-1]) | (node[1:] != node[:-1]))[: node.size]
     counts = np.bincount(attempt[new], minlength=job.size)
     wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
-    _demand(schedule, counts == wanted, job,
-            "job {} runs on another number of nodes than it wants")  # fmt: skip
+    message = "job {} runs on another number of nodes than it wants"
+    demand(schedule, counts == wanted, message, job)
     lasting = runs.where(runs.end > runs.start)
     message = "node {} is on two runs at a time"
     _check_disjoint(schedule, lasting.node, lasting.start, lasting.end, message)
@@ -156,19 +143,19 @@ def _check_ownership(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise for a node with two owners or none, and for a run on another's node."""
     owned = schedule.ownership
     known = [*schedule.system.partitions, HOST, USER]
-    _demand(schedule, owned["owner"].isin(known), owned["owner"], "owner {} is unknown")
+    demand(schedule, owned["owner"].isin(known), "owner {} is unknown", owned["owner"])
     node, start, end = _arrays(owned, "node", "start_time", "end_time")
     nodes = np.arange(schedule.system.total_nodes + schedule.spare)
-    _demand(schedule, np.isin(node, nodes), node, "there is no node {}")
-    _demand(schedule, np.isin(nodes, node), nodes, "node {} never has an owner")
+    demand(schedule, np.isin(node, nodes), "there is no node {}", node)
+    demand(schedule, np.isin(nodes, node), "node {} never has an owner", nodes)
     _check_disjoint(schedule, node, start, end, "node {} has two owners at a time")
     order = np.lexsort((start, node))
     node, start, end = node[order], start[order], end[order]
     first = np.append(True, node[1:] != node[:-1])
     begins = np.where(first, 0.0, np.append(0.0, end[:-1]))
-    _demand(schedule, start == begins, node, "node {} has no owner once")
+    demand(schedule, start == begins, "node {} has no owner once", node)
     last = np.append(first[1:], True)
-    _demand(schedule, np.isinf(end) == last, node, "node {} has no owner in the end")
+    demand(schedule, np.isinf(end) == last, "node {} has no owner in the end", node)
     _check_runs_are_at_home(schedule, runs.where(runs.end > runs.start))
 
 
@@ -180,20 +167,20 @@ def _check_runs_are_at_home(schedule: ElasticSchedule, runs: Runs) -> None:
     owner = _place(schedule.ownership["owner"], names)
     found = _find_latest((runs.node, runs.start), (node, since))
     inside = (found >= 0) & (owner[found] == home[runs.job]) & (runs.end <= until[found])
-    _demand(schedule, inside, runs.job, "job {} runs on a node of another partition")
+    demand(schedule, inside, "job {} runs on a node of another partition", runs.job)
 
 
 def _check_reclaims(schedule: ElasticSchedule, runs: Runs) -> None:
     """Raise for a node that left too late, too early, or with a wrong record."""
     reclaims = schedule.reclaims
     known = reclaims["partition"].isin(list(schedule.system.partitions))
-    _demand(schedule, known, reclaims["partition"], "nodes are wanted back from {}, which is none")
+    demand(schedule, known, "nodes are wanted back from {}, which is none", reclaims["partition"])
     node, notified, released, notices = _arrays(reclaims, "node", "notified", "released", "notices")
     fine = (released >= notified) & (released <= notified + schedule.grace_period)
-    _demand(schedule, fine, node, "node {} left after the grace period, or never")
+    demand(schedule, fine, "node {} left after the grace period, or never", node)
     expected = np.maximum(1, np.ceil((released - notified) / NOTICE_INTERVAL))
-    _demand(schedule, notices == expected, node,
-            "node {} had another number of notices than one at once and one a minute")  # fmt: skip
+    message = "node {} had another number of notices than one at once and one a minute"
+    demand(schedule, notices == expected, message, node)
     _check_disjoint(schedule, node, notified, released, "node {} was wanted back twice")
     _check_departures(schedule, runs)
     _check_owners(schedule)
@@ -206,13 +193,13 @@ def _check_kills(schedule: ElasticSchedule, runs: Runs) -> None:
     columns = _arrays(schedule.reclaims, "node", "killed", "released", "notified")
     node, job, released, notified = (column[columns[1] >= 0] for column in columns)
     recorded = _find((node, job, released), kills) >= 0
-    _demand(schedule, recorded, job, "job {} was not killed when a reclaim says so")
+    demand(schedule, recorded, "job {} was not killed when a reclaim says so", job)
     expired = released == notified + schedule.grace_period
     withdrawn = _find(kills, (node[expired], job[expired], released[expired])) >= 0
     fine = schedule.attempts["completed"].to_numpy(copy=True)
     fine[killed.attempt[withdrawn]] = True
-    _demand(schedule, fine, schedule.attempts["job"],
-            "job {} was killed without a node whose grace period was over")  # fmt: skip
+    message = "job {} was killed without a node whose grace period was over"
+    demand(schedule, fine, message, schedule.attempts["job"])
 
 
 def _check_departures(schedule: ElasticSchedule, runs: Runs) -> None:
@@ -222,41 +209,41 @@ def _check_departures(schedule: ElasticSchedule, runs: Runs) -> None:
     lasting = runs.where(runs.end > runs.start)
     found = _find_latest((node, notified), (lasting.node, lasting.start))
     left = (found >= 0) & (lasting.end[found] == released) if lasting.node.size else found >= 0
-    _demand(schedule, left, node, "node {} left at another time than the run on it ended")
+    demand(schedule, left, "node {} left at another time than the run on it ended", node)
     job, done = lasting.job[found], lasting.completed[found]
-    _demand(schedule, killed == np.where(done, -1, job), node,
-            "node {} left with a run whose fate was another")  # fmt: skip
+    message = "node {} left with a run whose fate was another"
+    demand(schedule, killed == np.where(done, -1, job), message, node)
     expired = released == notified + schedule.grace_period
-    _demand(schedule, ~(done & expired), job,
-            "job {} completed on a node whose grace period was over")  # fmt: skip
+    message = "job {} completed on a node whose grace period was over"
+    demand(schedule, ~(done & expired), message, job)
 
 
 def _check_owners(schedule: ElasticSchedule) -> None:
     """Raise an error if a release does not take a node from the partition that owned it."""
     node, since, until = _arrays(schedule.ownership, "node", "start_time", "end_time")
     left, notified, released = _arrays(schedule.reclaims, "node", "notified", "released")
-    _demand(schedule, _find((left, released), (node, since)) >= 0, left,
-            "node {} was released and stayed")  # fmt: skip
+    message = "node {} was released and stayed"
+    demand(schedule, _find((left, released), (node, since)) >= 0, message, left)
     names, waited = list(schedule.system.partitions), released > notified
     found = _find((left[waited], released[waited]), (node, until))
     had = _place(schedule.ownership["owner"], names)[found]
     fine = (had == _place(schedule.reclaims["partition"], names)[waited]) & (found >= 0)
-    _demand(schedule, fine & (since[found] <= notified[waited]), left[waited],
-            "node {} was wanted back from a partition that did not have it")  # fmt: skip
+    message = "node {} was wanted back from a partition that did not have it"
+    demand(schedule, fine & (since[found] <= notified[waited]), message, left[waited])
 
 
 def _check_users(schedule: ElasticSchedule) -> None:
     """Raise for a preemption that got too much, too little, or not what its records say."""
     time, nodes, granted = _arrays(schedule.preemptions, "time", "nodes", "granted")
     asked = np.arange(time.size)
-    _demand(schedule, (granted >= 0) & (granted <= nodes), asked,
-            "preemption {} was granted more nodes than it asked for")  # fmt: skip
+    message = "preemption {} was granted more nodes than it asked for"
+    demand(schedule, (granted >= 0) & (granted <= nodes), message, asked)
     request, notified = _arrays(schedule.reclaims, "request", "notified")
     request, notified = request[request >= 0], notified[request >= 0]
-    _demand(schedule, request < time.size, request,
-            "nodes were wanted back for preemption {}, which no user asked for")  # fmt: skip
-    _demand(schedule, notified == time[request], request,
-            "nodes were wanted back for preemption {} at another time than it came")  # fmt: skip
+    message = "nodes were wanted back for preemption {}, which no user asked for"
+    demand(schedule, request < time.size, message, request)
+    message = "nodes were wanted back for preemption {} at another time than it came"
+    demand(schedule, notified == time[request], message, request)
     _check_use(schedule)
     _check_shortfalls(schedule)
 
@@ -271,12 +258,12 @@ def _check_use(schedule: ElasticSchedule) -> None:
         column[users] for column in _arrays(schedule.ownership, "node", "start_time", "end_time")
     )
     found = _find((left, released), (node, since))
-    _demand(schedule, found >= 0, left, "node {} was released to no user")
-    _demand(schedule, until[found] == since[found] + duration[request], left,
-            "a user kept node {} for another time than asked for")  # fmt: skip
+    demand(schedule, found >= 0, "node {} was released to no user", left)
+    message = "a user kept node {} for another time than asked for"
+    demand(schedule, until[found] == since[found] + duration[request], message, left)
     counts = np.bincount(request, minlength=granted.size)
-    _demand(schedule, granted >= counts, np.arange(granted.size),
-            "preemption {} got more nodes than it was granted")  # fmt: skip
+    message = "preemption {} got more nodes than it was granted"
+    demand(schedule, granted >= counts, message, np.arange(granted.size))
     direct = np.ones(node.size, dtype=bool)
     direct[found] = False
     _check_direct(schedule, granted - counts, since[direct], until[direct])
@@ -294,7 +281,7 @@ def _check_direct(
     (begin, _), same = np.unique(np.stack([begin, end]), axis=1, return_inverse=True)
     left = np.bincount(same.ravel(), np.append(direct, -np.ones(since.size)), minlength=begin.size)
     message = "users have more or fewer of the host's nodes from t={:.15g} on than granted"
-    _demand(schedule, left == 0, begin, message)
+    demand(schedule, left == 0, message, begin)
 
 
 def _check_shortfalls(schedule: ElasticSchedule) -> None:
@@ -309,8 +296,8 @@ def _check_shortfalls(schedule: ElasticSchedule) -> None:
         users = node[used & (since <= now) & (now < until)]
         drains = left[(notified <= now) & (now <= released)]
         fine[preemption] = np.union1d(users, drains).size == every
-    _demand(schedule, fine, np.arange(time.size),
-            "preemption {} was granted less than it asked for though nodes were left")  # fmt: skip
+    message = "preemption {} was granted less than it asked for though nodes were left"
+    demand(schedule, fine, message, np.arange(time.size))
 
 
 def _find(wanted: tuple[np.ndarray, ...], rows: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -11,6 +11,8 @@ from cosimlib.audit import (
     check_capacity,
     check_columns,
     check_times,
+    demand,
+    demand_column,
 )
 from cosimlib.filling.schedule import FilledSchedule, whole_slots
 from cosimlib.kernels.steps import step_function
@@ -48,11 +50,7 @@ def _check_jobs(schedule: FilledSchedule) -> None:
     start, promised, slot = schedule.start_time, schedule.promised_time, schedule.slot
     held_up = np.array(schedule.held_up, dtype=object)
     waits = schedule.filling == "B" and schedule.reclaim == "save"
-    demand = partial(
-        check.rows,
-        row=lambda job: f"{schedule.policy}: {schedule.workload.label(job)}",
-        error=InfeasibleScheduleError,
-    )
+    demand = partial(demand_column, schedule)
     demand("start_time", start, start % slot == 0, f"a multiple of the slot, {slot:.15g} s")
     in_time = (start <= promised) | _plan_made_anew(schedule)
     demand("start_time", start, in_time, "its promised time or earlier: no job outlived a request")
@@ -67,13 +65,10 @@ def _check_slots(schedule: FilledSchedule) -> None:
         np.concatenate([schedule.slot_ends, table["end_time"]]),
         np.concatenate([nodes, table["nodes"]]),
     )
-    over = busy > schedule.system.total_nodes
-    if over.any():
-        first = int(over.argmax())
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: {busy[first]} nodes busy at t={times[first]:.15g}, jobs to the "
-            f"end of their last slots; {schedule.system.name} has {schedule.system.total_nodes}"
-        )
+    system = schedule.system
+    message = "{} nodes busy at t={:.15g}, jobs to the end of their last slots; {} has {}"
+    fits = busy <= system.total_nodes
+    demand(schedule, fits, message, busy, times, system.name, system.total_nodes)
 
 
 def _plan_made_anew(schedule: FilledSchedule) -> np.ndarray:

@@ -5,14 +5,16 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from cosimlib import checks as check
 from cosimlib.audit import (
-    InfeasibleScheduleError,
     audit_rule,
     check_calendar,
     check_capacity,
     check_columns,
+    demand,
+    demand_column,
+    demand_of_jobs,
 )
 from cosimlib.kernels.steps import step_function
 from cosimlib.ondemand.schedule import (
@@ -61,12 +63,7 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     """
     check_columns(schedule, on_demand="truth value")
     table = schedule.stretches
-    demand = partial(
-        check.rows,
-        row=lambda row: f"{schedule.policy}: {_label(schedule, table['job'].iloc[row])}",
-        error=InfeasibleScheduleError,
-    )
-    _check_stretches(schedule, demand)
+    _check_stretches(schedule)
     _check_kept(schedule)
     _check_attempts(schedule)
     _check_bursts(schedule)
@@ -78,17 +75,17 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     check_calendar(schedule, np.union1d(anew["start"], held))
 
 
-def _label(schedule: OnDemandSchedule, job: int) -> str:
-    return schedule.workload.label(int(job))
+def _demand_of(
+    schedule: OnDemandSchedule, table: pd.DataFrame, fine: ArrayLike, message: str, *columns: str
+) -> None:
+    """As `demand_of_jobs`, of a table with a column `job`; the others are named."""
+    demand_of_jobs(schedule, fine, message, *(table[name] for name in columns), job=table["job"])
 
 
-def _refuse(schedule: OnDemandSchedule, job: int, what: str) -> None:
-    raise InfeasibleScheduleError(f"{schedule.policy}: {_label(schedule, job)} {what}")
-
-
-def _check_stretches(schedule: OnDemandSchedule, demand: partial) -> None:
+def _check_stretches(schedule: OnDemandSchedule) -> None:
     """Raise for a stretch of the wrong nodes, length or progress."""
     table = schedule.stretches
+    demand = partial(demand_column, schedule, job=table["job"])
     kind, job = table["kind"].astype("str").to_numpy(), table["job"].to_numpy()
     wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
     nodes, start, end = (table[name].to_numpy() for name in ("nodes", "start", "end"))
@@ -159,10 +156,9 @@ def _check_attempts(schedule: OnDemandSchedule) -> None:
         table[name].to_numpy() for name in ("job", "attempt", "start", "end", "before", "after")
     )
     same = (job[1:] == job[:-1]) & (attempt[1:] == attempt[:-1])
-    gap = same & ~((start[1:] == end[:-1]) & (before[1:] == after[:-1]))
-    if gap.any():
-        row = int(gap.argmax()) + 1
-        _refuse(schedule, job[row], f"has a gap of time or progress at t={start[row]:.15g}")
+    goes_on = ~same | ((start[1:] == end[:-1]) & (before[1:] == after[:-1]))
+    message = "has a gap of time or progress at t={:.15g}"
+    demand_of_jobs(schedule, goes_on, message, start[1:], job=job[1:])
     attempts = _attempts(schedule, table)
     _check_beginnings(schedule, attempts)
     _check_ends(schedule, attempts)
@@ -199,10 +195,10 @@ def _expected(
 
     Attempts are in order of their `attempt_keys`.
     """
-    evictions, evicted = schedule.evictions, attempt_keys(schedule.evictions)
-    for odd in (~np.isin(evicted, key), evictions.duplicated(["job", "attempt"]).to_numpy()):
-        if odd.any():
-            _refuse(schedule, evictions["job"].to_numpy()[odd].min(), "is evicted without a run")
+    evictions = schedule.evictions.sort_values("job", kind="stable")
+    evicted = attempt_keys(evictions)
+    for fine in (np.isin(evicted, key), ~evictions.duplicated(["job", "attempt"])):
+        _demand_of(schedule, evictions, fine, "is evicted without a run")
     place = np.searchsorted(key, evicted)
     said = {name: np.full(key.size, np.nan) for name in ("time", "done", "kept")}
     for name, values in said.items():
@@ -230,47 +226,37 @@ def _expected(
 
 def _check_beginnings(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
     """Raise for an attempt that is too early, from other progress, or reads for another time."""
-    odd = (attempts["attempt"] != attempts["number"]) | (attempts["start"] < attempts["ready"])
-    odd |= attempts["before"] != attempts["from"]
-    if odd.any():
-        row = attempts.loc[odd.idxmax()]
-        _refuse(schedule, row["job"], f"starts attempt {row['attempt']} at t={row['start']:.15g} "
-                f"with progress {row['before']:.15g}; expected attempt {row['number']} from "
-                f"t={row['ready']:.15g} on with {row['from']:.15g}")  # fmt: skip
+    fine = (attempts["attempt"] == attempts["number"]) & (attempts["before"] == attempts["from"])
+    fine &= ~(attempts["start"] < attempts["ready"])
+    message = (
+        "starts attempt {} at t={:.15g} with progress {:.15g}; expected attempt {} from t={:.15g} "
+        "on with {:.15g}"
+    )
+    columns = ("attempt", "start", "before", "number", "ready", "from")
+    _demand_of(schedule, attempts, fine, message, *columns)
     exact = _exact(schedule)
-    wrong = attempts["read"] > attempts["reread"] + exact
-    wrong |= attempts["computes"] & (attempts["read"] < attempts["reread"] - exact)
-    if wrong.any():
-        row = attempts.loc[wrong.idxmax()]
-        _refuse(schedule, row["job"], f"reads its checkpoint for {row['read']:.15g} s from "
-                f"t={row['start']:.15g} on; it takes {row['reread']:.15g} s")  # fmt: skip
+    fine = ~(attempts["read"] > attempts["reread"] + exact)
+    fine &= ~(attempts["computes"] & (attempts["read"] < attempts["reread"] - exact))
+    message = "reads its checkpoint for {:.15g} s from t={:.15g} on; it takes {:.15g} s"
+    _demand_of(schedule, attempts, fine, message, "read", "start", "reread")
 
 
 def _check_ends(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
     """Raise for an attempt that ends neither in an eviction nor in the end of its job."""
     evicted = attempts["time"].notna()
-    wrong = evicted & (
-        (attempts["time"] != attempts["end"]) | (attempts["done"] != attempts["after"])
+    fine = (attempts["time"] == attempts["end"]) & (attempts["done"] == attempts["after"])
+    message = (
+        "is evicted at t={:.15g} with progress {:.15g}; it ran until t={:.15g} and had {:.15g}"
     )
-    if wrong.any():
-        row = attempts.loc[wrong.idxmax()]
-        _refuse(schedule, row["job"], f"is evicted at t={row['time']:.15g} with progress "
-                f"{row['done']:.15g}; it ran until t={row['end']:.15g} and had "
-                f"{row['after']:.15g}")  # fmt: skip
+    _demand_of(schedule, attempts, ~evicted | fine, message, "time", "done", "end", "after")
     last = ~attempts["job"].duplicated(keep="last")
     run_time = schedule.workload.jobs["run_time"].to_numpy()[attempts["job"]]
+    attempts = attempts.assign(run_time=run_time, job_end=schedule.end_time[attempts["job"]])
     done = (attempts["after"] - run_time).abs() <= _exact(schedule, slower=False)
-    ends = attempts["end"] == schedule.end_time[attempts["job"]]
-    unfinished = ~evicted & ~(last & done & ends)
-    if unfinished.any():
-        row = attempts.loc[unfinished.idxmax()]
-        job = int(row["job"])
-        _refuse(schedule, job, f"ends at t={schedule.end_time[job]:.15g} with progress "
-                f"{row['after']:.15g} at t={row['end']:.15g}; it runs "
-                f"{schedule.workload.jobs['run_time'][job]:.15g} s")  # fmt: skip
-    never = evicted & last
-    if never.any():
-        _refuse(schedule, attempts["job"][never.idxmax()], "is evicted and never ends")
+    fine = evicted | (last & done & (attempts["end"] == attempts["job_end"]))
+    message = "ends at t={:.15g} with progress {:.15g} at t={:.15g}; it runs {:.15g} s"
+    _demand_of(schedule, attempts, fine, message, "job_end", "after", "end", "run_time")
+    _demand_of(schedule, attempts, ~(evicted & last), "is evicted and never ends")
 
 
 def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
@@ -281,10 +267,8 @@ def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) ->
     never = np.isnan(begun)
     begun = np.where(never & (run_time == 0), schedule.end_time, begun)
     fine = (schedule.start_time == begun) & (begun >= submit)
-    if not fine.all():
-        job = int((~fine).argmax())
-        _refuse(schedule, job, f"starts at t={schedule.start_time[job]:.15g}; it was submitted at "
-                f"t={submit[job]:.15g} and held nodes from t={begun[job]:.15g} on")  # fmt: skip
+    message = "starts at t={:.15g}; it was submitted at t={:.15g} and held nodes from t={:.15g} on"
+    demand_of_jobs(schedule, fine, message, schedule.start_time, submit, begun)
 
 
 def _check_kept(schedule: OnDemandSchedule) -> None:
@@ -294,10 +278,7 @@ def _check_kept(schedule: OnDemandSchedule) -> None:
     job, done, kept = (table[name].to_numpy() for name in ("job", "done", "kept"))
     interval = schedule.checkpoints["interval"].to_numpy()[job]
     charge = schedule.checkpoints["charge"].to_numpy()[job]
-    demand = partial(
-        check.rows, row=lambda row: f"{schedule.policy}: {_label(schedule, job[row])}",
-        error=InfeasibleScheduleError,
-    )  # fmt: skip
+    demand = partial(demand_column, schedule, job=job)
     demand("action", action, np.isin(action, ["kill", "app", "sys"]), "kill, app or sys")
     demand("job", job, ~schedule.on_demand[job], "a batch job: bursts are never evicted")
     former = table.groupby("job")["kept"].shift(fill_value=0.0).to_numpy()
@@ -315,20 +296,15 @@ def _check_bursts(schedule: OnDemandSchedule) -> None:
     """Raise if nodes are held for a burst after its start, or it does not run in one go."""
     table = schedule.stretches
     held = table[table["kind"] == "hold"]
-    late = held["end"].to_numpy() > schedule.start_time[held["job"].to_numpy()]
-    if late.any():
-        row = held.iloc[int(late.argmax())]
-        _refuse(schedule, row["job"], f"has nodes held for it until t={row['end']:.15g}; it "
-                f"started at t={schedule.start_time[row['job']]:.15g}")  # fmt: skip
+    held = held.assign(started=schedule.start_time[held["job"].to_numpy()])
+    message = "has nodes held for it until t={:.15g}; it started at t={:.15g}"
+    _demand_of(schedule, held, ~(held["end"] > held["started"]), message, "end", "started")
     overlap = held.sort_values(["job", "start"]).groupby("job")
     before = overlap["end"].shift().reindex(held.index)
-    twice = (held["start"] < before).to_numpy()
-    if twice.any():
-        _refuse(schedule, held["job"].iloc[int(twice.argmax())], "has nodes held for it twice")
+    _demand_of(schedule, held, ~(held["start"] < before), "has nodes held for it twice")
     bursts = table[table["kind"] == "burst"]
-    again = bursts["job"].duplicated().to_numpy()
-    if again.any() and schedule.mechanism != "share":
-        _refuse(schedule, bursts["job"].iloc[int(again.argmax())], "runs in several stretches")
+    once = ~bursts["job"].duplicated() | (schedule.mechanism == "share")
+    _demand_of(schedule, bursts, once, "runs in several stretches")
 
 
 def _check_writes(schedule: OnDemandSchedule) -> None:
@@ -336,13 +312,8 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
     table = schedule.stretches
     writes = table[table["kind"] == "write"].sort_values("start", kind="stable")
     start, end = writes["start"].to_numpy(), writes["end"].to_numpy()
-    both = start[1:] < end[:-1]
-    if both.any():
-        row = int(both.argmax())
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: two checkpoints are written at t={start[row + 1]:.15g}; "
-            "the file system writes one at a time"
-        )
+    message = "two checkpoints are written at t={:.15g}; the file system writes one at a time"
+    demand(schedule, ~(start[1:] < end[:-1]), message, start[1:])
     evicted = schedule.evictions[schedule.evictions["action"].isin(["app", "sys"])]
     last = dict(zip(attempt_keys(writes).tolist(), (end - start).tolist(), strict=True))
     wrote = np.array([last.get(key, 0.0) for key in attempt_keys(evicted).tolist()])
@@ -350,21 +321,18 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
     of_application = (evicted["action"] == "app").to_numpy()
     takes = np.where(of_application, own["app_write"].to_numpy(), own["sys_write"].to_numpy())
     in_time = of_application & (own["charge"].to_numpy() > 0) & (wrote == 0.0)
-    wrong = (wrote != takes) & ~in_time
-    if wrong.any():
-        row = int(wrong.argmax())
-        _refuse(schedule, evicted["job"].iloc[row], f"writes its checkpoint for {wrote[row]:.15g} "
-                f"s until t={evicted['time'].iloc[row]:.15g}; it takes "
-                f"{takes[row]:.15g} s")  # fmt: skip
+    evicted = evicted.assign(wrote=wrote, takes=takes)
+    message = "writes its checkpoint for {:.15g} s until t={:.15g}; it takes {:.15g} s"
+    _demand_of(schedule, evicted, (wrote == takes) | in_time, message, "wrote", "time", "takes")
 
 
 def _check_policy(schedule: OnDemandSchedule) -> None:
     """Raise for evictions that the policy does not make, and for reserved nodes that are taken."""
     name, table = schedule.mechanism, schedule.evictions
-    if name in EVICTS_NOBODY and len(table):
-        _refuse(schedule, table["job"].iloc[0], f"is evicted; {name} evicts nobody")
+    if name in EVICTS_NOBODY:
+        _demand_of(schedule, table, table["job"] < 0, f"is evicted; {name} evicts nobody")
     if name in WITHOUT_WRITES and (table["action"] != "kill").any():
-        _refuse(schedule, table["job"].iloc[0], f"writes a checkpoint; {name} writes none")
+        _demand_of(schedule, table, table["job"] < 0, f"writes a checkpoint; {name} writes none")
     if schedule.reserved:
         _check_reserved(schedule)
 
@@ -391,9 +359,9 @@ def _check_reserved(schedule: OnDemandSchedule) -> None:
     waiting = np.append(0, ahead)[np.searchsorted(times, starts, side="right")]
     used = running(burst, "right") + waiting
     free = total - used - running(narrow, "right") - np.maximum(running(wide, "left"), 0)
-    short = free < np.maximum(reserved - used, 0)
-    if short.any():
-        place = int(short.argmax())
-        job = int((narrow & (start == starts[place])).argmax())
-        _refuse(schedule, job, f"starts at t={starts[place]:.15g} and leaves {free[place]} nodes "
-                f"free; {reserved} are reserved and bursts use {used[place]}")  # fmt: skip
+    jobs = np.flatnonzero(narrow)
+    moments, first = np.unique(start[jobs], return_index=True)
+    job = jobs[first[np.searchsorted(moments, starts)]]
+    fine = ~(free < np.maximum(reserved - used, 0))
+    message = "starts at t={:.15g} and leaves {} nodes free; {} are reserved and bursts use {}"
+    demand_of_jobs(schedule, fine, message, starts, free, reserved, used, job=job)

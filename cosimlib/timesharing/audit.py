@@ -4,7 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_capacity, check_columns
+from cosimlib.audit import (
+    InfeasibleScheduleError,
+    audit_rule,
+    check_capacity,
+    check_columns,
+    demand,
+    demand_of_jobs,
+)
 from cosimlib.kernels.jit import kernel
 from cosimlib.timesharing.kernel import ROUNDING
 from cosimlib.timesharing.schedule import SteppedSchedule, TimesharedSchedule
@@ -44,15 +51,12 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
             _distinct(schedule.first, schedule.members, schedule.system.total_nodes),
         ),
     )
+    times = "submitted at t={:.15g}, from t={:.15g} to t={:.15g}, {:.15g} s alone"
+    columns = submit_time, schedule.start_time, schedule.end_time, run_time, nodes
     for wrong, fine in rules:
-        if not fine.all():
-            job = int(np.argmin(fine))
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {schedule.workload.label(job)} {wrong}: submitted at "
-                f"t={submit_time[job]:.15g}, from t={schedule.start_time[job]:.15g} to "
-                f"t={schedule.end_time[job]:.15g}, {run_time[job]:.15g} s alone, "
-                f"{nodes[job]} nodes, placed on {schedule.nodes_of(job).tolist()}"
-            )
+        where = schedule.nodes_of(int(np.argmin(fine))).tolist() if len(nodes) else []
+        message = f"{wrong}: {times}, {{}} nodes, placed on {where}"
+        demand_of_jobs(schedule, fine, message, *columns)
     _check_memory(schedule)
     if schedule.spmd:
         _check_capacity(schedule)
@@ -87,14 +91,10 @@ def audit_stepped(schedule: SteppedSchedule) -> None:
         ("ends before it is done", length >= least - exact),
         ("runs on when it is done", length <= np.ceil(least / schedule.slowest - ROUNDING) + exact),
     )
+    times = "submitted at t={:.15g}, from t={:.15g} to t={:.15g}, {:.15g} s alone"
     for wrong, fine in rules:
-        if not fine.all():
-            job = int(np.argmin(fine))
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {schedule.workload.label(job)} {wrong}: submitted at "
-                f"t={submit_time[job]:.15g}, from t={start[job]:.15g} to t={end[job]:.15g}, "
-                f"{run_time[job]:.15g} s alone, in steps of {step:.15g} s"
-            )
+        message = f"{wrong}: {times}, in steps of {step:.15g} s"
+        demand_of_jobs(schedule, fine, message, submit_time, start, end, run_time)
     check_capacity(schedule)
 
 
@@ -128,13 +128,11 @@ def _check_series(schedule: TimesharedSchedule) -> None:
         )
     use, offered = series["utilization"].to_numpy(), schedule.system.total_nodes
     most = schedule.speed * np.minimum(1.0, series["cpu_load"].to_numpy())
-    over = ~((use >= -1e-9) & (use <= most * (1 + 1e-6) + 1e-9))
-    if over.any():
-        window = int(over.argmax())
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: utilization {use[window]:.15g} at t={begins[window]:.15g}; "
-            f"expected 0 to {most[window]:.15g}, of nodes with a speed of {schedule.speed:.15g}"
-        )
+    fine = (use >= -1e-9) & (use <= most * (1 + 1e-6) + 1e-9)
+    message = (
+        "utilization {:.15g} at t={:.15g}; expected 0 to {:.15g}, of nodes with a speed of {:.15g}"
+    )
+    demand(schedule, fine, message, use, begins, most, schedule.speed)
     for column, what, start, end, weight, parts in (
         ("cpu_load", "jobs × nodes × seconds", schedule.start_time, schedule.end_time, nodes,
          offered),
@@ -143,22 +141,18 @@ def _check_series(schedule: TimesharedSchedule) -> None:
         expected = _by_window(start, end, weight, width, len(series))
         found = np.zeros(expected.size)
         found[: len(series)] = series[column].to_numpy() * (width * parts)
-        odd = ~(np.abs(found - expected) <= 1e-6 * (expected + width))
-        if odd.any():
-            window = int(odd.argmax())
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: the jobs of {schedule.workload.name} make "
-                f"{expected[window]:.15g} {what} in the window at t={window * width:.15g}; "
-                f"the series has {found[window]:.15g}"
-            )
+        fine = np.abs(found - expected) <= 1e-6 * (expected + width)
+        message = (
+            "the jobs of {} make {:.15g} {} in the window at t={:.15g}; the series has {:.15g}"
+        )
+        windows = np.arange(expected.size) * width
+        demand(schedule, fine, message, schedule.workload.name, expected, what, windows, found)
     work, done = float(jobs["run_time"].to_numpy() @ nodes), float(use.sum() * width * offered)
     rounding = 1e-6 + float(np.spacing(schedule.end_time) @ nodes)
     # In steps a job may be given more than it needs, in its last step only.
-    if done < work * (1 - 1e-6) - rounding:
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: the jobs of {schedule.workload.name} make {work:.15g} "
-            f"node-seconds of work; the series adds up to {done:.15g}"
-        )
+    fine = [not done < work * (1 - 1e-6) - rounding]
+    message = "the jobs of {} make {:.15g} node-seconds of work; the series adds up to {:.15g}"
+    demand(schedule, fine, message, schedule.workload.name, work, done)
 
 
 def _by_window(
@@ -190,20 +184,17 @@ def _check_shares(schedule: TimesharedSchedule) -> None:
         given[jobs] = shares
         runs = (schedule.start_time <= moment) & (moment < schedule.end_time)
         fine = np.where(runs, (given > 0) & (given <= speed * (1 + 1e-9)), given == 0)
-        if not fine.all():
-            job = int(fine.argmin())
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {schedule.workload.label(job)} has a share of "
-                f"{given[job]:.15g} at t={moment:.15g}; it runs from "
-                f"t={schedule.start_time[job]:.15g} to t={schedule.end_time[job]:.15g}, and nodes "
-                f"have a speed of {speed:.15g}"
-            )
-        used = np.bincount(schedule.members, np.repeat(given, np.diff(schedule.first)))
-        if schedule.spmd and used.max(initial=0.0) > speed * (1 + 1e-9):
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: shares on node {used.argmax()} add up to {used.max():.15g} at "
-                f"t={moment:.15g}; nodes have a speed of {speed:.15g}"
-            )
+        message = (
+            "has a share of {:.15g} at t={:.15g}; it runs from t={:.15g} to t={:.15g}, and nodes "
+            "have a speed of {:.15g}"
+        )
+        columns = given, moment, schedule.start_time, schedule.end_time, speed
+        demand_of_jobs(schedule, fine, message, *columns)
+        given = np.repeat(given, np.diff(schedule.first))
+        used = np.bincount(schedule.members, given, schedule.system.total_nodes)
+        fine = [not (schedule.spmd and used.max() > speed * (1 + 1e-9))]
+        message = "shares on node {} add up to {:.15g} at t={:.15g}; nodes have a speed of {:.15g}"
+        demand(schedule, fine, message, used.argmax(), used.max(), moment, speed)
 
 
 def _few(values: np.ndarray) -> str:
