@@ -11,7 +11,7 @@ A single preemption, at any moment of a schedule
 - `execution_states`: the moments; `preemption_values`, `occupants`: vectors and jobs on the nodes
 - `prioritize`: priorities of jobs, by which PAP+ values nodes; `as_batch`: a log as one batch
 - `preempted_jobs`: the jobs that a preemption touches
-- `same_choice`, `compare_choices`: whether policies agree, and how many nodes they have in common
+- `compare_choices`: how often policies agree, and how many nodes they have in common
 - `wasted_cycles`: what it wastes; `drained`: how many jobs are killed, and what idles meanwhile
 - `least_waste`: the least that any choice of nodes can waste, an exact optimum
 """
@@ -33,7 +33,6 @@ from cosimlib.elastic.vectors import (
     preempted_jobs,
     preemption_values,
     prioritize,
-    same_choice,
 )
 from cosimlib.elastic.waste import drained, least_waste, wasted_cycles
 
@@ -60,7 +59,6 @@ __all__ = [
     "preempted_jobs",
     "preemption_values",
     "prioritize",
-    "same_choice",
     "simulate_elastic",
     "wasted_cycles",
 ]

@@ -199,25 +199,6 @@ def preempted_jobs(
     return table.assign(killed=killed, wasted_cycles=np.where(killed, (elapsed + grace) * nodes, 0))
 
 
-def same_choice(
-    schedule: Schedule,
-    first: str,
-    second: str,
-    *,
-    preempted: int = PREEMPTED,
-    moments: Sequence[float] | np.ndarray | None = None,
-    seed: int = 0,
-) -> float:
-    """Share of the states in which two policies preempt exactly the same nodes; NaN without states.
-
-    `moments` are by default `execution_states`; `preempted` is the paper's P. Both policies see the
-    draws of `seed`, as each does alone: RANDOM agrees with itself.
-    """
-    return compare_choices(
-        schedule, first, second, preempted=preempted, moments=moments, seed=seed
-    ).same
-
-
 def compare_choices(
     schedule: Schedule,
     first: str,
@@ -227,7 +208,11 @@ def compare_choices(
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
 ) -> Agreement:
-    """Agreement of two policies on the nodes to preempt, over all states; as in `same_choice`."""
+    """Agreement of two policies on the nodes to preempt, over all states; NaN without states.
+
+    `moments` are by default `execution_states`; `preempted` is the paper's P. Both policies see the
+    draws of `seed`, as each does alone: RANDOM agrees with itself.
+    """
     at = moments_of(schedule, moments)
     numbers = policy_number(first), policy_number(second)
     followed = follow(schedule, numbers)
@@ -431,7 +416,8 @@ def _occupants(line, at, jobs):
     current = occupancy.empty(jobs.shape[1])
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
-        jobs[state] = current.job
+        for node in range(current.job.size):
+            jobs[state, node] = current.job[node]
 
 
 @kernel

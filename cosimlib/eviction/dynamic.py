@@ -244,7 +244,8 @@ def relax_all(
         high = max(low, min(reached + 1, limit))
         held, costs = jobs.nodes[job], (jobs.loss[job], 0.0, 0.0)
         for t in range(rows - 1, -1, -1):
-            before[low:high] = table[t, low:high]
+            for cell in range(low, high):
+                before[cell] = table[t, cell]
             app, sys = t - jobs.app_steps[job], t - jobs.sys_steps[job]
             from_app = source_row(table, app, t, before, unreachable)
             from_sys = source_row(table, sys, t, before, unreachable)

@@ -31,8 +31,6 @@ a host ends, the nodes that it lent are the burst's own; when the burst ends, it
 full speed.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cosimlib.eviction.dynamic import packed_width, read_plans, relax_all, table_width
@@ -46,6 +44,7 @@ from cosimlib.ondemand.state import (
     NO_JOB,
     RUNNING,
     VICTIMS,
+    Machine,
     change_rate,
     elapsed_for,
     end_collecting,
@@ -67,21 +66,6 @@ IGNORE, COLLECT, PREPARE, PREDICT = range(4)
 plan; or each when it has written its last own checkpoint before the burst is expected."""
 
 
-class Rules(NamedTuple):
-    """The rules of a policy; `weight` is in node-seconds per second of delay, `turn` the part of
-    the time that a burst has on nodes that it shares."""
-
-    total_nodes: int
-    reserved: int
-    solver: int
-    deadline: int
-    weight: float
-    step: float
-    notice: int
-    patience: float
-    turn: float = 0.5
-
-
 CANDIDATE = np.dtype(
     (
         np.record,
@@ -97,73 +81,57 @@ CANDIDATE = np.dtype(
 """A job that could be evicted: its loss in node-seconds, times in seconds."""
 
 
-def make_way(
-    jobs: np.ndarray, lists: np.ndarray, states: np.ndarray, log: np.ndarray, rules: Rules
-) -> list[tuple]:
+def make_way(machine: Machine) -> list[tuple]:
     """Let running jobs make way for the burst that asks; rows of the plans that are made for it.
 
     A row holds burst, time, nodes needed, jobs to choose from, deadline (s), delay (s), loss and
     blocked (node-seconds).
     """
-    number, now = int(states["asking"][0]), float(states["now"][0])
-    burst = Burst(number, now, *(jobs[name][number].item() for name in Burst._fields[2:]))
+    jobs, lists, state = machine.jobs, machine.lists, machine.state
+    number, burst = state.asking, jobs[state.asking]
     job = lists[RUNNING, : lists[RUNNING, LENGTH]]
-    width, victim = jobs["width"][job], jobs["victim"][job]
-    evictable = ~jobs["on_demand"][job] & (victim < 0) & (jobs["guest"][job] < 0)
-    free, arrived, lacking = job[evictable], burst.submit_time <= now, burst.nodes - burst.width
-    if rules.solver == SHARE:
-        hosts = _choose_hosts(free, width[evictable], lacking)
-        start_sharing(jobs, lists, states, log, hosts, rules.turn)
+    width, victim = jobs.width[job], jobs.victim[job]
+    evictable = ~jobs.on_demand[job] & (victim < 0) & (jobs.guest[job] < 0)
+    free, lacking = job[evictable], burst.nodes - burst.width
+    arrived = burst.submit_time <= state.now
+    if state.solver == SHARE:
+        start_sharing(machine, _choose_hosts(free, width[evictable], lacking))
         return []
-    if arrived and rules.solver == SHRINK:
-        gives = _shares(width[evictable] - jobs["least_nodes"][free], lacking)
+    if arrived and state.solver == SHRINK:
+        gives = _shares(width[evictable] - jobs.least_nodes[free], lacking)
         if gives.any():
-            shrink_jobs(jobs, lists, states, log, free, gives)
+            shrink_jobs(machine, free, gives)
             return []
-    if not arrived and rules.notice == PREDICT:
-        ends = (victim < 0) & (jobs["expected"][job] <= burst.expected_time)
-        lacking -= int(width[ends | (victim == number)].sum())
-        _stop_after_checkpoints(jobs, lists, burst, free, lacking)
+    if not arrived and state.notice == PREDICT:
+        ends = (victim < 0) & (jobs.expected[job] <= burst.expected_time)
+        lacking -= width[ends | (victim == number)].sum()
+        _stop_after_checkpoints(machine, free, lacking)
         return []
-    needed = lacking - int(width[victim == number].sum())
-    return [_make_plan(jobs, lists, rules, burst, free, needed)]
+    return [_make_plan(machine, free, lacking - width[victim == number].sum())]
 
 
-class Burst(NamedTuple):
-    """The burst that asks, the time, and its record's fields of these names."""
-
-    number: int
-    now: float
-    submit_time: float
-    expected_time: float
-    longest_delay: float
-    nodes: int
-    width: int
-
-
-def _make_plan(
-    jobs: np.ndarray, lists: np.ndarray, rules: Rules, burst: Burst, free: np.ndarray, needed: int
-) -> tuple:
-    """Choose among these jobs those that make way for a burst; a row of `make_way`."""
-    now, candidates = burst.now, np.empty(free.size, CANDIDATE)
+def _make_plan(machine: Machine, free: np.ndarray, needed: int) -> tuple:
+    """Choose among these jobs those that make way for the burst; a row of `make_way`."""
+    jobs, lists, state = machine.jobs, machine.lists, machine.state
+    burst, now, candidates = jobs[state.asking], state.now, np.empty(free.size, CANDIDATE)
     find_candidates(jobs, free, now, candidates)
     arrival = max(burst.expected_time, now) if now < burst.submit_time else burst.submit_time
     early, busy, rows = max(arrival - now, 0.0), 0.0, 1
-    if rules.solver >= GREEDY:
+    if state.solver >= GREEDY:
         busy = _backlog(jobs, lists[VICTIMS, : lists[VICTIMS, LENGTH]], now)
         time = max(arrival + burst.longest_delay - now - busy, 0.0)
-        rows += int(np.floor(time / rules.step * (1 + 1e-12)))
-    evictable, writes = in_steps(candidates, rules.step, rows)
+        rows += int(np.floor(time / state.step * (1 + 1e-12)))
+    evictable, writes = in_steps(candidates, state.step, rows)
     order = order_of_writes(evictable.nodes, writes, rows)
-    choices = solve(rules, evictable, writes, order, needed, rows)
-    row, delay, loss, blocked = _choose_deadline(rules, candidates, choices, order, busy, early)
+    choices = solve(state, evictable, writes, order, needed, rows)
+    row, delay, loss, blocked = _choose_deadline(state, candidates, choices, order, busy, early)
     actions = choices[row]
     begins = timetable(candidates, actions, order, busy, early)[0]
     app, sys = actions == APP, actions == SYS
     ready = np.where(app, now + candidates["app_wait"], np.inf)
     write = app * candidates["app_write"] + sys * candidates["sys_write"]
-    _order(jobs, lists, burst, free, actions, (ready, write, now + begins))
-    return burst.number, now, needed, free.size, row * rules.step, delay, loss, blocked
+    _order(machine, free, actions, (ready, write, now + begins))
+    return state.asking, now, needed, free.size, row * state.step, delay, loss, blocked
 
 
 def _backlog(jobs: np.ndarray, victims: np.ndarray, now: float) -> float:
@@ -174,21 +142,19 @@ def _backlog(jobs: np.ndarray, victims: np.ndarray, now: float) -> float:
 
 
 def _order(
-    jobs: np.ndarray,
-    lists: np.ndarray,
-    burst: Burst,
+    machine: Machine,
     free: np.ndarray,
     actions: np.ndarray,
     times: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
-    """Order jobs to make way for a burst by their actions, but those that are kept.
+    """Order jobs to make way for the burst by their actions, but those that are kept.
 
     `times` are those at which they stop by themselves, and those of their writes: seconds, begins.
     """
+    jobs, lists, state = machine.jobs, machine.lists, machine.state
     chosen = np.flatnonzero(actions != KEEP)
     job = free[chosen]
-    jobs["victim"][job], jobs["decided"][job] = burst.number, burst.now
-    jobs["action"][job] = actions[chosen]
+    jobs.victim[job], jobs.decided[job], jobs.action[job] = state.asking, state.now, actions[chosen]
     for name, values in zip(("ready", "write", "write_begin"), times, strict=True):
         jobs[name][job] = values[chosen]
     victims = np.sort(np.append(lists[VICTIMS, : lists[VICTIMS, LENGTH]], job))
@@ -222,7 +188,7 @@ def in_steps(candidates: np.ndarray, step: float, rows: int) -> tuple[EvictionAr
 
 
 def solve(
-    rules: Rules,
+    state: np.record,
     jobs: EvictionArrays,
     writes: WriteArrays,
     order: np.ndarray,
@@ -230,17 +196,17 @@ def solve(
     rows: int,
 ) -> np.ndarray:
     """The action of each job (columns) for each deadline (rows), by the policy's solver."""
-    if rules.solver == GREEDY:
+    if state.solver == GREEDY:
         return evict_greedily(*jobs, needed, rows)
     choices = np.zeros((rows, jobs.nodes.size), np.uint8)
-    if rules.solver in (PREEMPT, SHRINK):
+    if state.solver in (PREEMPT, SHRINK):
         cheapest = np.argsort(jobs.loss, kind="stable")
         freed = np.cumsum(jobs.nodes[cheapest])
         choices[0, cheapest[: np.searchsorted(freed, needed) + 1]] = KILL
-    elif rules.solver == DYNAMIC_BLOCKED:
+    elif state.solver == DYNAMIC_BLOCKED:
         ordered = EvictionArrays(*(array[order] for array in jobs))
         timed = WriteArrays(*(array[order] for array in writes))
-        choices[:, order] = plan_blocked(ordered, timed, needed, rows, rules.step * 1e3)
+        choices[:, order] = plan_blocked(ordered, timed, needed, rows, state.step * 1e3)
     else:
         width = table_width(jobs.nodes, needed)
         table = np.full((rows, width), np.inf)
@@ -292,7 +258,7 @@ def _write_time(candidates: np.ndarray, actions: np.ndarray, place: int) -> floa
 
 @kernel
 def _choose_deadline(
-    rules: Rules,
+    state: np.record,
     candidates: np.ndarray,
     choices: np.ndarray,
     order: np.ndarray,
@@ -307,12 +273,12 @@ def _choose_deadline(
             if choices[row, place] == KILL:
                 loss += candidates[place].loss
         blocked = timetable(candidates, choices[row], order, busy, early)[2]
-        cost = loss + blocked if rules.solver == DYNAMIC_BLOCKED else loss
-        delay = max(row * rules.step + busy - early, 0.0)
-        first, second = cost + rules.weight * delay, 0.0
-        if rules.deadline == EARLIEST:
+        cost = loss + blocked if state.solver == DYNAMIC_BLOCKED else loss
+        delay = max(row * state.step + busy - early, 0.0)
+        first, second = cost + state.weight * delay, 0.0
+        if state.deadline == EARLIEST:
             first, second = delay, cost
-        elif rules.deadline == LEAST_LOSS:
+        elif state.deadline == LEAST_LOSS:
             first, second = cost, delay
         if first < best_first or (first == best_first and second < best_second):
             best, best_first, best_second = (row, delay, loss, blocked), first, second
@@ -320,10 +286,9 @@ def _choose_deadline(
 
 
 @kernel
-def costliest(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, burst: int, surplus: int
-) -> int:
+def costliest(machine: Machine, burst: int, surplus: int) -> int:
     """The job with most to lose that need not be killed for a burst; ties: the lower; or −1."""
+    jobs, lists, state = machine.jobs, machine.lists, machine.state
     costly, most = NO_JOB, -1.0
     for place in range(lists[VICTIMS, LENGTH]):
         own = jobs[lists[VICTIMS, place]]
@@ -334,19 +299,18 @@ def costliest(
     return costly
 
 
-def _stop_after_checkpoints(
-    jobs: np.ndarray, lists: np.ndarray, burst: Burst, free: np.ndarray, lacking: int
-) -> None:
-    """Choose among these jobs those that are to stop after a checkpoint before a burst comes."""
-    arrival, width = burst.expected_time, jobs["width"][free]
-    stops = last_checkpoints(jobs, free, burst.now, arrival)
-    use = (jobs["expected"][free] > arrival) & (stops < np.inf)
+def _stop_after_checkpoints(machine: Machine, free: np.ndarray, lacking: int) -> None:
+    """Choose among these jobs those that are to stop after a checkpoint before the burst comes."""
+    jobs = machine.jobs
+    arrival, width = jobs[machine.state.asking].expected_time, jobs.width[free]
+    stops = last_checkpoints(jobs, free, machine.state.now, arrival)
+    use = (jobs.expected[free] > arrival) & (stops < np.inf)
     idle = np.where(use, width * (arrival - stops), np.inf)
     order = np.argsort(idle, kind="stable")
     chosen = order[: np.searchsorted(width[order].cumsum(), lacking) + 1]
     actions = np.zeros(free.size, np.int64)
     actions[chosen] = np.where(use[chosen], KILL, KEEP)
-    _order(jobs, lists, burst, free, actions, (stops, np.zeros(free.size), stops))
+    _order(machine, free, actions, (stops, np.zeros(free.size), stops))
 
 
 @kernel
@@ -379,21 +343,14 @@ def _shares(most: np.ndarray, lacking: int) -> np.ndarray:
 
 
 @kernel
-def shrink_jobs(
-    jobs: np.ndarray,
-    lists: np.ndarray,
-    states: np.ndarray,
-    log: np.ndarray,
-    chosen: np.ndarray,
-    gives: np.ndarray,
-) -> None:
+def shrink_jobs(machine: Machine, chosen: np.ndarray, gives: np.ndarray) -> None:
     """Let each of these jobs go on with so many nodes less."""
-    state = states[0]
+    jobs, state = machine.jobs, machine.state
     for place in range(chosen.size):
         if gives[place] > 0:
             job = chosen[place]
             nodes = jobs[job].width - gives[place]
-            change_rate(jobs, lists, state, log, job, nodes, nodes / jobs[job].nodes)
+            change_rate(machine, job, nodes, nodes / jobs[job].nodes)
             state.free += gives[place]
 
 
@@ -413,24 +370,17 @@ def _choose_hosts(free: np.ndarray, width: np.ndarray, lacking: int) -> np.ndarr
 
 
 @kernel
-def start_sharing(
-    jobs: np.ndarray,
-    lists: np.ndarray,
-    states: np.ndarray,
-    log: np.ndarray,
-    hosts: np.ndarray,
-    turn: float,
-) -> None:
+def start_sharing(machine: Machine, hosts: np.ndarray) -> None:
     """Start the burst that asks on what it holds; on the rest it takes turns with its hosts."""
-    state = states[0]
+    jobs, state = machine.jobs, machine.state
     number, burst = state.asking, jobs[state.asking]
     held = burst.width
     lacking = burst.nodes - held
-    end_collecting(jobs, lists, state, log, number)
-    start_job(jobs, lists, state, number, held, turn)
+    end_collecting(machine, number)
+    start_job(machine, number, held, state.turn)
     for job in hosts:
         own = jobs[job]
-        change_rate(jobs, lists, state, log, job, own.width, 1.0 - burst.speed)
+        change_rate(machine, job, own.width, 1.0 - burst.speed)
         own.guest, own.lent = number, min(lacking, own.width)
         lacking -= own.lent
     burst.hosts = hosts.size
@@ -438,19 +388,18 @@ def start_sharing(
 
 
 @kernel
-def end_sharing(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
-) -> None:
+def end_sharing(machine: Machine, job: int) -> None:
     """End the sharing that a job or burst which ends now takes part in.
 
     The hosts of a burst go on at full speed. The nodes that a host lent are its burst's for good.
     """
+    jobs, lists, state = machine.jobs, machine.lists, machine.state
     number = job if jobs[job].on_demand else jobs[job].guest
     burst = jobs[number]
     for place in range(lists[RUNNING, LENGTH]):
         if jobs[lists[RUNNING, place]].guest == number:
-            log_stretch(jobs, state, log, lists[RUNNING, place])
-    log_stretch(jobs, state, log, number)
+            log_stretch(machine, lists[RUNNING, place])
+    log_stretch(machine, number)
     given = jobs[job].lent
     for place in range(lists[RUNNING, LENGTH]):
         host = lists[RUNNING, place]
@@ -460,8 +409,8 @@ def end_sharing(
             own.guest, own.lent = -1, 0
             burst.hosts -= 1
             if host != job:
-                change_rate(jobs, lists, state, log, host, own.width, 1.0)
+                change_rate(machine, host, own.width, 1.0)
     if job != number:
         state.used += given
         speed = 1.0 if burst.hosts == 0 else burst.speed
-        change_rate(jobs, lists, state, log, number, burst.width + given, speed)
+        change_rate(machine, number, burst.width + given, speed)

@@ -11,7 +11,7 @@ Nodes are given back by the containers that came last. So that bursts find nodes
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.eviction.problem import ACTIONS
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import node_hours_by_use
 from cosimlib.ondemand.state import COMPUTE, HOLD, READ, STAND, TURN, WRITE
@@ -110,26 +111,20 @@ class OnDemandSchedule(Schedule):
         are nodes held for a burst, whose job is named, and nodes that stand still, to make way or
         for the turn of others. Of `container`, with job −1, are nodes on which containers work.
         """
-        rows = _uses(self._stretch_arrays())
+        rows = _uses(self._stretch_records())
         if self.start_up is not None:
             rows = np.concatenate([rows, self._containers(rows)])
         use = pd.Categorical.from_codes(rows[:, 4].astype(np.int8), categories=list(USES))
         return allocation_table(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], use)
 
-    def _stretch_arrays(self) -> "StretchArrays":
-        """The bridge to the kernels: one value per stretch."""
-        table = self.stretches
-        job = table["job"].to_numpy()
-        nodes = np.array(table["nodes"], dtype=np.int64)
-        interval, charge = (self.checkpoints[n].to_numpy()[job] for n in ("interval", "charge"))
-        speed = nodes / self.workload.jobs["nodes"].to_numpy()[job]
-        start, end, before, left = (
-            table[name].to_numpy() for name in ("start", "end", "before", "left")
-        )
-        kind = table["kind"].cat.codes.to_numpy().astype(np.int64)
-        return StretchArrays(
-            kind, job, start, end, nodes, before, left, self._kept(), interval, charge, speed
-        )
+    def _stretch_records(self) -> np.recarray:
+        """The bridge to the kernels: one record per stretch."""
+        table, kind = self.stretches, self.stretches["kind"].cat.codes
+        columns = {name: table[name] for name in ("job", "nodes", "start", "end", "before", "left")}
+        own = self.checkpoints.iloc[table["job"]]
+        columns |= {name: own[name].to_numpy() for name in ("interval", "charge")}
+        speed = table["nodes"] / self.workload.jobs["nodes"].to_numpy()[table["job"]]
+        return records(len(table), STRETCH, kind=kind, kept=self._kept(), speed=speed, **columns)
 
     def _containers(self, rows: np.ndarray) -> np.ndarray:
         """The rows of containers that work on what these rows leave idle."""
@@ -266,34 +261,21 @@ def plan_table(rows: np.ndarray) -> pd.DataFrame:
     return table.assign(loss=table["loss"] / HOUR, blocked=table["blocked"] / HOUR)
 
 
-class StretchArrays(NamedTuple):
-    """Columns of `OnDemandSchedule.stretches` and of their jobs, one value per stretch.
-
-    `kept` is the progress of the attempt that was not lost; `speed` the part of the nodes asked
-    for that the job has.
-    """
-
-    kind: np.ndarray
-    job: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    nodes: np.ndarray
-    before: np.ndarray
-    left: np.ndarray
-    kept: np.ndarray
-    interval: np.ndarray
-    charge: np.ndarray
-    speed: np.ndarray
+STRETCH = record_type(
+    floats="start end before left kept interval charge speed", integers="kind job nodes"
+)
+"""A stretch of `OnDemandSchedule.stretches` with what its job has: `kept` is the progress of the
+attempt that was not lost; `speed` the part of the nodes asked for that the job has."""
 
 
 @kernel
-def _uses(stretches: StretchArrays) -> np.ndarray:
+def _uses(stretches: np.recarray) -> np.ndarray:
     """Rows of job, start, end, nodes, use: stretches cut at checkpoints and where loss begins."""
     rows = [(0.0, 0.0, 0.0, 0.0, 0.0) for _ in range(0)]
-    for row in range(stretches.kind.size):
-        kind = stretches.kind[row]
+    for stretch in stretches:
+        kind = stretch.kind
         if kind == COMPUTE:
-            _cut(rows, stretches, row)
+            _cut(rows, stretch)
         else:
             use = RUN_USE
             if kind == READ:
@@ -302,45 +284,42 @@ def _uses(stretches: StretchArrays) -> np.ndarray:
                 use = CHECKPOINT_USE
             elif kind in (STAND, HOLD, TURN):
                 use = HOLD_USE
-            _add(rows, stretches, row, stretches.start[row], stretches.end[row], use)
+            _add(rows, stretch, stretch.start, stretch.end, use)
     table = np.empty((len(rows), 5))
     for place in range(len(rows)):
-        job, start, end, nodes, code = rows[place]
-        table[place, 0], table[place, 1], table[place, 2] = job, start, end
-        table[place, 3], table[place, 4] = nodes, code
+        for column in range(5):
+            table[place, column] = rows[place][column]
     return table
 
 
 @kernel
-def _cut(rows, stretches, row):
+def _cut(rows, stretch):
     """Cut one stretch of computing: run, then killed, with the application's own checkpoints.
 
     At part of full speed all of this takes longer.
     """
-    now, end, done = stretches.start[row], stretches.end[row], stretches.before[row]
-    interval, charge, kept = stretches.interval[row], stretches.charge[row], stretches.kept[row]
-    left, speed = stretches.left[row], stretches.speed[row]
-    if left > 0.0:
-        _add(rows, stretches, row, now, min(now + left / speed, end), CHECKPOINT_USE)
-        now += left / speed
+    now, end, done, kept = stretch.start, stretch.end, stretch.before, stretch.kept
+    interval, charge, speed = stretch.interval, stretch.charge, stretch.speed
+    if stretch.left > 0.0:
+        _add(rows, stretch, now, min(now + stretch.left / speed, end), CHECKPOINT_USE)
+        now += stretch.left / speed
     while now < end:
         checkpoint = np.inf
         if charge > 0.0:
             checkpoint = interval * (np.floor(done / interval) + 1.0)
         stop = min(end, now + (checkpoint - done) / speed)
         split = min(stop, max(now, now + (kept - done) / speed))
-        _add(rows, stretches, row, now, split, RUN_USE)
-        _add(rows, stretches, row, split, stop, KILLED_USE)
-        _add(rows, stretches, row, stop, min(end, stop + charge / speed), CHECKPOINT_USE)
+        _add(rows, stretch, now, split, RUN_USE)
+        _add(rows, stretch, split, stop, KILLED_USE)
+        _add(rows, stretch, stop, min(end, stop + charge / speed), CHECKPOINT_USE)
         now, done = stop + charge / speed, checkpoint
 
 
 @kernel
-def _add(rows, stretches, row, start, end, use):
+def _add(rows, stretch, start, end, use):
     """Add a part of a stretch, unless it has no length or no nodes."""
-    job, nodes = stretches.job[row], stretches.nodes[row]
-    if start < end and nodes > 0:
-        rows.append((float(job), start, end, float(nodes), float(use)))
+    if start < end and stretch.nodes > 0:
+        rows.append((float(stretch.job), start, end, float(stretch.nodes), float(use)))
 
 
 @kernel

@@ -77,6 +77,7 @@ from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.eviction.problem import checkpoint_table
+from cosimlib.kernels.records import records
 from cosimlib.ondemand import planning
 from cosimlib.ondemand.kernel import simulate
 from cosimlib.ondemand.schedule import (
@@ -89,7 +90,7 @@ from cosimlib.ondemand.schedule import (
     plan_table,
     stretch_table,
 )
-from cosimlib.ondemand.state import GRAIN, JOB
+from cosimlib.ondemand.state import GRAIN, JOB, STATE
 from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic import resample
 from cosimlib.synthetic.bursts import draw_bursts
@@ -233,9 +234,10 @@ def simulate_ondemand(
     least_nodes = np.array(joined.jobs["nodes"], dtype=np.int64)
     least_nodes[batch_rows] = _draw_least_nodes(workload.jobs, malleable, least, seed)
     jobs = _job_arrays(joined, system, checkpoints, charged, notice, lead, least_nodes)
-    rules = planning.Rules(
-        most, int(reserved), POLICIES[policy], DEADLINES[deadline], float(weight), float(step),
-        NOTICES[notice], float(patience), float(turn),
+    rules = records(
+        1, STATE, total_nodes=most, reserved=reserved, solver=POLICIES[policy],
+        deadline=DEADLINES[deadline], weight=weight, step=step, notice=NOTICES[notice],
+        patience=patience, turn=turn,
     )  # fmt: skip
     _check_checkpoints(joined, jobs)
     start_time, end_time, log = simulate(jobs, rules, calendar=calendar)

@@ -109,12 +109,15 @@ RUN = np.dtype([(name, kind[name]) for kind in (JOB, PROGRESS) for name in kind.
 """A job: what is asked of it, and where it is."""
 
 STATE = record_type(
-    floats="patience now exact longest",
-    integers="solver notice total_nodes reserved free used writer submitted called begun finished "
-    "served asking logged full releases limits",
+    floats=f"weight step patience turn now exact longest {capacity.FLOATS}",
+    integers="total_nodes reserved solver deadline notice free used writer submitted called begun "
+    f"finished served asking logged full releases limits {capacity.INTEGERS}",
 )
-"""The machine at an instant: rules of its policy (see `planning.Rules`), and where it is.
+"""The machine at an instant: the rules of its policy, and where it is.
 
+total_nodes, reserved, solver, deadline, weight, step, notice, patience, turn
+    The rules (see `simulation` and `planning`): `weight` is in node-seconds per second of delay,
+    `turn` the part of the time that a burst has on nodes that it shares.
 exact
     This instant, before it was rounded.
 free, used
@@ -156,6 +159,15 @@ application checkpoint in progress still takes at the start; and evictions, of k
 the last three fields: since when the job stands, its end, the progress kept and done."""
 
 
+class Machine(NamedTuple):
+    """Records of `RUN`, sorted lists of jobs, a record of `STATE`, and the log, of `LOG`."""
+
+    jobs: np.recarray
+    lists: np.ndarray
+    state: np.record
+    log: np.ndarray
+
+
 @kernel
 def _rank(jobs: np.ndarray, kind: int, job: int) -> float:
     """What a list is sorted by."""
@@ -169,8 +181,9 @@ def _rank(jobs: np.ndarray, kind: int, job: int) -> float:
 
 
 @kernel
-def insert(jobs: np.ndarray, lists: np.ndarray, kind: int, job: int) -> None:
+def insert(machine: Machine, kind: int, job: int) -> None:
     """Insert a job into a list."""
+    jobs, lists = machine.jobs, machine.lists
     first, last, rank = 0, lists[kind, LENGTH], _rank(jobs, kind, job)
     while first < last:
         middle = (first + last) // 2
@@ -186,8 +199,9 @@ def insert(jobs: np.ndarray, lists: np.ndarray, kind: int, job: int) -> None:
 
 
 @kernel
-def remove(lists: np.ndarray, kind: int, job: int) -> None:
+def remove(machine: Machine, kind: int, job: int) -> None:
     """Remove a job from a list, if it is there."""
+    lists = machine.lists
     place = 0
     while place < lists[kind, LENGTH] and lists[kind, place] != job:
         place += 1
@@ -259,12 +273,13 @@ def progress(own: np.record, now: float) -> tuple[float, float, float]:
 
 
 @kernel
-def log_stretch(jobs: np.ndarray, state: np.record, log: np.ndarray, job: int) -> None:
+def log_stretch(machine: Machine, job: int) -> None:
     """Log what a running job did since its last stretch.
 
     Jobs and bursts that share nodes take turns. The log shows the burst's turns of a stretch as
     one, and before those of its hosts: a stretch ends, for all of them, when one comes or goes.
     """
+    jobs, state = machine.jobs, machine.state
     own, now = jobs[job], state.now
     begin, nodes, before = own.since, own.width, own.reached
     own.since = now
@@ -274,42 +289,35 @@ def log_stretch(jobs: np.ndarray, state: np.record, log: np.ndarray, job: int) -
     if own.on_demand:
         turn = now if own.hosts == 0 else _turn_end(own, begin, now)
         done = own.reached
-        _add_stretch(jobs, state, log, BURST, job, (begin, turn), (own.nodes, before, done, 0.0))
-        _add_stretch(jobs, state, log, TURN, job, (turn, now), (nodes, done, done, 0.0))
+        _add_stretch(machine, BURST, job, (begin, turn), (own.nodes, before, done, 0.0))
+        _add_stretch(machine, TURN, job, (turn, now), (nodes, done, done, 0.0))
     elif not np.isnan(own.stopped):
         kind = WRITE if state.writer == job else STAND
         left = progress(own, own.stopped)[2]
         own.reached = before
-        _add_stretch(jobs, state, log, kind, job, (begin, now), (nodes, before, before, left))
+        _add_stretch(machine, kind, job, (begin, now), (nodes, before, before, left))
     else:
-        _log_computing(jobs, state, log, job, begin, before, left)
+        _log_computing(machine, job, begin, before, left)
 
 
 @kernel
-def _log_computing(
-    jobs: np.ndarray,
-    state: np.record,
-    log: np.ndarray,
-    job: int,
-    begin: float,
-    before: float,
-    left: float,
-) -> None:
+def _log_computing(machine: Machine, job: int, begin: float, before: float, left: float) -> None:
     """Log the turn of others, the reading and the computing of a batch job since `begin`.
 
     It had this progress then, and this was `left` of a checkpoint in progress.
     """
+    jobs, state = machine.jobs, machine.state
     own, now, first = jobs[job], state.now, begin
     origin = max(begin, min(grain(own.origin) if own.rounded else own.origin, now))
     if own.guest >= 0:
         first, rest = _turn_end(jobs[own.guest], begin, now), own.width - own.lent
-        _add_stretch(jobs, state, log, TURN, job, (begin, first), (rest, before, before, left))
+        _add_stretch(machine, TURN, job, (begin, first), (rest, before, before, left))
         origin = min(first + grain((origin - begin) * own.speed), now)
     if first < origin:
         before, left = own.origin_progress, 0.0
-        _add_stretch(jobs, state, log, READ, job, (first, origin), (own.width, before, before, 0.0))
+        _add_stretch(machine, READ, job, (first, origin), (own.width, before, before, 0.0))
     amounts = own.width, before, own.reached, left
-    _add_stretch(jobs, state, log, COMPUTE, job, (origin, now), amounts)
+    _add_stretch(machine, COMPUTE, job, (origin, now), amounts)
 
 
 @kernel
@@ -320,9 +328,7 @@ def _turn_end(burst: np.record, begin: float, now: float) -> float:
 
 @kernel
 def _add_stretch(
-    jobs: np.ndarray,
-    state: np.record,
-    log: np.ndarray,
+    machine: Machine,
     kind: int,
     job: int,
     span: tuple[float, float],
@@ -332,6 +338,7 @@ def _add_stretch(
 
     `amounts` are nodes, progress from and to, and what is left of a checkpoint in progress.
     """
+    jobs, state, log = machine.jobs, machine.state, machine.log
     if span[0] < span[1]:
         entry = log[state.logged]
         state.logged += 1
@@ -341,46 +348,49 @@ def _add_stretch(
 
 
 @kernel
-def hold_nodes(jobs: np.ndarray, state: np.record, log: np.ndarray, burst: int, more: int) -> None:
+def hold_nodes(machine: Machine, burst: int, more: int) -> None:
     """Hold so many more nodes for a burst."""
+    jobs, state = machine.jobs, machine.state
     own, now = jobs[burst], state.now
     if own.width > 0:
-        _add_stretch(jobs, state, log, HOLD, burst, (own.since, now), (own.width, 0.0, 0.0, 0.0))
+        _add_stretch(machine, HOLD, burst, (own.since, now), (own.width, 0.0, 0.0, 0.0))
     state.free -= more
     state.used += more
     own.since, own.width = now, own.width + more
 
 
-class Windows(NamedTuple):
-    """Windows of a calendar: their edges, the known steps of open nodes ahead, and one record.
+class Ahead(NamedTuple):
+    """What is known of free nodes ahead: edges of windows, steps, and scratch for a reservation.
 
-    The record has what `batch.capacity` keeps: `free` are nodes that have opened just now.
+    `steps` are those of open nodes. `passed`, of `STATE`, has only what `batch.capacity` keeps of
+    the edges; its `free` are nodes that have opened just now.
     """
 
     edges: np.recarray
     steps: np.recarray
-    states: np.recarray
+    passed: np.record
+    expected: np.recarray
+    limits: np.recarray
 
 
-def windows_of(calendar: Calendar, total_nodes: int, begin: np.ndarray) -> Windows:
-    """The windows of a calendar, none of which has begun; the first of `begin` begins the run."""
-    edges = capacity.edges_of(calendar, total_nodes, begin)
-    fields = record_type(floats=capacity.FLOATS, integers=f"{capacity.INTEGERS} free releases")
-    return Windows(edges, np.recarray(edges.size, STEP), records(1, fields, next_fall=np.inf))
+def windows_of(calendar: Calendar, total_nodes: int, jobs: np.recarray) -> Ahead:
+    """The windows of a calendar, none of which has begun when the first job comes or is called."""
+    edges = capacity.edges_of(calendar, total_nodes, np.minimum(jobs.submit_time, jobs.call_time))
+    steps, expected, limits = (np.recarray(size + edges.size, STEP) for size in (0, jobs.size, 2))
+    return Ahead(edges, steps, records(1, STATE, next_fall=np.inf)[0], expected, limits)
 
 
 @kernel
-def pass_windows(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, windows: Windows
-) -> None:
+def pass_windows(machine: Machine, ahead: Ahead) -> None:
     """Open nodes, and close idle ones, then those held for bursts, the last of which gives first.
 
     Fewer than no nodes are free while jobs run on nodes that are to close.
     """
-    passed = windows.states[0]
-    if windows.edges[passed.edges].time > state.now:
+    jobs, lists, state = machine.jobs, machine.lists, machine.state
+    passed = ahead.passed
+    if ahead.edges[passed.edges].time > state.now:
         return
-    capacity.pass_edges(windows.edges, windows.steps, passed, state.now)
+    capacity.pass_edges(ahead.edges, ahead.steps, passed, state.now)
     state.free += passed.free
     passed.free = 0
     for place in range(lists[COLLECTING, LENGTH] - 1, -1, -1):
@@ -388,31 +398,31 @@ def pass_windows(
         own = jobs[burst]
         kept = max(own.width + state.free, 0)
         if kept < own.width:
-            hold_nodes(jobs, state, log, burst, kept - own.width)
+            hold_nodes(machine, burst, kept - own.width)
 
 
 @kernel
-def expect_ends(jobs: np.ndarray, lists: np.ndarray, job: int) -> None:
+def expect_ends(machine: Machine, job: int) -> None:
     """List when a running job ends at its speed, and when it would after its requested time."""
+    jobs = machine.jobs
     own = jobs[job]
     own.ends = time_of(own, elapsed_for(own, own.origin_progress, own.run_time))
     own.expected = time_of(own, elapsed_for(own, own.origin_progress, own.requested_time))
-    insert(jobs, lists, ENDS, job)
-    insert(jobs, lists, EXPECTED, job)
+    insert(machine, ENDS, job)
+    insert(machine, EXPECTED, job)
 
 
 @kernel
-def start_job(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, job: int, nodes: int, speed: float
-) -> None:
+def start_job(machine: Machine, job: int, nodes: int, speed: float) -> None:
     """Let a job run on so many free nodes, at a speed, from the progress that is saved."""
+    jobs, state = machine.jobs, machine.state
     own, now = jobs[job], state.now
     own.attempt += 1
     own.since, own.origin, own.origin_progress = now, state.exact + own.reread, own.saved
     own.reached, own.rounded = own.saved, state.exact != now or speed != 1.0
     own.width, own.speed = nodes, speed
-    expect_ends(jobs, lists, job)
-    insert(jobs, lists, RUNNING, job)
+    expect_ends(machine, job)
+    insert(machine, RUNNING, job)
     state.free -= nodes
     if own.on_demand:
         state.used += nodes
@@ -421,75 +431,66 @@ def start_job(
 
 
 @kernel
-def change_rate(
-    jobs: np.ndarray,
-    lists: np.ndarray,
-    state: np.record,
-    log: np.ndarray,
-    job: int,
-    nodes: int,
-    speed: float,
-) -> None:
+def change_rate(machine: Machine, job: int, nodes: int, speed: float) -> None:
     """Let a running job go on with so many nodes of its own, at another speed."""
-    log_stretch(jobs, state, log, job)
+    jobs, state = machine.jobs, machine.state
+    log_stretch(machine, job)
     own = jobs[job]
-    remove(lists, ENDS, job)
-    remove(lists, EXPECTED, job)
+    remove(machine, ENDS, job)
+    remove(machine, EXPECTED, job)
     elapsed_so_far = (state.exact - own.origin) * own.speed
     own.width, own.speed, own.rounded = nodes, speed, True
     own.origin = state.exact - elapsed_so_far / speed
-    expect_ends(jobs, lists, job)
+    expect_ends(machine, job)
 
 
 @kernel
-def remove_job(jobs: np.ndarray, lists: np.ndarray, job: int) -> None:
+def remove_job(machine: Machine, job: int) -> None:
     """Take a job off the machine; its nodes are the caller's to give."""
+    jobs = machine.jobs
     for kind in (RUNNING, ENDS, EXPECTED, VICTIMS):
-        remove(lists, kind, job)
+        remove(machine, kind, job)
     jobs[job].victim, jobs[job].stopped = -1, np.nan
 
 
 @kernel
-def stop_job(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
-) -> None:
+def stop_job(machine: Machine, job: int) -> None:
     """Let a job stand still from now on."""
-    log_stretch(jobs, state, log, job)
+    jobs, state = machine.jobs, machine.state
+    log_stretch(machine, job)
     jobs[job].stopped, jobs[job].ready = state.now, np.inf
-    remove(lists, ENDS, job)
+    remove(machine, ENDS, job)
 
 
 @kernel
-def spare_job(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, job: int
-) -> None:
+def spare_job(machine: Machine, job: int) -> None:
     """A job need not make way any more; where it stood still it goes on."""
+    jobs, state = machine.jobs, machine.state
     own = jobs[job]
-    remove(lists, VICTIMS, job)
+    remove(machine, VICTIMS, job)
     own.victim = -1
     if np.isnan(own.stopped):
         return
-    log_stretch(jobs, state, log, job)
+    log_stretch(machine, job)
     lost = state.now - own.stopped
     own.stopped = np.nan
     own.origin += lost
     own.ends += lost
-    insert(jobs, lists, ENDS, job)
-    remove(lists, EXPECTED, job)
+    insert(machine, ENDS, job)
+    remove(machine, EXPECTED, job)
     own.expected = time_of(own, elapsed_for(own, own.origin_progress, own.requested_time))
-    insert(jobs, lists, EXPECTED, job)
+    insert(machine, EXPECTED, job)
     if state.writer == job:
         state.writer = -1
 
 
 @kernel
-def end_collecting(
-    jobs: np.ndarray, lists: np.ndarray, state: np.record, log: np.ndarray, burst: int
-) -> None:
+def end_collecting(machine: Machine, burst: int) -> None:
     """A burst collects no more: what it held is free, and jobs that it wanted to evict go on."""
-    hold_nodes(jobs, state, log, burst, -jobs[burst].width)
+    jobs, lists = machine.jobs, machine.lists
+    hold_nodes(machine, burst, -jobs[burst].width)
     for place in range(lists[VICTIMS, LENGTH] - 1, -1, -1):
         if jobs[lists[VICTIMS, place]].victim == burst:
-            spare_job(jobs, lists, state, log, lists[VICTIMS, place])
-    remove(lists, COLLECTING, burst)
+            spare_job(machine, lists[VICTIMS, place])
+    remove(machine, COLLECTING, burst)
     jobs[burst].collecting = 0

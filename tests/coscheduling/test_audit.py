@@ -17,18 +17,14 @@ from cosimlib.coscheduling import (
     simulate_coscheduling,
 )
 from cosimlib.system import System
-from cosimlib.workload import Workload
-from tests.coscheduling.instances import instances, simulated
+from tests.coscheduling.instances import held_for_a_mate, instances, simulated
 
 TEN = System.of(A=10, B=10)
 
 
 @pytest.fixture
 def schedule():
-    """A's job 0 holds five nodes for 1,800 s, released once at 1,200 s; B's mate comes then."""
-    jobs = {"submit_time": [0, 600, 1800], "run_time": 3600, "requested_time": 3600}
-    jobs |= {"nodes": [5, 2, 4], "partition": list("AAB"), "mate": [2, None, 0]}
-    return simulate_coscheduling(Workload(pd.DataFrame(jobs), "small"), TEN, schemes="HH")
+    return held_for_a_mate()
 
 
 def held_at(schedule, at) -> dict[str, int]:

@@ -155,13 +155,6 @@ def test_the_base_does_not_know_mates(instance):
     assert base.start_time.tolist() == simulated((single, *rest)).start_time.tolist()
 
 
-def test_holding_without_release_deadlocks():
-    workload, system = deadlock()
-    schedule = simulate_coscheduling(workload, system, schemes="HH", release_interval=None)
-    assert schedule.stuck.tolist() == [0, 1, 2, 3]
-    assert schedule.holds.to_numpy().tolist() == [[0, 0, np.inf], [1, 60, np.inf]]
-
-
 def test_a_release_ends_the_deadlock():
     """At 1,200 s a1 and b2 are last in their queues, so a2 starts, and with it b2; then a1, b1."""
     workload, system = deadlock()
@@ -249,13 +242,6 @@ def test_each_machine_releases_at_multiples_of_an_interval_of_its_own():
     schedule = audit(simulate_coscheduling(workload, FOUR, release_offset=7.0, held_share=1.0))
     ends = schedule.holds.groupby("job")["end"].apply(list).to_dict()
     assert ends == {0: [1200, 2400, 3600, 4800, 5000], 1: [1207, 2414, 3621, 4828, 5000]}
-
-
-@pytest.mark.parametrize("scheme", ["HY", "YH", "YY"])
-def test_one_yielding_machine_prevents_it(scheme):
-    workload, system = deadlock()
-    schedule = audit(simulate_coscheduling(workload, system, schemes=scheme, release_interval=None))
-    assert not len(schedule.stuck)
 
 
 def test_a_job_that_held_less_than_600_seconds_is_not_released():

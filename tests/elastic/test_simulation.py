@@ -197,13 +197,7 @@ def test_a_stale_vector_is_scaled_by_the_nodes_of_its_time():
     [
         ({"grace_period": -1.0}, "grace_period=-1.0; expected seconds from 0"),
         ({"staleness": -1.0}, "staleness=-1.0"),
-        ({"grace_period": np.nan}, "grace_period=nan; expected seconds from 0"),
-        ({"grace_period": "a"}, "grace_period='a'; expected seconds"),
-        ({"grace_period": True}, "grace_period=True; expected seconds"),
-        ({"staleness": None}, "staleness=None; expected seconds"),
         ({"spare": -1}, "spare=-1; expected a whole number"),
-        ({"spare": "a"}, "spare='a'; expected a whole number"),
-        ({"spare": np.nan}, "spare=nan; expected a whole number"),
         ({"policy": None}, "policy=None; expected one of RANDOM, FIFO, .* for each of main"),
         ({"policy": {}}, "policies for no partition; expected one for main"),
         ({"policy": "BEST"}, "partition 'main': policy='BEST'; expected one of"),
@@ -249,22 +243,15 @@ def test_drawn_preemptions_come_at_their_rate_and_scale():
     assert len(drawn) == pytest.approx(4000, rel=0.05)
     assert drawn["time"].is_monotonic_increasing and set(drawn["nodes"]) == {10}
     assert draw_preemptions(rate=0, size=1, duration=1, horizon=1e6).empty
-    with pytest.raises(ValueError, match="rate=-1; expected a number from 0"):
-        draw_preemptions(rate=-1, size=1, duration=1, horizon=1e6)
 
 
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
         ({"rate": -1.0}, "rate=-1.0; expected a number from 0"),
-        ({"rate": "4"}, "rate='4'; expected a number"),
-        ({"size": -2}, "size=-2; expected a whole number from 1"),
         ({"size": 0}, "size=0; expected a whole number from 1"),
-        ({"size": 2.5}, "size=2.5; expected a whole number from 1"),
         ({"duration": -3600.0}, "duration=-3600.0; expected seconds above 0"),
-        ({"duration": np.inf}, "duration=inf; expected seconds above 0"),
         ({"horizon": -1.0}, "horizon=-1.0; expected seconds from 0"),
-        ({"horizon": np.nan}, "horizon=nan; expected"),
         ({"seed": -1}, "seed=-1; expected a whole number from 0"),
     ],
 )
@@ -306,14 +293,9 @@ def test_batch_without_jobs_says_what_was_dropped():
     ("knobs", "message"),
     [
         ({"max_nodes": 0}, "max_nodes=0; expected a whole number from 1"),
-        ({"max_nodes": 2.5}, "max_nodes=2.5; expected a whole"),
         ({"max_run_time": 0.0}, "max_run_time=0.0; expected seconds above 0"),
         ({"jobs": -1}, "jobs=-1; expected a whole number from 1"),
-        ({"request_factor": -1.0}, "request_factor=-1.0; expected a number from 1"),
         ({"request_factor": 0.5}, "request_factor=0.5; expected a number from 1"),
-        ({"request_factor": "2"}, "request_factor='2'; expected a number from 1"),
-        ({"max_run_time": True}, "max_run_time=True; expected seconds above 0"),
-        ({"request_factor": np.nan}, "request_factor=nan; expected"),
     ],
 )
 def test_batches_of_nonsense_are_refused(knobs, message):

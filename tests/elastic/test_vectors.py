@@ -17,7 +17,6 @@ from cosimlib.elastic import (
     occupants,
     preemption_values,
     prioritize,
-    same_choice,
     simulate_elastic,
     wasted_cycles,
 )
@@ -47,13 +46,6 @@ def test_states_agree_with_the_oracle(workload):
     assert execution_states(schedule).tolist() == naive.moments(schedule)
 
 
-@pytest.mark.parametrize("every", [np.inf, np.nan, -30.0, 0, "30"])
-def test_states_come_at_a_finite_pace(every):
-    schedule = simulate_easy(three_jobs(), System.of(2))
-    with pytest.raises(ValueError, match=r"every=.*; expected seconds above 0"):
-        execution_states(schedule, every=every)
-
-
 def test_schedules_that_cannot_be_followed_are_refused():
     wide = scheduled((0, 10, 1), (0, 10, 5))
     with pytest.raises(InvalidWorkloadError, match=r"made: job 1 asks for 5 nodes; .*'main' has 4"):
@@ -76,7 +68,7 @@ def test_what_cannot_be_followed_is_refused():
     for ask in (
         lambda schedule: wasted_cycles(schedule, preempted=1),
         lambda schedule: preemption_values(schedule, [0.0]),
-        lambda schedule: same_choice(schedule, "LIFO", "PAP", preempted=1),
+        lambda schedule: compare_choices(schedule, "LIFO", "PAP", preempted=1),
         execution_states,
         explore_elastic,
     ):
@@ -135,7 +127,7 @@ def test_values_of_jobs_that_ran_less_than_a_second_are_parts_of_the_largest_too
     assert values.tolist() == [1.0, 0.0, 0.5]
 
 
-def test_same_choice_counts_states():
+def test_policies_agree_in_the_states_in_which_they_choose_the_same_nodes():
     moments = [20.0, 75.0, 150.0]
     chosen = {
         policy: [
@@ -146,13 +138,13 @@ def test_same_choice_counts_states():
     }
     agreed = np.mean([a == b for a, b in zip(*chosen.values(), strict=True)])
     assert 0 < agreed < 1
-    assert same_choice(GOLDEN, "FIFO", "PAP", preempted=2, moments=moments) == agreed
+    assert compare_choices(GOLDEN, "FIFO", "PAP", preempted=2, moments=moments).same == agreed
 
 
 def test_random_agrees_with_itself_and_not_with_others():
     schedule = simulate_easy(synthetic.htc(copies=1), System.of(20))
-    assert same_choice(schedule, "RANDOM", "RANDOM", seed=4) == 1
-    assert same_choice(schedule, "RANDOM", "LIFO", seed=4) < 0.1
+    assert compare_choices(schedule, "RANDOM", "RANDOM", seed=4).same == 1
+    assert compare_choices(schedule, "RANDOM", "LIFO", seed=4).same < 0.1
 
 
 def test_priorities_are_given_by_queue_or_any_column():
@@ -171,7 +163,6 @@ def test_priorities_are_given_by_queue_or_any_column():
         ({"bigmen": 10.0}, "queue", r"no job with queue='bigmen' .* known are 'batch', 'bigmem'"),
         ({"bigmem": 10.0}, "user", "no job with user='bigmem' .* known are none"),
         ({"bigmem": 0.0}, "queue", r"priority 0.0 for queue='bigmem'; expected a number above 0"),
-        ({"bigmem": float("nan")}, "queue", "priority nan for queue='bigmem'"),
     ],
 )
 def test_wrong_priorities_are_refused(priorities, by, message):
@@ -179,21 +170,9 @@ def test_wrong_priorities_are_refused(priorities, by, message):
         prioritize(synthetic.peregrine(), priorities, by=by)
 
 
-@pytest.mark.parametrize("priorities", ["bigmem", ["bigmem"], None, 10.0])
-def test_priorities_are_a_mapping(priorities):
+def test_priorities_are_a_mapping():
     with pytest.raises(TypeError, match=r"priorities is .*; expected a mapping of values of"):
-        prioritize(three_jobs(queue="bigmem"), priorities)
-
-
-@pytest.mark.parametrize("priority", ["10", None, -1.0, np.inf])
-def test_every_priority_is_a_number_above_0(priority):
-    with pytest.raises(InvalidWorkloadError, match=r"made: priority .* for queue='q'; expected a"):
-        prioritize(three_jobs(queue="q"), {"q": priority})
-
-
-def test_a_priority_for_a_queue_that_is_not_there_is_refused():
-    with pytest.raises(InvalidWorkloadError, match=r"made: no job with queue='debug' .* known are"):
-        prioritize(three_jobs(queue="q"), {"debug": 2.0})
+        prioritize(three_jobs(queue="bigmem"), ["bigmem"])
 
 
 @settings(max_examples=80)
@@ -220,5 +199,4 @@ def test_nodes_in_common():
     assert (alone.same, alone.common) == (1.0, 1.0)
     most = compare_choices(GOLDEN, "LIFO", "LIFO", preempted=3, moments=[20.0, 150.0])
     assert (most.same, most.common) == (1.0, 1.0)
-    assert same_choice(GOLDEN, "FIFO", "LIFO", preempted=2, moments=[150.0]) == 0.0
     assert np.isnan(compare_choices(GOLDEN, "FIFO", "LIFO", preempted=2, moments=[]).common)

@@ -1,7 +1,5 @@
 """What `simulate_filling` and its measures refuse, and how they say so."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -15,29 +13,14 @@ from tests.filling.test_simulation import EARLY, jobs_of
     ("wrong", "message"),
     [
         ({"policy": "D"}, "policy='D'; expected 'A', 'B', 'C' or None"),
-        ({"policy": "a"}, "policy='a'"),
         ({"reclaim": "wait"}, "reclaim='wait'; expected 'save' or 'kill'"),
         ({"slot": 0}, "slot=0; expected whole seconds above 0"),
-        ({"slot": -60}, "slot=-60"),
         ({"slot": 0.5}, "slot=0.5"),
-        ({"slot": float("nan")}, "slot=nan"),
         ({"overhead": 1}, "overhead=1; expected a part of a slot, from 0 to below 1"),
-        ({"overhead": -0.1}, "overhead=-0.1"),
         ({"speed": 0}, "speed=0; expected that of a regular job"),
-        ({"speed": 1.5}, "speed=1.5"),
-        *(
-            ({name: value}, f"filling: {name}={re.escape(repr(value))}; expected ")
-            for name in ("slot", "overhead", "speed")
-            for value in ("0.5", None, float("nan"), True, [1])
-        ),
         ({"save_every": 0}, "save_every=0; expected a whole number from 1"),
-        ({"save_every": 2.5}, "save_every=2.5"),
-        ({"save_every": None}, "save_every=None"),
         ({"reschedule": 1}, "filling: reschedule=1; expected True or False"),
-        ({"queue_depth": "10"}, "queue_depth='10'; expected a whole number from 1, or None"),
-        ({"queue_depth": True}, "queue_depth=True"),
         ({"queue_depth": 0}, "queue_depth=0; expected a whole number from 1, or None"),
-        ({"queue_depth": 2.5}, "queue_depth=2.5"),
     ],
 )
 def test_knobs_out_of_range_say_what_was_expected(wrong, message):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from cosimlib.calendar import ALWAYS_OPEN, KINDS, UNANNOUNCED, Calendar
+from cosimlib.kernels.records import records
 from cosimlib.ondemand.kernel import simulate
-from cosimlib.ondemand.planning import Rules
 from cosimlib.ondemand.schedule import (
     OnDemandSchedule,
     eviction_table,
@@ -15,7 +15,7 @@ from cosimlib.ondemand.schedule import (
     stretch_table,
 )
 from cosimlib.ondemand.simulation import DEADLINES, NOTICES, POLICIES
-from cosimlib.ondemand.state import JOB
+from cosimlib.ondemand.state import JOB, STATE
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.ondemand.naive import Job, Machine
@@ -84,7 +84,7 @@ def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
     return Instance(table, nodes, rules)
 
 
-def arguments(instance: Instance) -> tuple[np.recarray, Rules]:
+def arguments(instance: Instance) -> tuple[np.recarray, np.recarray]:
     """An instance as the compiled loop takes it."""
     table, rules = instance.table, instance.rules
     interval = table["interval"].where(~table["burst"], np.inf)
@@ -93,10 +93,10 @@ def arguments(instance: Instance) -> tuple[np.recarray, Rules]:
         "longest", "call", "expected_at", "least",
     )]  # fmt: skip
     jobs = np.rec.fromarrays(columns, dtype=JOB)
-    return jobs, Rules(
-        instance.nodes, rules["reserved"], POLICIES[rules["policy"]],
-        DEADLINES[rules["deadline"]], rules["weight"], float(rules["step"]),
-        NOTICES[rules["notice"]], float(rules["patience"]), rules["turn"],
+    given = {name: rules[name] for name in ("reserved", "weight", "step", "patience", "turn")}
+    return jobs, records(
+        1, STATE, total_nodes=instance.nodes, solver=POLICIES[rules["policy"]],
+        deadline=DEADLINES[rules["deadline"]], notice=NOTICES[rules["notice"]], **given,
     )  # fmt: skip
 
 
