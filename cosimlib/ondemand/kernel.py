@@ -108,7 +108,7 @@ def simulate(
     log = machine.log[: state.logged]
     evicted = log["kind"] == EVICTED
     tables = log[~evicted], log[evicted], np.array(plans, dtype=np.float64).reshape(-1, 8)
-    return jobs.start_time.copy(), jobs.end_time.copy(), Log(*tables)
+    return jobs["start_time"].copy(), jobs["end_time"].copy(), Log(*tables)
 
 
 @kernel

@@ -192,9 +192,9 @@ def _check_shares(schedule: TimesharedSchedule) -> None:
         demand_of_jobs(schedule, fine, message, *columns)
         given = np.repeat(given, np.diff(schedule.first))
         used = np.bincount(schedule.members, given, schedule.system.total_nodes)
-        fine = [not (schedule.spmd and used.max() > speed * (1 + 1e-9))]
+        fits = not (schedule.spmd and used.max() > speed * (1 + 1e-9))
         message = "shares on node {} add up to {:.15g} at t={:.15g}; nodes have a speed of {:.15g}"
-        demand(schedule, fine, message, used.argmax(), used.max(), moment, speed)
+        demand(schedule, [fits], message, used.argmax(), used.max(), moment, speed)
 
 
 def _few(values: np.ndarray) -> str:
