@@ -13,7 +13,9 @@ def record_type(*, floats: str = "", integers: str = "") -> np.dtype:
     return np.dtype(fields + [(name, "i8") for name in integers.split()])
 
 
-def records(n: int, dtype: np.dtype, **columns: np.ndarray | float) -> np.recarray:
+def records(
+    n: int | tuple[int, int], dtype: np.dtype, **columns: np.ndarray | float
+) -> np.recarray:
     """Records of zeros, but for the columns that are named."""
     table = np.zeros(n, dtype).view(np.recarray)
     for name, values in columns.items():

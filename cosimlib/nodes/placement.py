@@ -67,42 +67,43 @@ TAKE, GIVE_BACK = whole(1), whole(-1)
 LEAST, MOST = whole(1), whole(-1)
 """Which GPUs are better: those with the least idle, or the most."""
 
-NODE = record_type(
-    floats="fragmented", integers="cores memory idle_gpu gpus model all_cores changed barred_to"
-)
-"""A node: idle thousandths of cores, bytes and thousandths of GPUs (`idle_gpu`); what it has.
+CORES, MEMORY, GPU, FIRST_GPU = range(4)
+"""Columns of what nodes have idle: thousandths of cores, bytes, thousandths of all its GPUs, and
+from the last on of each of its GPUs."""
+
+NODE = record_type(floats="fragmented", integers="all_cores gpus model changed barred_to reserved")
+"""A node: thousandths of cores and number of GPUs that it has, their model as a bit.
 
 `fragmented` thousandths of GPUs; `changed` is the version of its last change; `barred_to` a job
-that must not have it.
+that must not have it; `reserved` the node in this place of the list of nodes that a head waits for.
 """
 REQUEST = record_type(integers="cores memory gpus share models kind row")
 """A request per node. `models` is a set of bits, `kind` 0 for shares of GPUs, else the number of
 whole ones, `row` the row of its scores."""
-TYPICAL = record_type(floats="weight", integers="cores gpus level models")
-"""A typical request; its share is that of a level, −1 for none."""
-LEVEL = record_type(integers="share enough below")
-"""A share that typical requests ask for; GPUs of a node that have it idle, and what is idle of the
-others."""
+TYPICAL = record_type(floats="weight", integers="cores gpus share models first enough below")
+"""A typical request. The `first` of those with its share knows how many GPUs of a node have the
+share idle, and what is idle of the others."""
 CLUSTER = record_type(
     floats="fragmented", integers="placement version most_cores most_gpu idle_gpu"
 )
 """A cluster's sums and its rule; `most_cores` and `most_gpu` (thousandths) of its largest nodes."""
+PLACE = record_type(floats="draw gpu_draw", integers="node gpus")
+"""A node of a job, and its GPUs there as bits; numbers in [0, 1) for random choices of both."""
 
 
 class Cluster(NamedTuple):
     """Nodes and requests as kernels see them.
 
-    `gpus` idle thousandths per node and GPU, and a last row for trials; `kinds` jobs per node and
-    kind; `scores` per row of a request and node: ``STEP × version + score``, where 0 is for a node
-    that does not fit, and the last row is not kept; `state` is one record.
+    `idle` per node and column; `kinds` jobs per node and kind; `scores` per row of a request and
+    node: ``STEP × version + score``, where 0 is for a node that does not fit, and the last row is
+    not kept; `state` is one record.
     """
 
     nodes: np.recarray
-    gpus: np.ndarray
+    idle: np.ndarray
     kinds: np.ndarray
     requests: np.recarray
     typical: np.recarray
-    levels: np.recarray
     scores: np.ndarray
     state: np.recarray
 
@@ -112,95 +113,77 @@ STEP = 256
 
 
 @kernel
-def choose(
-    cluster: Cluster,
-    number: int,
-    job: int,
-    draws: np.ndarray,
-    chosen: np.ndarray,
-    sets: np.ndarray,
-) -> bool:
-    """Choose as many nodes for a job with a request as `chosen` has room for; False if too few fit.
+def choose(cluster: Cluster, number: int, job: int, places: np.ndarray) -> bool:
+    """Choose a node for each place of a job with a request; False if too few fit.
 
-    `draws` two numbers in [0, 1) per node, for random choices; `chosen` gets the nodes, `sets` the
-    GPUs, as bits. Nodes that are `barred_to` the job are left out.
+    Nodes that are `barred_to` the job are left out.
     """
     nodes = np.empty(cluster.nodes.size, np.int64)
     found = _score_nodes(cluster, number, job, nodes)
-    if found < chosen.size:
+    if found < places.size:
         return False
     if cluster.state[0].placement == RANDOM:
-        for place in range(chosen.size):
-            other = place + int(draws[place, 0] * (found - place))
-            chosen[place] = nodes[other]
+        for place in range(places.size):
+            other = place + int(places[place].draw * (found - place))
+            places[place].node = nodes[other]
             nodes[other] = nodes[place]
     else:
-        _take_highest(cluster, number, nodes[:found], chosen)
-    for place in range(chosen.size):
-        sets[place] = choose_gpus(cluster, number, chosen[place], draws[0, 1])
+        _take_highest(cluster.scores[cluster.requests[number].row], nodes[:found], places)
+    for place in range(places.size):
+        places[place].gpus = choose_gpus(cluster, number, places[place].node, places[0].gpu_draw)
     return True
 
 
 @kernel
-def fits(cluster: Cluster, number: int, node: int) -> bool:
-    """Whether a node has what a request asks for."""
-    here, request = cluster.nodes[node], cluster.requests[number]
-    if here.cores < cores_of(here, request.cores) or here.memory < request.memory:
+def fits(nodes: np.recarray, idle: np.ndarray, node: int, request: np.record) -> bool:
+    """Whether a node has what a request asks for idle."""
+    here = nodes[node]
+    if idle[node, CORES] < cores_of(here, request.cores) or idle[node, MEMORY] < request.memory:
         return False
     if request.gpus == 0:
         return True
-    if here.idle_gpu < request.gpus * request.share or here.model & request.models == 0:
+    if idle[node, GPU] < request.gpus * request.share or here.model & request.models == 0:
         return False
     enough = 0
-    for gpu in range(here.gpus):
-        enough += cluster.gpus[node, gpu] >= request.share
+    for gpu in range(FIRST_GPU, FIRST_GPU + here.gpus):
+        enough += idle[node, gpu] >= request.share
     return enough >= request.gpus
 
 
 @kernel
-def count_fitting(cluster: Cluster) -> np.ndarray:
-    """Number of nodes on which each request fits."""
-    fitting = np.zeros(cluster.requests.size, np.int64)
-    for number in range(fitting.size):
-        for node in range(cluster.nodes.size):
-            fitting[number] += fits(cluster, number, node)
+def count_fitting(cluster: Cluster, number: int) -> int:
+    """Number of nodes on which a request fits."""
+    fitting = 0
+    for node in range(cluster.nodes.size):
+        fitting += fits(cluster.nodes, cluster.idle, node, cluster.requests[number])
     return fitting
 
 
 @kernel
 def change(cluster: Cluster, number: int, node: int, gpus: int, sign: int) -> None:
     """Take what a request asks for on a node and a set of its GPUs, or give it back."""
-    move(cluster, number, node, gpus, sign)
-    here, state = cluster.nodes[node], cluster.state[0]
-    if cluster.requests[number].gpus > 0:
-        cluster.kinds[node, cluster.requests[number].kind] += sign
+    here, request, state = cluster.nodes[node], cluster.requests[number], cluster.state[0]
+    move(cluster.nodes, cluster.idle, node, request, gpus, sign)
+    state.idle_gpu -= sign * request.gpus * request.share
+    if request.gpus > 0:
+        cluster.kinds[node, request.kind] += sign
     state.version += 1
     here.changed = state.version
     before = here.fragmented
-    here.fragmented = fragmentation(cluster, node, here.cores, node)
+    here.fragmented = fragmentation(cluster, node)
     state.fragmented += here.fragmented - before
 
 
 @kernel
-def move(cluster: Cluster, number: int, node: int, gpus: int, sign: int) -> None:
-    """Change what a node has idle, and nothing else: for trials."""
-    here, request = cluster.nodes[node], cluster.requests[number]
-    here.cores -= sign * cores_of(here, request.cores)
-    here.memory -= sign * request.memory
-    if request.gpus > 0:
-        for gpu in range(here.gpus):
-            cluster.gpus[node, gpu] -= sign * request.share * ((gpus >> gpu) & 1)
-        here.idle_gpu -= sign * request.gpus * request.share
-        cluster.state[0].idle_gpu -= sign * request.gpus * request.share
-
-
-@kernel
-def copy_idle(cluster: Cluster, other: Cluster) -> None:
-    """Give another cluster of the same nodes what the nodes of this one have idle."""
-    for node in range(cluster.nodes.size):
-        here, there = cluster.nodes[node], other.nodes[node]
-        there.cores, there.memory, there.idle_gpu = here.cores, here.memory, here.idle_gpu
-        other.gpus[node] = cluster.gpus[node]
+def move(
+    nodes: np.recarray, idle: np.ndarray, node: int, request: np.record, gpus: int, sign: int
+) -> None:
+    """Change what a node has idle, and nothing else."""
+    idle[node, CORES] -= sign * cores_of(nodes[node], request.cores)
+    idle[node, MEMORY] -= sign * request.memory
+    idle[node, GPU] -= sign * request.gpus * request.share
+    for gpu in range(nodes[node].gpus):
+        idle[node, FIRST_GPU + gpu] -= sign * request.share * ((gpus >> gpu) & 1)
 
 
 @kernel
@@ -219,7 +202,8 @@ def _score_nodes(cluster: Cluster, number: int, job: int, fitting: np.ndarray) -
     for node in range(nodes.size):
         score = scores[row, node] - STEP * nodes[node].changed
         if score < 0:
-            score = 1 + _new_score(cluster, number, node) if fits(cluster, number, node) else 0
+            is_fitting = fits(nodes, cluster.idle, node, cluster.requests[number])
+            score = 1 + _new_score(cluster, number, node) if is_fitting else 0
             scores[row, node] = STEP * nodes[node].changed + score
         if score > 0 and nodes[node].barred_to != job:
             fitting[found] = node
@@ -228,12 +212,12 @@ def _score_nodes(cluster: Cluster, number: int, job: int, fitting: np.ndarray) -
 
 
 @kernel
-def _take_highest(cluster: Cluster, number: int, nodes: np.ndarray, chosen: np.ndarray) -> None:
+def _take_highest(scores: np.ndarray, nodes: np.ndarray, places: np.ndarray) -> None:
     """Choose the nodes of the highest scores, and of equal ones the first, by their numbers."""
-    scores, times = cluster.scores[cluster.requests[number].row], np.zeros(HIGHEST + 2, np.int64)
+    times = np.zeros(HIGHEST + 2, np.int64)
     for node in nodes:
         times[scores[node] % STEP] += 1
-    least, wanted, place = HIGHEST + 1, chosen.size, 0
+    least, wanted, place = HIGHEST + 1, places.size, 0
     while times[least] < wanted:
         wanted -= times[least]
         least -= 1
@@ -241,7 +225,7 @@ def _take_highest(cluster: Cluster, number: int, nodes: np.ndarray, chosen: np.n
         score = scores[node] % STEP
         if score > least or (score == least and wanted > 0):
             wanted -= score == least
-            chosen[place] = node
+            places[place].node = node
             place += 1
 
 
@@ -249,28 +233,28 @@ def _take_highest(cluster: Cluster, number: int, nodes: np.ndarray, chosen: np.n
 def _new_score(cluster: Cluster, number: int, node: int) -> int:
     """The score of a node that fits, by the cluster's rule."""
     rule = cluster.state[0].placement
+    if rule in (RANDOM, FIRST_FIT):
+        return 0
     if rule == DESCENT:
         return _descent(cluster, number, node)[0]
     if rule == CLUSTERING:
         return _clustering(cluster, number, node)
     if rule == PACKING:
         return _packing(cluster, number, node)
-    if rule in (RANDOM, FIRST_FIT):
-        return 0
     return _remaining(cluster, number, node)
 
 
 @kernel
 def _remaining(cluster: Cluster, number: int, node: int) -> int:
     """Scores of the rules that look at what a node has idle: dot product, best and worst fit."""
-    here, request, state = cluster.nodes[node], cluster.requests[number], cluster.state[0]
-    cores, gpu = cores_of(here, request.cores), request.gpus * request.share
+    request, state, idle = cluster.requests[number], cluster.state[0], cluster.idle
+    cores, gpu = cores_of(cluster.nodes[node], request.cores), request.gpus * request.share
     if state.placement == DOT_PRODUCT:
-        product = (here.cores / state.most_cores) * (cores / state.most_cores)
-        product += (here.idle_gpu / state.most_gpu) * (gpu / state.most_gpu)
+        product = (idle[node, CORES] / state.most_cores) * (cores / state.most_cores)
+        product += (idle[node, GPU] / state.most_gpu) * (gpu / state.most_gpu)
         return int(HIGHEST * (1.0 - product / 2.0))
-    rest = (here.cores - cores) / state.most_cores * 0.5
-    rest += (here.idle_gpu - gpu) / state.most_gpu * 0.5
+    rest = (idle[node, CORES] - cores) / state.most_cores * 0.5
+    rest += (idle[node, GPU] - gpu) / state.most_gpu * 0.5
     return int((1.0 - rest) * HIGHEST) if state.placement == BEST_FIT else int(rest * HIGHEST)
 
 
@@ -280,7 +264,7 @@ def _clustering(cluster: Cluster, number: int, node: int) -> int:
     request, most = cluster.requests[number], cluster.state[0].most_gpu
     if request.gpus == 0:
         return 0
-    used = HIGHEST // 4 * (most - cluster.nodes[node].idle_gpu) // most
+    used = HIGHEST // 4 * (most - cluster.idle[node, GPU]) // most
     kinds = 0
     for kind in range(cluster.kinds.shape[1]):
         kinds += cluster.kinds[node, kind] > 0
@@ -292,144 +276,137 @@ def _clustering(cluster: Cluster, number: int, node: int) -> int:
 @kernel
 def _packing(cluster: Cluster, number: int, node: int) -> int:
     """Score of GPU packing: GPUs in use first, then idle ones of nodes in use."""
-    request, gpus = cluster.requests[number], cluster.gpus[node]
+    request, gpus = cluster.requests[number], cluster.nodes[node].gpus
     if request.gpus == 0:
         return 0
-    whole = 0
-    for gpu in range(cluster.nodes[node].gpus):
-        whole += gpus[gpu] == WHOLE
-    if whole == cluster.nodes[node].gpus:
+    chosen, whole, opened, parts = least_idle(cluster.idle, node, request, LEAST), 0, 0, 0
+    for gpu in range(gpus):
+        idle, is_chosen = cluster.idle[node, FIRST_GPU + gpu], (chosen >> gpu) & 1
+        whole += idle == WHOLE
+        opened += is_chosen * (idle == WHOLE)
+        parts += is_chosen * (idle * 100 // WHOLE)
+    if whole == gpus:
         return max(HIGHEST // 3 - whole, whole)
-    chosen, opened, idle = _least_idle(cluster, number, node, LEAST), 0, 0
-    for gpu in range(cluster.nodes[node].gpus):
-        if (chosen >> gpu) & 1:
-            opened += gpus[gpu] == WHOLE
-            idle += gpus[gpu] * 100 // WHOLE
     if opened > 0:
         return max(HIGHEST // 2 - opened, HIGHEST // 3)
-    return max(HIGHEST - idle // 10, HIGHEST // 2)
+    return max(HIGHEST - parts // 10, HIGHEST // 2)
 
 
 @kernel
 def _descent(cluster: Cluster, number: int, node: int) -> tuple[int, int]:
-    """Score of fragmentation gradient descent, and the GPU for a share (−1 for whole GPUs)."""
-    here, request, gpus = cluster.nodes[node], cluster.requests[number], cluster.gpus
-    cores, trial = here.cores - cores_of(here, request.cores), cluster.nodes.size
-    one_share = request.gpus == 1 and request.share < WHOLE
-    chosen = 0 if one_share else _least_idle(cluster, number, node, LEAST)
-    for gpu in range(here.gpus):
-        gpus[trial, gpu] = gpus[node, gpu] - request.share * ((chosen >> gpu) & 1)
-    if not one_share:
-        return _fall(here.fragmented - fragmentation(cluster, node, cores, trial)), -1
-    highest, best = -1, -1
-    for gpu in range(here.gpus):
-        if gpus[node, gpu] < request.share or (gpu > 0 and gpus[node, gpu] == gpus[node, gpu - 1]):
+    """Score of fragmentation gradient descent, and the GPUs as bits."""
+    request, idle = cluster.requests[number], cluster.idle
+    if request.gpus != 1 or request.share == WHOLE:
+        gpus = least_idle(idle, node, request, LEAST)
+        return _score_of_fall(cluster, number, node, gpus), gpus
+    highest, best = -1, 0
+    for gpu in range(cluster.nodes[node].gpus):
+        here = idle[node, FIRST_GPU + gpu]
+        if here < request.share or (gpu > 0 and here == idle[node, FIRST_GPU + gpu - 1]):
             continue
-        gpus[trial, gpu] -= request.share
-        score = _fall(here.fragmented - fragmentation(cluster, node, cores, trial))
-        gpus[trial, gpu] += request.share
+        score = _score_of_fall(cluster, number, node, 1 << gpu)
         if score > highest:
-            highest, best = score, gpu
+            highest, best = score, 1 << gpu
     return highest, best
 
 
 @kernel
-def _fall(fall: float) -> int:
-    """The score of a fall of the fragmentation, in thousandths of GPUs."""
+def _score_of_fall(cluster: Cluster, number: int, node: int, gpus: int) -> int:
+    """The score of how far a node's fragmentation falls if a request takes a set of its GPUs."""
+    nodes, idle, request = cluster.nodes, cluster.idle, cluster.requests[number]
+    move(nodes, idle, node, request, gpus, TAKE)
+    fall = nodes[node].fragmented - fragmentation(cluster, node)
+    move(nodes, idle, node, request, gpus, GIVE_BACK)
     return int(1.0 / (1.0 + math.exp(-fall / WHOLE)) * HIGHEST)
 
 
 @kernel
 def measure(cluster: Cluster) -> None:
     """Know the fragmentation of every node, from which its changes are then followed."""
-    cluster.state[0].fragmented = 0.0
-    for node in range(cluster.nodes.size):
-        here = cluster.nodes[node]
-        here.fragmented = fragmentation(cluster, node, here.cores, node)
-        cluster.state[0].fragmented += here.fragmented
+    state, nodes = cluster.state[0], cluster.nodes
+    state.fragmented = 0.0
+    for node in range(nodes.size):
+        nodes[node].fragmented = fragmentation(cluster, node)
+        state.fragmented += nodes[node].fragmented
 
 
 @kernel
-def fragmentation(cluster: Cluster, node: int, cores: int, row: int) -> float:
-    """Thousandths of GPUs that are fragments on a node with so many cores, and a row of GPUs."""
-    here, idle = cluster.nodes[node], 0
-    for gpu in range(here.gpus):
-        idle += cluster.gpus[row, gpu]
-    if idle == 0 or cluster.typical.size == 0:
+def fragmentation(cluster: Cluster, node: int) -> float:
+    """Thousandths of GPUs that are fragments on a node."""
+    here, typical, idle = cluster.nodes[node], cluster.typical, cluster.idle[node, GPU]
+    if idle == 0 or typical.size == 0:
         return 0.0
-    _count_by_level(cluster, here.gpus, row)
     lacks_both = lacks_gpu = lacks_cores = without = without_cores = no_access = 0.0
-    for place in range(cluster.typical.size):
-        one = cluster.typical[place]
-        has_cores, level = cores >= cores_of(here, one.cores), one.level
-        if level < 0:
+    for place in range(typical.size):
+        one, alike = typical[place], typical[typical[place].first]
+        if one.first == place:
+            _count_enough(cluster.idle, node, one)
+        has_cores = cluster.idle[node, CORES] >= cores_of(here, one.cores)
+        if one.gpus == 0:
             if has_cores:
                 without += one.weight * idle
             else:
                 without_cores += one.weight * idle
         elif here.model & one.models == 0:
             no_access += one.weight * idle
-        elif cluster.levels[level].enough < one.gpus:
+        elif alike.enough < one.gpus:
             if has_cores:
                 lacks_gpu += one.weight * idle
             else:
                 lacks_both += one.weight * idle
         elif has_cores:
-            lacks_gpu += one.weight * cluster.levels[level].below
+            lacks_gpu += one.weight * alike.below
         else:
             lacks_cores += one.weight * idle
     return lacks_both + lacks_gpu + lacks_cores + without + without_cores + no_access
 
 
 @kernel
-def _count_by_level(cluster: Cluster, number: int, row: int) -> None:
-    """GPUs of a row that have each share idle, and the idle parts of the others."""
-    for level in range(cluster.levels.size):
-        enough, below, share = 0, 0, cluster.levels[level].share
-        for gpu in range(number):
-            idle = cluster.gpus[row, gpu]
-            enough += idle >= share
-            below += idle * (idle < share)
-        cluster.levels[level].enough, cluster.levels[level].below = enough, below
+def _count_enough(idle: np.ndarray, node: int, one: np.record) -> None:
+    """Count the GPUs of a node that have a typical request's share idle; sum up the others."""
+    one.enough, one.below = 0, 0
+    for gpu in range(FIRST_GPU, idle.shape[1]):
+        one.enough += idle[node, gpu] >= one.share
+        one.below += idle[node, gpu] * (idle[node, gpu] < one.share)
 
 
 @kernel
 def choose_gpus(cluster: Cluster, number: int, node: int, draw: float) -> int:
     """The GPUs of a node for a request, as bits."""
     request, rule = cluster.requests[number], cluster.state[0].placement
-    if request.share < WHOLE and request.gpus == 1 and rule == DESCENT:
-        return 1 << _descent(cluster, number, node)[1]
-    if request.share < WHOLE and request.gpus == 1 and rule == RANDOM:
-        return 1 << _any_gpu(cluster, number, node, draw)
-    return _least_idle(cluster, number, node, MOST if rule == WORST_FIT else LEAST)
+    if rule == DESCENT:
+        return _descent(cluster, number, node)[1]
+    if rule == RANDOM and request.gpus == 1 and request.share < WHOLE:
+        return _any_gpu(cluster.idle, node, request.share, draw)
+    return least_idle(cluster.idle, node, request, MOST if rule == WORST_FIT else LEAST)
 
 
 @kernel
-def _any_gpu(cluster: Cluster, number: int, node: int, draw: float) -> int:
-    """A random GPU of those with enough idle."""
-    gpus, share = cluster.gpus[node], cluster.requests[number].share
+def _any_gpu(idle: np.ndarray, node: int, share: int, draw: float) -> int:
+    """A random GPU of those with enough idle, as a bit."""
     enough = 0
-    for gpu in range(cluster.nodes[node].gpus):
-        enough += gpus[gpu] >= share
+    for gpu in range(FIRST_GPU, idle.shape[1]):
+        enough += idle[node, gpu] >= share
     wanted = int(draw * enough)
-    for gpu in range(cluster.nodes[node].gpus):
-        if gpus[gpu] >= share:
+    for gpu in range(FIRST_GPU, idle.shape[1]):
+        if idle[node, gpu] >= share:
             if wanted == 0:
-                return gpu
+                return 1 << (gpu - FIRST_GPU)
             wanted -= 1
     return 0
 
 
 @kernel
-def _least_idle(cluster: Cluster, number: int, node: int, sign: int) -> int:
-    """The GPUs with the least idle part that is enough, or with the most, as bits."""
-    request, gpus, chosen = cluster.requests[number], cluster.gpus[node], 0
+def least_idle(idle: np.ndarray, node: int, request: np.record, sign: int) -> int:
+    """The GPUs of a node with the least idle part that is enough, or with the most, as bits."""
+    chosen = 0
     for _ in range(request.gpus):
         best = -1
-        for gpu in range(cluster.nodes[node].gpus):
-            if gpus[gpu] < request.share or (chosen >> gpu) & 1:
+        for gpu in range(idle.shape[1] - FIRST_GPU):
+            part = idle[node, FIRST_GPU + gpu]
+            if part < request.share or (chosen >> gpu) & 1:
                 continue
-            if best < 0 or sign * gpus[gpu] < sign * gpus[best]:
+            if best < 0 or sign * part < sign * idle[node, FIRST_GPU + best]:
                 best = gpu
         chosen |= 1 << best
     return chosen

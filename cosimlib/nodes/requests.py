@@ -16,7 +16,6 @@ from cosimlib.kernels.records import records
 from cosimlib.nodes.placement import (
     ALL_CORES,
     CLUSTER,
-    LEVEL,
     NODE,
     PLACEMENTS,
     REQUEST,
@@ -142,16 +141,11 @@ def cluster_of(
         max(1, gpus.max(), requests["gpus"].max(), typical["gpus"].max() if len(typical) else 0)
     )
     nodes = records(
-        len(table),
-        NODE,
-        cores=cores,
-        all_cores=cores,
-        memory=np.where(np.isnan(memory), UNLIMITED, np.rint(np.nan_to_num(memory) * GIGABYTE)),
-        gpus=gpus,
-        idle_gpu=gpus * WHOLE,
-        model=table["model"].map(bit),
-        barred_to=-1,
+        len(table), NODE, all_cores=cores, gpus=gpus, model=table["model"].map(bit), barred_to=-1
     )
+    memory = np.where(np.isnan(memory), UNLIMITED, np.rint(np.nan_to_num(memory) * GIGABYTE))
+    each = WHOLE * (np.arange(most) < gpus[:, None])
+    idle = np.column_stack([cores, memory.astype(np.int64), gpus * WHOLE, each])
     rows = min(len(requests), MOST_SCORES // len(table))
     asked = records(
         len(requests),
@@ -161,17 +155,13 @@ def cluster_of(
         kind=np.where(requests["share"] == WHOLE, requests["gpus"], 0),
         row=np.minimum(np.arange(len(requests)), rows),
     )
-    levels, level = np.unique(typical["share"], return_inverse=True)
-    if levels.size and levels[0] == 0:
-        levels, level = levels[1:], level - 1
+    _, first, alike = np.unique(typical["share"], return_index=True, return_inverse=True)
     looked_for = records(
         len(typical),
         TYPICAL,
-        weight=typical["weight"],
-        cores=typical["cores"],
-        gpus=typical["gpus"],
-        level=level,
+        **{name: typical[name] for name in ("weight", "cores", "gpus", "share")},
         models=_model_sets(typical["models"], bit),
+        first=first[alike],
     )
     state = records(
         1,
@@ -181,17 +171,9 @@ def cluster_of(
         most_gpu=max(1, gpus.max()) * WHOLE,
         idle_gpu=gpus.sum() * WHOLE,
     )
-    idle = WHOLE * (np.arange(most) < np.append(gpus, 0)[:, None])
-    return Cluster(
-        nodes,
-        idle.astype(np.int64),
-        np.zeros((len(table), most + 1), np.int64),
-        asked,
-        looked_for,
-        records(levels.size, LEVEL, share=levels),
-        np.full((rows + 1, len(table)), -1, np.int64),
-        state,
-    )
+    kinds = np.zeros((len(table), most + 1), np.int64)
+    scores = np.full((rows + 1, len(table)), -1, np.int64)
+    return Cluster(nodes, idle, kinds, asked, looked_for, scores, state)
 
 
 def gpu_numbers(bits: int) -> tuple[int, ...]:

@@ -17,7 +17,16 @@ from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns, c
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import step_function
-from cosimlib.nodes.placement import GIVE_BACK, TAKE, WHOLE, Cluster, change, fits, measure
+from cosimlib.nodes.placement import (
+    FIRST_GPU,
+    GIVE_BACK,
+    TAKE,
+    WHOLE,
+    Cluster,
+    change,
+    fits,
+    measure,
+)
 from cosimlib.nodes.requests import GIGABYTE, cluster_of, gpu_numbers, requests_of, typical_requests
 from cosimlib.placement import lowest_blocks
 from cosimlib.schedule import Schedule, SharedNodesError, allocation_table
@@ -373,9 +382,9 @@ def _stranded(cluster: Cluster, waiting: np.ndarray) -> int:
         least = WHOLE + 1
         for number in range(waiting.size):
             request = cluster.requests[number]
-            if waiting[number] > 0 and 0 < request.share < least and fits(cluster, number, node):
+            is_less = waiting[number] > 0 and 0 < request.share < least
+            if is_less and fits(cluster.nodes, cluster.idle, node, request):
                 least = request.share
-        for gpu in range(cluster.nodes[node].gpus):
-            idle = cluster.gpus[node, gpu]
+        for idle in cluster.idle[node, FIRST_GPU:]:
             usable += idle * (idle >= least)
     return cluster.state[0].idle_gpu - usable

@@ -34,6 +34,7 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.nodes.placement import (
     ALL_CORES,
+    PLACE,
     TAKE,
     WHOLE,
     Cluster,
@@ -202,28 +203,21 @@ def simulate_nodes(
     distinct, number = requests_of(workload)
     typical = typical_requests(workload) if placement == "fgd" else typical_requests(workload)[:0]
     cluster = cluster_of(system, distinct, typical, placement)
-    shadow = cluster_of(system, distinct, typical[:0], placement)
     _check_fitting(workload, system, cluster, distinct, number)
-    first = np.concatenate([[0], np.cumsum(jobs.nodes)])
+    first, places = _places(workload, seed)
     requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
-    columns = jobs._asdict() | {"requested_time": requested_time, "first": first[:-1]}
+    columns = jobs._asdict() | {"requested_time": requested_time, "first": first}
     none_yet = ("head", "last", "seen", "reserved_for")
     queue = Queue(
-        records(jobs.nodes.size, JOB, request=number, **columns),
+        records(len(workload), JOB, request=number, **columns),
+        places,
         records(len(distinct), WAITING),
-        np.zeros(len(distinct), np.int64),
-        records(jobs.nodes.size, EVENT),
-        records(jobs.nodes.size, EVENT),
-        np.zeros(len(system.nodes), np.int64),
-        np.random.default_rng(seed).random((first[-1], 2)),
-        np.zeros(first[-1], np.int64),
-        np.zeros(first[-1], np.int64),
+        records((2, len(workload)), EVENT),
+        np.zeros_like(cluster.idle),
         records(1, STATE, policy=rule, **dict.fromkeys(none_yet, NOBODY)),
     )
-    if rule == CONSERVATIVE:
-        simulate_reservations(cluster, shadow, queue)
-    else:
-        simulate_passes(cluster, shadow, queue)
+    simulate = simulate_reservations if rule == CONSERVATIVE else simulate_passes
+    simulate(cluster, queue)
     start_time = np.array(queue.jobs.start_time)
     return NodeSchedule(
         workload=workload,
@@ -231,8 +225,8 @@ def simulate_nodes(
         policy=f"{NAMES[policy]}, {placement.replace('_', ' ')}",
         start_time=start_time,
         end_time=start_time + jobs.run_time,
-        node=queue.node,
-        gpu_set=queue.gpu_set,
+        node=np.array(places.node),
+        gpu_set=np.array(places.gpus),
     )
 
 
@@ -284,15 +278,22 @@ def place_jobs(
     distinct, number = requests_of(workload)
     common = typical_requests(workload if typical is None else typical)
     cluster = cluster_of(system, distinct, common, placement)
+    first, places = _places(workload, seed)
     wanted = workload.jobs["nodes"].to_numpy()
-    first = np.concatenate([[0], np.cumsum(wanted)])
-    arrivals = records(len(workload), ARRIVAL, request=number, nodes=wanted, first=first[:-1])
-    draws = np.random.default_rng(seed).random((first[-1], 2))
-    node, gpu_set = np.full(first[-1], -1), np.zeros(first[-1], np.int64)
-    _arrive(cluster, arrivals, draws, node, gpu_set)
+    arrivals = records(len(workload), ARRIVAL, request=number, nodes=wanted, first=first)
+    _arrive(cluster, arrivals, places)
     gpus = {name: arrivals[name] / WHOLE for name in ("arrived", "allocated", "idle", "fragmented")}
     table = pd.DataFrame({"placed": arrivals.placed == 1, **gpus})
+    node, gpu_set = np.array(places.node), np.array(places.gpus)
     return Placed(workload, system, placement, table, node, gpu_set)
+
+
+def _places(workload: Workload, seed: int) -> tuple[np.ndarray, np.recarray]:
+    """The first place of each job, and the places of all jobs with their random numbers."""
+    ends = np.cumsum(workload.jobs["nodes"].to_numpy())
+    draws = np.random.default_rng(seed).random((ends[-1], 2))
+    places = records(len(draws), PLACE, draw=draws[:, 0], gpu_draw=draws[:, 1])
+    return np.append(0, ends[:-1]), places
 
 
 def _check_fitting(
@@ -303,7 +304,7 @@ def _check_fitting(
     number: np.ndarray,
 ) -> None:
     """Raise for the first job that never fits."""
-    fitting = count_fitting(cluster)
+    fitting = np.array([count_fitting(cluster, each) for each in range(len(distinct))])
     wanted = workload.jobs["nodes"].to_numpy()
     broken = wanted > fitting[number]
     if broken.any():
@@ -332,34 +333,21 @@ def _in_words(asked: pd.Series) -> str:
 
 
 @kernel
-def _arrive(
-    cluster: Cluster,
-    arrivals: np.recarray,
-    draws: np.ndarray,
-    node: np.ndarray,
-    gpu_set: np.ndarray,
-) -> None:
+def _arrive(cluster: Cluster, arrivals: np.recarray, places: np.recarray) -> None:
     """Place one job after the other, and note the sums after each."""
     state, arrived, allocated = cluster.state[0], 0, 0
     measure(cluster)
     for job in range(arrivals.size):
         one = arrivals[job]
-        request, last = cluster.requests[one.request], one.first + one.nodes
-        one.placed = choose(
-            cluster,
-            one.request,
-            job,
-            draws[one.first : last],
-            node[one.first : last],
-            gpu_set[one.first : last],
-        )
+        request, own = cluster.requests[one.request], places[one.first : one.first + one.nodes]
+        one.placed = choose(cluster, one.request, job, own)
         asked = one.nodes * request.gpus * request.share
         arrived += asked
         allocated += asked * one.placed
-        for place in range(one.first, last):
+        for place in own:
             if one.placed:
-                change(cluster, one.request, node[place], gpu_set[place], TAKE)
+                change(cluster, one.request, place.node, place.gpus, TAKE)
             else:
-                node[place] = -1
+                place.node = -1
         one.arrived, one.allocated = arrived, allocated
         one.idle, one.fragmented = state.idle_gpu, state.fragmented

@@ -198,7 +198,7 @@ class Machine:
     """Nodes, who runs where, and who waits: (request, nodes, submit, run, requested) per job."""
 
     def __init__(self, nodes, jobs, placement="first_fit", typical=()):
-        self.nodes, self.jobs = deepcopy(nodes), jobs
+        self.nodes, self.empty, self.jobs = deepcopy(nodes), nodes, jobs
         self.placement, self.typical = placement, typical
         self.waiting, self.running, self.starts = [], {}, {}
 
@@ -206,8 +206,8 @@ class Machine:
         request, wanted = self.jobs[job][:2]
         return choose(self.nodes, request, wanted, self.placement, self.typical, barred)
 
-    def start(self, job, now, barred=()):
-        chosen = self.options(job, barred)
+    def start(self, job, now, barred=(), chosen=None):
+        chosen = chosen or self.options(job, barred)
         for number, gpus in chosen:
             take(self.nodes[number], self.jobs[job][0], gpus)
         self.starts[job] = now
@@ -242,7 +242,7 @@ def starts(nodes, jobs, policy, placement="first_fit", typical=()):
             machine.end(job)
         while coming and jobs[coming[0]][2] <= now:
             machine.waiting.append(coming.pop(0))
-        run_pass(machine, policy, now)
+        (plan_pass if policy == "conservative" else run_pass)(machine, policy, now)
     return [machine.starts[job] for job in range(len(jobs))]
 
 
@@ -288,3 +288,56 @@ def run_pass(machine, policy, now):
             barred = set(taking[max(spare, 0):])  # fmt: skip
         if machine.options(job, barred) is not None:
             machine.start(job, now, barred)
+
+
+# --- conservative backfilling ---------------------------------------------------------------------
+
+
+def plan_pass(machine, policy, now):
+    """Reserve nodes and GPUs for each waiting job, in order; who can begin now, begins."""
+    holds = []  # (request, its nodes and GPUs, from, until): of all that run and are reserved
+    for job, chosen in machine.running.items():
+        request, _, _, _, requested = machine.jobs[job]
+        end = machine.starts[job] + requested
+        holds.append((request, chosen, -math.inf, end if end > now else now + AFTERWARDS))
+    for job in list(machine.waiting):
+        request, wanted, _, _, requested = machine.jobs[job]
+        moments = sorted({now, now + AFTERWARDS} | {hold[3] for hold in holds if hold[3] > now})
+        for begin in moments:
+            idle = [least(machine, holds, number, begin, begin + requested)
+                    for number in range(len(machine.nodes))]  # fmt: skip
+            fitting = [number for number, node in enumerate(idle) if fits(node, request)]
+            if len(fitting) >= wanted:
+                break
+        if begin == now:
+            barred = set(range(len(idle))) - set(fitting)
+            fitting = [number for number, _ in machine.options(job, barred)]
+        chosen = [(number, by_idle(idle[number], request)) for number in fitting[:wanted]]
+        holds.append((request, chosen, begin, begin + requested))
+        if begin == now:
+            machine.start(job, now, chosen=chosen)
+
+
+AFTERWARDS = 1e-6
+"""Seconds from now to right after now; all times of cases are whole."""
+
+
+def least(machine, holds, number, begin, end):
+    """A node with what is idle on it, and on each of its GPUs, all the time."""
+    moments = {begin} | {hold[2] for hold in holds if begin < hold[2] < end}
+    states = [at_moment(machine, holds, number, moment) for moment in moments]
+    found = deepcopy(states[0])
+    found.cores = min(state.cores for state in states)
+    found.memory = min(state.memory for state in states)
+    found.gpus = [min(parts) for parts in zip(*(state.gpus for state in states), strict=True)]
+    return found
+
+
+def at_moment(machine, holds, number, moment):
+    """A node with what is idle on it at a moment."""
+    node = deepcopy(machine.empty[number])
+    for request, chosen, begin, end in holds:
+        for place, gpus in chosen:
+            if place == number and begin <= moment < end:
+                take(node, request, gpus)
+    return node

@@ -41,7 +41,7 @@ def test_whole_nodes_are_counted(workload):
         assert schedule.start_time.tolist() == simulate(workload, system).start_time.tolist()
 
 
-@pytest.mark.parametrize("policy", COUNTED)
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("placement", ["first_fit", "best_fit", "worst_fit", "fgd"])
 def test_starts_and_nodes_are_those_of_the_plain_rule(policy, placement):
     for seed in range(8):
